@@ -10,6 +10,7 @@
 
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/gang_ask.h"
+#include "scheduler/core/gang_end.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/job.h"

@@ -7,6 +7,7 @@
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/edge.h"
+#include "scheduler/core/gang_end.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/job_rare.h"

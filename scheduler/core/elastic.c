@@ -7,6 +7,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/cooling.h"
+#include "scheduler/core/gang_end.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/placement.h"
 #include "scheduler/core/story.h"

@@ -5,6 +5,7 @@
  * prepares is ended before it does, one that another life takes over is told when all are back. */
 #include "scheduler/core/gang_ask.h"
 
+#include "scheduler/core/gang_end.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/job.h"
 #include "scheduler/core/job_rare.h"

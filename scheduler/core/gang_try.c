@@ -1,11 +1,7 @@
 /* Attempts of gangs.
  *
  * All ranks are placed in one fact. They prepare; when all stand, they go, with rank 0's token and
- * info. The first rank that ends badly (or is lost, or does not stand in time) ends the attempt: it
- * is the cause that is kept, all others are killed, and what they say after that is no cause, with
- * one exception: news of a death that no rank's error can bring about (see outranks) may come later
- * than that of an error which that death brought about. A rank's slot is free when its worker says
- * that it ended; the attempt is over with its last rank. */
+ * info. How they end is in gang_end.c. */
 #include "scheduler/core/gang_try.h"
 
 #include "scheduler/core/ageing.h"
@@ -13,7 +9,7 @@
 #include "scheduler/core/checkpoint.h"
 #include "scheduler/core/cooling.h"
 #include "scheduler/core/elastic.h"
-#include "scheduler/core/gang_ask.h"
+#include "scheduler/core/gang_end.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/hang.h"
 #include "scheduler/core/job.h"
@@ -25,8 +21,6 @@
 #include "scheduler/core/reservation.h"
 #include "scheduler/core/story.h"
 #include "scheduler/core/task.h"
-#include "scheduler/core/verdict.h"
-#include "scheduler/core/worker.h"
 
 #include <assert.h>
 #include <msgpack.h>
@@ -34,7 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DOOR_BYTES_MAX = 80, KILL_SIGNAL = 9 /* on all of Linux */ };
+enum { DOOR_BYTES_MAX = 80 };
 
 static const struct gw_sm_state gang_states[] = {
     [GW_GANG_PREPARING] = {"preparing", GW_SM_NEXT(GW_GANG_READY) | GW_SM_NEXT(GW_GANG_ENDING)},
@@ -369,7 +363,7 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
     gw_sched_gang_free(gang);
 }
 
-/* -- Ending --------------------------------------------------------------------------------------
+/* -- What came of it -----------------------------------------------------------------------------
  */
 
 static void keep_cause(struct gw_gang_try *gang, uint32_t rank, const struct gw_end *cause)
@@ -437,76 +431,6 @@ void gw_sched_gang_free(struct gw_gang_try *gang)
     free(gang);
 }
 
-/* What finished ranks left at their workers is of no use when the attempt ends badly. */
-static void release_results(struct gw_sched *sched, const struct gw_gang_try *gang)
-{
-    for (uint32_t i = 0; i < gang->count; i++) {
-        const struct gw_rank *rank = &gang->ranks[i];
-        struct gw_worker *worker = rank->finished && !rank->result.value
-                                       ? gw_sched_worker_find(sched, rank->worker)
-                                       : NULL;
-        if (worker && worker->state != GW_WORKER_LOST)
-            gw_sched_send_release(sched, worker,
-                                  &(struct gw_release_row){gang->job->id, gang->index, i});
-    }
-}
-
-/* All ranks ended well: their workers are as good as any. */
-static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
-{
-    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
-    for (uint32_t i = 0; i < gang->count; i++) {
-        const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        if (!worker || worker->state != GW_WORKER_READY)
-            continue;
-        gw_sched_cooling_end(sched, worker);
-        if (spec->message.files.size)
-            gw_sched_cooling_files_end(sched, worker);
-    }
-}
-
-/* All ranks ended well; what they left at workers may be lost already. Of a gang that may start
- * smaller, the ranks that this attempt had not have nil. */
-static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *gang)
-{
-    static const uint8_t nil = 0xc0;
-    uint32_t all = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;
-    struct gw_result *results = gw_arena_alloc(&sched->effects->arena, all * sizeof *results);
-    GW_MUST_PTR(results);
-    bool lost = false;
-    for (uint32_t i = gang->count; i < all; i++)
-        results[i] = (struct gw_result){.value = &nil, .size = sizeof nil, .bytes = sizeof nil};
-    for (uint32_t i = 0; i < gang->count; i++) {
-        results[i] = gang->ranks[i].result;
-        if (results[i].value)
-            continue;
-        results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        lost = lost || !results[i].worker || results[i].worker->state >= GW_WORKER_LEAVING;
-    }
-    if (lost) {
-        struct gw_end end = {.outcome = GW_OUTCOME_LOST,
-                             .executing = true,
-                             .text = "a rank's worker was lost with its result"};
-        release_results(sched, gang);
-        gw_sched_verdict(
-            sched, &(struct gw_verdict){gang->job, gang->index, gang->id, "", &end, false, false});
-        return;
-    }
-    warm_workers(sched, gang);
-    gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, all});
-}
-
-/* It never went, in this life or in another, and what came in between is nothing that it did. */
-static bool is_unbegun(const struct gw_gang_try *gang)
-{
-    const struct gw_end *cause = &gang->cause;
-    return gang->went_ns == 0 && !cause->executing &&
-           gw_sched_gang_went(gang->job, gang->index).attempt != gang->id &&
-           (cause->outcome == GW_OUTCOME_LOST_INPUT || cause->outcome == GW_OUTCOME_FILES ||
-            cause->outcome == GW_OUTCOME_GPU || cause->outcome == GW_OUTCOME_LOST ||
-            cause->outcome == GW_OUTCOME_PREEMPTED);
-}
-
 /* The next attempt has its number: what ran counts, and nobody looks for output of this one. */
 void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_gang_unbegun *fact)
 {
@@ -522,170 +446,6 @@ void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_ga
             break;
         place->unbegun = true;
     }
-}
-
-/* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
- * the others look for it. */
-static void judge(struct gw_sched *sched, struct gw_gang_try *gang)
-{
-    char where[320] = "", text[GW_ERROR_TEXT_MAX];
-    struct gw_end end = gang->cause;
-    const struct gw_worker *worker = gw_sched_worker_find(sched, gang->cause_worker);
-    if (gang->cause_rank != GW_NONE)
-        (void)snprintf(where, sizeof where, "rank %u on %s", gang->cause_rank,
-                       worker ? worker->host : "a lost worker");
-    if (gang->early && gang->port_taken &&
-        (end.outcome == GW_OUTCOME_FAILED || end.outcome == GW_OUTCOME_CRASHED)) {
-        (void)snprintf(text, sizeof text,
-                       "%s; another process, which is not of the gang, has taken its MASTER_PORT",
-                       end.text);
-        end.outcome = GW_OUTCOME_PORT;
-        end.text = text;
-    }
-    char told[GW_ERROR_TEXT_MAX];
-    if (gang->stopped) { /* that is why, whatever it then ended by */
-        const char *by = gw_sched_gang_asked(gang->job, gang->index).by;
-        (void)snprintf(told, sizeof told, "it was told to stop%s%s: %s", *by ? " by " : "", by,
-                       end.text && *end.text ? end.text : gw_sched_outcome_name(end.outcome));
-        end.text = told;
-    }
-    const bool unbegun = is_unbegun(gang);
-    gw_sched_verdict(sched, &(struct gw_verdict){gang->job, gang->index, gang->id, where, &end,
-                                                 gang->stopped, unbegun});
-    if (unbegun)
-        GW_FACT(sched, gang_unbegun, .gang = gang);
-}
-
-/* The last rank has ended: the gang has all its results, or goes on later, or its first cause
- * decides. */
-static void gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
-{
-    struct gw_job *job = gang->job;
-    uint32_t row = gang->index;
-    if (gang->token)
-        gw_sched_drop_token(sched, gang->token);
-    if (gang->state == GW_GANG_ENDING) {
-        release_results(sched, gang);
-        judge(sched, gang);
-    } else if (gang->paused && !gang->stopped) {
-        struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
-                             .text = gang->growing ? "there is room for more of its ranks"
-                                                   : "it was told to pause"};
-        release_results(sched, gang);
-        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end, false, false});
-    } else {
-        gang_has_results(sched, gang);
-    }
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_ENDED);
-}
-
-int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
-                              const struct gw_rank_end *end)
-{
-    uint32_t slot = gw_sched_gang_slot(sched, worker, end->attempt, end->rank);
-    if (slot == GW_NONE) {
-        gw_sched_worker_on_stale(sched, worker, end->attempt, end->rank);
-        return 0;
-    }
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, end->attempt);
-    if (gang->state == GW_GANG_PREPARING)
-        return GW_EPROTO; /* nobody told it to go */
-    GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
-    GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
-    if (gang->live > 0)
-        gw_sched_hang_on_finished(sched, gang);
-    else if (gang->state != GW_GANG_GATHERING)
-        gang_over(sched, gang);
-    return 0;
-}
-
-void gw_sched_gang_gathered(struct gw_sched *sched, struct gw_gang_try *gang)
-{
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
-    if (gang->live == 0)
-        gang_over(sched, gang);
-    else
-        gw_sched_gang_ask_again(sched, gang);
-}
-
-void gw_sched_gang_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why)
-{
-    const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = why};
-    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_STALE, &end});
-}
-
-static void kill_ranks(struct gw_sched *sched, struct gw_gang_try *gang,
-                       const struct gw_gang_kill *kill)
-{
-    if (gang->state != GW_GANG_ENDING)
-        GW_FACT(sched, gang_ending, .gang = gang, .rank = GW_NONE, .cause = kill->cause);
-    const struct gw_worker *last = NULL;
-    for (uint32_t i = 0; i < gang->count; i++) {
-        uint32_t slot = gang->ranks[i].slot;
-        if (slot == GW_NONE)
-            continue;
-        GW_FACT(sched, attempt_killed, .slot = slot);
-        struct gw_worker *worker = sched->attempts.items[slot].worker;
-        if (worker == last)
-            continue;
-        last = worker;
-        if (!(GW_PLANTED(7) && i > 0))
-            gw_sched_send_kill(sched, worker,
-                               &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
-    }
-}
-
-void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
-                        const struct gw_gang_kill *kill)
-{
-    kill_ranks(sched, gang, kill);
-    if (gang->live == 0) /* all ranks that had gathered have ended */
-        gang_over(sched, gang);
-}
-
-/* A rank's own error: an exit code, or what its function returned. Whoever loses its peers ends so,
- * too. */
-static bool is_error(const struct gw_end *end)
-{
-    return end->outcome == GW_OUTCOME_FAILED ||
-           (end->outcome == GW_OUTCOME_CRASHED && !end->signal && end->exit_code);
-}
-
-/* Whether an end that is told after the cause is rather the cause itself: the rank was killed (by
- * others than its worker, which says so), or another worker was lost, and the cause is an error of
- * a rank whose news needed not wait for this: a supervisor a rank, a connection a worker. */
-static bool outranks(const struct gw_gang_try *gang, uint32_t rank, const struct gw_end *end)
-{
-    bool killed = end->outcome == GW_OUTCOME_OOM ||
-                  (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
-    bool lost = end->outcome == GW_OUTCOME_LOST && gang->cause_worker != gang->ranks[rank].worker;
-    return end->executing && (killed || lost) && gang->cause_rank != GW_NONE &&
-           is_error(&gang->cause);
-}
-
-void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
-                              const struct gw_end *end)
-{
-    bool first = gang->state != GW_GANG_ENDING;
-    if (first)
-        GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = end);
-    bool corrects = !first && outranks(gang, rank, end);
-    if (corrects)
-        GW_FACT(sched, gang_cause, .gang = gang, .rank = rank, .cause = end);
-    if (rank == 0 && end->port_taken)
-        GW_FACT(sched, gang_port_taken, .gang = gang);
-    if ((first || corrects) && end->outcome == GW_OUTCOME_LOST && !end->dismissed)
-        gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
-    gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot, 0);
-    if (first) {
-        const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
-        uint64_t grace_ns = spec->message.fail_grace_ns;
-        kill_ranks(
-            sched, gang,
-            &(struct gw_gang_kill){grace_ns ? grace_ns : GW_FAIL_GRACE_NS, GW_KILL_GANG, end});
-    }
-    if (gang->live == 0)
-        gang_over(sched, gang);
 }
 
 void gw_sched_gang_control(struct gw_sched *sched, const struct gw_gang_try *gang, uint32_t command)

@@ -20,34 +20,6 @@ uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker
 int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_msg_rank_ready *ready);
 
-/* gw_sched_gang_on_finished: a rank ended well; one that is not known is dropped. */
-struct gw_rank_end {
-    uint64_t attempt;
-    uint32_t rank;
-    const struct gw_result *result;
-};
-int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
-                              const struct gw_rank_end *end);
-
-/* gw_sched_gang_rank_ended: a rank ended otherwise, or its worker is lost. */
-void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
-                              const struct gw_end *end);
-
-/* gw_sched_gang_kill tells all ranks to end. */
-struct gw_gang_kill {
-    uint64_t grace_ns;
-    uint32_t reason;
-    const struct gw_end *cause;
-};
-void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
-                        const struct gw_gang_kill *kill);
-
-/* gw_sched_gang_gathered: all ranks of an attempt of an earlier life have been told of: it goes on.
- * gw_sched_gang_give_up ends one of which that is not so, and why; nobody is charged. Both may free
- * it. */
-void gw_sched_gang_gathered(struct gw_sched *sched, struct gw_gang_try *gang);
-void gw_sched_gang_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why);
-
 /* gw_sched_gang_control tells a gang that goes what is asked of it (gw_msg_control.command).
  * gw_sched_gang_on_paused: rank 0 of a function returned because it was told to pause. */
 enum { GW_CONTROL_CONTINUE, GW_CONTROL_PAUSE, GW_CONTROL_STOP };

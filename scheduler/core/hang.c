@@ -10,6 +10,7 @@
 #include "scheduler/core/hang.h"
 
 #include "graph/base/text.h"
+#include "scheduler/core/gang_end.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/outbox.h"
 #include "scheduler/core/story.h"

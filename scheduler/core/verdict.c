@@ -11,6 +11,7 @@
 #include "scheduler/core/announce.h"
 #include "scheduler/core/attempt.h"
 #include "scheduler/core/delay.h"
+#include "scheduler/core/gang_end.h"
 #include "scheduler/core/gang_try.h"
 #include "scheduler/core/gpu.h"
 #include "scheduler/core/handover.h"
