@@ -93,6 +93,7 @@
     X(TAKEN, "tasks taken from behind one that waits, or runs long")                               \
     X(LONG, "a task runs long")                                                                    \
     X(LONG_BEFORE_OTHERS, "a task runs long before others")                                        \
+    X(CANCELLED_BACK, "cancelled task came back with its runner's queue")                          \
     X(RECANTED, "cancelled call ended behind one that runs long")                                  \
     X(OVERDRAWN, "task went on where no slot was free")                                            \
     X(BLOCKED_DEATH, "task died while it waited")                                                  \

@@ -1,6 +1,7 @@
 /* A host: a production worker core, and a driver that stands in for worker/net. */
 #include "tests/sim/admission.h"
 #include "tests/sim/board.h"
+#include "tests/sim/cancelled.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/door.h"
 #include "tests/sim/folder.h"
@@ -466,6 +467,7 @@ static void lose_all(struct sim *sim, struct host *host)
     gw_array_clear(&host->saved);
     gw_map_deinit(&host->leases);
     sim_recant_drop(host);
+    sim_cancelled_drop(host);
     sim_recency_forget(host);
     gw_array_clear(&host->tunnels);
     gw_map_deinit(&host->files); /* its next life has a folder of its own */

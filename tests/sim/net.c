@@ -2,6 +2,7 @@
  *
  * Every message passes as bytes, through the production encoder and decoder. A cut loses what is
  * under way in both directions, and each side hears of it in its own time. */
+#include "tests/sim/cancelled.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
 #include "tests/sim/leave.h"
@@ -197,6 +198,7 @@ static void scheduler_says(struct host *host, const struct gw_message *message)
         host->worker = message->welcome.worker;
     sim_replica_told(host, message);
     sim_leave_taken(host, message);
+    sim_cancelled_hear(host->sim, host, message);
 }
 
 /* What an event brings to one side. */

@@ -5,6 +5,7 @@
  * What a task finds as it begins is checked in start.c. */
 #include "tests/sim/admission.h"
 #include "tests/sim/board.h"
+#include "tests/sim/cancelled.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/folder.h"
 #include "tests/sim/leave.h"
@@ -414,6 +415,7 @@ static void take_assign(struct sim *sim, struct process *process,
     const uint8_t *args = assign->args.data, *values = assign->dep_values.data;
     uint32_t dep = 0, token = 0;
     size_t base = process->rows.count;
+    sim_cancelled_given(sim, process->host, assign);
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
         uint64_t id = sim_turn_work(args, gw_col32_at(assign->args_size, i));
         args += gw_col32_at(assign->args_size, i);
@@ -553,6 +555,7 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
     if (process->actor && !process->letting_go)
         sim_fault(sim, FAULT_ACTOR_DEATH);
     sim_board_died(sim, process);
+    sim_cancelled_died(sim, process);
     if (process->unsaid.count && process->began && !process->actor)
         sim_fault(sim, FAULT_CRASH_BEHIND);
     if (process->unsaid.count)

@@ -325,6 +325,7 @@ struct host {
     GW_ARRAY(uint64_t) folders;       /* numbers of those that are there */
     struct gw_map kept;               /* of them, what was left: number -> bytes, 0: not told */
     struct recency *recency;          /* see recency.c; NULL: it has no results */
+    struct gw_map cancelled;          /* attempts that it was told to end; see cancelled.c */
     struct gw_map recanted;           /* attempts of calls that it was told to end -> actor */
     struct gw_map leases;             /* attempts, of gangs that this host leads */
     GW_ARRAY(struct packet) old;      /* said to the scheduler, to be said again some time */

@@ -197,7 +197,7 @@ static void end_killed(struct gw_node_core *core, struct gw_run *run)
 void gw_ahead_return(struct gw_node_core *core, struct gw_run *run)
 {
     make_stale(core, run);
-    if (run->killing) {
+    if (run->killing && !GW_PLANTED(791)) {
         end_killed(core, run);
         return;
     }
