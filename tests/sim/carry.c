@@ -124,6 +124,8 @@ static void on_trip(struct sim *sim, void *arg)
         sim->some_did_not_start = true;
     } else {
         put(trip.host, &trip.what, trip.keep);
+        if (!trip.keep) /* for a rank 0, which is told so */
+            find(trip.host, &trip.what, false)->looked = true;
         sim_fault(sim, trip.keep ? FAULT_COPIED : FAULT_CARRIED);
         if (trip.copy)
             sim_fault(sim, FAULT_FROM_COPY);
