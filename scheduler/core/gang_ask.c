@@ -274,8 +274,9 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
         return rc;
     if (ask_gangs(sched, job, verb, by) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
         rc = gw_error_set(error, GW_ENOENT,
-                          "no gang of job %llu runs (`gangway explain %llu` says what it does)",
-                          (unsigned long long)job->id, (unsigned long long)job->id);
+                          "no gang of job %llu runs (`gangway explain %llu` says what it does%s)",
+                          (unsigned long long)job->id, (unsigned long long)job->id,
+                          verb == GW_ASK_STOP ? "; `gangway cancel` ends what is no gang" : "");
     return rc;
 }
 

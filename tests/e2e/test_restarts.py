@@ -199,6 +199,8 @@ while :; do read -r line < "$NEVER"; done
         self.gangway("exec", "--wait", job, "--", "true")
         self.gangway("stop", job)
         said = self.gangway("wait", job, rc=143).stderr
+        self.assertIn("`gangway cancel` ends what is no gang",
+                      self.gangway("stop", job, rc=2).stderr)
         self.assertRegex(said, r"it was told to stop by gangway stop \(.*\): signal 15")
 
     def test_budget_is_over(self):
