@@ -83,6 +83,8 @@ static void other_functions_are_other_tasks(void **state)
         {.pure = 1, .program = two},
         {.pure = 1, .program = one, .function = "g"},
         {.pure = 1, .program = one, .ranks = 2},
+        {.pure = 1, .program = one, .files = one},
+        {.pure = 1, .program = one, .files = two},
     };
     (void)state;
     run_apart(specs, sizeof specs / sizeof *specs);
