@@ -153,6 +153,16 @@ class Memory(e2e.Case):
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
 
     @e2e.not_for_tsan
+    def test_other_lines(self):
+        """By default nothing of a tenth of this memory would go to disk."""
+        self.limit = 1024 * MIB
+        self.up_limited("2", "--memory-target", "0.05", "--memory-spill", "0.1")
+        holder = self.program("hold", "60", str(self.result))
+        self.assertEqual(holder.stdout.readline(), "made\n")
+        self.wait("results go to disk", self.files)
+        self.assertEqual(holder.communicate("\n", timeout=120)[0], "120\n")
+
+    @e2e.not_for_tsan
     def test_inputs_of_another_worker(self):
         """They are more than the worker's memory: it reads them from its disk, and is asked once
         or twice, not for ever."""
