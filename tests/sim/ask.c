@@ -1,6 +1,7 @@
 /* Who was told that a gang stops finds it so in every later life of the scheduler: its ranks are
  * told by each life that takes the attempt over, and its task has no other attempt until what
- * became of this one is decided. */
+ * became of this one is decided. Where all of them have returned, it is not lost with the scheduler
+ * that heard it. */
 #include "tests/sim/ask.h"
 
 #include "tests/sim/crash.h"
@@ -10,6 +11,12 @@
 #include "scheduler/core/job.h"
 
 enum { HEADER_BYTES = 6 };
+#define KEPT_NS (1000 * MS) /* a worker says it again where the scheduler dies sooner than that */
+
+/* A rank that has returned. */
+struct returned {
+    uint64_t incarnation, at_ns; /* of its host; 0: it has not */
+};
 
 /* An attempt of which a client wants that it stops. */
 struct stop {
@@ -19,10 +26,12 @@ struct stop {
     uint64_t asked_life, told_life;
     bool answered;
     size_t over_at; /* the end of the facts that decide it; SIZE_MAX: nothing does */
+    struct returned returned[RANKS_MAX];
 };
 
 struct sim_asks {
-    bool went; /* a gang that was to be told to stop */
+    bool went;           /* a gang that was to be told to stop */
+    uint64_t crashed_ns; /* when the last life ended */
     GW_ARRAY(struct stop) stops;
 };
 
@@ -80,6 +89,59 @@ void sim_ask_on_went(struct sim *sim, const struct row *row)
     sim_plan(sim, sim_hash(sim->seed, 337) % MS, on_stop, work->job);
 }
 
+/* One that has children has a connection to this life of the scheduler. */
+void sim_ask_returned(struct sim *sim, const struct row *row, const struct host *host)
+{
+    struct stop *stop = row->rank == GW_RANK_NONE ? NULL : find(sim, row->attempt);
+    if (!stop || row->work->children)
+        return;
+    stop->returned[row->rank] = (struct returned){host->incarnation, sim->now_ns};
+    if (stop->answered)
+        sim_crash_on_stopped(sim, true);
+}
+
+/* A worker in this life of the scheduler, which has told what it knows. */
+static bool is_back(const struct sim *sim, uint64_t incarnation)
+{
+    for (size_t i = 0; i < sim->sched->workers.count; i++) {
+        const struct gw_worker *worker = sim->sched->workers.items[i];
+        if (worker && worker->incarnation == incarnation && worker->state != GW_WORKER_LOST &&
+            worker->state != GW_WORKER_GREETED)
+            return true;
+    }
+    return false;
+}
+
+/* Some rank has not returned, or not so that this life could hear of it. */
+static bool may_be_lost(struct sim *sim, const struct stop *stop)
+{
+    const struct row like = {.attempt = stop->attempt};
+    for (uint32_t i = 0; i < sim_gang_of(sim, &like)->world; i++) {
+        const struct returned *returned = &stop->returned[i];
+        if (!returned->at_ns || returned->at_ns + KEPT_NS <= sim->asks->crashed_ns ||
+            !is_back(sim, returned->incarnation))
+            return true;
+    }
+    return false;
+}
+
+/* job, index, state, code, exit_code, attempt, text. */
+static void on_ended(struct sim *sim, const struct stop *stop, const uint8_t *fields)
+{
+    static const char lost[] = "did not come back after the scheduler";
+    uint32_t state, size;
+    uint64_t attempt;
+    memcpy(&state, fields + 12, sizeof state);
+    memcpy(&attempt, fields + 24, sizeof attempt);
+    memcpy(&size, fields + 32, sizeof size);
+    if (state != GW_TASK_FAILED || attempt != stop->attempt ||
+        !memmem(fields + 36, size, lost, sizeof lost - 1))
+        return;
+    SIM_CHECK(sim, may_be_lost(sim, stop),
+              "all ranks of attempt %llx returned when they were told to stop, and it is lost",
+              (unsigned long long)attempt);
+}
+
 /* The gangs of the job that go are those that were asked. */
 static void on_asked(struct sim *sim, const struct gw_event *event)
 {
@@ -112,7 +174,7 @@ static void on_reply(struct sim *sim, const struct gw_effect *effect)
             stop->asked_life != sim->life || effect->message.reply.code < 0)
             continue;
         stop->answered = true;
-        sim_crash_on_stopped(sim);
+        sim_crash_on_stopped(sim, false);
     }
 }
 
@@ -149,9 +211,12 @@ static void on_facts(struct sim *sim, const struct gw_bin *facts)
                 memcpy(&attempt, at + HEADER_BYTES + sizeof job + sizeof row, sizeof attempt);
             for (size_t i = 0; i < sim->asks->stops.count; i++) {
                 struct stop *stop = &sim->asks->stops.items[i];
-                if (stop->job == job && stop->row == row && stop->over_at == SIZE_MAX &&
-                    (!judged || stop->attempt == attempt))
-                    stop->over_at = sim->facts.size + facts->size;
+                if (!judged && stop->job == job && stop->row == row)
+                    on_ended(sim, stop, at + HEADER_BYTES);
+                if (stop->job != job || stop->row != row || stop->over_at != SIZE_MAX ||
+                    (judged && stop->attempt != attempt))
+                    continue;
+                stop->over_at = sim->facts.size + facts->size;
             }
         }
         at += sizeof size + size;
@@ -195,6 +260,8 @@ void sim_ask_stepped(struct sim *sim, const struct gw_event *event)
 
 void sim_ask_crashed(struct sim *sim)
 {
+    if (sim->asks)
+        sim->asks->crashed_ns = sim->now_ns;
     for (size_t i = 0; sim->asks && i < sim->asks->stops.count; i++) {
         struct stop *stop = &sim->asks->stops.items[i];
         if (stop->over_at > sim->facts.size)

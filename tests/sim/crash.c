@@ -27,16 +27,17 @@ struct claim {
 
 struct sim_adrift {
     bool down;
-    bool on_saved;                                  /* it died once because a gang had saved */
-    enum { STOP_NONE, STOP_ASKED, STOP_TOLD } stop; /* or as a user was told that a gang stops */
-    bool rested;                                    /* or because workers with GPUs had been lost */
-    uint32_t patience;                              /* used up in waiting for work */
-    uint64_t crash_ns;                              /* the last */
-    bool away[HOSTS_MAX];                           /* connected then, and not back */
-    uint64_t silent_ns[HOSTS_MAX];                  /* until then it hears nothing */
-    uint64_t refused_ns[HOSTS_MAX];                 /* since when it was refused; 0: it was not */
-    uint64_t registered[HOSTS_MAX];                 /* the connection by which it did so last */
-    GW_ARRAY(struct claim) claims;                  /* of the registration that is being taken */
+    bool on_saved; /* it died once because a gang had saved */
+    /* Or as a user was told that a gang stops, or its ranks return because they heard that. */
+    enum { STOP_NONE, STOP_ASKED, STOP_HEARD, STOP_TOLD } stop;
+    bool rested;                    /* or because workers with GPUs had been lost */
+    uint32_t patience;              /* used up in waiting for work */
+    uint64_t crash_ns;              /* the last */
+    bool away[HOSTS_MAX];           /* connected then, and not back */
+    uint64_t silent_ns[HOSTS_MAX];  /* until then it hears nothing */
+    uint64_t refused_ns[HOSTS_MAX]; /* since when it was refused; 0: it was not */
+    uint64_t registered[HOSTS_MAX]; /* the connection by which it did so last */
+    GW_ARRAY(struct claim) claims;  /* of the registration that is being taken */
 };
 
 void sim_crash_check(struct sim *sim, const struct sim_job *job)
@@ -462,7 +463,9 @@ void sim_crash_on_stop(struct sim *sim)
     struct sim_adrift *adrift = adrift_of(sim);
     if (adrift->stop != STOP_NONE)
         return;
-    adrift->stop = STOP_ASKED;
+    adrift->stop = sim_hash(sim->seed, 338) % 2 ? STOP_HEARD : STOP_ASKED;
+    if (adrift->stop == STOP_HEARD)
+        return;
     for (size_t i = 0; i < sim->conns.count; i++) {
         struct conn *conn = sim->conns.items[i];
         uint64_t until_ns = sim->now_ns + 100 * MS;
@@ -472,10 +475,10 @@ void sim_crash_on_stop(struct sim *sim)
     }
 }
 
-void sim_crash_on_stopped(struct sim *sim)
+void sim_crash_on_stopped(struct sim *sim, bool returned)
 {
     struct sim_adrift *adrift = adrift_of(sim);
-    if (adrift->stop != STOP_ASKED)
+    if (adrift->stop != (returned ? STOP_HEARD : STOP_ASKED))
         return;
     adrift->stop = STOP_TOLD;
     sim_crash_soon(sim, sim_hash(sim->seed, 335) % (2 * MS));

@@ -23,9 +23,10 @@ void sim_crash_on_saved(struct sim *sim);
 /* sim_crash_soon: the scheduler dies then, whatever runs. */
 void sim_crash_soon(struct sim *sim, uint64_t in_ns);
 /* sim_crash_on_stop: a user wants that a gang of such a job stops; workers may not hear of it for a
- * while. sim_crash_on_stopped: the user was told that it does; likewise. */
+ * while. sim_crash_on_stopped: the user was told that it does, and (returned) a rank has; the
+ * scheduler may die just then. */
 void sim_crash_on_stop(struct sim *sim);
-void sim_crash_on_stopped(struct sim *sim);
+void sim_crash_on_stopped(struct sim *sim, bool returned);
 /* sim_crash_check: a job that is accepted has a number that no other ever had. */
 void sim_crash_check(struct sim *sim, const struct sim_job *job);
 

@@ -159,6 +159,7 @@ static const struct {
     [742] = {"leaves-unasked", "a worker that was told to end goes before it is let go"},
     [770] = {"leaves-hasty", "what runs at a worker that is told to end has no time to"},
     [771] = {"pause-prepares", "a gang that prepares goes though its job was paused"},
+    [773] = {"stop-half-heard", "ends of ranks of functions are not told to the next life"},
     [772] = {"pause-unadopted", "a gang that is taken over does not hear that its job was paused"},
     [720] = {"calls-deaf", "a cancelled call waits for its turn behind one that runs long"},
     [611] = {"cancel-deaf", "what runs goes on though it was cancelled"},

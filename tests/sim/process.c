@@ -4,6 +4,7 @@
  * collective, each of which ends only when all N ranks are in it; or it hangs, or ignores TERM.
  * What a task finds as it begins is checked in start.c. */
 #include "tests/sim/admission.h"
+#include "tests/sim/ask.h"
 #include "tests/sim/board.h"
 #include "tests/sim/cancelled.h"
 #include "tests/sim/failure.h"
@@ -179,6 +180,8 @@ static void report_done(struct sim *sim, struct process *process)
     row.work->ended_well += !partial || row.work->stop;
     row.work->pausing |= partial && !row.work->stop;
     process->answer = 0;
+    if (!partial)
+        sim_ask_returned(sim, &row, process->host);
     uint64_t pid = process->pid;
     struct host *host = process->host;
     if (row.rank != GW_RANK_NONE)

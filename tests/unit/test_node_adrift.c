@@ -98,6 +98,76 @@ static void ends_of_functions_are_told_once(void **state)
     free_world(w);
 }
 
+/* A gang of two functions here that goes. */
+static struct world *world_with_gang(void)
+{
+    struct world *w = new_world(2);
+    uint64_t token = 60, key = 61;
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1, .world = 2, .local = 2, .groups = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
+                                     .number = 1,
+                                     .code = 4321,
+                                     .text = "127.0.0.1",
+                                     .tokens = &token,
+                                     .token_count = 1});
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        hello(w, rank + 1, GW_PROTOCOL);
+        deliver(w, RUNNER + rank + 1,
+                (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, rank, {0}}});
+    }
+    const struct gw_bin info = must_send(w, GW_MESSAGE_rank_ready)->rank_ready.info;
+    const struct gw_message go = {.type = GW_MESSAGE_gang_go, .gang_go = {1, info}};
+    assert_int_equal(deliver_with(w, SCHEDULER, go, &key, 1), 0);
+    return w;
+}
+
+static void ends_of_ranks_are_told_again(void **state)
+{
+    struct world *w = world_with_gang();
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, 0, 300000, 1000), 0);
+    const struct gw_msg_registration *said = come_back(w, true); /* rank 1 runs yet */
+    assert_int_equal(said->attempt.count, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(gw_col32_at(said->attempt_claim, i),
+                         gw_col32_at(said->attempt_rank, i) ? GW_CLAIM_RUNS : GW_CLAIM_ENDED);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_finished)->finished.rank, 0), 0);
+    assert_int_equal(finish(w, 2, 1, 1, 300000, 1000), 0);
+    said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(gw_col32_at(said->attempt_claim, i), GW_CLAIM_ENDED);
+        assert_int_equal(gw_col64_at(said->object_attempt, i), 1); /* what they returned is here */
+        assert_non_null(sent(w, GW_MESSAGE_finished, i));
+    }
+    free_world(w);
+}
+
+/* What a rank returned was let go: that it ended is no use to anybody. */
+static void what_was_let_go_is_not_told_again(void **state)
+{
+    struct world *w = world_with_gang();
+    uint64_t job = 1;
+    uint32_t index = 0, rank = 1;
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, 0, 300000, 1000), 0);
+    assert_int_equal(finish(w, 2, 1, 1, 300000, 1000), 0);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_release,
+                                .release = {{&job, 1}, {&index, 1}, {&rank, 1}}});
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 1);
+    assert_int_equal(gw_col32_at(said->attempt_rank, 0), 0);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_finished)->finished.rank, 0), 0);
+    assert_null(sent(w, GW_MESSAGE_finished, 1));
+    free_world(w);
+}
+
 /* Nobody was there to hear it: the first who comes does, and charges it, and no other. */
 static void a_bad_end_is_told_to_one_scheduler(void **state)
 {
@@ -125,6 +195,8 @@ int main(void)
         cmocka_unit_test(a_scheduler_that_lives_hears_nothing_again),
         cmocka_unit_test(what_was_surely_heard_is_forgotten),
         cmocka_unit_test(ends_of_functions_are_told_once),
+        cmocka_unit_test(ends_of_ranks_are_told_again),
+        cmocka_unit_test(what_was_let_go_is_not_told_again),
         cmocka_unit_test(a_bad_end_is_told_to_one_scheduler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,18 +8,20 @@
  * Ends that nobody was there to hear are kept, and told to the next scheduler behind the
  * registration, which lists them. It takes what it knows, and has the rest ended. An end that was
  * said may have been said to one that was dying: those of commands that ended well, and of ranks
- * of theirs, are kept until a heartbeat that was sent COMMIT_NS later is acknowledged. By then it
- * was read, and is on disk. A command that failed may run again instead: its scheduler may have
- * charged that end, which no other life must do once more; of ranks it knows (judged.h).
+ * of all gangs, are kept until a heartbeat that was sent COMMIT_NS later is acknowledged. By then
+ * it was read, and is on disk. A command that failed may run again instead: its scheduler may have
+ * charged that end, which no other life must do once more; of ranks it knows (judged.h). A large
+ * result may be let go meanwhile: then its end says nothing any more.
  *
- * Always: what is kept ended since the last connection closed, or is of a command and not surely
- * heard; a scheduler of the same life hears nothing of it, since it counted all that was here as
- * lost. */
+ * Always: what is kept ended since the last connection closed, or is of a command or a rank and not
+ * surely heard; a scheduler of the same life hears nothing of it, since it counted all that was
+ * here as lost. */
 #include "worker/core/adrift.h"
 
 #include "worker/core/core.h"
 #include "worker/core/result.h"
 #include "worker/core/run.h"
+#include "worker/core/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -108,9 +110,9 @@ static struct gw_unsaid *add(struct gw_node_core *core, const struct gw_run *run
 {
     struct gw_adrift *adrift = &core->adrift;
     const bool said = core->registered;
-    if ((said && run->spec->message.kind != GW_SPEC_COMMAND) || !core->term || run->bound ||
-        run->spec->message.actor || adrift->unsaid.count == ENDS_MAX ||
-        adrift->bytes + bytes > BYTES_MAX)
+    const bool once = run->spec->message.kind != GW_SPEC_COMMAND && (!run->gang || GW_PLANTED(773));
+    if ((said && once) || !core->term || run->bound || run->spec->message.actor ||
+        adrift->unsaid.count == ENDS_MAX || adrift->bytes + bytes > BYTES_MAX)
         return NULL;
     GW_MUST(gw_array_push(&adrift->unsaid, ((struct gw_unsaid){0})));
     struct gw_unsaid *unsaid = &adrift->unsaid.items[adrift->unsaid.count - 1];
@@ -269,6 +271,33 @@ static void list_unsaid(struct listing *list, const struct gw_unsaid *unsaid)
     list->gpu_counts[n] = 0;
 }
 
+/* What finished and left an object that is not here any more: its scheduler had it released. */
+static bool is_let_go(struct gw_node_core *core, const struct gw_unsaid *unsaid)
+{
+    const struct gw_node_place *place = &unsaid->place;
+    if (!unsaid->finished || unsaid->value_size > 0)
+        return false;
+    const struct gw_object *object = gw_object_find(core, place->job, place->index,
+                                                    place->rank == GW_RANK_NONE ? 0 : place->rank);
+    return !object || object->released || object->attempt != place->attempt;
+}
+
+static void drop_let_go(struct gw_node_core *core)
+{
+    struct gw_adrift *adrift = &core->adrift;
+    size_t kept = 0;
+    for (size_t i = 0; i < adrift->unsaid.count; i++) {
+        struct gw_unsaid *unsaid = &adrift->unsaid.items[i];
+        if (!is_let_go(core, unsaid)) {
+            adrift->unsaid.items[kept++] = *unsaid;
+            continue;
+        }
+        adrift->bytes -= unsaid->kept_bytes;
+        unsaid_free(unsaid);
+    }
+    adrift->unsaid.count = kept;
+}
+
 static void make_room(struct gw_node_core *core, struct listing *list)
 {
     size_t count = core->attempts.count + core->adrift.unsaid.count, gpus = 0, at = 0;
@@ -295,6 +324,7 @@ void gw_adrift_list(struct gw_node_core *core, struct gw_msg_registration *messa
     struct listing list = {0};
     size_t at = 0;
     uint64_t key, value;
+    drop_let_go(core);
     make_room(core, &list);
     while (gw_map_next(&core->attempts, &at, &key, &value))
         list_run(&list, (struct gw_run *)(uintptr_t)value);

@@ -110,7 +110,7 @@ static void finish(struct gw_node_core *core, struct gw_run *run, const struct f
     if (row->value.size == 0)
         object = gw_result_keep(core, run, row->token, row->bytes);
     gw_heir_give(core, run, row->value, object);
-    if (!core->registered)
+    if (!core->registered || run->gang)
         gw_adrift_finished(core, run, row->value,
                            &(struct gw_adrift_result){row->bytes, row->run_ns});
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
