@@ -417,9 +417,16 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
     struct gw_worker *worker = gw_sched_worker_find(sched, lost->worker);
     if (!job || !worker || !gw_sched_row_live(job, lost->index))
         return;
-    uint32_t at = gw_sched_object_of(sched, job, lost->index, lost->rank);
-    if (at != GW_NONE && gw_sched_holder_of(sched, at, worker->slot) != GW_NONE)
-        GW_FACT(sched, holder_removed, .object = at, .worker = worker);
+    const uint32_t at = gw_sched_object_of(sched, job, lost->index, lost->rank);
+    if (at == GW_NONE || gw_sched_holder_of(sched, at, worker->slot) == GW_NONE)
+        return;
+    /* It may have it still, out of reach of who says so. Made again elsewhere it is another
+     * attempt's, and what lies there must not be taken for that. */
+    const struct gw_object *object = &sched->objects.items[at];
+    if (!GW_PLANTED(743))
+        gw_sched_send_release(
+            sched, worker, &(struct gw_release_row){object->job->id, object->index, object->rank});
+    GW_FACT(sched, holder_removed, .object = at, .worker = worker);
 }
 
 static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,

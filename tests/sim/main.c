@@ -157,6 +157,7 @@ static const struct {
     [740] = {"leaves-alone", "a worker is let go with the only checkpoint of a gang"},
     [741] = {"leaves-not", "work is placed at a worker that was told to end"},
     [742] = {"leaves-unasked", "a worker that was told to end goes before it is let go"},
+    [743] = {"accused-keeps", "who is said to have lost a result keeps it"},
     [770] = {"leaves-hasty", "what runs at a worker that is told to end has no time to"},
     [771] = {"pause-prepares", "a gang that prepares goes though its job was paused"},
     [773] = {"stop-half-heard", "ends of ranks of functions are not told to the next life"},

@@ -275,6 +275,15 @@ static void check_unknown(struct sim *sim, const struct host *host)
     gw_array_clear(&regain->unknown);
 }
 
+/* Its client does not hold it, and who needed it has ended in that very step (a task whose end its
+ * worker came back with, say): it went as soon as it was there. What is disowned is awaited still,
+ * or made again. */
+static bool is_needed_no_more(struct sim *sim, const struct left *left)
+{
+    return !left->held && done_by(sim, left->job, left->index) == left->attempt &&
+           !awaits(sim, left->job, left->index);
+}
+
 void sim_regain_said(struct sim *sim, const struct host *host)
 {
     struct sim_regain *regain = sim->regain;
@@ -286,6 +295,11 @@ void sim_regain_said(struct sim *sim, const struct host *host)
             continue;
         if (!left->due) {
             forget(regain, i); /* it has it no more, or came too late */
+            continue;
+        }
+        if (!has(sim, left->job, left->index, left->rank, host->worker) &&
+            is_needed_no_more(sim, left)) {
+            forget(regain, i);
             continue;
         }
         SIM_CHECK(sim, has(sim, left->job, left->index, left->rank, host->worker),

@@ -230,6 +230,27 @@ static void a_lost_result_is_made_again(void **state)
     free_world(w);
 }
 
+/* It may have it still, and be out of reach of who says so: what is made again is not that. */
+static void who_is_said_to_have_lost_a_result_lets_go(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1000000);
+    add_worker(w, 1, 1, "b");
+    say(w, WORKER + 1,
+        (struct gw_message){.type = GW_MESSAGE_object_lost, .object_lost = {1, 0, 0, 1}});
+    const struct gw_msg_release *release = &must(w, WORKER, GW_MESSAGE_release)->release;
+    assert_int_equal(release->job.count, 1);
+    assert_int_equal(gw_col64_at(release->job, 0), 1);
+    assert_int_equal(gw_col32_at(release->index, 0), 0);
+    assert_int_equal(gw_col32_at(release->rank, 0), 0);
+    assert_true(sent(w, WORKER, GW_MESSAGE_assign, 0) || sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    free_world(w);
+}
+
 static void failures_alike_are_each_judged(void **state)
 {
     struct world *w = new_world();
@@ -653,6 +674,7 @@ int main(void)
         cmocka_unit_test(all_ranks_are_a_row_and_one_each),
         cmocka_unit_test(a_detached_job_is_told_after_its_commit),
         cmocka_unit_test(a_lost_result_is_made_again),
+        cmocka_unit_test(who_is_said_to_have_lost_a_result_lets_go),
         cmocka_unit_test(a_workers_last_words_are_told),
         cmocka_unit_test(lost_output_is_told),
         cmocka_unit_test(output_is_followed_to_a_smaller_attempt),
