@@ -154,6 +154,7 @@ static const struct {
     [753] = {"files-again", "what has files goes to a worker that could not lay any"},
     [754] = {"rest-unended", "nobody looks when a worker has rested"},
     [791] = {"killed-again", "what was cancelled in a runner's queue runs when it came back"},
+    [792] = {"killed-late", "what is cancelled as its runner is gone runs when it comes back"},
     [740] = {"leaves-alone", "a worker is let go with the only checkpoint of a gang"},
     [741] = {"leaves-not", "work is placed at a worker that was told to end"},
     [742] = {"leaves-unasked", "a worker that was told to end goes before it is let go"},

@@ -253,6 +253,37 @@ static void test_what_is_cancelled_does_not_come_back(void **state)
     free_world(w);
 }
 
+/* The runner is gone, in 3, and 2, which was not told, is cancelled before that is judged. */
+static void test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    (void)state;
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    for (uint64_t attempt = 2; attempt < 5; attempt++)
+        must_assign(w, (struct task){.attempt = attempt});
+    forget_sent(w);
+    deliver(w, GUARDIAN,
+            (struct gw_message){.type = GW_MESSAGE_exited,
+                                .exited = {.process = 1, .signal = 11, .executing = 3}});
+    kill_attempt(w, 2, GW_KILL_CANCEL);
+    assert_null(sent(w, GW_MESSAGE_ended, 0)); /* its runner may still have told of it */
+    bury(w, 1);
+    runner_closes(w, 1);
+    for (size_t i = 0; i < 2; i++) {
+        const struct gw_message *ended = sent(w, GW_MESSAGE_ended, i);
+        assert_non_null(ended);
+        assert_int_equal(ended->ended.outcome,
+                         ended->ended.attempt == 2 ? GW_OUTCOME_KILLED : GW_OUTCOME_CRASHED);
+        assert_true(ended->ended.attempt == 2 || ended->ended.attempt == 3);
+    }
+    forget_sent(w);
+    hello(w, 2, GW_PROTOCOL);
+    const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
+    assert_int_equal(given->attempt.count, 1);
+    assert_int_equal(gw_col64_at(given->attempt, 0), 4);
+    free_world(w);
+}
+
 /* Runner 1 has 10, 11, then 14, which takes 11 and 13, and 15 and 16, which take 14; runner 2 has
  * 12 and 13, and dies in 12, when what 13 made was on the board and 14 had taken it. So 13 runs
  * again, and makes something else: nobody may hear what 14, 15 and 16 made of the first. */
@@ -333,6 +364,7 @@ int main(void)
         cmocka_unit_test(test_sent),
         cmocka_unit_test(test_told_in_order),
         cmocka_unit_test(test_what_is_cancelled_does_not_come_back),
+        cmocka_unit_test(test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back),
         cmocka_unit_test(test_maker_dies),
         cmocka_unit_test(test_done_is_taken_back),
         cmocka_unit_test(test_no_place_twice),

@@ -435,6 +435,8 @@ void gw_run_end(struct gw_node_core *core, struct gw_run *run, struct gw_run_end
     struct gw_process *process = run->process;
     if (process && process->state == GW_PROCESS_EXITED && !process->burying) {
         free(end.text); /* it ended by itself: that is what will be told */
+        if (end.outcome == GW_OUTCOME_KILLED && !run->gang && !GW_PLANTED(792))
+            run->killing = true; /* it may have ended in one behind: then this one comes back */
         gw_process_hurry(core, process, grace_ns);
         return;
     }
