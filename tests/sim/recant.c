@@ -19,6 +19,8 @@ void sim_recant_assigned(struct sim *sim, const struct gw_msg_assign *assign)
 static void hear(struct sim *sim, struct host *host, const struct gw_message *message)
 {
     uint64_t actor;
+    if (message->type == GW_MESSAGE_welcome) /* what ended before that was told to nobody */
+        gw_map_deinit(&host->recanted);
     if (message->type != GW_MESSAGE_kill || message->kill.reason == GW_KILL_TAKE_BACK)
         return;
     for (uint32_t i = 0; i < message->kill.attempt.count; i++) {
