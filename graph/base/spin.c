@@ -2,6 +2,7 @@
 #include "graph/base/spin.h"
 
 #include "graph/base/clock.h"
+#include "graph/base/log.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -23,7 +24,11 @@ static uint64_t asked_us(void)
     if (!text || !*text)
         return LIMIT_US;
     unsigned long long us = strtoull(text, &end, 10);
-    return *end || us > LIMIT_US_MAX ? LIMIT_US : us;
+    if (!*end && us <= LIMIT_US_MAX)
+        return us;
+    gw_log_warn("GANGWAY_SPIN_US is \"%s\": give 0 to %d microseconds; %d are taken", text,
+                LIMIT_US_MAX, LIMIT_US);
+    return LIMIT_US;
 }
 
 void gw_spin_init(struct gw_spin *spin)

@@ -18,9 +18,9 @@ struct gw_spin {
     uint32_t skips;    /* of so many */
 };
 
-/* gw_spin_init: it looks for $GANGWAY_SPIN_US (0: never; 100 where it is not set, or is not a
- * number up to 10000), and never where the calling thread may use one CPU only. Nothing is to be
- * freed. */
+/* gw_spin_init: it looks for $GANGWAY_SPIN_US (0: never; 100 where it is not set, or, with a word
+ * in the log, is not a number up to 10000), and never where the calling thread may use one CPU
+ * only. Nothing is to be freed. */
 void gw_spin_init(struct gw_spin *spin);
 
 /* gw_spin_poll is poll, of at most timeout_ns (UINT64_MAX: for ever), and no point at which a

@@ -212,15 +212,22 @@ static void a_detached_job_is_told_after_its_commit(void **state)
     free_world(w);
 }
 
-static void a_lost_result_is_made_again(void **state)
+/* A large one of task 0 of job 1, at a; b has nothing. */
+static struct world *world_with_a_result(void)
 {
     struct world *w = new_world();
-    (void)state;
     add_worker(w, 0, 1, "a");
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
     finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1000000);
     add_worker(w, 1, 1, "b");
+    return w;
+}
+
+static void a_lost_result_is_made_again(void **state)
+{
+    struct world *w = world_with_a_result();
+    (void)state;
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
     const struct gw_message *assign = must(w, WORKER + 1, GW_MESSAGE_assign);
     say(w, CLIENT,
@@ -233,13 +240,8 @@ static void a_lost_result_is_made_again(void **state)
 /* It may have it still, and be out of reach of who says so: what is made again is not that. */
 static void who_is_said_to_have_lost_a_result_lets_go(void **state)
 {
-    struct world *w = new_world();
+    struct world *w = world_with_a_result();
     (void)state;
-    add_worker(w, 0, 1, "a");
-    send_spec(w, (struct gw_msg_spec){.key = 1});
-    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
-    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1000000);
-    add_worker(w, 1, 1, "b");
     say(w, WORKER + 1,
         (struct gw_message){.type = GW_MESSAGE_object_lost, .object_lost = {1, 0, 0, 1}});
     const struct gw_msg_release *release = &must(w, WORKER, GW_MESSAGE_release)->release;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LONG_NS UINT64_C(1000000000000)
@@ -95,6 +96,33 @@ static void gives_what_poll_gives(void **state)
     close(pipe.ends[0]);
 }
 
+/* What it cannot take it says, and how it is written. */
+static void a_wrong_limit_is_told_of(void **state)
+{
+    char said[256] = "";
+    cpu_set_t cpus;
+    struct gw_spin spin;
+    struct pipe pipe = pipe_new();
+    int saved = dup(STDERR_FILENO);
+    (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
+    if (CPU_COUNT(&cpus) == 1)
+        skip(); /* it is not asked for there */
+    assert_true(saved >= 0 && dup2(pipe.ends[1], STDERR_FILENO) >= 0);
+    assert_int_equal(setenv("GANGWAY_SPIN_US", "7", 1), 0);
+    gw_spin_init(&spin);
+    assert_int_equal(setenv("GANGWAY_SPIN_US", "1ms", 1), 0);
+    gw_spin_init(&spin);
+    unsetenv("GANGWAY_SPIN_US");
+    assert_true(dup2(saved, STDERR_FILENO) >= 0);
+    close(saved);
+    close(pipe.ends[1]);
+    assert_true(read(pipe.ends[0], said, sizeof said - 1) > 0);
+    assert_non_null(strstr(said, "GANGWAY_SPIN_US is \"1ms\": give 0 to 10000 microseconds"));
+    assert_null(strstr(said, "\"7\""));
+    close(pipe.ends[0]);
+}
+
 static void is_told_for_how_long(void **state)
 {
     static const struct {
@@ -135,6 +163,7 @@ int main(void)
         cmocka_unit_test(never_looks_with_a_limit_of_0),
         cmocka_unit_test(gives_what_poll_gives),
         cmocka_unit_test(is_told_for_how_long),
+        cmocka_unit_test(a_wrong_limit_is_told_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
