@@ -3,10 +3,10 @@
  * The connection comes from the worker, hello said; the program is there already, and the
  * environment is that of the task's job, so that what it submits may run in the same runners.
  * (How a task that waits gives its slots back is in client.c, gw_client_sleep.) */
-#include "client/inbox.h"
-#include "client/inline.h"
+#include "client/incoming.h"
+#include "client/link/session.h"
 #include "client/open.h"
-#include "client/session.h"
+#include "client/submit/inline.h"
 #include "graph/base/clock.h"
 #include "worker/runner/task.h"
 
@@ -74,7 +74,7 @@ struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error)
         gw_error_set(error, GW_ENOMEM, "out of memory");
         return NULL;
     }
-    gw_inbox_open(client);
+    gw_incoming_open(client);
     client->inlined = !task->hooks;
     int rc = client->inlined ? gw_inline_open(client, error) : connect_task(client, task, error);
     if (rc < 0) {

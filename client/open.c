@@ -1,13 +1,15 @@
 /* Opening and closing clients. */
 #include "client/open.h"
 
-#include "client/address.h"
-#include "client/answer.h"
-#include "client/bundle.h"
-#include "client/inbox.h"
-#include "client/inline.h"
-#include "client/reconnect.h"
-#include "client/session.h"
+#include "client/deploy/address.h"
+#include "client/deploy/identity.h"
+#include "client/incoming.h"
+#include "client/link/session.h"
+#include "client/results/deferred_accept.h"
+#include "client/results/future_group.h"
+#include "client/services/printer.h"
+#include "client/submit/inline.h"
+#include "client/submit/reconnect.h"
 #include "graph/base/clock.h"
 
 #include <errno.h>
@@ -15,9 +17,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-enum { CLOSE_TIMEOUT_S = 10, RECONNECT_S = 60 };
+enum { CLOSE_TIMEOUT_S = 10, PRINT_TIMEOUT_S = 60, RECONNECT_S = 60, CONNECT_TIMEOUT_S = 10 };
+enum { PAUSE_US_MIN = 10000, PAUSE_US_MAX = 200000 };
 
 /* -- Opening -------------------------------------------------------------------------------------
  */
@@ -31,38 +35,88 @@ static int look_again(struct gw_client *client, const char *place, bool tcp,
     return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
 }
 
+/* By which a scheduler is reached. */
+struct way {
+    const char *place;
+    bool tcp;
+    const struct gw_identity *identity; /* by the worker at `place`; NULL: not so */
+};
+
+static int connect_once(struct gw_client *client, const struct way *way, struct gw_error *error)
+{
+    struct gw_io_socket socket = {.fd = -1};
+    int rc = way->identity ? gw_identity_connect(way->identity, &socket.fd, error)
+             : way->tcp    ? gw_address_connect_tcp(way->place, &socket.transport, error)
+                           : gw_address_connect(way->place, &socket.fd, error);
+    return rc < 0 ? rc : gw_session_connect(client, &socket, !way->identity, error);
+}
+
+/* Whether a scheduler may come back there. A socket, or a link to one, is removed when its cluster
+ * is taken down, and only then. */
+static bool may_come_back(const struct way *way, const struct gw_client_options *options)
+{
+    struct stat info;
+    return way->tcp ? options->connect_timeout_ns > 0 : lstat(way->place, &info) == 0;
+}
+
+/* GW_ENOSCHEDULER: nobody is there, and *waited tells whether somebody might have been. */
+static int connect_patiently(struct gw_client *client, const struct way *way,
+                             const struct gw_client_options *options, bool *waited,
+                             struct gw_error *error)
+{
+    const uint64_t timeout_ns =
+        options->connect_timeout_ns ? options->connect_timeout_ns : CONNECT_TIMEOUT_S * GW_NS_PER_S;
+    const uint64_t deadline_ns = gw_clock_now_ns() + timeout_ns;
+    useconds_t pause_us = PAUSE_US_MIN;
+    int rc = connect_once(client, way, error);
+    while (rc == GW_ENOSCHEDULER && (*waited = may_come_back(way, options)) &&
+           gw_clock_now_ns() < deadline_ns) {
+        (void)usleep(pause_us);
+        pause_us = pause_us * 2 < PAUSE_US_MAX ? pause_us * 2 : PAUSE_US_MAX;
+        rc = connect_once(client, way, error);
+    }
+    return rc;
+}
+
 static int open_address(struct gw_client *client, const char *address,
                         const struct gw_client_options *options, struct gw_error *error)
 {
-    struct gw_io_socket socket = {.fd = -1};
-    const char *place;
-    bool tcp = false;
-    int rc = gw_address_parse(address, &place, &tcp, error);
+    struct way way = {0};
+    bool waited;
+    int rc = gw_address_parse(address, &way.place, &way.tcp, error);
     if (rc == 0)
-        rc = tcp ? gw_address_connect_tcp(place, &socket.transport, error)
-                 : gw_address_connect(place, &socket.fd, error);
-    if (rc == 0)
-        rc = gw_session_connect(client, &socket, true, error);
-    return rc < 0 ? rc : look_again(client, place, tcp, options, error);
+        rc = connect_patiently(client, &way, options, &waited, error);
+    return rc < 0 ? rc : look_again(client, way.place, way.tcp, options, error);
+}
+
+/* As the task around this process. When the scheduler goes away it is not looked for again, as by
+ * clients of functions. */
+static int open_inside(struct gw_client *client, const struct gw_identity *identity,
+                       const struct gw_client_options *options, struct gw_error *error)
+{
+    bool waited;
+    return connect_patiently(client, &(struct way){identity->path, false, identity}, options,
+                             &waited, error);
 }
 
 /* The running cluster of this user, or a promise of a private one. */
 static int open_default(struct gw_client *client, const struct gw_client_options *options,
                         struct gw_error *error)
 {
-    char dir[PATH_MAX], path[PATH_MAX + 32], binary[PATH_MAX];
-    int fd, rc = gw_address_runtime_dir(dir, error);
-    if (rc < 0)
-        return rc;
-    snprintf(path, sizeof path, "%s/default/%s", dir, GW_ADDRESS_SOCKET);
+    char path[PATH_MAX], binary[PATH_MAX];
+    bool waited = false;
     if (!options->private_cluster) {
-        rc = gw_address_connect(path, &fd, error);
-        if (rc == 0)
-            rc = gw_session_connect(client, &(struct gw_io_socket){.fd = fd}, true, error);
-        else if (rc == GW_ENOSCHEDULER)
-            rc = 1;
-        if (rc <= 0)
+        int rc = gw_address_default_socket(path, error);
+        rc = rc < 0
+                 ? GW_ENOSCHEDULER
+                 : connect_patiently(client, &(struct way){.place = path}, options, &waited, error);
+        if (rc != GW_ENOSCHEDULER)
             return rc < 0 ? rc : look_again(client, path, false, options, error);
+        if (options->must_exist && waited)
+            return gw_error_set(error, GW_ENOSCHEDULER,
+                                "no scheduler answers at %s, where one was killed or stopped: "
+                                "`gangway up` starts the next, `gangway down` ends the cluster",
+                                path);
         if (options->must_exist)
             return gw_error_set(error, GW_ENOSCHEDULER,
                                 "no cluster is running: `gangway up` starts one");
@@ -89,6 +143,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     const struct gw_client_options *options = given ? given : &defaults;
     const char *address = options->address ? options->address : getenv("GANGWAY_ADDRESS");
     const char *inlined = getenv("GANGWAY_INLINE");
+    struct gw_identity identity;
 
     /* A runner that opened clusters would start itself again without end. */
     if (getenv("GANGWAY_RUNNER_FD"))
@@ -117,16 +172,20 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
         free(peers);
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     }
-    gw_inbox_open(client);
+    gw_incoming_open(client);
     client->cluster_options.slots = options->slots;
     client->cluster_options.workers = options->workers;
     client->cluster_options.peers = peers;
     client->cluster_options.resources = resources;
     client->cluster_options.memory = memory;
+    client->show_output = options->show_output;
+    client->at_terminal = isatty(STDOUT_FILENO);
     client->inlined = inlined && strcmp(inlined, "1") == 0;
 
     if (client->inlined)
         rc = gw_inline_open(client, error);
+    else if (!options->address && !options->private_cluster && gw_identity_find(&identity))
+        rc = open_inside(client, &identity, options, error);
     else if (address && *address && !options->private_cluster)
         rc = open_address(client, address, options, error);
     else
@@ -148,11 +207,11 @@ static size_t unfinished_jobs(struct gw_client *client, uint64_t **jobs)
     size_t at = 0, count = 0;
     uint64_t request, found;
     pthread_mutex_lock(&client->lock);
-    *jobs = client->down.code ? NULL : calloc(client->bundles.count + 1, sizeof **jobs);
-    while (*jobs && gw_map_next(&client->bundles, &at, &request, &found)) {
-        const struct gw_bundle *bundle = (const struct gw_bundle *)(uintptr_t)found;
-        if (bundle->pending > 0 && !bundle->detached && bundle->job)
-            (*jobs)[count++] = bundle->job;
+    *jobs = client->down.code ? NULL : calloc(client->groups.count + 1, sizeof **jobs);
+    while (*jobs && gw_map_next(&client->groups, &at, &request, &found)) {
+        const struct gw_future_group *group = (const struct gw_future_group *)(uintptr_t)found;
+        if (group->pending > 0 && !group->detached && group->job)
+            (*jobs)[count++] = group->job;
     }
     pthread_mutex_unlock(&client->lock);
     return count;
@@ -164,46 +223,77 @@ static uint64_t left_ns(uint64_t deadline_ns)
     return now_ns < deadline_ns ? deadline_ns - now_ns : 0;
 }
 
-/* Gives up all that jobs are to give, at once; those that go on for others, or of which nothing is
+/* Asks something of each job, all at once; those that go on for others, or of which nothing is
  * known, become 0: they are not waited for. */
-static void give_up(struct gw_client *client, uint64_t *jobs, size_t count, uint64_t deadline_ns)
+static void ask_each(struct gw_client *client, uint32_t type, uint64_t *jobs, size_t count,
+                     uint64_t deadline_ns)
 {
-    struct gw_call *calls = count ? calloc(count, sizeof *calls) : NULL;
+    struct gw_rpc *calls = count ? calloc(count, sizeof *calls) : NULL;
     size_t said = 0;
     for (bool sent = true; calls && sent && said < count; said += sent) {
-        struct gw_message message = {
-            .type = GW_MESSAGE_cancel,
-            .cancel = {.job = jobs[said], .index = GW_INDEX_ALL, .hard = GW_CANCEL_GIVE_UP}};
-        gw_call_open(&calls[said], client);
-        message.cancel.request = calls[said].request;
-        sent = gw_call_send(&calls[said], client, &message, -1) == 0;
+        struct gw_message message = {.type = type};
+        gw_rpc_open(&calls[said], client);
+        if (type == GW_MESSAGE_cancel)
+            message.cancel = (struct gw_msg_cancel){.request = calls[said].request,
+                                                    .job = jobs[said],
+                                                    .index = GW_INDEX_ALL,
+                                                    .hard = GW_CANCEL_GIVE_UP};
+        else
+            message.actor_release =
+                (struct gw_msg_actor_release){.actor = jobs[said], .request = calls[said].request};
+        sent = gw_rpc_send(&calls[said], client, &message, -1) == 0;
         if (!sent)
-            gw_call_close(&calls[said], client);
+            gw_rpc_close(&calls[said], client);
     }
     for (size_t i = 0; i < count; i++) {
-        if (i >= said || gw_call_wait(&calls[i], client, left_ns(deadline_ns), NULL) < 0)
+        if (i >= said || gw_rpc_wait(&calls[i], client, left_ns(deadline_ns), NULL) < 0)
             jobs[i] = 0;
         if (i < said)
-            gw_call_close(&calls[i], client);
+            gw_rpc_close(&calls[i], client);
     }
     free(calls);
 }
 
-/* On a shared cluster: cancels what nobody else wants, and waits until its last process is gone. */
-static void end_jobs(struct gw_client *client)
+/* The actors that have names, of which this client had handles; *actors is owned. */
+static size_t named_actors(struct gw_client *client, uint64_t **actors)
 {
-    uint64_t *jobs;
-    uint64_t deadline_ns = gw_clock_now_ns() + CLOSE_TIMEOUT_S * GW_NS_PER_S;
-    gw_answer_wait_all(client, CLOSE_TIMEOUT_S * GW_NS_PER_S);
-    size_t count = unfinished_jobs(client, &jobs);
-    give_up(client, jobs, count, deadline_ns);
+    size_t at = 0, count = 0;
+    uint64_t job, one;
+    pthread_mutex_lock(&client->lock);
+    *actors = client->down.code ? NULL : calloc(client->named.count + 1, sizeof **actors);
+    while (*actors && gw_map_next(&client->named, &at, &job, &one))
+        (*actors)[count++] = job;
+    pthread_mutex_unlock(&client->lock);
+    return count;
+}
+
+/* Waits until jobs have ended, to their last process. */
+static void wait_for(struct gw_client *client, const uint64_t *jobs, size_t count,
+                     uint64_t deadline_ns)
+{
     for (size_t i = 0; i < count && left_ns(deadline_ns) > 0; i++) {
         int exit_code;
         if (jobs[i] &&
             gw_job_wait(client, jobs[i], left_ns(deadline_ns), &exit_code, NULL) == GW_ECLOSED)
             break;
     }
+}
+
+/* On a shared cluster: cancels what nobody else wants, and waits until its last process is gone,
+ * and until the names of its actors are free. */
+static void end_jobs(struct gw_client *client)
+{
+    uint64_t *jobs, *actors;
+    uint64_t deadline_ns = gw_clock_now_ns() + CLOSE_TIMEOUT_S * GW_NS_PER_S;
+    gw_deferred_accept_wait_all(client, CLOSE_TIMEOUT_S * GW_NS_PER_S);
+    size_t count = unfinished_jobs(client, &jobs);
+    ask_each(client, GW_MESSAGE_cancel, jobs, count, deadline_ns);
+    wait_for(client, jobs, count, deadline_ns);
     free(jobs);
+    count = named_actors(client, &actors);
+    ask_each(client, GW_MESSAGE_actor_release, actors, count, deadline_ns);
+    wait_for(client, actors, count, deadline_ns);
+    free(actors);
 }
 
 void gw_client_close(struct gw_client *client)
@@ -234,5 +324,6 @@ void gw_client_end(struct gw_client *client)
     gw_cluster_close(client->cluster);
     client->cluster = NULL;
     gw_inline_close(client);
+    gw_printer_close(client, PRINT_TIMEOUT_S * GW_NS_PER_S); /* it may wait for a person */
     gw_client_unref(client);
 }

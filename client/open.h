@@ -2,7 +2,7 @@
 #ifndef GW_CLIENT_OPEN_H
 #define GW_CLIENT_OPEN_H
 
-#include "client/client.h"
+#include "client/link/client.h"
 
 /* gw_client_end closes the connection and gives up the owner's reference; what it submitted is for
  * the scheduler to end. */

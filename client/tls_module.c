@@ -1,4 +1,5 @@
-/* libgangway-tls.so: graph/wire/tls.c for programs that have links to other hosts (gpu/ring_tls.h).
+/* libgangway-tls.so: graph/wire/tls.c for programs that have links to other hosts
+ * (gpu/ring/ring_tls.h).
  */
 #include "graph/wire/tls.h"
 

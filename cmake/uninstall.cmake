@@ -40,13 +40,18 @@ if(count EQUAL 0)
   message(FATAL_ERROR "no Gangway is installed in ${PREFIX}")
 endif()
 
-# Folders that are Gangway's own; a file in them that is not of this version stays, and is named.
+# Folders that are Gangway's own, the inner ones first; a file in them that is not of this version
+# stays, and is named.
 list(REMOVE_DUPLICATES folders)
+list(SORT folders ORDER DESCENDING)
 foreach(folder ${folders})
+  if(NOT folder MATCHES "/gangway(/|$)")
+    continue()
+  endif()
   file(GLOB left ${PREFIX}/${folder}/*)
-  if(folder MATCHES "/gangway$" AND left)
+  if(left)
     message(WARNING "of another version, and left there: ${left}")
-  elseif(folder MATCHES "/gangway$")
+  else()
     file(REMOVE_RECURSE ${PREFIX}/${folder})
   endif()
 endforeach()

@@ -5,7 +5,7 @@
  * of all pairs that have not exchanged yet, the first is at both ends the one that comes
  * next. Short sums of one kind that follow each other become one operation; what ranks must agree
  * on then is a digest of them. */
-#include "gpu/comm_backend.h"
+#include "gpu/base/comm_backend.h"
 
 #include <stdlib.h>
 #include <string.h>

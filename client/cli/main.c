@@ -1,15 +1,20 @@
-/* The entry of the `gangway` binary: finds the subcommand and runs it. */
-#include "client/cli/cli.h"
-
-#include "client/cli/manual.h"
-#include "client/cli/options.h"
+/* The entry of the `gangway` binary: one table of subcommands; finds the one that is meant and runs
+ * it. */
+#include "client/cli/bench/bench.h"
+#include "client/cli/commands/commands.h"
+#include "client/cli/commands/manual.h"
+#include "client/cli/lib/options.h"
+#include "client/cli/lib/synonym.h"
 #include "worker/companion/companion.h"
-#include "worker/guardian/guardian.h"
 #include "worker/net/worker.h"
+#include "worker/supervisor/supervisor.h"
 
 #include <string.h>
 
-const struct gw_cli_command gw_cli_commands[] = {
+static int print_version(int argc, char **argv);
+static int help(int argc, char **argv);
+
+static const struct gw_cli_command commands[] = {
     {"up", "start a cluster on this machine", gw_cli_up},
     {"down", "end it", gw_cli_down},
     {"status", "what the cluster has and does", gw_cli_status},
@@ -40,14 +45,14 @@ const struct gw_cli_command gw_cli_commands[] = {
     {"bench", "measure a private cluster", gw_cli_bench},
     {"new", "write a small project", gw_cli_new},
     {"completion", "complete words in a shell", gw_cli_completion},
-    {"version", "print the version", gw_cli_version},
-    {"help", "print this, or the help of a command", gw_cli_help},
-    {"guardian", NULL, gw_guardian_main},
+    {"version", "print the version", print_version},
+    {"help", "print this, or the help of a command", help},
+    {"supervisor", NULL, gw_supervisor_main},
     {"companion", NULL, gw_companion_main},
     {NULL, NULL, NULL},
 };
 
-int gw_cli_version(int argc, char **argv)
+static int print_version(int argc, char **argv)
 {
     bool json = false;
     const struct gw_option table[] = {
@@ -63,20 +68,10 @@ int gw_cli_version(int argc, char **argv)
     return GW_EXIT_OK;
 }
 
-const struct gw_cli_exit_code gw_cli_exit_codes[] = {
-    {GW_EXIT_OK, "ok"},
-    {GW_EXIT_FAILED, "a task failed"},
-    {GW_EXIT_USAGE, "usage"},
-    {GW_EXIT_NO_SCHEDULER, "no scheduler"},
-    {GW_EXIT_TIMEOUT, "time-out"},
-    {GW_EXIT_INTERRUPTED, "interrupted"},
-    {0, NULL},
-};
-
 static void print_commands(FILE *out)
 {
     fprintf(out, "Usage: gangway COMMAND [options]\n\nCommands:\n");
-    for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
+    for (const struct gw_cli_command *command = commands; command->name; command++)
         if (command->summary)
             fprintf(out, "  %-10s %s\n", command->name, command->summary);
     fprintf(out, "\n`gangway COMMAND --help` tells more. Exit codes:\n");
@@ -85,39 +80,38 @@ static void print_commands(FILE *out)
     fprintf(out, ".\ndispatch, submit, wait and exec give the task's own.\n");
 }
 
+/* Of a word that is near to one of these it is not said: a slip of the hand must not end work. */
+static bool is_suggested(const char *name)
+{
+    static const char *const names[] = {"cancel", "down", "restart", "stop", "up"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], name) == 0)
+            return false;
+    return true;
+}
+
 static const char *next_command(void *arg, size_t i)
 {
     size_t seen = 0;
-    for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
-        if (command->summary && seen++ == i)
+    for (const struct gw_cli_command *command = commands; command->name; command++)
+        if (command->summary && is_suggested(command->name) && seen++ == i)
             return command->name;
-    return NULL;
-}
-
-/* What other tools call it. */
-static const char *other_word(const char *name)
-{
-    static const struct {
-        const char *word, *ours;
-    } words[] = {{"start", "up"},    {"kill", "cancel"},  {"rm", "cancel"},   {"ps", "jobs"},
-                 {"list", "jobs"},   {"ls", "jobs"},      {"queue", "jobs"},  {"run", "dispatch"},
-                 {"info", "status"}, {"nodes", "worker"}, {"hosts", "worker"}};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(words[i].word, name) == 0)
-            return words[i].ours;
     return NULL;
 }
 
 static const struct gw_cli_command *find_command(const char *name)
 {
-    for (const struct gw_cli_command *command = gw_cli_commands; command->name; command++)
+    for (const struct gw_cli_command *command = commands; command->name; command++)
         if (strcmp(command->name, name) == 0)
             return command;
-    const char *nearest = other_word(name);
-    nearest = nearest ? nearest : gw_options_nearest(name, next_command, NULL);
-    fprintf(stderr, "gangway: unknown %s '%s'%s%s%s\n", *name == '-' ? "option" : "command", name,
-            nearest ? ", did you mean '" : "; `gangway help` lists them", nearest ? nearest : "",
-            nearest ? "'?" : "");
+    const char *answer = gw_synonym_command(name);
+    const char *nearest = answer ? NULL : gw_options_nearest(name, next_command, NULL);
+    if (answer)
+        gw_cli_message("gangway: there is no command '%s': %s", name, answer);
+    else
+        fprintf(stderr, "gangway: unknown %s '%s'%s%s%s\n", *name == '-' ? "option" : "command",
+                name, nearest ? ", did you mean '" : "; `gangway help` lists them",
+                nearest ? nearest : "", nearest ? "'?" : "");
     return NULL;
 }
 
@@ -131,7 +125,7 @@ static bool has_verbs(const struct gw_cli_command *command)
     return false;
 }
 
-int gw_cli_help(int argc, char **argv)
+static int help(int argc, char **argv)
 {
     bool man = false;
     const struct gw_option table[] = {
@@ -149,7 +143,7 @@ int gw_cli_help(int argc, char **argv)
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
     if (man) {
-        gw_manual_print();
+        gw_manual_print(commands);
         return GW_EXIT_OK;
     }
     if (!argv[first]) {
@@ -158,14 +152,14 @@ int gw_cli_help(int argc, char **argv)
     }
     const struct gw_cli_command *command = find_command(argv[first]);
     if (command && argv[first + 1] && !has_verbs(command)) {
-        gw_cli_say("gangway help: %s has no commands of its own: `gangway help %s`", command->name,
-                   command->name);
+        gw_cli_message("gangway help: %s has no commands of its own: `gangway help %s`",
+                       command->name, command->name);
         return GW_EXIT_USAGE;
     }
-    char help[] = "--help";
-    char *verb = argv[first + 1] ? argv[first + 1] : help;
-    char *words[] = {argv[first], verb, verb == help ? NULL : help, NULL};
-    return command ? command->run(verb == help ? 2 : 3, words) : GW_EXIT_USAGE;
+    char option[] = "--help";
+    char *verb = argv[first + 1] ? argv[first + 1] : option;
+    char *words[] = {argv[first], verb, verb == option ? NULL : option, NULL};
+    return command ? command->run(verb == option ? 2 : 3, words) : GW_EXIT_USAGE;
 }
 
 static int run(int argc, char **argv)
@@ -176,9 +170,9 @@ static int run(int argc, char **argv)
     }
     const char *word = argv[1];
     if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-        return gw_cli_help(1, argv + 1);
+        return help(1, argv + 1);
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
-        return gw_cli_version(1, argv + 1);
+        return print_version(1, argv + 1);
     const struct gw_cli_command *command = find_command(word);
     if (command)
         gw_cli_called(command->name);

@@ -148,7 +148,7 @@ static int transfer_run(struct transfer *transfer, struct gw_error *error)
         return gw_error_set(error, GW_ENOMEM, "libcurl cannot start");
     char words[CURL_ERROR_SIZE] = "";
     curl_easy_setopt(curl, CURLOPT_URL, options->url);
-    curl_easy_setopt(curl, CURLOPT_USERAGENT, "gangway/" GANGWAY_VERSION);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "gangway");
     set_protocols(curl, options->http_allowed);
     curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)PET_FETCH_REDIRECTS_MAX);

@@ -174,7 +174,7 @@ static int trainer_on_epoch(void *user, const struct pet_train_progress *progres
     return save(trainer);
 }
 
-/* Where the checkpoint lies; without a wish of the user's, in the job's own folder. */
+/* Where the checkpoint lies; without a wish of the user's, in the task's own folder. */
 static void name_checkpoint(struct trainer *trainer)
 {
     const char *dir = gw_task_checkpoint_dir(trainer->task);

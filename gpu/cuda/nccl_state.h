@@ -3,8 +3,8 @@
 #ifndef GW_GPU_CUDA_NCCL_STATE_H
 #define GW_GPU_CUDA_NCCL_STATE_H
 
-#include "gpu/comm_backend.h"
-#include "gpu/segment.h"
+#include "gpu/base/comm_backend.h"
+#include "gpu/host/segment.h"
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 

@@ -1,9 +1,11 @@
 /* Candidates of a search on PATH, in one allocation: the pointers, then their texts. */
 #include "graph/base/search.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 char **gw_search_new(const char *name, const char *path)
 {
@@ -28,4 +30,15 @@ char **gw_search_new(const char *name, const char *path)
             search += directory + (search[directory] == ':');
     }
     return list;
+}
+
+int gw_search_refusal(const char *name, const char *path, int why)
+{
+    char **list = why == EACCES && !strchr(name, '/') ? gw_search_new(name, path) : NULL;
+    int refusal = list ? ENOENT : why;
+    for (char **one = list; one && *one; one++)
+        if (access(*one, F_OK) == 0)
+            refusal = why;
+    free(list);
+    return refusal;
 }

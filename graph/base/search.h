@@ -7,4 +7,8 @@
  * allocation, which the caller frees; NULL where there is no memory. */
 char **gw_search_new(const char *name, const char *path);
 
+/* gw_search_refusal is why exec, which searched `path`, failed with errno `why`: ENOENT in place of
+ * EACCES if there is no such file, but a folder that may not be searched. Shells say the same. */
+int gw_search_refusal(const char *name, const char *path, int why);
+
 #endif

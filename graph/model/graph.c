@@ -8,7 +8,7 @@
 
 #include "graph/model/options.h"
 #include "graph/model/spec.h"
-#include "graph/model/value.h"
+#include "graph/value/value.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
@@ -45,21 +45,6 @@ void gw_graph_free(struct gw_graph *graph)
 uint32_t gw_graph_count(const struct gw_graph *graph)
 {
     return graph ? (uint32_t)graph->nodes.count - graph->external_count : 0;
-}
-
-const char *gw_graph_label(const struct gw_graph *graph, uint32_t index, char *text, size_t bytes)
-{
-    const struct gw_graph_node *node = &graph->nodes.items[index];
-    const char *what = "earlier result";
-    if (node->spec != GW_GRAPH_EXTERNAL) {
-        const struct gw_graph_spec *spec = &graph->specs.items[node->spec];
-        what = spec->function ? spec->function->name : spec->argv[0];
-    }
-    if (node->name)
-        (void)snprintf(text, bytes, "%s", node->name);
-    else
-        (void)snprintf(text, bytes, "%s#%u", what, index);
-    return text;
 }
 
 /* -- Adding nodes -- */
@@ -274,6 +259,8 @@ gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *comman
                                  .env = command->env,
                                  .cwd = command->cwd,
                                  .env_templates = command->env ? command->env_templates : 0,
+                                 .held_output = command->held_output,
+                                 .input = command->input,
                                  .epilog = command->epilog};
     if (options)
         spec.options = *options;

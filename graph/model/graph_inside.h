@@ -4,7 +4,7 @@
 
 #include "graph/base/array.h"
 #include "graph/base/map.h"
-#include "graph/model/graph.h"
+#include "graph/model/graph_rows.h"
 #include "graph/wire/codec.h"
 
 #define GW_GRAPH_EXTERNAL UINT32_MAX /* as the spec of a node */

@@ -48,6 +48,8 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->preemptions_max,
                           o->hang_ns,
                           spec->env_templates,
+                          spec->held_output,
+                          spec->input,
                           o->ranks_per_node,
                           o->spread,
                           o->min_ranks,
@@ -99,7 +101,8 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
            x->ranks_per_node == y->ranks_per_node && x->spread == y->spread &&
            x->min_ranks == y->min_ranks && x->full_wait_ns == y->full_wait_ns &&
            x->signal == y->signal && x->unbound == y->unbound &&
-           a->env_templates == b->env_templates && text_equal(x->resources, y->resources) &&
+           a->env_templates == b->env_templates && a->held_output == b->held_output &&
+           a->input == b->input && text_equal(x->resources, y->resources) &&
            text_equal(x->workers, y->workers) && text_equal(x->annotations, y->annotations) &&
            texts_equal(x->files, y->files) && texts_equal(a->argv, b->argv) &&
            texts_equal(a->env, b->env) && text_equal(a->cwd, b->cwd);

@@ -4,7 +4,22 @@
 #define GW_MODEL_SPEC_H
 
 #include "graph/base/arena.h"
-#include "graph/model/graph.h"
+
+#include <gangway/graph.h>
+
+struct gw_graph_spec {
+    uint32_t kind; /* enum gw_spec_kind */
+    const struct gw_function *function;
+    const char *const *argv;        /* NULL-terminated */
+    const char *const *env;         /* NULL-terminated; NULL: the client's */
+    const char *cwd;                /* NULL: the client's */
+    struct gw_task_options options; /* .name is NULL: it belongs to the node */
+    uint64_t actor;                 /* as in the message */
+    const char *actor_name;         /* borrowed, never copied; NULL: none */
+    uint32_t env_templates;         /* as in struct gw_command */
+    const char *const *epilog;      /* likewise */
+    bool held_output, input;        /* likewise */
+};
 
 /* gw_spec_hash gives equal numbers for equal specs. */
 uint64_t gw_spec_hash(const struct gw_graph_spec *spec);

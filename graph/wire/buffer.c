@@ -1,5 +1,5 @@
 /* The growing buffer of encoders. Capacity doubles. */
-#include "graph/wire/message.h"
+#include "graph/wire/buffer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -223,72 +223,46 @@ size_t gw_channel_queued_bytes(const struct gw_channel *channel)
     return channel->out.size - channel->sent + channel->urgent.size - channel->urgent_sent;
 }
 
-/* The mark of the frame that begins with the next byte to be sent; NULL: it has none, or is under
- * way. */
-static const struct mark *mark_here(const struct gw_channel *channel)
-{
-    const size_t next = channel->marks_sent;
-    return next < channel->marks.count && channel->marks.items[next].at == channel->sent
-               ? &channel->marks.items[next]
-               : NULL;
-}
-
-/* One sendmsg: from `sent` up to the next mark behind it. */
-static void lay_out(const struct gw_channel *channel, struct gw_channel_piece *piece)
-{
-    const struct mark *mark = mark_here(channel);
-    const size_t next = channel->marks_sent + (mark != NULL);
-    size_t end = next < channel->marks.count ? channel->marks.items[next].at : channel->out.size;
-
-    piece->bytes = (struct iovec){channel->out.data + channel->sent, end - channel->sent};
-    piece->header = (struct msghdr){.msg_iov = &piece->bytes, .msg_iovlen = 1};
-    if (!mark)
-        return;
-    memset(&piece->control, 0, sizeof piece->control);
-    piece->header.msg_control = &piece->control;
-    piece->header.msg_controllen = CMSG_SPACE(sizeof(int) * mark->count);
-    struct cmsghdr *rights = CMSG_FIRSTHDR(&piece->header);
-    rights->cmsg_level = SOL_SOCKET;
-    rights->cmsg_type = SCM_RIGHTS;
-    rights->cmsg_len = CMSG_LEN(sizeof(int) * mark->count);
-    memcpy(CMSG_DATA(rights), mark->fds, sizeof(int) * mark->count);
-}
-
-bool gw_channel_piece(const struct gw_channel *channel, struct gw_channel_piece *piece)
-{
-    const size_t left = channel->out.size - channel->sent;
-    if (left == 0)
-        return false;
-    lay_out(channel, piece);
-    return piece->bytes.iov_len == left;
-}
-
-void gw_channel_sent(struct gw_channel *channel, size_t bytes)
-{
-    const struct mark *mark = mark_here(channel);
-    assert(bytes > 0 && bytes <= channel->out.size - channel->sent);
-    channel->sent += bytes;
-    if (mark) { /* with the first byte all descriptors have gone */
-        if (mark->take)
-            close_all(mark->fds, mark->count);
-        channel->marks_sent++;
-    }
-}
-
-/* One sendmsg. 0 or a negative code. */
+/* One sendmsg from `sent` up to the next mark behind it. 0 or a negative code. */
 static int send_some(struct gw_channel *channel)
 {
-    struct gw_channel_piece piece;
-    lay_out(channel, &piece);
+    union {
+        struct cmsghdr align;
+        char bytes[CMSG_SPACE(sizeof(int) * GW_FRAME_FDS_MAX)];
+    } control;
+    struct mark *mark = NULL;
+    size_t next = channel->marks_sent;
+    if (next < channel->marks.count && channel->marks.items[next].at == channel->sent)
+        mark = &channel->marks.items[next++];
+    size_t end = next < channel->marks.count ? channel->marks.items[next].at : channel->out.size;
+
+    struct iovec piece = {channel->out.data + channel->sent, end - channel->sent};
+    struct msghdr header = {.msg_iov = &piece, .msg_iovlen = 1};
+    if (mark) {
+        memset(&control, 0, sizeof control);
+        header.msg_control = &control;
+        header.msg_controllen = CMSG_SPACE(sizeof(int) * mark->count);
+        struct cmsghdr *rights = CMSG_FIRSTHDR(&header);
+        rights->cmsg_level = SOL_SOCKET;
+        rights->cmsg_type = SCM_RIGHTS;
+        rights->cmsg_len = CMSG_LEN(sizeof(int) * mark->count);
+        memcpy(CMSG_DATA(rights), mark->fds, sizeof(int) * mark->count);
+    }
     ssize_t wrote;
     do
-        wrote = sendmsg(channel->fd, &piece.header, MSG_NOSIGNAL);
+        wrote = sendmsg(channel->fd, &header, MSG_NOSIGNAL);
     while (wrote < 0 && errno == EINTR);
     if (wrote < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
         return GW_EAGAIN;
     if (wrote < 0)
         return errno == EPIPE || errno == ECONNRESET ? GW_ECLOSED : GW_EIO;
-    gw_channel_sent(channel, (size_t)wrote);
+
+    channel->sent += (size_t)wrote;
+    if (mark) { /* with the first byte all descriptors have gone */
+        if (mark->take)
+            close_all(mark->fds, mark->count);
+        channel->marks_sent++;
+    }
     return 0;
 }
 
@@ -447,18 +421,6 @@ int gw_channel_flush(struct gw_channel *channel)
 
 /* -- Receiving -- */
 
-/* Drops what the last get gave. */
-static void drop_given(struct gw_channel *channel)
-{
-    channel->in_start += channel->given;
-    channel->given = 0;
-    if (channel->held.given) {
-        free(channel->held.payload);
-        channel->held = (struct held){0};
-    }
-    gw_arena_reset(&channel->arena);
-}
-
 /* The buffer is empty. Of thousands of peers each has sent something large once. */
 static void give_back(struct gw_channel *channel)
 {
@@ -477,9 +439,9 @@ static void give_back(struct gw_channel *channel)
     channel->in_capacity = in_bytes_least(channel->transport);
 }
 
-/* Makes room for so many bytes behind in_end: moves what is there to the front, and grows the
- * buffer when the frame that has begun fills all of it. */
-static int make_room(struct gw_channel *channel, size_t wanted)
+/* Makes room behind in_end: moves what is there to the front, and grows the buffer when the frame
+ * that has begun fills all of it. */
+static int make_room(struct gw_channel *channel)
 {
     size_t bytes = channel->in_end - channel->in_start;
     if (bytes == 0 && channel->in_end)
@@ -488,13 +450,11 @@ static int make_room(struct gw_channel *channel, size_t wanted)
         memmove(channel->in, channel->in + channel->in_start, bytes);
     channel->in_start = 0;
     channel->in_end = bytes;
-    if (bytes + wanted <= channel->in_capacity)
+    if (bytes < channel->in_capacity)
         return 0;
-    assert(bytes < IN_BYTES_MAX); /* a frame that fills that is whole */
     size_t grown =
         channel->in_capacity * 2 < IN_BYTES_MAX ? channel->in_capacity * 2 : IN_BYTES_MAX;
-    if (grown < bytes + wanted)
-        grown = bytes + wanted;
+    assert(grown > channel->in_capacity); /* a frame that fills IN_BYTES_MAX is whole */
     uint8_t *in = realloc(channel->in, grown);
     if (!in)
         return GW_ENOMEM;
@@ -525,22 +485,10 @@ static bool take_rights(struct gw_channel *channel, struct msghdr *header)
     return room;
 }
 
-/* What came with a read beside bytes. */
-static int take_control(struct gw_channel *channel, struct msghdr *header, struct gw_error *error)
-{
-    if (!take_rights(channel, header))
-        return gw_error_set(error, GW_EPROTO, "more descriptors than a frame may have");
-    if (header->msg_flags & MSG_CTRUNC) /* there was room for as many as a frame may have */
-        return gw_error_set(error, GW_EPROTO,
-                            "descriptors were lost on their way: more than a frame may have, or "
-                            "this process has as many as it may (ulimit -n)");
-    return 0;
-}
-
 /* One recvmsg. 0 or a negative code. */
 static int receive_some(struct gw_channel *channel, struct gw_error *error)
 {
-    if (make_room(channel, 1) < 0)
+    if (make_room(channel) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     if (channel->transport) {
         size_t bytes;
@@ -571,18 +519,13 @@ static int receive_some(struct gw_channel *channel, struct gw_error *error)
         return gw_error_set(error, GW_ECLOSED, "connection closed by the other side");
 
     channel->in_end += (size_t)got;
-    return take_control(channel, &header, error);
-}
-
-int gw_channel_feed(struct gw_channel *channel, struct msghdr *came, struct gw_error *error)
-{
-    const struct iovec *bytes = came->msg_iov;
-    drop_given(channel);
-    if (make_room(channel, bytes->iov_len) < 0)
-        return gw_error_set(error, GW_ENOMEM, "out of memory");
-    memcpy(channel->in + channel->in_end, bytes->iov_base, bytes->iov_len);
-    channel->in_end += bytes->iov_len;
-    return take_control(channel, came, error);
+    if (!take_rights(channel, &header))
+        return gw_error_set(error, GW_EPROTO, "more descriptors than a frame may have");
+    if (header.msg_flags & MSG_CTRUNC) /* as many as a frame may have fit into `control` */
+        return gw_error_set(error, GW_EPROTO,
+                            "descriptors were lost on their way: more than a frame may have, or "
+                            "this process has as many as it may (ulimit -n)");
+    return 0;
 }
 
 /* Gives the next frame when all of it is there, or of a piece the header: 0, GW_EAGAIN, or another
@@ -681,6 +624,18 @@ static int next_whole(struct gw_channel *channel, const uint8_t **payload,
         if (rc < 0)
             return rc;
     }
+}
+
+/* Drops what the last get gave. */
+static void drop_given(struct gw_channel *channel)
+{
+    channel->in_start += channel->given;
+    channel->given = 0;
+    if (channel->held.given) {
+        free(channel->held.payload);
+        channel->held = (struct held){0};
+    }
+    gw_arena_reset(&channel->arena);
 }
 
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,

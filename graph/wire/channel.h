@@ -11,7 +11,6 @@
 #include "graph/wire/transport.h"
 
 #include <stdbool.h>
-#include <sys/socket.h>
 
 struct gw_channel;
 
@@ -60,22 +59,6 @@ const char *gw_channel_failure(const struct gw_channel *channel); /* the last on
 size_t gw_channel_queued_bytes(const struct gw_channel *channel);
 bool gw_channel_blocked(const struct gw_channel *channel);
 
-/* gw_channel_piece lays out for one sendmsg, done by somebody else, all that is queued: false where
- * that takes more than one (nothing is written then), or nothing is queued. Borrowed until
- * gw_channel_sent, before which nothing else is done with the channel. Not over a transport. */
-struct gw_channel_piece {
-    struct msghdr header;
-    struct iovec bytes;
-    union {
-        struct cmsghdr align;
-        char bytes[CMSG_SPACE(sizeof(int) * GW_FRAME_FDS_MAX)];
-    } control;
-};
-bool gw_channel_piece(const struct gw_channel *channel, struct gw_channel_piece *piece);
-
-/* gw_channel_sent says how many bytes of it have left (> 0); a flush goes on from there. */
-void gw_channel_sent(struct gw_channel *channel, size_t bytes);
-
 /* gw_channel_turn_over is true where the last flush answered GW_EAGAIN though the socket may take
  * more: it had sent 4 MiB of contents, or the socket became writable again while it was at it.
  * Others have their turn, then it is to be called again: nothing else will tell. */
@@ -92,11 +75,5 @@ bool gw_channel_pending(const struct gw_channel *channel);
  * `wait` false: do not read from the socket, only what is buffered (then GW_EAGAIN). */
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
                    uint8_t *fd_count, struct gw_error *error);
-
-/* gw_channel_feed buffers what a recvmsg (with MSG_CMSG_CLOEXEC and room for GW_FRAME_FDS_MAX
- * descriptors) by somebody else brought: the bytes, copied, of msg_iov[0], and all descriptors.
- * What the last get gave is not valid after it. Get all messages before the next. 0; GW_EPROTO,
- * GW_ENOMEM: close it. */
-int gw_channel_feed(struct gw_channel *channel, struct msghdr *came, struct gw_error *error);
 
 #endif

@@ -5,7 +5,7 @@
  * on both ways. */
 #include "graph/wire/codec.h"
 
-#include "graph/model/value.h"
+#include "graph/value/value.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/reader.h"
@@ -15,6 +15,8 @@
 #include <msgpack/pack.h>
 #include <stdlib.h>
 #include <string.h>
+
+static_assert((int)GW_VALUE_DEPTH_MAX == (int)GW_FRAME_DEPTH_MAX, "a value fits a frame");
 
 /* Up to here references are compared one by one. */
 enum { DEPS_SMALL = 16, HEADER_BYTES_MAX = 9 };

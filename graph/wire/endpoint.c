@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -45,10 +46,45 @@ static int fail_connect(const char *endpoint, int fd, struct gw_error *error)
     return gw_error_set(error, rc, "cannot connect to %s: %s", endpoint, strerror(errnum));
 }
 
+/* A link may outlive the folder that it points into, and anybody can make a folder in /tmp. */
+static int check_folder(const char *path, uid_t owner, struct gw_error *error)
+{
+    char folder[GW_ENDPOINT_TEXT_MAX];
+    struct stat info;
+    strcpy(folder, path);
+    char *slash = strrchr(folder, '/');
+    if (!slash)
+        return gw_error_set(error, GW_EPERM, "%s is no full path", path);
+    slash[slash == folder] = '\0';
+    if (stat(folder, &info) == 0 && (info.st_uid != owner || (info.st_mode & 022)))
+        return gw_error_set(error, GW_EPERM, "%s: others may write there", folder);
+    return 0;
+}
+
+int gw_endpoint_follow(const char *path, char socket[GW_ENDPOINT_TEXT_MAX], struct gw_error *error)
+{
+    struct stat info;
+    if (lstat(path, &info) < 0 || !S_ISLNK(info.st_mode)) {
+        if (strlen(path) >= GW_ENDPOINT_TEXT_MAX)
+            return gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", path);
+        strcpy(socket, path);
+        return 0;
+    }
+    ssize_t length = readlink(path, socket, GW_ENDPOINT_TEXT_MAX);
+    if (length <= 0 || length >= GW_ENDPOINT_TEXT_MAX)
+        return gw_error_set(error, GW_EINVAL, "%s: what it names is too long for a socket's path",
+                            path);
+    socket[length] = '\0';
+    return check_folder(socket, info.st_uid, error);
+}
+
 static int connect_unix(const char *path, int *fd, struct gw_error *error)
 {
     struct sockaddr_un address;
-    int rc = unix_address(path, &address, error);
+    char socket_path[GW_ENDPOINT_TEXT_MAX];
+    int rc = gw_endpoint_follow(path, socket_path, error);
+    if (rc == 0)
+        rc = unix_address(socket_path, &address, error);
     if (rc < 0)
         return rc;
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

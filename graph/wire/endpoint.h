@@ -34,6 +34,11 @@ int gw_endpoint_route(const char *endpoint, char address[GW_ENDPOINT_TEXT_MAX],
  * TCP socket; "" where that cannot be told. */
 void gw_endpoint_peer(int fd, char host[GW_ENDPOINT_TEXT_MAX]);
 
+/* gw_endpoint_follow gives the socket's own path for a unix endpoint, which may be a link to it.
+ * The link's owner must own the socket's folder, and nobody else may write there: GW_EPERM.
+ * GW_EINVAL: too long a path. */
+int gw_endpoint_follow(const char *path, char socket[GW_ENDPOINT_TEXT_MAX], struct gw_error *error);
+
 /* gw_endpoint_connect gives a socket that is connected, or (TCP) being connected: a failure shows
  * at the first read or write then. HOST must be numeric: nothing blocks. GW_ECLOSED where nobody
  * listens there (any more), GW_EAGAIN where the other side has no room at the moment, GW_EINVAL,

@@ -8,8 +8,7 @@
 #define GW_DEP_ALL UINT32_MAX
 #define GW_DEP_AFTER (UINT32_MAX - 1)
 #define GW_INDEX_ALL UINT32_MAX
-#define GW_DEP_HERE UINT32_MAX        /* as dep_worker */
-#define GW_DEP_BOARD (UINT32_MAX - 1) /* likewise, to runners */
+#define GW_DEP_HERE UINT32_MAX /* as dep_worker */
 #define GW_ACTOR_NEW UINT64_MAX
 
 enum gw_role {
@@ -55,7 +54,8 @@ enum gw_range_flag {
     X(GW_OUTCOME_PORT, 11, "found its port taken") /* no charge, thrice: another port; likewise */ \
     X(GW_OUTCOME_FILES, 12, "got no files there")  /* no charge: run again elsewhere, if anywhere  \
                                                     */                                             \
-    X(GW_OUTCOME_FULL, 13, "no memory there")      /* likewise */
+    X(GW_OUTCOME_FULL, 13, "no memory there")      /* likewise */                                  \
+    X(GW_OUTCOME_UNREACHED, 14, "could not reach another rank") /* some times no charge */
 
 #define GW_OUTCOME_ENUM(name, number, text) name = number,
 enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };
@@ -88,7 +88,7 @@ enum gw_kill_reason {
 
 /* What a worker says of an attempt that another life of the scheduler placed there. */
 enum gw_attempt_claim {
-    GW_CLAIM_WAITS = 0, /* nothing of it runs */
+    GW_CLAIM_WAITS = 0, /* a process has it, behind others; a rank: it was not told to go */
     GW_CLAIM_RUNS = 1,  /* a rank: it was told to go */
     GW_CLAIM_ENDED = 2, /* nobody surely heard how: finished or ended follows */
     GW_CLAIM_UNFIT = 3, /* it runs, but lost what it had from that scheduler */
@@ -101,6 +101,13 @@ enum gw_carry_kind {
     GW_CARRY_MORE = 3, /* of the file that was begun last */
     GW_CARRY_LINK = 4,
     GW_CARRY_END = 5, /* of all */
+};
+
+/* What becomes of a folder of checkpoints that comes for a gang. */
+enum gw_carry_how {
+    GW_CARRY_LAY = 0,    /* functions: their file is put into it */
+    GW_CARRY_JOIN = 1,   /* rank 0's: of what the ranks of all hosts have written, one is made */
+    GW_CARRY_MIRROR = 2, /* of other ranks: it becomes what rank 0's is */
 };
 
 /* How many parts may be on their way, and the bytes of each. */
@@ -152,8 +159,28 @@ enum gw_sync_verb {
 
 /* What stands at the worker's end of a tunnel. */
 enum gw_tunnel_kind {
-    GW_TUNNEL_PROCESS = 1, /* argv, in the rank's environment and folder, by its guardian */
+    GW_TUNNEL_PROCESS = 1, /* argv, in the rank's environment and folder, by its supervisor */
     GW_TUNNEL_PORT = 2,    /* a connection to a TCP port of the rank's host, loopback */
+    GW_TUNNEL_INPUT = 3,   /* the standard input of the rank, of a spec with GW_STREAM_INPUT */
+};
+
+/* Of the streams of a command, and (shown) of a function; bits of spec.streams. */
+enum gw_spec_stream {
+    GW_STREAM_HELD = 1,  /* its output waits for who reads it with log_read.holds */
+    GW_STREAM_INPUT = 2, /* its standard input (of a gang rank 0's) is what a tunnel brings */
+    GW_STREAM_SHOWN = 4, /* what it prints is told its client */
+};
+
+/* How far the output of what is held may be ahead of its reader. */
+enum { GW_HELD_BYTES = 16 << 20 };
+
+/* In which folder the process of a tunnel is. */
+enum gw_tunnel_left {
+    GW_LEFT_NO = 0,         /* the rank's; the task runs */
+    GW_LEFT_FOLDER = 1,     /* the same, also after its end */
+    GW_LEFT_CHECKPOINT = 2, /* of its checkpoints, always; without argv only whether it has any:
+                               GW_EEXIST or GW_ENOENT; of a gang's rank other than 0 GW_EEXIST where
+                               its worker is that of a rank before it */
 };
 
 /* Of one message of leftovers; it fits a frame. */

@@ -5,21 +5,14 @@
  * makes the loop's next poll not block, and runs before it, whatever phase of the loop it was
  * started from; a prepare handle started by another prepare handle would sleep through the poll.
  *
- * With a ring that is the ring's: it calls at the end of the turn, and sends what there is in one
- * piece; it may also have received, and then the poll finds nothing. All else is the same: whatever
- * the ring could not do, the link does as without.
- *
  * States: open until gw_link_close or a failure; then closing until both handles are closed, when
  * on_close is called and the link freed. Nothing is delivered while closing. */
 #include "graph/wire/link.h"
 
 #include "graph/wire/frame.h"
-#include "graph/wire/ring.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -28,8 +21,6 @@
 struct gw_link {
     uv_poll_t poll;
     uv_idle_t idle;
-    struct gw_ring *ring; /* NULL: none */
-    struct gw_ring_socket socket;
     struct gw_channel *channel;
     struct gw_link_callbacks callbacks;
     struct gw_error error; /* what on_close will say */
@@ -47,20 +38,9 @@ struct gw_link {
 static void link_on_poll(uv_poll_t *poll, int status, int events);
 static void link_on_idle(uv_idle_t *idle);
 
-static _Thread_local struct gw_ring *ring_of_thread;
-
-void gw_link_use_ring(struct gw_ring *ring)
-{
-    ring_of_thread = ring;
-}
-
-/* What is to be delivered wants the loop's own turn: others hear of that. */
 static void later(struct gw_link *link)
 {
-    if (link->ring && !link->input)
-        link->ring->later(link->ring, &link->socket);
-    else
-        (void)uv_idle_start(&link->idle, link_on_idle); /* cannot fail; a second does nothing */
+    (void)uv_idle_start(&link->idle, link_on_idle); /* cannot fail; a second start does nothing */
 }
 
 static void link_on_handle_closed(uv_handle_t *handle)
@@ -77,8 +57,6 @@ static void link_on_handle_closed(uv_handle_t *handle)
 static void link_end(struct gw_link *link)
 {
     link->closing = true;
-    if (link->ring)
-        link->ring->leave(link->ring, &link->socket);
     uv_close((uv_handle_t *)&link->poll, link_on_handle_closed);
     uv_close((uv_handle_t *)&link->idle, link_on_handle_closed);
 }
@@ -142,14 +120,13 @@ static void go_on(struct gw_link *link)
         later(link);
 }
 
-/* Delivers what is buffered, and what one read brings where `reads`, until the callee has had
- * enough. One read, so that a peer that sends without end cannot keep the loop from the others: the
- * poll tells again. */
-static void deliver(struct gw_link *link, bool reads)
+/* Delivers what is buffered and what one read brings, until the callee has had enough. One read, so
+ * that a peer that sends without end cannot keep the loop from the others: the poll tells again. */
+static void deliver(struct gw_link *link)
 {
     int fds[GW_FRAME_FDS_MAX];
     uint8_t fd_count;
-    bool read = !reads;
+    bool read = false;
     link->input = false;
     while (!link->closing && !link->paused) {
         struct gw_message message;
@@ -197,7 +174,7 @@ static void link_on_poll(uv_poll_t *poll, int status, int events)
     if (status < 0) { /* an error of the socket: reading tells which, after what came before it; */
         link->events = 0;         /* the poll was stopped */
         link->write_ended = true; /* nobody reads what is sent, either */
-        deliver(link, true);
+        deliver(link);
         if (link->lent) /* who reads finds it, or we do when we read again */
             link->write_full = false;
         else if (!link->closing && link->paused) /* perhaps until something is sent: it never is */
@@ -210,7 +187,7 @@ static void link_on_poll(uv_poll_t *poll, int status, int events)
         later(link);
     }
     if (events & UV_READABLE)
-        deliver(link, true);
+        deliver(link);
     watch(link);
 }
 
@@ -219,59 +196,11 @@ static void link_on_idle(uv_idle_t *idle)
     struct gw_link *link = idle->data;
     (void)uv_idle_stop(idle);
     if (link->input)
-        deliver(link, true);
+        deliver(link);
     if (!link->closing && !link->write_full && !link->write_ended)
         flush(link);
     watch(link);
 }
-
-/* -- With a ring -- */
-
-static struct gw_link *link_of(struct gw_ring_socket *socket)
-{
-    return (struct gw_link *)((char *)socket - offsetof(struct gw_link, socket));
-}
-
-static void link_on_flush(struct gw_ring_socket *socket)
-{
-    struct gw_link *link = link_of(socket);
-    if (link->closing || link->write_full || link->write_ended)
-        return;
-    /* who is sent to is received from, which a paused one is not to be */
-    if (!link->paused && gw_channel_piece(link->channel, &socket->piece))
-        link->ring->send(link->ring, socket);
-    else
-        flush(link);
-    watch(link);
-}
-
-/* What has not left is tried again, which tells why it did not. */
-static void link_on_sent(struct gw_ring_socket *socket, size_t bytes)
-{
-    struct gw_link *link = link_of(socket);
-    if (bytes > 0)
-        gw_channel_sent(link->channel, bytes);
-    flush(link);
-    watch(link);
-}
-
-static void link_on_received(struct gw_ring_socket *socket, struct msghdr *came)
-{
-    struct gw_link *link = link_of(socket);
-    struct gw_error error;
-    int rc = gw_channel_feed(link->channel, came, &error);
-    if (rc < 0)
-        link_fail(link, rc, error.text);
-    else
-        deliver(link, false);
-    watch(link);
-}
-
-static const struct gw_ring_callbacks ring_callbacks = {
-    link_on_flush,
-    link_on_sent,
-    link_on_received,
-};
 
 /* Takes the channel. */
 static int link_new(uv_loop_t *loop, struct gw_channel *channel, bool over,
@@ -290,10 +219,6 @@ static int link_new(uv_loop_t *loop, struct gw_channel *channel, bool over,
     made->poll.data = made->idle.data = made;
     made->handles = 2;
     made->over = over;
-    if (!over && ring_of_thread && ring_of_thread->loop == loop)
-        made->ring = ring_of_thread;
-    made->socket.fd = gw_channel_fd(channel);
-    made->socket.callbacks = &ring_callbacks;
     watch(made);
     *link = made;
     return 0;
@@ -448,7 +373,6 @@ void gw_link_pause(struct gw_link *link)
 
 void gw_link_lend(struct gw_link *link)
 {
-    assert(!link->ring); /* which may be reading */
     link->lent = true;
     gw_link_pause(link);
 }

@@ -9,7 +9,6 @@
 #include <uv.h>
 
 struct gw_link;
-struct gw_ring;
 
 struct gw_link_callbacks {
     /* A message came: valid during the call; its descriptors are the callee's. The callee may close
@@ -26,10 +25,6 @@ struct gw_link_callbacks {
  * GW_ENOMEM, GW_EIO. */
 int gw_link_open(uv_loop_t *loop, int fd, const struct gw_link_callbacks *callbacks,
                  struct gw_link **link);
-
-/* gw_link_use_ring has links that this thread opens on the ring's loop, but not over a transport,
- * send and receive by it (ring.h); NULL: none. Called by the ring. Borrowed until then. */
-void gw_link_use_ring(struct gw_ring *ring);
 
 /* gw_link_open_over does so over a transport, which it takes, also when it fails. */
 int gw_link_open_over(uv_loop_t *loop, struct gw_transport *transport,
@@ -79,8 +74,7 @@ int gw_link_peer(const struct gw_link *link, struct ucred *peer);
 int gw_link_read(struct gw_link *link, struct gw_error *error);
 
 /* gw_link_lend pauses it, too, but somebody reads by gw_link_read until gw_link_resume: an error of
- * the socket ends it only then, behind all that came before. Not over a transport, nor with a
- * ring. */
+ * the socket ends it only then, behind all that came before. Not over a transport. */
 void gw_link_lend(struct gw_link *link);
 
 /* gw_link_pause stops reading until gw_link_resume: backpressure. No message is delivered

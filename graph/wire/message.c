@@ -412,13 +412,16 @@ static int decode_envelope(struct gw_reader *reader, struct gw_message *message,
 }
 
 /* What a hello had in its first version: one of any version is understood, so that who speaks
- * another than we do is told so. A spec of before its uid: the scheduler keeps those of detached
- * jobs. And a worker's memory without what of it lies idle. */
+ * another than we do is told so. A spec of before its uid, its streams and its job_key: the
+ * scheduler keeps those of detached jobs. An end of before its peer: runners of the protocol before
+ * say it. And a worker's memory without what of it lies idle. */
 static uint32_t fields_min(uint32_t type, uint32_t count)
 {
     if (type == GW_MESSAGE_hello)
         return 5;
-    return type == GW_MESSAGE_spec || type == GW_MESSAGE_memory ? count - 1 : count;
+    if (type == GW_MESSAGE_spec)
+        return count - 3;
+    return type == GW_MESSAGE_memory || type == GW_MESSAGE_ended ? count - 1 : count;
 }
 
 int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,

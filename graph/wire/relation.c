@@ -120,8 +120,6 @@ static const struct gw_relation gpu_usage[] = {
     END,
 };
 
-static const struct gw_relation board_put[] = {ROWS(board_put.attempt, board_put.place), END};
-
 static const struct gw_relation after[] = {ROWS(after.job, after.any), END};
 
 const struct gw_relation *gw_relation_of(uint32_t type)
@@ -145,7 +143,6 @@ const struct gw_relation *gw_relation_of(uint32_t type)
         OF(measured)
         OF(range)
         OF(after)
-        OF(board_put)
         OF(gpu_usage)
     default:
         return none;

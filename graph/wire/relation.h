@@ -3,7 +3,7 @@
 #ifndef GW_WIRE_RELATION_H
 #define GW_WIRE_RELATION_H
 
-#include "graph/wire/message.h"
+#include "graph/wire/messages.h"
 
 enum gw_relation_kind {
     GW_RELATION_ROWS = 1, /* a and b have equal counts */

@@ -16,12 +16,14 @@ typedef struct gw_peer {
 } gw_peer;
 
 enum gw_event_type {
-    GW_EVENT_START = 1, /* first: term (scheduler) or incarnation (worker) in `number`, seed */
+    GW_EVENT_START = 1, /* first: term (scheduler) or incarnation (worker) in `number`, seed; of a
+                           scheduler, another in each life, and `bytes`, as in COMMITTED */
     GW_EVENT_OPEN,      /* a peer that has said hello and was accepted: role, uid, name */
     GW_EVENT_CLOSE,     /* a peer is gone; text says why */
     GW_EVENT_MESSAGE,   /* decoded and validated; its tokens belong to the core now */
     GW_EVENT_TICK,      /* the deadline that the core asked for has come */
-    GW_EVENT_COMMITTED, /* facts up to `number` are on disk */
+    GW_EVENT_COMMITTED, /* facts up to `number` are on disk, and with them `bytes` commits since the
+                           state was made; 0: there is no state */
     GW_EVENT_PROGRAM, /* worker: program `hash` can be started (code 0; text: path) or never will */
     GW_EVENT_LEASED,  /* worker, answers LEASE: `number` the attempt; code the port, text its
                          address,  tokens[0] the segment; or a negative code with its text. Where
@@ -52,6 +54,7 @@ enum gw_event_type {
                           `bytes`th time, and is still */
     GW_EVENT_ROOM,     /* scheduler: there is no room on disk for another detached job, as text says
                           (code negative), or there is again (code 0) */
+    GW_EVENT_STOP,     /* scheduler: this process ends and another goes on with its work: EXIT */
     GW_EVENT_REFUSED,  /* worker: connecting to the scheduler, begun at time `number`, was refused:
                           none is there */
     GW_EVENT_GONE,     /* scheduler: the worker `text` of this host runs no more, and nothing of
@@ -67,9 +70,11 @@ enum gw_event_type {
  * when the runner's end of the socket is. PEER: `number` 0, or the worker that a CONNECT asked for;
  * where that fails, CLOSE with peer 0 and that `number`. */
 
-/* How much memory a process of a worker has, descendants included. */
+/* How much memory a process of a worker has, descendants included. mpi: how it shows that it is an
+ * MPI program that no MPI launcher started, borrowed during the step; NULL: it does not. */
 struct gw_process_use {
     uint64_t process, bytes;
+    const char *mpi;
 };
 
 /* How a GPU of a worker is doing. xids: NVIDIA's numbers of errors that it had since it was looked
@@ -107,6 +112,7 @@ struct gw_event {
     uint64_t seed;
     uint32_t role; /* enum gw_role */
     uint32_t uid;
+    const char *user;    /* OPEN of a client: what that user is called; NULL: nobody knows */
     uint32_t rank;       /* OPEN of a role task: of its attempt, which is `number` */
     const char *address; /* OPEN of a worker: the host it connected from; "": this one */
     bool admin; /* OPEN of a client: acts on the jobs of all users, and may end the cluster */
@@ -161,18 +167,21 @@ enum gw_effect_type {
                            the leased ports, whose numbers are nobody else's until UNLEASE */
     GW_EFFECT_LOOK,     /* worker: are the folder and the program of `message`, a spawn, on this
                            host? Of rank `count` of attempt `number`; answered by LOOKED */
-    GW_EFFECT_CARRY,    /* worker: fetch what `message`, a carry, names from that worker, at address
-                           `bytes`; out of its copy where size is 1, and into the copies here where
-                           count is 1, else into the job's folder. Answered by CARRIED with the same
-                           `number` */
+    GW_EFFECT_CARRY,    /* worker: fetch what `message`, a carry, names from that worker, and then
+                           from its `others`, at addresses `bytes`, each with its zero byte; out of
+                           its copy where size is 1, and into the copies here where count is 1, else
+                           into the task's folder. Answered by CARRIED with the same `number` */
     GW_EFFECT_WATCH,    /* worker: tell by SAVED of changes in the folder of checkpoints of
                            `message`, a carry, for attempt `number`, until UNWATCH */
     GW_EFFECT_UNWATCH,
-    GW_EFFECT_KEEP,  /* scheduler: the program or the files `bytes`, a hash, are wanted for as
-                        long as what the next COMMIT says: have them on disk before it */
-    GW_EFFECT_EMPTY, /* worker: give back the memory of memfd tokens[0], whoever has it mapped */
-    GW_EFFECT_COUNT, /* worker: how much is in folder `number`, of which FOLDER has told? Answered
-                        by COUNTED, unless UNFOLDER comes before that */
+    GW_EFFECT_KEEP,    /* scheduler: the program or the files `bytes`, a hash, are wanted for as
+                          long as what the next COMMIT says: have them on disk before it */
+    GW_EFFECT_EMPTY,   /* worker: give back the memory of memfd tokens[0], whoever has it mapped */
+    GW_EFFECT_COUNT,   /* worker: how much is in folder `number`, of which FOLDER has told? Answered
+                          by COUNTED, unless UNFOLDER comes before that */
+    GW_EFFECT_LOG,     /* scheduler: `bytes`, a line with its 0, for the log */
+    GW_EFFECT_DAMAGED, /* scheduler: end this process, for the state lacks `number` commits;
+                          `bytes`, with its 0, says how that is known */
 };
 
 /* Everything that an effect points to lies in the effects' arena, or in the core, and is valid
@@ -191,10 +200,13 @@ struct gw_effect {
     bool lazy;           /* SEND: nobody waits for it; it may leave with what follows */
     bool rendezvous;     /* LEASE */
     bool spans, doors;   /* LEASE: the gang stands at several workers; its ranks have doors */
+    bool alone;          /* LOOK: no MPI program, as its ranks would not find each other */
     uint32_t checksum;   /* RESTORE */
     struct gw_bin bytes; /* COMMIT: the fact; PROGRAM, FOLDER: the hash; CONNECT: the address; SEND
                             of an `ended`: the file with its stderr, whose last lines the driver
-                            puts into stderr_tail where that is empty */
+                            puts into stderr_tail where that is empty; of a `spawn` with an attempt
+                            in `number` (rank: count), whose processes may speak for that: the
+                            address of the cluster as they find it */
     const struct gw_stand *stands; /* SURVEY */
     uint32_t stand_count;
 };

@@ -37,6 +37,7 @@ struct gw_tls {
     struct window in, out;
     bool ended; /* the socket gives no more */
     bool established, abandoned;
+    bool garbled;           /* what came is not what the other side sent */
     struct gw_error behind; /* the end, or a failure, that a read found behind bytes it gave */
     int socket_errno;       /* why reading broke; 0: the other side ended it */
     int send_errno;         /* the first; 0: none */
@@ -282,8 +283,10 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
         return gw_error_set(error, GW_ECLOSED, "%s",
                             tls->socket_errno ? strerror(tls->socket_errno)
                                               : "connection closed by the other side");
-    if (code == SSL_ERROR_SSL)
-        return gw_error_set(error, GW_EPROTO, "TLS: %s", ERR_reason_error_string(why));
+    if (code == SSL_ERROR_SSL) {
+        tls->garbled = true;
+        return gw_error_set(error, GW_EIO, "TLS: %s", ERR_reason_error_string(why));
+    }
     return gw_error_set(error, GW_EIO, "TLS: %s", strerror(tls->socket_errno));
 }
 
@@ -467,7 +470,7 @@ bool gw_tls_has_secret(const struct gw_transport *transport,
 bool gw_tls_ended(const struct gw_transport *transport)
 {
     const struct gw_tls *tls = (const struct gw_tls *)transport;
-    return SSL_get_shutdown(tls->ssl) & SSL_RECEIVED_SHUTDOWN;
+    return !tls->garbled && (SSL_get_shutdown(tls->ssl) & SSL_RECEIVED_SHUTDOWN);
 }
 
 bool gw_tls_refused(const struct gw_transport *transport)

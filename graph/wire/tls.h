@@ -45,7 +45,7 @@ bool gw_tls_has_secret(const struct gw_transport *transport,
                        const uint8_t secret[GW_TLS_SECRET_BYTES]);
 
 /* gw_tls_ended tells whether the other side has closed the connection, or its process has ended;
- * false where something between the two broke it. */
+ * false where something between the two broke it, or changed what they said. */
 bool gw_tls_ended(const struct gw_transport *transport);
 
 /* gw_tls_refused tells whether connecting was: no process was there to take the connection. */

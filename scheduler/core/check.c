@@ -1,25 +1,27 @@
 /* Every invariant of the scheduler's state, walked and asserted. */
-#include "scheduler/core/actor.h"
-#include "scheduler/core/ageing.h"
-#include "scheduler/core/attempt.h"
-#include "scheduler/core/gpu.h"
-#include "scheduler/core/gpu_twin.h"
-#include "scheduler/core/handover.h"
-#include "scheduler/core/job.h"
-#include "scheduler/core/job_rare.h"
-#include "scheduler/core/lane.h"
-#include "scheduler/core/need.h"
-#include "scheduler/core/object.h"
-#include "scheduler/core/pure.h"
-#include "scheduler/core/queue.h"
-#include "scheduler/core/regain.h"
-#include "scheduler/core/reservation.h"
-#include "scheduler/core/share.h"
-#include "scheduler/core/story.h"
-#include "scheduler/core/sync.h"
-#include "scheduler/core/task.h"
-#include "scheduler/core/tunnel.h"
-#include "scheduler/core/worker.h"
+#include "scheduler/core/lifecycle/actor.h"
+#include "scheduler/core/membership/regain.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/share.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/workers/ageing.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/placement/handover.h"
+#include "scheduler/core/placement/reservation.h"
+#include "scheduler/core/requests/coordination/sync.h"
+#include "scheduler/core/requests/scattered.h"
+#include "scheduler/core/requests/tunnel.h"
+#include "scheduler/core/sched.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -37,7 +39,7 @@ struct gw_sm *gw_sched_machine(size_t i)
  */
 
 static void check_lane(const struct gw_sched *sched, const struct gw_worker *worker,
-                       const struct gw_lane *lane)
+                       const struct gw_worker_queue *lane)
 {
     uint32_t attempts = 0, longs = 0, blocked = 0, recalled = 0, handed = 0;
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
@@ -52,7 +54,7 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
         assert(attempt->is_long || !attempt->blocked);
     }
     assert(lane->blocked == blocked && lane->recalled == recalled && lane->handed == handed);
-    assert((lane->idle_next != NULL) == (gw_sched_lane_idle(lane) > 0));
+    assert((lane->idle_next != NULL) == (gw_sched_worker_queue_idle(lane) > 0));
     assert(lane->attempts == attempts && lane->longs == longs);
     assert(lane->debits >= longs && lane->debits <= attempts);
     uint32_t started = 0; /* only behind one that turned out to be long can others be stranded */
@@ -61,7 +63,7 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
                    !gw_sched_attempt_waits(&sched->attempts.items[slot]);
     assert(attempts == longs || lane->debits > longs || started > 0);
     assert((lane->next != NULL) == (lane->debits > longs));
-    assert(!lane->next || lane->load == gw_sched_lane_load(lane));
+    assert(!lane->next || lane->load == gw_sched_worker_queue_load(lane));
     assert((lane->queued_next != NULL) == (lane->attempts > lane->debits));
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }
@@ -72,7 +74,8 @@ static void check_shape(const struct gw_sched *sched, const struct gw_shape *sha
     uint64_t debits = 0, ready = 0;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        const struct gw_lane *lane = worker ? gw_sched_lane_get(worker, shape) : NULL;
+        const struct gw_worker_queue *lane =
+            worker ? gw_sched_worker_queue_get(worker, shape) : NULL;
         debits += lane ? lane->debits : 0;
     }
     for (const struct gw_job *job = sched->first_job; job; job = job->next)
@@ -87,7 +90,7 @@ static void check_stock(const struct gw_worker *worker)
         const struct gw_stock *stock = &worker->stock[k];
         uint64_t taken = 0;
         for (uint32_t i = 0; i < worker->lane_count; i++) {
-            const struct gw_lane *lane = worker->lanes[i];
+            const struct gw_worker_queue *lane = worker->lanes[i];
             const struct gw_need *need = lane ? lane->shape->need : NULL;
             for (uint32_t r = 0; need && r < need->resources.count; r++)
                 if (strcmp(need->resources.items[r].name, stock->name) == 0)
@@ -106,7 +109,7 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
         return;
     }
     for (uint32_t i = 0; i < worker->lane_count; i++) {
-        const struct gw_lane *lane = worker->lanes[i];
+        const struct gw_worker_queue *lane = worker->lanes[i];
         if (!lane)
             continue;
         check_lane(sched, worker, lane);
@@ -124,7 +127,8 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         assert(attempt->state != GW_ATTEMPT_FREE && attempt->worker == worker);
         assert(attempt->prev == previous);
-        assert(!attempt->session || attempt->session->attempt == slot);
+        for (const struct gw_session *at = attempt->sessions; at; at = at->inside_next)
+            assert(at->attempt == slot && (!at->inside_next || at->inside_next->inside_prev == at));
         previous = slot;
         attempts++;
         expected += attempt->expected_bytes;
@@ -386,8 +390,9 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
 
 void gw_sched_check(const struct gw_sched *sched)
 {
-    uint32_t jobs = 0, unended = 0, ended = 0;
+    uint32_t jobs = 0, unended = 0, ended = 0, values = 0;
     uint64_t ended_tasks = 0;
+    struct gw_tally tally = {0};
     check_workers(sched);
     for (size_t i = 0; i < sched->shapes.count; i++)
         if (sched->shapes.items[i])
@@ -401,6 +406,11 @@ void gw_sched_check(const struct gw_sched *sched)
         unended += job->state != GW_JOB_ENDED;
         bool listed = job->state == GW_JOB_ENDED && !gw_sched_job_is_value(job);
         ended += listed;
+        values += gw_sched_job_is_value(job);
+        tally.unfinished += job->unfinished;
+        tally.done += job->done;
+        tally.failed += job->failed;
+        tally.cancelled += job->cancelled_tasks;
         ended_tasks += listed ? job->weight : 0;
     }
     gw_sched_actors_check(sched);
@@ -411,6 +421,7 @@ void gw_sched_check(const struct gw_sched *sched)
     gw_sched_story_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);
+    assert(values == sched->values && memcmp(&tally, &sched->tally, sizeof tally) == 0);
     assert(sched->doomed.count + sched->idle.count + sched->lost.count + sched->reopened.count +
                sched->unwanted.count + sched->retried.count + sched->ending.count +
                sched->orphaned.count ==

@@ -4,29 +4,11 @@
 
 #include "graph/base/sm.h"
 #include "graph/wire/step.h"
+#include "scheduler/core/model/options.h"
 
 #include <gangway/value.h>
 
 struct gw_sched;
-
-struct gw_sched_options {
-    uint64_t heartbeat_ns;   /* 0: 2 s */
-    uint64_t worker_lost_ns; /* silence after which a worker's work is given away; 0: 15 s */
-    uint32_t crash_budget;   /* ends of a runner that one task may cause; 0: 3 */
-    uint32_t loss_budget;    /* workers that one task may lose; 0: 10 */
-    uint32_t window; /* tasks in flight a worker and slot, prefetched ones included; 0: default */
-    uint32_t range_block;         /* rows of a range that are given back together; 0: default */
-    uint64_t first_job;           /* no job before had this id or a higher one; 0: 1 */
-    uint64_t pure_keep_bytes;     /* results of pure tasks that nobody needs now; 0: 64 MiB */
-    uint64_t scattered_bytes_max; /* of values that clients scattered; 0: no limit */
-    uint32_t scattered_descriptors_max; /* of those that are not in messages; 0: no limit */
-    uint32_t history_jobs;              /* ended jobs that stay listed; 0: 10,000 */
-    bool keeps_workers;    /* it is durable who is connected: what runs outlives this life */
-    uint64_t ageing_ns;    /* after which a waiting gang rises in the order; 0: 10 min */
-    const char *state_dir; /* told to peers; borrowed */
-    const char *address;   /* likewise: where others reach it by TLS; NULL: they cannot */
-    const char *cluster;   /* likewise: what tells its jobs from those of another; NULL: "" */
-};
 
 /* gw_sched_new makes a core; aborts when out of memory, as all of the core does. */
 struct gw_sched *gw_sched_new(const struct gw_sched_options *options);
@@ -61,6 +43,9 @@ bool gw_sched_knows(const struct gw_sched *sched, uint64_t job);
 /* gw_sched_workers_known counts the workers that take part: they said what they have, and where
  * workers are kept that is on disk. Those that end what they ran before are among them. */
 uint32_t gw_sched_workers_known(const struct gw_sched *sched);
+
+/* gw_sched_has_worker tells whether one of those has this name. */
+bool gw_sched_has_worker(const struct gw_sched *sched, const char *name);
 
 /* gw_sched_term is the number of this life; of a core that was restored and not started, of the
  * life before; 0: there was none. */

@@ -5,69 +5,33 @@
  * lost before tasks are found ready, so that nothing becomes ready whose inputs are gone. */
 #include "scheduler/core/settle.h"
 
-#include "scheduler/core/actor.h"
-#include "scheduler/core/announce.h"
-#include "scheduler/core/cancel.h"
-#include "scheduler/core/gate.h"
-#include "scheduler/core/job.h"
-#include "scheduler/core/nested.h"
-#include "scheduler/core/object.h"
-#include "scheduler/core/outbox.h"
-#include "scheduler/core/pure.h"
-#include "scheduler/core/question.h"
-#include "scheduler/core/range.h"
-#include "scheduler/core/regain.h"
-#include "scheduler/core/share.h"
-#include "scheduler/core/task.h"
-#include "scheduler/core/verdict.h"
+#include "scheduler/core/lifecycle/actor.h"
+#include "scheduler/core/lifecycle/cancel.h"
+#include "scheduler/core/lifecycle/gate.h"
+#include "scheduler/core/lifecycle/job.h"
+#include "scheduler/core/lifecycle/range.h"
+#include "scheduler/core/lifecycle/retry.h"
+#include "scheduler/core/lifecycle/task_done.h"
+#include "scheduler/core/membership/regain.h"
+#include "scheduler/core/model/changes/object.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/share.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/requests/nested_end.h"
+#include "scheduler/core/requests/question.h"
+#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/outbox.h"
 
 #include <stdio.h>
-
-void gw_sched_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
-{
-    for (uint32_t at = job->tasks.object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
-        const struct gw_object *object = &sched->objects.items[at];
-        for (uint32_t place = object->holders; place != GW_NONE;
-             place = sched->holders.items[place].next)
-            gw_sched_send_release(sched, sched->workers.items[sched->holders.items[place].worker],
-                                  &(struct gw_release_row){job->id, row, object->rank});
-        if (object->has_token)
-            gw_sched_drop_token(sched, object->token);
-    }
-}
 
 static void release(struct gw_sched *sched, struct gw_row row)
 {
     gw_sched_release_task(sched, row.job, row.index);
     GW_FACT(sched, object_released, .job = row.job, .index = row.index);
-}
-
-static void reopen(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t retry)
-{
-    gw_sched_release_task(sched, job, row);
-    GW_FACT(sched, task_reopened, .at = job, .job = job->id, .index = row, .retry = retry);
-}
-
-static void run_again(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t retry)
-{
-    struct gw_charges charges = {.tries = job->tasks.charges[row].tries};
-    GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
-    reopen(sched, job, row, retry);
-}
-
-void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
-{
-    uint8_t state = job->tasks.state[row];
-    if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
-        gw_sched_shares_retell(sched, job, row);
-        run_again(sched, job, row, 1);
-        return;
-    }
-    /* It runs, or ran, again already, for what needs it: only the telling is left. */
-    if (job->tasks.flags[row] & GW_TASK_TOLD_FAILED)
-        GW_FACT(sched, told, .job = job, .index = row);
-    gw_sched_shares_retell(sched, job, row);
-    gw_sched_announce_task(sched, job, row);
 }
 
 /* A task fails because `cause` did. */
@@ -175,7 +139,7 @@ static bool must_make_again(const struct gw_sched *sched, struct gw_row row)
 static void make_again(struct gw_sched *sched, struct gw_row row, uint32_t retry)
 {
     char label[128], actor[160], text[GW_ERROR_TEXT_MAX];
-    reopen(sched, row.job, row.index, retry);
+    gw_sched_retry_reopen(sched, row.job, row.index, retry);
     if (!row.job->calls_of ||
         row.job->specs.items[row.job->tasks.spec[row.index]].message.retries > 0)
         return;
@@ -219,7 +183,7 @@ static void settle_retried(struct gw_sched *sched)
         if ((state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) && !GW_PLANTED(421)) {
             if (!GW_PLANTED(780))
                 gw_sched_shares_retell(sched, row.job, row.index);
-            run_again(sched, row.job, row.index, 2);
+            gw_sched_retry_run_again(sched, row.job, row.index, 2);
         } else if (state == GW_TASK_CANCELLING) { /* when its worker says that it ended */
             want_again(sched, row);
         } else if (must_make_again(sched, row)) {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+enum { PRINTED_BYTES_MAX = 4 << 20 }; /* on their way to a client: then no more is printed */
 enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read: then it is disconnected */
 
 void gw_connection_refuse(struct gw_connection *connection, const struct gw_error *error)
@@ -104,6 +105,24 @@ static void send_as_is(struct gw_connection *connection, const struct gw_message
     }
 }
 
+static void beat(struct gw_connection *connection)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
+    (void)gw_link_send(connection->link, &message, (struct gw_channel_fds){0});
+}
+
+void gw_connection_beat_all(const struct gw_map *connections)
+{
+    size_t at = 0;
+    uint64_t id, value;
+    while (gw_map_next(connections, &at, &id, &value)) {
+        struct gw_connection *connection = (struct gw_connection *)(uintptr_t)value;
+        if (connection->beats && !connection->link_closed &&
+            gw_link_queued_bytes(connection->link) == 0)
+            beat(connection);
+    }
+}
+
 /* A value that is large for a message, but lies here without a descriptor, gets one for its way:
  * whoever takes it has it as all large values. The descriptor, or -1: the message stays as it
  * is. */
@@ -124,10 +143,30 @@ static int give_descriptor(const struct gw_message *message, struct gw_message *
     return fd;
 }
 
+/* What functions print waits for no reader: while one does not read, it is left out, and counted.
+ */
+static bool may_print(struct gw_connection *connection, const struct gw_message *message,
+                      struct gw_message *changed)
+{
+    uint64_t *left_out = &connection->unprinted[message->printed.stream == 2];
+    if (gw_link_queued_bytes(connection->link) > PRINTED_BYTES_MAX) {
+        *left_out += message->printed.left_out + message->printed.data.size;
+        return false;
+    }
+    if (*left_out) {
+        *changed = *message;
+        changed->printed.left_out += *left_out;
+        *left_out = 0;
+    }
+    return true;
+}
+
 void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
                         const int *fds, uint8_t count)
 {
     struct gw_message changed = {0};
+    if (message->type == GW_MESSAGE_printed && !may_print(connection, message, &changed))
+        return;
     int fd = give_descriptor(message, &changed);
     if (changed.type)
         message = &changed;
@@ -138,6 +177,11 @@ void gw_connection_send(struct gw_connection *connection, const struct gw_messag
     send_as_is(connection, message, fds, count);
     if (fd >= 0)
         close(fd);
+    if (message->type == GW_MESSAGE_welcome && connection->role == GW_ROLE_CLIENT &&
+        connection->transport && !connection->link_closed) {
+        connection->beats = true;
+        beat(connection);
+    }
 }
 
 void gw_connection_carry_out(struct gw_connection *connection, const struct gw_effect *effect,

@@ -3,6 +3,7 @@
 #ifndef GW_NET_CONNECTION_H
 #define GW_NET_CONNECTION_H
 
+#include "graph/base/map.h"
 #include "graph/wire/backlog.h"
 #include "graph/wire/greeting.h"
 #include "graph/wire/link.h"
@@ -26,6 +27,8 @@ struct gw_connection {
     bool revoked; /* that was, while it was connected, or waited to be mended */
     bool link_closed;
     bool told_core;
+    uint64_t unprinted[2]; /* bytes that functions printed and that were not sent, of each stream */
+    bool beats;            /* it is a client's, by TLS, and was welcomed: it hears heartbeats */
     struct gw_backlog *backlog; /* of a worker's, by TLS; else NULL */
     uint64_t taken;             /* messages, since hello; heartbeats do not count */
     uint64_t dialled;           /* by which of those that were to mend it it goes on; 0: none */
@@ -41,6 +44,12 @@ void gw_connection_send(struct gw_connection *connection, const struct gw_messag
 /* gw_connection_carry_out carries out a SEND with the descriptors of its tokens. */
 void gw_connection_carry_out(struct gw_connection *connection, const struct gw_effect *effect,
                              const int *fds);
+
+/* gw_connection_beat_all sends a heartbeat to each client that is connected by TLS, if nothing else
+ * is on its way there: so the client knows that the scheduler is there, and that bytes come
+ * through. The first follows the welcome: the client counts silence from then on. connections: by
+ * number. */
+void gw_connection_beat_all(const struct gw_map *connections);
 
 /* gw_connection_close_fds closes descriptors that came with a message nobody takes. */
 void gw_connection_close_fds(const int *fds, uint8_t count);

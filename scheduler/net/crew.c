@@ -32,7 +32,7 @@ struct member {
     struct gw_crew *crew;
     uv_process_t process;
     uv_poll_t watch; /* of one that lives on */
-    int pidfd;       /* likewise */
+    int pidfd;       /* likewise; -1: it has ended, or was left */
     uv_timer_t restart;
     bool runs, lives_on;
     uint64_t started_ns;
@@ -108,7 +108,7 @@ static void member_on_process_closed(uv_handle_t *handle)
 {
     struct member *member = handle->data;
     struct gw_crew *crew = member->crew;
-    member->runs = false;
+    member->runs = member->lives_on = false;
     crew->running--;
     if (crew->closing) {
         if (crew->running == 0)
@@ -153,7 +153,7 @@ static void member_on_end(uv_poll_t *poll, int status, int events)
         gw_log_error("worker %u, which had lived on, has ended", member->number);
     (void)uv_poll_stop(poll);
     close(member->pidfd);
-    member->lives_on = false;
+    member->pidfd = -1;
     uv_close((uv_handle_t *)poll, member_on_process_closed);
 }
 
@@ -199,6 +199,11 @@ static bool member_lives_on(struct member *member)
     gw_log_info("worker %u lives on, process %d: it keeps the slots that it has", member->number,
                 (int)pid);
     return true;
+}
+
+bool gw_crew_lived_on(const struct gw_crew *crew, uint32_t number)
+{
+    return crew->members[number].lives_on;
 }
 
 /* -- Starting ------------------------------------------------------------------------------------
@@ -312,13 +317,23 @@ int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct 
     return 0;
 }
 
+/* By which a worker that runs is watched. */
+static uv_handle_t *handle_of(struct member *member)
+{
+    return member->lives_on ? (uv_handle_t *)&member->watch : (uv_handle_t *)&member->process;
+}
+
 static void crew_signal(const struct gw_crew *crew, int signal)
 {
-    for (uint32_t i = 0; i < crew->options.workers; i++)
-        if (crew->members[i].lives_on)
-            (void)syscall(SYS_pidfd_send_signal, crew->members[i].pidfd, signal, NULL, 0);
-        else if (crew->members[i].runs)
-            (void)uv_process_kill(&crew->members[i].process, signal);
+    for (uint32_t i = 0; i < crew->options.workers; i++) {
+        struct member *member = &crew->members[i];
+        if (!member->runs || uv_is_closing(handle_of(member)))
+            continue;
+        if (member->lives_on)
+            (void)syscall(SYS_pidfd_send_signal, member->pidfd, signal, NULL, 0);
+        else
+            (void)uv_process_kill(&member->process, signal);
+    }
 }
 
 static void crew_on_kill(uv_timer_t *timer)
@@ -327,15 +342,48 @@ static void crew_on_kill(uv_timer_t *timer)
     crew_signal(timer->data, SIGKILL);
 }
 
-void gw_crew_close(struct gw_crew *crew)
+/* Nobody is started again. Those that run end, or are no longer watched. */
+static void crew_end(struct gw_crew *crew)
 {
-    crew->closing = true;
-    for (uint32_t i = 0; i < crew->options.workers; i++)
-        uv_timer_stop(&crew->members[i].restart);
     if (crew->running == 0) {
         crew_finish(crew);
         return;
     }
     crew_signal(crew, SIGTERM);
     (void)uv_timer_start(&crew->kill, crew_on_kill, KILL_MS, 0);
+}
+
+static void crew_begin_closing(struct gw_crew *crew)
+{
+    crew->closing = true;
+    for (uint32_t i = 0; i < crew->options.workers; i++)
+        uv_timer_stop(&crew->members[i].restart);
+}
+
+void gw_crew_close(struct gw_crew *crew)
+{
+    crew_begin_closing(crew);
+    crew_end(crew);
+}
+
+/* A process that is not watched any more is a child of init as soon as we have ended. */
+static void member_leave(struct member *member)
+{
+    if (!member->runs || uv_is_closing(handle_of(member)))
+        return;
+    if (member->lives_on) {
+        (void)uv_poll_stop(&member->watch);
+        close(member->pidfd);
+        member->pidfd = -1;
+    }
+    uv_close(handle_of(member), member_on_process_closed);
+}
+
+void gw_crew_leave(struct gw_crew *crew, bool started_end)
+{
+    crew_begin_closing(crew);
+    for (uint32_t i = 0; i < crew->options.workers; i++)
+        if (!started_end || crew->members[i].lives_on)
+            member_leave(&crew->members[i]);
+    crew_end(crew);
 }

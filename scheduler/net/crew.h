@@ -49,8 +49,16 @@ pid_t gw_crew_who_lives_on(const char *dir, uint32_t number);
 /* gw_crew_lives_on tells whether a worker of an earlier scheduler of this folder lives. */
 bool gw_crew_lives_on(const char *dir);
 
+/* gw_crew_lived_on tells whether the worker of this number was there before the crew was. */
+bool gw_crew_lived_on(const struct gw_crew *crew, uint32_t number);
+
 /* gw_crew_close sends SIGTERM to the workers that are left, SIGKILL after 5 s, and frees the crew
  * when the last has ended: on_gone follows in a later turn, also when there are none. */
 void gw_crew_close(struct gw_crew *crew);
+
+/* gw_crew_leave lets the workers live on for the next scheduler of this folder, and frees the crew:
+ * on_gone follows as above. started_end: those that this crew started end as in gw_crew_close, and
+ * only those that had lived on stay. */
+void gw_crew_leave(struct gw_crew *crew, bool started_end);
 
 #endif

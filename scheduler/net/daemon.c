@@ -1,25 +1,29 @@
 /* The scheduler process: options, its folder and its end.
  *
- * It ends in one order, whatever the cause (SIGTERM, the lifeline, idleness, a client's shutdown,
- * its folder gone):
- * the core ends all work (bounded), the workers go, the sockets close, a private folder is removed.
- */
+ * A cluster ends in one order, whatever the cause (a client's shutdown, the lifeline, idleness, its
+ * folder gone; SIGTERM if it is private): the core ends all work (bounded), the workers go, the
+ * sockets close, a private folder is removed.
+ *
+ * SIGTERM and SIGINT end the process, not the cluster: facts are committed, connections close
+ * without a word, and the workers wait for the next scheduler, as they do after SIGKILL. */
 #include "scheduler/net/daemon.h"
 
 #include "graph/base/clock.h"
 #include "graph/base/dir.h"
+#include "graph/base/disk_kind.h"
 #include "graph/base/log.h"
 #include "graph/base/machine.h"
+#include "graph/base/text.h"
+#include "graph/base/user_dir.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/threads.h"
 #include "graph/wire/token_file.h"
-#include "graph/wire/uring.h"
 #include "scheduler/net/crew.h"
 #include "scheduler/net/port_note.h"
 #include "scheduler/net/server.h"
+#include "scheduler/net/tidy.h"
 
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -31,17 +35,23 @@
 #include <string.h>
 #include <unistd.h>
 
+#define TAKE_OVER_NS (3 * GW_NS_PER_S)
+enum { TAKE_OVER_POLL_US = 20000, TIDY_LOOKS = 10 };
+enum { LATE_MS = 5000, GIVE_UP_MS = 9000 /* before `up` does */, MISSING_BYTES = 400 };
 enum { SHUTDOWN_MS_MAX = 15000, LOOK_MS = 2000, EXIT_USAGE = 2 };
 
 struct daemon {
     uv_loop_t loop;
     struct gw_server *server;
     struct gw_crew *crew;
+    struct gw_tidy *tidy;
+    uint32_t looks;
     uv_signal_t signals[2];
     uv_poll_t lifeline;
     uv_timer_t idle;
     uv_timer_t look; /* at the socket in the folder */
     uv_timer_t deadline;
+    uv_timer_t late; /* workers are */
     const char *dir, *state, *memory, *spill_dir;
     char state_path[PATH_MAX];   /* where nobody said another */
     const char *listen, *tokens; /* NULL: no TCP; the usual token file */
@@ -55,10 +65,14 @@ struct daemon {
     uint64_t scatter_memory_bytes, log_max_bytes;
     int lifeline_fd;
     int ready_fd;
-    char lost[PATH_MAX + 64]; /* what became of the folder, or the state; empty: nothing */
-    bool unfound;             /* it was said that commands on this machine do not find it */
+    char lost[PATH_MAX + 600]; /* what became of the folder, or the state; empty: nothing */
+    bool unfound;              /* it was said that commands on this machine do not find it */
     bool private_cluster;
-    bool ending;
+    bool is_default; /* DIR is the user's own: its socket lies elsewhere, and DIR was not typed */
+    bool accept_loss;
+    bool ending, told_late;
+    bool leaving;     /* this process ends, and the cluster does not */
+    bool is_given_up; /* before it was ready: the workers that it started end */
     bool crew_closing;
 };
 
@@ -77,28 +91,18 @@ static int parse_number(const char *text, const char *option, uint64_t max, uint
 }
 
 static const struct option option_table[] = {
-    {"dir", required_argument, NULL, 'd'},
-    {"workers", required_argument, NULL, 'w'},
-    {"slots", required_argument, NULL, 's'},
-    {"private", no_argument, NULL, 'p'},
-    {"lifeline", required_argument, NULL, 'l'},
-    {"ready-fd", required_argument, NULL, 'r'},
-    {"idle-stop", required_argument, NULL, 'i'},
-    {"resources", required_argument, NULL, 'R'},
-    {"peers", required_argument, NULL, 'e'},
-    {"memory", required_argument, NULL, 'm'},
-    {"spill-dir", required_argument, NULL, 'S'},
-    {"pure-keep", required_argument, NULL, 'k'},
-    {"scatter-memory", required_argument, NULL, 'M'},
-    {"file-cache", required_argument, NULL, 'f'},
-    {"keep-files", required_argument, NULL, 'K'},
-    {"listen", required_argument, NULL, 'L'},
-    {"tokens", required_argument, NULL, 't'},
-    {"state", required_argument, NULL, 'D'},
-    {"carry-max", required_argument, NULL, 'C'},
-    {"orphan-timeout", required_argument, NULL, 'o'},
-    {"log-max", required_argument, NULL, 'g'},
-    {NULL, 0, NULL, 0},
+    {"dir", required_argument, NULL, 'd'},        {"default", no_argument, NULL, 'u'},
+    {"workers", required_argument, NULL, 'w'},    {"slots", required_argument, NULL, 's'},
+    {"private", no_argument, NULL, 'p'},          {"lifeline", required_argument, NULL, 'l'},
+    {"ready-fd", required_argument, NULL, 'r'},   {"idle-stop", required_argument, NULL, 'i'},
+    {"resources", required_argument, NULL, 'R'},  {"peers", required_argument, NULL, 'e'},
+    {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
+    {"pure-keep", required_argument, NULL, 'k'},  {"scatter-memory", required_argument, NULL, 'M'},
+    {"file-cache", required_argument, NULL, 'f'}, {"keep-files", required_argument, NULL, 'K'},
+    {"listen", required_argument, NULL, 'L'},     {"tokens", required_argument, NULL, 't'},
+    {"state", required_argument, NULL, 'D'},      {"accept-loss", no_argument, NULL, 'A'},
+    {"carry-max", required_argument, NULL, 'C'},  {"orphan-timeout", required_argument, NULL, 'o'},
+    {"log-max", required_argument, NULL, 'g'},    {NULL, 0, NULL, 0},
 };
 
 /* How much is kept, and for how long; GW_EINVAL: it is none of those. */
@@ -134,6 +138,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         switch (option) {
         case 'd':
             daemon->dir = optarg;
+            break;
+        case 'u':
+            daemon->is_default = true;
             break;
         case 'w':
             rc = parse_number(optarg, "workers", 1024, &workers);
@@ -173,6 +180,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         case 'D':
             daemon->state = optarg;
             break;
+        case 'A':
+            daemon->accept_loss = true;
+            break;
         default:
             rc = parse_kept(daemon, option);
         }
@@ -209,23 +219,31 @@ static void close_all(struct daemon *daemon)
         (void)unlink(path);
     }
     /* Who was not told by a signal was told by a user: then none comes next. */
-    gw_server_close(daemon->server, *daemon->lost    ? daemon->lost
-                                    : daemon->ending ? NULL
-                                                     : "this cluster was taken down");
+    gw_server_close(daemon->server,
+                    *daemon->lost    ? daemon->lost
+                    : daemon->ending ? NULL
+                                     : "this cluster was taken down",
+                    daemon->leaving && (!daemon->is_given_up || gw_crew_lives_on(daemon->dir)));
+    gw_tidy_close(daemon->tidy);
     uv_timer_stop(&daemon->deadline);
     for (int i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&daemon->signals[i], NULL);
     uv_close((uv_handle_t *)&daemon->idle, NULL);
     uv_close((uv_handle_t *)&daemon->look, NULL);
+    uv_close((uv_handle_t *)&daemon->late, NULL);
     if (daemon->lifeline_fd >= 0)
         uv_close((uv_handle_t *)&daemon->lifeline, NULL);
-    gw_crew_close(daemon->crew);
+    if (daemon->leaving)
+        gw_crew_leave(daemon->crew, daemon->is_given_up);
+    else
+        gw_crew_close(daemon->crew);
 }
 
 static void daemon_on_deadline(uv_timer_t *timer)
 {
+    const struct daemon *daemon = timer->data;
     gw_log_warn("work did not end in time: closing all the same");
-    close_all(timer->data);
+    gw_server_stop(daemon->server);
 }
 
 static void daemon_on_exit(void *arg)
@@ -243,16 +261,48 @@ static void end(struct daemon *daemon, const char *why)
     gw_server_shutdown(daemon->server, why);
 }
 
+/* Nothing ends but this process. */
+static void leave(struct daemon *daemon, const char *why)
+{
+    daemon->ending = daemon->leaving = true;
+    daemon->is_given_up = daemon->is_given_up || daemon->ready_fd >= 0;
+    gw_log_info("%s: work goes on at the workers, for the next scheduler; `gangway down` would end "
+                "it",
+                why);
+    (void)uv_timer_start(&daemon->deadline, daemon_on_deadline, SHUTDOWN_MS_MAX, 0);
+    gw_server_stop(daemon->server);
+}
+
+/* The state is an older one than workers know. They keep what they run, as where a state is refused
+ * from the start. */
+static void daemon_on_damaged(const struct gw_error *error, void *arg)
+{
+    struct daemon *daemon = arg;
+    (void)snprintf(daemon->lost, sizeof daemon->lost, "%s", error->text);
+    gw_log_error("%s", daemon->lost);
+    daemon->ending = daemon->leaving = true;
+    daemon->is_given_up = daemon->is_given_up || daemon->ready_fd >= 0;
+    if (daemon->ready_fd >= 0) {
+        (void)dprintf(daemon->ready_fd, "%s\n", daemon->lost);
+        close(daemon->ready_fd);
+        daemon->ready_fd = -1;
+    }
+    close_all(daemon);
+}
+
 /* -- What makes it end ---------------------------------------------------------------------------
  */
 
 static void daemon_on_signal(uv_signal_t *handle, int signal)
 {
     struct daemon *daemon = handle->data;
+    const char *why = signal == SIGINT ? "interrupted" : "terminated";
     if (daemon->ending)
-        close_all(daemon); /* told twice */
+        gw_server_stop(daemon->server); /* told twice */
+    else if (daemon->private_cluster || gw_server_ends(daemon->server))
+        end(daemon, why);
     else
-        end(daemon, signal == SIGINT ? "interrupted" : "terminated");
+        leave(daemon, why);
 }
 
 static void daemon_on_lifeline(uv_poll_t *poll, int status, int events)
@@ -275,6 +325,26 @@ static void daemon_on_idle(uv_timer_t *timer)
         end(daemon, "nobody used this cluster for the time that --idle-stop gives");
 }
 
+/* The folder of sockets goes with the last login where systemd made it. */
+static bool listen_again(const struct daemon *daemon)
+{
+    char sockets[PATH_MAX];
+    struct gw_error error;
+    if (!daemon->is_default || access(daemon->dir, F_OK) < 0 ||
+        gw_user_socket_dir(daemon->dir, sockets, &error) < 0 ||
+        gw_server_listen_again(daemon->server, daemon->dir, sockets, &error) < 0)
+        return false;
+    gw_log_warn("the socket was removed: there is another in %s", sockets);
+    return true;
+}
+
+/* Folders go with their job, which goes when as many others have ended as the history has. */
+static void tidy(struct daemon *daemon)
+{
+    if (++daemon->looks % TIDY_LOOKS == 0)
+        gw_tidy_look(daemon->tidy);
+}
+
 /* Without its socket nobody on this machine finds this cluster, to use it or to end it; without its
  * state it could keep no promise. */
 static void daemon_on_look(uv_timer_t *timer)
@@ -282,16 +352,20 @@ static void daemon_on_look(uv_timer_t *timer)
     struct daemon *daemon = timer->data;
     bool state_lost;
     const enum gw_local_place place = gw_server_look(daemon->server, &state_lost);
+    if (place == GW_LOCAL_GONE && listen_again(daemon))
+        return;
     const bool gone = place != GW_LOCAL_OURS && !daemon->listen;
     if (place != GW_LOCAL_OURS && !gone && !daemon->unfound) {
         daemon->unfound = true;
         gw_log_error("%s/scheduler.sock %s: commands on this machine do not find this cluster any "
-                     "more; who comes by %s does, and SIGTERM to process %d ends it",
+                     "more; who comes by %s does, and `GANGWAY_ADDRESS=%s gangway down` ends it",
                      daemon->dir, place == GW_LOCAL_GONE ? "was removed" : "is another's",
-                     gw_server_address(daemon->server), (int)getpid());
+                     gw_server_address(daemon->server), gw_server_address(daemon->server));
     }
-    if (!gone && !state_lost)
+    if (!gone && !state_lost) {
+        tidy(daemon);
         return;
+    }
     (void)uv_timer_stop(timer);
     if (gone)
         (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's folder %s %s", daemon->dir,
@@ -318,6 +392,51 @@ static void daemon_on_worker(uint32_t workers, void *arg)
     daemon->ready_fd = -1;
 }
 
+/* Workers that are not there yet; true: all of them were there before, and may come still. */
+static bool list_missing(const struct daemon *daemon, char names[MISSING_BYTES])
+{
+    struct gw_text text = {names, MISSING_BYTES, 0};
+    bool earlier = true;
+    *names = '\0';
+    for (uint32_t i = 0; i < daemon->workers; i++) {
+        char name[32];
+        (void)snprintf(name, sizeof name, "worker-%u", i + 1);
+        if (gw_server_has_worker(daemon->server, name))
+            continue;
+        gw_text_say(&text, "%s%s (process %d)", *names ? ", " : "", name,
+                    (int)gw_crew_who_lives_on(daemon->dir, i));
+        earlier = earlier && gw_crew_lived_on(daemon->crew, i);
+    }
+    return earlier;
+}
+
+/* Whoever waits for us is told what we wait for, before it gives up. A worker that outlived the
+ * scheduler before may be stopped, or busy: the others serve without it. */
+static void daemon_on_late(uv_timer_t *timer)
+{
+    struct daemon *daemon = timer->data;
+    char names[MISSING_BYTES];
+    const bool last = daemon->told_late;
+    if (daemon->ready_fd < 0 || daemon->ending)
+        return;
+    const bool earlier = list_missing(daemon, names);
+    daemon->told_late = true;
+    daemon->is_given_up = last && !earlier;
+    gw_log_warn("waiting for %s", names);
+    if (!earlier && !last) {
+        (void)uv_timer_start(timer, daemon_on_late, GIVE_UP_MS - LATE_MS, 0);
+        return;
+    }
+    if (dprintf(daemon->ready_fd,
+                earlier ? "ready: %s lives on from before and does not answer: it takes part as "
+                          "soon as it does; if it was stopped, SIGCONT or SIGKILL helps\n"
+                        : "%s does not register: its log is in the cluster's folder\n",
+                names) < 0)
+        gw_log_warn("nobody waits for this cluster to be ready");
+    close(daemon->ready_fd);
+    daemon->ready_fd = -1;
+}
+
 static void watch(struct daemon *daemon)
 {
     uv_loop_t *loop = &daemon->loop;
@@ -334,6 +453,10 @@ static void watch(struct daemon *daemon)
     if (!daemon->private_cluster) /* whose client needs no socket, and takes it along */
         (void)uv_timer_start(&daemon->look, daemon_on_look, LOOK_MS, LOOK_MS);
     (void)uv_timer_init(loop, &daemon->deadline);
+    daemon->late.data = daemon;
+    (void)uv_timer_init(loop, &daemon->late);
+    if (daemon->ready_fd >= 0)
+        (void)uv_timer_start(&daemon->late, daemon_on_late, LATE_MS, 0);
     if (daemon->idle_stop_s > 0) {
         uint64_t every_ms = daemon->idle_stop_s * 250 < 10000 ? daemon->idle_stop_s * 250 : 10000;
         (void)uv_timer_start(&daemon->idle, daemon_on_idle, every_ms, every_ms);
@@ -356,39 +479,26 @@ static void daemon_on_new_worker(const char *name, void *arg)
     gw_server_worker_gone(daemon->server, name);
 }
 
-/* What lies in a folder by the number of a job that is there no more is removed; so is all else,
- * unless a worker lives on that may write it. */
-static int tidy_jobs(const struct daemon *daemon, const char *name, struct gw_error *error)
+static bool daemon_knows_job(uint64_t job, void *arg)
 {
-    char folder[PATH_MAX], path[PATH_MAX];
-    int rc = 0;
-    (void)snprintf(folder, sizeof folder, "%.*s/%s", PATH_MAX - 16, daemon->dir, name);
-    DIR *dir = opendir(folder);
-    struct dirent *entry;
-    while (dir && rc == 0 && (entry = readdir(dir))) {
-        char *end;
-        unsigned long long job = strtoull(entry->d_name, &end, 10);
-        bool named = end != entry->d_name && *end == '\0';
-        if (entry->d_name[0] == '.' || (named && gw_server_knows_job(daemon->server, job)) ||
-            (!named && gw_crew_lives_on(daemon->dir)))
-            continue;
-        if (snprintf(path, sizeof path, "%s/%s", folder, entry->d_name) < PATH_MAX &&
-            unlink(path) < 0)
-            rc = gw_dir_remove(path, error);
-    }
-    if (dir)
-        closedir(dir);
-    return rc;
+    const struct daemon *daemon = arg;
+    return gw_server_knows_job(daemon->server, job);
 }
 
-/* What an earlier life left of its own would pass for ours. */
-static int remove_leftovers(const struct daemon *daemon, struct gw_error *error)
+/* Folders that an earlier life left are removed before anything runs. If a worker lives on, it may
+ * write there, and it may know that the state is an older one: then all of them stay until it has
+ * registered, and only later looks remove those of unknown jobs. */
+static int set_leftovers_aside(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%.*s/address", PATH_MAX - 16, daemon->dir);
     (void)unlink(path);
-    int rc = tidy_jobs(daemon, "checkpoints", error);
-    return rc < 0 ? rc : tidy_jobs(daemon, "logs", error);
+    daemon->tidy = gw_tidy_open(&daemon->loop, &(struct gw_tidy_options){
+                                                   .dir = daemon->dir,
+                                                   .knows = daemon_knows_job,
+                                                   .arg = daemon,
+                                               });
+    return gw_crew_lives_on(daemon->dir) ? 0 : gw_tidy_begin(daemon->tidy, error);
 }
 
 /* Tells who looks into the folder where this scheduler is reached, and our own workers by which
@@ -415,6 +525,53 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
     return daemon->state ? gw_port_note_keep(daemon->state, address, error) : 0;
 }
 
+/* The state's promise is that it is there after a crash, and after a reboot. Whoever typed a folder
+ * may know better about the latter. */
+static int check_disk(const struct daemon *daemon, struct gw_error *error)
+{
+    const enum gw_disk_kind kind = gw_disk_kind_of(daemon->state);
+    const bool typed = !daemon->is_default || daemon->state != daemon->state_path;
+    if (kind == GW_DISK_NETWORK)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s is on a network file system, where the state of a cluster may be "
+                            "damaged: give a folder on a disk of this host by --state DIR",
+                            daemon->state);
+    if (kind == GW_DISK_VOLATILE && !typed)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s is in memory, and a reboot would lose all jobs: give a folder on a "
+                            "disk of this host by --state DIR",
+                            daemon->state);
+    if (kind == GW_DISK_VOLATILE)
+        gw_log_warn("%s is in memory: a reboot loses all jobs", daemon->state);
+    return 0;
+}
+
+/* Where its state lies, and its socket ("": in its folder). */
+static int place_state(struct daemon *daemon, char sockets[PATH_MAX], struct gw_error *error)
+{
+    if (daemon->private_cluster)
+        return 0;
+    if (!daemon->state) {
+        (void)snprintf(daemon->state_path, PATH_MAX, "%.*s/state", PATH_MAX - 8, daemon->dir);
+        daemon->state = daemon->state_path;
+    }
+    int rc = check_disk(daemon, error);
+    return rc < 0 || !daemon->is_default ? rc : gw_user_socket_dir(daemon->dir, sockets, error);
+}
+
+/* A scheduler that was just killed or stopped may take a moment to be gone. */
+static int open_server(struct daemon *daemon, const struct gw_server_options *options,
+                       struct gw_error *error)
+{
+    const uint64_t until_ns = gw_clock_now_ns() + TAKE_OVER_NS;
+    int rc = gw_server_open(&daemon->loop, options, &daemon->server, error);
+    while (rc == GW_EEXIST && gw_clock_now_ns() < until_ns) {
+        (void)usleep(TAKE_OVER_POLL_US);
+        rc = gw_server_open(&daemon->loop, options, &daemon->server, error);
+    }
+    return rc;
+}
+
 static int start(struct daemon *daemon, struct gw_error *error)
 {
     struct gw_server_options server = {
@@ -425,36 +582,37 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .files_bytes_max = daemon->file_cache_bytes,
         .on_worker = daemon_on_worker,
         .on_exit = daemon_on_exit,
+        .on_damaged = daemon_on_damaged,
         .arg = daemon,
         .listen = daemon->listen,
         .tokens = daemon->tokens,
     };
+    char sockets[PATH_MAX] = "";
     int rc = gw_dir_make(daemon->dir, error);
     if (rc >= 0 && daemon->listen && !server.tokens) {
         rc = gw_token_file_default(daemon->tokens_path, error);
         server.tokens = daemon->tokens_path;
     }
-    if (rc < 0)
+    if (rc < 0 || (rc = place_state(daemon, sockets, error)) < 0)
         return rc;
-    if (!daemon->private_cluster && !daemon->state) {
-        (void)snprintf(daemon->state_path, PATH_MAX, "%.*s/state", PATH_MAX - 8, daemon->dir);
-        daemon->state = daemon->state_path;
-    }
     server.state = daemon->state;
+    server.sockets = *sockets ? sockets : NULL;
+    server.accept_loss = daemon->accept_loss;
     char place[GW_ENDPOINT_TEXT_MAX] = "";
     enum gw_port_note note = GW_PORT_NONE;
     if (daemon->listen && daemon->state)
         note = gw_port_note_find(daemon->state, daemon->listen, place);
     if (note == GW_PORT_FREE)
         server.listen = place;
-    rc = gw_server_open(&daemon->loop, &server, &daemon->server, error);
+    rc = open_server(daemon, &server, error);
     if (rc < 0)
         return rc;
-    rc = remove_leftovers(daemon, error); /* the folder is ours now */
+    rc = set_leftovers_aside(daemon, error); /* the folder is ours now */
     if (rc >= 0 && daemon->listen)
         rc = note_address(daemon, note == GW_PORT_TAKEN ? place : NULL, error);
     if (rc < 0) {
-        gw_server_close(daemon->server, NULL);
+        gw_tidy_close(daemon->tidy);
+        gw_server_close(daemon->server, NULL, false);
         return rc;
     }
     watch(daemon);
@@ -487,27 +645,6 @@ static int start(struct daemon *daemon, struct gw_error *error)
     return rc;
 }
 
-/* Links take a ring where there is one. Not with TCP: TLS reads for itself, and each turn would be
- * a call more. */
-static int open_ring(struct daemon *daemon, struct gw_error *error)
-{
-    const char *wanted = getenv("GANGWAY_IO");
-    struct gw_error why;
-    if (wanted && strcmp(wanted, "epoll") != 0 && strcmp(wanted, "io_uring") != 0)
-        return gw_error_set(error, GW_EINVAL,
-                            "GANGWAY_IO is \"%s\": give epoll or io_uring, or leave it out",
-                            wanted);
-    if (wanted && strcmp(wanted, "epoll") == 0)
-        gw_log_debug("links wait by epoll: GANGWAY_IO says so");
-    else if (daemon->listen)
-        gw_log_debug("links wait by epoll: with TCP there would be nothing to gain");
-    else if (gw_uring_open(&daemon->loop, &why) < 0)
-        gw_log_debug("links wait by epoll: %s", why.text);
-    else
-        gw_log_debug("links wait by io_uring");
-    return 0;
-}
-
 /* A private scheduler must not outlive a broken pipe's signal, and may hold many descriptors. */
 static void set_limits(void)
 {
@@ -537,17 +674,14 @@ int gw_scheduler_main(int argc, char **argv)
     int rc = gw_threads_try(&error);
     if (rc == 0) {
         gw_threads_start(&daemon.loop);
-        rc = open_ring(&daemon, &error);
-    }
-    if (rc == 0)
         rc = start(&daemon, &error);
+    }
     if (rc < 0) {
         gw_log_error("%s", error.text);
         if (daemon.ready_fd >= 0)
             (void)dprintf(daemon.ready_fd, "%s\n", error.text);
     }
-    (void)gw_uring_run(&daemon.loop, UV_RUN_DEFAULT);
-    gw_uring_close(&daemon.loop);
+    (void)uv_run(&daemon.loop, UV_RUN_DEFAULT);
     int busy = uv_loop_close(&daemon.loop);
     assert(busy == 0);
     if (daemon.private_cluster && daemon.server && gw_dir_remove(daemon.dir, &error) < 0)

@@ -4,6 +4,8 @@
 
 /* gw_scheduler_main runs a scheduler until it is told to end; returns the exit code. Options:
  *   --dir DIR          its folder: scheduler.sock, logs, programs (made, mode 0700)
+ *   --default          DIR is the user's default: the socket lies in the user's folder for those,
+ *                      and DIR has a link to it
  *   --workers K        start K workers on this machine, and again when one dies (default 0)
  *   --peers HOST       where its workers reach each other, by TLS (default: descriptors)
  *   --slots N          slots of all of them (default: the cores)

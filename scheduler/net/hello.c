@@ -6,9 +6,23 @@
 #include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
 
+#include <pwd.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+/* What the scheduler's own user is called; NULL: nobody knows. It is looked up once. */
+static const char *own_name(void)
+{
+    static char name[GW_TOKEN_USER_MAX + 1];
+    static bool known;
+    const struct passwd *own = known ? NULL : getpwuid(geteuid());
+    known = true;
+    if (own && strlen(own->pw_name) < sizeof name)
+        strcpy(name, own->pw_name);
+    return *name ? name : NULL;
+}
 
 /* A process of this host is who the kernel says, and may do all that the cluster's owner may. */
 static int identify_process(struct gw_connection *connection, struct gw_event *event,
@@ -22,6 +36,7 @@ static int identify_process(struct gw_connection *connection, struct gw_event *e
         return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
     connection->pid = peer.pid;
     event->uid = peer.uid;
+    event->user = own_name();
     event->admin = true;
     return 0;
 }
@@ -51,6 +66,7 @@ static int identify_token(struct gw_connection *connection, const struct gw_msg_
         (void)snprintf(taken->name, sizeof taken->name, "%.*s (%s)",
                        GW_HELLO_NAME_BYTES - GW_TOKEN_USER_MAX - 4, hello->name, token->user);
         taken->event.text = taken->name;
+        taken->event.user = connection->token.user;
     }
     return 0;
 }

@@ -1,6 +1,10 @@
 /* The socket by which processes of this host come in. What lies there from a scheduler that is gone
- * is removed; one that is served never is. */
+ * is removed; one that is served never is. A cluster's folder may have too long a path for a
+ * socket: then the socket lies in another one, which may be removed meanwhile, and the folder has a
+ * link. */
 #include "scheduler/net/local.h"
+
+#include "graph/wire/endpoint.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -10,38 +14,67 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Tells whether somebody accepts connections at the address. */
-static bool somebody_serves(const struct sockaddr_un *address)
+/* Tells whether somebody accepts connections there. */
+static bool somebody_serves(const char *path)
 {
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0)
-        return false;
-    bool serves = connect(fd, (const struct sockaddr *)address, sizeof *address) == 0;
-    close(fd);
-    return serves;
+    int fd, rc = gw_endpoint_connect(path, &fd, NULL);
+    if (rc == 0)
+        close(fd);
+    return rc == 0 || rc == GW_EAGAIN;
 }
 
-int gw_local_open(const char *dir, struct gw_local *local, struct gw_error *error)
+/* Names the socket in the cluster's folder: whole, or as before. */
+static int place_link(const struct gw_local *local, struct gw_error *error)
+{
+    char beside[PATH_MAX + 8];
+    (void)snprintf(beside, sizeof beside, "%s.new", local->link);
+    (void)unlink(beside);
+    if (symlink(local->path, beside) == 0 && rename(beside, local->link) == 0)
+        return 0;
+    return gw_error_set(error, GW_EIO, "cannot write %s: %s", local->link, strerror(errno));
+}
+
+static int set_paths(const struct gw_local_place_options *options, struct gw_local *local,
+                     struct gw_error *error)
+{
+    const char *folder = options->sockets ? options->sockets : options->dir;
+    *local->link = '\0';
+    if (options->sockets && snprintf(local->link, sizeof local->link, "%s/scheduler.sock",
+                                     options->dir) >= (int)sizeof local->link)
+        return gw_error_set(error, GW_EINVAL, "%.64s...: too long a path", options->dir);
+    if ((size_t)snprintf(local->path, GW_LOCAL_PATH_BYTES, "%s/scheduler.sock", folder) >=
+        GW_LOCAL_PATH_BYTES)
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: too long for a socket's path (%zu bytes at most)", folder,
+                            GW_LOCAL_PATH_BYTES - sizeof "/scheduler.sock");
+    return 0;
+}
+
+int gw_local_open(const struct gw_local_place_options *options, struct gw_local *local,
+                  struct gw_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct stat info;
-    if ((size_t)snprintf(local->path, GW_LOCAL_PATH_BYTES, "%s/scheduler.sock", dir) >=
-        GW_LOCAL_PATH_BYTES)
-        return gw_error_set(error, GW_EINVAL,
-                            "%s: too long for a socket's path (%zu bytes at most)", dir,
-                            GW_LOCAL_PATH_BYTES - sizeof "/scheduler.sock");
+    local->fd = -1;
+    int rc = set_paths(options, local, error);
+    if (rc < 0)
+        return rc;
+    local->was_there = lstat(*local->link ? local->link : local->path, &info) == 0;
+    if (somebody_serves(local->path) || (*local->link && somebody_serves(local->link)))
+        return gw_error_set(error, GW_EEXIST, "another scheduler serves %s", options->dir);
     memcpy(address.sun_path, local->path, GW_LOCAL_PATH_BYTES);
-    if (somebody_serves(&address))
-        return gw_error_set(error, GW_EEXIST, "another scheduler serves %s", dir);
     (void)unlink(local->path);
 
     int made = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (made < 0 || bind(made, (struct sockaddr *)&address, sizeof address) < 0 ||
-        lstat(local->path, &info) < 0 || listen(made, 128) < 0) {
-        gw_error_set(error, GW_EIO, "cannot listen at %s: %s", local->path, strerror(errno));
+        lstat(local->path, &info) < 0 || listen(made, 128) < 0)
+        rc = gw_error_set(error, GW_EIO, "cannot listen at %s: %s", local->path, strerror(errno));
+    else if (*local->link)
+        rc = place_link(local, error);
+    if (rc < 0) {
         if (made >= 0)
             close(made);
-        return GW_EIO;
+        return rc;
     }
     local->device = info.st_dev;
     local->inode = info.st_ino;
@@ -49,10 +82,17 @@ int gw_local_open(const char *dir, struct gw_local *local, struct gw_error *erro
     return 0;
 }
 
-void gw_local_close(struct gw_local *local)
+void gw_local_close(struct gw_local *local, bool stays)
 {
-    if (gw_local_look(local) == GW_LOCAL_OURS)
+    /* The next one may be about to make its socket in the same folder. */
+    if (!stays && gw_local_look(local) == GW_LOCAL_OURS) {
         (void)unlink(local->path);
+        if (*local->link) {
+            (void)unlink(local->link);
+            *strrchr(local->path, '/') = '\0';
+            (void)rmdir(local->path); /* workers may have theirs there */
+        }
+    }
     if (local->fd >= 0)
         close(local->fd);
     local->fd = -1;
@@ -69,6 +109,11 @@ int gw_local_take(struct gw_local *local)
 enum gw_local_place gw_local_look(const struct gw_local *local)
 {
     struct stat info;
+    char named[GW_LOCAL_PATH_BYTES] = "";
+    if (*local->link && readlink(local->link, named, sizeof named - 1) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? GW_LOCAL_GONE : GW_LOCAL_OTHERS;
+    if (*local->link && strcmp(named, local->path) != 0)
+        return GW_LOCAL_OTHERS;
     if (lstat(local->path, &info) < 0)
         return errno == ENOENT || errno == ENOTDIR ? GW_LOCAL_GONE : GW_LOCAL_OURS;
     return info.st_dev == local->device && info.st_ino == local->inode ? GW_LOCAL_OURS

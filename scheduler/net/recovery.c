@@ -2,11 +2,31 @@
 #include "scheduler/net/recovery.h"
 
 #include "graph/base/log.h"
+#include "scheduler/store/database.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 enum { COMPACT_BYTES = 4 << 20 /* fewer facts are left as they are */ };
+
+int gw_recovery_open(uv_loop_t *loop, const struct gw_recovery_options *options,
+                     struct gw_buffer *facts, struct gw_journal **journal, struct gw_error *error)
+{
+    char aside[PATH_MAX];
+    int rc = gw_journal_open(loop, options->state, options->callbacks, facts, journal, error);
+    if (rc != GW_ECORRUPT || !options->accept_loss)
+        return rc;
+    gw_log_warn("%s", error->text);
+    facts->size = 0;
+    rc = gw_database_set_aside(options->state, options->jobs, aside, error);
+    if (rc < 0)
+        return rc;
+    gw_log_warn("--accept-loss: what the state in %s was is in %s now; a new one begins without "
+                "its jobs",
+                options->state, aside);
+    return gw_journal_open(loop, options->state, options->callbacks, facts, journal, error);
+}
 
 int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
                         const struct gw_buffer *facts, struct gw_error *error)

@@ -2,9 +2,9 @@
  *
  * Every connection begins with `hello`; only then does the core see a peer. Effects are carried out
  * in order, before the next event. A peer that breaks the protocol is refused with a reason and
- * closed, and nobody else notices. Where a worker's TLS connection breaks it has a moment to mend
- * it by another: what one side sent and the other did not take is sent again, and the core notices
- * nothing. */
+ * closed, and nobody else notices. Where a worker's TLS connection breaks it has time to mend it by
+ * another, until it has been silent for too long: what one side sent and the other did not take is
+ * sent again, and the core notices nothing. */
 #include "scheduler/net/server.h"
 
 #include "graph/base/clock.h"
@@ -15,28 +15,28 @@
 #include "graph/wire/backlog.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "graph/wire/timeouts.h"
 #include "graph/wire/tls.h"
 #include "graph/wire/tokens.h"
-#include "scheduler/net/cluster_id.h"
 #include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
 #include "scheduler/net/hello.h"
 #include "scheduler/net/programs.h"
 #include "scheduler/net/recovery.h"
 #include "scheduler/net/secrets.h"
+#include "scheduler/store/database.h"
 #include "scheduler/store/journal.h"
 
 #include <assert.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
-enum {
-    MEND_MS_MAX = 3000, /* from a broken connection to another */
-    SHUTDOWN_PEER = 1,  /* the peer in whose name signals end the cluster */
-    FIRST_PEER = 2,
-};
+enum { SHUTDOWN_PEER = 1, FIRST_PEER = 2 }; /* signals end the cluster in the first one's name */
+enum { BEAT_MS = GW_HEARTBEAT_NS / GW_NS_PER_MS };
 
 struct gw_server {
     uv_loop_t *loop;
@@ -51,11 +51,12 @@ struct gw_server {
     uint64_t next_peer;
     struct gw_acceptor *acceptor;
     struct gw_door *door; /* NULL: no TCP */
-    uv_timer_t tick;
+    uv_timer_t tick, beat;
     struct gw_local local;
     uint32_t open_handles; /* close callbacks that are still to come */
     bool closing;
     char cluster[GW_CLUSTER_ID_BYTES];
+    char owner[64];            /* the user whose cluster it is; empty: not known */
     struct gw_secrets secrets; /* of this life */
 };
 
@@ -74,7 +75,8 @@ static struct gw_connection *connection_find(const struct gw_server *server, uin
 /* A worker takes part as soon as it is known on disk: who submits before that would find less. */
 static void count_workers(const struct gw_server *server)
 {
-    server->options.on_worker(gw_sched_workers_known(server->core), server->options.arg);
+    if (!server->closing)
+        server->options.on_worker(gw_sched_workers_known(server->core), server->options.arg);
 }
 
 static void server_on_tick(uv_timer_t *timer);
@@ -111,11 +113,19 @@ static void server_on_tick(uv_timer_t *timer)
     (void)step(timer->data, &event);
 }
 
+/* Workers' heartbeats are the core's; clients need no answer from it. */
+static void server_on_beat(uv_timer_t *timer)
+{
+    gw_connection_beat_all(&((const struct gw_server *)timer->data)->connections);
+}
+
 static void server_on_committed(uint64_t number, void *arg)
 {
-    struct gw_event event = {.type = GW_EVENT_COMMITTED, .number = number};
-    (void)step(arg, &event);
-    count_workers(arg);
+    struct gw_server *server = arg;
+    struct gw_event event = {
+        .type = GW_EVENT_COMMITTED, .number = number, .bytes = gw_journal_commits(server->journal)};
+    (void)step(server, &event);
+    count_workers(server);
 }
 
 static void server_on_room(const struct gw_error *why, void *arg)
@@ -189,6 +199,7 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
 
 static void carry_out(struct gw_server *server)
 {
+    struct gw_error damage = {0};
     bool exits = false;
     struct gw_connection *connection;
     struct gw_effect *effect;
@@ -214,12 +225,21 @@ static void carry_out(struct gw_server *server)
         case GW_EFFECT_EXIT:
             exits = true;
             break;
+        case GW_EFFECT_DAMAGED:
+            (void)gw_journal_lack(server->journal, effect->number, (const char *)effect->bytes.data,
+                                  &damage);
+            break;
+        case GW_EFFECT_LOG:
+            gw_log_info("%s", (const char *)effect->bytes.data);
+            break;
         default:
             assert(!"an effect that only workers have");
         }
     }
     gw_array_clear(&server->effects.list);
-    if (exits)
+    if (damage.code)
+        server->options.on_damaged(&damage, server->options.arg);
+    else if (exits)
         server->options.on_exit(server->options.arg);
 }
 
@@ -270,7 +290,8 @@ static void connection_lose(struct gw_connection *connection, const struct gw_er
     uv_close((uv_handle_t *)&connection->hello_timer, connection_on_timer_closed);
 }
 
-static void connection_on_broken_timeout(uv_timer_t *timer)
+/* Nobody waits any more for a broken connection to be mended. */
+static void connection_on_given_up(uv_timer_t *timer)
 {
     struct gw_error error;
     (void)gw_error_set(&error, GW_ECLOSED, "the connection broke");
@@ -295,9 +316,8 @@ static void link_on_close(struct gw_link *link, const struct gw_error *error, vo
         return;
     }
     gw_log_info("the connection of worker %u broke: %s", connection->worker, error->text);
-    connection->broken = true;
+    connection->broken = true; /* until it is mended, or has been silent for too long to the core */
     connection->transport = NULL;
-    (void)uv_timer_start(&connection->hello_timer, connection_on_broken_timeout, MEND_MS_MAX, 0);
 }
 
 /* -- Mending -------------------------------------------------------------------------------------
@@ -365,6 +385,8 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
     uv_timer_stop(&connection->hello_timer);
     gw_greetings_remove(&server->greetings, &connection->greeting);
     connection->role = hello.event.role;
+    if (connection->transport && connection->role == GW_ROLE_CLIENT)
+        gw_link_keep_brisk(connection->link);
     if (connection->transport && connection->role == GW_ROLE_WORKER)
         gw_connection_keep(connection);
     connection->told_core = true;
@@ -464,7 +486,7 @@ static void connection_open(struct gw_server *server, int fd, struct gw_transpor
     connection->id = server->next_peer++;
     connection->transport = transport;
     connection->hello_timer.data = connection;
-    connection->on_broken = connection_on_broken_timeout;
+    connection->on_broken = connection_on_given_up;
     struct gw_link_callbacks callbacks = {link_on_message, link_on_close, connection};
     int rc = transport ? gw_link_open_over(server->loop, transport, &callbacks, &connection->link)
                        : gw_link_open(server->loop, fd, &callbacks, &connection->link);
@@ -553,14 +575,17 @@ static int open_sockets(struct gw_server *server, const struct gw_server_options
 /* Facts of earlier lives become the core's state; this life's number is on disk when it returns. */
 static int recover(struct gw_server *server, struct gw_buffer *facts, struct gw_error *error)
 {
+    const uint64_t commits = gw_journal_commits(server->journal);
     uint64_t seed = 0;
     (void)getrandom(&seed, sizeof seed, GRND_NONBLOCK);
     int rc = gw_recovery_restore(server->core, server->journal, facts, error);
     if (rc < 0)
         return rc;
     gw_programs_restore(server->programs);
-    struct gw_event start = {
-        .type = GW_EVENT_START, .number = gw_sched_term(server->core) + 1, .seed = seed};
+    struct gw_event start = {.type = GW_EVENT_START,
+                             .number = gw_sched_term(server->core) + 1,
+                             .bytes = commits,
+                             .seed = seed};
     (void)step(server, &start);
     return gw_journal_sync(server->journal, error);
 }
@@ -581,14 +606,15 @@ static int open_stores(struct gw_server *server, const struct gw_server_options 
         .files_bytes_max = options->files_bytes_max,
         .callbacks = {programs_send, programs_used, programs_named, server},
     };
-    const struct gw_journal_callbacks journal = {server_on_committed, server_on_room,
-                                                 gw_recovery_on_disk_failed, server};
-    int rc =
-        gw_journal_open(server->loop, options->state, &journal, facts, &server->journal, error);
-    if (rc == 0)
-        rc = gw_cluster_id_open(options->state, facts->size == 0, server->cluster, error);
-    if (rc == 0)
+    const struct gw_journal_callbacks callbacks = {server_on_committed, server_on_room,
+                                                   gw_recovery_on_disk_failed, server};
+    const struct gw_recovery_options recovery = {options->state, options->dir, options->accept_loss,
+                                                 &callbacks};
+    int rc = gw_recovery_open(server->loop, &recovery, facts, &server->journal, error);
+    if (rc == 0) {
+        memcpy(server->cluster, gw_journal_cluster(server->journal), sizeof server->cluster);
         rc = gw_programs_open(server->loop, &programs, &server->programs, error);
+    }
     return rc;
 }
 
@@ -599,9 +625,12 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     GW_MUST_PTR(opened);
     opened->loop = loop;
     opened->options = *options;
-    opened->options.dir = opened->options.state = NULL;
+    opened->options.dir = opened->options.state = opened->options.sockets = NULL;
     opened->options.listen = opened->options.tokens = NULL;
     opened->next_peer = FIRST_PEER;
+    const struct passwd *owner = getpwuid(geteuid());
+    if (owner)
+        (void)snprintf(opened->owner, sizeof opened->owner, "%s", owner->pw_name);
     int rc = gw_secrets_init(&opened->secrets, error);
     if (rc < 0) {
         free(opened);
@@ -609,7 +638,8 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
     }
 
     struct gw_buffer facts = {0};
-    rc = gw_local_open(options->dir, &opened->local, error);
+    rc = gw_local_open(&(struct gw_local_place_options){options->dir, options->sockets},
+                       &opened->local, error);
     if (rc < 0)
         goto fail;
     rc = open_stores(opened, options, &facts, error);
@@ -624,14 +654,18 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
                                    .keeps_workers = options->state != NULL,
                                    .state_dir = options->dir,
                                    .address = gw_server_address(opened),
+                                   .owner = *opened->owner ? opened->owner : NULL,
                                    .cluster = opened->cluster});
-    opened->open_handles++;
-    opened->tick.data = opened;
+    opened->open_handles += 2;
+    opened->tick.data = opened->beat.data = opened;
     (void)uv_timer_init(loop, &opened->tick);
+    (void)uv_timer_init(loop, &opened->beat);
+    if (opened->door)
+        (void)uv_timer_start(&opened->beat, server_on_beat, BEAT_MS, BEAT_MS);
     rc = recover(opened, &facts, error);
     gw_buffer_deinit(&facts);
     if (rc < 0) {
-        gw_server_close(opened, NULL);
+        gw_server_close(opened, NULL, false);
         return rc;
     }
     *server = opened;
@@ -639,7 +673,7 @@ int gw_server_open(uv_loop_t *loop, const struct gw_server_options *options,
 
 fail_listening:
     gw_buffer_deinit(&facts);
-    gw_local_close(&opened->local);
+    gw_local_close(&opened->local, opened->local.was_there);
     if (opened->programs)
         gw_programs_close(opened->programs);
     if (opened->journal)
@@ -666,6 +700,11 @@ void gw_server_worker_gone(struct gw_server *server, const char *name)
     (void)step(server, &(struct gw_event){.type = GW_EVENT_GONE, .text = name});
 }
 
+bool gw_server_has_worker(const struct gw_server *server, const char *name)
+{
+    return gw_sched_has_worker(server->core, name);
+}
+
 void gw_server_shutdown(struct gw_server *server, const char *reason)
 {
     (void)step(server, &(struct gw_event){.type = GW_EVENT_OPEN,
@@ -680,6 +719,11 @@ void gw_server_shutdown(struct gw_server *server, const char *reason)
                            .type = GW_EVENT_MESSAGE, .peer = {SHUTDOWN_PEER}, .message = &message});
 }
 
+void gw_server_stop(struct gw_server *server)
+{
+    (void)step(server, &(struct gw_event){.type = GW_EVENT_STOP});
+}
+
 bool gw_server_ends(const struct gw_server *server)
 {
     return gw_sched_ends(server->core);
@@ -690,7 +734,7 @@ static void server_on_handle_closed(uv_handle_t *handle)
     handle_gone(handle->data);
 }
 
-void gw_server_close(struct gw_server *server, const char *why)
+void gw_server_close(struct gw_server *server, const char *why, bool stays)
 {
     server->closing = true;
     size_t at = 0;
@@ -700,7 +744,7 @@ void gw_server_close(struct gw_server *server, const char *why)
         if (!connection->link_closed)
             gw_connection_leave(connection, why);
     }
-    gw_local_close(&server->local);
+    gw_local_close(&server->local, stays);
     gw_acceptor_close(server->acceptor);
     gw_door_close(server->door);
     gw_programs_close(server->programs);
@@ -710,6 +754,25 @@ void gw_server_close(struct gw_server *server, const char *why)
     gw_arena_deinit(&server->effects.arena);
     gw_sched_free(server->core);
     uv_close((uv_handle_t *)&server->tick, server_on_handle_closed);
+    uv_close((uv_handle_t *)&server->beat, server_on_handle_closed);
+}
+
+int gw_server_listen_again(struct gw_server *server, const char *dir, const char *sockets,
+                           struct gw_error *error)
+{
+    const struct gw_acceptor_callbacks callbacks = {server_on_accept, server_on_closed, server};
+    struct gw_local local;
+    struct gw_acceptor *acceptor;
+    int rc = gw_local_open(&(struct gw_local_place_options){dir, sockets}, &local, error);
+    if (rc == 0)
+        rc = gw_acceptor_open(server->loop, gw_local_take(&local), &callbacks, &acceptor, error);
+    if (rc < 0)
+        return rc;
+    gw_acceptor_close(server->acceptor); /* nobody finds that one */
+    server->acceptor = acceptor;
+    server->local = local;
+    server->open_handles++;
+    return 0;
 }
 
 const char *gw_server_address(const struct gw_server *server)

@@ -14,7 +14,9 @@ struct gw_server;
 
 struct gw_server_options {
     const char *dir;              /* borrowed during the call; scheduler.sock is made in it */
+    const char *sockets;          /* likewise: where the socket lies, and a link in dir; or NULL */
     const char *state;            /* likewise: the folder of what outlives it; NULL: nothing does */
+    bool accept_loss;             /* a damaged state is set aside, and a new one begins */
     uint64_t files_bytes_max;     /* of files that clients ship; 0: the default */
     uint64_t pure_keep_bytes;     /* results of pure tasks that are kept for a while; 0: default */
     uint64_t scattered_bytes_max; /* of values that clients scattered; 0: no limit */
@@ -23,6 +25,8 @@ struct gw_server_options {
     /* Called on the loop's thread, each with arg: */
     void (*on_worker)(uint32_t workers, void *arg); /* so many take part */
     void (*on_exit)(void *arg);                     /* the core has ended all work */
+    /* The state turns out to lack what workers know of: close, and nothing else. */
+    void (*on_damaged)(const struct gw_error *error, void *arg);
     void *arg;
 };
 
@@ -41,16 +45,28 @@ bool gw_server_knows_job(const struct gw_server *server, uint64_t job);
  * its: nobody waits for it. */
 void gw_server_worker_gone(struct gw_server *server, const char *name);
 
+/* gw_server_has_worker tells whether the worker of this name takes part. */
+bool gw_server_has_worker(const struct gw_server *server, const char *name);
+
 /* gw_server_shutdown asks the core to end all work; on_exit follows. */
 void gw_server_shutdown(struct gw_server *server, const char *reason);
+
+/* gw_server_stop tells the core that this process ends and that its work goes on without it:
+ * on_exit follows, before it returns. */
+void gw_server_stop(struct gw_server *server);
 
 /* gw_server_ends tells whether somebody has asked for that. */
 bool gw_server_ends(const struct gw_server *server);
 
+/* gw_server_listen_again makes the socket anew, in another folder, where it was removed. GW_EIO and
+ * what gw_local_open gives: then there is none, as before. */
+int gw_server_listen_again(struct gw_server *server, const char *dir, const char *sockets,
+                           struct gw_error *error);
+
 /* gw_server_close closes all connections and the socket at once; clients hear why (NULL: nothing,
- * and they look for the next scheduler). The server is freed in a later turn of the loop, which
- * then no longer waits for it. */
-void gw_server_close(struct gw_server *server, const char *why);
+ * and they look for the next scheduler). stays: as in gw_local_close. The server is freed in a
+ * later turn of the loop, which then no longer waits for it. */
+void gw_server_close(struct gw_server *server, const char *why, bool stays);
 
 /* gw_server_look tells whether the socket in its folder is its own still, and whether its state is
  * lost, as gw_journal_lost has it. */

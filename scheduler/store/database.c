@@ -1,9 +1,14 @@
 /* Durable facts in SQLite: WAL, synchronous=FULL. A torn tail is rolled back by SQLite; damage
  * inside is found by the hashes of the rows and refused, for a state that lacks a fact is a wrong
- * one. After a failed fsync nothing is known about what the disk holds: that is never tried again.
+ * one. SQLite takes any damage of its log for a torn tail: so the log is checked before SQLite
+ * opens it (wal.h), and how many commits there are is held against a mark beside the file
+ * (watermark.h). Until a state has been read whole, nothing of it is changed. After a failed fsync
+ * nothing is known about what the disk holds: that is never tried again.
+ *
+ * The head has the id of the cluster, made with the file: jobs of one id are numbered once.
  *
  * A file of some MiB lies beside it, in reserve: where the disk is full it goes, and what ends jobs
- * still fits. */
+ * still fits; so does what a start writes. */
 #include "scheduler/store/database.h"
 
 #include "graph/base/dir.h"
@@ -11,6 +16,8 @@
 #include "graph/base/must.h"
 #include "graph/base/text.h"
 #include "graph/wire/hash.h"
+#include "scheduler/store/wal.h"
+#include "scheduler/store/watermark.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,13 +27,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
     APPLICATION_ID = 0x47574a31, /* "GWJ1" */
-    SCHEMA_VERSION = 1,
+    SCHEMA_VERSION = 2,
+    SCHEMA_VERSION_FILE = 1,  /* the id of the cluster was in a file of its own */
     ROW_BYTES_MAX = 64 << 20, /* of a larger group several rows are made */
     RESERVE_BYTES = 8 << 20,
 };
@@ -38,13 +48,24 @@ struct gw_database {
     sqlite3_stmt *insert, *update;
     int lock_fd;
     bool full;
-    uint64_t last; /* number of the last row */
+    bool unfolded;    /* the log holds what the file does not */
+    bool imports;     /* it is of SCHEMA_VERSION_FILE, until it was read */
+    uint64_t last;    /* number of the last row */
+    uint64_t commits; /* since it was made */
+    char cluster[GW_CLUSTER_ID_BYTES];
+    struct gw_watermark mark;
     uint8_t hash[GW_HASH_BYTES];
     struct gw_buffer scratch;
 };
 
 /* -- Opening -------------------------------------------------------------------------------------
  */
+
+/* What to do about a state that cannot be trusted. */
+#define WAYS_OUT                                                                                   \
+    "Put back a copy of the folder, or begin without its jobs: `gangway up --accept-loss` "        \
+    "sets it aside"
+#define ADVICE "Nothing was changed. " WAYS_OUT
 
 static int lock(struct gw_database *database, struct gw_error *error)
 {
@@ -94,9 +115,7 @@ static int failed(const struct gw_database *database, struct gw_error *error)
     int code = sqlite3_extended_errcode(database->sqlite);
     const char *text = sqlite3_errmsg(database->sqlite);
     if ((code & 0xff) == SQLITE_CORRUPT || (code & 0xff) == SQLITE_NOTADB)
-        return gw_error_set(error, GW_ECORRUPT,
-                            "the state in %s is damaged (%s); nothing was changed. Put back a copy "
-                            "of the folder, or move it away to begin without its jobs",
+        return gw_error_set(error, GW_ECORRUPT, "the state in %s is damaged (%s). " ADVICE,
                             database->dir, text);
     int os = sqlite3_system_errno(database->sqlite);
     return gw_error_set(error, GW_EIO, "the state in %s: %s%s%s", database->dir, text,
@@ -106,9 +125,7 @@ static int failed(const struct gw_database *database, struct gw_error *error)
 static int damaged(const struct gw_database *database, uint64_t number, struct gw_error *error)
 {
     return gw_error_set(error, GW_ECORRUPT,
-                        "the state in %s is damaged: row %llu is not what was written. Nothing was "
-                        "changed. Put back a copy of the folder, or move it away to begin without "
-                        "its jobs",
+                        "the state in %s is damaged: row %llu is not what was written. " ADVICE,
                         database->dir, (unsigned long long)number);
 }
 
@@ -125,7 +142,8 @@ static int check_version(struct gw_database *database, struct gw_error *error)
         return gw_error_set(error, GW_ECORRUPT,
                             "%s/facts.db is no file of Gangway's: give another folder by --state",
                             database->dir);
-    if (version != SCHEMA_VERSION)
+    database->imports = version == SCHEMA_VERSION_FILE;
+    if (version != SCHEMA_VERSION && !database->imports)
         return gw_error_set(error, GW_EVERSION,
                             "the state in %s has version %d, this Gangway %s reads %d: start the "
                             "version that wrote it, or give another folder by --state",
@@ -133,19 +151,43 @@ static int check_version(struct gw_database *database, struct gw_error *error)
     return 0;
 }
 
+/* The hash that lies beside the id of the cluster: no other id passes for it. */
+static void cluster_hash(const struct gw_database *database, char text[GW_HASH_TEXT_BYTES])
+{
+    uint8_t hash[GW_HASH_BYTES];
+    gw_hash_bytes(database->cluster, GW_CLUSTER_ID_BYTES - 1, hash);
+    gw_hash_format(hash, text);
+}
+
+int gw_cluster_id_make(char id[GW_CLUSTER_ID_BYTES], struct gw_error *error)
+{
+    uint8_t bytes[(GW_CLUSTER_ID_BYTES - 1) / 2];
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return gw_error_set(error, GW_EIO, "no random numbers for the cluster's id: %s",
+                            strerror(errno));
+    for (size_t i = 0; i < sizeof bytes; i++)
+        (void)snprintf(id + 2 * i, 3, "%02x", bytes[i]);
+    return 0;
+}
+
 static int make(struct gw_database *database)
 {
-    char sql[512];
+    char sql[1024], hash[GW_HASH_TEXT_BYTES];
+    cluster_hash(database, hash);
     (void)snprintf(sql, sizeof sql,
                    "BEGIN IMMEDIATE;"
                    "PRAGMA application_id=%d; PRAGMA user_version=%d;"
                    "CREATE TABLE facts(number INTEGER PRIMARY KEY,"
                    " bytes BLOB NOT NULL, hash BLOB NOT NULL);"
-                   "CREATE TABLE head(number INTEGER NOT NULL, hash BLOB NOT NULL);"
-                   "INSERT INTO head VALUES(0, zeroblob(%d));"
+                   "CREATE TABLE head(number INTEGER NOT NULL, hash BLOB NOT NULL,"
+                   " commits INTEGER NOT NULL, cluster TEXT NOT NULL, cluster_hash TEXT NOT NULL);"
+                   "INSERT INTO head VALUES(0, zeroblob(%d), 0, '%s', '%s');"
                    "COMMIT",
-                   APPLICATION_ID, SCHEMA_VERSION, GW_HASH_BYTES);
-    return run(database, sql);
+                   APPLICATION_ID, SCHEMA_VERSION, GW_HASH_BYTES, database->cluster, hash);
+    int rc = run(database, sql);
+    if (rc != SQLITE_OK)
+        (void)run(database, "ROLLBACK");
+    return rc;
 }
 
 static bool statement(struct gw_database *database, const char *sql, sqlite3_stmt **made)
@@ -155,51 +197,142 @@ static bool statement(struct gw_database *database, const char *sql, sqlite3_stm
 
 /* Nothing where there were facts: SQLite would begin anew without a word, and remove the log that
  * may hold them. What else a life leaves is made only after there are facts on disk, so that a life
- * which ended before that shows none of it. */
-static int check_lost(const struct gw_database *database, const char *facts, struct gw_error *error)
+ * which ended before that shows none of it. log: a log shows one, too. */
+static int check_lost(const struct gw_database *database, const char *what, bool log,
+                      struct gw_error *error)
 {
-    static const char *const signs[] = {"facts.db-wal", "reserve",  "cluster",
-                                        "listens",      "programs", "blobs"};
+    static const char *const signs[] = {"facts.db-wal", GW_WATERMARK_NAME, "reserve",
+                                        "cluster",      "programs",        "blobs"};
     char path[PATH_MAX];
     struct stat info;
-    const bool there = stat(facts, &info) == 0;
-    if (there ? info.st_size > 0 : errno != ENOENT)
-        return 0;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+    for (size_t i = !log; i < sizeof signs / sizeof *signs; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", database->dir, signs[i]);
         if (stat(path, &info) == 0 && (info.st_size > 0 || S_ISDIR(info.st_mode)))
             return gw_error_set(error, GW_ECORRUPT,
                                 "the state in %s is damaged (facts.db %s, but an earlier life left "
-                                "%s there); nothing was changed. Put back a copy of the folder, "
-                                "or move it away to begin without its jobs",
-                                database->dir, there ? "is empty" : "is gone", signs[i]);
+                                "%s there). " ADVICE,
+                                database->dir, what, signs[i]);
     }
     return 0;
+}
+
+static int check_log(const struct gw_database *database, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    struct gw_wal_damage damage;
+    (void)snprintf(path, sizeof path, "%s/facts.db-wal", database->dir);
+    int rc = gw_wal_check(path, &damage, error);
+    if (rc <= 0)
+        return rc;
+    return gw_error_set(error, GW_ECORRUPT,
+                        "the state in %s is damaged: %s %llu of facts.db-wal is not what was "
+                        "written, and about %u commits from there on cannot be read. " ADVICE,
+                        database->dir, damage.frame ? "frame" : "header",
+                        (unsigned long long)damage.frame, damage.commits);
+}
+
+/* Before SQLite sees the files. */
+static int check_files(const struct gw_database *database, const char *facts,
+                       struct gw_error *error)
+{
+    struct stat info = {.st_size = 1};
+    const bool gone = stat(facts, &info) < 0 && errno == ENOENT;
+    if (gone || info.st_size == 0)
+        return check_lost(database, gone ? "is gone" : "is empty", true, error);
+    return check_log(database, error);
+}
+
+/* Whether writing failed for room alone: what was written before is whole. */
+static bool lacks_room(const struct gw_database *database, int rc)
+{
+    const int os = sqlite3_system_errno(database->sqlite);
+    return (rc & 0xff) == SQLITE_FULL || rc == SQLITE_IOERR_WRITE ||
+           ((rc & 0xff) == SQLITE_IOERR && (os == ENOSPC || os == EDQUOT));
+}
+
+static void reserve_path(const struct gw_database *database, char path[PATH_MAX])
+{
+    (void)snprintf(path, PATH_MAX, "%s/reserve", database->dir);
+}
+
+static void take_reserve(struct gw_database *database)
+{
+    char path[PATH_MAX];
+    gw_log_error("no room for the state in %s: taking what is kept in reserve", database->dir);
+    reserve_path(database, path);
+    (void)unlink(path);
+    database->full = true;
+}
+
+/* What has to be free for a state that does not fit, and what is. */
+static int no_room(const struct gw_database *database, const char *what, struct gw_error *error)
+{
+    char wants[GW_TEXT_BYTES_ROOM], has[GW_TEXT_BYTES_ROOM];
+    struct statvfs disk = {0};
+    (void)statvfs(database->dir, &disk);
+    return gw_error_set(error, GW_EIO,
+                        "the state in %s cannot be written: %s; %s must be free on that disk, and "
+                        "it has %s: free some, and try again",
+                        database->dir, what, gw_text_bytes(RESERVE_BYTES, wants),
+                        gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
+}
+
+/* Without a checkpoint when it is closed: a log that turns out to be damaged stays as it is. Locked
+ * first, so that it is read without the index of the log in a file, for which a full disk has no
+ * room. */
+static int open_file(struct gw_database *database, const char *path, struct gw_error *error)
+{
+    if (sqlite3_open_v2(path, &database->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
+                        NULL) != SQLITE_OK ||
+        sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL) !=
+            SQLITE_OK ||
+        run(database, "PRAGMA locking_mode=EXCLUSIVE") != SQLITE_OK)
+        return failed(database, error);
+    return 0;
+}
+
+/* Makes what a new state has. */
+static int begin(struct gw_database *database, const char *path, struct gw_error *error)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && info.st_size > 0) {
+        int rc = check_lost(database, "holds nothing", false, error);
+        if (rc < 0)
+            return rc;
+    }
+    int rc = gw_cluster_id_make(database->cluster, error);
+    if (rc < 0)
+        return rc;
+    if (run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL") == SQLITE_OK &&
+        make(database) == SQLITE_OK)
+        return 0;
+    return lacks_room(database, sqlite3_extended_errcode(database->sqlite))
+               ? no_room(database, "its disk is full", error)
+               : failed(database, error);
 }
 
 static int prepare(struct gw_database *database, struct gw_error *error)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/facts.db", database->dir);
-    int rc = check_lost(database, path, error);
+    int rc = check_files(database, path, error);
+    if (rc == 0)
+        rc = open_file(database, path, error);
     if (rc < 0)
         return rc;
-    if (sqlite3_open_v2(path, &database->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
-                        NULL) != SQLITE_OK)
-        return failed(database, error);
     int fresh = check_version(database, error);
     if (fresh < 0)
         return fresh;
-    if (run(database, "PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL;"
-                      "PRAGMA synchronous=FULL") != SQLITE_OK ||
-        (fresh && make(database) != SQLITE_OK))
+    if (fresh && (rc = begin(database, path, error)) < 0)
+        return rc;
+    if (run(database, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL") != SQLITE_OK)
         return failed(database, error);
+    database->unfolded = true;
     if (stat(path, &database->file) < 0)
         return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    if (!statement(database, "INSERT INTO facts VALUES(?,?,?)", &database->insert) ||
-        !statement(database, "UPDATE head SET number=?, hash=?", &database->update))
-        return damaged(database, 0, error);
-    return 0;
+    return statement(database, "INSERT INTO facts VALUES(?,?,?)", &database->insert)
+               ? 0
+               : damaged(database, 0, error);
 }
 
 int gw_database_open(const char *dir, struct gw_database **database, struct gw_error *error)
@@ -209,7 +342,7 @@ int gw_database_open(const char *dir, struct gw_database **database, struct gw_e
         return rc;
     struct gw_database *opened = calloc(1, sizeof *opened);
     GW_MUST_PTR(opened);
-    opened->lock_fd = -1;
+    opened->lock_fd = opened->mark.fd = -1;
     if (!realpath(dir, opened->dir) || strlen(opened->dir) >= sizeof opened->dir - 1)
         rc = gw_error_set(error, GW_EIO, "%s: %s", dir, strerror(errno));
     if (rc == 0)
@@ -230,6 +363,8 @@ void gw_database_close(struct gw_database *database)
     (void)sqlite3_finalize(database->insert);
     (void)sqlite3_finalize(database->update);
     (void)sqlite3_close(database->sqlite);
+    gw_watermark_sync(&database->mark);
+    gw_watermark_close(&database->mark);
     if (database->lock_fd >= 0)
         close(database->lock_fd);
     gw_buffer_deinit(&database->scratch);
@@ -274,19 +409,115 @@ static int read_row(struct gw_database *database, sqlite3_stmt *statement, struc
     return 0;
 }
 
+/* Where the version before kept the id. */
+static int import_cluster(struct gw_database *database, struct gw_error *error)
+{
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof path, "%s/cluster", database->dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd < 0 ? -1 : read(fd, database->cluster, GW_CLUSTER_ID_BYTES - 1);
+    if (fd >= 0)
+        close(fd);
+    if (got == GW_CLUSTER_ID_BYTES - 1 &&
+        strspn(database->cluster, "0123456789abcdef") == GW_CLUSTER_ID_BYTES - 1)
+        return 0;
+    return gw_error_set(error, GW_ECORRUPT,
+                        "the state in %s is damaged: its file cluster, the id of the cluster, is "
+                        "gone, empty or not what was written. With another id workers would take "
+                        "what they keep of its jobs for another cluster's. " ADVICE,
+                        database->dir);
+}
+
+/* The id of the cluster, and how many commits there were. */
+static int read_head(struct gw_database *database, sqlite3_stmt *head, struct gw_error *error)
+{
+    char hash[GW_HASH_TEXT_BYTES];
+    if (database->imports) {
+        database->commits = database->last;
+        return import_cluster(database, error);
+    }
+    database->commits = (uint64_t)sqlite3_column_int64(head, 2);
+    const char *id = (const char *)sqlite3_column_text(head, 3);
+    const char *kept = (const char *)sqlite3_column_text(head, 4);
+    (void)snprintf(database->cluster, sizeof database->cluster, "%s", id ? id : "");
+    cluster_hash(database, hash);
+    if (strlen(database->cluster) == GW_CLUSTER_ID_BYTES - 1 && kept && strcmp(kept, hash) == 0)
+        return 0;
+    return gw_error_set(error, GW_ECORRUPT,
+                        "the state in %s is damaged: the id of the cluster in it is not what was "
+                        "written. " ADVICE,
+                        database->dir);
+}
+
 /* The rows are all that were written: none is lacking at the end. */
 static int check_head(struct gw_database *database, struct gw_error *error)
 {
     sqlite3_stmt *head;
-    if (!statement(database, "SELECT number, hash FROM head", &head))
+    if (!statement(database, "SELECT * FROM head", &head))
         return damaged(database, 0, error);
     bool same = sqlite3_step(head) == SQLITE_ROW &&
                 (uint64_t)sqlite3_column_int64(head, 0) == database->last &&
                 sqlite3_column_bytes(head, 1) == GW_HASH_BYTES &&
-                memcmp(sqlite3_column_blob(head, 1), database->hash, GW_HASH_BYTES) == 0 &&
-                sqlite3_step(head) == SQLITE_DONE;
+                memcmp(sqlite3_column_blob(head, 1), database->hash, GW_HASH_BYTES) == 0;
+    int rc = same ? read_head(database, head, error) : damaged(database, database->last + 1, error);
+    if (rc == 0 && sqlite3_step(head) != SQLITE_DONE)
+        rc = damaged(database, database->last + 1, error);
     (void)sqlite3_finalize(head);
-    return same ? 0 : damaged(database, database->last + 1, error);
+    return rc;
+}
+
+static int check_mark(const struct gw_database *database, struct gw_error *error)
+{
+    uint64_t commits;
+    if (!gw_watermark_read(database->dir, &commits) || commits <= database->commits)
+        return 0;
+    return gw_error_set(error, GW_ECORRUPT,
+                        "the state in %s is damaged: it ends with commit %llu, and %llu were "
+                        "acknowledged: %llu are missing. " ADVICE,
+                        database->dir, (unsigned long long)database->commits,
+                        (unsigned long long)commits,
+                        (unsigned long long)(commits - database->commits));
+}
+
+/* Brings a state that was read whole to this version. */
+static int import(struct gw_database *database)
+{
+    char sql[1024], hash[GW_HASH_TEXT_BYTES];
+    cluster_hash(database, hash);
+    (void)snprintf(sql, sizeof sql,
+                   "BEGIN IMMEDIATE; PRAGMA user_version=%d;"
+                   "ALTER TABLE head ADD COLUMN commits INTEGER NOT NULL DEFAULT 0;"
+                   "ALTER TABLE head ADD COLUMN cluster TEXT NOT NULL DEFAULT '';"
+                   "ALTER TABLE head ADD COLUMN cluster_hash TEXT NOT NULL DEFAULT '';"
+                   "UPDATE head SET commits=%llu, cluster='%s', cluster_hash='%s';"
+                   "COMMIT",
+                   SCHEMA_VERSION, (unsigned long long)database->commits, database->cluster, hash);
+    int rc = run(database, sql);
+    if (rc != SQLITE_OK)
+        (void)run(database, "ROLLBACK");
+    return rc;
+}
+
+/* It was read whole: from here on it may be changed. */
+static int trust(struct gw_database *database, struct gw_error *error)
+{
+    int rc = database->imports ? import(database) : SQLITE_OK;
+    if (rc != SQLITE_OK && lacks_room(database, sqlite3_extended_errcode(database->sqlite))) {
+        take_reserve(database);
+        rc = import(database);
+    }
+    if (rc != SQLITE_OK ||
+        !statement(database, "UPDATE head SET number=?, hash=?, commits=?", &database->update) ||
+        sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL) != SQLITE_OK)
+        return failed(database, error);
+    database->imports = false;
+    gw_database_fold(database); /* a log that begins anew has no torn tail of an earlier life */
+    rc = gw_watermark_open(&database->mark, database->dir, error);
+    if (rc < 0)
+        return rc;
+    gw_watermark_raise(&database->mark, database->commits);
+    gw_watermark_sync(&database->mark);
+    return 0;
 }
 
 int gw_database_read(struct gw_database *database, struct gw_buffer *facts, struct gw_error *error)
@@ -300,24 +531,76 @@ int gw_database_read(struct gw_database *database, struct gw_buffer *facts, stru
     if (rc == 0 && step != SQLITE_DONE)
         rc = failed(database, error);
     (void)sqlite3_finalize(rows);
-    return rc < 0 ? rc : check_head(database, error);
+    if (rc == 0)
+        rc = check_head(database, error);
+    if (rc == 0)
+        rc = check_mark(database, error);
+    return rc == 0 ? trust(database, error) : rc;
+}
+
+const char *gw_database_cluster(const struct gw_database *database)
+{
+    return database->cluster;
+}
+
+uint64_t gw_database_commits(const struct gw_database *database)
+{
+    return database->commits;
+}
+
+int gw_database_explain(const struct gw_database *database, const char *known,
+                        struct gw_error *error)
+{
+    return gw_error_set(error, GW_ECORRUPT, "the state in %s is damaged: %s. " WAYS_OUT,
+                        database->dir, known);
+}
+
+void gw_database_lack(struct gw_database *database, uint64_t missing)
+{
+    gw_watermark_raise(&database->mark, database->commits + missing);
+}
+
+void gw_database_fold(struct gw_database *database)
+{
+    if (!database->unfolded)
+        return;
+    int rc =
+        sqlite3_wal_checkpoint_v2(database->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    if (rc != SQLITE_OK) { /* it stays in the log, where it is as safe */
+        gw_log_debug("the log of the state in %s is not folded: %s", database->dir,
+                     sqlite3_errstr(rc));
+        return;
+    }
+    database->unfolded = false;
+    gw_watermark_sync(&database->mark);
 }
 
 /* -- Writing -------------------------------------------------------------------------------------
  */
 
-/* Runs a statement that was prepared, with a number, perhaps facts, and the hash; forgets these. */
-static int step(struct gw_database *database, sqlite3_stmt *prepared, const void *facts, int bytes)
+/* Runs a statement that was prepared, and forgets what was bound. */
+static int step(sqlite3_stmt *prepared)
 {
-    int at = 1;
-    (void)sqlite3_bind_int64(prepared, at++, (sqlite3_int64)database->last);
-    if (facts)
-        (void)sqlite3_bind_blob(prepared, at++, facts, bytes, SQLITE_STATIC);
-    (void)sqlite3_bind_blob(prepared, at, database->hash, GW_HASH_BYTES, SQLITE_STATIC);
     int rc = sqlite3_step(prepared);
     (void)sqlite3_reset(prepared);
     (void)sqlite3_clear_bindings(prepared);
     return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+static int insert_row(struct gw_database *database, const void *facts, int bytes)
+{
+    (void)sqlite3_bind_int64(database->insert, 1, (sqlite3_int64)database->last);
+    (void)sqlite3_bind_blob(database->insert, 2, facts, bytes, SQLITE_STATIC);
+    (void)sqlite3_bind_blob(database->insert, 3, database->hash, GW_HASH_BYTES, SQLITE_STATIC);
+    return step(database->insert);
+}
+
+static int update_head(struct gw_database *database)
+{
+    (void)sqlite3_bind_int64(database->update, 1, (sqlite3_int64)database->last);
+    (void)sqlite3_bind_blob(database->update, 2, database->hash, GW_HASH_BYTES, SQLITE_STATIC);
+    (void)sqlite3_bind_int64(database->update, 3, (sqlite3_int64)database->commits + 1);
+    return step(database->update);
 }
 
 static int insert(struct gw_database *database, const uint8_t *facts, size_t bytes)
@@ -327,11 +610,11 @@ static int insert(struct gw_database *database, const uint8_t *facts, size_t byt
         if (chain(database, database->last + 1, facts + at, size, database->hash) < 0)
             return SQLITE_NOMEM;
         database->last++;
-        int rc = step(database, database->insert, facts + at, (int)size);
+        int rc = insert_row(database, facts + at, (int)size);
         if (rc != SQLITE_OK)
             return rc;
     }
-    return step(database, database->update, NULL, 0);
+    return update_head(database);
 }
 
 /* One transaction: all of it, or nothing; anew: in the place of all that was there. */
@@ -349,8 +632,11 @@ static int write_once(struct gw_database *database, bool anew, const void *facts
         rc = insert(database, facts, bytes);
     if (rc == SQLITE_OK)
         rc = run(database, "COMMIT");
-    if (rc == SQLITE_OK)
+    if (rc == SQLITE_OK) {
+        database->unfolded = true;
+        gw_watermark_raise(&database->mark, ++database->commits);
         return 0;
+    }
     rc = rc == SQLITE_NOMEM ? rc : sqlite3_extended_errcode(database->sqlite);
     (void)run(database, "ROLLBACK");
     database->last = last;
@@ -358,31 +644,18 @@ static int write_once(struct gw_database *database, bool anew, const void *facts
     return rc;
 }
 
-static void reserve_path(const struct gw_database *database, char path[PATH_MAX])
-{
-    (void)snprintf(path, PATH_MAX, "%s/reserve", database->dir);
-}
-
-/* Whether writing failed for room alone: what was written before is whole. */
-static bool lacks_room(int rc)
-{
-    return (rc & 0xff) == SQLITE_FULL || rc == SQLITE_IOERR_WRITE;
-}
-
 static int write_group(struct gw_database *database, bool anew, const void *facts, size_t bytes,
                        struct gw_error *error)
 {
-    char path[PATH_MAX];
     int rc = write_once(database, anew, facts, bytes);
-    if (lacks_room(rc)) {
-        gw_log_error("no room for the state in %s: taking what is kept in reserve", database->dir);
-        reserve_path(database, path);
-        (void)unlink(path);
-        database->full = true;
+    if (lacks_room(database, rc)) {
+        take_reserve(database);
         rc = write_once(database, anew, facts, bytes);
     }
     if (rc == 0)
         return 0;
+    if (lacks_room(database, rc))
+        return no_room(database, sqlite3_errstr(rc), error);
     return gw_error_set(error, GW_EIO, "the state in %s cannot be written: %s", database->dir,
                         sqlite3_errstr(rc));
 }
@@ -436,4 +709,72 @@ bool gw_database_full(struct gw_database *database, struct gw_error *error)
                            database->dir, strerror(rc), gw_text_bytes(RESERVE_BYTES, wants),
                            gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
     return true;
+}
+
+/* -- Setting aside -------------------------------------------------------------------------------
+ */
+
+/* Renames what is at `from`/name to `to`/name; one that is not there is passed over. */
+static int move(const char *from, const char *to, const char *name, struct gw_error *error)
+{
+    char source[PATH_MAX + 64], target[PATH_MAX + 64];
+    (void)snprintf(source, sizeof source, "%s/%s", from, name);
+    (void)snprintf(target, sizeof target, "%s/%s", to, name);
+    if (rename(source, target) < 0 && errno != ENOENT)
+        return gw_error_set(error, GW_EIO, "%s cannot be moved to %s: %s", source, target,
+                            strerror(errno));
+    return 0;
+}
+
+/* Renames what workers on this machine keep of jobs: these are numbered from 1 again. */
+static int move_jobs(const char *dir, const char *to, struct gw_error *error)
+{
+    static const char *const folders[] = {"checkpoints", "logs"};
+    char source[PATH_MAX + 64], target[PATH_MAX + 64];
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        (void)snprintf(source, sizeof source, "%s/%s", dir, folders[i]);
+        (void)snprintf(target, sizeof target, "%s/%s.%s", dir, folders[i], strrchr(to, '/') + 1);
+        if (rename(source, target) == 0)
+            gw_log_warn("%s is %s now", source, target);
+        else if (errno != ENOENT)
+            return gw_error_set(error, GW_EIO, "%s cannot be moved to %s: %s", source, target,
+                                strerror(errno));
+    }
+    return 0;
+}
+
+int gw_database_set_aside(const char *dir, const char *jobs, char to[PATH_MAX],
+                          struct gw_error *error)
+{
+    static const char *const names[] = {
+        "facts.db", "facts.db-wal", "facts.db-shm", GW_WATERMARK_NAME,
+        "cluster",  "programs",     "blobs"};
+    struct gw_database locked = {.lock_fd = -1};
+    const time_t now = time(NULL);
+    struct tm when;
+    char stamp[32];
+    if (!realpath(dir, locked.dir) || strlen(locked.dir) >= sizeof locked.dir - 1)
+        return gw_error_set(error, GW_EIO, "%s: %s", dir, strerror(errno));
+    int rc = lock(&locked, error);
+    (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", gmtime_r(&now, &when));
+    for (int i = 0; rc == 0; i++) {
+        if (snprintf(to, PATH_MAX, "%s/damaged-%s.%d", locked.dir, stamp, i) >= PATH_MAX)
+            rc = gw_error_set(error, GW_EIO, "%s: too long a path", locked.dir);
+        else if (mkdir(to, 0700) == 0)
+            break;
+        else if (errno != EEXIST)
+            rc = gw_error_set(error, GW_EIO, "%s: %s", to, strerror(errno));
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++)
+        rc = move(locked.dir, to, names[i], error);
+    if (rc == 0 && jobs)
+        rc = move_jobs(jobs, to, error);
+    if (rc == 0) { /* it shows an earlier life, and holds nothing */
+        char path[PATH_MAX];
+        reserve_path(&locked, path);
+        (void)unlink(path);
+    }
+    if (locked.lock_fd >= 0)
+        close(locked.lock_fd);
+    return rc;
 }

@@ -7,21 +7,52 @@
 
 #include "graph/wire/message.h"
 
+#include <limits.h>
 #include <stdbool.h>
 
 struct gw_database;
 
+enum { GW_CLUSTER_ID_BYTES = 33 }; /* 32 hexadecimal digits and the end */
+
 /* gw_database_open opens, or makes, the facts of a state folder (made with mode 0700 where it is
  * not there) and locks the folder, until it is closed or the process is gone. GW_EEXIST where
  * another scheduler has it, GW_EVERSION where another version of Gangway wrote it, GW_ECORRUPT
- * where it is damaged, or empty or gone beside what an earlier life left, GW_EIO: each with a text
- * that says what to do; nothing was changed then. */
+ * where it is damaged, or empty or gone beside what an earlier life left, GW_EIO, also if there is
+ * no room: each with a text that says what to do; nothing was changed then. */
 int gw_database_open(const char *dir, struct gw_database **database, struct gw_error *error);
 void gw_database_close(struct gw_database *database);
 
+/* gw_database_set_aside renames what lies in a state folder, so that the next gw_database_open
+ * makes a new one; `to` gets the name of the folder in it that has the old one then. jobs: a folder
+ * whose `checkpoints` and `logs` are renamed, too; NULL: none. Nothing of it is deleted. GW_EEXIST
+ * where a scheduler has it, GW_EIO. */
+int gw_database_set_aside(const char *dir, const char *jobs, char to[PATH_MAX],
+                          struct gw_error *error);
+
 /* gw_database_read appends all facts to `facts`. GW_ECORRUPT where a row is not what was written,
- * GW_EIO, GW_ENOMEM. To be called before the first append. */
+ * or fewer commits are there than were acknowledged, GW_EIO, GW_ENOMEM. To be called once, before
+ * the first append. */
 int gw_database_read(struct gw_database *database, struct gw_buffer *facts, struct gw_error *error);
+
+/* gw_database_cluster gives the id of the cluster whose jobs are numbered here: made with the
+ * state, and known once it was read; borrowed. gw_cluster_id_make makes one that is kept nowhere.
+ */
+const char *gw_database_cluster(const struct gw_database *database);
+int gw_cluster_id_make(char id[GW_CLUSTER_ID_BYTES], struct gw_error *error);
+
+/* gw_database_commits gives how many commits there were since it was made, known likewise. */
+uint64_t gw_database_commits(const struct gw_database *database);
+
+/* gw_database_lack notes that so many commits are missing: no gw_database_read takes it any more.
+ * gw_database_explain gives GW_ECORRUPT, with a text of how that is known (`known`) and of what to
+ * do; on any thread. */
+void gw_database_lack(struct gw_database *database, uint64_t missing);
+int gw_database_explain(const struct gw_database *database, const char *known,
+                        struct gw_error *error);
+
+/* gw_database_fold moves the log into the file, so that little lies in the log; for when nothing is
+ * to be written. What cannot be moved stays in the log. */
+void gw_database_fold(struct gw_database *database);
 
 /* gw_database_append adds a group of facts: it is on disk, whole, when this returns 0, and not at
  * all otherwise. Where the disk is full it takes what was kept in reserve and tells so by

@@ -28,8 +28,10 @@ struct paths {
 struct gw_journal {
     uv_async_t wake;
     struct gw_journal_callbacks callbacks;
-    uint64_t last, shown; /* numbers: appended; told as committed */
+    uint64_t last, shown;            /* numbers: appended; told as committed */
+    uint64_t commits_shown, lacking; /* commits: told, with `shown`; known to be missing */
     bool was_full, failure_shown, on_disk;
+    char cluster[GW_CLUSTER_ID_BYTES];
     struct gw_database *database;
     uv_thread_t thread;
 
@@ -37,7 +39,7 @@ struct gw_journal {
     uv_cond_t changed;
     struct gw_buffer pending;
     struct paths keeping;
-    uint64_t pending_number, committed;
+    uint64_t pending_number, committed, commits;
     bool closing, full, lost;
     struct gw_error room, failure; /* code 0: none */
 };
@@ -101,14 +103,17 @@ static void commit(struct gw_journal *journal)
         rc = gw_database_append(journal->database, group.data, group.size, &error);
     gw_buffer_deinit(&group);
     struct gw_error room = {0};
+    const uint64_t commits = gw_database_commits(journal->database);
     bool lost = rc == 0 && is_lost(journal, &error);
     bool full = rc == 0 && !lost && gw_database_full(journal->database, &room);
 
     uv_mutex_lock(&journal->mutex);
-    if (rc == 0 && !lost)
+    if (rc == 0 && !lost) {
         journal->committed = number;
-    else
+        journal->commits = commits;
+    } else {
         journal->failure = error;
+    }
     journal->lost = lost;
     journal->full = full;
     journal->room = room;
@@ -116,14 +121,16 @@ static void commit(struct gw_journal *journal)
     (void)uv_async_send(&journal->wake);
 }
 
-/* Nothing to commit: whether the file is there, and where it was full, whether there is room again.
- */
+/* Nothing to commit: the log is folded. Whether the file is there, and where it was full, whether
+ * there is room again. */
 static void look(struct gw_journal *journal)
 {
     struct gw_error room = {0}, error = {0};
     const bool was_full = journal->full;
     uv_mutex_unlock(&journal->mutex);
     const bool lost = is_lost(journal, &error);
+    if (!lost)
+        gw_database_fold(journal->database);
     const bool full = was_full && !lost && gw_database_full(journal->database, &room);
     uv_mutex_lock(&journal->mutex);
     journal->lost = lost;
@@ -165,6 +172,7 @@ static void journal_on_wake(uv_async_t *async)
     struct gw_journal *journal = async->data;
     uv_mutex_lock(&journal->mutex);
     uint64_t committed = journal->on_disk ? journal->committed : journal->last;
+    const uint64_t commits = journal->commits;
     bool full = journal->full;
     struct gw_error room = journal->room, failure = journal->failure;
     const bool lost = journal->lost;
@@ -174,6 +182,7 @@ static void journal_on_wake(uv_async_t *async)
         uv_unref((uv_handle_t *)async);
     if (committed > journal->shown) {
         journal->shown = committed;
+        journal->commits_shown = commits;
         journal->callbacks.on_committed(committed, journal->callbacks.arg);
     }
     tell_room(journal, full, &room);
@@ -193,6 +202,12 @@ int gw_journal_open(uv_loop_t *loop, const char *dir, const struct gw_journal_ca
     int rc = dir ? gw_database_open(dir, &opened->database, error) : 0;
     if (rc == 0 && dir)
         rc = gw_database_read(opened->database, facts, error);
+    if (rc == 0 && dir) {
+        memcpy(opened->cluster, gw_database_cluster(opened->database), sizeof opened->cluster);
+        opened->commits = opened->commits_shown = gw_database_commits(opened->database);
+    } else if (rc == 0) {
+        rc = gw_cluster_id_make(opened->cluster, error);
+    }
     if (rc < 0) {
         if (opened->database)
             gw_database_close(opened->database);
@@ -207,6 +222,24 @@ int gw_journal_open(uv_loop_t *loop, const char *dir, const struct gw_journal_ca
     GW_MUST(uv_cond_init(&opened->changed));
     *journal = opened;
     return 0;
+}
+
+const char *gw_journal_cluster(const struct gw_journal *journal)
+{
+    return journal->cluster;
+}
+
+uint64_t gw_journal_commits(const struct gw_journal *journal)
+{
+    return journal->commits_shown;
+}
+
+int gw_journal_lack(struct gw_journal *journal, uint64_t missing, const char *known,
+                    struct gw_error *error)
+{
+    assert(journal->on_disk);
+    journal->lacking = missing;
+    return gw_database_explain(journal->database, known, error);
 }
 
 int gw_journal_rewrite(struct gw_journal *journal, const struct gw_buffer *facts,
@@ -276,6 +309,8 @@ static void journal_on_close(uv_handle_t *handle)
     struct gw_journal *journal = handle->data;
     struct gw_error ignored;
     (void)keep_files(&journal->keeping, &ignored);
+    if (journal->lacking)
+        gw_database_lack(journal->database, journal->lacking);
     if (journal->database)
         gw_database_close(journal->database);
     gw_buffer_deinit(&journal->pending);

@@ -29,6 +29,19 @@ struct gw_journal_callbacks {
 int gw_journal_open(uv_loop_t *loop, const char *dir, const struct gw_journal_callbacks *callbacks,
                     struct gw_buffer *facts, struct gw_journal **journal, struct gw_error *error);
 
+/* gw_journal_cluster gives the id of the cluster whose jobs these facts number (borrowed); without
+ * a folder, of this life's alone. */
+const char *gw_journal_cluster(const struct gw_journal *journal);
+
+/* gw_journal_commits gives how many commits the state had as it was opened, and then as far as
+ * on_committed has told; 0: there is no folder. */
+uint64_t gw_journal_commits(const struct gw_journal *journal);
+
+/* gw_journal_lack says that so many commits are missing from what was read: when this journal is
+ * closed that is noted, and no other one opens the folder. What gw_database_explain gives. */
+int gw_journal_lack(struct gw_journal *journal, uint64_t missing, const char *known,
+                    struct gw_error *error);
+
 /* gw_journal_rewrite puts these facts in the place of all, at once; before the first append. */
 int gw_journal_rewrite(struct gw_journal *journal, const struct gw_buffer *facts,
                        struct gw_error *error);

@@ -1,10 +1,10 @@
-/* spawn_bench [COUNT]: COUNT times /bin/true, two at a time, bare and through the guardian
+/* spawn_bench [COUNT]: COUNT times /bin/true, two at a time, bare and through the supervisor
  * (session, files for output, burial), in turns in the same run; prints microseconds each and the
  * ratio. */
 #include "graph/base/clock.h"
 #include "graph/wire/channel.h"
 #include "graph/wire/codec.h"
-#include "worker/guardian/guardian.h"
+#include "worker/supervisor/supervisor.h"
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -105,25 +105,25 @@ static double guarded(struct gw_channel *channel, const char *dir, int count)
 
 int main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "guardian") == 0)
-        return gw_guardian_main(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "supervisor") == 0)
+        return gw_supervisor_main(argc - 1, argv + 1);
     int count = argc > 1 ? atoi(argv[1]) : 1000, fds[2];
     char dir[] = "/tmp/gangway-bench-XXXXXX", path[64];
     must(count > 0 && mkdtemp(dir) != NULL, "a count and a folder");
     must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) == 0, "socketpair");
-    pid_t guardian = fork();
-    if (guardian == 0) {
+    pid_t supervisor = fork();
+    if (supervisor == 0) {
         if (fds[1] == 3)
             fcntl(3, F_SETFD, 0);
         else
             dup2(fds[1], 3);
-        execl("/proc/self/exe", "gangway", "guardian", (char *)NULL);
+        execl("/proc/self/exe", "gangway", "supervisor", (char *)NULL);
         _exit(127);
     }
     close(fds[1]);
     struct gw_channel *channel;
     must(gw_channel_new(fds[0], &channel) == 0, "channel");
-    guarded(channel, dir, IN_FLIGHT); /* wardens stand */
+    guarded(channel, dir, IN_FLIGHT); /* reapers stand */
     double began_us = cpu_us(), bare_cpu_us = 0;
     int each = count / ROUNDS + 1;
     for (int i = 0; i < ROUNDS; i++) {
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
                guarded_us / bare_us);
     }
     gw_channel_free(channel);
-    waitpid(guardian, NULL, 0);
+    waitpid(supervisor, NULL, 0);
     double guarded_cpu_us = cpu_us() - began_us - bare_cpu_us;
     printf("CPU: bare %.0f us, guarded %.0f us, ratio %.2f\n", bare_cpu_us / (each * ROUNDS),
            guarded_cpu_us / (each * ROUNDS), guarded_cpu_us / bare_cpu_us);

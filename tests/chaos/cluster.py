@@ -115,10 +115,10 @@ class Worker:
                      FAKE_NVML=self.machine))
         self.process.wait_output("other workers reach this one")
 
-    def guardian(self):
+    def supervisor(self):
         """Its process; None: there is none now."""
         for pid in self.cluster.pids():
-            if ppid_of(pid) == self.process.pid and " guardian" in e2e.command_of(pid):
+            if ppid_of(pid) == self.process.pid and " supervisor" in e2e.command_of(pid):
                 return pid
         return None
 
@@ -132,9 +132,10 @@ class Worker:
 
 class Cluster:
     def __init__(self):
-        self.dir = tempfile.mkdtemp(prefix="gw-chaos-")
+        self.dir = tempfile.mkdtemp(prefix="gw-chaos-", dir=e2e.lasting_folder())
         self.mark = uuid.uuid4().hex
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("GANGWAY_")}
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith("GANGWAY_") and k != "XDG_STATE_HOME"}
         for name, folder in (("HOME", "home"), ("XDG_RUNTIME_DIR", "run"), ("TMPDIR", "tmp"),
                              ("XDG_CACHE_HOME", "cache")):
             self.env[name] = os.path.join(self.dir, folder)
@@ -191,7 +192,7 @@ class Cluster:
 
     def tear_log(self, pick):
         """As if power had failed in the middle of a write: what was not committed is there in
-        part, behind all that was. How many bytes."""
+        part, behind all that was; no more than one commit is under way. How many bytes."""
         path = os.path.join(self.disk, "state", "facts.db-wal")
         try:
             with open(path, "r+b") as log:
@@ -202,7 +203,7 @@ class Cluster:
                     return 0
                 log.seek(end - frame_bytes)
                 frame = log.read()
-                torn = frame * pick.randint(0, 2) + frame[:pick.randint(1, frame_bytes - 1)]
+                torn = frame * pick.randint(0, 1) + frame[:pick.randint(1, frame_bytes - 1)]
                 return log.write(torn)
         except FileNotFoundError:
             return 0
@@ -307,9 +308,9 @@ class Cluster:
         found = {"scheduler": self.scheduler.pid}
         for worker in self.workers:
             found[worker.name] = worker.process.pid
-            guardian = worker.guardian()
-            if guardian:
-                found[worker.name + "'s guardian"] = guardian
+            supervisor = worker.supervisor()
+            if supervisor:
+                found[worker.name + "'s supervisor"] = supervisor
         return found
 
     def grown(self):

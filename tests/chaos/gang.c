@@ -1,5 +1,5 @@
 /* What a trial runs: a gang that counts in step, as a command or as a function, and keeps where it
- * is in its job's folder for checkpoints.
+ * is in its folder for checkpoints.
  *
  *     chaos_gang rank STEPS STEP_MS TRAITS                as a rank of a command
  *     chaos_gang function STEPS STEP_MS TRAITS RANKS RETRIES HANG_MS GPUS

@@ -109,26 +109,26 @@ class Fault:
         self.said += f" for {seconds:.1f} s"
         self.stop(worker.process.pid, seconds)
 
-    def guardian_kill(self):
-        pid = self.worker().guardian()
+    def supervisor_kill(self):
+        pid = self.worker().supervisor()
         if pid:
             os.kill(pid, signal.SIGKILL)
 
-    def guardian_stop(self):
+    def supervisor_stop(self):
         worker, seconds = self.worker(), self.random.uniform(.05, 2)
-        pid = worker.guardian()
+        pid = worker.supervisor()
         if pid:
             self.said += f" for {seconds:.1f} s"
             self.stop(pid, seconds)
 
-    def warden_kill(self):
-        """The process between the guardian and a rank."""
+    def reaper_kill(self):
+        """The process between the supervisor and a rank."""
         found = self.rank()
         if found:
             pid = cluster.ppid_of(found[1])
-            if " guardian" in e2e.command_of(pid):
+            if " supervisor" in e2e.command_of(pid):
                 os.kill(pid, signal.SIGKILL)
-                # Only the guardian can tell of its rank, and others may be before it.
+                # Only the supervisor can tell of its rank, and others may be before it.
                 self.charges, self.said = 1, f"rank {found[0]}"
                 self.causes = [rf"rank {found[0]}\b.*signal 9", "the others are gone"]
 
@@ -257,7 +257,7 @@ class Fault:
 
 
 FAULTS = {"rank_kill": 20, "rank_stop": 8, "rank_pause": 4, "worker_kill": 12, "worker_stop": 6,
-          "guardian_kill": 6, "guardian_stop": 3, "warden_kill": 4, "scheduler_stop": 3,
+          "supervisor_kill": 6, "supervisor_stop": 3, "reaper_kill": 4, "scheduler_stop": 3,
           "scheduler_kill": 4, "link_cut": 8, "link_silent": 3, "link_stall": 6, "link_slow": 6,
           "client_kill": 6, "client_stop": 3, "user_cancel": 4, "user_restart": 4, "user_pause": 3,
           "gpu_late": 4, "scheduler_torn": 0, "disk_full": 0, "links_stall": 0,
@@ -444,7 +444,7 @@ class Trial:
         causes = [cause for fault in self.faults for cause in fault.causes]
         # What a rank does because another one died may come before the news of that, where those
         # come from a worker that something else was done to.
-        if causes and any(fault.name.startswith(("worker", "guardian", "link", "scheduler"))
+        if causes and any(fault.name.startswith(("worker", "supervisor", "link", "scheduler"))
                           for fault in self.faults):
             causes.append("the others are gone")
         if not any(re.search(cause, why) for cause in causes):
@@ -464,7 +464,7 @@ class Trial:
             with contextlib.suppress(OSError):
                 if mark not in e2e.environment_of(pid):
                     continue
-                idle = self.function and " guardian" in e2e.command_of(cluster.ppid_of(pid))
+                idle = self.function and " supervisor" in e2e.command_of(cluster.ppid_of(pid))
                 if not idle and pid != self.client.pid:
                     return f"process {pid}: {e2e.command_of(pid)}"
         return None

@@ -19,9 +19,11 @@ import contextlib
 import json
 import os
 import re
+import select
 import selectors
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -34,12 +36,18 @@ from undertaker import Undertaker
 BUILD = os.environ.get("GANGWAY_BUILD", "")
 BINARY = os.environ.get("GANGWAY_BINARY", "gangway")
 SANITIZED = "sanitize" in os.environ.get("GANGWAY_FLAVOUR", "")  # costs time, not behaviour
+# For what takes long, or much of the processor, and shows the same in each build.
+in_release = unittest.skipIf(SANITIZED, "the release build runs it")
 # For what is long and has no more threads than its neighbours.
 not_for_tsan = unittest.skipIf("thread" in os.environ.get("GANGWAY_FLAVOUR", ""),
                                "the other builds run it; its neighbours have the same threads")
 TIMEOUT_S = 60  # of one command; sanitizers on two cores are slow
+SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan.suppressions")
 MARK = "GANGWAY_TEST_MARK"
 PF_KTHREAD = 0x00200000  # linux/sched.h
+# Between two questions whose answer is waited for: without it, a test of several seconds takes a
+# core from what it waits for, and from its neighbours.
+AGAIN_S = .05
 # Python's descriptors are closed by the exec itself, not before: the undertaker sees the end of its
 # pipe when no child of the test is left that has yet to become what it was started as.
 EXEC_CLOSES = {"close_fds": False}
@@ -99,6 +107,11 @@ def wait_gone(pid, timeout_s):
         os.close(fd)
 
 
+def pause():
+    """Before one looks again at what no descriptor tells of."""
+    select.select([], [], [], AGAIN_S)
+
+
 def bury(mark):
     """Kills the processes of a mark, and who is born meanwhile."""
     for _ in range(10):
@@ -110,6 +123,17 @@ def bury(mark):
             return
         for pid in pids:
             wait_gone(pid, TIMEOUT_S)
+
+
+def lasting_folder():
+    """Where folders for tests are made: a cluster refuses to keep its state in memory."""
+    with open("/proc/self/mounts", encoding="utf-8") as f:
+        in_memory = [line.split()[1] for line in f if line.split()[2] in ("tmpfs", "ramfs")]
+    temporary = os.path.realpath(tempfile.gettempdir())
+    for folder in temporary, "/var/tmp":
+        if not any(folder == at or folder.startswith(at + "/") for at in in_memory if at != "/"):
+            return folder
+    return temporary
 
 
 class Lines:
@@ -184,11 +208,12 @@ class Case(unittest.TestCase):
     undertaker = None  # where main() runs the tests
 
     def setUp(self):
-        self.dir = tempfile.mkdtemp(prefix="gw-e2e-")
+        self.dir = tempfile.mkdtemp(prefix="gw-e2e-", dir=lasting_folder())
         self.mark = uuid.uuid4().hex
         if self.undertaker:
             self.undertaker.begins(self.mark, self.dir)
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("GANGWAY_")}
+        self.env = {k: v for k, v in os.environ.items()
+                    if not k.startswith("GANGWAY_") and k != "XDG_STATE_HOME"}
         for name, folder in (("HOME", "home"), ("XDG_RUNTIME_DIR", "run"), ("TMPDIR", "tmp"),
                              ("XDG_CACHE_HOME", "cache")):
             self.env[name] = os.path.join(self.dir, folder)
@@ -198,8 +223,22 @@ class Case(unittest.TestCase):
         # What a sanitizer finds in a daemon would only reach its log: it goes to files here.
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             given = [self.env[name]] if name in self.env else []
+            if name == "TSAN_OPTIONS":
+                given.append(f"suppressions={SUPPRESSIONS}")
             self.env[name] = ":".join(given + [f"log_path={self.dir}/sanitizer"])
-        self.started, self.is_up = [], False
+        self.started, self.is_up, self.asked = [], False, None
+
+    def process_of(self, words):
+        """The process of this test whose command line has these words."""
+        for pid in pids_marked(self.mark):
+            if words in command_of(pid):
+                return pid
+        raise AssertionError(f"no process runs {words}")
+
+    def cluster(self, *names, env=None):
+        """A path in the folder of the running cluster, and of workers of other hosts' clusters."""
+        return os.path.join((env or self.env)["HOME"], ".local", "state", "gangway",
+                            socket.gethostname(), *names)
 
     def reports(self):
         """What sanitizers found in the processes of this test."""
@@ -225,7 +264,7 @@ class Case(unittest.TestCase):
         shutil.rmtree(self.dir, ignore_errors=True)
         if self.undertaker:
             self.undertaker.ends()
-        self.assertEqual(reports, "", "a sanitizer has found something")
+        self.assertFalse(reports, "a sanitizer has found something: " + reports)
         self.assertEqual(left, [], "processes were left behind")
         self.assertEqual(files, [], "files were left behind in TMPDIR")
 
@@ -236,14 +275,20 @@ class Case(unittest.TestCase):
         return process
 
     def run_program(self, *argv, rc=0, timeout_s=TIMEOUT_S, env=None, cwd=None):
-        """Runs it to its end and wants this exit code; gives back .stdout and .stderr as text."""
+        """Runs it to its end and wants this exit code (None: any); gives back .stdout and .stderr
+        as text. The same once more, with nothing in between, is a question that waits."""
+        if argv == self.asked:
+            pause()
+        self.asked = argv
         try:
             done = subprocess.run(argv, env=dict(self.env, **(env or {})), cwd=cwd or self.dir,
                                   stdin=subprocess.DEVNULL, capture_output=True, text=True,
                                   errors="replace", timeout=timeout_s, check=False, **EXEC_CLOSES)
         except subprocess.TimeoutExpired as late:
             self.fail(f"{argv}: runs after {timeout_s} s: {late.stdout!r} {late.stderr!r}")
-        self.assertEqual(done.returncode, rc, f"{argv}:\n{done.stdout}\n{done.stderr}")
+        said = f"{argv}:\n{done.stdout}\n{done.stderr}"
+        self.assertEqual(done.returncode, done.returncode if rc is None else rc, said)
+        self.assertNotRegex(done.stderr, r"(?m)^\S+:\d+:\d+: runtime error: ", said)  # UBSan's
         return done
 
     def gangway(self, *arguments, **options):

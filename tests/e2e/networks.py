@@ -68,6 +68,16 @@ class Network:
     def heal(self, host):
         self.tell("heal", host)
 
+    def part(self, host, other, one_way=False):
+        """Nothing comes from the one to the other any more, nor (but one_way) back."""
+        self.tell("part", host, other)
+        if not one_way:
+            self.tell("part", other, host)
+
+    def join(self, host, other):
+        self.tell("join", host, other)
+        self.tell("join", other, host)
+
     def loss(self, permille):
         """So many of all frames are lost, the same ones in every run."""
         self.tell("loss", permille)

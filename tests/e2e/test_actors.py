@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Actors: from a private cluster, on one and two workers, inline, and held by several programs."""
 import os
+import time
 import unittest
 
 import e2e
@@ -50,6 +51,30 @@ class Actors(e2e.Case):
         self.assertEqual(finder.wait(), 0)
         self.assert_idle()
         self.assertEqual(self.actors(), [])
+
+    def test_names_are_free_when_their_client_has_closed(self):
+        self.up("--slots", "3")
+        path = os.path.join(self.dir, "slow")
+        for _ in range(4):
+            self.assertEqual(self.run_program(ACTORS, "names", path).stdout, "ok\n")
+            os.unlink(path)
+        self.assertEqual(self.actors(), [])
+
+    def test_closing_does_not_wait_for_what_others_hold(self):
+        self.up("--slots", "2")
+        maker = self.start(ACTORS, "keep", "")
+        maker.wait_output("kept")
+        go_on = self.fifo("go")
+        finder = self.start(ACTORS, "find", go_on)
+        finder.wait_output("found")
+        begun = time.monotonic()
+        with open(go_on, "w", encoding="ascii") as fifo:
+            fifo.write("x")
+        self.assertEqual(finder.wait(), 0)
+        self.assertLess(time.monotonic() - begun, 8)  # it would give up after 10 s
+        self.assertEqual([a["name"] for a in self.actors()], ["kept"])
+        maker.kill()
+        maker.wait()
 
     def test_what_calls_print_is_the_actors(self):
         self.up("--slots", "2")

@@ -55,6 +55,19 @@ class Jobs(e2e.Case):
         self.subject("gpu")
         self.assertEqual([gpu["state"] for gpu in self.gangway_json("worker", "gpus")], ["drained"])
 
+    def test_metrics(self):
+        """The latest of each name is shown of each task, and all of them in a table."""
+        self.subject("metrics")
+        self.assertIn("accuracy=0.75 loss=0.5 (step 19)", self.gangway("tasks", "metrics").stdout)
+        self.assertIn("accuracy=0.75 loss=0.5 (step 19)", self.gangway("jobs").stdout)
+        self.assertIn("its latest metrics: accuracy=0.75 loss=0.5 (step 19)",
+                      self.gangway("explain", "metrics/1").stdout)
+        rows = self.gangway_json("tasks", "metrics", "--results")
+        self.assertEqual([row["metrics"] for row in rows], [{"accuracy": 0.75, "loss": 0.5}] * 3)
+        table = self.gangway("tasks", "metrics", "--results").stdout.splitlines()
+        self.assertRegex(table[0], r"TASK +NAME +STATE +EXIT +TIME +STEP +accuracy +loss +RESULT")
+        self.assertRegex(table[3], r"2 +measure +done +0 .* 19 +0.75 +0.5 +-")
+
     def test_crash(self):
         """It is charged to whom it was, not to those whose results were not told yet."""
         self.subject("crash")

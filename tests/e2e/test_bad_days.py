@@ -7,20 +7,14 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 import e2e
 
 
 class BadDays(e2e.Case):
-    def process_of(self, words):
-        """The process of this test whose command line holds `words`."""
-        for pid in e2e.pids_marked(self.mark):
-            if words in e2e.command_of(pid):
-                return pid
-        raise AssertionError(f"no process runs {words}")
-
     def runtime(self, *names):
-        return os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", *names)
+        return self.cluster(*names)
 
     def kill_scheduler(self):
         """Kills it, and waits until all that it had started is gone too."""
@@ -77,7 +71,7 @@ class BadDays(e2e.Case):
         os.kill(worker, signal.SIGKILL)
         self.assert_gone([worker])
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
-        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default")
+        folder = self.cluster()
         self.assertEqual([name for name in os.listdir(folder)
                           if re.fullmatch(r"worker-\d+\.sock", name)],
                          [f"worker-{self.process_of('worker --dir')}.sock"])
@@ -126,6 +120,64 @@ class BadDays(e2e.Case):
                 self.assertIn(f"folder {self.runtime()} was taken by another one", f.read())
             self.assertTrue(os.path.exists(self.runtime("scheduler.sock")))
 
+    def bare(self, *words, rc=0):
+        """The command line as cron starts it: without the variables of a login."""
+        env = {name: self.env[name] for name in ("HOME", "PATH", "ASAN_OPTIONS", e2e.MARK)}
+        done = subprocess.run([e2e.BINARY, *words], env=env, cwd=self.dir, capture_output=True,
+                              text=True, timeout=e2e.TIMEOUT_S, check=False)
+        self.assertEqual(done.returncode, rc, done.stderr)
+        return done
+
+    def test_one_cluster_with_and_without_a_login(self):
+        self.up("--slots", "1")
+        job = self.bare("submit", "-d", "--", "echo", "from cron").stdout.strip()
+        self.gangway("wait", job)
+        self.assertIn("running already", self.bare("up", rc=2).stderr)
+        self.bare("down")
+        self.assertIn("no cluster is running", self.gangway("jobs", rc=3).stderr)
+        self.bare("up", "--slots", "1")
+        self.assertEqual(self.gangway("logs", job).stdout, "from cron\n")
+        self.assertIn("running already", self.gangway("up", rc=2).stderr)
+
+    def test_folder_of_sockets_goes(self):
+        """As systemd removes it at the last logout: nothing is lost, and commands find it."""
+        go = self.fifo()
+        self.up("--slots", "2", "--workers", "2")
+        job = self.gangway("submit", "-d", "--", "sh", "-c", f"read x < {go}; echo on").stdout
+        shutil.rmtree(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway"))
+        self.env["XDG_RUNTIME_DIR"] = os.path.join(self.dir, "run2")
+        os.mkdir(self.env["XDG_RUNTIME_DIR"], 0o700)
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while subprocess.run([e2e.BINARY, "jobs"], env=self.env, capture_output=True,
+                             check=False).returncode:
+            self.assertLess(time.monotonic(), deadline, "nobody finds the cluster")
+        with open(go, "w", encoding="utf-8") as f:
+            f.write("go\n")
+        self.gangway("wait", job.strip())
+        self.assertEqual(self.gangway("logs", job.strip()).stdout, "on\n")
+        self.assertEqual(self.gangway_json("status")["workers"], 2)
+
+    def test_paths_that_are_too_long_for_sockets(self):
+        self.env["HOME"] = os.path.join(self.dir, "h" * 60, "o" * 60)
+        os.makedirs(self.env["HOME"])
+        self.up("--slots", "2", "--workers", "2")
+        self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
+        self.gangway("dispatch", "-n", "2", "--", "true")
+
+    def test_state_in_memory_is_refused(self):
+        """But where whoever starts it says so."""
+        disk = self.small_disk("64m")
+        self.env["XDG_STATE_HOME"] = disk
+        refused = self.gangway("up", "--slots", "1", rc=3)
+        self.assertRegex(refused.stderr, f"{disk}/gangway/.*/state is in memory.*--state DIR")
+        self.assert_gone()
+        self.up("--slots", "1", "--state", os.path.join(disk, "state"))
+        with open(os.path.join(disk, "gangway", socket.gethostname(), "scheduler.log"),
+                  encoding="utf-8") as f:
+            self.assertIn("state is in memory: a reboot loses all jobs", f.read())
+        self.gangway("down")
+        self.is_up = False
+
     def small_disk(self, size):
         """A file system of its own."""
         disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
@@ -138,16 +190,34 @@ class BadDays(e2e.Case):
         return disk
 
     def test_full_disk(self):
-        """Wherever the state is to be, `up` says that there is no room, and nothing stays."""
+        """`up` says that there is no room, and nothing stays."""
         disk = self.small_disk("64k")
         with open(os.path.join(disk, "ballast"), "wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, 64 << 10)
         state = os.path.join(disk, "state")
-        for env, where in ({}, state), ({"XDG_RUNTIME_DIR": disk}, disk):
-            arguments = [] if env else ["--state", state]
-            up = self.gangway("up", "--slots", "1", *arguments, env=env, rc=3)
-            self.assertRegex(up.stderr, f"did not start: .*{where}.*disk is full")
-            self.assert_gone()
+        up = self.gangway("up", "--slots", "1", "--state", state, rc=3)
+        self.assertRegex(up.stderr, f"did not start: .*{state}.*disk is full")
+        self.assert_gone()
+
+    def test_killed_on_a_full_disk(self):
+        """The next scheduler starts all the same, with the job; what was in reserve is used."""
+        disk = self.small_disk("16m")
+        there = ["--slots", "1", "--orphan-timeout", "0", "--state", os.path.join(disk, "state")]
+        self.up(*there)
+        fifo = self.fifo()
+        job = self.gangway("submit", "-d", "--", "cat", fifo).stdout.strip()
+        with open(os.path.join(disk, "ballast"), "wb", buffering=0) as ballast:
+            with self.assertRaises(OSError):
+                while True:
+                    ballast.write(bytes(4096))
+        self.kill_scheduler()
+        self.up(*there)
+        with open(fifo, "w", encoding="utf-8") as f:
+            f.write("all is well")
+        self.gangway("wait", job)
+        self.assertEqual(self.gangway("logs", job).stdout, "all is well")
+        self.gangway("down")
+        self.is_up = False
 
     def assert_says_full(self, done, disk):
         """Once, as a line of its own."""
@@ -157,15 +227,16 @@ class BadDays(e2e.Case):
     def test_disk_full_of_output(self):
         """Of a command that cannot print it is said where there is no room, however it ends."""
         disk = self.small_disk("8m")
-        self.env["XDG_RUNTIME_DIR"] = disk
-        self.up("--slots", "1")
+        self.env["XDG_STATE_HOME"] = disk
+        self.up("--slots", "1", "--state", os.path.join(self.dir, "state"))
         self.gangway("submit", "--", "true")  # what a first job writes is there
         with open(os.path.join(disk, "ballast"), "wb", buffering=0) as ballast:
             with self.assertRaises(OSError):
                 while True:
                     ballast.write(bytes(4096))
-        for command in "seq 20000", "seq 100000; exit 1":  # a page may come free meanwhile
-            failed = self.gangway("submit", "--", "sh", "-c", command, rc=1)
+        # A page may come free meanwhile. The first has a broken pipe.
+        for command, rc in (("seq 200000", 141), ("seq 100000; exit 1", 1)):
+            failed = self.gangway("submit", "--", "sh", "-c", command, rc=rc)
             self.assert_says_full(failed, disk)
         for words in [], ["--array", "0-1"], ["--json"]:
             ended = self.gangway("submit", *words, "--", "sh", "-c", "seq 100000; exit 0")

@@ -18,7 +18,7 @@ MAY_LACK = {"trickle_scheduler_syscalls", "scheduler_bytes_per_task", "scheduler
 
 
 class Bench(e2e.Case):
-    @e2e.not_for_tsan
+    @e2e.in_release
     def test_all(self):
         figures = self.gangway_json("bench", "--quick", timeout_s=170)
         self.assertEqual(list(figures), KEYS)

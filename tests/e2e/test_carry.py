@@ -55,10 +55,14 @@ class Machines(e2e.Case):
         for folder in ("HOME", "XDG_RUNTIME_DIR"):
             env[folder] = os.path.join(self.dir, f"{name}-{folder.lower()}")
             os.makedirs(env[folder], 0o700, exist_ok=True)
-        self.homes[name] = env["XDG_RUNTIME_DIR"]
+        self.homes[name] = os.path.join(env["HOME"], ".local")
         self.workers[name] = self.start(e2e.BINARY, "worker", "--connect", self.address, "--name",
                                         name, "--slots", str(slots), *arguments, env=env)
         self.workers[name].wait_output("other workers reach this one")
+
+    def home_of(self, folder):
+        """The worker in whose folder of checkpoints something lies."""
+        return next(name for name, home in self.homes.items() if folder.startswith(home + "/"))
 
     def wait_workers(self, count):
         while self.gangway_json("status")["workers"] < count:
@@ -70,10 +74,6 @@ class Machines(e2e.Case):
 
 
 class Carry(Machines):
-    def home_of(self, folder):
-        """The worker in whose folder of checkpoints something lies."""
-        return next(name for name, home in self.homes.items() if folder.startswith(home + "/"))
-
     def start_function(self, *names):
         """A gang of two functions that has saved, copy and all, on workers of these names: the
         program, and of each rank its pid and its worker's folder of checkpoints."""
@@ -106,7 +106,7 @@ class Carry(Machines):
 
     def test_copies_go_with_their_job(self):
         """Its client dies: what the workers kept of it goes."""
-        copies = os.path.join(self.dir, "**", ".copies", "*", "1.*")
+        copies = os.path.join(self.dir, "*-home", ".local", "**", ".copies", "*", "1.*")
         program, ranks = self.start_function("one", "two")
         self.assertTrue(glob.glob(copies, recursive=True))
         self.assertEqual(len(ranks), 2)
@@ -114,6 +114,7 @@ class Carry(Machines):
         deadline = time.monotonic() + e2e.TIMEOUT_S
         while left := glob.glob(copies, recursive=True):
             self.assertLess(time.monotonic(), deadline, left)
+            e2e.pause()
 
     def test_nobody_has_it_any_more(self):
         """Both workers live, and have lost their folders: asked once each, then from step 0."""
@@ -184,19 +185,20 @@ class Carry(Machines):
             exec tail -f /dev/null""")
         pid, folder = fifo.next().split()
         self.wait_explain("1/0", "has a copy")
+        self.gangway("submit", "-d", "--after", "1", "--", "true")  # on disk with all before it
         self.scheduler.kill(signal.SIGKILL)
         self.scheduler.wait()
         self.write("go", "")
-        shutil.rmtree(os.path.join(folder, "1"))
+        shutil.rmtree(os.path.join(folder, "1/0"))
         try:
             os.kill(int(pid), signal.SIGKILL)
         except ProcessLookupError:
             pass  # its worker was faster
         self.start_scheduler(self.address)
         self.gangway("wait", "1")
-        self.assertIn("finds step 7", self.gangway("logs", "1").stdout)
-        self.assertRegex(self.gangway("story", "1").stdout,
-                         r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
+        story = self.gangway("story", "1").stdout
+        self.assertIn("finds step 7", self.gangway("logs", "1").stdout, story)
+        self.assertRegex(story, r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
 
     def test_a_worker_that_starts_again(self):
         """However it ended: its folder has the checkpoint, and the output of attempts before."""
@@ -226,7 +228,7 @@ class Carry(Machines):
         for worker in self.workers.values():
             worker.kill(signal.SIGKILL)
             worker.wait()
-        shutil.rmtree(os.path.join(ranks[0][1], "1"))
+        shutil.rmtree(os.path.join(ranks[0][1], "1/0"))
         for name in "one", "two":
             self.worker(name, 1)
         self.assertEqual(program.wait(), 0, program.text)
@@ -234,14 +236,15 @@ class Carry(Machines):
         self.assertIn("it goes on from the copy", self.gangway("story", "1").stdout)
 
     def files_of_a_job(self):
-        """A job that is attached, and over, and what the worker `one` has of it."""
+        """An attached job whose client is killed, after its worker `one`; what that has of it."""
         fifo = e2e.Lines(self.fifo())
         self.addCleanup(fifo.close)
         program = self.start(e2e.BINARY, "dispatch", "-n", "1", "--env", f"FIFO={self.dir}/fifo",
                              "--env", "STAYS=1", "--", "sh", "-c", RANK)
-        folder = os.path.join(fifo.next().split()[1], "1")
-        program.kill(signal.SIGKILL)
-        self.assert_idle()
+        folder = os.path.join(fifo.next().split()[1], "1/0")
+        for process in self.workers["one"], program:
+            process.kill(signal.SIGKILL)
+            process.wait()
         self.assertTrue(os.path.exists(os.path.join(folder, "deep/state")))
         return folder
 
@@ -249,6 +252,7 @@ class Carry(Machines):
         deadline = time.monotonic() + e2e.TIMEOUT_S
         while os.path.exists(path):
             self.assertLess(time.monotonic(), deadline)
+            e2e.pause()
 
     def test_a_job_that_nobody_knows(self):
         """The next scheduler does not know an attached job: what the worker has of it goes."""
@@ -258,18 +262,29 @@ class Carry(Machines):
         self.scheduler.kill(signal.SIGKILL)
         self.scheduler.wait()
         self.start_scheduler(self.address)
+        self.worker("one", 1)
         self.wait_no(folder)
-        self.wait_no(os.path.join(os.path.dirname(folder), "../logs/1"))
+        self.wait_no(os.path.join(os.path.dirname(folder), "../../logs/1"))
 
-    def test_another_cluster(self):
-        """At the same address, with a job of the same number: that finds an empty folder."""
+    def test_a_worker_that_was_away(self):
+        """It hears that the job has ended when it is back: only output stays."""
         self.worker("one", 1)
         self.wait_workers(1)
         folder = self.files_of_a_job()
-        for process in self.workers["one"], self.scheduler:
-            process.kill(signal.SIGKILL)
-            process.wait()
-        shutil.rmtree(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/state"))
+        self.wait_said("cancelled", "jobs")
+        self.worker("one", 1)
+        self.wait_no(folder)
+        self.assertTrue(os.path.exists(os.path.normpath(f"{folder}/../../../logs/1")))
+
+    def test_another_cluster(self):
+        """At the same address, with a job of the same number: that finds an empty folder, and what
+        was in it is there under another name."""
+        self.worker("one", 1)
+        self.wait_workers(1)
+        folder = self.files_of_a_job()
+        self.scheduler.kill(signal.SIGKILL)
+        self.scheduler.wait()
+        shutil.rmtree(self.cluster("state"))
         self.start_scheduler(self.address)
         self.worker("one", 1)
         self.wait_workers(1)
@@ -278,6 +293,8 @@ class Carry(Machines):
         self.assertIn("job 1\n", done.stdout)
         self.assertNotIn("deep", done.stdout)
         self.assertFalse(os.path.exists(os.path.join(folder, "deep")))
+        aside = os.path.normpath(f"{folder}/../../../foreign-*/checkpoints.1/0/deep/state")
+        self.assertEqual(len(glob.glob(aside)), 1)
 
     @unittest.skipUnless(e2e.SANITIZED, "it waits 20 s for what is given up: once is enough")
     def test_stopped_in_the_middle(self):
@@ -311,11 +328,12 @@ class Carry(Machines):
         deadline = time.monotonic() + e2e.TIMEOUT_S
         while glob.glob(carrying, recursive=True):
             self.assertLess(time.monotonic(), deadline)
+            e2e.pause()
         stopped.kill(signal.SIGCONT)
         while (status := self.gangway_json("status"))["slots_free"] < 2 or status["workers"] != 2:
             self.assertLess(time.monotonic(), deadline, status)
         for folder in ".carrying", ".copies":
-            left = os.path.join(self.dir, "*", "**", folder, "*", "*")
+            left = os.path.join(self.dir, "*-home", ".local", "**", folder, "*", "*")
             self.assertEqual(glob.glob(left, recursive=True), [])
 
     def test_too_large(self):
@@ -331,6 +349,277 @@ class Carry(Machines):
         self.wait_explain("1/0", "(--carry-max of `gangway up` and `gangway worker`)")
         self.assertIn("NO COPY", self.gangway("story", "1").stdout)
         self.gangway("cancel", "1")
+
+
+# Stands for a PyTorch script: rank 0 saves, and all ranks load. Each attempt but the last makes two
+# epochs, and then stays.
+EPOCHS = """
+epoch=$(cat "$GANGWAY_CHECKPOINT_DIR/epoch" 2>/dev/null || echo 0)
+echo "attempt $GANGWAY_RESTART_COUNT rank $RANK of $WORLD_SIZE starts at epoch $epoch"
+[ "$GANGWAY_RESTART_COUNT" -lt "$STAYS" ] || exit 0
+if [ $RANK = 0 ]; then
+    echo $((epoch + 2)) > "$GANGWAY_CHECKPOINT_DIR/new"
+    mv "$GANGWAY_CHECKPOINT_DIR/new" "$GANGWAY_CHECKPOINT_DIR/epoch"
+fi
+echo $RANK "$GANGWAY_CHECKPOINTS" > "$FIFO"
+exec tail -f /dev/null
+"""
+
+# Each rank saves a shard of its own, over the one before, and loads all of them.
+SHARDS = """
+cd "$GANGWAY_CHECKPOINT_DIR"
+loads=$(cat deep/shard-* 2>/dev/null | tr '\\n' ' ')
+echo "attempt $GANGWAY_RESTART_COUNT rank $RANK loads $loads"
+[ "$GANGWAY_RESTART_COUNT" -lt "$STAYS" ] || exit 0
+mkdir -p deep
+echo "$RANK:$GANGWAY_RESTART_COUNT" > deep/shard-$RANK
+echo "$RANK:$GANGWAY_RESTART_COUNT" > deep/only-$RANK-$GANGWAY_RESTART_COUNT
+echo $RANK "$GANGWAY_CHECKPOINTS" > "$FIFO"
+exec tail -f /dev/null
+"""
+
+# Each rank writes a file of the same name; `same` has the same content everywhere.
+CLASH = """
+cd "$GANGWAY_CHECKPOINT_DIR"
+[ "$GANGWAY_RESTART_COUNT" = 0 ] || { echo "rank $RANK starts again"; exit 0; }
+echo "settings" > same
+echo "rank $RANK" > $NAME
+echo $RANK "$GANGWAY_CHECKPOINTS" > "$FIFO"
+exec tail -f /dev/null
+"""
+
+
+class Together(Machines):
+    """A gang of commands over hosts that do not share the folder: all ranks find the same in it."""
+
+    def gang(self, script, *arguments, ranks=2, **env):
+        """Starts it; what its ranks tell comes from self.ready."""
+        self.lines = e2e.Lines(self.fifo())
+        self.addCleanup(self.lines.close)
+        env = [word for name, value in dict(env, FIFO=self.lines.path).items()
+               for word in ("--env", f"{name}={value}")]
+        return self.start(e2e.BINARY, "dispatch", "-n", str(ranks), *arguments, *env, "--", "sh",
+                          "-c", script)
+
+    def ready(self, ranks=2):
+        """Waits until all ranks stay; of each the worker's folder of checkpoints."""
+        told = dict(self.lines.next().split() for _ in range(ranks))
+        self.assertEqual(sorted(told), [str(rank) for rank in range(ranks)])
+        return told
+
+    def machines(self, *names):
+        for name in names:
+            self.worker(name, 1)
+        self.wait_workers(len(names))
+
+    def test_restart(self):
+        """Twice: what a host was carried before is older than what rank 0 has saved since."""
+        self.machines("one", "two")
+        gang = self.gang(EPOCHS, STAYS=2)
+        for _ in range(2):
+            self.ready()
+            self.gangway("restart", "1")
+        self.assertEqual(gang.wait(), 0, gang.text)
+        for rank in 0, 1:
+            self.assertIn(f"attempt 2 rank {rank} of 2 starts at epoch 4", gang.text)
+
+    def test_lost_host(self):
+        """Rank 0's host is lost: both ranks go on from the copy, on hosts that had another one."""
+        self.machines("one", "two")
+        gang = self.gang(EPOCHS, "--max-lost", "1", STAYS=1)
+        home = self.home_of(self.ready()["0"])
+        self.wait_explain("1/0", "has a copy")
+        self.worker("three", 1)
+        self.wait_workers(3)
+        self.workers[home].kill(signal.SIGKILL)
+        self.assertEqual(gang.wait(), 0, gang.text)
+        for rank in 0, 1:
+            self.assertIn(f"attempt 1 rank {rank} of 2 starts at epoch 2", gang.text)
+
+    def test_grown_gang(self):
+        """It begins with one rank; a host that joins later finds what that saved."""
+        self.machines("one")
+        gang = self.gang(EPOCHS, "--min-ranks", "1", "--full-wait", "100ms", STAYS=1)
+        self.ready(1)
+        self.worker("two", 1)
+        self.wait_workers(2)
+        self.gangway("restart", "1")
+        self.assertEqual(gang.wait(), 0, gang.text)
+        for rank in 0, 1:
+            self.assertRegex(gang.text, rf"attempt \d+ rank {rank} of 2 starts at epoch 2")
+
+    def test_shards(self):
+        """Files that ranks of each host wrote: every rank finds all of them, the newest of each."""
+        self.machines("one", "two", "three")
+        gang = self.gang(SHARDS, ranks=3, STAYS=2)
+        for _ in range(2):
+            self.ready(3)
+            self.gangway("restart", "1")
+        self.assertEqual(gang.wait(), 0, gang.text)
+        for rank in range(3):
+            self.assertIn(f"attempt 2 rank {rank} loads 0:1 1:1 2:1", gang.text)
+
+    def test_conflict(self):
+        """Two hosts have written different files of one name: told with both, and nothing runs."""
+        self.machines("one", "two")
+        gang = self.gang(CLASH, NAME="log")
+        self.ready()
+        self.gangway("restart", "1")
+        self.assertNotEqual(gang.wait(), 0)
+        self.assertNotIn("starts again", gang.text)
+        self.assertRegex(gang.text, r'ranks on (one|two) .*and on (one|two) .*a file "log"')
+        told = re.search(r"ranks on (one|two) .*and on (one|two) ", gang.text)
+        self.assertNotEqual(told.group(1), told.group(2))
+
+    def test_no_conflict(self):
+        """The same content under one name, and names of their own, are none."""
+        self.machines("one", "two")
+        gang = self.gang(CLASH.replace("$NAME", '"log-$RANK"'))
+        self.ready()
+        self.gangway("restart", "1")
+        self.assertEqual(gang.wait(), 0, gang.text)
+        self.assertIn("rank 1 starts again", gang.text)
+
+
+# What ranks on two hosts leave, each into a folder of its own host.
+LEAVE = """
+mkdir "$GANGWAY_CHECKPOINT_DIR/deep"
+echo $RANK > "$GANGWAY_CHECKPOINT_DIR/deep/shard-$RANK"
+"""
+
+SAVE = 'echo weights of ${1:-it} > "$GANGWAY_CHECKPOINT_DIR/weights"'
+
+
+class Brought(e2e.Case):
+    """What commands saved is brought to the user, who is told where it is, or that it goes."""
+
+    def content(self, *path):
+        with open(os.path.join(self.dir, *path), encoding="utf-8") as f:
+            return f.read()
+
+    def test_private_cluster(self):
+        done = self.gangway("submit", "--checkpoint-dir", "out", "--", "sh", "-c", SAVE)
+        self.assertEqual(self.content("out", "weights"), "weights of it\n")
+        self.assertIn("its checkpoint is in out", done.stderr)
+
+    def test_that_it_goes_is_told(self):
+        done = self.gangway("submit", "--", "sh", "-c", SAVE)
+        self.assertIn("job 1 saved a checkpoint, which goes with it: --checkpoint-dir", done.stderr)
+        done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c", "echo nothing")
+        self.assertNotIn("checkpoint", done.stderr)
+
+    def test_a_job_that_failed(self):
+        """Its exit code is its own, and what it saved is brought all the same."""
+        self.gangway("dispatch", "--checkpoint-dir", "out", "--", "sh", "-c", SAVE + "; exit 7",
+                     rc=7)
+        self.assertEqual(self.content("out", "weights"), "weights of it\n")
+
+    def test_many(self):
+        """Of each task into a folder of its own; who saved none has none."""
+        script = f"[ $1 = 1 ] || {SAVE}"
+        self.gangway("submit", "--array", "0-2", "--checkpoint-dir", "out", "--", "sh", "-c",
+                     script, "sh", "{index}")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out"))), ["0", "2"])
+        self.assertEqual(self.content("out", "2", "weights"), "weights of 2\n")
+
+    def test_get(self):
+        """Of a detached job, while it runs and when it has ended."""
+        self.up("--slots", "2")
+        fifo = self.fifo()
+        self.gangway("submit", "-d", "--", "sh", "-c", f"{SAVE}; cat {fifo}")
+        self.gangway("submit", "-d", "--", "true")
+        weights = os.path.join(self.dir, "now", "weights")
+        while not os.path.exists(weights) or not self.content("now", "weights"):
+            self.gangway("get", "1", "--checkpoint", "-o", "now", rc=None)
+        with open(fifo, "w", encoding="utf-8"):
+            pass
+        self.gangway("wait", "1", "2")
+        self.gangway("get", "--checkpoint", "1", "-o", "then")
+        self.assertEqual(self.content("then", "weights"), "weights of it\n")
+        self.gangway("get", "--checkpoint", "1", "weights", "-o", "one")
+        self.assertEqual(self.content("one", "weights"), "weights of it\n")
+        none = self.gangway("get", "--checkpoint", "2", "-o", "none", rc=2)
+        self.assertIn("there is no checkpoint of task 0 of job 2", none.stderr)
+        for other, why in ("3", "there is no job 3"), ("1/1", "job 1 has no such task"):
+            none = self.gangway("get", "--checkpoint", other, "-o", "none", rc=2)
+            self.assertIn(why, none.stderr)  # and none of its ranks is asked for
+
+    def test_a_folder_that_cannot_be_read(self):
+        """That is no folder without a checkpoint."""
+        self.up("--slots", "1")
+        self.gangway("submit", "-d", "--", "sh", "-c", "echo \"$GANGWAY_CHECKPOINT_DIR\" > path")
+        self.gangway("wait", "1")
+        folder = self.content("path").strip()
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        self.write(folder, "a file")
+        failed = self.gangway("get", "1", "--checkpoint", "-o", "none", rc=1)
+        self.assertIn("Not a directory", failed.stderr)
+        self.assertNotIn("there is no checkpoint", failed.stderr)
+
+    def test_attached_jobs_leave_output_alone(self):
+        """What ended with its client takes its checkpoints along; output stays as long as the job
+        is listed."""
+        self.up("--slots", "4")
+        self.write("in.txt", "in")
+        jobs = [self.start(e2e.BINARY, "submit", "--ship", "in.txt", "--", "sh", "-c",
+                           f"{SAVE}; echo job $GANGWAY_JOB") for _ in range(48)]
+        for job in jobs:
+            self.assertEqual(job.wait(), 0, job.text)
+        self.gangway("submit", "--array", "0-2", "--checkpoint-dir", "out", "--", "sh", "-c", SAVE)
+        self.gangway("dispatch", "-n", "2", "--", "sh", "-c", SAVE + "; exit 7", rc=7)
+        kept = self.gangway("submit", "-d", "--", "sh", "-c", SAVE).stdout.strip()
+        self.gangway("wait", kept)
+        work, = os.listdir(self.cluster("work"))
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        while os.listdir(self.cluster("checkpoints")) != [kept] or os.listdir(
+                self.cluster("work", work)):
+            self.assertLess(time.monotonic(), deadline, os.listdir(self.cluster("checkpoints")))
+        self.assertEqual(self.gangway("logs", "7").stdout, "job 7\n")
+        said = self.gangway("get", "--checkpoint", "7", rc=2).stderr
+        self.assertIn("job 7 is over, and its checkpoints went with it", said)
+        self.assertIn("is over: what it would need is gone", self.gangway("retry", "50",
+                                                                          rc=2).stderr)
+
+    def test_wrong_words(self):
+        said = self.gangway("submit", "-d", "--checkpoint-dir", "out", "--", "true", rc=2).stderr
+        self.assertIn("gangway get JOB --checkpoint -o out", said)
+        self.assertIn("without a folder", self.gangway("submit", "--checkpoint-dir", "", "--",
+                                                       "true", rc=2).stderr)
+        self.up("--slots", "1")
+        self.assertIn("A PATH is missing", self.gangway("get", "1", rc=2).stderr)
+
+
+class BroughtFromHosts(Machines):
+    def content(self, *path):
+        with open(os.path.join(self.dir, *path), encoding="utf-8") as f:
+            return f.read()
+
+    def test_another_scheduler_finds_it(self):
+        """The worker has another number there."""
+        for name in "one", "two":
+            self.worker(name, 1)
+        self.wait_workers(2)
+        self.gangway("submit", "-d", "--on", "two", "--", "sh", "-c", SAVE)
+        self.gangway("dispatch", "-d", "-n", "2", "--", "sh", "-c", LEAVE)
+        self.gangway("wait", "1", "2")
+        self.scheduler.kill(signal.SIGKILL)
+        self.scheduler.wait()
+        self.start_scheduler(self.address)
+        self.wait_workers(2)
+        self.gangway("get", "1", "--checkpoint", "-o", "one")
+        self.assertEqual(self.content("one", "weights"), "weights of it\n")
+        self.gangway("get", "2", "--checkpoint", "-o", "out")
+        self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out", "deep"))),
+                         ["shard-0", "shard-1"])
+
+    def test_shards_of_two_hosts(self):
+        for name in "one", "two":
+            self.worker(name, 1)
+        self.wait_workers(2)
+        self.gangway("dispatch", "-n", "2", "--checkpoint-dir", "out", "--", "sh", "-c", LEAVE)
+        self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out", "deep"))),
+                         ["shard-0", "shard-1"])
 
 
 class Leave(Machines):

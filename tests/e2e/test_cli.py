@@ -2,6 +2,7 @@
 """The command line as people use it: output live, exit codes, Ctrl-C, listings, JSON."""
 import json
 import os
+import pwd
 import re
 import signal
 import subprocess
@@ -322,10 +323,94 @@ class CommandLine(e2e.Case):
                     self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
         self.assertIn("no commands of its own", self.gangway("help", "submit", "ls", rc=2).stderr)
         self.assertRegex(self.gangway("--version").stdout, r"^gangway \d+\.\d+\.\d+$")
-        for word, meant in (("stauts", "status"), ("run", "dispatch"), ("start", "up"),
-                            ("ps", "jobs"), ("kill", "cancel")):
-            self.assertIn(f"did you mean '{meant}'?", self.gangway(word, rc=2).stderr)
+        self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
         self.gangway(rc=2)
+
+    def test_words_of_other_tools(self):
+        """Their commands are answered with ours; no slip of the hand is led to what ends work."""
+        for word, meant in (("run", "dispatch"), ("srun", "dispatch"), ("sbatch", "submit -d"),
+                            ("torchrun", "dispatch"), ("mpirun", "dispatch"), ("squeue", "jobs"),
+                            ("ps", "jobs"), ("top", "status"), ("cp", "get"),
+                            ("scancel", "cancel"), ("kill", "cancel"), ("start", "up")):
+            self.assertIn(f"`gangway {meant}", self.gangway(word, rc=2).stderr)
+        for word in ("top", "cp", "stp", "step", "ups", "pu", "dow", "own", "cancle", "stopp"):
+            said = self.gangway(word, rc=2).stderr
+            for verb in ("stop", "up", "down", "cancel", "restart"):
+                self.assertNotRegex(said, rf"(?:'|gangway ){verb}\b")
+
+    def test_options_are_typed_whole(self):
+        """An abbreviation is refused by every verb, and answered with what it may mean."""
+        for command in re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M):
+            text = self.gangway(command, "--help").stdout
+            verbs = re.findall(r"^  (\w+) ", text.partition("\nCommands:\n")[2], re.M)
+            helps = {(command, verb): self.gangway(command, verb, "--help").stdout
+                     for verb in verbs} or {(command,): text}
+            for names, text in helps.items():
+                option = re.search(r"^  (?:    |-., )--([a-z-]+)", text, re.M).group(1)
+                for typed in (f"--{option[:-1]}", f"--{option[:-1]}=1"):
+                    if option != "help":
+                        said = self.gangway(*names, typed, rc=2).stderr
+                        self.assertRegex(said, rf"unknown option.*--{option}\b", names)
+        self.assertIn("--memory SIZE", self.gangway("submit", "--mem", "4G", "true", rc=2).stderr)
+        self.assertIn("--memory-limit", self.gangway("up", "--mem", "4G", rc=2).stderr)
+
+    def test_options_stand_anywhere(self):
+        """Before, between and behind the words of every verb, which says and does the same."""
+        self.up("--slots", "1")
+        job = self.gangway("submit", "-d", "--", "true").stdout.strip()
+        self.gangway("wait", job)
+        nap = self.gangway("submit", "-d", "--name", "nap", "--", "tail", "-f",
+                           "/dev/null").stdout.strip()
+        self.wait_said(r"running", "tasks", nap)
+        tokens = os.path.join(self.dir, "tokens")
+        words = {  # an option, and the words of a verb; None: nothing but --help
+            "jobs": (["--json"], [job, job]), "tasks": (["--state", "done"], [job]),
+            "logs": (["--rank", "0"], [job]), "wait": (["--timeout", "1ms"], [job, nap]),
+            "cancel": (["--json"], [job, "97", "98"]), "retry": (None, ["97", "98"]),
+            "restart": (None, ["97", "98"]), "pause": (["--now"], ["97", "98"]),
+            "resume": (None, ["97", "98"]), "stop": (None, ["97", "98"]),
+            "explain": (["--json"], [job, "97"]), "story": (["--json"], ["97", "98"]),
+            "graph": (["--limit", "3"], [job, nap]),
+            "exec": (["--rank", "0"], ["nap", "echo", "{rank}"]),
+            "get": (["-o", "got"], ["nap", "a", "b"]), "forward": (["--rank", "7"], ["97", "80"]),
+            "actor kill": (["--now"], ["a", "b"]), "data get": (["--json"], ["a"]),
+            "data put": (["--json"], ["a", "no-such"]), "data publish": (None, ["a", nap]),
+            "data rm": (None, ["a", "b"]), "data where": (["--json"], ["a"]),
+            "data replicate": (["-n", "2"], ["a"]),
+            "sync set": (["--text"], ["variable", "a", "1"]),
+            "sync get": (["--timeout", "1ms"], ["queue", "b"]),
+            "sync put": (["--text"], ["queue", "q", "1"]),
+            "sync open": (None, ["queue", "q", "1000"]),
+            "sync lock": (["--timeout", "1ms"], ["l", "echo", "held"]),
+            "sync lease": (["--timeout", "1ms"], ["s", "echo", "held"]),
+            "sync clear": (None, ["event", "e"]),
+            "sync wait": (["--timeout", "1ms"], ["event", "e"]),
+            "sync close": (None, ["queue", "c"]), "sync delete": (None, ["queue", "d"]),
+            "token revoke": (["--tokens", tokens], ["ID", "f" * 16]),
+            "new": (None, ["/proc/no-such"]), "completion": (None, ["csh"]),
+            "help": (["--man"], ["submit"]),
+        }
+        listed = [(command,) for command in
+                  re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M)]
+        listed += [(command, verb) for (command,) in listed for verb in re.findall(
+            r"^  (\w+) ", self.gangway(command, "--help").stdout.partition("\nCommands:\n")[2],
+            re.M) if command != "worker"]
+        for names in listed:
+            usage = self.gangway(*names, "--help").stdout.partition("\n")[0]
+            if re.search(r"\[options\] (?!-- COMMAND|\[list)", usage):
+                self.assertIn(" ".join(names), words, "its words are not tried")
+        for verb, (option, given) in words.items():
+            said, token = [], ""
+            for at in range(len(given) + 1) if option else (0,):
+                if verb == "token revoke":
+                    token = json.loads(self.gangway("token", "create", "--json", "--tokens",
+                                                    tokens).stdout)["id"]
+                typed = [token if word == "ID" else word for word in given]
+                done = self.gangway(*verb.split(), *typed[:at], *(option or []), *typed[at:],
+                                    rc=None)
+                said.append((done.returncode, done.stdout, done.stderr))
+            self.assertEqual(said, said[:1] * len(said), verb)
+        self.assertEqual(self.gangway_json("token", "list", "--tokens", tokens), [])
 
     def test_manual_page(self):
         """It has each command with its options, and each variable that is read or set."""
@@ -344,8 +429,9 @@ class CommandLine(e2e.Case):
                 options = set(re.findall(r"^  (?:    |-., )(--[a-z-]+)", text, re.M))
                 there = re.findall(r"^(?:\\fB-.\\fR, )?\\fB(--[a-z-]+)", parts[name], re.M)
                 self.assertEqual(set(there) | {"--help"}, options, name)
-        self.assertNotIn("gangway guardian", page)
-        own = {"GANGWAY_RUNNER_FD", "GANGWAY_LOG_DIR", "GANGWAY_BINARY_DIR"}  # between processes
+        self.assertNotIn("gangway supervisor", page)
+        own = {"GANGWAY_RUNNER_FD", "GANGWAY_LOG_DIR", "GANGWAY_BINARY_DIR",
+               "GANGWAY_MPI"}  # between processes
         top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
         for part in ("client", "gpu", "graph", "scheduler", "worker"):
             for folder, _, names in os.walk(os.path.join(top, part)):
@@ -368,7 +454,8 @@ class CommandLine(e2e.Case):
                              ("gangway worker --na", ["--name"]),
                              ("gangway worker l", ["list"]),
                              ("gangway data p", ["put", "publish"]),
-                             ("gangway worker list --", ["--json", "--help"]),
+                             ("gangway worker list --", ["--watch", "--json", "--connect-timeout",
+                                                         "--help"]),
                              ("gangway help sta", ["status"]),
                              ("gangway completion f", ["fish"]),
                              ("gangway submit -- ls --a", [])):
@@ -385,15 +472,31 @@ class CommandLine(e2e.Case):
     def test_where_ranks_are_is_logged(self):
         self.up("--slots", "4", "--workers", "2")
         self.gangway("dispatch", "-n", "3", "--", "true")
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "scheduler.log")
+        path = self.cluster("scheduler.log")
         with open(path, encoding="utf-8") as file:
             places = re.findall(r"attempt (\d+): ranks (\d) to (\d) of 3 at worker", file.read())
         self.assertEqual([place[1:] for place in places], [("0", "1"), ("2", "2")])
         self.assertEqual(len({place[0] for place in places}), 1)
 
+    def test_submits_and_workers_are_logged(self):
+        self.up("--slots", "2", "--workers", "2")
+        self.gangway("submit", "-d", "--name", "nap", "--", "true")
+        self.gangway("dispatch", "-n", "2", "--", "true")
+        path = self.cluster("scheduler.log")
+        self.gangway("down")
+        with open(path, encoding="utf-8") as file:
+            log = file.read()
+        user = pwd.getpwuid(os.geteuid()).pw_name
+        for line in (f"job 1 (nap) by gangway submit ({user}): 1 task, detached",
+                     f"job 2 (true) by gangway dispatch ({user}): 1 task, 2 ranks"):
+            self.assertEqual(log.count(f"scheduler info: {line}\n"), 1, log)
+        for worker in ("worker-1", "worker-2"):
+            self.assertRegex(log, f"info: worker {worker} on \\S+ joined: 1 slot, ")
+            self.assertRegex(log, f"info: worker {worker} on \\S+ left: ")
+
     def test_a_log_that_is_full_begins_anew(self):
         self.up("--slots", "4", "--log-max", "500")
-        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default")
+        folder = self.cluster()
         for _ in range(8):
             self.gangway("dispatch", "-n", "3", "--", "true")
         for name in ("scheduler.log", "worker-0.log"):
@@ -403,27 +506,79 @@ class CommandLine(e2e.Case):
         workers = [e2e.command_of(pid) for pid in e2e.pids_marked(self.mark)]
         self.assertIn("--log-max 500", next(w for w in workers if "worker --dir" in w))
 
+    def test_watch(self):
+        """It shows the state again and again, until somebody ends it."""
+        self.up("--slots", "1")
+        watcher = self.start(e2e.BINARY, "status", "--watch", "--json")
+        watcher.wait_output(r'^\{.*"done":0[,}].*\n')
+        self.gangway("submit", "--", "true")
+        watcher.wait_output(r'^\{.*"done":1[,}].*\n')
+        watcher.kill(signal.SIGINT)
+        self.assertEqual(watcher.wait(), -signal.SIGINT)
+        job = self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null").stdout.strip()
+        watcher = self.start(e2e.BINARY, "tasks", job, "--watch", "--json")
+        watcher.wait_output('"running"')
+        self.gangway("cancel", job)
+        watcher.wait_output('"cancelled"')
+        watcher.kill(signal.SIGINT)
+        self.assertEqual(watcher.wait(), -signal.SIGINT)
+        self.assertIn("`gangway tasks JOB --watch`",
+                      self.gangway("explain", job, "--watch", rc=2).stderr)
+
+    def test_the_last_lines_of_logs(self):
+        self.up("--slots", "1")
+        fifo = self.fifo()
+        job = self.gangway("submit", "-d", "--", "sh", "-c", "seq 100; seq 7 >&2; printf 'more '; "
+                           f"read line < {fifo}; echo $line; printf end").stdout.strip()
+        self.wait_said(r"more", "logs", job)
+        done = self.gangway("logs", "--tail", "2", job)
+        self.assertEqual((done.stdout, done.stderr), ("100\nmore ", "6\n7\n"))
+        self.assertEqual(self.gangway("logs", "-n", "0", job).stdout, "")
+        self.assertEqual(self.gangway("logs", "-n", "9", "--err", job).stderr.split(),
+                         [str(i) for i in range(1, 8)])
+        reader = self.start(e2e.BINARY, "logs", "--follow", "--tail", "2", "--out", job)
+        reader.wait_output("^100\n")
+        with open(fifo, "w", encoding="utf-8") as file:
+            file.write("came\n")
+        self.assertEqual(reader.wait(), 0)
+        self.assertEqual(reader.text, "100\nmore came\nend")
+        self.assertEqual(self.gangway("logs", "-n", "1", "--out", job).stdout, "end")
+        self.gangway("logs", "--tail", "2", "-o", "files", job, rc=2)
+
     def test_the_end_of_long_output_is_kept(self):
         """And its beginning; what is between is counted, not told."""
         self.up("--slots", "1")
         job = self.gangway("submit", "-d", "--", "sh", "-c",
                            "echo first; yes 123456789 | head -n 9000000; echo last").stdout.strip()
         self.gangway("wait", job)
-        lines = self.gangway("logs", job).stdout.split("\n")
-        self.assertEqual((lines[0], lines[-2]), ("first", "last"))
-        left = re.fullmatch(r"\[(\d+) bytes of output are left out here\]",
-                            next(line for line in lines if "left out" in line))
-        kept = sum(len(line) + 1 for line in lines) - 1 - len(left.group()) - 2
-        self.assertEqual(int(left.group(1)) + kept, 9000000 * 10 + 11)
-        self.assertLess(kept, (64 << 20) + (256 << 10))
+        for words in [], ["-o", "kept"]:
+            said = self.gangway("logs", job, *words)
+            text = said.stdout
+            if words:
+                with open(os.path.join(self.dir, "kept", "stdout"), encoding="utf-8") as file:
+                    text = file.read()
+            self.assertTrue(text.startswith("first\n123456789\n"))
+            self.assertTrue(text.endswith("123456789\nlast\n"))
+            left = re.fullmatch(r"gangway: (\d+) bytes of its standard output were not kept, and "
+                                r"are left out here\n", said.stderr)
+            self.assertEqual(int(left.group(1)) + len(text), 9000000 * 10 + 11)
+            self.assertLess(len(text), (64 << 20) + (256 << 10))
+        # Of the lines in the second half, and of some before.
+        self.assertEqual(self.gangway("logs", "--tail", "2", job).stderr, "")
+        tail = self.gangway("logs", "--tail", "4000000", job)
+        self.assertEqual((tail.stdout.count("\n"), tail.stdout[-5:]), (4000000, "last\n"))
+        self.assertEqual(tail.stderr, said.stderr)
 
     def test_folders_that_cannot_be_made(self):
         self.write("gangway", "a file")
         failed = self.gangway("new", os.path.join(self.dir, "gangway", "such"), rc=1)
         self.assertIn("gangway/such: Not a directory", failed.stderr)
-        for verb in ("up", "jobs"):
-            failed = self.gangway(verb, rc=1, env={"XDG_RUNTIME_DIR": self.dir})
-            self.assertIn("set XDG_RUNTIME_DIR to a folder of yours", failed.stderr)
+        run = ["submit", "--", "true"]
+        for words, name in (["up"], "XDG_STATE_HOME"), (run, "XDG_RUNTIME_DIR"):
+            failed = self.gangway(*words, rc=1, env={name: self.dir})
+            self.assertIn(f"set {name} to a folder of yours", failed.stderr)
+        self.assertIn("no cluster is running",
+                      self.gangway("jobs", rc=3, env={"XDG_STATE_HOME": self.dir}).stderr)
 
     def test_new_refuses_a_full_folder(self):
         self.gangway("new", "project")

@@ -70,6 +70,7 @@ class Data(e2e.Case):
         self.up("--slots", "2")
         self.gangway("submit", "--name", "one", "-d", "--", "true")
         self.gangway("data", "publish", "ended", "last")
+        self.gangway("wait", "last")
         tasks = self.gangway_json("tasks", "last", "--state", "done")
         self.assertEqual([task["index"] for task in tasks], [0])
         self.assertIn("no tasks", self.gangway("tasks", "1", "--state", "failed").stderr)

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What outlives the scheduler: detached jobs, and what they need to run. It is killed, or ends, and
 another begins on the same state."""
+import glob
 import os
 import shutil
 import signal
+import subprocess
 import time
 
 import e2e
@@ -11,20 +13,20 @@ import e2e
 
 
 class Durable(e2e.Case):
-    def process_of(self, words):
-        for pid in e2e.pids_marked(self.mark):
-            if words in e2e.command_of(pid):
-                return pid
-        raise AssertionError(f"no process runs {words}")
-
     def state(self, *names):
-        return os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "state", *names)
+        return self.cluster("state", *names)
 
     def kill_scheduler(self):
         """Kills it, and waits until all that it had started is gone too."""
         left = e2e.pids_marked(self.mark)
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
         self.assert_gone(left)
+
+    def kill_scheduler_alone(self):
+        """Its workers, and what they run, live on."""
+        scheduler = self.process_of("scheduler --dir")
+        os.kill(scheduler, signal.SIGKILL)
+        self.assert_gone([scheduler])
 
     def submit(self, *arguments):
         return self.gangway(*arguments).stdout.strip()
@@ -123,6 +125,97 @@ class Durable(e2e.Case):
         self.assertEqual(self.gangway_json("tasks", gang)[0]["tries"], 1)
         self.assert_idle()
 
+    def test_sigterm_leaves_the_work(self):
+        """As service managers stop it: only the process ends, and `up` goes on where it was."""
+        lines, go = e2e.Lines(self.fifo()), self.fifo("go")
+        self.up("--slots", "1")
+        job = self.submit("submit", "-d", "--", "sh", "-c",
+                          f"echo here > {lines.path}; read go < {go}; echo out")
+        self.assertEqual(lines.next(), "here")
+        worker, numbers = self.process_of("worker --dir"), [int(job)]
+        for number in signal.SIGTERM, signal.SIGINT:
+            scheduler = self.process_of("scheduler --dir")
+            os.kill(scheduler, number)
+            self.assert_gone([scheduler])
+            self.up("--slots", "1")
+            self.assertEqual(self.process_of("worker --dir"), worker)
+            numbers.append(int(self.submit("submit", "-d", "--", "true")))
+        self.let_go(go)
+        self.gangway("wait", ",".join(map(str, numbers)))
+        lines.close()
+        self.assertEqual(self.gangway("logs", job).stdout, "out\n")
+        self.assertEqual(self.gangway_json("tasks", job)[0]["tries"], 1)
+        self.assertEqual(numbers, [int(job), int(job) + 1, int(job) + 2])
+        self.gangway("down")
+        self.assert_gone([worker])
+
+    def test_submits_while_schedulers_come_and_go(self):
+        """Each is accepted, and runs once; nobody is told that there is no cluster, and `up` right
+        after a kill starts one."""
+        submits, writers, ends = (1200, 8, 20) if os.environ.get("GANGWAY_FULL") else (40, 2, 4)
+        self.up("--slots", "2")
+        script = (f'i=$1; while [ $i -lt {submits} ]; do '
+                  f'gangway submit -d -- sh -c "echo ran >> {self.dir}/ran.$i" || exit; '
+                  f'i=$((i + {writers})); done')
+        clients = [self.start("sh", "-c", script, "sh", str(n)) for n in range(writers)]
+        for number in [signal.SIGKILL, signal.SIGTERM] * (ends // 2):
+            os.kill(self.process_of("scheduler --dir"), number)
+            self.gangway("up", "--slots", "2")
+        self.assertEqual([client.wait() for client in clients], [0] * writers,
+                         [client.text for client in clients])
+        numbers = {int(line) for client in clients for line in client.text.split()}
+        self.assertEqual(len(numbers), submits)
+        self.gangway("wait", "all")
+        for n in range(submits):
+            with open(os.path.join(self.dir, f"ran.{n}"), encoding="utf-8") as f:
+                self.assertEqual(f.read(), "ran\n")
+
+    def test_clients_wait_for_the_next_scheduler(self):
+        """As long as they are told to, and only where a cluster was not taken down."""
+        self.up("--slots", "1")
+        scheduler = self.process_of("scheduler --dir")
+        os.kill(scheduler, signal.SIGKILL)
+        self.assert_gone([scheduler])
+        refused = self.gangway("jobs", "--connect-timeout", "100ms", rc=3)
+        self.assertIn("where one was killed or stopped: `gangway up` starts the next",
+                      refused.stderr)
+        waits = self.start(e2e.BINARY, "submit", "-d", "--connect-timeout", "1m", "--", "true")
+        attached = self.start(e2e.BINARY, "submit", "--connect-timeout", "1m", "--", "echo", "on")
+        self.gangway("up", "--slots", "1")
+        self.assertEqual((waits.wait(), attached.wait(), attached.text), (0, 0, "on\n"))
+        self.gangway("down")
+        self.assertIn("no cluster is running: `gangway up` starts one",
+                      self.gangway("jobs", "--connect-timeout", "1h", rc=3).stderr)
+
+    def wait_up(self):
+        """Until a scheduler that nobody waits for answers, with its worker."""
+        deadline = time.monotonic() + e2e.TIMEOUT_S
+        status = [e2e.BINARY, "status", "--json"]
+        while '"workers": 1' not in subprocess.run(status, env=self.env, capture_output=True,
+                                                   text=True, check=False).stdout:
+            self.assertLess(time.monotonic(), deadline, "no scheduler answers")
+
+    def test_service_is_stopped_and_started(self):
+        """`gangway scheduler` in the foreground ends with 0, whatever runs at its workers."""
+        lines = e2e.Lines(self.fifo())
+        command = [e2e.BINARY, "scheduler", "--workers", "1", "--slots", "1"]
+        for wanted in "", "again":
+            scheduler = self.start(*command)
+            self.wait_up()
+            if not wanted:
+                self.submit("submit", "-d", "--", "sh", "-c", f"echo $$ > {lines.path}; "
+                            "exec tail -f /dev/null")
+                task = int(lines.next())
+            self.assertIn("running", self.gangway("jobs").stdout)
+            scheduler.kill(signal.SIGTERM)
+            self.assertEqual(scheduler.wait(), 0)
+            self.assertFalse(e2e.wait_gone(task, 0))
+        self.start(*command)
+        self.wait_up()
+        self.gangway("down", "--now")
+        self.assert_gone([task])
+        lines.close()
+
     def test_results_at_workers_are_not_made_again(self):
         """A later job takes what lies there, of a task and of a gang; see programs/regain.c."""
         regain, counts = os.path.join(e2e.BUILD, "bin", "regain"), self.write("counts", "")
@@ -141,10 +234,68 @@ class Durable(e2e.Case):
                          r"worker-\d.* came back with its result")
         self.assert_idle()
 
+    def test_links_of_chains_run_once(self):
+        """A link begins before the end of the one before it is on disk; see programs/links.c."""
+        links, counts = os.path.join(e2e.BUILD, "bin", "links"), self.write("counts", "")
+        self.up("--slots", "4")
+        wanted = sorted(f"{chain} {link}" for chain in range(4) for link in range(20))
+        for kind in ((), ("command",)) * 3:
+            self.write("counts", "")
+            job = self.run_program(links, counts, "4", "20", "5", *kind).stdout.strip()
+            scheduler = self.process_of("scheduler --dir")
+            with open(counts, encoding="utf-8") as f:  # wherever the chains are
+                deadline = time.monotonic() + e2e.TIMEOUT_S
+                while not f.read() and time.monotonic() < deadline:
+                    pass
+            os.kill(scheduler, signal.SIGKILL)
+            self.assert_gone([scheduler])
+            self.up("--slots", "4")
+            self.gangway("wait", job)
+            with open(counts, encoding="utf-8") as f:
+                self.assertEqual(sorted(f.read().splitlines()), wanted)
+
     def let_go(self, path):
         """Lets the task go that reads from this fifo."""
         with open(path, "w", encoding="utf-8") as f:
             f.write("go\n")
+
+    def test_a_stopped_worker_does_not_keep_up_from_starting(self):
+        """It is named, the other serves, and it takes part as soon as it goes on."""
+        self.up("--slots", "2", "--workers", "2")
+        scheduler, worker = self.process_of("scheduler --dir"), self.process_of("--name worker-2")
+        os.kill(scheduler, signal.SIGKILL)
+        self.assert_gone([scheduler])
+        os.kill(worker, signal.SIGSTOP)
+        try:
+            said = self.gangway("up", "--slots", "2", "--workers", "2").stderr
+            self.assertIn(f"worker-2 (process {worker}) lives on from before and does not answer",
+                          said.replace("\n", " "))
+            self.assertEqual(self.gangway("submit", "--", "echo", "on").stdout, "on\n")
+        finally:
+            os.kill(worker, signal.SIGCONT)
+        while self.gangway_json("status")["workers"] != 2:
+            pass
+        self.assertEqual(self.process_of("--name worker-2"), worker)
+
+    def test_folders_go_with_their_jobs(self):
+        """Those of jobs that nobody knows any more, while the cluster runs and when it starts; what
+        is to be removed never has a job's name meanwhile."""
+        self.up("--slots", "1")
+        job = self.submit("submit", "-d", "--", "echo", "kept")
+        self.gangway("wait", job)
+        old = [self.cluster(name, "999999", "below") for name in ("logs", "checkpoints")]
+        for ends in False, True:
+            for path in old:
+                os.makedirs(path)
+            if ends:
+                self.gangway("down")
+                self.up("--slots", "1")
+                self.assertFalse(any(os.path.exists(os.path.dirname(path)) for path in old))
+            deadline = time.monotonic() + e2e.TIMEOUT_S
+            while any(map(os.path.exists, old)) or os.listdir(self.cluster(".old")):
+                self.assertLess(time.monotonic(), deadline)
+                e2e.pause()
+            self.assertEqual(self.gangway("logs", job).stdout, "kept\n")
 
     def test_down_without_a_scheduler(self):
         """What outlives a killed one ends by `down`, and its job is there at the next `up`."""
@@ -180,17 +331,96 @@ class Durable(e2e.Case):
         self.assertEqual(int(self.submit("submit", "-d", "--", "true")), int(first) + 1)
 
     def test_damaged_state_is_refused(self):
+        """It is set aside if its user accepts that, and nothing of it is deleted."""
         self.up("--slots", "1")
-        self.gangway("submit", "-d", "--", "true")
+        saves = 'echo mine > "$GANGWAY_CHECKPOINT_DIR/weights"'
+        self.gangway("wait", self.submit("submit", "-d", "--", "sh", "-c", saves))
         self.gangway("down")
         for size in 5000, 0:  # some file systems leave none after a power cut
             os.truncate(self.state("facts.db"), size)
             refused = self.gangway("up", "--slots", "1", rc=3)
             self.assertIn("damaged", refused.stderr)
-            self.assertIn("move it away", refused.stderr)
-        shutil.move(self.state(), self.state() + ".old")
-        self.up("--slots", "1")
+            self.assertIn("`gangway up --accept-loss` sets it aside", refused.stderr)
+        self.up("--slots", "1", "--accept-loss")
         self.assertEqual(self.gangway_json("jobs"), [])
+        self.assertEqual(len(glob.glob(self.state("damaged-*", "facts.db"))), 1)
+        weights = self.state("..", "checkpoints.damaged-*", "**", "weights")
+        self.assertEqual(len(glob.glob(weights, recursive=True)), 1)
+
+    def test_a_state_that_is_whole_is_not_set_aside(self):
+        self.up("--slots", "1")
+        job = self.submit("submit", "-d", "--", "true")
+        self.gangway("wait", job)
+        self.gangway("down")
+        self.up("--slots", "1", "--accept-loss")
+        self.assertEqual([j["id"] for j in self.gangway_json("jobs")], [int(job)])
+
+    def test_log_that_lost_commits_is_refused(self):
+        """A job that was acknowledged is missing: that is told, and how much."""
+        self.up("--slots", "1", "--orphan-timeout", "0")
+        for _ in range(3):
+            self.submit("submit", "-d", "--", "true")
+        self.kill_scheduler()
+        log = self.state("facts.db-wal")
+        with open(log, "r+b") as f:
+            data = f.read()
+            self.assertGreater(len(data), 0)
+            f.seek(len(data) // 3)
+            f.write(bytes([data[len(data) // 3] ^ 1]))
+        refused = self.gangway("up", "--slots", "1", rc=3)
+        self.assertRegex(refused.stderr, r"is damaged: (frame \d+ of facts.db-wal|it ends with)")
+        with open(log, "rb") as f:  # nothing was changed: it can be put right
+            self.assertEqual(len(f.read()), len(data))
+        with open(log, "r+b") as f:
+            f.write(data)
+        self.up("--slots", "1", "--orphan-timeout", "0")
+        self.assertEqual(len(self.gangway_json("jobs")), 3)
+
+    def test_older_copy_than_workers_know_is_refused(self):
+        """Put back after a crash, with what was acknowledged since then still at a worker."""
+        lines, go, copy = e2e.Lines(self.fifo()), self.fifo("go"), os.path.join(self.dir, "copy")
+        self.up("--slots", "2")
+        self.gangway("wait", self.submit("submit", "-d", "--", "true"))
+        self.kill_scheduler_alone()
+        shutil.copytree(self.state(), copy, ignore=shutil.ignore_patterns("*.sock"))
+        self.up("--slots", "2")
+        job = self.submit("submit", "-d", "--", "sh", "-c",
+                          f"echo $$ > {lines.path}; read go < {go}; echo out")
+        task = int(lines.next())
+        self.gangway("submit", "--", "sleep", "2.2")  # workers are told every second
+        self.kill_scheduler_alone()
+        shutil.rmtree(self.state())
+        shutil.copytree(copy, self.state())
+        told = self.gangway("up", "--slots", "2", rc=3).stderr
+        self.assertRegex(told, r"is damaged: it ended with commit \d+ when this scheduler started, "
+                               r"and worker-1 was told of commit \d+: \d+ are missing")
+        self.assertIn("`gangway up --accept-loss` sets it aside", told)
+        again = self.gangway("up", "--slots", "2", rc=3).stderr  # at once: that is on disk
+        self.assertRegex(again, r"is damaged: it ends with commit \d+, and \d+ were acknowledged")
+        self.assertFalse(e2e.wait_gone(task, 0))
+        for folder in "checkpoints", "logs":  # for a copy that has its job
+            self.assertTrue(os.path.exists(self.cluster(folder, job)), folder)
+        self.up("--slots", "2", "--accept-loss")
+        self.assertEqual(self.gangway_json("jobs"), [])
+        self.assert_gone([task])
+        lines.close()
+        self.assertEqual(self.gangway("wait", self.submit("submit", "-d", "--", "true")).stderr, "")
+
+    def test_restarts_are_no_damage(self):
+        """Whatever workers know, a scheduler that was killed has it on disk."""
+        go = self.fifo("go")
+        self.up("--slots", "2")
+        job = self.submit("submit", "-d", "--", "sh", "-c", f"read go < {go}; echo out")
+        for number in range(10):
+            self.submit("submit", "-d", "--", "true")
+            if number == 5:
+                self.gangway("submit", "--", "sleep", "1.2")
+            self.kill_scheduler_alone()
+            self.up("--slots", "2")
+        self.let_go(go)
+        self.gangway("wait", job)
+        self.assertEqual(self.gangway("logs", job).stdout, "out\n")
+        self.assertEqual(self.gangway_json("tasks", job)[0]["tries"], 1)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import e2e
 class Elastic(e2e.Case):
     def worker(self, name):
         """A worker beside those of `up`, which nobody starts again."""
-        cluster = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default")
+        cluster = self.cluster()
         return self.start(e2e.BINARY, "worker", "--dir", cluster, "--name", name, "--slots", "2")
 
     def wait_workers(self, count):

@@ -12,9 +12,6 @@ KIB, MIB = 1 << 10, 1 << 20
 
 
 class Files(e2e.Case):
-    def cluster(self, *below):
-        return os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", *below)
-
     def large(self, name, content, bytes_):
         path = os.path.join(self.dir, name)
         with open(path, "wb") as f:
@@ -90,6 +87,20 @@ class Files(e2e.Case):
         self.assertEqual(sorted(done.stdout.split()),
                          ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
 
+    def test_without_git_everything_is_shipped_with_a_warning(self):
+        os.makedirs(os.path.join(self.dir, "tree"))
+        self.write("tree/.gitignore", "*.o\n", 0o644)
+        self.write("tree/a.o", "", 0o644)
+        listing = ["--", "/usr/bin/find", ".", "-name", "a.o"]
+        done = self.gangway("submit", "--ship", "tree:.", *listing, env={"PATH": "/nowhere"})
+        self.assertEqual(done.stdout, "./a.o\n")
+        self.assertIn("git is not installed: what git would leave out of tree", done.stderr)
+        done = self.gangway("submit", "--ship", "tree:.", *listing)
+        self.assertEqual(done.stdout + done.stderr, "")
+        os.unlink(os.path.join(self.dir, "tree/.gitignore"))
+        done = self.gangway("submit", "--ship", "tree:.", *listing, env={"PATH": "/nowhere"})
+        self.assertEqual((done.stdout, done.stderr), ("./a.o\n", ""))  # nothing to leave out
+
     def links(self, folder="."):
         """What the task finds, by name: where links lead, and what files hold."""
         return ["--", "sh", "-c", f"cd {folder}; find . -mindepth 1 | sort | while read f; do if [ "
@@ -135,7 +146,9 @@ class Files(e2e.Case):
 
     def test_cache_of_hashes_stays(self):
         """Shipping a home: what lies beside the client's own file is noted in that, meanwhile."""
-        os.symlink(e2e.BINARY, os.path.join(self.dir, "cache", "large"))
+        # Noted is what was not changed a moment ago, as what is under test may have been: it was
+        # built, or given to another user.
+        os.symlink("/bin/bash", os.path.join(self.dir, "cache", "large"))
         for _ in range(2):
             done = self.gangway("submit", "--ship", "cache:.", "--", "find", ".", "-type", "f")
             self.assertEqual(done.stdout, "./large\n")
@@ -209,6 +222,7 @@ class Files(e2e.Case):
         self.assertEqual(len(os.listdir(store)), 1)
         copy, = os.listdir(self.cluster("files"))
         for content in ("two", ""):  # a worker's copy that was changed is not handed out
+            os.chmod(self.cluster("files", copy), 0o600)  # only root writes to what is read-only
             with open(self.cluster("files", copy), "w", encoding="utf-8") as f:
                 f.write(content)
             self.assertEqual(self.gangway(*shipped).stdout, "one")

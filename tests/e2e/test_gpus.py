@@ -171,7 +171,7 @@ class Gpus(e2e.Case):
         gpu = self.gpus()["GPU-a"]
         self.assertEqual(gpu["state"], "free")
         self.assertRegex(gpu["by"], "^given back by .*; it had been drained: Xid 79")
-        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/scheduler.log"),
+        with open(self.cluster("scheduler.log"),
                   encoding="utf-8") as log:
             self.assertRegex(log.read(), "GPU 0 of worker 1, which is drained, is given back by ")
         self.end("two")
@@ -235,7 +235,7 @@ class Workers(e2e.Case):
                   ("worker-1", "GPU-e", "free"), ("worker-2", "GPU-b", "free"),
                   ("worker-2", "GPU-d", "free")]
         self.await_owners(wanted)
-        log = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/worker-1.log")
+        log = self.cluster("worker-1.log")
         with open(log, encoding="utf-8") as f:
             self.assertIn("2 of this machine's 5 GPUs are this worker's: GPU-b, GPU-d", f.read())
         seen = self.gangway("dispatch", "-n", "2", "--on", "worker-2", "--gpus", "1", "--", "sh",
@@ -254,7 +254,7 @@ class Twins(e2e.Case):
     """Two workers of one machine, which offer the same two GPUs."""
 
     def second(self):
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        path = self.cluster("address")
         token = self.gangway_json("token", "create", "--user", "w", "--role", "worker")["token"]
         with open(path, encoding="utf-8") as f:
             env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": token}

@@ -44,7 +44,7 @@ class Hosts(e2e.Case):
     def up_listening(self, *arguments):
         self.admin = self.token("root", "admin")
         self.up("--listen", "127.0.0.1", *arguments)
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             self.address = f.read().strip()
         self.assertEqual(self.gangway_json("status")["address"], self.address)
@@ -57,7 +57,7 @@ class Hosts(e2e.Case):
 
     def old_folder(self, env, name, days, *files):
         """A folder that a worker left so long ago."""
-        folder = os.path.join(env["XDG_RUNTIME_DIR"], "gangway", name)
+        folder = self.cluster(name, env=env)
         os.makedirs(folder)
         os.chmod(os.path.dirname(folder), 0o700)
         then = time.time() - days * 24 * 3600
@@ -76,7 +76,7 @@ class Hosts(e2e.Case):
                       for top, _, names in os.walk(folder) for name in names)
 
     def log(self):
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/scheduler.log")
+        path = self.cluster("scheduler.log")
         with open(path, encoding="utf-8") as f:
             return f.read()
 
@@ -213,14 +213,14 @@ class Hosts(e2e.Case):
     def test_folder_is_removed(self):
         """Who comes by TCP finds it still: it goes on, and says once who does not."""
         admin = self.token("root", "admin")
-        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
+        folder = os.path.join(self.dir, "its")
+        scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1", "--dir", folder)
         self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
         worker = self.worker("far", 1, self.token("w", "worker")["token"])
         here = self.host(admin["token"])
         self.gangway("submit", "-d", "--", "true", env=here)
-        os.unlink(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/scheduler.sock"))
+        os.unlink(os.path.join(folder, "scheduler.sock"))
         scheduler.wait_output("scheduler.sock was removed: commands on this machine do not find")
-        self.assertIn("no cluster is running", self.gangway("jobs", rc=3).stderr)
         self.assertEqual(self.gangway("submit", "--", "echo", "on", env=here).stdout, "on\n")
         self.gangway("down", env=here)
         self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
@@ -318,6 +318,14 @@ class Hosts(e2e.Case):
                 worker.kill(signal.SIGTERM)
                 self.assertEqual(worker.wait(), 0)
 
+    def test_says_who_is_to_be_trusted(self):
+        """What a token of role user is worth, until users of workers are separate."""
+        self.token("root", "admin")
+        self.is_up = True
+        said = self.gangway("up", "--listen", "127.0.0.1", "--slots", "1").stderr
+        self.assertRegex(said, f"Unix user {os.geteuid()}, .* can act as the cluster's admin")
+        self.assertIn("can read the token of its worker", said)
+
     def test_tokens(self):
         """Wrong, missing and revoked tokens; a revoked one closes what is open."""
         self.up_listening("--slots", "1")
@@ -327,6 +335,10 @@ class Hosts(e2e.Case):
         wrong = alice["token"][:-1] + ("1" if alice["token"][-1] == "0" else "0")
         done = self.gangway("status", env=dict(env, GANGWAY_TOKEN=wrong), rc=1)
         self.assertIn("knows no such token", done.stderr)
+        unread = dict(env, GANGWAY_TOKEN="", GANGWAY_TOKEN_FILE="/dev/null/token")
+        done = self.gangway("status", env=unread, rc=1)
+        self.assertIn("/dev/null/token: Not a directory", done.stderr)
+        self.assertNotIn("no scheduler", done.stderr)
         store = dict(env, GANGWAY_TOKEN="")
         path = self.write("pasted", f"  {alice['token']}\n", 0o600)
         self.run_program("sh", "-c", f"{e2e.BINARY} token store < {path}", env=store)
@@ -547,7 +559,7 @@ class UpHosts(e2e.Case):
             self.assert_gone([pid])
 
     def listens(self):
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             return f.readline().strip()
 
@@ -614,6 +626,34 @@ class UpHosts(e2e.Case):
         self.assertEqual(up.wait(), 3)
         self.assertIn("the cluster has ended before all hosts had their workers", up.text)
         self.assert_gone()
+
+    def test_its_scheduler_dies(self):
+        """The worker on this machine, which would wait for the next, ends, too."""
+        fifo = self.fifo()
+        up = self.start(e2e.BINARY, "up", "--listen", "127.0.0.1", "--slots", "1", "--hosts",
+                        "slow:1")
+        self.read_fifo(fifo)
+        self.kill_scheduler()
+        self.assertEqual(up.wait(), 3, up.text)
+        self.assert_gone()
+        self.assertFalse(os.path.lexists(self.cluster("scheduler.sock")))
+
+    def test_another_cluster_stays(self):
+        """What fails is taken down, also where GANGWAY_ADDRESS is another cluster's or nobody's."""
+        home = {name: os.path.join(self.dir, name) for name in ("HOME", "XDG_RUNTIME_DIR")}
+        for folder in home.values():
+            os.mkdir(folder, 0o700)
+        self.gangway("up", "--slots", "1", env=home)
+        others = e2e.pids_marked(self.mark)
+        for place in self.cluster("scheduler.sock", env=home), "/nowhere":
+            done = self.gangway("up", "--listen", "127.0.0.1", "--slots", "1", "--hosts", "gone:1",
+                                env={"GANGWAY_ADDRESS": "unix:" + place}, rc=1)
+            self.assertIn("no worker at gone", done.stderr)
+            self.assertNotIn("/nowhere", done.stderr)
+            self.assert_gone(set(e2e.pids_marked(self.mark)) - set(others))
+            self.assertFalse(os.path.lexists(self.cluster("scheduler.sock")))
+        self.assertEqual(self.gangway_json("status", env=home)["workers"], 1)
+        self.gangway("down", env=home)
 
     def test_interrupted(self):
         """What was begun is taken down again."""

@@ -80,6 +80,20 @@ class Install(e2e.Case):
             self.assertIn("gw_init", names)
             self.assertEqual([name for name in names if not name.startswith("gw_")], [], path)
 
+    def test_documents_and_examples(self):
+        """They are installed, and the examples build against what is installed."""
+        share = os.path.join(self.prefix, "share", "doc", "gangway")
+        for name in ("README.md", "LICENSE", "docs/commands.md", "examples/README.md"):
+            self.assertTrue(os.path.isfile(os.path.join(share, name)), name)
+        with open(os.path.join(share, "README.md"), encoding="utf-8") as file:
+            for path in re.findall(r"\]\((docs/[^)]*)\)", file.read()):
+                self.assertTrue(os.path.isfile(os.path.join(share, path)), path)
+        self.source = os.path.join(share, "examples")
+        build = self.cmake_build()
+        env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}"}
+        self.assertTrue(self.run_program(os.path.join(build, "bin", "hello"), env=env).stdout)
+        self.assertTrue(os.path.isfile(os.path.join(build, "bin", "petnames_sweep")))
+
     def test_new_project(self):
         """`gangway new` writes a project that builds, both ways, and runs."""
         binary = self.prefix + "/bin/gangway"
@@ -93,6 +107,16 @@ class Install(e2e.Case):
         self.assertEqual(len(made), 1, made)
         said = self.run_program(os.path.join(project, made[0]), env=env).stdout
         self.assertTrue(said)
+        main = os.path.join(project, "main.c")
+        with open(main, encoding="ascii") as file:
+            text = file.read()
+        with open(main, "w", encoding="ascii") as file:  # as people do who want to know how long
+            file.write("#include <time.h>\n" + text.replace(
+                "    struct gw_client *client;\n",
+                "    struct timespec now;\n"
+                "    clock_gettime(CLOCK_MONOTONIC, &now);\n"
+                "    struct gw_client *client;\n", 1))
+        self.run_program("make", cwd=project, env=dict(env, CFLAGS="-Werror"))
         self.source = project
         build = self.cmake_build()
         again = self.run_program(os.path.join(build, made[0]), env=env).stdout
@@ -153,7 +177,7 @@ class Install(e2e.Case):
         with open(foreign, "w", encoding="utf-8"):
             pass
         command = ("cmake", f"-DPREFIX={self.prefix}", f"-DBUILD={e2e.BUILD}", "-P", UNINSTALL)
-        self.assertRegex(self.run_program(*command).stdout, r"removed \d\d files from")
+        self.assertRegex(self.run_program(*command).stdout, r"removed \d+ files from")
         left = [os.path.join(folder, name) for folder, _, names in os.walk(self.prefix)
                 for name in names]
         self.assertEqual(left, [foreign])

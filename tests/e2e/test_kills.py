@@ -37,13 +37,6 @@ class Kills(e2e.Case):
                 grandchildren.append(int(words[1]))
         return rank_pids, grandchildren
 
-    def process_of(self, words):
-        """The process of this test whose command line holds `words`."""
-        for pid in e2e.pids_marked(self.mark):
-            if words in e2e.command_of(pid):
-                return pid
-        raise AssertionError(f"no process runs {words}")
-
     def private_folders(self):
         folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway")
         return os.listdir(folder) if os.path.isdir(folder) else []

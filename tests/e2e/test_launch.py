@@ -4,6 +4,7 @@ containers."""
 import csv
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -25,6 +26,41 @@ while [ $# -gt 0 ]; do
   shift
 done
 """
+FALSE_MPI = """
+int MPI_Init(int *argc, char ***argv) { (void)argc, (void)argv; return 0; }
+int MPI_Comm_rank(void *comm, int *rank) { (void)comm; *rank = 0; return 0; }
+int MPI_Get_version(int *version, int *sub) { *version = 3; *sub = 1; return 0; }
+"""
+# With an argument it waits behind that until it is ended.
+MPI_PROGRAM = """
+#include <stdio.h>
+#include <unistd.h>
+int MPI_Init(int *, char ***), MPI_Comm_rank(void *, int *);
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(0, &rank);
+    printf("rank %d of 1\\n", rank);
+    fflush(stdout);
+    if (argc > 1)
+        pause();
+}
+"""
+# As libtorch: there is MPI in it, and nobody initialises it. It is looked at while it computes.
+MPI_READER = """
+#include <stdio.h>
+#include <time.h>
+int MPI_Get_version(int *, int *);
+int main(void)
+{
+    int version, sub;
+    MPI_Get_version(&version, &sub);
+    while (clock() < CLOCKS_PER_SEC / 3)
+        continue;
+    printf("MPI %d.%d\\n", version, sub);
+}
+"""
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
@@ -44,6 +80,57 @@ class Launch(e2e.Case):
         said = sorted(line.split("] ", 1)[-1] for line in done.stdout.splitlines())
         self.assertEqual(said, ["0 0 0 2 {other} 0 2 r0 7", "1 1 0 2 {other} 1 2 r1 7"])
 
+
+    def make_mpi(self, name, text):
+        """Its program, linked to a false library of Open MPI's name."""
+        library = os.path.join(self.dir, "libmpi.so.40")
+        if not os.path.exists(library):
+            self.run_program("cc", "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", "-o", library,
+                             self.write("mpi.c", FALSE_MPI))
+        path = os.path.join(self.dir, name)
+        self.run_program("cc", "-o", path, self.write(name + ".c", text), library,
+                         "-Wl,-rpath," + self.dir)
+        return path
+
+    def dispatch(self, *words, **options):
+        done = self.gangway("dispatch", "-n", "2", *words, **options)
+        return done.stderr if done.returncode else sorted(
+            line.split("] ", 1)[-1] for line in done.stdout.splitlines())
+
+    def test_programs_of_mpi_are_refused(self):
+        program = self.make_mpi("program", MPI_PROGRAM)
+        said = self.dispatch("--max-restarts", "3", "--", program, rc=126)
+        self.assertIn(f"{program} is an MPI program (it is linked to libmpi.so.40), and Gangway "
+                      "does not start ranks of MPI yet: each would run alone", said)
+        self.assertIn(f"mpiexec -n 4 {program}", said)
+        said = self.dispatch("--", "sh", "-c", program + " wait; true", rc=126)
+        self.assertIn("program is an MPI program (it is linked to libmpi.so.40)", said)
+        alone = ["rank 0 of 1", "rank 0 of 1"]
+        self.assertEqual(self.dispatch("--mpi", "none", "--", program), alone)
+        self.assertEqual(self.dispatch("--", program, env={"GANGWAY_MPI": "none"}), alone)
+        self.assertEqual(self.dispatch("--env", "PMI_RANK={rank}", "--", program), alone)
+        self.assertEqual(self.gangway("dispatch", "-n", "1", "--", program).stdout.split("] ")[-1],
+                         "rank 0 of 1\n")
+        self.assertIn("--mpi pmix: there is only `none`",
+                      self.dispatch("--mpi", "pmix", "--", program, rc=2))
+
+    def test_scripts_of_mpi_are_ended(self):
+        self.make_mpi("program", MPI_PROGRAM)
+        os.mkdir(os.path.join(self.dir, "mpi4py"))
+        module = os.path.join(self.dir, "mpi4py", "MPI.cpython-311.so")
+        os.rename(os.path.join(self.dir, "libmpi.so.40"), module)
+        said = self.dispatch("--max-restarts", "3", "--", sys.executable, "-c",
+                             f"import ctypes, signal; ctypes.CDLL('{module}'); signal.pause()",
+                             rc=126)
+        self.assertIn("is an MPI program (it has imported mpi4py)", said)
+
+    def test_libraries_of_mpi_alone_are_not_refused(self):
+        program = self.make_mpi("reader", MPI_READER)
+        self.assertEqual(self.dispatch("--", program), ["MPI 3.1", "MPI 3.1"])
+        library = os.path.join(self.dir, "libmpi.so.40")
+        script = (f"import ctypes, time; ctypes.CDLL('{library}')\n"
+                  "while time.process_time() < 0.3: pass\nprint('well')")
+        self.assertEqual(self.dispatch("--", sys.executable, "-c", script), ["well", "well"])
 
     def test_prolog(self):
         done = self.gangway("dispatch", "-n", "2", "--prolog", "export X=5{rank}; Y=6", "--", "sh",
@@ -115,6 +202,23 @@ class Launch(e2e.Case):
                 self.assertIn(word + " ", run)
             name = run.split("--name ")[1].split(" ")[0]
             self.assertIn(f"docker rm -f {name}", lines)
+
+    def test_the_cluster_from_inside_of_containers(self):
+        """The socket by which its worker has a command reach the cluster is there, too."""
+        at = os.path.join(self.dir, "a socket")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(at)
+            for name, words in (("docker", f"--mount type=bind,src={at},dst={at} "),
+                                ("apptainer", f"--bind {at} ")):
+                path, said = self.runtimes(name)
+                self.write(os.path.join("bin", name), f'#!/bin/sh\necho "$*" >> {said}\n')
+                for identity in f"1.2.3 - {at}", "":
+                    self.gangway("submit", "--container", "image", *path, "--env",
+                                 "GANGWAY_IDENTITY=" + identity, "--", "true")
+                    with open(said, encoding="utf-8") as f:
+                        told = [line for line in f if "image" in line][-1]
+                    self.assertEqual(words in told, bool(identity), told)
+                shutil.rmtree(os.path.join(self.dir, "bin"))
 
     def test_gpus_of_containers(self):
         """Each runtime is told of the GPUs in its own words, and of none where there are none."""
@@ -222,7 +326,7 @@ class Launch(e2e.Case):
         os.chmod(script, 0o700)
         job = self.gangway("submit", "-d", "--", script).stdout.strip()
         self.gangway("exec", "--wait", job, "--", "true")
-        for _ in range(40):
+        for _ in range(10 if e2e.SANITIZED else 40):
             said = self.gangway("exec", job, "--", "sh", "-c", "echo $GANGWAY_JOB").stdout
             self.assertEqual(said, job + "\n")
         self.gangway("cancel", job)

@@ -57,9 +57,10 @@ class Memfiles(e2e.Case):
         for i in range(59):
             line = popen.stdout.readline()
             self.assertRegex(line, r"^\d+$")
-            for pid in e2e.pids_marked(self.mark) if i % 5 == 3 else ():
+            # Not as it ends: LeakSanitizer's helper process has its name, and it waits for that.
+            for pid in e2e.pids_marked(self.mark) if i % 5 == 3 and i < 55 else ():
                 if pid != popen.pid and "memfiles" in e2e.command_of(pid) and \
-                        "guardian" not in e2e.command_of(pid):
+                        "supervisor" not in e2e.command_of(pid):
                     os.kill(pid, signal.SIGKILL)
         self.assertRegex(popen.stdout.readline(), r"^first \d+ fewest \d+$")
         self.assertEqual(popen.wait(), 0)
@@ -70,7 +71,7 @@ class TwoUsers(e2e.Case):
         tokens = [self.gangway_json("token", "create", "--user", name, "--role", role)["token"]
                   for name, role in (("alice", "user"), ("bob", "user"), ("root", "admin"))]
         self.up("--slots", "6", "--listen", "127.0.0.1")
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             address = f.read().strip()
         env = {"GANGWAY_ADDRESS": address, "GANGWAY_TOKEN": tokens[0], "OTHER_TOKEN": tokens[1]}

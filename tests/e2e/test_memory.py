@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -38,7 +39,7 @@ class Memory(e2e.Case):
                 *words)
 
     def log(self):
-        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "worker-0.log"),
+        with open(self.cluster("worker-0.log"),
                   encoding="utf-8") as log:
             return log.read()
 
@@ -120,7 +121,7 @@ class Memory(e2e.Case):
         self.gangway("down")
         self.is_up = False
         self.assert_gone(left)
-        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/worker-0.log"),
+        with open(self.cluster("worker-0.log"),
                   encoding="utf-8") as log:
             self.assertEqual(os.listdir(self.disk), [], log.read())
 
@@ -153,6 +154,27 @@ class Memory(e2e.Case):
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
 
     @e2e.not_for_tsan
+    def test_more_than_was_asked_for(self):
+        hog = "import signal; x = bytearray(300 << 20); signal.pause()"
+        for verb in (["submit"], ["dispatch", "-n", "2"]):
+            done = self.gangway(*verb, "--memory", "100M", "--", sys.executable, "-c", hog, rc=1)
+            self.assertRegex(done.stderr, r"out of memory: it used \d+\.\d MiB of the 100\.0 MiB "
+                                          r"that it asked for; ask for more .*--memory")
+        self.gangway("submit", "--", sys.executable, "-c", hog.replace("signal.pause()", "0"))
+
+    def test_memory_of_orphans_counts(self):
+        hog = "import signal; x = bytearray(300 << 20); signal.pause()"
+        done = self.gangway("submit", "--memory", "100M", "--", "sh", "-c",
+                            f"({sys.executable} -c '{hog}' &); exec tail -f /dev/null", rc=1)
+        self.assertIn("MiB of the 100.0 MiB that it asked for", done.stderr)
+
+    def test_memory_of_forked_processes_counts_once(self):
+        """As of PyTorch's workers that load data; it is looked at while it runs."""
+        fork = ("import os, time; x = bytearray(60 << 20); c = [os.fork() for i in range(2)]\n"
+                "while time.process_time() < 0.4: pass\n"
+                "[os.wait() for i in range(2) if all(c)]")
+        self.gangway("submit", "--memory", "150M", "--", sys.executable, "-c", fork)
+
     def test_other_lines(self):
         """By default nothing of a tenth of this memory would go to disk."""
         self.limit = 1024 * MIB
@@ -202,7 +224,7 @@ class Memory(e2e.Case):
         self.assertEqual(os.listdir(self.disk), [])
 
     def test_killed_with_its_scheduler(self):
-        """Nobody starts another worker: the guardian removes what the killed one cannot."""
+        """Nobody starts another worker: the supervisor removes what the killed one cannot."""
         self.up_limited("1")
         self.assertEqual(len(os.listdir(self.disk)), 1)
         left = e2e.pids_marked(self.mark)

@@ -12,7 +12,7 @@ NCCL = os.path.join(e2e.BUILD, "bin", "nccl")
 class Nccl(e2e.Case):
     def second_host(self):
         """Folders of its own, an address and a token."""
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": self.token("worker")}
         for name in ("HOME", "XDG_RUNTIME_DIR"):

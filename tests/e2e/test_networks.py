@@ -58,6 +58,20 @@ class Networks(networks.Case):
         self.assertEqual(self.run_program(*run, "die", env=self.client).stdout, "ok\n")
         self.down(*workers)
 
+    def test_hosts_that_do_not_reach_each_other(self):
+        """A gang whose ranks cannot meet is placed where they can, and not charged for it."""
+        self.open(hosts=4)
+        workers = [self.worker(host, 2) for host in (2, 3, 4)]
+        self.wait_workers(3)
+        self.network.part(2, 3)
+        self.network.part(4, 2, one_way=True)
+        run = (*self.network.on(1), SPAN)  # ranks have no retries
+        self.assertEqual(self.run_program(*run, env=self.client).stdout, "ok\n")
+        said = self.ask("story", "1/0")
+        self.assertRegex(said, r"host-2 .*could not reach rank \d at host-[34]|"
+                               r"host-[34] .*could not reach rank \d at host-2")
+        self.down(*workers)
+
     def listen(self):
         self.lines = e2e.Lines(self.fifo("lines"))
         self.addCleanup(self.lines.close)

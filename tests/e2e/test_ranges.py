@@ -194,7 +194,6 @@ class Array(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["first", "first", "second"])
 
-    @e2e.not_for_tsan
     def test_wrong_numbers(self):
         self.up("--slots", "1")
         for text in ("", "a", "3-1", "1-", "0-9:0", "0-9%0", "0-9x", "0-9:2%",
@@ -231,6 +230,59 @@ class Files(e2e.Case):
         self.gangway("submit", "--each-line", "/dev/null", "--", "true", rc=2)
         for option in (("--each-line", self.dir, "--", "true"), ("--from-json", self.dir)):
             self.assertIn("is a folder", self.gangway("submit", *option, rc=2).stderr)
+
+    def test_fields_of_lines(self):
+        """{1}, {2} ... are what stands between the blanks; {{} is a brace; no field stays."""
+        lines = self.write("lines", '--lr 0.1 "a  b"\n  --lr\t0.2 c d e f g h i ten \n')
+        shown = self.gangway("submit", "--each-line", lines, "--env", "X={2}", "--", "sh", "-c",
+                             'echo $# "$@" $X', "x", "{1}", "{2}", "{3}{4}", "{{}4}", "b{2,3}",
+                             "{0}", "{01}").stdout
+        self.assertEqual(sorted(shown.splitlines()),
+                         ['[0] 7 --lr 0.1 "ab" {4} b{2,3} {0} {01} 0.1',
+                          "[1] 7 --lr 0.2 cd {4} b{2,3} {0} {01} 0.2"])
+        tenth = self.write("tenth", "a b c d e f g h i ten\n")
+        said = self.gangway("submit", "--each-line", tenth, "--", "echo", "{10}{1}0").stdout
+        self.assertEqual(said, "[0] tena0\n")
+        ran = os.path.join(self.dir, "ran")
+        for typed in (("--", "touch", ran, "{5}"), ("--env", "X={5}", "--", "touch", ran)):
+            said = self.gangway("submit", "--each-line", lines, *typed, rc=2).stderr
+            self.assertIn(f"{lines}: line 1 has 4 fields, and {{5}} is in the command", said)
+        self.assertFalse(os.path.exists(ran))
+
+    def test_a_line_in_one_word_is_hinted_at(self):
+        lines = self.write("lines", "--lr 0.1\n--lr 0.2\n")
+        said = self.gangway("submit", "--each-line", lines, "--", "sort", "{line}", rc=2).stderr
+        self.assertEqual(said.count("{line} is one word, with its blanks: {1} {2}"), 1, said)
+        for path, word in ((lines, "x{line}"), (self.write("words", "--lr\n--mr\n"), "{line}")):
+            said = self.gangway("submit", "--each-line", path, "--", "sort", word, rc=2).stderr
+            self.assertNotIn("one word", said)
+
+    def test_gangs(self):
+        """Each number, line or object is a gang of its own, and they are one job."""
+        show = ("sh", "-c", 'echo $RANK/$WORLD_SIZE "$@" $GANGWAY_ARRAY_INDEX', "x")
+        said = self.gangway("dispatch", "-n2", "--array", "3-7:4", "--", *show, "{index}").stdout
+        self.assertEqual(sorted(said.splitlines()), ["[3:0] 0/2 3 3", "[3:1] 1/2 3 3",
+                                                     "[7:0] 0/2 7 7", "[7:1] 1/2 7 7"])
+        lines = self.write("lines", "a b\nc d\n")
+        said = self.gangway("dispatch", "-n", "2", "--each-line", lines, "--", *show, "{2}").stdout
+        self.assertEqual(sorted(said.splitlines()), ["[0:0] 0/2 b 0", "[0:1] 1/2 b 0",
+                                                     "[1:0] 0/2 d 1", "[1:1] 1/2 d 1"])
+        objects = self.write("tasks", json.dumps([
+            {"name": "A", "argv": ["echo", "{rank}"]},
+            {"name": "B", "argv": ["echo", "{rank}"], "after": "A", "options": {"ranks": 3}}]))
+        said = self.gangway("dispatch", "-n", "2", "--from-json", objects).stdout
+        self.assertEqual(sorted(said.splitlines()), ["[A:0] 0", "[A:1] 1", "[B:0] 0", "[B:1] 1",
+                                                     "[B:2] 2"])
+        self.up("--slots", "4")
+        job = self.gangway("dispatch", "-d", "-n", "2", "--name", "sweep", "--array", "0-2", "--",
+                           "sh", "-c", "[ {index} != 1 ]").stdout.strip()
+        self.gangway("wait", "sweep", rc=1)
+        tasks = self.gangway_json("tasks", job)
+        self.assertEqual([(task["state"], task["ranks"]) for task in tasks],
+                         [("done", 2), ("failed", 2), ("done", 2)])
+        self.gangway("dispatch", "--array", "0-9%2", "--", "true", rc=2)
+        self.gangway("dispatch", "--array", "0-100000", "--", "true", rc=2)
+        self.gangway("dispatch", "--array", "0-1", rc=2)
 
     def test_interrupted(self):
         """Of lines that never began nothing is asked, one after the other: their end is one."""
@@ -286,7 +338,6 @@ class Files(e2e.Case):
         self.assertEqual([(line["rank"], line["text"]) for line in told if "stream" in line],
                          [(0, "r0"), (1, "r1"), (1, "no 1"), (2, "r2"), (2, "no 2")])
 
-    @e2e.not_for_tsan
     def test_wrong_json(self):
         self.up("--slots", "1")
         for tasks, text in (

@@ -9,16 +9,11 @@ import e2e
 
 
 class Reconnect(e2e.Case):
-    def process_of(self, words):
-        for pid in e2e.pids_marked(self.mark):
-            if words in e2e.command_of(pid):
-                return pid
-        raise AssertionError(f"no process runs {words}")
-
     def begin(self):
         """The program, when its row waits at its end and all else has ended."""
         counts, go = self.write("counts", "", 0o644), self.fifo("go")
-        program = self.start(os.path.join(e2e.BUILD, "bin", "reconnect"), counts, go)
+        program = self.start(os.path.join(e2e.BUILD, "bin", "reconnect"), counts, go,
+                             "60000")
         program.wait_output("running\n")
         self.wait_count(counts, "3", 1)
         return program, counts, go

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """A rank is killed: its gang starts again, goes on from its checkpoint, and the result is right."""
+import json
 import os
 import re
 import signal
 
 import e2e
 
-# Attempt 0 tells its pid and stays; later ones end. Each leaves a line in the job's own folder.
+# Attempt 0 tells its pid and stays; later ones end. Each leaves a line in the task's own folder.
 AGAIN = """#!/bin/sh
 echo "attempt $GANGWAY_RESTART_COUNT rank $RANK" >> "$GANGWAY_CHECKPOINT_DIR/attempts"
 [ "$GANGWAY_RESTART_COUNT" = "$TORCHELASTIC_RESTART_COUNT" ] || exit 9
@@ -16,6 +17,19 @@ if [ "$GANGWAY_RESTART_COUNT" -lt "$STAY" ]; then
 fi
 seen=$(sort "$GANGWAY_CHECKPOINT_DIR/attempts" | head -n $((STAY * 2)) | tr '\\n' ',')
 echo "rank $RANK sees $seen"
+"""
+
+
+# A training script in shell: it goes on from the weights in its folder; without any it saves some,
+# and fails.
+TRIAL = """#!/bin/sh
+trial=$1 weights=$GANGWAY_CHECKPOINT_DIR/weights
+if [ -e "$weights" ]; then
+    echo "trial $trial resumes from $(cat "$weights")"
+    exit 0
+fi
+echo "trial $trial" > "$weights"
+exit 3
 """
 
 
@@ -253,6 +267,49 @@ class Followed(e2e.Case):
         self.assertEqual(client.wait(), 4, client.text)
         said = re.findall(r"attempt (\d) failed.*the next follows", client.text)
         self.assertEqual(said, ["1", "2"], client.text)
+
+
+class Trials(e2e.Case):
+    """The folder of checkpoints is a task's, not a job's: no trial takes another's weights."""
+
+    def setUp(self):
+        super().setUp()
+        self.up("--slots", "3")
+        self.trial = self.write("trial", TRIAL)
+
+    def assert_own(self, text, trials):
+        """Of each the output of its last attempt."""
+        self.assertEqual(sorted(re.sub(r"^\[.*\] ", "", line) for line in text.splitlines()),
+                         [f"trial {i} resumes from trial {i}" for i in sorted(trials, key=str)])
+
+    def test_from_json(self):
+        """Each is tried twice: the second attempt finds what the first one left, and that only."""
+        tasks = [{"argv": [self.trial, str(i)], "options": {"retries": 1}} for i in range(12)]
+        done = self.gangway("submit", "--from-json", self.write("trials", json.dumps(tasks)))
+        self.assert_own(done.stdout, range(12))
+
+    def test_gangs_from_json(self):
+        """Also where each trial is a gang, and its ranks share one folder."""
+        tasks = [{"argv": [self.trial, str(i)], "options": {"ranks": 1, "retries": 1}}
+                 for i in range(4)]
+        done = self.gangway("submit", "--from-json", self.write("trials", json.dumps(tasks)))
+        self.assert_own(done.stdout, range(4))
+
+    def test_array_and_lines(self):
+        for option in ("--array", "0-4"), ("--each-line", self.write("lines", "5\n6\n7\n")):
+            word = "{line}" if option[0] == "--each-line" else "{index}"
+            done = self.gangway("submit", "--retries", "1", *option, "--", self.trial, word)
+            self.assert_own(done.stdout, range(5, 8) if word == "{line}" else range(5))
+
+    def test_retry_of_a_job(self):
+        """`gangway retry` runs the tasks again that failed: each goes on from its own."""
+        self.gangway("submit", "-d", "--array", "0-2", "--", self.trial, "{index}")
+        self.gangway("wait", "1", rc=3)
+        self.gangway("retry", "1")
+        self.gangway("wait", "1")
+        said = "".join(self.gangway("logs", f"1/{i}").stdout for i in range(3))
+        for i in range(3):
+            self.assertIn(f"trial {i} resumes from trial {i}", said)
 
 
 if __name__ == "__main__":

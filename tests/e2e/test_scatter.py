@@ -83,7 +83,7 @@ class Scatter(e2e.Case):
         """Large values come as bytes, and are descriptors here: they are counted likewise."""
         token = self.gangway_json("token", "create", "--user", "root", "--role", "admin")
         self.up_with(400, "--slots", "2", "--listen", "127.0.0.1")
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/address")
+        path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": token["token"]}
         self.assertEqual(self.scatter(500, 8 * KIB, 50, env), (500, None))

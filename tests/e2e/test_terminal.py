@@ -62,7 +62,7 @@ class Silent(e2e.Case):
     def test_who_waits_for_a_scheduler_that_was_stopped_is_told(self):
         """At a terminal; what a script reads is the error, where there is one."""
         self.up("--slots", "1")
-        with open(os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway/default/state/lock"),
+        with open(self.cluster("state/lock"),
                   encoding="utf-8") as lock:
             scheduler = int(lock.read())
         os.kill(scheduler, signal.SIGSTOP)
@@ -140,7 +140,7 @@ class Up(e2e.Case):
         self.is_up = True
         self.assertIn(f"GANGWAY_ADDRESS is {elsewhere['GANGWAY_ADDRESS']}: commands", said)
         self.gangway("down")
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "scheduler.sock")
+        path = self.cluster("scheduler.sock")
         here = {"GANGWAY_ADDRESS": f"unix:{path}"}
         self.assertNotIn("GANGWAY_ADDRESS", self.gangway("up", "--slots", "1", env=here).stderr)
 

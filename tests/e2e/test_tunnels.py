@@ -95,6 +95,25 @@ class Tunnels(e2e.Case):
         self.gangway("exec", job, "--", "/", rc=126)
         self.gangway("cancel", job)
 
+    def test_a_task_that_is_a_function(self):
+        """What runs beside it does not take itself for its runner, nor does a program of its own
+        that calls gw_init."""
+        self.up("--slots", "2")
+        crowd = self.start(os.path.join(e2e.BUILD, "bin", "crowd"), "wait", "1", self.fifo())
+        crowd.wait_output("there")
+        self.write("plain", "5\n")
+        self.gangway("exec", "--wait", "last", "--", "sh", "-c", "exit 7", rc=7)
+        self.assertEqual(self.gangway("exec", "last", "--", "sh", "-c",
+                                      "echo ${GANGWAY_RUNNER_FD-none}").stdout, "none\n")
+        self.gangway("exec", "last", "--", e2e.BINARY, "--version")
+        os.makedirs(os.path.join(self.dir, "here"))
+        self.gangway("get", "last", "plain", "-o", "here")
+        with open(os.path.join(self.dir, "here", "plain"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "5\n")
+        with open(os.path.join(self.dir, "fifo"), "w", encoding="utf-8") as file:
+            file.write("x")
+        self.assertEqual(crowd.wait(), 0, crowd.text)
+
     def test_a_rank_of_a_gang(self):
         self.up("--slots", "2")
         job = self.gangway("dispatch", "-d", "-n", "2", "--", "cat",

@@ -43,7 +43,7 @@ class Values(e2e.Case):
         pids = e2e.pids_marked(self.mark)
         for number in (signal.SIGSTOP, signal.SIGKILL):  # none may see another's end and tidy up
             for pid in pids:
-                with contextlib.suppress(ProcessLookupError):  # died with its guardian
+                with contextlib.suppress(ProcessLookupError):  # died with its supervisor
                     os.kill(pid, number)
         self.assert_gone(pids)
         job.wait()

@@ -79,6 +79,26 @@ class WrongInput(e2e.Case):
         self.assertIn("/no/such/program", done.stderr)
         self.assertIn("o such file", done.stderr)
 
+    def test_a_folder_of_path_that_may_not_be_searched(self):
+        """A program that is in none of the others is not found; one that is there and may not be
+        executed is."""
+        os.mkdir(os.path.join(self.dir, "shut"), 0o600)
+        os.mkdir(os.path.join(self.dir, "bin"))
+        self.write("bin/plain", "", 0o644)
+        env = {"PATH": f"{self.dir}/shut:{self.dir}/bin:{self.env['PATH']}"}
+        root = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"] if os.geteuid() == 0 else []
+        run = lambda *words, rc=0: self.run_program(*root, e2e.BINARY, *words, rc=rc, env=env)
+        run("up", "--slots", "3")
+        self.is_up = True
+        job = run("submit", "-d", "--", "sleep", "600").stdout.strip()
+        for starts in (["submit"], ["dispatch", "-n", "2"], ["exec", "--host", "--wait", job],
+                       ["sync", "lock", "l"]):
+            with self.subTest(starts):
+                said = run(*starts, "--", "nosuchprog", rc=127).stderr
+                self.assertRegex(said, "nosuchprog: [Nn]o such file")
+                said = run(*starts, "--", "plain", rc=126).stderr
+                self.assertRegex(said, "plain: [Pp]ermission denied")
+
     def test_program_of_another_machine(self):
         path = os.path.join(self.dir, "alien")
         shutil.copy("/bin/true", path)
@@ -109,7 +129,7 @@ class WrongInput(e2e.Case):
         child = self.start(e2e.BINARY, "dispatch", "-n", "1", "--", "sh", "-c",
                            'echo up > "$0"; read x < "$1"', up.path, go)
         up.next()
-        path = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default", "scheduler.sock")
+        path = self.cluster("scheduler.sock")
         hello = struct.pack("<IBBH", 5, 0, 0, 0x5747) + b"\xdd\xff\xff\xff\xff"  # array32 of 4G
         huge = struct.pack("<IBBH", 0xffffffff, 0, 0, 0x5747)
         for garbage in (b"GET / HTTP/1.1\r\n\r\n", os.urandom(4096), hello, huge, b"\0" * 64):
@@ -130,7 +150,7 @@ class WrongInput(e2e.Case):
     def test_other_versions(self):
         """Whoever speaks another version is told both in the first frame, whatever it wants."""
         self.up("--slots", "1")
-        folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway", "default")
+        folder = self.cluster()
         worker, = glob.glob(os.path.join(folder, "worker-*.sock"))
         first = b"\xa30.0\xa1x"  # all that the first version had to say
         mends = first + b"\x00\x00\x01\xc4\x20" + bytes(32) + b"\x00"

@@ -3,7 +3,7 @@
  * does not work. "CUDA context" and "NCCL init" are what every rank pays before Gangway's own
  * start. Where no CUDA_VISIBLE_DEVICES says otherwise it chooses the first GPU by the name that
  * NVML gives it, as workers do. Ends with 1 where something failed. */
-#include "gpu/device.h"
+#include "gpu/device/device.h"
 
 #include <cuda_runtime_api.h>
 #include <inttypes.h>

@@ -1,7 +1,6 @@
 /* Actors: clients make them, hold those of others, call them and give them up; and what must hold
  * of calls is checked where they begin: in the process that made the state, in the order in which
  * their client made them, and once but for their own retries. */
-#include "tests/sim/board.h"
 #include "tests/sim/sim.h"
 #include "tests/sim/submission.h"
 
@@ -98,9 +97,9 @@ static void give_up(struct sim *sim, struct client *client, const struct work *a
 {
     sim_fault(sim, FAULT_ACTOR_RELEASE);
     actor->job->holds[client->number] = false;
-    sim_client_send(
-        sim, client,
-        &(struct gw_message){.type = GW_MESSAGE_actor_release, .actor_release = {actor->job->id}});
+    sim_client_send(sim, client,
+                    &(struct gw_message){.type = GW_MESSAGE_actor_release,
+                                         .actor_release = {.actor = actor->job->id}});
 }
 
 /* Some actor that was accepted; of this client's holds, or of anybody's. */
@@ -228,8 +227,6 @@ void sim_actor_say(struct sim *sim, struct process *process)
     for (; rows < process->unsaid.count; rows++) {
         const struct row *row = &process->unsaid.items[rows];
         uint64_t value = sim_work_value(row->work, 0);
-        if (process->link_open)
-            sim_board_said(process->host, row->place);
         attempts[rows] = row->attempt;
         ranks[rows] = row->rank;
         bytes[rows] = row->work->bytes;

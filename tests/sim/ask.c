@@ -6,9 +6,9 @@
 
 #include "tests/sim/crash.h"
 
-#include "scheduler/core/fact.h"
-#include "scheduler/core/gang_try.h"
-#include "scheduler/core/job.h"
+#include "scheduler/core/model/fact.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
 
 enum { HEADER_BYTES = 6 };
 #define KEPT_NS (1000 * MS) /* a worker says it again where the scheduler dies sooner than that */

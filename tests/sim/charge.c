@@ -8,8 +8,8 @@
 #include "tests/sim/cooling.h"
 #include "tests/sim/revocation.h"
 
-#include "scheduler/core/fact.h"
-#include "scheduler/core/state.h"
+#include "scheduler/core/model/fact.h"
+#include "scheduler/core/model/state.h"
 
 enum { HEADER_BYTES = 6, CHARGES_BYTES = 8, TRIES_BYTES = 2, UNCHARGED_AT = 5 };
 

@@ -8,8 +8,9 @@
 #include "tests/sim/scatter.h"
 
 #include "graph/wire/codec.h"
-#include "scheduler/core/job.h"
-#include "scheduler/core/task.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/task.h"
 
 #define RELEASED_NS (200 * MS) /* longer than two messages take */
 #define MADE_AGAIN_NS (30 * SECOND)

@@ -7,14 +7,15 @@
  * is counted here; and the scheduler must say the same of each at every step. */
 #include "tests/sim/cooling.h"
 
-#include "scheduler/core/attempt.h"
-#include "scheduler/core/cooling.h"
-#include "scheduler/core/gang_try.h"
-#include "scheduler/core/job.h"
-#include "scheduler/core/remote.h"
-#include "scheduler/core/state.h"
-#include "scheduler/core/verdict.h"
-#include "scheduler/core/worker.h"
+#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/state.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/requests/remote.h"
 
 enum { RANKS, FILES, KINDS };
 
@@ -155,7 +156,7 @@ void sim_cooling_before(struct sim *sim, const struct gw_event *event)
     if (event->type != GW_EVENT_MESSAGE ||
         (message->type != GW_MESSAGE_ended && message->type != GW_MESSAGE_finished))
         return;
-    const struct gw_remote *remote = gw_sched_remote_find(sim->sched, event->peer);
+    const struct gw_remote *remote = gw_sched_access_remote(sim->sched, event->peer);
     if (!remote || !remote->worker)
         return;
     if (message->type == GW_MESSAGE_ended)

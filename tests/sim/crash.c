@@ -120,7 +120,7 @@ static void note_hosts(struct sim *sim)
         if (!sim_chance(sim, LATE_PERCENT))
             continue;
         sim_fault(sim, FAULT_LATE);
-        adrift->silent_ns[i] = sim->now_ns + 3 * SECOND + sim_below(sim, 22 * SECOND);
+        adrift->silent_ns[i] = sim->now_ns + 3 * SECOND + sim_below(sim, GW_LOST_NS + 7 * SECOND);
     }
 }
 
@@ -264,10 +264,13 @@ void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw
         const struct claim claim = {gw_col64_at(registration->attempt_job, i),
                                     gw_col64_at(registration->attempt, i),
                                     gw_col32_at(registration->attempt_index, i)};
-        if (kind == GW_CLAIM_WAITS || !is_in(sim, claim, "placed"))
+        /* The claim of a task that waits for others may be taken later. */
+        const bool waits = is_in(sim, (struct claim){claim.job, 0, claim.index}, "waiting");
+        if (!waits && !is_in(sim, claim, "placed"))
             continue;
         sim_charge_adopted(sim, claim.job, claim.index, claim.attempt);
-        sim_fault(sim, kind == GW_CLAIM_ENDED ? FAULT_ENDED_ADRIFT : FAULT_ADOPTED);
+        if (!waits && kind != GW_CLAIM_WAITS)
+            sim_fault(sim, kind == GW_CLAIM_ENDED ? FAULT_ENDED_ADRIFT : FAULT_ADOPTED);
     }
     for (size_t i = 0; i < sim->adrift->claims.count; i++)
         SIM_CHECK(sim, is_in(sim, sim->adrift->claims.items[i], "placed"),
@@ -468,10 +471,8 @@ void sim_crash_on_stop(struct sim *sim)
         return;
     for (size_t i = 0; i < sim->conns.count; i++) {
         struct conn *conn = sim->conns.items[i];
-        uint64_t until_ns = sim->now_ns + 100 * MS;
-        if (conn->ends[0].side == SIDE_SCHED && conn->ends[1].side == SIDE_HOST &&
-            until_ns > conn->held_until_ns)
-            conn->held_until_ns = until_ns;
+        if (conn->ends[0].side == SIDE_SCHED && conn->ends[1].side == SIDE_HOST)
+            sim_hold(sim, conn, sim->now_ns + 100 * MS);
     }
 }
 

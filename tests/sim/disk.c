@@ -261,6 +261,14 @@ static uint64_t use_of(const struct gw_process_use *uses, uint32_t count, uint64
     return 0;
 }
 
+/* Whether a process has more than its task said that it needs. */
+static bool is_beyond(const struct sim *sim, const struct process *process,
+                      const struct gw_process_use *uses, uint32_t count)
+{
+    uint64_t declared = sim_disk_declared(sim, process->rows.items[0].work);
+    return declared && use_of(uses, count, process->id) > declared;
+}
+
 /* Beyond the last line somebody is killed: of those that execute, who uses most; ranks of gangs
  * after all others. */
 static void check_killed(struct sim *sim, const struct host *host,
@@ -275,6 +283,8 @@ static void check_killed(struct sim *sim, const struct host *host,
         dying = dying || process->kill_ns || !process->alive;
         if (!process->executing || process->kill_ns || !process->rows.count)
             continue;
+        SIM_CHECK(sim, !is_beyond(sim, process, uses, count),
+                  "host %u lets a task use more than it asked for", host->number);
         const struct process **best = &most[process->rows.items[0].rank != GW_RANK_NONE];
         if (!*best || use_of(uses, count, process->id) > use_of(uses, count, (*best)->id))
             *best = process;
@@ -287,7 +297,8 @@ static void check_killed(struct sim *sim, const struct host *host,
                   (unsigned long long)memory.used_bytes);
     for (size_t i = 0; i < host->processes.count; i++) {
         const struct process *process = host->processes.items[i];
-        if (!process->executing || !process->rows.count || process->kill_ns != sim->now_ns)
+        if (!process->executing || !process->rows.count || process->kill_ns != sim->now_ns ||
+            is_beyond(sim, process, uses, count))
             continue;
         const struct process *other = most[process->rows.items[0].rank != GW_RANK_NONE];
         SIM_CHECK(sim, !other || use_of(uses, count, other->id) <= use_of(uses, count, process->id),
@@ -319,7 +330,7 @@ static void on_measure(struct sim *sim, void *arg)
             continue;
         uint64_t bytes =
             sim->crowd ? sim_crowd_uses(sim, process) : part / 2 + sim_below(sim, part);
-        uses[count++] = (struct gw_process_use){process->id, bytes};
+        uses[count++] = (struct gw_process_use){.process = process->id, .bytes = bytes};
         if (kills && process->rows.count)
             process->rows.items[0].work->deaths++; /* perhaps */
     }

@@ -23,6 +23,8 @@ struct asked {
     uint64_t request;
     struct word word;
     enum kept before;
+    bool heard;     /* by the scheduler: its answer is of then, and may come much later */
+    bool overtaken; /* and of that GPU a worker has said something since */
 };
 
 struct sim_drains {
@@ -158,9 +160,28 @@ static void check_kept(struct sim *sim, const struct host *host, const struct gw
     }
 }
 
-void sim_drain_heard(struct sim *sim, const struct host *host, const struct gw_message *message)
+static void hear_ask(struct sim *sim, const struct client *client, uint64_t request)
+{
+    for (size_t i = 0; sim->drains && i < sim->drains->asked.count; i++) {
+        struct asked *asked = &sim->drains->asked.items[i];
+        asked->heard |= asked->client == client && asked->request == request;
+    }
+}
+
+static void overtake(struct sim *sim, const char *uuid)
+{
+    for (size_t i = 0; sim->drains && i < sim->drains->asked.count; i++) {
+        struct asked *asked = &sim->drains->asked.items[i];
+        asked->overtaken |= asked->heard && strcmp(asked->word.uuid, uuid) == 0;
+    }
+}
+
+void sim_drain_heard(struct sim *sim, const struct host *host, const struct client *client,
+                     const struct gw_message *message)
 {
     const struct gw_msg_gpu_drained *drained = &message->gpu_drained;
+    if (message->type == GW_MESSAGE_gpu_ask)
+        hear_ask(sim, client, message->gpu_ask.request);
     if (!host || !host->gpus ||
         (message->type != GW_MESSAGE_gpu_drained && message->type != GW_MESSAGE_registration))
         return;
@@ -174,6 +195,7 @@ void sim_drain_heard(struct sim *sim, const struct host *host, const struct gw_m
         bool heard = is_of(host, host->scheduler) && why && strcmp(why, drained->why) == 0;
         /* What came twice, or by an old connection, is not: what it was given back for stands. */
         heard = heard && !*text_of(gpu_of(list, host, drained->gpu), "given_back");
+        overtake(sim, uuid);
         if (heard || kept_of(sim, uuid) == FREE)
             say(sim, uuid, heard ? KEPT : UNSURE);
         sim_drain_stepped(sim);
@@ -199,7 +221,8 @@ void sim_drain_told(struct sim *sim, const struct client *client, const struct g
         if (asked.client != client || asked.request != message->reply.request)
             continue;
         gw_array_remove_swap(&sim->drains->asked, i);
-        if (!is_asked(sim, asked.word.uuid)) /* else it may be otherwise by now */
+        /* Else it may be otherwise by now. */
+        if (!asked.overtaken && !is_asked(sim, asked.word.uuid))
             say(sim, asked.word.uuid, message->reply.code == 0 ? asked.word.kept : asked.before);
         if (message->reply.code == 0)
             sim_fault(sim, asked.word.kept ? FAULT_GPU_TAKEN_OUT : FAULT_GPU_GIVEN_BACK);

@@ -9,9 +9,11 @@
 void sim_drain_plan(struct sim *sim);
 void sim_drain_ask(struct sim *sim, struct host *host, uint32_t number, bool drain);
 
-/* sim_drain_heard: the scheduler has taken what a worker said of its GPUs, or of itself.
- * sim_drain_told: it says something to a client; sim_drain_stepped: its step is over. */
-void sim_drain_heard(struct sim *sim, const struct host *host, const struct gw_message *message);
+/* sim_drain_heard: the scheduler has taken what a worker said of its GPUs, or of itself, or what a
+ * client asks of them. sim_drain_told: it says something to a client; sim_drain_stepped: its step
+ * is over. */
+void sim_drain_heard(struct sim *sim, const struct host *host, const struct client *client,
+                     const struct gw_message *message);
 void sim_drain_told(struct sim *sim, const struct client *client, const struct gw_message *message);
 void sim_drain_stepped(struct sim *sim);
 

@@ -19,10 +19,7 @@
     X(ACROSS, "task handed over to slots of another shape")                                        \
     X(ACROSS_BACK, "the same asked back for who waits")                                            \
     X(SKIP, "runner skipped what a failed task was to feed")                                       \
-    X(BOARD_TAKEN, "input taken from the board")                                                   \
-    X(BOARD_WITHOUT, "input not made, as the board says")                                          \
-    X(BOARD_LATE, "input did not come by the board")                                               \
-    X(BOARD_UNSAID, "runner died with results on the board that it had not told")                  \
+    X(UNSAID, "runner died with results that it had not told")                                     \
     X(HANG, "task hung")                                                                           \
     X(DEATH, "process died by itself")                                                             \
     X(DEAF, "TERM ignored")                                                                        \
@@ -178,6 +175,7 @@
     X(WARMED, "rests of a worker forgotten: it did well")                                          \
     X(REST_LOST, "rest lost with the scheduler")                                                   \
     X(WENT_ELSEWHERE, "rank placed while another worker rests")                                    \
+    X(UNREACHED, "rank that cannot reach another host's")                                          \
     X(REVOKED_BROKEN, "token revoked of a worker whose connection is broken")                      \
     X(PAUSED_EARLY, "job paused as a gang of it prepares")                                         \
     X(PAUSED_ANEW, "job paused before its gangs are back")                                         \

@@ -1,10 +1,11 @@
 /* A host: a production worker core, and a driver that stands in for worker/net. */
 #include "tests/sim/admission.h"
-#include "tests/sim/board.h"
 #include "tests/sim/cancelled.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/door.h"
+#include "tests/sim/effects.h"
 #include "tests/sim/folder.h"
+#include "tests/sim/late.h"
 #include "tests/sim/leave.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
@@ -215,6 +216,8 @@ static void carry_close(struct sim *sim, struct host *host, uint64_t peer)
     int end;
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, peer, &end);
     if (conn && conn == host->scheduler) { /* it hears nothing of what still comes */
+        if (conn->id == host->welcomed)
+            sim_mend_given_up(sim, conn);
         host->keep_seen = UINT64_MAX;
         gw_array_clear(&host->keepings);
     }
@@ -315,13 +318,14 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     struct gw_node_core *core = host->core;
     sim_recency_event(sim, host, event);
     int rc = gw_node_core_step(core, event, &host->effects);
+    sim_effects_add(sim->now_ns, host->number + 1, gw_node_core_deadline_ns(core), &host->effects);
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_node_core_check(core);
 #endif
     sim_disk_stepped(sim, host);
     sim_admission_stepped(sim, host);
     sim_recency_stepped(sim, host, &host->effects);
-    sim_board_stepped(sim, host, &host->effects);
+    sim_late_stepped(sim, host, &host->effects);
     /* Carrying out may step this core again: its effects are taken away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);
@@ -407,8 +411,6 @@ void sim_host_start(struct sim *sim, struct host *host)
     struct gw_node_gpu gpus[SIM_GPUS];
     char names[SIM_GPUS][SIM_GPU_NAME];
     sim_gpu_list(host, gpus, names);
-    gw_array_clear(&host->board); /* its own, as its numbers of places are */
-    gw_array_clear(&host->taken);
     struct gw_node_options options = {
         .slots = host->slots,
         .gpus = gpus,
@@ -530,8 +532,6 @@ void sim_host_free(struct sim *sim, struct host *host)
     gw_array_deinit(&host->saved);
     gw_array_deinit(&host->tunnels);
     gw_array_deinit(&host->processes);
-    gw_array_deinit(&host->board);
-    gw_array_deinit(&host->taken);
     gw_array_deinit(&host->crashes);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);

@@ -4,10 +4,12 @@
  * a checkpoint that a gang would go on from lies nowhere else, and another worker could take it. */
 #include "tests/sim/leave.h"
 
-#include "scheduler/core/checkpoint.h"
-#include "scheduler/core/job.h"
-#include "scheduler/core/state.h"
-#include "scheduler/core/task.h"
+#include "scheduler/core/lifecycle/checkpoint.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/state.h"
 #include "tests/sim/limit.h"
 
 enum { LEAVES = 4, AGAIN_PERCENT = 10, SAVED_PERCENT = 20 };

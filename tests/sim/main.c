@@ -5,11 +5,14 @@
  *     gangway-sim --seed S               runs one, with a log of every message
  *     gangway-sim --patience --seeds N   only the worlds where gangs wait (patience.c)
  *     gangway-sim --crowd --seeds N      only the worlds where memory is short (crowd.c)
+ *     gangway-sim --seeds N --hash       prints only the hash of all effects of the cores;
+ *                                        --hash=FILE: compares it with that in FILE, at the end
  *     gangway-sim --diagram              prints the state machines as Graphviz
  *     gangway-sim-planted --planted NAME [--seeds N] [--from S]
  *                                        runs seeds until one fails: bug NAME is switched on
  */
 #include "tests/sim/crowd.h"
+#include "tests/sim/effects.h"
 
 #include <getopt.h>
 #include <signal.h>
@@ -137,6 +140,7 @@ static const struct {
     [471] = {"end-adrift", "what ended while no scheduler was there is never told"},
     [480] = {"orphans-stay", "a worker without a scheduler runs on for ever"},
     [481] = {"fence-down", "a worker that hears nothing runs on"},
+    [482] = {"fence-hasty", "a worker kills what it runs after a short break"},
     [500] = {"limit-ignored", "what is run again of a range comes on top of what it lets"},
     [510] = {"stream-late", "nothing of a stream starts before its last graph is there"},
     [520] = {"published-lost", "a published result is not held"},
@@ -147,6 +151,7 @@ static const struct {
     [232] = {"backfill-late", "what is let in before a gang may run longer than until it starts"},
     [330] = {"ids-again", "a scheduler gives out ids of jobs of the life before"},
     [790] = {"crash-innocent", "the first that was not told is charged with the crash of another"},
+    [755] = {"parted-together", "a gang has ranks at two workers that cannot reach each other"},
     [750] = {"rest-ignored", "ranks go to a worker that failed a gang just now"},
     [751] = {"rest-same", "a worker that fails gangs again and again rests as long each time"},
     [752] = {"rest-kept",
@@ -171,8 +176,6 @@ static const struct {
     [615] = {"retries-ignored", "a task that fails is not tried again, whatever its retries"},
     [617] = {"memory-queued", "what needs memory queues where none was debited for it"},
     [616] = {"retries-endless", "a task that has retries is tried again for ever"},
-    [620] = {"ahead-told", "what took from the board is told before what it took"},
-    [621] = {"ahead-lost", "what went ahead of a task that fails waits for ever"},
     [660] = {"memfile-lent", "a result is written over one that a runner reads"},
     [661] = {"memfile-left", "a result is written over one whose descriptor went elsewhere"},
     [662] = {"memfile-strangers", "a result is written over another user's"},
@@ -226,6 +229,15 @@ static int print_counts(void)
                 zeros += count == 0;
             }
     return zeros;
+}
+
+/* Says how it went; false: something that may happen did not. */
+static bool sum_up(uint64_t from, uint64_t count)
+{
+    int zeros = print_counts();
+    printf("%llu seeds from %llu: all safe, all ended; %d counts are zero\n",
+           (unsigned long long)count, (unsigned long long)from, zeros);
+    return zeros == 0;
 }
 
 static char last_words[128];
@@ -303,22 +315,23 @@ static int find_planted(const char *name, uint64_t from, uint64_t seeds)
 int main(int argc, char **argv)
 {
     (void)signal(SIGABRT, on_abort);
-    static int quiet;
+    static int quiet, diagram, all;
     static const struct option options[] = {
         {"seed", required_argument, NULL, 's'},
         {"seeds", required_argument, NULL, 'n'},
         {"from", required_argument, NULL, 'f'},
         {"planted", required_argument, NULL, 'p'},
-        {"diagram", no_argument, NULL, 'd'},
-        {"all", no_argument, NULL, 'a'},
+        {"diagram", no_argument, &diagram, 1},
+        {"all", no_argument, &all, 1},
+        {"hash", optional_argument, NULL, 'h'},
         {"quiet", no_argument, &quiet, 1},
         {"crowd", no_argument, &only_crowd, 1},
         {"patience", no_argument, &only_patience, 1},
         {NULL, 0, NULL, 0},
     };
     uint64_t from = 1, count = 1;
-    bool one = false, diagram = false, all = false;
-    const char *bug = NULL;
+    bool one = false, hash = false;
+    const char *bug = NULL, *recorded = NULL;
     int option;
     while ((option = getopt_long(argc, argv, "", options, NULL)) >= 0) {
         switch (option) {
@@ -335,11 +348,10 @@ int main(int argc, char **argv)
         case 'p':
             bug = optarg;
             break;
-        case 'd':
-            diagram = true;
-            break;
-        case 'a':
-            all = true;
+        case 'h':
+            hash = true;
+            recorded = optarg;
+            sim_effects_begin();
             break;
         case 0:
             break;
@@ -366,10 +378,10 @@ int main(int argc, char **argv)
     (void)setvbuf(stdout, NULL, _IOLBF, 0); /* all of it is there when a seed aborts */
     for (uint64_t seed = from; seed < from + count; seed++)
         run(seed, one && !quiet);
-    if (one)
+    if (hash && !recorded)
+        sim_effects_print();
+    if (one || (hash && !recorded))
         return 0;
-    int zeros = print_counts();
-    printf("%llu seeds from %llu: all safe, all ended; %d counts are zero\n",
-           (unsigned long long)count, (unsigned long long)from, zeros);
-    return all && zeros ? 1 : 0;
+    bool well = sum_up(from, count) || !all;
+    return (!recorded || sim_effects_compare(recorded)) && well ? 0 : 1;
 }

@@ -26,12 +26,20 @@ void sim_mend(struct sim *sim)
     if (!conn || conn->cut || conn->id != host->welcomed || !conn->ends[0].open ||
         !conn->ends[1].open)
         return;
-    uint64_t silent_ns = MS + sim_below(sim, sim_chance(sim, 20) ? 8 * SECOND : 300 * MS);
+    uint64_t silent_ns = MS + sim_below(sim, sim_chance(sim, 20) ? GW_BREAK_NS : 300 * MS);
+    if (silent_ns > GW_BREAK_NS / 2 && sim_chance(sim, 50))
+        silent_ns = GW_BREAK_NS - MS;
     sim_fault(sim, FAULT_MENDED);
     sim_log(sim, "the connection of host %u is cut, and mended after %llu ms", host->number,
             (unsigned long long)(silent_ns / MS));
     for (int to = 0; to < 2; to++)
         lose_under_way(sim, conn, to);
-    if (sim->now_ns + silent_ns > conn->held_until_ns)
-        conn->held_until_ns = sim->now_ns + silent_ns;
+    sim_hold(sim, conn, sim->now_ns + silent_ns);
+}
+
+void sim_mend_given_up(struct sim *sim, const struct conn *conn)
+{
+    SIM_CHECK(sim, conn->cut || conn->held_until_ns - conn->held_since_ns >= GW_BREAK_NS,
+              "a worker gives its scheduler up after a break of %.3f s",
+              (double)(conn->held_until_ns - conn->held_since_ns) / 1e9);
 }

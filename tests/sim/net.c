@@ -183,13 +183,26 @@ static void cut_soon(struct sim *sim, const struct end *end)
     sim_plan_own(sim, sim_below(sim, 5 * MS), on_cut, id, sim_drop);
 }
 
-/* Who is at the other end of a connection from the scheduler. */
-static const struct host *host_of(const struct sim *sim, const struct end *sched)
+/* The other end of a connection from the scheduler. */
+static const struct end *other_end(const struct sim *sim, const struct end *sched)
 {
     for (size_t i = 0; i < sim->conns.count; i++)
         if (sched == &sim->conns.items[i]->ends[0])
-            return sim->conns.items[i]->ends[1].host;
+            return &sim->conns.items[i]->ends[1];
     return NULL;
+}
+
+/* Who is there. */
+static const struct host *host_of(const struct sim *sim, const struct end *sched)
+{
+    const struct end *other = other_end(sim, sched);
+    return other ? other->host : NULL;
+}
+
+static const struct client *client_of(const struct sim *sim, const struct end *sched)
+{
+    const struct end *other = other_end(sim, sched);
+    return other ? other->client : NULL;
 }
 
 static void scheduler_says(struct host *host, const struct gw_message *message)
@@ -239,7 +252,7 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
         sim_leave_heard(sim, host_of(sim, end), &message);
         rc = sim_sched_step(sim, &event);
         sim_crash_claimed(sim, host_of(sim, end), &message);
-        sim_drain_heard(sim, host_of(sim, end), &message);
+        sim_drain_heard(sim, host_of(sim, end), client_of(sim, end), &message);
         SIM_CHECK(sim, rc == 0, "the scheduler says that %s broke the protocol",
                   gw_message_name(message.type));
     } else if (end->side == SIDE_HOST && message.type == GW_MESSAGE_log_read) {
@@ -292,6 +305,16 @@ static void keep_old(struct sim *sim, const struct conn *conn, int to, const str
         from->host->old.count > 30 || !sim_chance(sim, 10))
         return;
     GW_MUST(gw_array_push(&from->host->old, packet_copy(sim, packet)));
+}
+
+void sim_hold(const struct sim *sim, struct conn *conn, uint64_t until_ns)
+{
+    if (until_ns <= conn->held_until_ns) /* never sooner: it would mix up the order */
+        return;
+    /* In less than that nothing is acknowledged: it is the same break. */
+    if (!conn->held_until_ns || sim->now_ns > conn->held_until_ns + 4 * GW_HEARTBEAT_NS)
+        conn->held_since_ns = sim->now_ns;
+    conn->held_until_ns = until_ns;
 }
 
 static void arrive(struct sim *sim, void *arg)
@@ -486,8 +509,6 @@ void sim_net_faults(struct sim *sim)
         sim_cut(sim, conn);
     } else if (sched && !conn->cut && sim_chance(sim, 5)) {
         sim_fault(sim, FAULT_PARTITION);
-        uint64_t until_ns = sim->now_ns + 100 * MS + sim_below(sim, 20 * SECOND);
-        if (until_ns > conn->held_until_ns) /* never sooner: it would mix up the order */
-            conn->held_until_ns = until_ns;
+        sim_hold(sim, conn, sim->now_ns + 100 * MS + sim_below(sim, GW_LOST_NS + 5 * SECOND));
     }
 }

@@ -5,6 +5,7 @@
  * Gangs of all sizes come in between, and workers go and come back. Each gang must start in a time
  * that follows from how fast it rises, what runs before it, and how many others wait; the stream
  * goes on until all have. What would take longer than all that is let in before no gang. */
+#include "tests/sim/effects.h"
 #include "tests/sim/sim.h"
 
 enum {
@@ -73,6 +74,7 @@ static void step(struct patience *patience, struct gw_event event)
     event.now_ns = event.wall_ns = patience->sim->now_ns;
     SIM_CHECK(patience->sim, gw_sched_step(patience->sched, &event, &patience->effects) == 0,
               "the scheduler refuses what a worker says");
+    sim_effects_add(event.now_ns, 0, gw_sched_deadline_ns(patience->sched), &patience->effects);
     take_effects(patience);
 }
 

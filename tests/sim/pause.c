@@ -7,8 +7,8 @@
 
 #include "tests/sim/crash.h"
 
-#include "scheduler/core/gang_try.h"
-#include "scheduler/core/job.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
 
 enum {
     PAUSES_PERCENT = 30,  /* of all seeds */

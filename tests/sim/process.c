@@ -5,14 +5,15 @@
  * What a task finds as it begins is checked in start.c. */
 #include "tests/sim/admission.h"
 #include "tests/sim/ask.h"
-#include "tests/sim/board.h"
 #include "tests/sim/cancelled.h"
 #include "tests/sim/failure.h"
 #include "tests/sim/folder.h"
+#include "tests/sim/late.h"
 #include "tests/sim/leave.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
+#include "tests/sim/parting.h"
 #include "tests/sim/start.h"
 #include "tests/sim/turn.h"
 
@@ -153,7 +154,7 @@ void sim_process_pop(struct process *process)
 
 static void report_done(struct sim *sim, struct process *process)
 {
-    if (sim_board_done(sim, process))
+    if (sim_late_done(sim, process))
         return;
     struct row row = process->rows.items[0];
     uint32_t rank = row.rank == GW_RANK_NONE ? 0 : row.rank;
@@ -206,12 +207,33 @@ static void report_failed(struct sim *sim, struct process *process)
     if (!process->host->core || process != sim_process_find(process->host, self))
         return;
     sim_process_pop(process);
-    sim_board_skip(sim, process, row.attempt);
+    sim_late_skip(sim, process, row.attempt);
     process->epoch++;
     if (row.rank != GW_RANK_NONE)
         gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
     uint64_t pid = process->pid;
     struct host *host = process->host;
+    sim_process_tell(sim, process, &message, NULL, 0);
+    if (host->core && (process = sim_process_find(host, pid)) && process->alive)
+        sim_process_execute(sim, process);
+}
+
+/* A rank cannot reach rank 0: its task does not begin. */
+static void report_unreached(struct sim *sim, struct process *process)
+{
+    const struct row row = process->rows.items[0];
+    struct gw_message message = {.type = GW_MESSAGE_ended,
+                                 .ended = {.attempt = row.attempt,
+                                           .rank = row.rank,
+                                           .outcome = GW_OUTCOME_UNREACHED,
+                                           .code = GW_ETIMEDOUT,
+                                           .text = "no route",
+                                           .stderr_tail = ""}};
+    const uint64_t pid = process->pid;
+    struct host *host = process->host;
+    sim_process_pop(process);
+    process->epoch++;
+    gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_EXITED);
     sim_process_tell(sim, process, &message, NULL, 0);
     if (host->core && (process = sim_process_find(host, pid)) && process->alive)
         sim_process_execute(sim, process);
@@ -385,8 +407,7 @@ void sim_process_execute(struct sim *sim, struct process *process)
     if (process->executing || !process->rows.count || !process->alive)
         return;
     if (process->rows.items[0].rank == GW_RANK_NONE) {
-        if (sim_board_lets(sim, process))
-            begin(sim, process);
+        begin(sim, process);
         return;
     }
     if (process->rank_state == RANK_EXITED)
@@ -412,6 +433,17 @@ static uint64_t input_hash(struct sim *sim, const struct gw_msg_assign *assign, 
     return value;
 }
 
+/* What row `at` of the same process makes. */
+static void take_of_batch(struct sim *sim, const struct process *process, size_t at,
+                          struct row *row)
+{
+    SIM_CHECK(sim, at < process->rows.count, "task %llu takes what comes behind it",
+              (unsigned long long)row->work->id);
+    const struct row *from = &process->rows.items[at];
+    row->inputs = sim_hash(row->inputs, sim_work_value(from->work, 0));
+    row->takes[row->take_count++] = from->attempt;
+}
+
 static void take_assign(struct sim *sim, struct process *process,
                         const struct gw_msg_assign *assign, const struct gw_effect *effect)
 {
@@ -434,17 +466,12 @@ static void take_assign(struct sim *sim, struct process *process,
             if (rank == GW_DEP_ALL || rank == GW_DEP_AFTER)
                 dep++; /* the ranks follow as rows of their own; an order has no value */
             else if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_HERE)
-                sim_board_of_batch(sim, process, base + gw_col64_at(assign->dep_bytes, dep++),
-                                   &row);
-            else if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_BOARD) {
-                sim_board_input(&row, 0, gw_col64_at(assign->dep_bytes, dep++));
-            } else
-                sim_board_input(&row,
-                                input_hash(sim, assign, &dep, &values, effect->tokens, &token), 0);
+                take_of_batch(sim, process, base + gw_col64_at(assign->dep_bytes, dep++), &row);
+            else
+                row.inputs = sim_hash(
+                    row.inputs, input_hash(sim, assign, &dep, &values, effect->tokens, &token));
             sim_memfile_lent(sim, process, row.attempt, effect->tokens, token);
         }
-        sim_board_place(process, &row);
-        sim_board_forget(process->host, row.attempt);
         row.work->given++;
         GW_MUST(gw_array_push(&process->rows, row));
     }
@@ -461,7 +488,10 @@ static void take_go(struct sim *sim, struct process *process, const struct gw_ms
     sim_carry_check(sim, process);
     sim_trust_go(sim, process, go);
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
-    begin(sim, process);
+    if (sim_parting_cuts(sim, process))
+        report_unreached(sim, process);
+    else
+        begin(sim, process);
 }
 
 /* Local sockets are fast: what is sent is there. It passes as bytes all the same. */
@@ -479,8 +509,6 @@ void sim_process_take(struct sim *sim, struct process *process, const struct gw_
     sim_memfile_take(sim, process, &message, effect->tokens);
     if (message.type == GW_MESSAGE_assign)
         take_assign(sim, process, &message.assign, effect);
-    else if (message.type == GW_MESSAGE_board_put)
-        sim_board_told(process, &message.board_put);
     else if (message.type == GW_MESSAGE_gang)
         sim_gang_told(process, &message.gang);
     else if (message.type == GW_MESSAGE_task_folder)
@@ -508,7 +536,6 @@ void sim_process_free(struct sim *sim, struct process *process)
     gw_array_deinit(&process->rows);
     gw_array_deinit(&process->unsaid);
     gw_array_deinit(&process->folders);
-    gw_array_deinit(&process->posts);
     free(process);
 }
 
@@ -557,12 +584,12 @@ static void exit_now(struct sim *sim, struct process *process, int32_t code, int
     process->epoch++;
     if (process->actor && !process->letting_go)
         sim_fault(sim, FAULT_ACTOR_DEATH);
-    sim_board_died(sim, process);
+    sim_late_died(sim, process);
     sim_cancelled_died(sim, process);
     if (process->unsaid.count && process->began && !process->actor)
         sim_fault(sim, FAULT_CRASH_BEHIND);
     if (process->unsaid.count)
-        sim_fault(sim, process->actor ? FAULT_ACTOR_SPEECHLESS : FAULT_BOARD_UNSAID);
+        sim_fault(sim, process->actor ? FAULT_ACTOR_SPEECHLESS : FAULT_UNSAID);
     uint64_t in_ns = 100000 + sim_below(sim, 3 * MS);
     if (orphans && !process->kill_ns) {
         sim_fault(sim, FAULT_ORPHAN);
@@ -653,9 +680,8 @@ static void on_up(struct sim *sim, struct process *process, const struct later *
         return;
     }
     process->hello = true;
-    process->old = sim_hash(sim->seed, 620 + process->pid) % 10 == 0;
     struct gw_message hello = {.type = GW_MESSAGE_runner,
-                               .runner = {GW_PROTOCOL - process->old,
+                               .runner = {GW_PROTOCOL,
                                           {"\x91\xa1"
                                            "f",
                                            3}}};

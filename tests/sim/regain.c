@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#define HOLD_NS (15 * SECOND)
+#define HOLD_NS GW_LOST_NS
 
 /* A rank's result of a task that had ended well, at a host, when the scheduler died. */
 struct left {

@@ -5,7 +5,8 @@
  * refuses none for no reason. What its clients still hold it has for certain. */
 #include "tests/sim/scatter.h"
 
-#include "scheduler/core/scattered.h"
+#include "scheduler/core/model/counts.h"
+#include "scheduler/core/requests/scattered.h"
 
 #include <stdlib.h>
 #include <string.h>

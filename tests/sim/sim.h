@@ -13,6 +13,7 @@
 #include "graph/base/sm.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/step.h"
+#include "graph/wire/timeouts.h"
 #include "scheduler/core/sched.h"
 #include "tests/sim/fault.h"
 #include "worker/core/node.h"
@@ -157,6 +158,7 @@ struct conn {
     struct end ends[2];
     bool cut;
     uint64_t held_until_ns;           /* partition */
+    uint64_t held_since_ns;           /* the same one, or those that followed at once */
     GW_ARRAY(struct packet) queue[2]; /* under way to ends[i], in order */
     size_t lost[2];                   /* that were, until it was mended */
 };
@@ -175,28 +177,14 @@ enum rank_state {
 };
 extern struct gw_sm sim_rank_sm;
 
-enum { SIM_ROW_INPUTS = DEPS_MAX * 4 }; /* of a gang as many as it has ranks */
 struct row {
     uint64_t attempt;
     uint32_t rank;
     struct work *work;
-    struct {
-        uint64_t value, place; /* place: where on the board it is left; 0: it is here */
-    } in[SIM_ROW_INPUTS];      /* what it is given */
-    uint32_t in_count, looks;
-    uint64_t place;           /* of what it makes; 0: none */
-    bool skip;                /* it cannot have what it takes */
     uint64_t inputs;          /* what it was given, hashed */
     uint64_t takes[DEPS_MAX]; /* attempts before it in its batch that make inputs of it */
     uint32_t take_count;
     uint64_t folder; /* number; 0: none */
-};
-
-/* What lies on a board, or is to. */
-struct sim_post {
-    uint64_t attempt, place;
-    bool made, said; /* said: its runner has told the worker of it */
-    uint64_t value;
 };
 
 /* A runner died with this attempt while it executed that one, and said so. */
@@ -234,10 +222,8 @@ struct process {
         uint64_t job;
         uint32_t row;
     } last[CLIENTS_MAX];         /* calls, by client */
-    GW_ARRAY(struct row) unsaid; /* calls that ended well, and were not reported yet */
+    GW_ARRAY(struct row) unsaid; /* what ended well, and was not reported yet */
     bool letting_go;
-    bool old;                             /* it speaks the protocol before this one */
-    GW_ARRAY(struct sim_post) posts;      /* places for rows that were not given yet */
     GW_ARRAY(struct told_folder) folders; /* of tasks that were not given yet */
     struct work *command;
     uint32_t gpus; /* bits: those that it is on */
@@ -331,8 +317,6 @@ struct host {
     GW_ARRAY(struct packet) old;      /* said to the scheduler, to be said again some time */
     uint32_t licenses, tapes;         /* what it offers */
     struct sim_gpu gpu[SIM_GPUS];
-    GW_ARRAY(struct sim_post) board; /* of its runners, */
-    GW_ARRAY(struct sim_post) taken; /* and by which attempts from which places */
     GW_ARRAY(struct sim_crash) crashes;
     char name[16], address[16], worker_name[24];
 };
@@ -434,6 +418,7 @@ struct sim {
     struct sim_pauses *pauses;           /* see pause.c; NULL: nothing is paused there */
     struct sim_drains *drains;           /* see drain.c; NULL: none was drained */
     struct sim_cooling *cooling;         /* see cooling.c; NULL: there was no gang */
+    struct sim_parting *parting;         /* see parting.c; NULL: nothing was parted */
     GW_ARRAY(struct conn *) conns;
 
     struct host hosts[HOSTS_MAX];
@@ -505,6 +490,10 @@ struct conn *sim_connect(struct sim *sim, struct end a, struct end b);
 void sim_send(struct sim *sim, struct conn *conn, int from, const struct gw_effect *effect);
 void sim_close(struct sim *sim, struct conn *conn, int from); /* by one side */
 void sim_cut(struct sim *sim, struct conn *conn);
+/* sim_hold has a connection carry nothing until then. */
+void sim_hold(const struct sim *sim, struct conn *conn, uint64_t until_ns);
+/* sim_mend_given_up checks that a worker gives its scheduler up for a reason. */
+void sim_mend_given_up(struct sim *sim, const struct conn *conn);
 struct conn *sim_conn_of(struct sim *sim, enum side side, const void *owner, uint64_t peer,
                          int *end);
 uint64_t sim_token(struct sim *sim, uint64_t content, uint64_t bytes);

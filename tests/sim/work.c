@@ -1,6 +1,6 @@
 /* Work: graphs of tasks with a behaviour each, and what must come out of them. */
-#include "tests/sim/board.h"
 #include "tests/sim/crash.h"
+#include "tests/sim/late.h"
 
 #include "graph/base/planted.h"
 
@@ -421,8 +421,8 @@ void sim_work_count_shared(struct sim *sim, const struct sim_job *job)
 
 struct sim_job *sim_job_make(struct sim *sim, struct client *client)
 {
-    if (sim_board_wants(sim))
-        return sim_board_job(sim, client);
+    if (sim_late_wants(sim))
+        return sim_late_job(sim, client);
     if (sim->jobs.count && sim_chance(sim, 25)) {
         const struct sim_job *earlier = sim->jobs.items[sim_below(sim, sim->jobs.count)];
         if (earlier->pure)

@@ -3,16 +3,18 @@
 #include "tests/sim/across.h"
 #include "tests/sim/again.h"
 #include "tests/sim/ask.h"
-#include "tests/sim/board.h"
 #include "tests/sim/charge.h"
 #include "tests/sim/cooling.h"
 #include "tests/sim/crash.h"
 #include "tests/sim/drain.h"
+#include "tests/sim/effects.h"
+#include "tests/sim/late.h"
 #include "tests/sim/leave.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/limit.h"
 #include "tests/sim/memfile.h"
 #include "tests/sim/nested.h"
+#include "tests/sim/parting.h"
 #include "tests/sim/pause.h"
 #include "tests/sim/prefer.h"
 #include "tests/sim/recant.h"
@@ -233,8 +235,9 @@ static void on_committed(struct sim *sim, void *arg)
     if (commit.life != sim->life)
         return; /* on disk or not: whoever asked is gone */
     sim->facts_committed = commit.bytes;
-    (void)sim_sched_step(sim,
-                         &(struct gw_event){.type = GW_EVENT_COMMITTED, .number = commit.number});
+    (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_COMMITTED,
+                                                 .number = commit.number,
+                                                 .bytes = commit.bytes});
 }
 
 static void commit(struct sim *sim, const struct gw_effect *effect)
@@ -302,10 +305,11 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_tunnel_watch(sim, effect);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_again_assigned(sim, &effect->message.assign);
-        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
+        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign) {
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
-        if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_cooling_assigned(sim, conn->ends[1].host, &effect->message.assign);
+            sim_parting_told(sim, conn->ends[1].host, &effect->message);
+        }
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
             sim_drain_assigned(sim, conn, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
@@ -332,6 +336,7 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
         commit(sim, effect);
         break;
     case GW_EFFECT_KEEP: /* of content the cores know nothing but its hash */
+    case GW_EFFECT_LOG:
         break;
     default:
         sim_fail(sim, "the scheduler wants %u", effect->type);
@@ -344,12 +349,14 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     sim->committed = event->type == GW_EVENT_COMMITTED;
     sim_cooling_before(sim, event);
     int rc = gw_sched_step(sim->sched, event, &sim->effects);
+    sim_effects_add(sim->now_ns, 0, gw_sched_deadline_ns(sim->sched), &sim->effects);
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
     gw_sched_check(sim->sched);
 #endif
     sim_charge_stepped(sim);
     sim_ask_stepped(sim, event);
     sim_cooling_stepped(sim, event);
+    sim_parting_stepped(sim);
     sim_pause_stepped(sim);
     for (size_t i = 0; i < sim->effects.list.count; i++)
         carry(sim, &sim->effects.list.items[i]);
@@ -366,7 +373,10 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
 
 void sim_sched_start(struct sim *sim, uint64_t term)
 {
-    (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_START, .number = term});
+    (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_START,
+                                                 .number = term,
+                                                 .bytes = sim->facts.size, /* for commits */
+                                                 .seed = sim->life + 1});
     sim->facts_committed = sim->facts.size;
 }
 
@@ -448,7 +458,7 @@ static void make_world(struct sim *sim)
     sim_world_begin(sim);
     sim->lent_max = sim_chance(sim, 15) ? 2 : 0;
     const bool twins = SIM_PLANTED_IN_TWINS || sim_crash_rests(sim);
-    sim->host_count = 1 + (uint32_t)sim_below(sim, sim_board_world(sim) ? 2 : HOSTS_MAX);
+    sim->host_count = 1 + (uint32_t)sim_below(sim, sim_late_world(sim) ? 2 : HOSTS_MAX);
     if (sim_crash_rests(sim))
         sim->host_count = HOSTS_MAX;
     for (uint32_t i = 0; i < sim->host_count; i++) {
@@ -650,6 +660,7 @@ void sim_world_free(struct sim *sim)
     sim_pause_free(sim);
     sim_drain_free(sim);
     sim_cooling_free(sim);
+    sim_parting_free(sim);
     sim_revocation_free(sim);
     free(sim);
 }

@@ -11,7 +11,7 @@
  * refuses=4: the code with which the GPU is not given to this process; fails=16: with which its
  * memory is not told. nvlink=5: bits: linked to all GPUs with one of them; nvswitch=1: has links to
  * a switch. cpus: a mask in hexadecimal. name=X; without: Fake. */
-#include "gpu/nvml.h"
+#include "gpu/device/nvml.h"
 
 #include <stdbool.h>
 #include <stdio.h>

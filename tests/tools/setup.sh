@@ -15,7 +15,6 @@ cmake                          |build|cmd:cmake                 |configures the 
 ninja-build                    |build|cmd:ninja                 |runs the build
 pkg-config                     |build|cmd:pkg-config            |finds the libraries below
 libuv1-dev                     |build|pc:libuv                  |event loop, timers, sockets
-liburing-dev                   |build|pc:liburing               |fewer system calls a task; may lack
 libmsgpack-c-dev/libmsgpack-dev|build|pc:msgpack-c,msgpack      |values and messages
 libjansson-dev                 |build|pc:jansson                |JSON of the command line
 libmicrohttpd-dev              |build|pc:libmicrohttpd          |the rendezvous of Horovod scripts
@@ -25,10 +24,11 @@ libcurl4-openssl-dev           |build|pc:libcurl                |the examples fe
 ca-certificates                |build|file:/etc/ca-certificates.conf|certificates of https servers
 zlib1g-dev                     |build|pc:zlib                   |the examples read .gz files
 libopenblas-dev                |build|pc:openblas               |matrix products of the examples
-libcmocka-dev                  |build|pc:cmocka                 |unit tests
+libcmocka-dev                  |test |pc:cmocka                 |unit tests
 python3                        |test |cmd:python3               |style, layer and end-to-end tests
 g++                            |test |cmd:c++                   |the headers in a C++ program
 make                           |test |cmd:make                  |builds a new project in a test
+git                            |test |cmd:git                   |what --ship leaves out, in a test
 valgrind                       |test |cmd:valgrind              |counts instructions a task
 clang-format-14                |tidy |format:                   |checks the format of the sources
 python3-torch                  |full |py:torch                  |a gang of PyTorch, in a test
@@ -43,6 +43,7 @@ python3-cloudpickle            |full |py:cloudpickle            |a gang of Horov
 python3-packaging              |full |py:packaging              |the same
 python3-psutil                 |full |py:psutil                 |the same
 python3-yaml                   |full |py:yaml                   |the same
+debootstrap                    |full |cmd:debootstrap           |a bare Debian, to try ./demo in
 '
 
 gangway_probe()
@@ -80,7 +81,14 @@ gangway_as_root()
 gangway_install()
 {
     local -n _packages=$1 _groups=$2
-    local i name found install=() line=${_packages[*]}
+    local i name found install=() line='' # with names that this distribution has
+    for i in "${!_packages[@]}"; do
+        found=${_packages[i]%%/*}
+        for name in ${_packages[i]//\// }; do
+            [ -z "$(apt-cache show "$name" 2>/dev/null)" ] || { found=$name && break; }
+        done
+        line+=${line:+ }$found
+    done
     if ! command -v apt-get >/dev/null; then
         echo "error: no apt-get here: install these by your system's own means: $line" >&2
         return 1

@@ -260,7 +260,8 @@ static bool on_submit(struct gw_fake_scheduler *fake, const struct gw_msg_submit
                                  .rejected = {submit->request, GW_EINFEASIBLE, "too large"}},
             -1);
     else if (submit->flags & GW_SUBMIT_QUIET)
-        gw_array_push(&fake->held, (struct gw_msg_accepted){submit->request, job->job});
+        gw_array_push(&fake->held,
+                      ((struct gw_msg_accepted){.request = submit->request, .job = job->job}));
     else if (submit->flags & GW_SUBMIT_LAST)
         put(fake,
             &(struct gw_message){.type = GW_MESSAGE_accepted,

@@ -2,7 +2,7 @@
 #ifndef GW_TESTS_GANG_WORLD_H
 #define GW_TESTS_GANG_WORLD_H
 
-#include "scheduler/core/state.h"
+#include "scheduler/core/model/state.h"
 #include "tests/unit/sched_world.h"
 
 /* ready has a rank stand; go has both ranks of a gang at one worker stand, and go. */

@@ -6,6 +6,7 @@
 
 #include "graph/base/map.h"
 #include "graph/wire/enums.h"
+#include "graph/wire/timeouts.h"
 #include "worker/core/node.h"
 
 #include <stdbool.h>

@@ -63,8 +63,7 @@ struct side_dep {
     int fd;
     uint32_t rank;
     uint64_t bytes;  /* where there is no value */
-    uint32_t worker; /* GW_DEP_HERE: row `bytes` of the same assign makes it; GW_DEP_BOARD: it is
-                        left at place `bytes` */
+    uint32_t worker; /* GW_DEP_HERE: row `bytes` of the same assign makes it */
 };
 
 /* One task; attempt 0: 1000 + index. rank 0: GW_RANK_NONE; else the rank is rank - 1. */

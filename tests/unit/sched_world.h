@@ -3,6 +3,7 @@
 #define GW_TESTS_SCHED_WORLD_H
 
 #include "graph/wire/enums.h"
+#include "graph/wire/timeouts.h"
 #include "scheduler/core/sched.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,8 @@
 /* What another life of the scheduler takes over of what workers say that they run, what it does
  * not, and for how long it waits for them. */
+#include "scheduler/core/lifecycle/checkpoint.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/job.h"
 #include "tests/unit/sched_life.h"
 
 #include <stdlib.h>
@@ -13,6 +16,8 @@ struct row {
 };
 
 enum { ROWS_MAX = 16 };
+
+static const char *claims_are_of = ""; /* which cluster */
 
 static void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation,
                            const struct row *rows, uint32_t count)
@@ -45,7 +50,8 @@ static void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation,
                                                         .attempt_claim = {claim, count},
                                                         .attempt_world = {world, count},
                                                         .attempt_gpu_count = {gpus, count},
-                                                        .attempt_gpus = {numbers, gpu_count}};
+                                                        .attempt_gpus = {numbers, gpu_count},
+                                                        .cluster = claims_are_of};
     say(w, peer, message);
 }
 
@@ -108,6 +114,19 @@ static void what_runs_is_taken_over(void **state)
     free_world(w);
 }
 
+/* Its jobs have the same numbers, and its attempts may. */
+static void what_is_of_another_cluster_is_ended(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = life_begin();
+    claims_are_of = "another";
+    connect_worker(w, WORKER, 7, &row, 1);
+    claims_are_of = "";
+    assert_true(killed(w, row.attempt));
+    free_world(w);
+}
+
 /* Whatever a worker says, nothing of it is believed that cannot be. */
 static void what_makes_no_sense_is_ended(void **state)
 {
@@ -144,7 +163,7 @@ static void who_does_not_come_is_waited_for(void **state)
     struct world *w = life_begin();
     connect_worker(w, WORKER, 8, NULL, 0);
     life_commit(w);
-    pass(w, 14 * SECOND);
+    pass(w, GW_LOST_NS - SECOND);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     w->now_ns += SECOND - 10 * MS;
     say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0, 0}});
@@ -252,7 +271,7 @@ static void who_comes_back_alone_and_late_does_not_gather(void **state)
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){0});
     struct world *w = life_begin();
-    w->now_ns += 16 * SECOND;
+    w->now_ns += GW_LOST_NS + SECOND;
     (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
     connect_worker(w, WORKER, 7, &rows[0], 1);
     assert_true(killed(w, rows[0].attempt));
@@ -322,6 +341,27 @@ static void a_gang_that_went_unwritten_is_counted(void **state)
     free_world(w);
     w = life_begin();
     assert_int_equal(tries_of(w, rows[0].job), 1);
+    free_world(w);
+}
+
+/* And where it saves is where it runs, though nothing of its going was written. */
+static void commands_of_a_gang_that_went_unwritten_have_a_home(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .retries = 1});
+    life_facts.size -= unwritten;
+    struct world *w = life_begin();
+    const struct gw_job *job = gw_sched_job_find(w->sched, rows[0].job);
+    assert_int_equal(gw_sched_checkpoint_home(w->sched, job, 0), 0);
+    for (uint32_t i = 2; i-- > 0;)
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, 0);
+    assert_non_null(saved);
+    assert_int_equal(saved->home.incarnation, 7);
+    assert_int_equal(saved->member_count, 1);
+    assert_int_equal(saved->members[0].incarnation, 8);
+    assert_int_equal(gw_sched_checkpoint_home(w->sched, job, 0), saved->home.worker);
     free_world(w);
 }
 
@@ -546,11 +586,142 @@ static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **stat
     free_world(w);
 }
 
+/* -- Chains --------------------------------------------------------------------------------------
+ */
+
+/* A life that ends when the first of two tasks in a row has ended, and the second was placed; that
+ * the first ended is not on disk. */
+static void chain_runs(struct row rows[2])
+{
+    life_facts.size = 0;
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    life_commit(w);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, true, 0});
+    for (uint32_t i = 0; i < 2; i++)
+        rows[i] = (struct row){.rank = GW_RANK_NONE, .index = i, .claim = GW_CLAIM_RUNS};
+    rows[0].attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    life_commit(w);
+    rows[0].job = rows[1].job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
+    rows[1].attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    free_world(w);
+}
+
+static void assert_ended_well(struct world *w, uint64_t job)
+{
+    life_commit(w);
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, job}});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+}
+
+/* Its claim comes with that of the first, whichever is listed first. */
+static void a_claim_waits_for_the_end_behind_it(void **state)
+{
+    (void)state;
+    for (uint32_t turned = 0; turned < 2; turned++)
+        for (uint32_t kind = GW_CLAIM_RUNS; kind <= GW_CLAIM_ENDED; kind++) {
+            struct row rows[2];
+            chain_runs(rows);
+            const struct row first = rows[0], second = rows[1];
+            rows[turned] = first;
+            rows[turned].claim = GW_CLAIM_ENDED;
+            rows[1 - turned] = second;
+            rows[1 - turned].claim = kind;
+            struct world *w = life_begin();
+            connect_worker(w, WORKER, 7, rows, 2);
+            assert_false(killed(w, second.attempt));
+            finish(w, 0, first.attempt, GW_RANK_NONE, 3);
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+            assert_false(killed(w, second.attempt));
+            finish(w, 0, second.attempt, GW_RANK_NONE, 3);
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+            assert_ended_well(w, first.job);
+            free_world(w);
+        }
+}
+
+/* What is queued in a process behind what runs is begun there: before a kill could come, perhaps.
+ * Until then its worker is given other work. */
+static void what_is_queued_in_a_process_is_taken_over(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    chain_runs(rows);
+    rows[1].claim = GW_CLAIM_WAITS;
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, rows, 2);
+    assert_false(killed(w, rows[1].attempt));
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    assert_int_not_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0),
+                         rows[0].job);
+    finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 0, rows[1].attempt, GW_RANK_NONE, 3);
+    assert_ended_well(w, rows[0].job);
+    free_world(w);
+}
+
+/* The first ran at another worker, which is back later: the second may have ended by then. */
+static void a_claim_waits_for_the_worker_of_the_end(void **state)
+{
+    (void)state;
+    for (uint32_t ended = 0; ended < 2; ended++) {
+        struct row rows[2];
+        chain_runs(rows);
+        rows[0].claim = GW_CLAIM_ENDED;
+        struct world *w = life_begin();
+        for (uint32_t i = 0; i < 2; i++) { /* so that both are known */
+            connect_worker(w, WORKER + i, 7 + i, NULL, 0);
+            life_commit(w);
+        }
+        free_world(w);
+        w = life_begin();
+        connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+        life_commit(w);
+        assert_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+        if (ended)
+            finish(w, 1, rows[1].attempt, GW_RANK_NONE, 3);
+        connect_worker(w, WORKER, 7, &rows[0], 1);
+        assert_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+        finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+        if (!ended)
+            finish(w, 1, rows[1].attempt, GW_RANK_NONE, 3);
+        assert_ended_well(w, rows[0].job);
+        free_world(w);
+    }
+}
+
+/* Nobody tells of the first any more: both run again, one after the other. */
+static void a_claim_whose_end_does_not_come_is_refused(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    chain_runs(rows);
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, &rows[1], 1);
+    assert_true(killed(w, rows[1].attempt));
+    attempt_ended(w, 0,
+                  (struct gw_msg_ended){.attempt = rows[1].attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_KILLED});
+    const uint64_t again = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    finish(w, 0, again, GW_RANK_NONE, 3);
+    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 3);
+    assert_ended_well(w, rows[0].job);
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_worker_takes_part_when_it_is_on_disk),
         cmocka_unit_test(what_runs_is_taken_over),
+        cmocka_unit_test(what_is_of_another_cluster_is_ended),
         cmocka_unit_test(what_makes_no_sense_is_ended),
         cmocka_unit_test(who_does_not_come_is_waited_for),
         cmocka_unit_test(who_is_gone_is_not_waited_for),
@@ -559,6 +730,7 @@ int main(void)
         cmocka_unit_test(a_gang_that_went_is_counted),
         cmocka_unit_test(a_gang_that_is_taken_over_is_counted_once),
         cmocka_unit_test(a_gang_that_went_unwritten_is_counted),
+        cmocka_unit_test(commands_of_a_gang_that_went_unwritten_have_a_home),
         cmocka_unit_test(ranks_that_are_taken_over_are_told_as_such),
         cmocka_unit_test(a_gang_waits_for_all_in_each_life),
         cmocka_unit_test(a_gang_that_ended_in_parts_is_charged_once),
@@ -567,6 +739,10 @@ int main(void)
         cmocka_unit_test(a_gang_is_told_what_became_of_its_job_meanwhile),
         cmocka_unit_test(who_is_to_start_again_is_ended_again),
         cmocka_unit_test(a_gang_that_was_to_stop_and_is_lost_does_not_start_again),
+        cmocka_unit_test(a_claim_waits_for_the_end_behind_it),
+        cmocka_unit_test(what_is_queued_in_a_process_is_taken_over),
+        cmocka_unit_test(a_claim_waits_for_the_worker_of_the_end),
+        cmocka_unit_test(a_claim_whose_end_does_not_come_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&life_facts);

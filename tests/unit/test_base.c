@@ -5,6 +5,7 @@
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
 #include "graph/base/digest.h"
+#include "graph/base/field.h"
 #include "graph/base/log.h"
 #include "graph/base/map.h"
 #include "graph/base/sm.h"
@@ -363,9 +364,35 @@ static void test_text_seconds(void **state)
         assert_string_equal(gw_text_seconds(all[i].ns, text), all[i].text);
 }
 
+static void test_fields(void **state)
+{
+    static const char line[] = "  one\ttwo \"three  four\" ";
+    static const char *const fields[] = {"one", "two", "\"three", "four\""};
+    size_t bytes;
+    for (uint32_t i = 0; i < 4; i++) {
+        const char *field = gw_field_find(line, sizeof line - 1, i + 1, &bytes);
+        assert_non_null(field);
+        assert_int_equal(bytes, strlen(fields[i]));
+        assert_memory_equal(field, fields[i], bytes);
+    }
+    assert_null(gw_field_find(line, sizeof line - 1, 5, &bytes));
+    assert_null(gw_field_find(" \t", 2, 1, &bytes));
+    assert_null(gw_field_find(NULL, 0, 1, &bytes));
+    assert_int_equal(gw_field_count(line, sizeof line - 1), 4);
+    assert_int_equal(gw_field_count("", 0), 0);
+    static const char *const names[] = {"",   "0",  "01",         "1a",  "-1",
+                                        "+1", "1 ", "1234567890", "line"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_int_equal(gw_field_number(names[i], strlen(names[i])), 0);
+    assert_int_equal(gw_field_number("1}", 1), 1);
+    assert_int_equal(gw_field_number("10", 2), 10);
+    assert_int_equal(gw_field_number("999999999", 9), 999999999);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fields),
         cmocka_unit_test(test_array_pushes_and_removes),
         cmocka_unit_test(test_map_equals_a_table),
         cmocka_unit_test(test_map_reserve_is_enough),

@@ -1,7 +1,7 @@
 /* The set of small numbers, against a plain array. */
 #include "tests/unit/unit.h"
 
-#include "scheduler/core/bits.h"
+#include "scheduler/core/model/bits.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

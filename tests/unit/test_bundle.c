@@ -3,6 +3,7 @@
 
 #include "graph/base/dir.h"
 #include "graph/wire/enums.h"
+#include "worker/store/union.h"
 #include "worker/store/unpack.h"
 
 #include <fcntl.h>
@@ -230,13 +231,82 @@ static void changes_are_seen(void **state)
     assert_true(gw_bundle_stamp(at(top, "absent")) == 0);
 }
 
+/* Only what is newer than the mark is carried, though its content is as old as can be. */
+static void what_was_written_since_the_mark(void **state)
+{
+    const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+    struct gw_union_part part = {.folder = from};
+    struct gw_bundle *bundle;
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(gw_union_mark(from), 0);
+    assert_int_equal(gw_union_list(&part, gw_union_mark(from), &error), 0);
+    assert_int_equal(part.count, 4); /* no mark: all of it, with the link */
+    gw_union_deinit(&part);
+    assert_int_equal(gw_union_set_mark(from, &error), 0);
+    write_file(at(from, "deep/fresh"), "fresh", 5);
+    assert_int_equal(utimensat(AT_FDCWD, at(from, "deep/fresh"), old, 0), 0);
+    part.folder = from;
+    assert_int_equal(gw_union_list(&part, gw_union_mark(from), &error), 0);
+    assert_int_equal(part.count, 1);
+    assert_string_equal(part.written[0], "deep/fresh");
+    gw_union_deinit(&part);
+    assert_int_equal(gw_bundle_open(from, NULL, &bundle, &error), 0);
+    gw_bundle_since(bundle, gw_union_mark(from), true);
+    assert_int_equal(gw_bundle_files(bundle), 1);
+    assert_int_equal(gw_bundle_bytes(bundle), 5);
+    gw_bundle_close(bundle);
+}
+
+static int join(bool differs, struct gw_error *error)
+{
+    struct gw_union_part parts[] = {{.folder = to, .host = "one"}, {.folder = from, .host = "two"}};
+    gw_union_add(&parts[0], "same");
+    gw_union_add(&parts[0], "deep/shard-0");
+    gw_union_add(&parts[1], "small"); /* the first has another, from before the mark */
+    gw_union_add(&parts[1], "same");
+    gw_union_add(&parts[1], "deep/shard-1");
+    if (differs)
+        gw_union_add(&parts[0], "small");
+    int rc = gw_union_join(parts, 2, error);
+    gw_union_deinit(&parts[0]);
+    gw_union_deinit(&parts[1]);
+    return rc;
+}
+
+/* Two hosts' folders: of each what was written, and of one name only what is the same. */
+static void folders_are_joined(void **state)
+{
+    struct gw_error error;
+    (void)state;
+    assert_int_equal(mkdir(to, 0700), 0);
+    assert_int_equal(mkdir(at(to, "deep"), 0700), 0);
+    write_file(at(to, "small"), "older", 5);
+    write_file(at(from, "same"), "same", 4);
+    write_file(at(to, "same"), "same", 4);
+    write_file(at(from, "deep/shard-1"), "1", 1);
+    write_file(at(to, "deep/shard-0"), "0", 1);
+    assert_int_equal(join(true, &error), GW_EMISMATCH);
+    assert_non_null(strstr(error.text, "on one and on two"));
+    assert_non_null(strstr(error.text, "\"small\""));
+    check_file(at(to, "small"), "older", 5);
+    assert_int_equal(access(at(to, "deep/shard-1"), F_OK), -1); /* nothing was done */
+    assert_int_equal(join(false, &error), 0);
+    check_file(at(to, "small"), "small", 5);
+    check_file(at(to, "deep/shard-0"), "0", 1);
+    check_file(at(to, "deep/shard-1"), "1", 1);
+    assert_int_equal(access(at(to, "nothing"), F_OK), -1); /* it was not written since */
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(it_arrives_whole), TEST(it_replaces),          TEST(one_file_alone),
-        TEST(damage_is_seen),   TEST(it_changes_meanwhile), TEST(hostile_parts_are_refused),
-        TEST(changes_are_seen),
+        TEST(it_arrives_whole),     TEST(it_replaces),
+        TEST(one_file_alone),       TEST(damage_is_seen),
+        TEST(it_changes_meanwhile), TEST(hostile_parts_are_refused),
+        TEST(changes_are_seen),     TEST(what_was_written_since_the_mark),
+        TEST(folders_are_joined),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

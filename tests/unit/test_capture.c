@@ -2,8 +2,9 @@
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
-#include "worker/guardian/capture.h"
+#include "graph/wire/enums.h"
 #include "worker/store/logfile.h"
+#include "worker/supervisor/capture.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -157,16 +158,19 @@ static void test_a_runner_finds_its_file(void **state)
 
 static void test_it_is_cut_at_its_limit(void **state)
 {
-    char long_text[101];
-    memset(long_text, 'x', 100);
-    long_text[100] = '\0';
+    static char long_text[10001];
+    uint64_t at, end;
+    memset(long_text, 'x', 10000);
     for (int round = 0; round < 2; round++) {
         open_at(round ? "b" : "a", 4);
         put(long_text);
         if (round == 0)
             assert_true(gw_capture_check(&capture));
         gw_capture_close(&capture);
-        assert_holds(round ? "b" : "a", "xxxx\n[output cut at 4 bytes]\n");
+        gw_logfile_next(in_dir(round ? "b" : "a"), 0, &at, &end);
+        assert_true(at == 0 && end == 4096); /* its first block */
+        gw_logfile_next(in_dir(round ? "b" : "a"), 4096, &at, &end);
+        assert_int_equal(at, 12288); /* how much it was is known, and that the rest is not there */
     }
     open_at("c", 4);
     put("xxx");
@@ -205,6 +209,90 @@ static void test_a_long_one_has_a_hole(void **state)
     assert_int_equal(last, 'a' + (PIECES - 1) % 26);
 }
 
+/* -- Held ----------------------------------------------------------------------------------------
+ */
+
+enum { BLOCK = 64 << 10 };
+
+static void open_held(uint64_t bytes_max)
+{
+    const struct gw_capture_options options = {
+        .path = in_dir("a"), .bytes_max = bytes_max, .held = true};
+    struct gw_error error;
+    if (gw_capture_open(&capture, &options, &error) < 0)
+        fail_msg("%s", error.text);
+    assert_int_equal(fcntl(gw_capture_child_fd(&capture), F_SETFL, O_NONBLOCK), 0);
+}
+
+/* The process writes for as long as it can; gives how much, in blocks that tell their number. */
+static uint64_t write_on(uint64_t from)
+{
+    static char block[BLOCK];
+    uint64_t bytes = from;
+    for (;;) {
+        memset(block, 'a' + (int)(bytes / BLOCK % 26), sizeof block);
+        ssize_t put = write(gw_capture_child_fd(&capture), block, BLOCK - bytes % BLOCK);
+        if (put > 0)
+            bytes += (uint64_t)put;
+        gw_capture_copy(&capture);
+        (void)gw_capture_check(&capture);
+        if (put <= 0 && gw_capture_poll_fd(&capture) < 0)
+            return bytes;
+    }
+}
+
+static void assert_there(uint64_t from, uint64_t end)
+{
+    static char block[BLOCK];
+    for (uint64_t offset = from; offset < end; offset += BLOCK) {
+        uint64_t at, next, total;
+        uint32_t bytes = BLOCK;
+        gw_logfile_next(in_dir("a"), offset, &at, &next);
+        assert_int_equal(at, offset);
+        assert_int_equal(gw_logfile_read(in_dir("a"), offset, block, &bytes, &total, NULL), 0);
+        assert_int_equal(block[0], 'a' + (int)(offset / BLOCK % 26));
+    }
+}
+
+static void test_a_held_process_waits_for_its_reader(void **state)
+{
+    enum { LIMIT = 1 << 20, ROUNDS = 6 };
+    uint64_t bytes = 0, read = 0;
+    struct stat status;
+    (void)state;
+    open_held(LIMIT);
+    gw_capture_name(&capture);
+    for (int i = 0; i < ROUNDS; i++) {
+        bytes = write_on(bytes);
+        assert_true(bytes >= read + GW_HELD_BYTES && bytes < read + GW_HELD_BYTES + (1 << 20));
+        assert_there(read, read + GW_HELD_BYTES); /* what has yet to be read is never left out */
+        read += GW_HELD_BYTES;
+        gw_capture_on_read(&capture, read);
+    }
+    gw_capture_close(&capture); /* with what was in the pipe */
+    assert_there(read, bytes / BLOCK * BLOCK);
+    assert_int_equal(stat(in_dir("a"), &status), 0);
+    assert_int_equal(status.st_size, bytes);
+    assert_true(status.st_blocks * 512 < LIMIT + GW_HELD_BYTES + (1 << 20));
+}
+
+static void test_without_a_reader_it_waits_no_longer(void **state)
+{
+    (void)state;
+    open_held(1 << 20);
+    uint64_t bytes = write_on(0);
+    gw_capture_on_read(&capture, UINT64_MAX);
+    assert_true(gw_capture_poll_fd(&capture) >= 0);
+    gw_capture_copy(&capture);
+    assert_true(write(gw_capture_child_fd(&capture), "more", 4) == 4);
+    gw_capture_started(&capture);
+    gw_capture_close(&capture);
+    struct stat status;
+    assert_int_equal(stat(in_dir("a"), &status), 0);
+    assert_int_equal(status.st_size, bytes + 4);
+    assert_true(status.st_blocks * 512 < (2 << 20));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +305,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_runner_finds_its_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_it_is_cut_at_its_limit, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_long_one_has_a_hole, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_held_process_waits_for_its_reader, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_without_a_reader_it_waits_no_longer, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

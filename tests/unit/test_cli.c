@@ -1,12 +1,12 @@
 /* What the command line reads and writes: options, durations, sizes, selectors, tables, JSON. */
 #include "tests/unit/unit.h"
 
-#include "client/cli/bulk_option.h"
-#include "client/cli/hosts.h"
-#include "client/cli/launch_options.h"
-#include "client/cli/options.h"
-#include "client/cli/table.h"
-#include "client/cli/units.h"
+#include "client/cli/hosts/hosts.h"
+#include "client/cli/launch/bulk_option.h"
+#include "client/cli/launch/launch_options.h"
+#include "client/cli/lib/options.h"
+#include "client/cli/lib/table.h"
+#include "client/cli/lib/units.h"
 #include "graph/base/clock.h"
 
 #include <fcntl.h>
@@ -24,13 +24,27 @@ static void test_durations(void **state)
         const char *text;
         uint64_t wanted_ns;
     } good[] = {
-        {"90", 90 * GW_NS_PER_S},      {"0", 0},
-        {"1.5s", 1500 * GW_NS_PER_MS}, {"500ms", 500 * GW_NS_PER_MS},
-        {"1h30m", 5400 * GW_NS_PER_S}, {"2d", 172800 * GW_NS_PER_S},
-        {"10us", 10 * GW_NS_PER_US},   {"1m5s", 65 * GW_NS_PER_S},
+        {"90", 90 * GW_NS_PER_S},
+        {"0", 0},
+        {"1.5s", 1500 * GW_NS_PER_MS},
+        {"500ms", 500 * GW_NS_PER_MS},
+        {"1h30m", 5400 * GW_NS_PER_S},
+        {"2d", 172800 * GW_NS_PER_S},
+        {"10us", 10 * GW_NS_PER_US},
+        {"1m5s", 65 * GW_NS_PER_S},
+        {"1:30", 90 * GW_NS_PER_S},
+        {"90:00", 5400 * GW_NS_PER_S},
+        {"0:59:59", 3599 * GW_NS_PER_S},
+        {"100:00:01", 360001 * GW_NS_PER_S},
+        {"1-12", 129600 * GW_NS_PER_S},
+        {"1-0:30", 88200 * GW_NS_PER_S},
+        {"2-23:59:59", 259199 * GW_NS_PER_S},
     };
-    static const char *const bad[] = {"",    "s",   "-1",   "1h30", "30parsecs", "1..5s",
-                                      "nan", "inf", "0x10", " 5",   "5 ",        "1e9"};
+    static const char *const bad[] = {
+        "",          "s",     "-1",   "1h30", "30parsecs", "1..5s", "nan",
+        "inf",       "0x10",  " 5",   "5 ",   "1e9",       "1:60",  "0:60:0",
+        "1-24",      "1:",    ":1",   "1::1", "1-",        "1-2-3", "1:2:3:4",
+        "1-2:3:4:5", "1:1.5", "1:-1", "1: 1", "+1:1",      "1:1s",  "9999999999:0"};
     uint64_t ns;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
         assert_int_equal(gw_units_parse_duration(good[i].text, &ns), 0);
@@ -41,6 +55,8 @@ static void test_durations(void **state)
     assert_int_equal(gw_units_parse_duration("1000000000000d", &ns), GW_ELIMIT);
     assert_int_equal(gw_units_parse_duration("104166d", &ns), 0);
     assert_int_equal(gw_units_parse_duration("104167d", &ns), GW_ELIMIT);
+    assert_int_equal(gw_units_parse_duration("104166-15:59:59", &ns), 0);
+    assert_int_equal(gw_units_parse_duration("104166-16:00:00", &ns), GW_ELIMIT);
 }
 
 static void test_durations_are_written(void **state)
@@ -105,12 +121,12 @@ struct parsed {
     struct gw_option_texts texts;
     uint32_t number;
     uint64_t duration_ns, bytes;
-    int first, exit_code;
-    char *argv[16];
+    int argc, first, exit_code;
+    char *argv[17];
 };
 
 /* Parses words that are separated by single spaces; the result is where they stand. */
-static bool parse(struct parsed *parsed, bool command_line, char *line)
+static bool parse(struct parsed *parsed, int arguments, bool command_line, char *line)
 {
     memset(parsed, 0, sizeof *parsed);
     const struct gw_option table[] = {
@@ -127,21 +143,21 @@ static bool parse(struct parsed *parsed, bool command_line, char *line)
         .arguments = "THING",
         .summary = "Test.",
         .table = table,
-        .arguments_min = 1,
-        .arguments_max = command_line ? 100 : 1,
+        .arguments_min = arguments,
+        .arguments_max = command_line ? 100 : arguments,
         .command_line = command_line,
     };
-    int argc = 0;
     for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
-        parsed->argv[argc++] = word;
-    return gw_options_parse(&options, argc, parsed->argv, &parsed->first, &parsed->exit_code);
+        parsed->argv[parsed->argc++] = word;
+    return gw_options_parse(&options, parsed->argc, parsed->argv, &parsed->first,
+                            &parsed->exit_code);
 }
 
 static void test_options(void **state)
 {
     struct parsed p;
     char line[] = "test -f thing --text=a -e x --texts y -n4 --wall 1h30m --memory 2K";
-    assert_true(parse(&p, false, line));
+    assert_true(parse(&p, 1, false, line));
     assert_true(p.flag);
     assert_string_equal(p.text, "a");
     assert_int_equal(p.texts.count, 2);
@@ -153,21 +169,46 @@ static void test_options(void **state)
     free(p.texts.items);
 
     char dashes[] = "test -- -f";
-    assert_true(parse(&p, false, dashes));
+    assert_true(parse(&p, 1, false, dashes));
     assert_false(p.flag);
     assert_string_equal(p.argv[p.first], "-f");
+}
+
+/* The arguments are argv[first] to argv[argc - 1], wherever options stand between them. */
+static void test_arguments_have_a_count(void **state)
+{
+    static const char *const lines[] = {"test -n 2 -f a b c", "test a -n 2 b -f c",
+                                        "test a b c -f --number 2", "test a -f b -n 2 -- c",
+                                        "test -f -n2 -- a b c"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct parsed p;
+        char line[64];
+        snprintf(line, sizeof line, "%s", lines[i]);
+        assert_true(parse(&p, 3, false, line));
+        assert_true(p.flag);
+        assert_int_equal(p.number, 2);
+        assert_int_equal(p.argc - p.first, 3);
+        assert_null(p.argv[p.argc]);
+        assert_string_equal(p.argv[p.first], "a");
+        assert_string_equal(p.argv[p.first + 1], "b");
+        assert_string_equal(p.argv[p.first + 2], "c");
+    }
+    struct parsed p;
+    char none[] = "test -f -n 2";
+    assert_true(parse(&p, 0, false, none));
+    assert_int_equal(p.argc, p.first);
 }
 
 static void test_options_stop_at_a_command(void **state)
 {
     struct parsed p;
     char line[] = "test -n 2 python -n 3 --no-such";
-    assert_true(parse(&p, true, line));
+    assert_true(parse(&p, 1, true, line));
     assert_int_equal(p.number, 2);
     assert_string_equal(p.argv[p.first], "python");
     assert_string_equal(p.argv[p.first + 1], "-n");
     char dashes[] = "test -- -n";
-    assert_true(parse(&p, true, dashes));
+    assert_true(parse(&p, 1, true, dashes));
     assert_string_equal(p.argv[p.first], "-n");
 }
 
@@ -216,6 +257,61 @@ static void test_zero_that_is_typed_is_zero(void **state)
     assert_int_equal(exit_code, 2);
 }
 
+/* Reads the words of `dispatch` or `submit`, as main() gets them. */
+static bool launch_with(struct gw_launch_options *launch, bool gang, const char *words,
+                        int *exit_code)
+{
+    static char line[256];
+    static char *argv[32];
+    int argc = 0;
+    snprintf(line, sizeof line, "%s %s", gang ? "dispatch" : "submit", words);
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    *exit_code = 0;
+    return gw_launch_options_init(launch, gang, argc, argv, exit_code);
+}
+
+/* Slurm's and torchrun's names of options are read as those of ours that they mean. */
+static void test_options_of_other_tools(void **state)
+{
+    static const char *const gangs[] = {
+        "--nnodes 2 --nproc-per-node 3 -J sweep -c 4 --time 1:30:00 true",
+        "--nnodes=2 --nproc_per_node=3 --job-name=sweep --cpus-per-task=4 --time=1:30:00 true",
+        "-N2 --ntasks-per-node 3 --ntasks 6 -Jsweep -c4 --time 90:00 true",
+        "--nodes 2 --per-node 3 --name sweep --slots-per-rank 4 --wall 5400 true"};
+    struct gw_launch_options launch;
+    int exit_code;
+    for (size_t i = 0; i < sizeof gangs / sizeof *gangs; i++) {
+        assert_true(launch_with(&launch, true, gangs[i], &exit_code));
+        assert_int_equal(launch.task.ranks, 6);
+        assert_int_equal(launch.task.ranks_per_node, 3);
+        assert_int_equal(launch.task.slots, 4);
+        assert_int_equal(launch.task.wall_ns, 5400 * GW_NS_PER_S);
+        assert_string_equal(launch.name, "sweep");
+        gw_launch_options_deinit(&launch);
+    }
+    assert_true(launch_with(&launch, false, "-c 2 -J nap --time 0-1:0 true", &exit_code));
+    assert_int_equal(launch.task.slots, 2);
+    assert_int_equal(launch.task.wall_ns, 3600 * GW_NS_PER_S);
+    gw_launch_options_deinit(&launch);
+}
+
+/* What would be something else here than there is refused, and so are ranks of `submit`. */
+static void test_options_of_other_tools_are_refused(void **state)
+{
+    static const char *const words[] = {
+        "--time 30 true", "--time=30 true", "--mem 4G true",           "--gres=gpu:2 true",
+        "-n 2 true",      "-N 2 true",      "--nproc-per-node 2 true", "-o log true"};
+    struct gw_launch_options launch;
+    int exit_code;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        assert_false(launch_with(&launch, false, words[i], &exit_code));
+        assert_int_equal(exit_code, 2);
+        gw_launch_options_deinit(&launch);
+    }
+}
+
 static void test_wrong_options_are_usage(void **state)
 {
     static const char *const lines[] = {"test thing --no-such",
@@ -228,16 +324,20 @@ static void test_wrong_options_are_usage(void **state)
                                         "test",
                                         "test a b",
                                         "test thing --text",
-                                        "test thing --flag=1"};
+                                        "test thing --flag=1",
+                                        "test thing --fla",
+                                        "test thing --num 2",
+                                        "test thing --num=2",
+                                        "test thing --tex=x"};
     struct parsed p;
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         char line[64];
         snprintf(line, sizeof line, "%s", lines[i]);
-        assert_false(parse(&p, false, line));
+        assert_false(parse(&p, 1, false, line));
         assert_int_equal(p.exit_code, 2);
     }
     char help[] = "test --help";
-    assert_false(parse(&p, false, help));
+    assert_false(parse(&p, 1, false, help));
     assert_int_equal(p.exit_code, 0);
 }
 
@@ -253,6 +353,8 @@ static void test_typos(void **state)
     assert_string_equal(gw_options_nearest("dispach", next_word, NULL), "dispatch");
     assert_string_equal(gw_options_nearest("wiat", next_word, NULL), "wait");
     assert_null(gw_options_nearest("frobnicate", next_word, NULL));
+    assert_null(gw_options_nearest("wa", next_word, NULL));
+    assert_null(gw_options_nearest("xat", next_word, NULL));
     assert_null(gw_options_nearest(
         "a-word-that-is-longer-than-any-option-can-ever-be-and-so-is-none", next_word, NULL));
 }
@@ -446,8 +548,11 @@ int main(void)
         cmocka_unit_test(test_sizes),
         cmocka_unit_test(test_ranges),
         cmocka_unit_test(test_options),
+        cmocka_unit_test(test_arguments_have_a_count),
         cmocka_unit_test(test_options_stop_at_a_command),
         cmocka_unit_test(test_zero_that_is_typed_is_zero),
+        cmocka_unit_test(test_options_of_other_tools),
+        cmocka_unit_test(test_options_of_other_tools_are_refused),
         cmocka_unit_test(test_wrong_options_are_usage),
         cmocka_unit_test(test_typos),
         cmocka_unit_test(test_tables),

@@ -3,7 +3,7 @@
 #include "tests/unit/arithmetic_tasks.h"
 #include "tests/unit/fake_client.h"
 
-#include "client/program.h"
+#include "client/deploy/program.h"
 #include "graph/base/dir.h"
 
 #include <errno.h>
@@ -324,6 +324,45 @@ static void test_completions_give_each_once(void **state)
         gw_future_release(futures[i]);
 }
 
+/* As a search does: what ends makes the next one. */
+static void test_completions_are_added_to(void **state)
+{
+    enum { ADDED = 40 };
+    struct fixture *f = *state;
+    struct gw_future *futures[ADDED + 1];
+    struct gw_completions *completions;
+    size_t index, place;
+    assert_int_equal(gw_completions_new(NULL, 0, &completions), 0);
+    assert_int_equal(gw_completions_next(completions, UINT64_MAX, &index), GW_ENOENT);
+    assert_int_equal(gw_submit(f->client, &futures[0], &f->error, never, NULL), 0);
+    assert_int_equal(gw_completions_add(completions, futures[0], &place), 0);
+    assert_int_equal(place, 0);
+    for (size_t i = 1; i <= ADDED; i++) {
+        assert_int_equal(gw_submit(f->client, &futures[i], &f->error, echo, NULL), 0);
+        if (i % 2) /* some have ended before they are added, some have not */
+            assert_int_equal(gw_future_wait(futures[i], S(30)), 0);
+        assert_int_equal(gw_completions_add(completions, futures[i], &place), 0);
+        assert_int_equal(place, i);
+        if (i % 3 == 0) {
+            assert_int_equal(gw_completions_next(completions, S(30), &index), 0);
+            assert_in_range(index, 1, i);
+            gw_future_release(futures[index]);
+            futures[index] = NULL;
+        }
+    }
+    for (int left = ADDED - ADDED / 3; left > 0; left--) {
+        assert_int_equal(gw_completions_next(completions, S(30), &index), 0);
+        gw_future_release(futures[index]);
+    }
+    assert_int_equal(gw_completions_next(completions, 1000, &index), GW_ETIMEDOUT);
+    assert_int_equal(gw_future_cancel(futures[0], false, NULL), 0);
+    assert_int_equal(gw_completions_next(completions, S(30), &index), 0);
+    assert_int_equal(index, 0);
+    assert_int_equal(gw_completions_next(completions, S(30), &index), GW_ENOENT);
+    gw_future_release(futures[0]);
+    gw_completions_free(completions);
+}
+
 static void test_scatter_and_references(void **state)
 {
     struct fixture *f = *state;
@@ -519,25 +558,6 @@ static void test_opening_what_is_not_there(void **state)
     gw_fake_scheduler_close(fake);
 }
 
-static void test_folders_open_to_others_are_refused(void **state)
-{
-    struct gw_error error;
-    struct gw_client *client = NULL;
-    char root[] = "/tmp/gw-runtime-XXXXXX", dir[64];
-    struct gw_client_options options = {.must_exist = true};
-    assert_non_null(mkdtemp(root));
-    snprintf(dir, sizeof dir, "%s/gangway", root);
-    assert_int_equal(setenv("XDG_RUNTIME_DIR", root, 1), 0);
-    assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOSCHEDULER);
-    assert_non_null(strstr(error.text, "gangway up"));
-    assert_int_equal(chmod(dir, 0755), 0);
-    assert_int_equal(gw_client_open(&options, &client, &error), GW_EPERM);
-    assert_non_null(strstr(error.text, "chmod 700"));
-    assert_int_equal(rmdir(dir), 0);
-    assert_int_equal(rmdir(root), 0);
-    unsetenv("XDG_RUNTIME_DIR");
-}
-
 static void test_what_is_shipped(void **state)
 {
     struct gw_error error;
@@ -636,6 +656,7 @@ int main(int argc, char **argv)
         WITH_FAKE(test_map_of_many),
         WITH_FAKE(test_map_that_cannot_be_made),
         WITH_FAKE(test_completions_give_each_once),
+        WITH_FAKE(test_completions_are_added_to),
         WITH_FAKE(test_scatter_and_references),
         WITH_FAKE(test_large_arguments_go_ahead),
         WITH_FAKE(test_large_line_of_a_command_stays),
@@ -644,7 +665,6 @@ int main(int argc, char **argv)
         WITH_FAKE(test_garbage_ends_the_connection),
         WITH_FAKE(test_futures_of_a_closed_client),
         cmocka_unit_test(test_opening_what_is_not_there),
-        cmocka_unit_test(test_folders_open_to_others_are_refused),
         cmocka_unit_test(test_what_is_shipped),
         cmocka_unit_test(test_inline),
     };

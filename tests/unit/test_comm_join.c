@@ -1,7 +1,7 @@
 /* Who may join a communicator of several hosts, and who is refused. Each rank is a thread, and a
  * host of its own where a test does not say otherwise. */
-#include "gpu/comm_ring.h"
-#include "gpu/ring_link.h"
+#include "gpu/ring/comm_ring.h"
+#include "gpu/ring/ring_link.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/tls.h"
 

@@ -1,6 +1,6 @@
 /* Complaints: once, on change, and once a minute. */
 #include "tests/unit/unit.h"
-#include "worker/net/complaint.h"
+#include "worker/net/parts/complaint.h"
 
 #define S UINT64_C(1000000000)
 

@@ -155,6 +155,59 @@ static void test_a_peer_that_does_not_read(void **state)
     free(value);
 }
 
+/* -- What functions print ------------------------------------------------------------------------
+ */
+
+enum { PRINTED_BYTES = 64 << 10, PRINTS = 2048 }; /* twice the limit */
+
+/* Bytes of both kinds add up to what was sent. */
+static void printed_on_message(struct gw_link *link, const struct gw_message *message,
+                               const int *fds, uint8_t fd_count, void *arg)
+{
+    struct side *side = arg;
+    (void)link;
+    (void)fds;
+    (void)fd_count;
+    assert_int_equal(message->type, GW_MESSAGE_printed);
+    side->got += (int)(message->printed.left_out + message->printed.data.size);
+}
+
+static void print_to(struct side *side, const char *text)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_printed,
+                                       .printed = {.stream = 1, .data = {text, PRINTED_BYTES}}};
+    gw_connection_send(&side->connection, &message, NULL, 0);
+    side->sent += PRINTED_BYTES;
+}
+
+static void test_what_functions_print_disconnects_nobody(void **state)
+{
+    uv_loop_t loop;
+    struct side slow;
+    const struct gw_link_callbacks reads = {printed_on_message, peer_on_close, &slow};
+    char *text = calloc(1, PRINTED_BYTES);
+    (void)state;
+    assert_non_null(text);
+    assert_int_equal(uv_loop_init(&loop), 0);
+    side_open(&loop, false, &slow);
+    for (int i = 0; i < PRINTS; i++) {
+        print_to(&slow, text);
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
+    }
+    assert_int_equal(slow.closes, 0);
+    assert_int_equal(gw_link_open(&loop, slow.fd, &reads, &slow.peer), 0);
+    while (gw_link_queued_bytes(slow.connection.link) > 0)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    print_to(&slow, text); /* tells what was left out before it */
+    while (slow.got < slow.sent)
+        (void)uv_run(&loop, UV_RUN_ONCE);
+    assert_int_equal(slow.got, slow.sent);
+    gw_link_close(slow.connection.link);
+    assert_int_equal(uv_run(&loop, UV_RUN_DEFAULT), 0);
+    assert_int_equal(uv_loop_close(&loop), 0);
+    free(text);
+}
+
 /* -- Values that lie at the scheduler without a descriptor ---------------------------------------
  */
 
@@ -222,6 +275,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_peer_that_does_not_read),
+        cmocka_unit_test(test_what_functions_print_disconnects_nobody),
         cmocka_unit_test(test_a_value_gets_a_descriptor_for_its_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
-#include "worker/net/debugger.h"
+#include "worker/net/parts/debugger.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * one, without a driver, and with one that does not answer. */
 #include "tests/unit/unit.h"
 
-#include "gpu/device.h"
+#include "gpu/device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

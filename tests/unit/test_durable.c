@@ -188,6 +188,103 @@ static void what_was_cancelled_stays_cancelled(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+static void numbers_go_on_after_a_clean_stop(void **state)
+{
+    struct lives lives = {0};
+    uint64_t jobs[3];
+    (void)state;
+    for (int life = 0; life < 3; life++) {
+        begin(&lives);
+        jobs[life] = submit_one(&lives, 1, NULL);
+        (void)step(lives.w, (struct gw_event){.type = GW_EVENT_STOP});
+        commit(&lives);
+        end(&lives);
+    }
+    assert_int_equal(jobs[1], jobs[0] + 1);
+    assert_int_equal(jobs[2], jobs[0] + 2);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static uint64_t submit_keyed(struct lives *lives, uint64_t request, const char *key, bool *known)
+{
+    send_spec(lives->w, (struct gw_msg_spec){.key = request, .job_key = key});
+    submit(lives->w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    commit(lives);
+    const struct gw_msg_accepted *accepted = &must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted;
+    assert_int_equal(accepted->request, request);
+    *known = accepted->known;
+    return accepted->job;
+}
+
+/* In one life of the scheduler, and in the next. */
+static void one_key_is_one_job(void **state)
+{
+    struct lives lives = {.history = 100};
+    bool known;
+    (void)state;
+    begin(&lives);
+    const uint64_t job = submit_keyed(&lives, 1, "a key", &known);
+    assert_false(known);
+    assert_int_not_equal(submit_keyed(&lives, 2, "another", &known), job);
+    assert_false(known);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 3, .job_key = "a key"}); /* known at once */
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job, job);
+    submit(lives.w, (struct chunk){3, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    assert_null(sent(lives.w, CLIENT, GW_MESSAGE_rejected, 0));
+    assert_null(sent(lives.w, CLIENT, GW_MESSAGE_accepted, 0));
+    end(&lives);
+    begin(&lives);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 4, .job_key = "a key"});
+    commit(&lives); /* what it says is on disk as all before it */
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job, job);
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.known, 1);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* If it began before, and was lost with its scheduler, whoever asks again would have it run twice.
+ * Without a key nobody can ask again, and nothing waits. */
+static void a_job_with_a_key_starts_when_it_is_on_disk(void **state)
+{
+    struct lives lives = {0};
+    (void)state;
+    for (int keyed = 0; keyed < 2; keyed++) {
+        begin(&lives);
+        send_spec(lives.w, (struct gw_msg_spec){.key = 1, .job_key = keyed ? "k" : ""});
+        submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+        assert_int_equal(sent(lives.w, WORKER, GW_MESSAGE_assign, 0) == NULL, keyed);
+        keep(&lives);
+        commit(&lives);
+        assert_int_equal(sent(lives.w, WORKER, GW_MESSAGE_assign, 0) != NULL, keyed);
+        end(&lives);
+        gw_buffer_deinit(&lives.facts);
+    }
+}
+
+/* Nothing is told of a job that is not on disk, to whoever asks. */
+static void two_of_one_key_at_once_are_one_job(void **state)
+{
+    struct lives lives = {0};
+    (void)state;
+    begin(&lives);
+    for (uint64_t request = 1; request <= 2; request++)
+        send_spec(lives.w, (struct gw_msg_spec){.key = request, .job_key = "k"});
+    for (uint64_t request = 1; request <= 2; request++) {
+        submit(lives.w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+        keep(&lives);
+        assert_null(sent(lives.w, CLIENT, GW_MESSAGE_accepted, 0));
+    }
+    commit(&lives);
+    const struct gw_message *first = sent(lives.w, CLIENT, GW_MESSAGE_accepted, 0);
+    const struct gw_message *second = sent(lives.w, CLIENT, GW_MESSAGE_accepted, 1);
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_int_equal(first->accepted.job, second->accepted.job);
+    assert_int_equal(first->accepted.known + second->accepted.known, 1);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
 static void a_full_disk_refuses_detached_jobs(void **state)
 {
     struct lives lives = {0};
@@ -379,7 +476,7 @@ static void output_is_waited_for(void **state)
             add_worker(lives.w, 0, 1, "a");
             assert_int_equal(must(lives.w, WORKER, GW_MESSAGE_log_read)->log_read.attempt, attempt);
         } else {
-            pass(lives.w, 15000 * MS);
+            pass(lives.w, GW_LOST_NS);
             assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
         }
         end(&lives);
@@ -442,7 +539,11 @@ int main(void)
         cmocka_unit_test(how_often_a_task_was_tried_is_known),
         cmocka_unit_test(what_waits_for_its_next_try_goes_on_waiting),
         cmocka_unit_test(what_was_cancelled_stays_cancelled),
+        cmocka_unit_test(one_key_is_one_job),
+        cmocka_unit_test(two_of_one_key_at_once_are_one_job),
+        cmocka_unit_test(a_job_with_a_key_starts_when_it_is_on_disk),
         cmocka_unit_test(a_full_disk_refuses_detached_jobs),
+        cmocka_unit_test(numbers_go_on_after_a_clean_stop),
         cmocka_unit_test(forgotten_jobs_leave_nothing),
         cmocka_unit_test(what_a_job_comes_after_stays),
         cmocka_unit_test(what_is_retried_after_another_is_so_in_the_next_life),

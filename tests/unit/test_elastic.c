@@ -324,6 +324,49 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     free_world(w);
 }
 
+/* What ranks of commands wrote lies on several hosts: rank 0's worker asks all that are still
+ * there, and only then the others are told to have the same. */
+static void the_folder_of_commands_goes_to_all_hosts(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_worker(w, i, 1, (const char *[]){"a", "b", "c"}[i]);
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 3, .kind = GW_SPEC_COMMAND});
+    const uint64_t rank_0 = WORKER + (uint64_t)at.worker[0];
+    const uint64_t rank_1 = WORKER + (uint64_t)at.worker[1];
+    assert_int_equal(must(w, rank_0, GW_MESSAGE_gang)->gang.carry_worker, 0); /* nobody has any */
+    assert_int_equal(must(w, rank_1, GW_MESSAGE_gang)->gang.carry_after, 0);
+    go(w, &at);
+    end_all(w, &at);
+    at = placed_now(w);
+    assert_int_equal(WORKER + (uint64_t)at.worker[0], rank_0);
+    const struct gw_msg_gang *told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
+    const uint32_t home = told->carry_worker;
+    assert_true(home && !told->carry_member && !told->carry_after); /* where it is itself */
+    assert_int_equal(told->carry_others.count, 2);
+    told = &must(w, rank_1, GW_MESSAGE_gang)->gang;
+    assert_true(told->carry_worker == home && told->carry_after && !told->carry_others.count);
+    assert_null(sent(w, rank_1, GW_MESSAGE_carry_go, 0));
+    say(w, rank_0,
+        (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {at.attempt, 0, {"", 0}}});
+    assert_int_equal(must(w, rank_1, GW_MESSAGE_carry_go)->carry_go.attempt, at.attempt);
+    assert_null(sent(w, rank_0, GW_MESSAGE_carry_go, 0));
+    for (uint32_t i = 1; i < 3; i++)
+        say(w, WORKER + (uint64_t)at.worker[i],
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {at.attempt, i, {"", 0}}});
+
+    add_worker(w, 3, 1, "d"); /* who is lost is not asked; who comes new has nothing */
+    at = lose(w, at.worker[1], &at);
+    assert_int_equal(at.count, 3);
+    told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
+    assert_int_equal(told->carry_others.count, 1);
+    assert_int_equal(must(w, WORKER + 3, GW_MESSAGE_gang)->gang.carry_after, 1);
+    assert_true(story_says(w, 1, "ranks there wrote into it since they started is lost with it"));
+    free_world(w);
+}
+
 /* A command may have saved what nobody has seen yet: that it begins anew is told; but not where its
  * host is still there, which is asked, nor where nothing ever ran. */
 static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
@@ -476,6 +519,7 @@ int main(void)
         cmocka_unit_test(it_grows_at_a_checkpoint),
         cmocka_unit_test(it_goes_where_its_checkpoint_is),
         cmocka_unit_test(who_has_it_no_more_is_not_asked_again),
+        cmocka_unit_test(the_folder_of_commands_goes_to_all_hosts),
         cmocka_unit_test(a_command_whose_host_is_lost_begins_anew_and_says_so),
         cmocka_unit_test(what_never_began_is_no_try),
         cmocka_unit_test(that_no_copy_succeeds_is_told),

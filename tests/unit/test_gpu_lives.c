@@ -224,7 +224,7 @@ static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
     must(w, WORKER + 1, GW_MESSAGE_assign);
     submit_task(w, 2, (struct gw_msg_spec){.gpus = 1});
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
-    pass(w, 14 * SECOND);
+    pass(w, GW_LOST_NS - SECOND);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
     pass(w, 2 * SECOND);
@@ -248,11 +248,11 @@ static void a_lost_worker_is_forgotten_in_time(void **state)
     come(w, 0, 1);
     come(w, 1, 2);
     go_away(w, 0);
-    assert_true(gw_sched_deadline_ns(w->sched) <= w->now_ns + 15 * SECOND);
+    assert_true(gw_sched_deadline_ns(w->sched) <= w->now_ns + GW_LOST_NS);
     say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
-    pass(w, 8 * SECOND);
+    pass(w, GW_LOST_NS / 2 + SECOND);
     say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
-    pass(w, 8 * SECOND);
+    pass(w, GW_LOST_NS / 2 + SECOND);
     life_commit(w);
     free_world(w);
     w = begin();

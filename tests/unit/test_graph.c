@@ -3,7 +3,7 @@
 #include "tests/unit/alloc.h"
 #include "tests/unit/unit.h"
 
-#include "graph/model/graph.h"
+#include "graph/model/graph_rows.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 

@@ -1,5 +1,5 @@
 /* Files of hosts: what others write for mpirun, mpiexec, horovodrun and batch systems. */
-#include "client/cli/host_file.h"
+#include "client/cli/hosts/host_file.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

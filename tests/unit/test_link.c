@@ -6,7 +6,6 @@
 
 #include "graph/wire/frame.h"
 #include "graph/wire/link.h"
-#include "graph/wire/uring.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -25,54 +24,6 @@ struct end {
     struct end *forward; /* send each message on from there */
     char text[GW_ERROR_TEXT_MAX];
 };
-
-/* All of it is done with both. */
-static bool by_ring;
-
-static void init_loop(uv_loop_t *loop)
-{
-    struct gw_error error;
-    uv_loop_init(loop);
-    if (by_ring)
-        assert_int_equal(gw_uring_open(loop, &error), 0);
-}
-
-/* A kernel that has no memory for most of what it is given, now and then. */
-#ifdef TEST_STARVES
-#include <errno.h>
-#include <liburing.h>
-
-static bool starves;
-static unsigned submits, refused;
-
-static bool is_refused(void)
-{
-    const bool is = starves && submits++ % 32 < 20;
-    refused += is;
-    return is;
-}
-
-int __real_io_uring_submit(struct io_uring *ring);
-int __wrap_io_uring_submit(struct io_uring *ring);
-int __wrap_io_uring_submit(struct io_uring *ring)
-{
-    return is_refused() ? -EAGAIN : __real_io_uring_submit(ring);
-}
-
-int __real_io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **first,
-                                            unsigned count, struct __kernel_timespec *wait,
-                                            sigset_t *mask);
-int __wrap_io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **first,
-                                            unsigned count, struct __kernel_timespec *wait,
-                                            sigset_t *mask);
-int __wrap_io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **first,
-                                            unsigned count, struct __kernel_timespec *wait,
-                                            sigset_t *mask)
-{
-    return is_refused() ? -ENOMEM
-                        : __real_io_uring_submit_and_wait_timeout(ring, first, count, wait, mask);
-}
-#endif
 
 static struct gw_message forget(uint64_t job)
 {
@@ -135,7 +86,7 @@ static void make_pair(int type, int fds[2])
 static void open_pair(uv_loop_t *loop, struct end *a, struct end *b)
 {
     int fds[2];
-    init_loop(loop);
+    uv_loop_init(loop);
     make_pair(SOCK_STREAM, fds);
     open_end(loop, fds[0], a);
     open_end(loop, fds[1], b);
@@ -143,8 +94,7 @@ static void open_pair(uv_loop_t *loop, struct end *a, struct end *b)
 
 static void run(uv_loop_t *loop)
 {
-    assert_int_equal(gw_uring_run(loop, UV_RUN_DEFAULT), 0);
-    gw_uring_close(loop);
+    assert_int_equal(uv_run(loop, UV_RUN_DEFAULT), 0);
     assert_int_equal(uv_loop_close(loop), 0);
 }
 
@@ -174,7 +124,7 @@ static void test_one_write_a_turn(void **state)
     uv_loop_t loop;
     struct end a = {0};
     int fds[2];
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_SEQPACKET, fds);
     open_end(&loop, fds[0], &a);
     char bytes[4096];
@@ -185,7 +135,7 @@ static void test_one_write_a_turn(void **state)
         for (int i = 0; i < 10; i++)
             send_forget(&a, 1);
         assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
-        gw_uring_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&loop, UV_RUN_NOWAIT);
         assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), 10 * one.size);
         assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
     }
@@ -205,18 +155,18 @@ static void test_what_is_held_leaves_with_the_next(void **state)
     struct gw_message message = forget(1);
     struct gw_buffer one = {0};
     gw_message_encode(&message, 0, &one);
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_SEQPACKET, fds);
     open_end(&loop, fds[0], &a);
     assert_int_equal(gw_link_hold(a.link, &message), 0);
-    gw_uring_run(&loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), -1);
     send_forget(&a, 1);
-    gw_uring_run(&loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), 2 * one.size);
     assert_int_equal(gw_link_hold(a.link, &message), 0);
     gw_link_urge(a.link);
-    gw_uring_run(&loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(recv(fds[1], bytes, sizeof bytes, MSG_DONTWAIT), one.size);
     assert_int_equal(gw_link_hold(a.link, &message), 0);
     gw_link_close(a.link);
@@ -262,7 +212,7 @@ static void test_forwarding_between_links(void **state)
     for (uint64_t i = 1; i <= 50; i++)
         send_forget(&a, i);
     while (!d.closes)
-        gw_uring_run(&loop, UV_RUN_ONCE);
+        uv_run(&loop, UV_RUN_ONCE);
     assert_int_equal(d.got, 50);
     gw_link_close(a.link);
     run(&loop);
@@ -289,7 +239,7 @@ static void test_pause_keeps_what_is_buffered(void **state)
     for (uint64_t i = 1; i <= 10; i++)
         send_forget(&a, i);
     for (int i = 0; i < 5; i++)
-        gw_uring_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(b.got, 3);
     b.in_call = true;
     gw_link_resume(b.link);
@@ -306,7 +256,7 @@ static void test_last_words_are_delivered(void **state)
     struct end a = {0};
     int fds[2];
     struct gw_buffer words = {0};
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_STREAM, fds);
     open_end(&loop, fds[0], &a);
     for (uint64_t i = 1; i <= 10000; i++) {
@@ -329,7 +279,7 @@ static void lose_peer(struct end *a)
     uv_loop_t loop;
     int fds[2];
     struct gw_buffer words = {0};
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_STREAM, fds);
     for (uint64_t i = 1; i <= 10000; i++) {
         struct gw_message message = forget(i);
@@ -370,7 +320,7 @@ static void test_an_error_while_it_is_lent(void **state)
     struct end a = {0};
     struct gw_buffer words = {0};
     struct gw_error error;
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_STREAM, fds);
     for (uint64_t i = 1; i <= WORDS; i++) {
         struct gw_message message = forget(i);
@@ -381,11 +331,11 @@ static void test_an_error_while_it_is_lent(void **state)
     gw_link_lend(a.link);
     for (uint64_t i = 1; i <= 100 * WORDS; i++)
         send_forget(&a, i);
-    (void)gw_uring_run(&loop, UV_RUN_NOWAIT);
+    (void)uv_run(&loop, UV_RUN_NOWAIT);
     assert_true(gw_link_queued_bytes(a.link) > 0);
     close(fds[1]);
     for (int i = 0; i < 4; i++)
-        (void)gw_uring_run(&loop, UV_RUN_NOWAIT);
+        (void)uv_run(&loop, UV_RUN_NOWAIT);
     assert_int_equal(a.got, 0); /* the loop does not read it, nor end it */
     assert_int_equal(a.closes, 0);
     assert_int_equal(gw_link_read(a.link, &error), 0);
@@ -403,7 +353,7 @@ static void test_a_peer_that_shut_its_ears(void **state)
     uv_loop_t loop;
     struct end a = {0};
     int fds[2];
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_STREAM, fds);
     open_end(&loop, fds[0], &a);
     shutdown(fds[1], SHUT_RD);
@@ -418,7 +368,7 @@ static void test_garbage_closes_with_a_text(void **state)
     uv_loop_t loop;
     struct end a = {0};
     int fds[2];
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_STREAM, fds);
     open_end(&loop, fds[0], &a);
     assert_int_equal(write(fds[1], "GET / HTTP/1.1\r\n\r\n", 18), 18);
@@ -469,7 +419,7 @@ static void test_only_sockets(void **state)
     uv_loop_t loop;
     struct gw_link *link = NULL;
     struct gw_link_callbacks callbacks = {end_on_message, end_on_close, NULL};
-    init_loop(&loop);
+    uv_loop_init(&loop);
     int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
     assert_int_equal(gw_link_open(&loop, fd, &callbacks, &link), GW_EIO);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
@@ -501,7 +451,7 @@ static void test_descriptors_stay_with_their_messages(void **state)
     int pair[2];
     struct end a = {0}, b = {.close_at = MESSAGES};
     struct gw_link_callbacks callbacks = {end_on_descriptors, end_on_close, &b};
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_STREAM, pair);
     open_end(&loop, pair[0], &a);
     assert_int_equal(gw_link_open(&loop, pair[1], &callbacks, &b.link), 0);
@@ -516,16 +466,16 @@ static void test_descriptors_stay_with_their_messages(void **state)
         struct gw_message message = forget(job);
         assert_int_equal(gw_link_send(a.link, &message, (struct gw_channel_fds){fds, count, true}),
                          0);
-        if (job % 3 == 0) {           /* some turns send one message, some more */
-            send_forget(&b, job / 3); /* who speaks is expected to hear */
-            (void)gw_uring_run(&loop, UV_RUN_NOWAIT);
+        if (job % 3 == 0) { /* some turns send one message, some more */
+            send_forget(&b, job / 3);
+            (void)uv_run(&loop, UV_RUN_NOWAIT);
         }
     }
     run(&loop);
     assert_int_equal(b.got, MESSAGES);
 }
 
-/* More at once than the ring has buffers for, from one that then ends. */
+/* Much at once, from one that then ends. */
 static void test_much_at_once_does_not_keep_others(void **state)
 {
     uv_loop_t loop;
@@ -545,17 +495,17 @@ static void test_much_at_once_does_not_keep_others(void **state)
     free(blob);
     send_forget(&c, 1);
     while (!d.closes)
-        gw_uring_run(&loop, UV_RUN_ONCE);
+        uv_run(&loop, UV_RUN_ONCE);
     assert_true(b.got < 20);
     while (b.got < 20)
-        gw_uring_run(&loop, UV_RUN_ONCE);
+        uv_run(&loop, UV_RUN_ONCE);
     gw_link_close(a.link);
     run(&loop);
     assert_int_equal(b.code, GW_ECLOSED);
     assert_int_equal(c.closes, 1);
 }
 
-/* Somebody was sent to, and may be expected to answer; now another socket has its number. */
+/* Another socket has the number of a closed one. */
 static void test_a_number_is_taken_again(void **state)
 {
     uv_loop_t loop;
@@ -563,18 +513,18 @@ static void test_a_number_is_taken_again(void **state)
     struct end a = {0}, b = {.close_at = 1};
     struct gw_message message = forget(1);
     struct gw_buffer words = {0};
-    init_loop(&loop);
+    uv_loop_init(&loop);
     make_pair(SOCK_STREAM, fds);
     open_end(&loop, fds[0], &a);
     send_forget(&a, 1);
-    gw_uring_run(&loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT);
     gw_link_close(a.link);
     while (!a.closes)
-        gw_uring_run(&loop, UV_RUN_NOWAIT);
+        uv_run(&loop, UV_RUN_NOWAIT);
     make_pair(SOCK_STREAM, others);
     assert_true(others[0] == fds[0] || dup2(others[0], fds[0]) == fds[0]);
     open_end(&loop, fds[0], &b);
-    gw_uring_run(&loop, UV_RUN_NOWAIT);
+    uv_run(&loop, UV_RUN_NOWAIT);
     gw_message_encode(&message, 0, &words);
     assert_int_equal(write(others[1], words.data, words.size), words.size);
     run(&loop);
@@ -611,7 +561,7 @@ static void test_the_loop_does_all_else(void **state)
     timer.data = async.data = &a;
     uv_timer_start(&timer, wake_on_timer, 2, 0);
     while (b.got == 0)
-        gw_uring_run(&loop, UV_RUN_ONCE);
+        uv_run(&loop, UV_RUN_ONCE);
     uv_async_send(&async);
     run(&loop);
     assert_int_equal(b.got, 2);
@@ -619,9 +569,6 @@ static void test_the_loop_does_all_else(void **state)
 
 int main(void)
 {
-    struct gw_error error;
-    uv_loop_t loop;
-    const struct CMUnitTest lent[] = {cmocka_unit_test(test_an_error_while_it_is_lent)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_messages_and_closing),
         cmocka_unit_test(test_one_write_a_turn),
@@ -637,28 +584,12 @@ int main(void)
         cmocka_unit_test(test_sending_on_a_closing_link_drops),
         cmocka_unit_test(test_pause_keeps_what_is_buffered),
         cmocka_unit_test(test_a_pause_behind_last_words),
+        cmocka_unit_test(test_an_error_while_it_is_lent),
         cmocka_unit_test(test_only_sockets),
         cmocka_unit_test(test_descriptors_stay_with_their_messages),
         cmocka_unit_test(test_much_at_once_does_not_keep_others),
         cmocka_unit_test(test_the_loop_does_all_else),
         cmocka_unit_test(test_a_number_is_taken_again),
     };
-    int failed = cmocka_run_group_tests_name("epoll", tests, NULL, NULL) +
-                 cmocka_run_group_tests_name("epoll, lent", lent, NULL, NULL);
-    uv_loop_init(&loop);
-    by_ring = gw_uring_open(&loop, &error) == 0;
-    gw_uring_close(&loop);
-    uv_loop_close(&loop);
-    if (!by_ring)
-        printf("without io_uring: %s\n", error.text);
-    failed += by_ring ? cmocka_run_group_tests_name("io_uring", tests, NULL, NULL) : 0;
-#ifdef TEST_STARVES
-    starves = by_ring;
-    failed += by_ring ? cmocka_run_group_tests_name("io_uring, starved", tests, NULL, NULL) : 0;
-    if (by_ring && (refused < 100 || refused > submits * 3 / 4)) {
-        printf("%u of %u submits were refused\n", refused, submits);
-        failed++;
-    }
-#endif
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -182,13 +182,34 @@ static void test_make_folder(void **state)
     gw_logfile_make_folder(in_dir("a/b/c/1.out")); /* it is there */
 }
 
+/* What was cut off leaves a hole as long: its reader is told of it, and no message has its zeros.
+ */
+static void test_a_hole_at_the_end(void **state)
+{
+    char tail[GW_TAIL_BYTES], block[4096];
+    uint64_t at, end;
+    const char *path = in_dir("hole");
+    (void)state;
+    memset(block, 'x', sizeof block);
+    memcpy(block + sizeof block - 12, "\nfirst\nlast\n", 12);
+    write_file(path, block, sizeof block);
+    assert_int_equal(truncate(path, 1 << 20), 0);
+    gw_logfile_next(path, 0, &at, &end);
+    assert_true(at == 0 && end == sizeof block);
+    gw_logfile_next(path, end, &at, &end);
+    assert_int_equal(at, 1 << 20);
+    gw_logfile_tail(path, tail);
+    assert_non_null(strstr(tail, "first\nlast"));
+    assert_string_equal(strstr(tail, "last"), "last");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tail),        cmocka_unit_test(test_tail_of_much),
         cmocka_unit_test(test_read),        cmocka_unit_test(test_move),
         cmocka_unit_test(test_append),      cmocka_unit_test(test_latest),
-        cmocka_unit_test(test_make_folder),
+        cmocka_unit_test(test_make_folder), cmocka_unit_test(test_a_hole_at_the_end),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

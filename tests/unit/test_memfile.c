@@ -200,7 +200,7 @@ static void what_a_run_does_not_fill_is_given_up(void **state)
 static void idle_memory_goes_first(void **state)
 {
     struct world *w = *state;
-    struct gw_process_use use = {1, LIMIT / 2 + 1};
+    struct gw_process_use use = {.process = 1, .bytes = LIMIT / 2 + 1};
     (void)make_in(w, 2, BYTES);
     (void)make_in(w, 3, BYTES);
     release(w, 2);

@@ -60,7 +60,7 @@ static void fetch(struct world *w, uint32_t index)
 
 static void measured(struct world *w, uint64_t process, uint64_t bytes)
 {
-    struct gw_process_use use = {process, bytes};
+    struct gw_process_use use = {.process = process, .bytes = bytes};
     raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .uses = &use, .use_count = 1});
 }
 
@@ -331,6 +331,52 @@ static void who_uses_most_is_killed(void **state)
     free_world(w);
 }
 
+/* There is room for it at the worker, but not in what it asked for. */
+static void who_uses_more_than_it_asked_for_is_killed(void **state)
+{
+    struct world *w = limited(3, (struct gw_node_options){.terminate_permille = 950});
+    (void)state;
+    function_spec(w, (struct gw_msg_spec){.number = 1, .memory_bytes = 200000});
+    must_assign(w, (struct task){.attempt = 1, .index = 1, .spec = 1});
+    spawned(w, 1, 0, "");
+    hello(w, 1, GW_PROTOCOL);
+    forget_sent(w);
+    measured(w, 1, 200000);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    measured(w, 1, 524288);
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    dies(w, 1, 0, 9);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_OOM);
+    assert_int_equal(ended->executing, 1);
+    assert_non_null(strstr(ended->text, "it used 0.5 MiB of the 0.2 MiB that it asked for"));
+    assert_non_null(strstr(ended->text, "--memory"));
+    free_world(w);
+}
+
+/* What another task left in it counts for the next one; who asked for more gets another runner. */
+static void runners_are_for_tasks_that_ask_for_as_much(void **state)
+{
+    struct world *w = limited(2, (struct gw_node_options){.terminate_permille = 950});
+    (void)state;
+    function_spec(w, (struct gw_msg_spec){.number = 1, .memory_bytes = 200000});
+    function_spec(w, (struct gw_msg_spec){.number = 2, .memory_bytes = 100000});
+    must_assign(w, (struct task){.attempt = 1, .index = 1, .spec = 1});
+    spawned(w, 1, 0, "");
+    hello(w, 1, GW_PROTOCOL);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    measured(w, 1, 150000);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .index = 2, .spec = 2});
+    assert_non_null(sent(w, GW_MESSAGE_spawn, 0));
+    forget_sent(w);
+    measured(w, 1, 250000); /* a runner that lies idle: nobody is charged for it */
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    free_world(w);
+}
+
 /* It began when there was room; what others hold took it. */
 static void who_is_killed_for_results_is_told_so(void **state)
 {
@@ -369,6 +415,8 @@ int main(void)
         cmocka_unit_test(of_several_that_wait_one_begins),
         cmocka_unit_test(what_brought_its_inputs_stays),
         cmocka_unit_test(who_uses_most_is_killed),
+        cmocka_unit_test(who_uses_more_than_it_asked_for_is_killed),
+        cmocka_unit_test(runners_are_for_tasks_that_ask_for_as_much),
         cmocka_unit_test(who_is_killed_for_results_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

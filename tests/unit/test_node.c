@@ -13,7 +13,7 @@ static void test_registers_after_welcome(void **state)
     assert_int_equal(message->term, 7);
     assert_int_equal(message->peer, 9);
     must_send(w, GW_MESSAGE_heartbeat);
-    assert_int_equal(gw_node_core_deadline_ns(w->core), w->now_ns + 2 * SECOND);
+    assert_int_equal(gw_node_core_deadline_ns(w->core), w->now_ns + GW_HEARTBEAT_NS);
     free_world(w);
 }
 
@@ -573,7 +573,7 @@ static void test_fence(void **state)
             (struct gw_message){.type = GW_MESSAGE_heartbeat,
                                 .heartbeat = {1, beat->heartbeat.number, 0}});
     forget_sent(w);
-    tick(w, 7 * SECOND - 1);
+    tick(w, GW_FENCE_NS - 3 * SECOND - 1);
     assert_null(sent(w, GW_MESSAGE_bury, 0));
     tick(w, 1);
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
@@ -619,7 +619,7 @@ static void test_refused_and_silent(void **state)
     forget_sent(w);
     tick(w, 5 * SECOND);
     refuse(w);
-    tick(w, 10 * SECOND - 1);
+    tick(w, GW_FENCE_NS - 1);
     assert_null(sent(w, GW_MESSAGE_bury, 0));
     tick(w, 1);
     must_send(w, GW_MESSAGE_bury);

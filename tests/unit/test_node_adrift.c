@@ -98,6 +98,37 @@ static void ends_of_functions_are_told_once(void **state)
     free_world(w);
 }
 
+static void ends_of_functions_that_must_not_run_again_are_told_again(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.losses_max = UINT32_MAX});
+    (void)state;
+    must_assign(w, (struct task){.attempt = 1});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 3, 1000), 0);
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 1);
+    assert_int_equal(gw_col32_at(said->attempt_claim, 0), GW_CLAIM_ENDED);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_finished)->finished.attempt, 0), 1);
+    free_world(w);
+}
+
+/* A runner has two tasks, and a command waits for its slots: that one the next scheduler places. */
+static void what_a_runner_has_is_claimed_and_nothing_else(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.slots = 2});
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 3, 1000), 0); /* such tasks are short */
+    for (uint32_t i = 2; i <= 3; i++)
+        must_assign(w, (struct task){.attempt = i, .index = i});
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1, .slots = 2});
+    must_assign(w, (struct task){.attempt = 4, .index = 4, .spec = 1});
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(gw_col32_at(said->attempt_claim, i),
+                         gw_col64_at(said->attempt, i) == 2 ? GW_CLAIM_RUNS : GW_CLAIM_WAITS);
+    free_world(w);
+}
+
 /* A gang of two functions here that goes. */
 static struct world *world_with_gang(void)
 {
@@ -188,6 +219,43 @@ static void a_bad_end_is_told_to_one_scheduler(void **state)
     free_world(w);
 }
 
+/* The highest count of the same cluster is kept, and said to each scheduler that comes. */
+static void what_heartbeats_said_of_the_history_is_said_again(void **state)
+{
+    static const struct {
+        const char *cluster, *said;
+        uint64_t life, commits, known_life, known;
+    } lives[] = {
+        {"a", "", 1, 7, 0, 0},
+        {"a", "a", 2, 5, 1, 7}, /* a copy that is older: it may come again */
+        {"b", "a", 3, 2, 1, 7},
+        {"b", "b", 4, 3, 3, 2},
+    };
+    struct world *w = new_world(1);
+    (void)state;
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+        w->lives++;
+        forget_sent(w);
+        raise_event(w, (struct gw_event){
+                           .type = GW_EVENT_OPEN, .peer = {SCHEDULER}, .role = GW_ROLE_SCHEDULER});
+        deliver(w, SCHEDULER,
+                (struct gw_message){.type = GW_MESSAGE_welcome,
+                                    .welcome = {5, "0.1.0", "/s", .cluster = lives[i].cluster}});
+        const struct gw_msg_registration *now =
+            &must_send(w, GW_MESSAGE_registration)->registration;
+        assert_string_equal(now->cluster, lives[i].said);
+        assert_int_equal(now->life, lives[i].known_life);
+        assert_int_equal(now->commits, lives[i].known);
+        deliver(w, SCHEDULER,
+                (struct gw_message){.type = GW_MESSAGE_heartbeat,
+                                    .heartbeat = {.number = i + 1,
+                                                  .life = lives[i].life,
+                                                  .commits = lives[i].commits}});
+    }
+    free_world(w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -195,9 +263,12 @@ int main(void)
         cmocka_unit_test(a_scheduler_that_lives_hears_nothing_again),
         cmocka_unit_test(what_was_surely_heard_is_forgotten),
         cmocka_unit_test(ends_of_functions_are_told_once),
+        cmocka_unit_test(ends_of_functions_that_must_not_run_again_are_told_again),
+        cmocka_unit_test(what_a_runner_has_is_claimed_and_nothing_else),
         cmocka_unit_test(ends_of_ranks_are_told_again),
         cmocka_unit_test(what_was_let_go_is_not_told_again),
         cmocka_unit_test(a_bad_end_is_told_to_one_scheduler),
+        cmocka_unit_test(what_heartbeats_said_of_the_history_is_said_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

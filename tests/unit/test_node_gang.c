@@ -267,6 +267,7 @@ static void test_gang_of_commands(void **state)
     struct world *w = new_world(2);
     send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND,
                                       .ranks = 2,
+                                      .streams = GW_STREAM_HELD | GW_STREAM_INPUT,
                                       .env = bin("\x92\xaaHOME=/home\xaeMASTER_PORT=77", 27)});
     send_gang(w, 1, 2);
     must_assign(w, (struct task){.attempt = 1, .rank = 1, .gpu = 2});
@@ -289,8 +290,46 @@ static void test_gang_of_commands(void **state)
         assert_true(has(&spawn->spawn, "GLOO_SOCKET_IFNAME=lo"));
         assert_true(has(&spawn->spawn, "CUDA_VISIBLE_DEVICES=GPU-b,GPU-a"));
         assert_true(has(&spawn->spawn, i ? "GANGWAY_GPUS=1" : "GANGWAY_GPUS=0"));
+        assert_true(spawn->spawn.held); /* each rank has a reader, and the first one's input */
+        assert_int_equal(spawn->spawn.in, i == 0);
         assert_string_equal(spawn->spawn.out, i ? "/d/logs/1/0.1.1.out" : "/d/logs/1/0.1.0.out");
     }
+    free_world(w);
+}
+
+/* Ranks of a gang of `world` commands run, and process 1 turns out to be an MPI program. */
+static struct world *world_with_mpi(uint32_t world)
+{
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = world});
+    send_gang(w, 1, world);
+    for (uint32_t rank = 1; rank <= world; rank++)
+        must_assign(w, (struct task){.attempt = 1, .rank = rank});
+    leased(w, 1);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang_go, .gang_go = {.attempt = 1}});
+    for (uint32_t rank = 1; rank <= world; rank++)
+        spawned(w, rank, 0, "");
+    forget_sent(w);
+    const struct gw_process_use use = {.process = 1, .mpi = "prog is an MPI program"};
+    raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .uses = &use, .use_count = 1});
+    return w;
+}
+
+/* No attempt of it is made again: the next one would load the same. */
+static void test_several_ranks_of_mpi_are_refused(void **state)
+{
+    struct world *w = world_with_mpi(2);
+    (void)state;
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    dies(w, 1, 0, 15);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_CANNOT_START);
+    assert_int_equal(ended->exit_code, 126);
+    assert_string_equal(ended->text, "prog is an MPI program");
+    free_world(w);
+    w = world_with_mpi(1); /* rank 0 of 1 is what it says */
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
     free_world(w);
 }
 
@@ -326,8 +365,8 @@ static void test_gang_of_commands_is_told_as_launchers_do(void **state)
                   .ranks = 3,
                   .env_templates = 1,
                   .argv = bin("\x92\xa4"
-                              "echo\xd9\x27{node_rank}/{local_rank}{rank}{x}{line}",
-                              47),
+                              "echo\xd9\x2f{node_rank}/{local_rank}{rank}{x}{line}{{}rank}",
+                              55),
                   .env = bin("\x92\xacOTHER={rank}\xd9\x20NAME=rank {rank} of {world_size}", 48)});
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_gang,
@@ -344,7 +383,7 @@ static void test_gang_of_commands_is_told_as_launchers_do(void **state)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         if (!has(spawn, wanted[i]))
             fail_msg("%s is not in the environment", wanted[i]);
-    assert_non_null(memmem(spawn->argv.data, spawn->argv.size, "1/02{x}{line}", 13));
+    assert_non_null(memmem(spawn->argv.data, spawn->argv.size, "1/02{x}{line}{rank}", 19));
     free_world(w);
 }
 
@@ -582,6 +621,73 @@ static void test_a_checkpoint_that_is_no_more(void **state)
     free_world(w);
 }
 
+/* What the last step asked for; NULL: nothing. */
+static const struct gw_msg_carry *carry_asked(const struct world *w)
+{
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        if (w->effects.list.items[i].type == GW_EFFECT_CARRY)
+            return &w->effects.list.items[i].message.carry;
+    return NULL;
+}
+
+/* A rank of commands where rank 0 is not: it stands when its folder is what rank 0's is, which
+ * rank 0's worker has put together by carry_go. code: GW_ELOST if that worker is gone,
+ * GW_EIO if this one's disk is full. The next scheduler must not take it for a rank that ran. */
+static void folder_of_another_rank(int code)
+{
+    static const uint8_t locals[] = {1, 0, 0, 0, 1, 0, 0, 0};
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_neighbour,
+                                .neighbour = {.worker = 7, .address = "elsewhere"}});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1,
+                                         .world = 2,
+                                         .first_rank = 1,
+                                         .local = 1,
+                                         .group_rank = 1,
+                                         .groups = 2,
+                                         .checkpoint = 5,
+                                         .commands = 1,
+                                         .locals = {locals, 2},
+                                         .carry_worker = 7,
+                                         .carry_after = 1,
+                                         .carry_job = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    leased(w, 1);
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    assert_null(carry_asked(w));
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_carry_go, .carry_go = {.attempt = 1}});
+    assert_non_null(carry_asked(w));
+    assert_int_equal(carry_asked(w)->how, GW_CARRY_MIRROR);
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    raise_event(
+        w, (struct gw_event){
+               .type = GW_EVENT_CARRIED, .number = 1, .code = code, .text = "it does not answer"});
+    if (code)
+        assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome,
+                         code == GW_ELOST ? GW_OUTCOME_LOST_INPUT : GW_OUTCOME_FAILED);
+    else
+        assert_int_equal(must_send(w, GW_MESSAGE_rank_ready)->rank_ready.rank, 1);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    w->lives++;
+    forget_sent(w);
+    open_scheduler(w);
+    assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, code == 0);
+    free_world(w);
+}
+
+static void test_all_ranks_have_the_folder_of_rank_0(void **state)
+{
+    (void)state;
+    folder_of_another_rank(0);
+    folder_of_another_rank(GW_ELOST);
+    folder_of_another_rank(GW_EIO);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -593,10 +699,12 @@ int main(void)
         cmocka_unit_test(test_hang_is_looked_at_when_asked),
         cmocka_unit_test(test_rank_that_is_not_ready_is_looked_at),
         cmocka_unit_test(test_gang_of_commands),
+        cmocka_unit_test(test_several_ranks_of_mpi_are_refused),
         cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
         cmocka_unit_test(test_doors_of_commands),
         cmocka_unit_test(test_doors_that_are_none),
         cmocka_unit_test(test_a_program_that_is_not_there),
+        cmocka_unit_test(test_all_ranks_have_the_folder_of_rank_0),
         cmocka_unit_test(test_a_rank_is_killed_before_its_hello),
         cmocka_unit_test(test_a_rank_fell_before_the_kill_came),
         cmocka_unit_test(test_gang_killed_while_forming),

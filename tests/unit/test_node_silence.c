@@ -138,6 +138,59 @@ static void a_slow_scheduler_is_told_the_newest(void **state)
     free_world(w);
 }
 
+static void prints(struct world *w, const char *text, uint64_t left_out)
+{
+    deliver(w, RUNNER + 1,
+            (struct gw_message){.type = GW_MESSAGE_printed,
+                                .printed = {.attempt = 1,
+                                            .rank = GW_RANK_NONE,
+                                            .stream = 1,
+                                            .left_out = left_out,
+                                            .data = {text, (uint32_t)strlen(text)}}});
+}
+
+/* It is told later how much it has missed. */
+static void a_slow_scheduler_is_not_told_what_is_printed(void **state)
+{
+    struct world *w = world_with_limit();
+    (void)state;
+    prints(w, "first\n", 2);
+    const struct gw_msg_printed *told = &must_send(w, GW_MESSAGE_printed)->printed;
+    assert_int_equal(told->data.size, 6);
+    assert_int_equal(told->left_out, 2);
+    queued(w, GW_NODE_SLOW_BYTES + 1);
+    forget_sent(w);
+    prints(w, "second\n", 0);
+    prints(w, "third\n", 100);
+    assert_null(sent(w, GW_MESSAGE_printed, 0));
+    queued(w, GW_NODE_SLOW_BYTES);
+    prints(w, "last\n", 0);
+    told = &must_send(w, GW_MESSAGE_printed)->printed;
+    assert_int_equal(told->left_out, 113);
+    assert_memory_equal(told->data.data, "last\n", 5);
+    free_world(w);
+}
+
+/* What was told before it went is not told again, and what was printed meanwhile is counted. */
+static void a_scheduler_that_comes_back_is_told_how_much_it_missed(void **state)
+{
+    struct world *w = world_with_limit();
+    (void)state;
+    prints(w, "first\n", 0);
+    must_send(w, GW_MESSAGE_printed);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    forget_sent(w);
+    prints(w, "second\n", 0);
+    open_scheduler(w);
+    assert_null(sent(w, GW_MESSAGE_printed, 0));
+    prints(w, "last\n", 0);
+    const struct gw_msg_printed *told = &must_send(w, GW_MESSAGE_printed)->printed;
+    assert_int_equal(told->left_out, 7);
+    assert_int_equal(told->data.size, 5);
+    assert_memory_equal(told->data.data, "last\n", 5);
+    free_world(w);
+}
+
 static void output_at_its_cap_is_no_silence(void **state)
 {
     struct world *w = world_with_limit();
@@ -145,6 +198,18 @@ static void output_at_its_cap_is_no_silence(void **state)
     for (int i = 0; i < 15; i++)
         until_measured(w, 5000);
     assert_null(sent(w, GW_MESSAGE_bury, 0));
+    free_world(w);
+}
+
+static void who_waits_for_its_reader_is_not_silent(void **state)
+{
+    struct world *w = world_with_limit();
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        until_measured(w, UINT64_MAX);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    while (!sent(w, GW_MESSAGE_bury, 0))
+        until_measured(w, 100);
     free_world(w);
 }
 
@@ -183,7 +248,10 @@ int main(void)
         cmocka_unit_test(silence_ends_a_task_soon_after_its_limit),
         cmocka_unit_test(output_progress_and_steps_keep_it_alive),
         cmocka_unit_test(a_slow_scheduler_is_told_the_newest),
+        cmocka_unit_test(a_slow_scheduler_is_not_told_what_is_printed),
+        cmocka_unit_test(a_scheduler_that_comes_back_is_told_how_much_it_missed),
         cmocka_unit_test(output_at_its_cap_is_no_silence),
+        cmocka_unit_test(who_waits_for_its_reader_is_not_silent),
         cmocka_unit_test(what_is_measured_late_is_about_nobody),
         cmocka_unit_test(progress_of_another_attempt_breaks_the_protocol),
     };

@@ -161,6 +161,31 @@ static void test_nobody_waits_behind_what_may_be_long(void **state)
     free_world(w);
 }
 
+/* Its descriptor goes with the message that starts it at once. */
+static void test_what_reads_input_waits_behind_nobody(void **state)
+{
+    (void)state;
+    for (uint32_t input = 0; input < 2; input++) {
+        struct world *w = world_with_short_command();
+        send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1});
+        must_assign(w, (struct task){.attempt = 2, .index = 2, .spec = 1});
+        dies(w, 2, 0, 0);
+        send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND,
+                                          .number = 2,
+                                          .streams = input ? GW_STREAM_INPUT : GW_STREAM_HELD});
+        must_assign(w, (struct task){.attempt = 3, .index = 3, .spec = 2});
+        dies(w, 3, 0, 0);
+        must_assign(w, (struct task){.attempt = 4, .index = 4});
+        forget_sent(w);
+        must_assign(w, (struct task){.attempt = 5, .index = 5, .spec = 2});
+        if (input)
+            assert_null(sent(w, GW_MESSAGE_spawn, 0));
+        else
+            assert_int_equal(spawn_sent(w, 0)->behind, 4);
+        free_world(w);
+    }
+}
+
 /* The fence: whoever waits is given up with the one before it, and has no turn any more. */
 static void test_a_line_that_is_given_up(void **state)
 {
@@ -169,7 +194,7 @@ static void test_a_line_that_is_given_up(void **state)
     assign_all(w, 2, 4);
     spawned(w, 2, 0, "");
     forget_sent(w);
-    tick(w, 11 * SECOND);
+    tick(w, GW_FENCE_NS + SECOND);
     must_send(w, GW_MESSAGE_bury);
     for (uint64_t process = 2; process <= 4; process++)
         dies(w, process, 0, 9);
@@ -188,6 +213,7 @@ int main(void)
         cmocka_unit_test(test_who_waits_is_killed),
         cmocka_unit_test(test_who_is_killed_comes_back),
         cmocka_unit_test(test_nobody_waits_behind_what_may_be_long),
+        cmocka_unit_test(test_what_reads_input_waits_behind_nobody),
         cmocka_unit_test(test_a_line_that_is_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

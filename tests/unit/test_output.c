@@ -211,7 +211,7 @@ static void test_inputs_without_streams(void **state)
     assert_int_equal(side_tear_down(&side, dir), 0);
 }
 
-/* Streams 1 and 2 as the guardian opens them, of a process of its own. How many tasks of `count`
+/* Streams 1 and 2 as the supervisor opens them, of a process of its own. How many tasks of `count`
  * that do nothing but close a stream, in the least time, have the next one find none. */
 static int shut_streams(int count)
 {

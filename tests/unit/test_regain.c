@@ -15,6 +15,8 @@ struct thing {
 
 enum { THINGS_MAX = 8 };
 
+static const char *results_are_of = ""; /* which cluster */
+
 /* The worker of this number comes with what it has; its incarnation is 7 + number. */
 static void come(struct world *w, int number, const struct thing *things, uint32_t count)
 {
@@ -41,7 +43,8 @@ static void come(struct world *w, int number, const struct thing *things, uint32
                                                         .object_index = {index, count},
                                                         .object_rank = {rank, count},
                                                         .object_bytes = {bytes, count},
-                                                        .object_attempt = {attempt, count}};
+                                                        .object_attempt = {attempt, count},
+                                                        .cluster = results_are_of};
     say(w, peer, message);
 }
 
@@ -107,6 +110,19 @@ static void what_a_worker_still_has_is_its(void **state)
     free_world(w);
 }
 
+/* Its jobs have the same numbers, and its attempts may. */
+static void what_is_of_another_cluster_goes(void **state)
+{
+    (void)state;
+    const struct thing thing = one_ended();
+    struct world *w = life_begin();
+    results_are_of = "another";
+    come(w, 0, &thing, 1);
+    results_are_of = "";
+    assert_true(released(w, 0, &thing));
+    free_world(w);
+}
+
 /* Only what it says of the very attempt is believed; the rest it is to let go. */
 static void what_is_not_the_same_goes(void **state)
 {
@@ -137,7 +153,7 @@ static void who_comes_too_late_lets_go(void **state)
     struct world *w = life_begin();
     come(w, 1, NULL, 0);
     life_commit(w);
-    pass(w, 14 * SECOND);
+    pass(w, GW_LOST_NS - SECOND);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0}});
     pass(w, SECOND);
@@ -207,6 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_a_worker_still_has_is_its),
+        cmocka_unit_test(what_is_of_another_cluster_goes),
         cmocka_unit_test(what_is_not_the_same_goes),
         cmocka_unit_test(who_comes_too_late_lets_go),
         cmocka_unit_test(a_later_job_waits_for_it),

@@ -2,8 +2,8 @@
  * are leased beside it. */
 #include "tests/unit/unit.h"
 
-#include "worker/net/port.h"
-#include "worker/net/rendezvous.h"
+#include "worker/net/parts/port.h"
+#include "worker/net/parts/rendezvous.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* The door of a ring, where no descriptor is left for who stands outside. */
 #include "tests/unit/unit.h"
 
-#include "gpu/ring_link.h"
+#include "gpu/ring/ring_link.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * more than a small part of a flow goes one way before some goes the other. */
 #include "tests/unit/unit.h"
 
-#include "gpu/ring.h"
+#include "gpu/ring/ring.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "tests/unit/unit.h"
 
 #include "graph/base/clock.h"
-#include "graph/wire/board.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "tests/unit/printed.h"
@@ -310,52 +309,6 @@ static void test_rows_take_what_rows_before_them_make(void **state)
     }
 }
 
-/* Row 0 takes 21 from the board and leaves 42 there; nobody left what row 1 takes, and row 2 takes
- * what that was to make. */
-static void test_what_others_leave_on_the_board(void **state)
-{
-    struct gw_board *board;
-    uint64_t attempts[] = {1000, 1001};
-    uint64_t places[] = {gw_board_place(1, 0, 7), gw_board_place(2, 0, 8)};
-    const uint64_t from_place = gw_board_place(3, 1, 0), nobodys_place = gw_board_place(4, 1, 0);
-    uint32_t size;
-    uint8_t value[GW_BOARD_VALUE_MAX];
-    int fd;
-    assert_int_equal(gw_board_new(&fd), 0);
-    assert_int_equal(gw_board_open(fd, &board), 0);
-    side_put(&side, &(struct gw_message){.type = GW_MESSAGE_board, .board = {GW_BOARD_SLOTS}}, fd);
-    side_put(&side,
-             &(struct gw_message){.type = GW_MESSAGE_board_put,
-                                  .board_put = {{attempts, 2}, {places, 2}}},
-             -1);
-    gw_board_put(board, from_place, "\x15", 1);
-    const struct side_dep from = {.bytes = from_place, .worker = GW_DEP_BOARD},
-                          nobodys = {.bytes = nobodys_place, .worker = GW_DEP_BOARD};
-    const struct side_row rows[] = {
-        {.index = 0, .args = side_list(gw_ref((gw_node){0}), NULL), .deps = {from}, .dep_count = 1},
-        {.index = 1,
-         .args = side_list(gw_ref((gw_node){0}), NULL),
-         .deps = {nobodys},
-         .dep_count = 1},
-        {.index = 2,
-         .args = side_list(gw_ref((gw_node){0}), NULL),
-         .deps = {row_of(1)},
-         .dep_count = 1},
-    };
-    side_spec(&side, 0, "twice", 0);
-    side_assign(&side, rows, 3);
-    side_flush(&side);
-    (void)side_get(&side, GW_MESSAGE_finished); /* before it sleeps */
-    assert_int_equal(i64_of(side_value(&side, 0)), 42);
-    assert_int_equal(gw_board_take(board, places[0], value, &size), 0);
-    assert_int_equal(size, 1);
-    assert_int_equal(value[0], 42);
-    assert_int_equal(side_get(&side, GW_MESSAGE_skipped)->skipped.attempt, 1001);
-    assert_int_equal(side_get(&side, GW_MESSAGE_skipped)->skipped.attempt, 1002);
-    assert_int_equal(gw_board_take(board, places[1], value, &size), GW_ENOENT);
-    gw_board_close(board);
-}
-
 static void test_rows_behind_a_failed_one_are_skipped(void **state)
 {
     const struct side_row rows[] = {
@@ -385,8 +338,6 @@ static void test_rows_behind_a_failed_one_are_skipped(void **state)
     (void)side_get(&side, GW_MESSAGE_finished);
     assert_int_equal(i64_of(side_value(&side, 0)), 2);
     assert_int_equal(side_get(&side, GW_MESSAGE_ended)->ended.attempt, 1001);
-    assert_int_equal(side_get(&side, GW_MESSAGE_skipped)->skipped.attempt, 1002);
-    assert_int_equal(side_get(&side, GW_MESSAGE_skipped)->skipped.attempt, 1003);
     assert_int_equal(side_get(&side, GW_MESSAGE_finished)->finished.attempt.count, 1);
     assert_int_equal(gw_col64_at(side.message.finished.attempt, 0), 1004);
     assert_int_equal(i64_of(side_value(&side, 0)), 4);
@@ -731,7 +682,6 @@ int main(int argc, char **argv)
         TEST(test_dependencies_arrive),
         TEST(test_a_dependency_without_its_descriptor_fails_alone),
         TEST(test_rows_take_what_rows_before_them_make),
-        TEST(test_what_others_leave_on_the_board),
         TEST(test_rows_behind_a_failed_one_are_skipped),
         TEST(test_large_results_come_by_descriptor),
         TEST(test_output_is_sorted_by_task),

@@ -1,6 +1,7 @@
 /* Scattered values in the scheduler's core: what many small ones take. */
-#include "scheduler/core/scattered.h"
+#include "scheduler/core/requests/scattered.h"
 
+#include "scheduler/core/model/counts.h"
 #include "tests/unit/sched_world.h"
 
 #include <malloc.h>

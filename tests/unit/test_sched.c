@@ -514,7 +514,7 @@ static void a_registration_of_a_lost_worker_is_too_late(void **state)
     (void)state;
     (void)step(w, (struct gw_event){
                       .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "a"});
-    pass(w, 16000 * MS);
+    pass(w, GW_LOST_NS + 1000 * MS);
     bool closed = false;
     for (size_t i = 0; i < w->effects.list.count; i++)
         closed = closed || w->effects.list.items[i].type == GW_EFFECT_CLOSE;

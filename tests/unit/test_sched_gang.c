@@ -1,11 +1,18 @@
 /* Gangs that start again: budgets, workers that cool down, and what their users ask. */
-#include "scheduler/core/job.h"
-#include "scheduler/core/state.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/state.h"
 #include "tests/unit/gang_world.h"
 
 #include <gangway/comm.h>
 
 #define SECOND (1000 * MS)
+
+static void beat(struct world *w, int worker)
+{
+    static uint64_t number;
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {++number, 0, 0, 0}});
+}
 
 /* Rank 0 fails, and rank 1 is killed with it. */
 static void fail_gang(struct world *w, int worker, uint64_t attempt)
@@ -18,6 +25,80 @@ static void fail_gang(struct world *w, int worker, uint64_t attempt)
     attempt_ended(
         w, worker,
         (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
+}
+
+/* Rank 1 of a gang of two, at different workers, says that it cannot reach rank 0. Gives the
+ * workers where they were, as bits. */
+static uint32_t part_gang(struct world *w, int workers)
+{
+    uint32_t where = 0;
+    uint64_t attempt = 0;
+    int at[2] = {-1, -1};
+    for (int i = 0; i < workers; i++) {
+        const struct gw_message *assign = sent(w, WORKER + (uint64_t)i, GW_MESSAGE_assign, 0);
+        if (!assign)
+            continue;
+        where |= 1U << i;
+        attempt = attempt_in(assign, 0);
+        at[gw_col32_at(assign->assign.rank, 0)] = i;
+    }
+    assert_true(at[0] >= 0 && at[1] >= 0);
+    for (int rank = 0; rank < 2; rank++)
+        ready(w, at[rank], attempt, (uint32_t)rank);
+    attempt_ended(w, at[1],
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = 1,
+                                        .outcome = GW_OUTCOME_UNREACHED,
+                                        .code = GW_ETIMEDOUT,
+                                        .text = "no route"});
+    attempt_ended(w, at[0],
+                  (struct gw_msg_ended){.attempt = attempt, .outcome = GW_OUTCOME_KILLED});
+    return where;
+}
+
+static void ranks_that_cannot_meet_are_placed_where_they_can(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_worker(w, i, 1, (const char *const[]){"a", "b", "c"}[i]);
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2}); /* without retries */
+    const uint32_t first = part_gang(w, 3), second = part_gang(w, 3);
+    assert_true(first != second);
+    const uint32_t third = part_gang(w, 3);
+    assert_true(third != first && third != second);
+    for (int i = 0; i < 3; i++)
+        assert_null(sent(w, WORKER + (uint64_t)i, GW_MESSAGE_assign, 0)); /* no pair is left */
+    explained(w, 1, "could not reach each other: ");
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+    free_world(w);
+}
+
+static void a_pair_that_cannot_meet_is_tried_again_and_then_told(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
+    uint64_t for_ns = GW_PARTING_NS;
+    for (int i = 0; i <= GW_UNREACHED_MAX; i++) {
+        assert_int_equal(part_gang(w, 2), 3);
+        if (i == GW_UNREACHED_MAX)
+            break;
+        explained(w, 1, " and ");
+        for (uint64_t passed = SECOND; passed < for_ns; passed += SECOND) {
+            for (int k = 0; k < 2; k++)
+                beat(w, k);
+            pass(w, SECOND);
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        }
+        pass(w, SECOND);
+        for_ns = 2 * for_ns < GW_PARTING_NS_MAX ? 2 * for_ns : GW_PARTING_NS_MAX;
+    }
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_non_null(strstr(failed->text, "could not reach rank 0 at "));
+    free_world(w);
 }
 
 static void ask_for(struct world *w, uint64_t job, uint32_t verb)
@@ -236,6 +317,49 @@ static void a_gang_that_was_stopped_does_not_start_again(void **state)
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
     assert_non_null(strstr(failed->text, ": it was told to stop: "));
+    free_world(w);
+}
+
+/* A gang that is told to stop (or not) and ends without a value, and a task that takes that and
+ * fails; gives what is said of the task. */
+static struct world *world_without_value(bool stopped, const char **text)
+{
+    const uint32_t rank = 0, size = 1;
+    const uint64_t bytes = 1, run_ns = MS;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 1});
+    send_spec(w, (struct gw_msg_spec){.key = 1, .number = 1});
+    submit_in_turns(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0}, 2);
+    const uint64_t gang = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    ready(w, 0, gang, 0);
+    if (stopped)
+        ask_for(w, 1, GW_ASK_STOP);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_finished,
+                            .finished = {.attempt = {&gang, 1},
+                                         .rank = {&rank, 1},
+                                         .bytes = {&bytes, 1},
+                                         .value_size = {&size, 1},
+                                         .values = {"\xc0", 1},
+                                         .run_ns = {&run_ns, 1}}});
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
+    return w;
+}
+
+static void who_lacks_the_value_of_a_stopped_gang_is_told(void **state)
+{
+    const char *text;
+    struct world *w = world_without_value(true, &text);
+    (void)state;
+    assert_non_null(strstr(text, "(task 1 of job 1), on a: no luck\n"));
+    assert_non_null(
+        strstr(text, "\nf (task 0 of job 1) was told to stop, with what it has, by c "));
+    assert_non_null(strstr(text, ", and gave no value"));
+    free_world(w);
+    w = world_without_value(false, &text);
+    assert_null(strstr(text, "told to stop"));
     free_world(w);
 }
 
@@ -508,6 +632,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_of_its_own_take_its_restarts),
+        cmocka_unit_test(ranks_that_cannot_meet_are_placed_where_they_can),
+        cmocka_unit_test(a_pair_that_cannot_meet_is_tried_again_and_then_told),
         cmocka_unit_test(what_an_earlier_attempt_says_is_no_news),
         cmocka_unit_test(a_restart_that_is_asked_for_has_its_own_budget),
         cmocka_unit_test(what_a_paused_gang_returns_is_no_result),
@@ -516,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_port_that_was_taken_is_not_charged_three_times),
         cmocka_unit_test(a_port_that_is_taken_late_is_no_excuse),
         cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
+        cmocka_unit_test(who_lacks_the_value_of_a_stopped_gang_is_told),
         cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_gang_that_prepares_is_paused_before_it_begins),
         cmocka_unit_test(a_lost_worker_is_another_budget),

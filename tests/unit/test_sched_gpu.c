@@ -103,6 +103,8 @@ static void leaves(struct world *w, int number)
                       .type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)number}, .text = "gone"});
 }
 
+enum { LOST_S = GW_LOST_NS / GW_NS_PER_S };
+
 /* Seconds pass, in which worker b is there. */
 static void pass_seconds(struct world *w, int seconds)
 {
@@ -662,9 +664,9 @@ static void a_gpu_is_left_while_what_was_there_may_live(void **state)
     add_machine(w, 1, "b", 1, NULL);
     pass_seconds(w, 3);
     leaves(w, 0); /* it was heard 3 s ago */
-    assert_by(w, 0, "a was lost, and may run something there for 12 s yet");
+    assert_by(w, 0, "a was lost, and may run something there for 17 s yet");
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
-    pass_seconds(w, 11);
+    pass_seconds(w, LOST_S - 4);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     pass_seconds(w, 1);
     assert_gpus(w, 1, "0");
@@ -685,7 +687,7 @@ static void a_gpu_of_who_is_away_counts_once(void **state)
     leaves(w, 0);
     send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 2, .gpus = 1});
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are a's, which may be back */
-    pass_seconds(w, 16);
+    pass_seconds(w, LOST_S + 1);
     send_spec(w, (struct gw_msg_spec){.key = 3, .ranks = 3, .gpus = 1});
     must(w, CLIENT, GW_MESSAGE_rejected);
     free_world(w);
@@ -716,7 +718,7 @@ static void who_comes_back_gets_what_is_idle(void **state)
     add_machine(w, 0, "a", 2, NULL);
     add_machine(w, 1, "b", 2, NULL);
     leaves(w, 0);
-    pass_seconds(w, 15);
+    pass_seconds(w, LOST_S);
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 1, "0");
     add_machine(w, 0, "a", 2, NULL);

@@ -1,5 +1,5 @@
 /* Gangs whose ranks stand still, and whose end is the cause of the others'. */
-#include "scheduler/core/hang.h"
+#include "scheduler/core/lifecycle/hang.h"
 #include "tests/unit/gang_world.h"
 
 #define SECOND (1000 * MS)
@@ -88,6 +88,35 @@ static void stuck(struct world *w, uint64_t attempt, uint32_t first, uint32_t co
                                     .closely = closely,
                                     .stack_size = {stacks, count},
                                     .stacks = {"in a placein another", stacks[0] + stacks[1]}});
+}
+
+static void prints(struct world *w, uint32_t peer, uint64_t attempt, uint32_t rank)
+{
+    say(w, peer,
+        (struct gw_message){
+            .type = GW_MESSAGE_printed,
+            .printed = {.attempt = attempt, .rank = rank, .stream = 2, .data = {"hello\n", 6}}});
+}
+
+/* Its client, by the worker where it runs. */
+static void what_a_task_prints_is_told_its_client(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 1, "b");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
+    uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    uint64_t attempt = go(w, 0);
+    prints(w, WORKER + 1, attempt, 1);
+    prints(w, WORKER, attempt + 1000, 1);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_printed, 0));
+    prints(w, WORKER, attempt, 1);
+    const struct gw_msg_printed *told = &must(w, CLIENT, GW_MESSAGE_printed)->printed;
+    assert_int_equal(told->job, job);
+    assert_true(told->index == 0 && told->rank == 1 && told->stream == 2);
+    assert_memory_equal(told->data.data, "hello\n", 6);
+    free_world(w);
 }
 
 static void a_gang_that_hangs_is_ended(void **state)
@@ -328,6 +357,7 @@ int main(void)
         cmocka_unit_test(who_hangs_is_named),
         cmocka_unit_test(where_ranks_are_is_told_once),
         cmocka_unit_test(a_gang_that_hangs_is_ended),
+        cmocka_unit_test(what_a_task_prints_is_told_its_client),
         cmocka_unit_test(a_rank_that_is_not_ready_is_looked_at),
         cmocka_unit_test(stacks_come_from_all_workers),
         cmocka_unit_test(a_death_that_is_told_late_is_the_cause),

@@ -104,6 +104,20 @@ static void results_are_made_as_fast_as_they_are_taken(void **state)
     free_world(w);
 }
 
+/* Its client may still ask for files and checkpoints of tasks whose results it has taken. */
+static void a_range_is_over_when_its_client_closes_it(void **state)
+{
+    struct world *w = range_world(2, 1);
+    (void)state;
+    send_range(w, (struct gw_msg_range){.request = 1, .count = 1, .flags = GW_RANGE_RESULTS});
+    finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
+    release(w, 1, 0);
+    assert_null(sent(w, WORKER, GW_MESSAGE_forget, 0));
+    release(w, 1, GW_INDEX_ALL);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_forget)->forget.job, 1);
+    free_world(w);
+}
+
 static void what_is_given_up_before_it_is_made_never_runs(void **state)
 {
     struct world *w = range_world(2, 8);
@@ -389,6 +403,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_task_has_its_number),
         cmocka_unit_test(results_are_made_as_fast_as_they_are_taken),
+        cmocka_unit_test(a_range_is_over_when_its_client_closes_it),
         cmocka_unit_test(what_is_given_up_before_it_is_made_never_runs),
         cmocka_unit_test(a_range_of_many_costs_only_what_runs),
         cmocka_unit_test(the_first_failure_ends_a_range_that_wants_so),

@@ -74,12 +74,50 @@ static void an_admins_job_comes_after_anothers(void **state)
     free_world(w);
 }
 
+/* What is said when a client of a cluster submits with a priority: 0 where nothing is. */
+static int priority_of(const char *address, uint64_t peer, int32_t priority)
+{
+    struct world *w =
+        new_world_with((struct gw_sched_options){.state_dir = "/s", .address = address});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {peer},
+                                    .uid = (uint32_t)peer,
+                                    .role = GW_ROLE_CLIENT,
+                                    .admin = peer == ADMIN,
+                                    .text = "another"});
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_spec,
+                            .spec = {.key = 7,
+                                     .kind = GW_SPEC_FUNCTION,
+                                     .function = "f",
+                                     .cwd = "",
+                                     .priority = priority}});
+    const struct gw_message *message = sent(w, peer, GW_MESSAGE_rejected, 0);
+    int code = message ? message->rejected.code : 0;
+    if (code)
+        assert_non_null(strstr(message->rejected.text, "above 0 only an admin may submit"));
+    free_world(w);
+    return code;
+}
+
+static void priorities_above_0_are_an_admins(void **state)
+{
+    (void)state;
+    assert_int_equal(priority_of("10.0.0.1:1", STRANGER, 1), GW_EPERM);
+    assert_int_equal(priority_of("10.0.0.1:1", STRANGER, INT32_MAX), GW_EPERM);
+    assert_int_equal(priority_of("10.0.0.1:1", STRANGER, 0), 0);
+    assert_int_equal(priority_of("10.0.0.1:1", STRANGER, INT32_MIN), 0);
+    assert_int_equal(priority_of("10.0.0.1:1", ADMIN, INT32_MAX), 0);
+    assert_int_equal(priority_of(NULL, STRANGER, 1), 0); /* of one user's, a task of that user's */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_admin_pauses_what_is_anothers),
         cmocka_unit_test(an_admin_looks_into_what_is_anothers),
         cmocka_unit_test(an_admins_job_comes_after_anothers),
+        cmocka_unit_test(priorities_above_0_are_an_admins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* The set of numbers in runs, against a plain array. */
 #include "tests/unit/unit.h"
 
-#include "scheduler/core/spans.h"
+#include "scheduler/core/model/spans.h"
 
 #include <stdbool.h>
 

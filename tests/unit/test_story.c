@@ -1,6 +1,6 @@
 /* What the scheduler's core tells of tasks: their facts in order, what is kept of large jobs, and
  * what it says when some have been dropped. */
-#include "scheduler/core/story_fact.h"
+#include "scheduler/core/model/story_fact.h"
 #include "tests/unit/sched_world.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Targets come in the order of their rows, few among many rows as well as all of them. */
 #include "tests/unit/unit.h"
 
-#include "client/targets.h"
+#include "client/submit/targets.h"
 
 #include <string.h>
 

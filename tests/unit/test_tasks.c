@@ -2,7 +2,7 @@
  * grows where it lies. */
 #include "tests/unit/unit.h"
 
-#include "scheduler/core/task.h"
+#include "scheduler/core/model/jobs/task.h"
 
 enum { FEW = 1000, LARGE = 100000, MANY = 1000000 };
 

@@ -343,6 +343,27 @@ static void test_what_broke_has_not_ended(void **state)
     }
 }
 
+/* Nor has what somebody put between its bytes: an alert that anybody can say, or anything else. */
+static void test_what_is_garbled_has_not_ended(void **state)
+{
+    static const char *const said[] = {"\x15\x03\x03\x00\x02\x01\x00",
+                                       "\x15\x03\x03\x00\x02\x02\x28", "HTTP/1.1 400\r\n\r\n"};
+    static const size_t sizes[] = {7, 7, 16};
+    struct gw_transport *a, *b;
+    struct gw_error error;
+    char byte;
+    size_t count;
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        open_tcp_pair(&a, &b);
+        assert_int_equal(write(b->fd, said[i], sizes[i]), sizes[i]);
+        assert_int_equal(a->read(a, &byte, 1, &count, &error), GW_EIO);
+        assert_false(gw_tls_ended(a));
+        a->free(a);
+        b->free(b);
+    }
+}
+
 /* Who abandons a connection says no farewell: the other side waits for another. */
 static void test_what_is_abandoned_has_not_ended(void **state)
 {
@@ -459,10 +480,10 @@ static void test_what_is_said_again_is_not_taken(void **state)
         }
         tell(&carried, to, second, second_bytes);
         assert_int_equal(gw_channel_get(carried.ends[to], true, &message, fds, &count, &error),
-                         GW_EPROTO);
+                         GW_EIO); /* of a connection: the other side has not sent it */
         assert_non_null(strstr(error.text, "bad record mac"));
         assert_int_equal(gw_channel_get(carried.ends[to], true, &message, fds, &count, &error),
-                         GW_EPROTO); /* and it stays so */
+                         GW_EIO); /* and it stays so */
         carried_deinit(&carried);
     }
 }
@@ -600,6 +621,7 @@ int main(void)
         WITH_TLS(test_who_is_there_is_proven),
         WITH_TLS(test_garbage_is_no_handshake),
         WITH_TLS(test_what_broke_has_not_ended),
+        WITH_TLS(test_what_is_garbled_has_not_ended),
         WITH_TLS(test_what_is_abandoned_has_not_ended),
         WITH_TLS(test_what_is_said_again_is_not_taken),
         WITH_TLS(test_links_end_with_all_that_was_sent),

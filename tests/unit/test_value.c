@@ -1,5 +1,5 @@
 /* Values: made, read, compared, shown; and what happens when memory runs out at any point. */
-#include "graph/model/value.h"
+#include "graph/value/value.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/unit.h"
 

@@ -1,4 +1,5 @@
-/* A whole worker: daemon, guardian and runners as processes, against a scheduler made of paper. */
+/* A whole worker: daemon, supervisor and runners as processes, against a scheduler made of paper.
+ */
 #include "tests/unit/arithmetic_tasks.h"
 #include "tests/unit/worker_harness.h"
 

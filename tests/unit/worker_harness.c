@@ -4,8 +4,8 @@
 #include "graph/base/dir.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/manifest.h"
-#include "worker/guardian/guardian.h"
 #include "worker/net/worker.h"
+#include "worker/supervisor/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ enum { WAIT_S = 20, TERM = 3, PEER = 11 };
 
 void worker_harness_main(int argc, char **argv)
 {
-    if (argc > 1 && strcmp(argv[1], "guardian") == 0)
-        exit(gw_guardian_main(argc - 1, argv + 1));
+    if (argc > 1 && strcmp(argv[1], "supervisor") == 0)
+        exit(gw_supervisor_main(argc - 1, argv + 1));
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
         exit(gw_worker_main(argc - 1, argv + 1));
 }

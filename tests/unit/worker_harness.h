@@ -1,5 +1,5 @@
-/* A real worker, with its guardian and runners, and a scheduler that says what the test wants. The
- * test's own executable is all of them: worker_harness_main sorts out which. */
+/* A real worker, with its supervisor and runners, and a scheduler that says what the test wants.
+ * The test's own executable is all of them: worker_harness_main sorts out which. */
 #ifndef GW_TESTS_WORKER_HARNESS_H
 #define GW_TESTS_WORKER_HARNESS_H
 
@@ -27,7 +27,7 @@ struct harness {
     struct gw_buffer manifest;
 };
 
-/* worker_harness_main is the first call of main: runs the worker or the guardian, if this process
+/* worker_harness_main is the first call of main: runs the worker or the supervisor, if this process
  * was started as one, and returns otherwise. */
 void worker_harness_main(int argc, char **argv);
 

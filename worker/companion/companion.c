@@ -3,9 +3,10 @@
  *
  * Always: output is read only after what was read before has been written to the tunnel, and the
  * tunnel only after the program has taken what came before, so that neither end can fill us. The
- * guardian buries what the program leaves behind. */
+ * supervisor buries what the program leaves behind. */
 #include "worker/companion/companion.h"
 
+#include "graph/base/search.h"
 #include "graph/wire/console.h"
 
 #include <errno.h>
@@ -137,7 +138,7 @@ static int start(struct companion *companion, char **argv)
     if (got == sizeof why) {
         (void)waitpid(companion->child, NULL, 0);
         companion->refused = true;
-        errno = why;
+        errno = gw_search_refusal(argv[0], getenv("PATH"), why);
         return -1;
     }
     companion->in = ours[0];
@@ -315,7 +316,7 @@ int gw_companion_main(int argc, char **argv)
     while (!companion.gone && turn(&companion))
         ;
     if (companion.gone)
-        (void)kill(-companion.child, SIGHUP); /* and the guardian does the rest */
+        (void)kill(-companion.child, SIGHUP); /* and the supervisor does the rest */
     else
         drain(&companion);
     if (!companion.gone)

@@ -7,11 +7,12 @@
  *
  * Ends that nobody was there to hear are kept, and told to the next scheduler behind the
  * registration, which lists them. It takes what it knows, and has the rest ended. An end that was
- * said may have been said to one that was dying: those of commands that ended well, and of ranks
- * of all gangs, are kept until a heartbeat that was sent COMMIT_NS later is acknowledged. By then
- * it was read, and is on disk. A command that failed may run again instead: its scheduler may have
- * charged that end, which no other life must do once more; of ranks it knows (judged.h). A large
- * result may be let go meanwhile: then its end says nothing any more.
+ * said may have been said to one that was dying: those of commands and of functions that must not
+ * run again that ended well, and of ranks of all gangs, are kept until a heartbeat that was sent
+ * COMMIT_NS later is acknowledged. By then it was read, and is on disk. A command that failed may
+ * run again instead: its scheduler may have charged that end, which no other life must do once
+ * more; of ranks it knows (judged.h). A large result may be let go meanwhile: then its end says
+ * nothing any more.
  *
  * Always: what is kept ended since the last connection closed, or is of a command or a rank and not
  * surely heard; a scheduler of the same life hears nothing of it, since it counted all that was
@@ -104,15 +105,22 @@ void gw_adrift_on_acknowledged(struct gw_node_core *core)
             adrift->unsaid.count * sizeof *adrift->unsaid.items);
 }
 
+bool gw_adrift_tells_again(const struct gw_run *run)
+{
+    const struct gw_msg_spec *spec = &run->spec->message;
+    return spec->kind == GW_SPEC_COMMAND || (run->gang && !GW_PLANTED(773)) ||
+           spec->losses_max == UINT32_MAX;
+}
+
 /* Room for one more end of a run that another life of the scheduler could take; NULL: it runs
  * again, as does what was bound to the life before. */
 static struct gw_unsaid *add(struct gw_node_core *core, const struct gw_run *run, size_t bytes)
 {
     struct gw_adrift *adrift = &core->adrift;
     const bool said = core->registered;
-    const bool once = run->spec->message.kind != GW_SPEC_COMMAND && (!run->gang || GW_PLANTED(773));
-    if ((said && once) || !core->term || run->bound || run->spec->message.actor ||
-        adrift->unsaid.count == ENDS_MAX || adrift->bytes + bytes > BYTES_MAX)
+    if ((said && !gw_adrift_tells_again(run)) || !core->term || run->bound ||
+        run->spec->message.actor || adrift->unsaid.count == ENDS_MAX ||
+        adrift->bytes + bytes > BYTES_MAX)
         return NULL;
     GW_MUST(gw_array_push(&adrift->unsaid, ((struct gw_unsaid){0})));
     struct gw_unsaid *unsaid = &adrift->unsaid.items[adrift->unsaid.count - 1];
@@ -143,6 +151,8 @@ void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const 
 {
     if (core->registered && run->rank == GW_RANK_NONE)
         return; /* it may have been charged */
+    if (run->gang && !run->end.executing)
+        return; /* it was not told to go: the next scheduler would take it for one that ran */
     switch (run->end.outcome) {
     case GW_OUTCOME_FAILED:
     case GW_OUTCOME_CRASHED:
@@ -239,10 +249,7 @@ static uint32_t claim_of(const struct gw_run *run)
                                             : GW_CLAIM_RUNS;
     if (!gw_run_executes(run))
         return GW_CLAIM_WAITS;
-    return run->bound || run->spec->message.actor || process->lent || run->missing || run->stale ||
-                   process->queue.first != process->queue.last
-               ? GW_CLAIM_UNFIT
-               : GW_CLAIM_RUNS;
+    return run->bound || run->spec->message.actor || process->lent ? GW_CLAIM_UNFIT : GW_CLAIM_RUNS;
 }
 
 static void list_run(struct listing *list, const struct gw_run *run)

@@ -15,6 +15,8 @@ struct gw_adrift_result {
 void gw_adrift_finished(struct gw_node_core *core, const struct gw_run *run, struct gw_bin value,
                         const struct gw_adrift_result *result);
 void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const char *stderr_path);
+/* gw_adrift_tells_again: how such a run ended well is kept although a scheduler was told. */
+bool gw_adrift_tells_again(const struct gw_run *run);
 /* gw_adrift_on_acknowledged forgets what was surely heard, once acked_ns has grown. */
 void gw_adrift_on_acknowledged(struct gw_node_core *core);
 /* gw_adrift_list writes all that runs, and what is kept, into a registration; gw_adrift_say tells

@@ -82,29 +82,16 @@ static struct columns make_columns(struct gw_node_core *core, const struct sizes
     return c;
 }
 
-/* Who makes it: a row before it in its batch, or one that leaves it on the board. */
-static void name_maker(struct columns *c, uint32_t at, const struct gw_run_dep *dep)
-{
-    const struct gw_run *maker = dep->maker;
-    if (maker->state == GW_RUN_SENT && maker->batch == dep->heir->batch) {
-        c->dep_bytes[at] = maker->batch_row;
-        return;
-    }
-    assert(maker->place); /* it is offered to all that are not in its batch */
-    c->dep_worker[at] = GW_DEP_BOARD;
-    c->dep_bytes[at] = maker->place;
-}
-
 static void add_dep(struct columns *c, const struct gw_run_dep *dep)
 {
     uint32_t bytes = dep_inline_bytes(dep), at = c->dep++;
     c->dep_job[at] = dep->job;
     c->dep_index[at] = dep->index;
     c->dep_rank[at] = dep->rank;
-    c->dep_bytes[at] = dep->object ? dep->object->bytes : dep->bytes;
+    c->dep_bytes[at] = dep->maker    ? dep->maker->batch_row
+                       : dep->object ? dep->object->bytes
+                                     : dep->bytes;
     c->dep_worker[at] = dep->worker;
-    if (dep->maker)
-        name_maker(c, at, dep);
     c->dep_value_size[at] = bytes;
     if (bytes)
         memcpy(c->values + c->values_bytes, dep->object ? dep->object->value : dep->value, bytes);

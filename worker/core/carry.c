@@ -1,5 +1,6 @@
 /* Checkpoints that come here: to a gang that goes on here, whose rank 0 does not stand before they
- * lie in its job's folder, or as a copy that is kept in case their host is lost.
+ * lie in its task's folder, or as a copy that is kept in case their host is lost. No rank of
+ * commands at another worker stands before its folder is what rank 0's is.
  *
  * Always: each CARRY that was asked for is in core->carries until CARRIED; a gang that is gone by
  * then is not missed. */
@@ -14,20 +15,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char *address_of(const struct gw_node_core *core, uint32_t worker)
+{
+    return worker == core->worker ? "" : gw_fetch_address(core, worker);
+}
+
+/* Of all workers that it comes from, one behind the other; false: nobody said where one is. */
+static bool find_addresses(struct gw_node_core *core, const struct gw_msg_carry *what,
+                           struct gw_bin *addresses)
+{
+    size_t size = 0;
+    char *list = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1)
+            list = gw_core_scratch(core, size);
+        size = 0;
+        for (uint32_t i = 0; i <= what->others.count; i++) {
+            const char *address =
+                address_of(core, i == 0 ? what->worker : gw_col32_at(what->others, i - 1));
+            if (!address)
+                return false;
+            const size_t bytes = strlen(address) + 1;
+            if (list)
+                memcpy(list + size, address, bytes);
+            size += bytes;
+        }
+    }
+    *addresses = (struct gw_bin){list, (uint32_t)size};
+    return true;
+}
+
 /* Asks for it; false: nobody said where that worker is. */
 static bool start(struct gw_node_core *core, const struct gw_node_carry *carry, bool copy)
 {
-    const bool own = carry->what.worker == core->worker;
-    const char *address = own ? "" : gw_fetch_address(core, carry->what.worker);
-    if (!address)
-        return false;
     struct gw_node_carry asked = *carry;
+    struct gw_bin addresses;
+    if (!find_addresses(core, &carry->what, &addresses))
+        return false;
+    struct gw_msg_carry what = carry->what;
+    if (what.others.count) {
+        uint32_t *others = gw_core_scratch(core, what.others.count * sizeof *others);
+        memcpy(others, what.others.data, what.others.count * sizeof *others);
+        what.others.data = (const void *)others;
+    }
     asked.number = ++core->carry;
+    asked.what.others = (struct gw_col32){0};
     GW_MUST(gw_array_push(&core->carries, asked));
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_CARRY);
     effect->number = asked.number;
-    effect->message = (struct gw_message){.type = GW_MESSAGE_carry, .carry = asked.what};
-    effect->bytes = (struct gw_bin){address, (uint32_t)strlen(address) + 1};
+    effect->message = (struct gw_message){.type = GW_MESSAGE_carry, .carry = what};
+    effect->bytes = addresses;
     effect->size = copy;
     effect->count = asked.attempt == 0;
     return true;
@@ -55,14 +92,25 @@ static void tell_absent(struct gw_node_core *core, const struct gw_gang *gang, c
 void gw_node_carry_on_gang(struct gw_node_core *core, struct gw_gang *gang)
 {
     const struct gw_msg_gang *told = &gang->message;
-    if (!told->carry_worker || told->first_rank != 0)
+    const bool leads = told->first_rank == 0;
+    const struct gw_col32 others = told->carry_others;
+    gang->message.carry_others = (struct gw_col32){0}; /* it goes with the message */
+    if (told->carry_worker && !leads && told->carry_after)
+        gang->carrying = true; /* carry_go starts that */
+    if (!told->carry_worker || !leads)
         return;
-    const struct gw_node_carry carry = {.attempt = gang->attempt,
-                                        .what = {.job = told->carry_job,
-                                                 .index = told->carry_index,
-                                                 .attempt = told->checkpoint,
-                                                 .commands = told->commands,
-                                                 .worker = told->carry_worker}};
+    /* where the checkpoint is lost nobody knows what is in the folder */
+    const bool known = !told->commands || !told->checkpoint_lost;
+    const struct gw_node_carry carry = {
+        .attempt = gang->attempt,
+        .what = {.job = told->carry_job,
+                 .index = told->carry_index,
+                 .attempt = known ? told->checkpoint : 0,
+                 .commands = told->commands,
+                 .worker = told->carry_worker,
+                 .how = told->commands ? GW_CARRY_JOIN : GW_CARRY_LAY,
+                 .others = others,
+                 .member = told->carry_member}};
     gang->carrying = start(core, &carry, told->carry_copy != 0);
     if (!gang->carrying)
         cannot(gang, GW_ELOST, "nobody said where that worker is");
@@ -70,10 +118,35 @@ void gw_node_carry_on_gang(struct gw_node_core *core, struct gw_gang *gang)
         gang->carrying = false;
 }
 
+static void stand_again(struct gw_node_core *core, struct gw_gang *gang);
+
+static void on_go(struct gw_node_core *core, const struct gw_msg_carry_go *go)
+{
+    uint64_t value;
+    if (!gw_map_get(&core->gangs, go->attempt, &value))
+        return; /* it was killed meanwhile */
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    const struct gw_msg_gang *told = &gang->message;
+    if (!gang->carrying || told->first_rank == 0 || gang->mirrors)
+        return;
+    const struct gw_node_carry carry = {.attempt = gang->attempt,
+                                        .what = {.job = told->carry_job,
+                                                 .index = told->carry_index,
+                                                 .commands = 1,
+                                                 .worker = told->carry_worker,
+                                                 .how = GW_CARRY_MIRROR}};
+    gang->mirrors = start(core, &carry, false);
+    if (gang->mirrors)
+        return;
+    gang->carrying = false;
+    cannot(gang, GW_ELOST, "nobody said where that worker is");
+    stand_again(core, gang);
+}
+
 bool gw_node_carry_lets(struct gw_node_core *core, struct gw_run *run)
 {
     const struct gw_gang *gang = run->gang;
-    if (run->rank != 0 || (!gang->carrying && !gang->carry_text))
+    if ((run->rank != 0 && gang->message.first_rank == 0) || (!gang->carrying && !gang->carry_text))
         return true;
     if (gang->carrying)
         return false;
@@ -100,10 +173,28 @@ static void tell_copied(struct gw_node_core *core, const struct gw_msg_carry *wh
                                 what->worker, code,        copy};
 }
 
-void gw_node_carry_on_carry(struct gw_node_core *core, const struct gw_msg_carry *what)
+void gw_node_carry_on_message(struct gw_node_core *core, const struct gw_message *message)
 {
-    if (!start(core, &(struct gw_node_carry){.what = *what}, what->copy != 0))
+    const struct gw_msg_carry *what = &message->carry;
+    if (message->type == GW_MESSAGE_carry_go)
+        on_go(core, &message->carry_go);
+    else if (!start(core, &(struct gw_node_carry){.what = *what}, what->copy != 0))
         tell_copied(core, what, GW_ELOST, "nobody said where that worker is");
+}
+
+/* The ranks that waited for it. */
+static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
+{
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        struct gw_run *run = gang->ranks.items[i];
+        const bool waited = run->rank == 0 || gang->message.first_rank != 0;
+        if (!waited || run->state != GW_RUN_STANDING)
+            continue;
+        const bool ends = gang->carry_text || gang->lease_failed;
+        gw_gang_stand(core, run);
+        if (ends)
+            return; /* it has gone, and maybe the gang with it */
+    }
 }
 
 void gw_node_carry_on_carried(struct gw_node_core *core, const struct gw_event *event)
@@ -126,17 +217,11 @@ void gw_node_carry_on_carried(struct gw_node_core *core, const struct gw_event *
         return; /* it was killed meanwhile */
     struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
     gang->carrying = false;
-    if (event->code == GW_ENOENT)
+    if (event->code == GW_ENOENT && gang->message.first_rank == 0)
         tell_absent(core, gang, event->text);
     if (event->code < 0 && event->code != GW_EEXIST)
         cannot(gang, event->code, event->text);
-    for (size_t i = 0; i < gang->ranks.count; i++) {
-        struct gw_run *run = gang->ranks.items[i];
-        if (run->rank != 0 || run->state != GW_RUN_STANDING)
-            continue;
-        gw_gang_stand(core, run);
-        return; /* it may have gone, and the gang with it */
-    }
+    stand_again(core, gang);
 }
 
 /* -- Those that are made here --------------------------------------------------------------------

@@ -5,7 +5,9 @@
 #include "worker/core/state.h"
 
 void gw_node_carry_on_gang(struct gw_node_core *core, struct gw_gang *gang);
-void gw_node_carry_on_carry(struct gw_node_core *core, const struct gw_msg_carry *carry);
+/* gw_node_carry_on_message takes a carry (keep a copy), or a carry_go: rank 0's folder is whole,
+ * and that of ranks here is to become the same. */
+void gw_node_carry_on_message(struct gw_node_core *core, const struct gw_message *message);
 void gw_node_carry_on_carried(struct gw_node_core *core, const struct gw_event *event);
 /* gw_node_carry_lets tells whether a rank may stand as far as this goes; where it never may it is
  * ended. */

@@ -13,11 +13,9 @@ static void check_heirs(const struct gw_run *run)
 {
     const struct gw_run_dep *before = NULL;
     for (const struct gw_run_dep *dep = run->first_heir; dep; before = dep, dep = dep->next) {
-        const struct gw_run *heir = dep->heir;
-        assert(dep->maker == run && dep->prev == before && heir->missing > 0);
-        assert(!dep->offered || run->offers);
-        assert(heir->state != GW_RUN_SENT || heir->stale || heir->lost || dep->offered ||
-               run->state == GW_RUN_DONE || (heir->list == run->list && heir->batch == run->batch));
+        assert(dep->maker == run && dep->prev == before && dep->heir->missing > 0);
+        assert(dep->heir->state != GW_RUN_SENT ||
+               (dep->heir->list == run->list && dep->heir->batch == run->batch));
     }
     assert(run->last_heir == before);
 }
@@ -30,14 +28,8 @@ static void check_list(const struct gw_node_core *core, const struct gw_runs *li
         assert(run->list == list && run->prev == before);
         assert(GW_SM_NEXT(run->state) & states);
         assert(gw_run_find(core, run->attempt, run->rank) == run);
-        assert(run->offered <= run->missing && (run->done != NULL) == (run->state == GW_RUN_DONE));
-        assert(run->state == GW_RUN_SENT || run->state == GW_RUN_ENDING ||
-               (!run->stale && !run->lost));
-        assert(!run->offers || run->state == GW_RUN_SENT || run->state == GW_RUN_DONE ||
-               run->state == GW_RUN_ENDING);
         if (run->missing > 0)
-            assert(run->state == GW_RUN_WAITING || run->state == GW_RUN_SENT ||
-                   run->state == GW_RUN_DONE || run->state == GW_RUN_ENDING);
+            assert(run->state == GW_RUN_WAITING || run->state == GW_RUN_SENT);
         else
             assert(run->state != GW_RUN_WAITING);
         check_heirs(run);
@@ -174,8 +166,6 @@ void gw_node_core_check(const struct gw_node_core *core)
 {
     uint32_t slots = 0, bound = 0, lent = 0, parked = 0;
     size_t runs = core->waiting.count + core->alone.count + core->held.count, known;
-    runs += core->done.count;
-    check_list(core, &core->done, GW_SM_NEXT(GW_RUN_DONE));
     check_list(core, &core->waiting, GW_SM_NEXT(GW_RUN_WAITING));
     check_list(core, &core->alone, GW_SM_NEXT(GW_RUN_READY));
     check_list(core, &core->held,
@@ -209,5 +199,5 @@ void gw_node_core_check(const struct gw_node_core *core)
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value))
         known += ((const struct gw_gang *)(uintptr_t)value)->ranks.count;
-    assert(runs == known && core->orphans.count == 0 && core->settled.count == 0);
+    assert(runs == known && core->orphans.count == 0);
 }

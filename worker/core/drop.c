@@ -26,7 +26,6 @@ void gw_drop_runs(struct gw_node_core *core)
     free_runs(core, &core->waiting);
     free_runs(core, &core->alone);
     free_runs(core, &core->held);
-    free_runs(core, &core->done);
     for (size_t i = 0; i < core->pools.count; i++)
         free_runs(core, &core->pools.items[i]->ready);
     for (size_t i = 0; i < core->processes.count; i++)

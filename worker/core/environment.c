@@ -137,7 +137,8 @@ static void append_gpus(const struct gw_node_core *core, const uint32_t *gpus, u
 const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_run *run)
 {
     char *path = gw_core_scratch(core, GW_NODE_PATH_MAX);
-    snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64, core->options.checkpoint_dir, run->job);
+    snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32, core->options.checkpoint_dir,
+             run->job, run->index);
     return path;
 }
 
@@ -280,8 +281,9 @@ static void add_open_mpi(struct added *added, const struct gw_run *run)
     add(added, "OMPI_COMM_WORLD_NODE_RANK=%" PRIu32, local_rank);
 }
 
-/* Horovod asks who it is here, and where its ranks find each other: see worker/net/rendezvous.c.
- * Its cross rank counts those of the same local rank, over the workers that have one. */
+/* Horovod asks who it is here, and where its ranks find each other: see
+ * worker/net/parts/rendezvous.c. Its cross rank counts those of the same local rank, over the
+ * workers that have one. */
 static void add_horovod(struct added *added, const struct gw_run *run, const char *interface)
 {
     const struct gw_gang *gang = run->gang;
@@ -406,6 +408,28 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     struct gw_bin env = merge(&added, run->spec->message.env, &filling);
     gw_template_deinit(&template);
     return env;
+}
+
+void gw_environment_find_cluster(const struct gw_node_core *core, struct gw_node_spec *spec)
+{
+    static const char name[] = "GANGWAY_ADDRESS=";
+    const struct gw_msg_spec *message = &spec->message;
+    msgpack_unpacked unpacked;
+    const msgpack_object *list = unpack(message->env, &unpacked) ? &unpacked.data : NULL;
+    const msgpack_object *line = user_line(list, name);
+    const uint32_t last = line ? (uint32_t)(list->via.array.ptr + list->via.array.size - line) : 0;
+    struct gw_bin found = {"", 0};
+    if (line && line->via.str.size > sizeof name - 1)
+        found = (struct gw_bin){line->via.str.ptr + sizeof name - 1,
+                                line->via.str.size - (uint32_t)(sizeof name - 1)};
+    const bool given = line && last <= message->env_templates;
+    const bool by_socket =
+        found.size == 0 || (found.size > 5 && memcmp(found.data, "unix:", 5) == 0);
+    const bool is_own = message->uid == core->options.uid && !core->options.far && by_socket;
+    spec->speaks = message->kind == GW_SPEC_COMMAND && !given && !is_own &&
+                   !(found.size && memchr(found.data, ' ', found.size));
+    spec->address = found;
+    msgpack_unpacked_destroy(&unpacked);
 }
 
 /* -- Arguments -----------------------------------------------------------------------------------

@@ -13,5 +13,9 @@ struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run
 const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_run *run);
 const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list);
 struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text);
+/* gw_environment_find_cluster finds whether the processes of a command reach the cluster through
+ * this worker, as its job's user: where they would else be nobody there, or somebody else. Not
+ * where --env names a cluster. */
+void gw_environment_find_cluster(const struct gw_node_core *core, struct gw_node_spec *spec);
 
 #endif

@@ -183,6 +183,7 @@ static void look(struct gw_node_core *core, const struct gw_run *run)
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LOOK);
     effect->number = run->attempt;
     effect->count = run->rank;
+    effect->alone = run->gang->message.world > 1;
     effect->message = (struct gw_message){.type = GW_MESSAGE_spawn};
     effect->message.spawn = (struct gw_msg_spawn){
         .path = gw_environment_first(core, gw_environment_argv(core, run)),
@@ -205,6 +206,24 @@ static void on_looked(struct gw_node_core *core, const struct gw_event *event)
     }
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
     gw_gang_stand(core, run);
+}
+
+bool gw_gang_bars_mpi(const struct gw_process *process)
+{
+    const struct gw_run *run = process->queue.first;
+    return !process->runner && run && run->gang && run->gang->message.world > 1;
+}
+
+/* It is final: a further attempt would load the same. */
+void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    if (!gw_gang_bars_mpi(process) || process->state != GW_PROCESS_BUSY || process->burying ||
+        !gw_run_executes(process->queue.first))
+        return;
+    end.exit_code = 126;
+    end.text = gw_core_strdup(text);
+    gw_run_end(core, process->queue.first, end, process->queue.first->spec->message.fail_grace_ns);
 }
 
 /* A runner is told of its rank (process), or a command's slot is there (NULL). */

@@ -3,14 +3,14 @@
  * Always: an heir waits in its maker's list until the maker ends. Ended well, the maker gives it
  * the value; otherwise the heir goes back to the scheduler, in the same step, and its own heirs
  * with it. An heir that was sent to a runner is behind its maker in the same batch, and the runner
- * keeps the value for it, or takes it from the board (ahead.c); where there is none it skips it,
- * and says so. It gets the value here, too, for another runner that may have to take over. */
+ * keeps the value for it; where there is none it skips it. It gets the value here, too, for another
+ * runner that may have to take over. */
 #include "worker/core/heir.h"
 
 #include "graph/base/planted.h"
-#include "worker/core/ahead.h"
 #include "worker/core/core.h"
 #include "worker/core/memory.h"
+#include "worker/core/process.h"
 #include "worker/core/run.h"
 #include "worker/core/store.h"
 
@@ -34,8 +34,6 @@ bool gw_heir_wait(struct gw_node_core *core, struct gw_run *run, uint32_t d)
         maker->first_heir = dep;
     maker->last_heir = dep;
     run->missing++;
-    dep->offered = maker->place && maker->state == GW_RUN_SENT && !maker->stale && !maker->lost;
-    run->offered += dep->offered;
     return true;
 }
 
@@ -51,8 +49,6 @@ static void leave(struct gw_run_dep *dep)
     else
         maker->last_heir = dep->prev;
     dep->maker = NULL;
-    dep->heir->offered -= dep->offered;
-    dep->offered = false;
 }
 
 void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin value,
@@ -78,12 +74,8 @@ void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin
             dep->value = copy;
             dep->value_size = value.size;
         }
-        if (--run->missing > 0)
-            continue;
-        if (run->state == GW_RUN_WAITING)
+        if (--run->missing == 0 && run->state == GW_RUN_WAITING)
             gw_run_ready(core, run);
-        else if (run->state == GW_RUN_DONE)
-            GW_MUST(gw_array_push(&core->settled, ((struct gw_orphan){run, run->serial})));
     }
 }
 
@@ -103,7 +95,6 @@ void gw_heir_part(struct gw_node_core *core, struct gw_run *run)
 
 void gw_heir_settle(struct gw_node_core *core)
 {
-    gw_ahead_settle(core);
     for (size_t i = 0; i < core->orphans.count; i++) {
         struct gw_orphan orphan = core->orphans.items[i];
         struct gw_run *run = orphan.run;
@@ -114,12 +105,10 @@ void gw_heir_settle(struct gw_node_core *core)
             gw_run_ready(core, run);
             continue;
         }
-        if (run->state == GW_RUN_SENT && run->process->protocol >= GW_PROTOCOL_AHEAD) {
-            gw_ahead_lose(run);
-            continue;
-        }
-        if (run->state == GW_RUN_SENT) /* its runner skips it, and says nothing */
-            gw_ahead_return(core, run);
+        if (run->state == GW_RUN_SENT) /* its runner skips it */
+            gw_process_return(core, run);
+        if (run->serial != orphan.serial)
+            continue; /* it was cancelled there */
         struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         end.text = gw_core_strdup("what it was to take was not made");
         gw_run_end(core, run, end, 0);

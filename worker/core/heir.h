@@ -12,8 +12,7 @@ void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin
                   struct gw_object *object);
 /* gw_heir_part takes a run that is being freed away from its makers and its heirs. */
 void gw_heir_part(struct gw_node_core *core, struct gw_run *run);
-/* gw_heir_settle tells of what has all its inputs now (ahead.c), and gives back what will never
- * get them. */
+/* gw_heir_settle gives back what will never get its inputs. */
 void gw_heir_settle(struct gw_node_core *core);
 
 #endif

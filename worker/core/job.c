@@ -5,6 +5,7 @@
 #include "worker/core/job.h"
 
 #include "worker/core/core.h"
+#include "worker/core/environment.h"
 #include "worker/core/kept.h"
 #include "worker/core/store.h"
 
@@ -147,9 +148,10 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.resources = move_text(&at, message->resources);
     spec->message.workers = move_text(&at, message->workers);
     spec->message.annotations = move_text(&at, message->annotations);
-    spec->message.actor_name = ""; /* nobody asks a worker */
+    spec->message.actor_name = spec->message.job_key = ""; /* nobody asks a worker */
     spec->slots = message->slots ? message->slots : 1;
     spec->cost_ns = UINT64_MAX;
+    gw_environment_find_cluster(core, spec);
     return spec;
 }
 

@@ -12,8 +12,7 @@ static const struct gw_sm_state run_states[] = {
                                          GW_SM_NEXT(GW_RUN_ENDED)},
     [GW_RUN_SENT] = {"sent", GW_SM_NEXT(GW_RUN_WAITING) | GW_SM_NEXT(GW_RUN_READY) |
                                  GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                 GW_SM_NEXT(GW_RUN_DONE) | GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_DONE] = {"done", GW_SM_NEXT(GW_RUN_WAITING) | GW_SM_NEXT(GW_RUN_ENDED)},
+                                 GW_SM_NEXT(GW_RUN_ENDED)},
     /* ready again: a command that waited for its turn in a warden, and was not begun */
     [GW_RUN_RUNNING] = {"running", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_ENDING) |
                                        GW_SM_NEXT(GW_RUN_ENDED)},

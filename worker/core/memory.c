@@ -17,10 +17,14 @@
  * input would add to them, and does not start there; what has starts, for most of that lets go of
  * something, until several in a row did not. What would add waits a while, in which those who hold
  * results may let go of some, and fails if none did: the limit is one. One that began below the
- * line and is killed above it fails likewise: it is not what took the memory. */
+ * line and is killed above it fails likewise: it is not what took the memory.
+ *
+ * A process that uses more than its task asked for is killed, whatever the lines say; a task that
+ * asked for none has no limit of its own. */
 #include "worker/core/memory.h"
 
 #include "worker/core/core.h"
+#include "worker/core/gang.h"
 #include "worker/core/memfile.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
@@ -559,6 +563,46 @@ static void terminate(struct gw_node_core *core)
     gw_run_end(core, most->queue.first, end, 0);
 }
 
+/* What a process may use: a pool's runs have all asked for the same. */
+static uint64_t limit_of(const struct gw_process *process)
+{
+    if (process->pool)
+        return process->pool->like->message.memory_bytes;
+    return process->queue.first ? process->queue.first->spec->message.memory_bytes : 0;
+}
+
+static struct gw_run_end limit_end(const struct gw_process *process, uint64_t limit)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
+    end.text = gw_run_text("out of memory: it used %.1f MiB of the %.1f MiB that it asked for; ask "
+                           "for more (memory_bytes, --memory), or for none, to have no limit",
+                           (double)process->memory_bytes / (1 << 20), (double)limit / (1 << 20));
+    return end;
+}
+
+/* Beyond what it asked for: it goes, whatever others leave. A runner without work goes quietly. */
+static void limit(struct gw_node_core *core, struct gw_process *process)
+{
+    uint64_t most = limit_of(process);
+    if (!most || process->memory_bytes <= most || process->burying)
+        return;
+    if (process->state == GW_PROCESS_IDLE) {
+        gw_process_bury(core, process, 200 * MS);
+    } else if (process->state == GW_PROCESS_BUSY && process->queue.first) {
+        core->memory.killing = process->id; /* what it had comes back before others are killed */
+        gw_run_end(core, process->queue.first, limit_end(process, most), 0);
+    }
+}
+
+void gw_node_core_watched(const struct gw_node_core *core, uint64_t id,
+                          struct gw_node_watched *watched)
+{
+    const struct gw_process *process = gw_process_find(core, id);
+    *watched = (struct gw_node_watched){0};
+    if (process)
+        *watched = (struct gw_node_watched){limit_of(process), gw_gang_bars_mpi(process)};
+}
+
 /* An attempt's peak, each time that it has grown by a quarter. */
 static void tell_peak(struct gw_node_core *core, const struct gw_process *process)
 {
@@ -585,6 +629,9 @@ void gw_memory_on_measured(struct gw_node_core *core, const struct gw_event *eve
         core->memory.processes_bytes += event->uses[i].bytes - process->memory_bytes;
         process->memory_bytes = event->uses[i].bytes;
         tell_peak(core, process);
+        limit(core, process);
+        if (event->uses[i].mpi)
+            gw_gang_on_mpi(core, process, event->uses[i].mpi);
     }
     spare(core);
     terminate(core);

@@ -107,6 +107,8 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
     if (blocked->blocked == GW_BLOCKED_LONG && on_long(core, process, blocked->attempt))
         return 0;
     struct gw_run *run = executed(process, blocked->attempt, blocked->rank);
+    if (!run && process->burying) /* a call of an actor that ends: it was given back */
+        return 0;
     if (!run)
         return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
     if (run->spec->message.actor) { /* its slots are the actor's, waiting or not */

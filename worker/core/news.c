@@ -76,6 +76,22 @@ void gw_news_tell(struct gw_node_core *core, const struct gw_run *run,
         gw_core_send(core, core->scheduler, message->type)->message.metric = message->metric;
 }
 
+void gw_news_printed(struct gw_node_core *core, struct gw_run *run,
+                     const struct gw_msg_printed *printed)
+{
+    uint64_t *untold = &run->untold_bytes[printed->stream == 2];
+    if (!core->registered || core->scheduler_slow) {
+        *untold += printed->left_out + printed->data.size;
+        return;
+    }
+    struct gw_msg_printed *out =
+        &gw_core_send(core, core->scheduler, GW_MESSAGE_printed)->message.printed;
+    *out = *printed;
+    out->left_out += *untold;
+    out->data.data = gw_core_copy(core, printed->data.data, printed->data.size);
+    *untold = 0;
+}
+
 void gw_news_end(struct gw_node_core *core, const struct gw_run *run)
 {
     if (core->news.count && (run->rank == 0 || run->rank == GW_RANK_NONE))

@@ -7,7 +7,6 @@
 #include "graph/base/planted.h"
 #include "worker/core/actor.h"
 #include "worker/core/adrift.h"
-#include "worker/core/ahead.h"
 #include "worker/core/carry.h"
 #include "worker/core/core.h"
 #include "worker/core/drop.h"
@@ -75,9 +74,9 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
     if (!core->options.cores)
         core->options.cores = options->slots;
     if (!core->options.heartbeat_ns)
-        core->options.heartbeat_ns = 2 * SECOND;
+        core->options.heartbeat_ns = GW_HEARTBEAT_NS;
     if (!core->options.fence_ns)
-        core->options.fence_ns = 10 * SECOND;
+        core->options.fence_ns = GW_PLANTED(482) ? GW_BREAK_NS : GW_FENCE_NS;
     if (!core->options.orphan_ns)
         core->options.orphan_ns = 600 * SECOND;
     if (!core->options.lent_max)
@@ -138,8 +137,6 @@ void gw_node_core_free(struct gw_node_core *core)
         free(core->run_chunks.items[i]);
     gw_array_deinit(&core->run_chunks);
     gw_array_deinit(&core->orphans);
-    gw_array_deinit(&core->ahead);
-    gw_array_deinit(&core->settled);
     gw_array_deinit(&core->pools);
     gw_array_deinit(&core->programs);
     gw_array_deinit(&core->processes);
@@ -158,6 +155,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_kept_deinit(core);
     gw_adrift_deinit(core);
     free(core->leave.why);
+    free(core->history.cluster);
     gw_array_deinit(&core->replaced);
     gw_array_deinit(&core->carries);
     gw_memfile_deinit(core);
@@ -211,12 +209,24 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
     return bin;
 }
 
+/* What it runs and knows is of another cluster from now on, perhaps. */
+static void keep_cluster(struct gw_known_history *history, const char *cluster)
+{
+    cluster = cluster ? cluster : "";
+    if (history->cluster && strcmp(history->cluster, cluster) == 0)
+        return;
+    free(history->cluster);
+    *history = (struct gw_known_history){.cluster = gw_core_strdup(cluster)};
+}
+
 static void on_welcome(struct gw_node_core *core, const struct gw_message *message)
 {
-    if (core->term == message->term) /* what ended meanwhile counts as lost there */
+    if (core->term == message->term) { /* what ended meanwhile counts as lost there */
         gw_adrift_forget(core);
-    else
+    } else {
         gw_fetch_leave_neighbours(core);
+        gw_run_let_go(core);
+    }
     core->adrift.since_ns = 0;
     core->term = message->term;
     core->peer = message->peer;
@@ -238,11 +248,15 @@ static void on_welcome(struct gw_node_core *core, const struct gw_message *messa
         .machine = core->options.machine,
         .address = core->options.address,
         .resources = core->options.resources,
+        .cluster = gw_core_text(core, core->history.cluster ? core->history.cluster : ""),
+        .life = core->history.life,
+        .commits = core->history.commits,
     };
     gw_object_list(core, &registration);
     gw_adrift_list(core, &registration);
     gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
         registration;
+    keep_cluster(&core->history, message->welcome.cluster);
     gw_adrift_say(core);
     size_t at = 0;
     uint64_t key, value;
@@ -270,6 +284,10 @@ static void on_heartbeat(struct gw_node_core *core, const struct gw_msg_heartbea
 {
     if (heartbeat->number > core->heartbeat_received)
         core->heartbeat_received = heartbeat->number;
+    if (heartbeat->commits >= core->history.commits) {
+        core->history.life = heartbeat->life;
+        core->history.commits = heartbeat->commits;
+    }
     uint64_t echo = heartbeat->echo;
     if (echo > core->heartbeat_number || echo + HEARTBEATS_KEPT <= core->heartbeat_number)
         return;
@@ -427,7 +445,8 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         gw_keep_on_keep(core, &message->keep);
         return 0;
     case GW_MESSAGE_carry:
-        gw_node_carry_on_carry(core, &message->carry);
+    case GW_MESSAGE_carry_go:
+        gw_node_carry_on_message(core, message);
         return 0;
     case GW_MESSAGE_release:
         gw_object_on_release(core, &message->release);
@@ -486,8 +505,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_result_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
         return gw_result_on_failures(core, process, &message->failures);
-    case GW_MESSAGE_skipped:
-        return gw_ahead_on_skipped(core, process, &message->skipped);
+    case GW_MESSAGE_skipped: /* of protocol 6: what it was to take failed, which was told */
+        return 0;
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
     case GW_MESSAGE_memfile_filled:
@@ -518,6 +537,11 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return 0;
     case GW_MESSAGE_progress:
         return on_progress(core, process, message);
+    case GW_MESSAGE_printed:
+        if (!run || run->attempt != message->printed.attempt || run->rank != message->printed.rank)
+            return GW_EPROTO;
+        gw_news_printed(core, run, &message->printed);
+        return 0;
     default:
         return GW_EPROTO;
     }

@@ -39,7 +39,7 @@ struct gw_node_options {
         const char *cpus, *board; /* near ones; the GPU of an instance. NULL: none */
         uint64_t used_bytes;      /* there before anything of ours is, */
         uint32_t processes;       /* likewise */
-    } * gpus;                     /* in an order by nearness; see gpu/device.h */
+    } * gpus;                     /* in an order by nearness; see gpu/device/device.h */
     uint32_t gpu_count;
     uint64_t gpu_clear_ns; /* how long what was on a GPU may take to be gone; 0: 10 s */
     bool gpus_watched;     /* the driver tells how they do, more often while they are clearing */
@@ -49,14 +49,16 @@ struct gw_node_options {
     const char *interface; /* by which other hosts are reached; NULL: unknown */
     const char *log_dir;   /* output files lie below: <job>/<index>.<attempt>[.<rank>].out, .err */
     const char *resources; /* "name=amount,...", to be had by name; NULL: none */
-    const char *checkpoint_dir; /* <job>/ below it is the folder that tasks get */
+    const char *checkpoint_dir; /* <job>/<index> below it is the folder of a task */
     const char *binary_dir;     /* where the worker's own program lies; NULL: not known */
-    uint64_t heartbeat_ns;      /* 0: 2 s */
-    uint64_t fence_ns;       /* silence of the scheduler after which runners are killed; 0: 10 s */
+    uint64_t heartbeat_ns;      /* 0: GW_HEARTBEAT_NS */
+    uint64_t fence_ns; /* silence of the scheduler after which runners are killed; 0: GW_FENCE_NS */
     uint64_t orphan_ns;      /* how long they run on while connecting is refused; 0: 10 min */
     uint64_t runner_idle_ns; /* pooled runners end after it; 0: 60 s */
     uint32_t lent_max; /* tasks that may wait for others at once and lend their slots; 0: 512 */
     uint64_t kept_bytes_max; /* of folders that commands with files left; 0: none is kept */
+    uint32_t uid;            /* of the worker's own processes */
+    bool far;                /* those cannot reach the scheduler as its user does: it is by TLS */
 };
 
 /* gw_node_core_new makes a core (options are copied); aborts when out of memory, as all of the core
@@ -97,6 +99,15 @@ bool gw_node_core_executing(const struct gw_node_core *core, uint64_t process,
                             struct gw_node_place *place);
 bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
                        struct gw_node_place *place);
+
+/* What the driver looks at in a process: memory_bytes: what it may use, 0: no limit. ranks: whether
+ * it is one of several ranks of a command, where MPI programs are refused. */
+struct gw_node_watched {
+    uint64_t memory_bytes;
+    bool ranks;
+};
+void gw_node_core_watched(const struct gw_node_core *core, uint64_t process,
+                          struct gw_node_watched *watched);
 
 /* gw_node_core_kept is the folder that a command with files left here (rank: GW_RANK_NONE where it
  * is no gang), NULL where there is none, or none any more; valid until the next step. */

@@ -8,10 +8,8 @@
 #include "worker/core/pool.h"
 
 #include "graph/base/planted.h"
-#include "graph/wire/board.h"
 #include "graph/wire/frame.h"
 #include "worker/core/actor.h"
-#include "worker/core/ahead.h"
 #include "worker/core/batch.h"
 #include "worker/core/core.h"
 #include "worker/core/gang.h"
@@ -33,12 +31,8 @@ enum {
     BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX, /* of a batch of several */
     ROW_TOKENS_MAX = 4096,               /* of one row */
     ROUNDS_MAX = 16,                     /* of parked runners that are woken and fed, a step */
-    AHEAD_READY_MAX = 4,                 /* runs a runner: with more to do nobody goes ahead */
-    AHEAD_ROWS_MAX = 128,                /* in a runner's queue */
-    AHEAD_LOOKED_MAX = 64,               /* at in a step */
 };
 #define LOAD_MAX_NS UINT64_C(2000000) /* how much work a runner is sent ahead */
-#define AHEAD_AFFINITY 2              /* how many times as much a runner may have as the least */
 #define EVICT_GRACE_NS UINT64_C(200000000)
 
 /* -- Finding -------------------------------------------------------------------------------------
@@ -54,6 +48,7 @@ static bool fits(const struct gw_pool *pool, const struct gw_node_spec *spec,
 {
     return pool->program == spec->program && pool->like->slots == spec->slots &&
            pool->like->message.gpu_share == spec->message.gpu_share &&
+           pool->like->message.memory_bytes == spec->message.memory_bytes &&
            (pool->like->message.unbound == spec->message.unbound || !run->gpu_count) &&
            pool->gpu_count == run->gpu_count &&
            (!run->gpu_count ||
@@ -202,7 +197,6 @@ struct batch {
     uint64_t number;
     uint32_t count, tokens;
     size_t bytes;
-    bool offers; /* what its runs make, others may take from the board */
 };
 
 /* Puts a run into the batch and the runner's queue; false where there is no room for it. */
@@ -226,20 +220,7 @@ static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_
     batch->runs[batch->count++] = run;
     batch->bytes += bytes;
     batch->tokens += tokens;
-    if (batch->offers)
-        gw_ahead_offer(core, run);
     return true;
-}
-
-static void batch_begin(struct gw_node_core *core, struct batch *batch, struct gw_process *process)
-{
-    const struct gw_pool *pool = process->pool;
-    batch->process = process;
-    batch->number = ++core->batch;
-    batch->count = batch->tokens = 0;
-    batch->bytes = 0;
-    batch->offers =
-        pool->runners.count > 1 && pool->ready.count <= AHEAD_READY_MAX * pool->runners.count;
 }
 
 /* Whether all that an heir waits for is in the batch, once more with `dep`. */
@@ -283,7 +264,10 @@ void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct 
 {
     struct batch batch;
     struct gw_pool *pool = process->pool;
-    batch_begin(core, &batch, process);
+    batch.process = process;
+    batch.number = ++core->batch;
+    batch.count = batch.tokens = 0;
+    batch.bytes = 0;
     bool spread = from->count < 2 * share;
     if (from == &pool->ready && gw_memory_lets_one(core))
         share = 1;
@@ -315,8 +299,6 @@ void gw_pool_feed(struct gw_node_core *core, struct gw_process *process, struct 
         return;
     if (from == &pool->ready)
         gw_memory_on_begun(core);
-    if (batch.offers)
-        gw_ahead_publish(core, process, batch.runs, batch.count);
     gw_batch_send(core, process, batch.runs, batch.count);
 }
 
@@ -336,86 +318,6 @@ static void feed_pool(struct gw_node_core *core, struct gw_pool *pool)
                          (pool->ready.count + left - 1) / (left ? left : 1));
             left -= left > 0;
         }
-}
-
-/* -- Ahead of inputs (see ahead.c) ---------------------------------------------------------------
- */
-
-/* The runner that makes most of what a run takes, of those the one with least to do. */
-static struct gw_process *nearest(const struct gw_run *run)
-{
-    struct gw_process *best = NULL;
-    uint32_t most = 0;
-    for (uint32_t d = 0; d < run->dep_count; d++) {
-        struct gw_process *process = run->deps[d].maker ? run->deps[d].maker->process : NULL;
-        uint32_t makes = 0;
-        if (process && (process->state != GW_PROCESS_BUSY || process->runs_long || process->lent ||
-                        process->parked))
-            return NULL; /* it may not come soon, or never */
-        if (!process || process == best || process->pool != run->pool)
-            continue;
-        for (uint32_t k = 0; k < run->dep_count; k++)
-            makes += run->deps[k].maker && run->deps[k].maker->process == process;
-        if (makes > most || (makes == most && process->load_ns < best->load_ns)) {
-            best = process;
-            most = makes;
-        }
-    }
-    return best;
-}
-
-/* Where a run is to go before its inputs are there; NULL: nowhere, now. What others could begin as
- * soon as it is ready does not wait behind what its runner has to do. */
-static struct gw_process *ahead_where(struct gw_node_core *core, struct gw_run *run)
-{
-    uint32_t tokens = 0;
-    uint64_t least_ns = UINT64_MAX;
-    gw_run_find_pool(core, run);
-    struct gw_process *process = nearest(run);
-    const struct gw_pool *pool = run->pool;
-    if (!process || pool->ready.first || run->serial > core->starving_serial ||
-        !takes_work(core, process) || process->queue.count >= AHEAD_ROWS_MAX ||
-        !gw_ahead_suits(run) || !has_function(run->pool, run->spec) ||
-        !gw_ahead_join(core, process))
-        return NULL;
-    (void)row_bytes(run, &tokens);
-    for (size_t i = 0; i < pool->runners.count; i++)
-        if (takes_work(core, pool->runners.items[i]) && pool->runners.items[i]->load_ns < least_ns)
-            least_ns = pool->runners.items[i]->load_ns;
-    return tokens == 0 && process->load_ns <= AHEAD_AFFINITY * least_ns + load_of(run) ? process
-                                                                                       : NULL;
-}
-
-/* Sends what could be sent as each was listed: each to the nearest runner, all of a runner in one
- * batch. The places of all are given before any row names one. */
-static void feed_ahead(struct gw_node_core *core)
-{
-    struct batch *batches[GW_BOARD_RUNNERS_MAX] = {NULL};
-    size_t at = 0, kept = 0, looked = 0;
-    while (at < core->ahead.count && looked < AHEAD_LOOKED_MAX) { /* it grows */
-        struct gw_orphan listed = core->ahead.items[at++];
-        if (!gw_ahead_may(&listed))
-            continue;
-        struct gw_process *process = ahead_where(core, listed.run);
-        looked++;
-        if (process && !batches[process->board - 1]) {
-            batches[process->board - 1] = gw_core_scratch(core, sizeof **batches);
-            batch_begin(core, batches[process->board - 1], process);
-        }
-        if (process && batch_add(core, batches[process->board - 1], listed.run))
-            looked = 0;
-        else
-            core->ahead.items[kept++] = listed;
-    }
-    for (; kept < at && at < core->ahead.count; at++)
-        core->ahead.items[kept++] = core->ahead.items[at];
-    core->ahead.count -= at - kept;
-    for (size_t i = 0; i < GW_BOARD_RUNNERS_MAX; i++)
-        if (batches[i])
-            gw_ahead_publish(core, batches[i]->process, batches[i]->runs, batches[i]->count);
-    for (size_t i = 0; i < GW_BOARD_RUNNERS_MAX; i++)
-        if (batches[i] && batches[i]->count)
-            gw_batch_send(core, batches[i]->process, batches[i]->runs, batches[i]->count);
 }
 
 /* -- Starting and ending them --------------------------------------------------------------------
@@ -637,6 +539,4 @@ void gw_pool_pump(struct gw_node_core *core)
         if (core->starving_serial <= starving && !core->woken)
             break; /* nothing that was held back may go now */
     }
-    if (core->ahead.count && !gw_memory_holds(core))
-        feed_ahead(core);
 }

@@ -7,9 +7,9 @@
 #include "worker/core/process.h"
 
 #include "graph/base/text.h"
+#include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "worker/core/actor.h"
-#include "worker/core/ahead.h"
 #include "worker/core/core.h"
 #include "worker/core/environment.h"
 #include "worker/core/folder.h"
@@ -78,6 +78,7 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
     char *err = gw_core_scratch(core, GW_NODE_PATH_MAX);
     struct gw_node_place place;
     struct gw_bin argv = gw_environment_argv(core, run);
+    const uint32_t streams = run->spec->message.streams;
     gw_run_place(run, &place);
     gw_node_output_path(core->options.log_dir, &place, "out", out);
     gw_node_output_path(core->options.log_dir, &place, "err", err);
@@ -93,6 +94,8 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
         .checkpoints = gw_environment_checkpoints(core, run),
         .epilog = run->spec->message.epilog,
         .cpus = gw_gpu_cpus(core, process, run->spec),
+        .held = (streams & GW_STREAM_HELD) != 0,
+        .in = (streams & GW_STREAM_INPUT) && (!run->gang || run->rank == 0),
     };
 }
 
@@ -147,7 +150,13 @@ struct gw_process *gw_process_start(struct gw_node_core *core, struct gw_pool *p
         gw_process_give(core, process, run);
         process->head_since_ns = behind ? 0 : core->now_ns;
     }
-    gw_core_send(core, core->guardian, GW_MESSAGE_spawn)->message.spawn = spawn;
+    struct gw_effect *effect = gw_core_send(core, core->guardian, GW_MESSAGE_spawn);
+    effect->message.spawn = spawn;
+    if (!pool && run->spec->speaks) {
+        effect->number = run->attempt;
+        effect->count = run->rank;
+        effect->bytes = run->spec->address;
+    }
     return process;
 }
 
@@ -247,7 +256,6 @@ int gw_process_on_hello(struct gw_node_core *core, struct gw_process *process,
         return GW_EPROTO;
     struct gw_run *run = process->queue.first;
     process->hello = true;
-    process->protocol = hello->protocol;
     process->deadline_ns = 0;
     process->pool->proven = true;
     process->pool->start_failures = 0;
@@ -418,11 +426,30 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
     gw_run_tell(core, run);
 }
 
+void gw_process_return(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_run_pull(run);
+    gw_object_unpin(core, run);
+    run->process->load_ns -= run->load_ns;
+    run->process = NULL;
+    if (run->killing && !GW_PLANTED(791)) {
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        run->end.text = gw_core_strdup("killed");
+        gw_run_tell(core, run);
+    } else if (run->missing == 0) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+        gw_run_push_first(&run->pool->ready, run);
+    } else {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_WAITING);
+        gw_run_push(&core->waiting, run);
+    }
+}
+
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
                         const struct gw_run *first)
 {
     while (process->queue.last != first)
-        gw_ahead_return(core, process->queue.last);
+        gw_process_return(core, process->queue.last);
 }
 
 /* Whether we ended it while it was well: what it executed is not charged then. */
@@ -445,7 +472,7 @@ static struct gw_run *crashed_in(struct gw_node_core *core, struct gw_process *p
         return first;
     gw_process_requeue(core, process, run); /* each goes before what was returned */
     while (run->prev)
-        gw_ahead_return(core, run->prev);
+        gw_process_return(core, run->prev);
     return run;
 }
 
@@ -463,10 +490,10 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
     free(text);
 }
 
-/* It may still have waited for what others make: nobody is charged, and it goes on elsewhere. */
-static bool went_ahead(const struct gw_run *run)
+/* What it took was returned, as its runner had not told of it: nobody is charged. */
+static bool lacks_inputs(const struct gw_run *run)
 {
-    return run->state == GW_RUN_SENT && (run->missing > 0 || run->stale || run->lost);
+    return run->state == GW_RUN_SENT && run->missing > 0;
 }
 
 /* Buried, and its link closed: nothing of it can come any more. */
@@ -483,7 +510,7 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
             charge(core, process, run);
         else
             gw_run_tell(core, run);
-    } else if (run && !by_order(process) && !went_ahead(run)) {
+    } else if (run && !by_order(process) && !lacks_inputs(run)) {
         if (!process->runner && process->exit_known && !process->signal && !process->exit_code)
             gw_result_of_command(core, run);
         else

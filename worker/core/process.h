@@ -12,6 +12,9 @@ void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, st
 /* gw_process_next follows the end of the first run of a queue: the next one executes, or none. */
 void gw_process_next(struct gw_node_core *core, struct gw_process *process);
 
+/* gw_process_return takes a run out of a runner's queue: it waits, or is ready, again. One that was
+ * cancelled there ends. */
+void gw_process_return(struct gw_node_core *core, struct gw_run *run);
 /* gw_process_requeue has those behind `first` (NULL: all) go back to where they came from, at the
  * front, in their order. */
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,

@@ -4,10 +4,8 @@
  * protocol, seen before anything is changed. */
 #include "worker/core/result.h"
 
-#include "graph/wire/board.h"
 #include "worker/core/actor.h"
 #include "worker/core/adrift.h"
-#include "worker/core/ahead.h"
 #include "worker/core/core.h"
 #include "worker/core/heir.h"
 #include "worker/core/job.h"
@@ -40,17 +38,6 @@ void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
     effect->bytes = stderr_path;
 }
 
-bool gw_result_may_wait(const struct gw_node_core *core, uint32_t count)
-{
-    return core->attempts.count >= LAZY_RUNS_MIN + count;
-}
-
-void gw_result_wait(struct gw_node_core *core)
-{
-    if (core->registered)
-        core->effects->list.items[core->effects->list.count - 1].lazy = true;
-}
-
 /* -- Finished ------------------------------------------------------------------------------------
  */
 
@@ -81,8 +68,8 @@ static void learn_cost(struct gw_node_spec *spec, uint64_t run_ns)
         spec->cost_ns -= (spec->cost_ns - run_ns) / 8;
 }
 
-struct gw_object *gw_result_keep(struct gw_node_core *core, struct gw_run *run, uint64_t token,
-                                 uint64_t bytes)
+static struct gw_object *keep_value(struct gw_node_core *core, struct gw_run *run, uint64_t token,
+                                    uint64_t bytes)
 {
     if (run->pool && bytes >= GW_MEMFILE_BYTES_MIN)
         gw_pool_learn(run->pool, run->spec, bytes);
@@ -108,81 +95,13 @@ static void finish(struct gw_node_core *core, struct gw_run *run, const struct f
 {
     struct gw_object *object = NULL;
     if (row->value.size == 0)
-        object = gw_result_keep(core, run, row->token, row->bytes);
+        object = keep_value(core, run, row->token, row->bytes);
     gw_heir_give(core, run, row->value, object);
-    if (!core->registered || run->gang)
+    if (!core->registered || gw_adrift_tells_again(run))
         gw_adrift_finished(core, run, row->value,
                            &(struct gw_adrift_result){row->bytes, row->run_ns});
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
     gw_run_free(core, run);
-}
-
-/* It was sent ahead of what it takes: that is not known to have been made, or to be made again. */
-static void hold(struct gw_node_core *core, struct gw_run *run, const struct finished *row)
-{
-    if (run->stale || run->lost) {
-        if (row->token)
-            gw_core_drop_token(core, row->token);
-        gw_ahead_return(core, run);
-        return;
-    }
-    struct gw_run_done *done = gw_core_alloc(sizeof *done + row->value.size);
-    done->token = row->token;
-    done->bytes = row->bytes;
-    done->run_ns = row->run_ns;
-    done->size = row->value.size;
-    if (row->value.size)
-        memcpy(done->value, row->value.data, row->value.size);
-    gw_ahead_hold(core, run, done);
-}
-
-static void move_row(struct gw_msg_finished *rows, uint32_t to, uint32_t from)
-{
-    uint64_t *const wide[] = {(uint64_t *)(uintptr_t)rows->attempt.data,
-                              (uint64_t *)(uintptr_t)rows->bytes.data,
-                              (uint64_t *)(uintptr_t)rows->run_ns.data};
-    uint32_t *const narrow[] = {(uint32_t *)(uintptr_t)rows->rank.data,
-                                (uint32_t *)(uintptr_t)rows->value_size.data};
-    for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
-        wide[i][to] = wide[i][from];
-    for (size_t i = 0; i < sizeof narrow / sizeof *narrow; i++)
-        narrow[i][to] = narrow[i][from];
-}
-
-/* Tells of a runner's rows, but for those that are held back. */
-static bool tell_finished(struct gw_node_core *core, const struct gw_msg_finished *in,
-                          const uint8_t *held)
-{
-    uint32_t count = in->attempt.count, n = 0;
-    const uint8_t *values = in->values.data;
-    struct gw_msg_finished out = {
-        .attempt = {gw_core_copy(core, in->attempt.data, (size_t)count * 8), count},
-        .rank = {gw_core_copy(core, in->rank.data, (size_t)count * 4), count},
-        .bytes = {gw_core_copy(core, in->bytes.data, (size_t)count * 8), count},
-        .value_size = {gw_core_copy(core, in->value_size.data, (size_t)count * 4), count},
-        .values = {gw_core_copy(core, in->values.data, in->values.size), in->values.size},
-        .run_ns = {gw_core_copy(core, in->run_ns.data, (size_t)count * 8), count},
-    };
-    if (held) {
-        uint8_t *to = (uint8_t *)(uintptr_t)out.values.data;
-        out.values.size = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            uint32_t size = gw_col32_at(in->value_size, i);
-            if (!held[i]) {
-                move_row(&out, n++, i);
-                memcpy(to + out.values.size, values, size);
-                out.values.size += size;
-            }
-            values += size;
-        }
-        out.attempt.count = out.bytes.count = out.run_ns.count = n;
-        out.rank.count = out.value_size.count = n;
-        if (!n)
-            return false;
-    }
-    struct gw_message message = {.type = GW_MESSAGE_finished, .finished = out};
-    gw_result_tell(core, &message, (struct gw_bin){0});
-    return true;
 }
 
 int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
@@ -198,8 +117,7 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
     if (!count)
         return 0;
     const uint8_t *values = in->values.data;
-    uint8_t *held = NULL;
-    bool lazy = gw_result_may_wait(core, count);
+    bool lazy = core->attempts.count >= LAZY_RUNS_MIN + count;
     for (uint32_t i = 0; i < count; i++) {
         struct gw_run *run = process->queue.first;
         struct finished row = {.value = {values, gw_col32_at(in->value_size, i)},
@@ -212,19 +130,21 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
             gw_node_actor_learn(run->actor, row.run_ns);
         else
             learn_cost(run->spec, row.run_ns);
-        run->spec->large = row.bytes > GW_BOARD_VALUE_MAX;
         lazy = lazy && run->first_heir;
-        if ((run->missing == 0 || GW_PLANTED(620)) && !run->stale && !run->lost) {
-            finish(core, run, &row);
-            continue;
-        }
-        if (!held)
-            held = memset(gw_core_scratch(core, count), 0, count);
-        held[i] = 1;
-        hold(core, run, &row);
+        finish(core, run, &row);
     }
-    if (tell_finished(core, in, held) && lazy)
-        gw_result_wait(core); /* what takes them is here, and has them */
+    struct gw_message out = {.type = GW_MESSAGE_finished};
+    out.finished = (struct gw_msg_finished){
+        .attempt = {gw_core_copy(core, in->attempt.data, (size_t)count * 8), count},
+        .rank = {gw_core_copy(core, in->rank.data, (size_t)count * 4), count},
+        .bytes = {gw_core_copy(core, in->bytes.data, (size_t)count * 8), count},
+        .value_size = {gw_core_copy(core, in->value_size.data, (size_t)count * 4), count},
+        .values = {gw_core_copy(core, in->values.data, in->values.size), in->values.size},
+        .run_ns = {gw_core_copy(core, in->run_ns.data, (size_t)count * 8), count},
+    };
+    gw_result_tell(core, &out, (struct gw_bin){0});
+    if (lazy && core->registered) /* what takes them is here, and has them */
+        core->effects->list.items[core->effects->list.count - 1].lazy = true;
     gw_process_next(core, process);
     return 0;
 }
@@ -262,26 +182,6 @@ void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
 /* -- Ended ---------------------------------------------------------------------------------------
  */
 
-/* A bad end of what was sent ahead: it does not count, or not before its inputs are known to have
- * been made. False: it is to be told. */
-static bool keep_back(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
-                      const char *text, const char *tail)
-{
-    if (run->stale || run->lost) { /* it runs again, or never will */
-        gw_ahead_return(core, run);
-        return true;
-    }
-    if (run->missing == 0 || run->state != GW_RUN_SENT)
-        return false;
-    struct gw_run_done *done = gw_core_alloc(sizeof *done);
-    done->failed = true;
-    run->end = end;
-    run->end.text = gw_core_strdup(text);
-    gw_run_know_tail(run, tail);
-    gw_ahead_hold(core, run, done);
-    return true;
-}
-
 int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
                        const struct gw_msg_ended *ended)
 {
@@ -296,24 +196,26 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
     case GW_OUTCOME_OOM:
     case GW_OUTCOME_CANNOT_START:
         break;
+    case GW_OUTCOME_UNREACHED:
+        if (!run->gang)
+            return GW_EPROTO;
+        break;
     default:
         return GW_EPROTO;
     }
     if (ended->outcome == GW_OUTCOME_FAILED && !run->actor)
         learn_cost(run->spec, ended->run_ns);
-    const struct gw_run_end end = {
+    run->end = (struct gw_run_end){
         .outcome = ended->outcome,
         .executing = ended->executing,
         .code = ended->code,
         .exit_code = ended->exit_code,
         .run_ns = ended->run_ns,
+        .peer = ended->peer,
+        .text = gw_core_strdup(ended->text),
     };
-    if (!keep_back(core, run, end, ended->text, ended->stderr_tail)) {
-        run->end = end;
-        run->end.text = gw_core_strdup(ended->text);
-        gw_run_know_tail(run, ended->stderr_tail);
-        gw_run_tell(core, run);
-    }
+    gw_run_know_tail(run, ended->stderr_tail);
+    gw_run_tell(core, run);
     gw_heir_settle(core);
     gw_process_next(core, process);
     return 0;
@@ -358,17 +260,11 @@ int gw_result_on_failures(struct gw_node_core *core, struct gw_process *process,
             break;
         if (!run->actor)
             learn_cost(run->spec, gw_col64_at(in->run_ns, i));
-        const struct gw_run_end end = {.outcome = GW_OUTCOME_FAILED,
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_FAILED,
                                        .executing = true,
                                        .code = in->code,
                                        .run_ns = gw_col64_at(in->run_ns, i)};
         const bool heirs = run->first_heir;
-        if (keep_back(core, run, end, in->text, in->stderr_tail)) {
-            tell_failures(core, in, told, i);
-            told = i + 1;
-            continue;
-        }
-        run->end = end;
         if (!core->registered)
             gw_run_know_tail(run, in->stderr_tail);
         gw_run_failed(core, run, in->text);

@@ -7,7 +7,6 @@
 #include "graph/base/planted.h"
 #include "worker/core/actor.h"
 #include "worker/core/adrift.h"
-#include "worker/core/ahead.h"
 #include "worker/core/core.h"
 #include "worker/core/fetch.h"
 #include "worker/core/folder.h"
@@ -105,7 +104,6 @@ void gw_run_free(struct gw_node_core *core, struct gw_run *run)
     else
         gw_map_remove(&core->attempts, run->attempt);
     gw_folder_leave(core, run);
-    gw_ahead_drop(core, run);
     gw_heir_part(core, run);
     gw_object_unpin(core, run);
     for (uint32_t i = 0; i < run->dep_count; i++)
@@ -218,8 +216,6 @@ static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
     }
     if (!run->missing)
         gw_run_ready(core, run);
-    else
-        gw_ahead_consider(core, run);
 }
 
 /* The spec of a row: nearly always that of the row before. */
@@ -405,6 +401,7 @@ struct gw_message gw_run_ended(struct gw_node_core *core, const struct gw_run_en
         .text = gw_core_text(core, end->text),
         .stderr_tail = gw_core_text(core, tail),
         .run_ns = end->run_ns,
+        .peer = end->peer,
     };
     return message;
 }
@@ -483,6 +480,26 @@ static void kill_gang(struct gw_node_core *core, struct gw_gang *gang,
     else /* backwards: those that end at once leave the array, and the gang goes with the last */
         for (size_t i = gang->ranks.count; i-- > 0;)
             kill_run(core, gang->ranks.items[i], kill);
+}
+
+void gw_run_let_go(struct gw_node_core *core)
+{
+    GW_ARRAY(uint64_t) waiting = {0};
+    size_t at = 0;
+    uint64_t attempt, value;
+    while (gw_map_next(&core->attempts, &at, &attempt, &value)) {
+        const struct gw_run *run = (struct gw_run *)(uintptr_t)value;
+        if (!run->process && !run->actor && !run->spec->message.actor &&
+            (run->state == GW_RUN_WAITING || run->state == GW_RUN_READY))
+            GW_MUST(gw_array_push(&waiting, attempt));
+    }
+    for (size_t i = 0; i < waiting.count; i++) {
+        struct gw_run *run = gw_run_find(core, waiting.items[i], GW_RANK_NONE);
+        struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        end.text = gw_core_strdup("its scheduler is gone");
+        gw_run_end(core, run, end, 0);
+    }
+    gw_array_deinit(&waiting);
 }
 
 void gw_run_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill)

@@ -6,6 +6,8 @@
 
 int gw_run_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign);
 void gw_run_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill);
+/* gw_run_let_go ends ordinary tasks that no process has: the next scheduler places them anew. */
+void gw_run_let_go(struct gw_node_core *core);
 void gw_run_ready(struct gw_node_core *core, struct gw_run *run); /* all inputs are there */
 void gw_run_find_pool(struct gw_node_core *core, struct gw_run *run);
 void gw_run_push(struct gw_runs *list, struct gw_run *run);

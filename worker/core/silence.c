@@ -2,8 +2,8 @@
  *
  * Steps and progress come as messages, output does not: it is measured, first when the task begins
  * and then four times within its limit. So what is silent is ended after its limit, and before five
- * quarters of it. A task whose output has reached its cap cannot be heard any more: it is let
- * live. */
+ * quarters of it. A task whose output has reached its cap, or waits for its reader, cannot be
+ * heard: it is let live. */
 #include "worker/core/silence.h"
 
 #include "graph/base/text.h"
@@ -71,7 +71,8 @@ void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *ev
     uint64_t before = silence->output_bytes;
     silence->output_bytes = event->bytes;
     bool full = event->bytes >= run->spec->message.output_bytes_max;
-    if ((before != UINT64_MAX && before != event->bytes && !GW_PLANTED(433)) ||
+    bool waits = event->bytes == UINT64_MAX; /* for its reader */
+    if ((before != UINT64_MAX && before != event->bytes && !GW_PLANTED(433)) || waits ||
         (full && run->spec->message.output_bytes_max) || process->lent) /* it waits for others */
         silence->alive_ns = core->now_ns;
     if (core->now_ns - silence->alive_ns < limit_ns)

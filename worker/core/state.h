@@ -12,6 +12,7 @@
 #include "graph/base/planted.h"
 #include "graph/base/sm.h"
 #include "graph/wire/enums.h"
+#include "graph/wire/timeouts.h"
 #include "worker/core/node.h"
 
 enum gw_run_state {
@@ -21,7 +22,6 @@ enum gw_run_state {
     GW_RUN_STANDING, /* gang: reported ready */
     GW_RUN_SENT,     /* ordinary function: in a runner's queue; the first there executes */
     GW_RUN_RUNNING,  /* command, or rank after go */
-    GW_RUN_DONE,     /* its runner said how it ended, but not yet another how what it took did */
     GW_RUN_ENDING,   /* how it ends is known; told when its process is buried */
     GW_RUN_ENDED,
 };
@@ -101,11 +101,12 @@ struct gw_node_spec {
     void *block;
     uint32_t slots;
     uint64_t cost_ns;      /* how long its tasks run, on average; UINT64_MAX: unknown */
-    bool large;            /* the last made a result for which the board has no room */
     bool function_known;   /* its function was found in the program, */
     uint64_t result_bytes; /* and made a result so large last; 0: not known, or a small one */
     struct gw_program *program;
-    struct gw_pool *pool; /* where it needs no GPUs; NULL: not known yet */
+    struct gw_pool *pool;  /* where it needs no GPUs; NULL: not known yet */
+    bool speaks;           /* a command's processes reach the cluster through this worker; */
+    struct gw_bin address; /* and find this as GANGWAY_ADDRESS (in block; empty: it is not set) */
 };
 
 /* The tables of a job. */
@@ -232,8 +233,7 @@ struct gw_run_dep {
     struct gw_run *heir;      /* the run that this belongs to, and the maker's other heirs */
     struct gw_run_dep *prev, *next;
     void *owned;       /* the value, where the maker gave one ... */
-    uint8_t small[15]; /* ... that does not fit here */
-    bool offered;      /* its maker was sent, and offers it on the board */
+    uint8_t small[16]; /* ... that does not fit here */
 };
 
 /* A run whose maker is gone: another one may have its place by then. */
@@ -246,16 +246,9 @@ struct gw_run_end {
     uint32_t outcome, executing;
     int32_t code, exit_code, signal;
     uint64_t run_ns;
+    uint32_t peer;    /* of UNREACHED: that rank */
     uint64_t capture; /* the process in whose capture its stderr lies; 0: in its own file */
     char *text;       /* owned */
-};
-
-/* How a run has ended that is DONE. See ahead.c. */
-struct gw_run_done {
-    bool failed; /* as run->end says; else it made a value: */
-    uint64_t token, bytes, run_ns;
-    uint32_t size; /* of value; 0: it is behind the token */
-    uint8_t value[];
 };
 
 struct gw_runs {
@@ -268,21 +261,17 @@ struct gw_run {
     uint64_t job;
     uint32_t index, rank, try_number;
     uint8_t state;
-    bool pinned;       /* a runner was given its inputs */
+    bool pinned;              /* a runner was given its inputs */
+    uint64_t untold_bytes[2]; /* of what it printed, while the scheduler was slow */
     bool killing;      /* to be killed as soon as it is its runner's first; a call: if taken back */
     bool holds_slots;  /* a command's rank that is prepared */
     bool goes;         /* the same, told to go: as soon as its GPUs let it */
     bool wants_folder; /* it is being made */
     bool filled;       /* its result lies in its memfile */
     bool bound;        /* to this life of the scheduler: it has a connection there, or it pauses */
-    bool offers;       /* sent, and what it makes may be taken from the board */
-    bool stale;        /* sent, but what it took there does not count: it is to run again, */
-    bool lost;         /* or never, as it will not get its inputs */
     uint64_t load_ns;  /* its share of its runner's load */
     uint64_t peak_told_bytes, kill_grace_ns;
-    uint32_t missing; /* inputs on their way; */
-    uint32_t offered; /* of them, those whose makers offer them */
-    uint64_t place;   /* on the board, of what it makes; 0: none */
+    uint32_t missing; /* inputs on their way */
     uint32_t gpu_count, dep_count, args_size;
     uint32_t *gpus;
     struct gw_run_dep *deps;
@@ -302,9 +291,8 @@ struct gw_run {
     struct gw_run *prev, *next;
     char *folder; /* its own, with its files; NULL: none, or not there yet */
     struct gw_run_end end;
-    char *tail;               /* owned; last lines of stderr that its runner knows; NULL: none */
-    struct gw_run_done *done; /* owned; NULL: it is not DONE */
-    uint64_t small[30];       /* last: what was not written is not read; two inputs fit */
+    char *tail;         /* owned; last lines of stderr that its runner knows; NULL: none */
+    uint64_t small[30]; /* last: what was not written is not read; two inputs fit */
 };
 
 struct gw_pool {
@@ -343,11 +331,9 @@ struct gw_process {
     struct gw_node_actor *actor; /* that it keeps; its queue are calls then */
     struct gw_runs queue;        /* what it was given, in order */
     uint64_t load_ns;            /* how long that takes, about */
-    uint32_t board, board_turn;  /* its part of it, from 1 on (0: none), and places given there */
     uint64_t spec_last;          /* serial of the spec sent last */
     struct gw_map specs;         /* serials of specs sent */
     bool hello;                  /* a runner that said hello */
-    uint32_t protocol;           /* that it speaks */
     uint64_t deadline_ns;        /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns, memory_bytes; /* memory_bytes: as measured */
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
@@ -406,7 +392,8 @@ struct gw_gang {
     uint32_t ring_port;
     uint8_t ring_key[32]; /* of functions at several workers */
     bool has_key;
-    bool carrying;    /* its checkpoint: rank 0 does not stand before that is here */
+    bool carrying;    /* its checkpoint: rank 0 does not stand before that is here; of commands */
+    bool mirrors;     /* none does; that was asked of rank 0's worker */
     bool watches;     /* its folder of checkpoints is watched */
     char *carry_text; /* why it does not come; owned */
     int32_t carry_code;
@@ -453,7 +440,15 @@ struct gw_adrift {
     size_t bytes;
 };
 
-enum { HEARTBEATS_KEPT = 16 };
+/* How many commits the cluster's state has at least, and which life of its scheduler said so. */
+struct gw_known_history {
+    char *cluster; /* of the last welcome; owned; NULL: there was none */
+    uint64_t life, commits;
+};
+
+enum { HEARTBEATS_KEPT = 32 };
+static_assert(HEARTBEATS_KEPT * GW_HEARTBEAT_NS > GW_FENCE_NS,
+              "of each heartbeat that may still be acknowledged it is known when it was sent");
 
 /* It was told to end: see leave.c. */
 struct gw_leave {
@@ -475,6 +470,7 @@ struct gw_node_core {
     uint64_t heartbeat_number, heartbeat_due_ns, heartbeat_received;
     uint64_t heartbeat_sent_ns[HEARTBEATS_KEPT];
     uint64_t acked_ns; /* when the last acknowledged heartbeat was sent */
+    struct gw_known_history history;
 
     struct gw_map jobs, attempts, gangs, actors, links, processes_by_id, neighbours, requests;
     struct gw_map folders; /* serial -> struct gw_run that has or wants one */
@@ -486,14 +482,11 @@ struct gw_node_core {
     struct gw_runs alone; /* ready ones that need a process of their own: commands and ranks */
     /* for inputs; prepared command ranks and those that end, and tasks of actors */
     struct gw_runs waiting, held;
-    struct gw_runs done; /* by their runners, and not told yet */
-    /* What could go to a runner before its inputs are there; and DONE, with all that it took. */
-    GW_ARRAY(struct gw_orphan) ahead, settled;
     GW_ARRAY(struct gw_fetch *) fetches; /* in order of their deadlines */
     GW_ARRAY(struct gw_orphan) orphans;  /* to be given back before the step ends */
     GW_ARRAY(void *) run_chunks;
     struct gw_run *run_spare;
-    uint64_t serial, process_id, request, batch, places; /* the last of each that was given */
+    uint64_t serial, process_id, request, batch; /* the last of each that was given */
     uint32_t slots_used; /* more than there are only while tasks run on that waited for others */
     uint32_t lent;       /* processes */
     bool woken;          /* some process is */

@@ -1,9 +1,11 @@
 /* Templates: what stands in braces in a command's words, and in what it sets of its environment.
  *
- * An element of many has {index} and {line}, a rank {rank}, {local_rank}, {node_rank} and
- * {world_size}. Any other word in braces stays as it is, so nothing has to be escaped. */
+ * An element of many has {index}, {line} and the fields of its line, {1}, {2} ..., a rank {rank},
+ * {local_rank}, {node_rank} and {world_size}. {{} is an opening brace: {{}1} is the text {1}. Any
+ * other word in braces stays as it is. */
 #include "worker/core/template.h"
 
+#include "graph/base/field.h"
 #include "graph/wire/frame.h"
 
 #include <inttypes.h>
@@ -61,7 +63,16 @@ static const char *value_of(const struct gw_template *template, const char *name
             *bytes = (size_t)snprintf(number, NUMBER_BYTES, "%" PRId64, numbers[i].value);
             return number;
         }
-    if (!template->line || length != strlen("line") || memcmp(name, "line", length) != 0)
+    if (length == 1 && *name == '{') {
+        *bytes = 1;
+        return name;
+    }
+    if (!template->line)
+        return NULL;
+    const uint32_t field = gw_field_number(name, length);
+    if (field)
+        return gw_field_find(template->line->ptr, template->line->size, field, bytes);
+    if (length != strlen("line") || memcmp(name, "line", length) != 0)
         return NULL;
     *bytes = template->line->size;
     return *bytes ? template->line->ptr : "";
@@ -81,6 +92,7 @@ void gw_template_pack(const struct gw_template *template, msgpack_packer *packer
             size_t length = (size_t)(close - text) - at - 1;
             value = value_of(template, text + at + 1, length, number, &size);
             skip = value ? length + 2 : 1;
+            size = value ? size : 1;
         }
         (void)msgpack_sbuffer_write(&filled, value ? value : text + at, size);
         at += skip;

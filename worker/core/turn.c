@@ -6,6 +6,7 @@
 #include "worker/core/turn.h"
 
 #include "graph/base/planted.h"
+#include "graph/wire/enums.h"
 #include "worker/core/process.h"
 #include "worker/core/run.h"
 
@@ -18,7 +19,8 @@ enum { TURNS_MAX = 6 };
 static bool is_short(const struct gw_run *run)
 {
     return run->spec->cost_ns < SHORT_NS && !run->spec->message.wall_ns &&
-           !run->spec->message.epilog.size && !run->gang && !run->gpu_count && !run->pool;
+           !run->spec->message.epilog.size && !(run->spec->message.streams & GW_STREAM_INPUT) &&
+           !run->gang && !run->gpu_count && !run->pool;
 }
 
 /* How many wait behind a process that runs a short command; TURNS_MAX: nobody else may. */

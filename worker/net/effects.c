@@ -1,14 +1,22 @@
 /* Carrying out what the core decided, in its order. */
-#include "worker/net/host.h"
+
+#include "worker/net/effects.h"
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
-#include "graph/wire/board.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
-#include "worker/net/look.h"
-#include "worker/net/survey.h"
+#include "worker/net/checkpoints/carry.h"
+#include "worker/net/checkpoints/watch.h"
+#include "worker/net/link/host_link.h"
+#include "worker/net/link/mend.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/state.h"
+#include "worker/net/link/step.h"
+#include "worker/net/tasks/look.h"
+#include "worker/net/tasks/runners.h"
+#include "worker/net/tasks/survey.h"
 #include "worker/store/logfile.h"
 
 #include <gangway/comm.h>
@@ -21,82 +29,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define LAZY_NS (200 * GW_NS_PER_US) /* as runners gather */
 #define ROOM_FOR_NS (10 * GW_NS_PER_MS)
-enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read */
-
-int gw_host_send_frame(struct gw_host_link *link, const struct gw_backlog_item *item)
-{
-    return gw_link_send_frame_copies(
-        link->link, (struct gw_bin){item->frame, (uint32_t)item->bytes}, item->fds, item->fd_count);
-}
-
-/* A process of this host, or who is at the other end of the wire. */
-static void name_peer(const struct gw_host_link *link, char *name, size_t bytes)
-{
-    struct ucred peer;
-    char address[GW_ENDPOINT_TEXT_MAX] = "";
-    const char *what = link->role == GW_ROLE_SCHEDULER  ? "the scheduler"
-                       : link->role == GW_ROLE_GUARDIAN ? "the guardian"
-                       : link->role == GW_ROLE_RUNNER   ? "a runner"
-                       : link->role == GW_ROLE_PEER     ? "another worker"
-                                                        : "a peer";
-    if (!link->transport && gw_link_peer(link->link, &peer) == 0)
-        (void)snprintf(name, bytes, "%s, process %d,", what, (int)peer.pid);
-    else if (gw_endpoint_peer(gw_link_fd(link->link), address), *address)
-        (void)snprintf(name, bytes, "%s, at %s,", what, address);
-    else
-        (void)snprintf(name, bytes, "%s", what);
-}
-
-static void disconnect_deaf(const struct gw_host_link *link)
-{
-    char name[GW_ENDPOINT_TEXT_MAX + 64];
-    name_peer(link, name, sizeof name);
-    gw_log_warn("%s does not read: disconnected with %d MiB unsent", name, QUEUED_BYTES_MAX >> 20);
-    gw_link_close(link->link);
-}
-
-/* The core holds back what may wait while the scheduler reads slowly; it is looked at when more is
- * sent, and with every heartbeat. */
-static void look_at_queue(struct gw_host_link *link, bool beat)
-{
-    struct gw_host *host = link->host;
-    const uint64_t queued_bytes = gw_link_queued_bytes(link->link);
-    const bool slow = queued_bytes > GW_NODE_SLOW_BYTES;
-    if (link != host->scheduler || slow == host->scheduler_slow || (!slow && !beat))
-        return;
-    host->scheduler_slow = slow;
-    gw_log_info("the scheduler %s: %.1f MiB wait for it", slow ? "reads slowly" : "reads again",
-                (double)queued_bytes / (1 << 20));
-    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_QUEUED, .bytes = queued_bytes});
-}
-
-void gw_host_send(struct gw_host_link *link, const struct gw_message *message, const int *fds,
-                  uint8_t count)
-{
-    int rc;
-    struct gw_mend *mend = &link->host->mend;
-    const bool scheduler = link == link->host->scheduler && mend->backlog;
-    if (scheduler && gw_backlog_counts(message))
-        rc = gw_mend_send(link->host, message, fds, count);
-    else if (scheduler && mend->broken)
-        return;
-    else
-        rc = gw_link_send_copies(link->link, message, fds, count);
-    if (rc < 0)
-        gw_log_error("%s is not sent: %s", gw_message_name(message->type), gw_error_text(rc));
-    if (scheduler && mend->broken) {
-        if (rc < 0)
-            gw_mend_give_up(link->host);
-    } else if (rc < 0) {
-        gw_link_close(link->link);
-    } else if (gw_link_queued_bytes(link->link) > QUEUED_BYTES_MAX) {
-        disconnect_deaf(link);
-    } else {
-        look_at_queue(link, message->type == GW_MESSAGE_heartbeat);
-    }
-}
 
 /* An end goes with the last lines of its stderr; what never ran has none. */
 static bool wants_tail(const struct gw_effect *effect)
@@ -125,68 +58,14 @@ static void send_failures(struct gw_host_link *link, const struct gw_effect *eff
     gw_host_send(link, &message, NULL, 0);
 }
 
-/* -- What may wait ------------------------------------------------------------------------------
- *
- * What the scheduler is told lazily leaves with what it is told next, or LAZY_NS after the first of
- * it, at the next step; the timer, of coarser milliseconds, is for where no step comes. */
-
-static void lazy_flush(struct gw_host *host)
-{
-    host->lazy_since_ns = 0;
-    if (host->scheduler && !host->scheduler->closed)
-        gw_link_urge(host->scheduler->link);
-}
-
-static void lazy_on_timer(uv_timer_t *timer)
-{
-    struct gw_host *host = timer->data;
-    if (host->lazy_since_ns)
-        lazy_flush(host);
-}
-
-/* False where it has to leave at once: a connection that may have to be mended keeps account. */
-static bool lazy_send(struct gw_host_link *link, const struct gw_message *message)
-{
-    struct gw_host *host = link->host;
-    if (link != host->scheduler || host->mend.backlog || gw_link_hold(link->link, message) < 0)
-        return false;
-    if (!host->lazy_since_ns) {
-        host->lazy_since_ns = gw_clock_now_ns();
-        if (!uv_is_active((uv_handle_t *)&host->lazy))
-            (void)uv_timer_start(&host->lazy, lazy_on_timer, 1, 0);
-    }
-    return true;
-}
-
-void gw_host_look_at_lazy(struct gw_host *host, uint64_t now_ns)
-{
-    if (host->lazy_since_ns && now_ns >= host->lazy_since_ns + LAZY_NS)
-        lazy_flush(host);
-}
-
-/* One for all runners, made when the first needs it. Without it they skip what was to come by it.
- */
-static void send_board(struct gw_host_link *link, const struct gw_message *message)
-{
-    struct gw_host *host = link->host;
-    if (host->board_fd < 0 && gw_board_new(&host->board_fd) < 0)
-        gw_log_warn("runners cannot share memory: %s", strerror(errno));
-    if (host->board_fd >= 0)
-        gw_host_send(link, message, &host->board_fd, 1);
-}
-
 static void effect_send(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
     int fds[GW_FRAME_FDS_MAX];
     if (!link || link->closed)
         return; /* gone; the core hears of it by CLOSE */
-    if (link == host->guardian && effect->message.type == GW_MESSAGE_spawn) {
-        gw_host_spawn(host, &effect->message);
-        return;
-    }
-    if (effect->message.type == GW_MESSAGE_board) {
-        send_board(link, &effect->message);
+    if (link == host->supervisor && effect->message.type == GW_MESSAGE_spawn) {
+        gw_host_spawn(host, effect);
         return;
     }
     assert(effect->token_count <= GW_FRAME_FDS_MAX);
@@ -220,7 +99,7 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
     /* Memory that ranks share is this host's: a copy of it is of no use to another. */
     bool stays =
         link == host->scheduler && link->transport && effect->message.type == GW_MESSAGE_rank_ready;
-    if (!effect->lazy || !lazy_send(link, &effect->message))
+    if (!effect->lazy || !gw_host_send_lazily(link, &effect->message))
         gw_host_send(link, &effect->message, fds, stays ? 0 : (uint8_t)effect->token_count);
 }
 
@@ -255,7 +134,7 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
         event.ports = leased.doors;
         event.port_count = leased.door_count;
     }
-    gw_host_later(host, &event);
+    gw_step_later(host, &event);
     if (event.port_count)
         free(leased.doors);
 }
@@ -326,7 +205,7 @@ static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
 static void effect_measure(struct gw_host *host, uint64_t process)
 {
     const uint64_t bytes = gw_host_output_bytes(host, process);
-    gw_host_later(host,
+    gw_step_later(host,
                   &(struct gw_event){.type = GW_EVENT_MEASURED, .number = process, .bytes = bytes});
 }
 
@@ -348,7 +227,7 @@ static void effect_link(struct gw_host *host, const struct gw_effect *effect)
     if (!link || link->closed)
         return; /* the runner is gone */
     message.task_linked.code =
-        gw_host_connect_task(host, effect->number, effect->count, &fd, &error);
+        gw_host_link_connect_task(host, effect->number, effect->count, &fd, &error);
     if (fd < 0)
         message.task_linked.text = error.text;
     gw_host_send(link, &message, &fd, fd >= 0);
@@ -392,9 +271,10 @@ static void carry_out_last(struct gw_host *host)
         gw_follow_ended(host->follow);
 }
 
-void gw_host_carry_out(struct gw_host *host)
+void gw_host_carry_out(struct gw_host *host, uint64_t now_ns)
 {
     struct gw_effect *effect;
+    gw_host_send_look_at_lazy(host, now_ns);
     GW_ARRAY_EACH (&host->effects.list, effect) {
         switch (effect->type) {
         case GW_EFFECT_SEND:
@@ -414,7 +294,7 @@ void gw_host_carry_out(struct gw_host *host)
             effect_folder(host, effect);
             break;
         case GW_EFFECT_CONNECT:
-            gw_host_connect_peer(host, (uint32_t)effect->number, effect->bytes.data);
+            gw_host_link_connect_peer(host, (uint32_t)effect->number, effect->bytes.data);
             break;
         case GW_EFFECT_LEASE:
         case GW_EFFECT_UNBIND:

@@ -10,10 +10,23 @@
 #include "graph/base/log.h"
 #include "graph/base/machine.h"
 #include "graph/base/text.h"
+#include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
-#include "worker/net/leftovers.h"
-#include "worker/net/survey.h"
+#include "worker/net/checkpoints/carry.h"
+#include "worker/net/checkpoints/leftovers.h"
+#include "worker/net/checkpoints/watch.h"
+#include "worker/net/effects.h"
+#include "worker/net/link/mend.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/step.h"
+#include "worker/net/peers.h"
+#include "worker/net/tasks/held.h"
+#include "worker/net/tasks/runners.h"
+#include "worker/net/tasks/supervisor.h"
+#include "worker/net/tasks/survey.h"
+#include "worker/net/tasks/task_socket.h"
+#include "worker/net/tasks/tunnels.h"
 #include "worker/store/spillfile.h"
 
 #include <assert.h>
@@ -25,6 +38,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* -- Steps ---------------------------------------------------------------------------------------
@@ -51,129 +65,25 @@ static void arm(struct gw_host *host)
     (void)uv_timer_start(&host->tick, host_on_tick, (wait_ns + GW_NS_PER_MS - 1) / GW_NS_PER_MS, 0);
 }
 
-static int step_once(struct gw_host *host, const struct gw_event *event)
+static void host_on_step(struct gw_host *host)
 {
-    struct gw_event timed = *event;
-    timed.now_ns = gw_clock_now_ns();
-    timed.wall_ns = 0; /* nobody reads it here */
-    host->stepping = true;
-    int rc = gw_node_core_step(host->core, &timed, &host->effects);
-    gw_host_look_at_lazy(host, timed.now_ns);
-    gw_host_carry_out(host);
-    host->stepping = false;
-    struct gw_node_memory memory;
-    gw_node_core_memory(host->core, &memory);
-    gw_usage_hurry(host->usage, memory.used_bytes > host->memory_bytes / 2);
-    if (host->gpus)
-        gw_gpus_hurry(host->gpus, gw_node_core_gpus_clearing(host->core));
-    return rc;
-}
-
-static void drain(struct gw_host *host)
-{
-    while (host->pending_done < host->pending.count) {
-        struct gw_host_pending *pending = host->pending.items[host->pending_done++];
-        (void)step_once(host, &pending->event);
-        free(pending->text);
-        free(pending->stands);
-        free(pending->ports);
-        free(pending);
-    }
-    gw_array_clear(&host->pending);
-    host->pending_done = 0;
-}
-
-int gw_host_step(struct gw_host *host, const struct gw_event *event)
-{
-    assert(!host->stepping);
-    if (host->exiting)
-        return 0;
-    int rc = step_once(host, event);
-    drain(host);
     if (host->exiting)
         host_exit(host);
     else
         arm(host);
     if (!host->exiting)
         gw_tunnels_look(host->tunnels);
-    return rc;
-}
-
-void gw_host_later(struct gw_host *host, const struct gw_event *event)
-{
-    if (!host->stepping) {
-        (void)gw_host_step(host, event);
-        return;
-    }
-    struct gw_host_pending *pending = calloc(1, sizeof *pending);
-    GW_MUST_PTR(pending);
-    pending->event = *event;
-    if (event->text) {
-        pending->text = strdup(event->text);
-        GW_MUST_PTR(pending->text);
-        pending->event.text = pending->text;
-    }
-    if (event->hash.size == GW_HASH_BYTES) {
-        memcpy(pending->hash, event->hash.data, GW_HASH_BYTES);
-        pending->event.hash.data = pending->hash;
-    }
-    if (event->stand_count) {
-        pending->stands = calloc(event->stand_count, sizeof *pending->stands);
-        GW_MUST_PTR(pending->stands);
-        memcpy(pending->stands, event->stands, event->stand_count * sizeof *pending->stands);
-        pending->event.stands = pending->stands;
-    }
-    if (event->port_count) {
-        pending->ports = calloc(event->port_count, sizeof *pending->ports);
-        GW_MUST_PTR(pending->ports);
-        memcpy(pending->ports, event->ports, event->port_count * sizeof *pending->ports);
-        pending->event.ports = pending->ports;
-    }
-    if (event->token_count) {
-        assert(event->token_count <= sizeof pending->tokens / sizeof pending->tokens[0]);
-        memcpy(pending->tokens, event->tokens, event->token_count * sizeof pending->tokens[0]);
-        pending->event.tokens = pending->tokens;
-    }
-    if (event->message) { /* a spawned that failed: its text is static */
-        pending->message = *event->message;
-        pending->event.message = &pending->message;
-    }
-    GW_MUST(gw_array_push(&host->pending, pending));
-}
-
-int gw_host_message(struct gw_host_link *link, const struct gw_message *message, const int *fds,
-                    uint8_t fd_count)
-{
-    struct gw_host *host = link->host;
-    uint64_t tokens[GW_FRAME_FDS_MAX];
-    for (uint8_t i = 0; i < fd_count; i++)
-        GW_MUST(gw_tokens_add(&host->tokens, fds[i], &tokens[i]));
-    return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_MESSAGE,
-                                                 .peer = {link->id},
-                                                 .message = message,
-                                                 .tokens = tokens,
-                                                 .token_count = fd_count});
 }
 
 /* -- What the parts ask of the host --------------------------------------------------------------
  */
-
-void gw_host_tell_scheduler(const struct gw_message *message, void *arg)
-{
-    struct gw_host *host = arg;
-    if (!host->welcomed || host->scheduler->closed)
-        return;
-    struct gw_message stamped = *message;
-    gw_node_core_stamp(host->core, &stamped);
-    gw_host_send(host->scheduler, &stamped, NULL, 0);
-}
 
 static void cache_on_ready(struct gw_bin hash, int code, const char *text, void *arg)
 {
     struct gw_host *host = arg;
     if (code < 0)
         gw_log_warn("a program cannot be had: %s", text);
-    gw_host_later(host, &(struct gw_event){
+    gw_step_later(host, &(struct gw_event){
                             .type = GW_EVENT_PROGRAM, .hash = hash, .code = code, .text = text});
 }
 
@@ -182,13 +92,13 @@ static void cache_on_folder(uint64_t number, int code, const char *text, void *a
     struct gw_host *host = arg;
     if (code < 0)
         gw_log_warn("the files of a task cannot be had: %s", text);
-    gw_host_later(host, &(struct gw_event){
+    gw_step_later(host, &(struct gw_event){
                             .type = GW_EVENT_FOLDER, .number = number, .code = code, .text = text});
 }
 
 static void cache_on_counted(uint64_t number, uint64_t bytes, uint64_t free_bytes, void *arg)
 {
-    gw_host_later(arg, &(struct gw_event){.type = GW_EVENT_COUNTED,
+    gw_step_later(arg, &(struct gw_event){.type = GW_EVENT_COUNTED,
                                           .number = number,
                                           .bytes = bytes,
                                           .free_bytes = free_bytes});
@@ -210,6 +120,12 @@ static void disk_on_event(const struct gw_event *event, int fd, void *arg)
         told.token_count = 1;
     }
     (void)gw_host_step(host, &told);
+}
+
+static void usage_watched(uint64_t process, struct gw_node_watched *watched, void *arg)
+{
+    const struct gw_host *host = arg;
+    gw_node_core_watched(host->core, process, watched);
 }
 
 static void usage_on_measured(const struct gw_event *event, void *arg)
@@ -348,9 +264,24 @@ static void new_core(struct gw_host *host)
         .binary_dir = *host->binary_dir ? host->binary_dir : NULL,
         .resources = host->options.resources,
         .kept_bytes_max = host->options.kept_bytes_max,
+        .uid = geteuid(),
+        .far = host->options.connect != NULL,
         .orphan_ns = host->options.orphan_ms ? host->options.orphan_ms * GW_NS_PER_MS : 1,
     };
     host->core = gw_node_core_new(&options);
+}
+
+/* In the worker's folder, or beside the scheduler's socket if that path is too long for one. */
+static void place_peers(struct gw_host *host)
+{
+    char path[GW_ENDPOINT_TEXT_MAX];
+    int n = snprintf(host->peers_address, PATH_MAX, "%s/worker-%d.sock", host->options.dir,
+                     (int)getpid());
+    if (n < (int)sizeof((struct sockaddr_un *)0)->sun_path ||
+        gw_endpoint_follow(host->scheduler_path, path, NULL) < 0)
+        return;
+    (void)snprintf(host->peers_address, PATH_MAX, "%.*s/worker-%d.sock",
+                   (int)(strrchr(path, '/') - path), path, (int)getpid());
 }
 
 static int make_paths(struct gw_host *host, struct gw_error *error)
@@ -370,7 +301,7 @@ static int make_paths(struct gw_host *host, struct gw_error *error)
     if (host->options.peers)
         (void)snprintf(host->peers_address, PATH_MAX, "%s", host->options.peers);
     else
-        (void)snprintf(host->peers_address, PATH_MAX, "%s/worker-%d.sock", dir, (int)getpid());
+        place_peers(host);
     ssize_t length = readlink("/proc/self/exe", host->binary_dir, PATH_MAX - 1);
     host->binary_dir[length > 0 ? length : 0] = '\0';
     char *slash = strrchr(host->binary_dir, '/');
@@ -386,11 +317,14 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     struct gw_host *host = calloc(1, sizeof *host);
     GW_MUST_PTR(host);
     host->loop = loop;
+    host->carry_out = gw_host_carry_out;
+    host->stepped = host_on_step;
+    host->link_callbacks = (struct gw_link_callbacks){gw_peers_on_message, gw_peers_on_close, NULL};
     host->options = *options;
     host->next_peer = 1;
     host->leases.loop = loop;
     host->armed_ns = UINT64_MAX;
-    host->gpu_lock_fd = host->spill_lock_fd = host->board_fd = -1;
+    host->gpu_lock_fd = host->spill_lock_fd = -1;
     if (getrandom(&host->incarnation, sizeof host->incarnation, GRND_NONBLOCK) < 0)
         host->incarnation = gw_clock_wall_ns() ^ (uint64_t)getpid();
     host->incarnation >>= 1;
@@ -398,7 +332,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     const struct gw_cache_options cache = {
         .dir = options->dir,
         .files_bytes_max = options->files_bytes_max,
-        .callbacks = {gw_host_tell_scheduler, cache_on_ready, cache_on_folder, cache_on_counted,
+        .callbacks = {gw_host_send_scheduler, cache_on_ready, cache_on_folder, cache_on_counted,
                       host},
     };
     if (rc == 0)
@@ -412,28 +346,30 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         return rc;
     }
     open_disk(host);
-    host->usage = gw_usage_new(&(struct gw_usage_options){loop, usage_on_measured, host});
+    host->usage =
+        gw_usage_new(&(struct gw_usage_options){loop, usage_watched, usage_on_measured, host});
     new_core(host);
     if (host->devices)
         host->gpus =
             gw_gpus_new(&(struct gw_gpus_options){loop, host->devices, gpus_on_seen, host});
-    host->follow = gw_follow_new(&(struct gw_follow_options){
-        loop, host->core, host->log_dir, host->incarnation, gw_host_tell_scheduler, host});
+    host->follow = gw_follow_new(
+        &(struct gw_follow_options){loop, host->core, host->log_dir, host->incarnation,
+                                    gw_host_send_scheduler, gw_held_on_read, host});
     host->tunnels = gw_tunnels_new(host);
     host->carries = gw_carries_new(host);
     gw_leftovers_open(host);
     host->watches = gw_watches_new(host);
-    uv_timer_t *timers[] = {&host->tick, &host->lazy, &host->reconnect, &host->hello_timer,
-                            &host->beat};
+    uv_timer_t *timers[] = {&host->tick,        &host->lazy, &host->reconnect,
+                            &host->hello_timer, &host->beat, &host->sweep_timer};
     for (size_t i = 0; i < sizeof timers / sizeof *timers; i++) {
         (void)uv_timer_init(loop, timers[i]);
         timers[i]->data = host;
     }
-    gw_mend_init(host);
+    gw_mend_init(host, gw_host_link_gone);
     *opened = host;
     (void)gw_host_step(host,
                        &(struct gw_event){.type = GW_EVENT_START, .number = host->incarnation});
-    rc = gw_host_start_guardian(host, error);
+    rc = gw_supervisor_start(host, error);
     if (rc < 0) {
         host->exiting = true;
         host_exit(host);
@@ -444,7 +380,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     return 0;
 }
 
-/* Everything closes; the guardian ends when its link has, after the last process. */
+/* Everything closes; the supervisor ends when its link has, after the last process. */
 static void host_exit(struct gw_host *host)
 {
     if (uv_is_closing((uv_handle_t *)&host->tick))
@@ -465,42 +401,15 @@ static void host_exit(struct gw_host *host)
         gw_disk_close(host->disk);
     uv_close((uv_handle_t *)&host->tick, NULL);
     uv_close((uv_handle_t *)&host->lazy, NULL);
+    uv_close((uv_handle_t *)&host->sweep_timer, NULL);
     uv_close((uv_handle_t *)&host->reconnect, NULL);
     uv_close((uv_handle_t *)&host->hello_timer, NULL);
     uv_close((uv_handle_t *)&host->beat, NULL);
     gw_acceptor_close(host->acceptor);
+    gw_task_socket_close(&host->task_socket);
     gw_mend_close(host);
     if (!host->options.peers)
         (void)unlink(host->peers_address);
-}
-
-void gw_host_shut_down(struct gw_host *host)
-{
-    if (host->shutting_down || host->exiting)
-        return;
-    host->shutting_down = true;
-    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_SHUTDOWN});
-}
-
-void gw_host_end(struct gw_host *host, int signal)
-{
-    const bool again = host->last_words && host->options.times &&
-                       atomic_load(host->options.times) > host->times_heeded;
-    if (host->exiting || (host->shutting_down && !again))
-        return;
-    host->times_heeded = host->options.times ? atomic_load(host->options.times) : 0;
-    gw_log_info("ending%s: %s", again ? " at once" : "",
-                signal == SIGINT ? "interrupted" : "terminated");
-    host->last_words = signal == SIGINT ? "it was interrupted (SIGINT)" : "it was ended (SIGTERM)";
-    host->shutting_down = true;
-    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_LEAVE, .text = host->last_words});
-}
-
-void gw_host_heed(struct gw_host *host)
-{
-    const int number = host->options.told ? atomic_load(host->options.told) : 0;
-    if (number)
-        gw_host_end(host, number);
 }
 
 void gw_host_free(struct gw_host *host)
@@ -510,11 +419,13 @@ void gw_host_free(struct gw_host *host)
     while (gw_map_next(&host->runners, &at, &key, &value))
         gw_host_runner_free((struct gw_host_runner *)(uintptr_t)value);
     gw_node_core_free(host->core);
+    gw_leftovers_close(host);
     gw_keyring_deinit(&host->keyring);
     gw_mend_deinit(host);
     gw_tokens_deinit(&host->tokens);
     gw_map_deinit(&host->links);
     gw_map_deinit(&host->runners);
+    gw_map_deinit(&host->held);
     gw_array_deinit(&host->effects.list);
     gw_arena_deinit(&host->effects.arena);
     for (size_t i = host->pending_done; i < host->pending.count; i++) {
@@ -523,8 +434,6 @@ void gw_host_free(struct gw_host *host)
     }
     gw_array_deinit(&host->pending);
     gw_devices_close(host->devices);
-    if (host->board_fd >= 0)
-        close(host->board_fd);
     if (host->gpu_lock_fd >= 0)
         close(host->gpu_lock_fd);
     struct gw_error error;

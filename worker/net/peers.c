@@ -1,14 +1,26 @@
-/* Connections: the scheduler's, the guardian's, runners' and other workers', ours and theirs.
+/* Connections: the scheduler's, the supervisor's, runners' and other workers', ours and theirs.
  *
  * Always: the core hears of a connection only after it is known who is on the other side. */
-#include "worker/net/host.h"
-#include "worker/net/leftovers.h"
+#include "worker/net/peers.h"
+
+#include "worker/net/checkpoints/leftovers.h"
 
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
+#include "graph/wire/timeouts.h"
+#include "worker/net/checkpoints/carry.h"
+#include "worker/net/link/host_link.h"
+#include "worker/net/link/mend.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/shut_down.h"
+#include "worker/net/link/state.h"
+#include "worker/net/link/step.h"
+#include "worker/net/tasks/runners.h"
+#include "worker/net/tasks/task_socket.h"
+#include "worker/net/tasks/tunnels.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +30,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { RECONNECT_MS_FIRST = 200, RECONNECT_MS_MAX = 2000, WELCOME_MS_MAX = 5000 };
+enum {
+    RECONNECT_MS_FIRST = 200,
+    RECONNECT_MS_MAX = 2000,
+    REFUSED_MS_MAX = 30000, /* where something else answers, and nothing runs here any more */
+    WELCOME_MS_MAX = 5000,
+};
 
 /* Tells whoever started us that the scheduler has this worker. */
 static void say_ready(struct gw_host *host)
@@ -31,52 +48,13 @@ static void say_ready(struct gw_host *host)
     host->options.ready_fd = 0;
 }
 
-static void link_on_message(struct gw_link *handle, const struct gw_message *message,
-                            const int *fds, uint8_t fd_count, void *arg);
-static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg);
-
-struct gw_host_link *gw_host_link_find(const struct gw_host *host, uint64_t id)
-{
-    uint64_t value;
-    return gw_map_get(&host->links, id, &value) ? (struct gw_host_link *)(uintptr_t)value : NULL;
-}
-
-/* Takes the descriptor or the transport; NULL when it cannot be had (that is closed). */
-static struct gw_host_link *link_new(struct gw_host *host, int fd, struct gw_transport *transport,
-                                     uint32_t role)
-{
-    struct gw_host_link *link = calloc(1, sizeof *link);
-    GW_MUST_PTR(link);
-    link->host = host;
-    link->role = role;
-    link->id = host->next_peer++;
-    link->opened_ns = gw_clock_now_ns();
-    link->transport = transport;
-    struct gw_link_callbacks callbacks = {link_on_message, link_on_close, link};
-    int rc = transport ? gw_link_open_over(host->loop, transport, &callbacks, &link->link)
-                       : gw_link_open(host->loop, fd, &callbacks, &link->link);
-    if (rc < 0) {
-        free(link);
-        return NULL;
-    }
-    if (role == GW_ROLE_SCHEDULER)
-        gw_link_keep_brisk(link->link);
-    GW_MUST(gw_map_put(&host->links, link->id, (uintptr_t)link));
-    return link;
-}
-
-struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t role)
-{
-    return link_new(host, fd, NULL, role);
-}
-
 void gw_host_close_links(struct gw_host *host)
 {
     size_t at = 0;
     uint64_t key, value;
     const struct gw_message words = {.type = GW_MESSAGE_refuse, .refuse = {0, host->last_words}};
     if (host->last_words && host->scheduler && !host->mend.broken)
-        gw_host_tell_scheduler(&words, host);
+        gw_host_send_scheduler(&words, host);
     while (gw_map_next(&host->links, &at, &key, &value)) {
         struct gw_host_link *link = (struct gw_host_link *)(uintptr_t)value;
         if (!link->closed && !(link == host->scheduler && host->mend.broken))
@@ -96,12 +74,12 @@ static void reconnect_on_timer(uv_timer_t *timer)
     gw_host_connect_scheduler(timer->data);
 }
 
-static void reconnect_later(struct gw_host *host)
+static void reconnect_later(struct gw_host *host, uint64_t pause_ms_max)
 {
     (void)uv_timer_start(&host->reconnect, reconnect_on_timer, host->reconnect_ms, 0);
     host->reconnect_ms *= 2;
-    if (host->reconnect_ms > RECONNECT_MS_MAX)
-        host->reconnect_ms = RECONNECT_MS_MAX;
+    if (host->reconnect_ms > pause_ms_max)
+        host->reconnect_ms = pause_ms_max;
 }
 
 /* "PID SLOTS 1" where the scheduler has us, for whoever would start another one in our place. */
@@ -129,7 +107,7 @@ static void on_alone(struct gw_host *host)
         return;
     gw_log_warn("no scheduler was found for %.3g s (--orphan-timeout): this worker ends",
                 (double)host->options.orphan_ms / 1e3);
-    gw_host_shut_down(host);
+    gw_shut_down(host);
 }
 
 /* Connecting was refused: nobody is there, so that what runs may run on for a while. A worker of
@@ -153,21 +131,17 @@ static void on_nobody(struct gw_host *host, uint64_t begun_ns)
         gw_log_warn("no scheduler came for %.3g s (--orphan-timeout): what ran here is ended",
                     limit_s);
     if (!host->options.connect)
-        gw_host_shut_down(host);
+        gw_shut_down(host);
 }
 
-/* It is tried every few seconds, perhaps for days. */
-static void say_absent(struct gw_host *host, const char *why)
+/* How long it waits at most before it connects again. Whoever answers without that it can prove
+ * that it is the scheduler is no reason to end: it may stand between the two, and what runs here
+ * lives until the fence. */
+static uint64_t pause_ms_max(const struct gw_host *host, const struct gw_error *error)
 {
-    uint32_t times;
-    if (!gw_complaint_is_due(&host->absent, why, gw_clock_now_ns(), &times))
-        return;
-    if (times == 1)
-        gw_log_warn("the scheduler at %s: %s; it is tried again until it answers",
-                    host->scheduler_path, why);
-    else
-        gw_log_warn("the scheduler at %s: %s, %u times since that was said", host->scheduler_path,
-                    why, times);
+    const bool answers = error->code == GW_EPERM || error->code == GW_EPROTO;
+    const bool fenced = host->alone_ns && gw_clock_now_ns() - host->alone_ns >= GW_FENCE_NS;
+    return answers && fenced ? REFUSED_MS_MAX : RECONNECT_MS_MAX;
 }
 
 static void on_scheduler_closed(struct gw_host *host, const struct gw_error *error, bool refused)
@@ -178,18 +152,18 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
     host->welcomed = host->scheduler_slow = false;
     gw_follow_forget(host->follow);
     gw_tunnels_forget(host->tunnels);
-    if (error->code == GW_EPERM) {
+    if (error->code == GW_EPERM && !host->was_welcomed) { /* nothing is lost by it */
         gw_log_error("the scheduler knows no such token (%s): it was revoked, or is another "
                      "cluster's",
                      error->text);
         host->exit_code = EXIT_FAILURE;
-        gw_host_shut_down(host);
+        gw_shut_down(host);
     } else if (welcomed || !host->options.connect) {
         host->reconnect_ms = RECONNECT_MS_FIRST;
         (void)uv_timer_start(&host->reconnect, reconnect_on_timer, 0, 0);
     } else { /* connecting itself failed */
-        say_absent(host, error->code ? error->text : "connected, and no answer comes");
-        reconnect_later(host);
+        gw_host_link_say_absent(host, error);
+        reconnect_later(host, pause_ms_max(host, error));
     }
     if (refused)
         on_nobody(host, begun_ns);
@@ -200,24 +174,24 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
 {
     struct gw_host *host = link->host;
     const bool refused = link->transport && gw_tls_refused(link->transport);
+    const bool ours = link == host->scheduler || link->role == GW_ROLE_SCHEDULER;
     link->closed = true;
     gw_map_remove(&host->links, link->id);
-    gw_host_heed(host);
+    gw_shut_down_heed(host);
     gw_greetings_remove(&host->greetings, &link->greeting);
-    if (error->code == GW_EPROTO)
+    if (error->code == GW_EPROTO && (!ours || host->welcomed))
         gw_log_warn("a connection sent garbage and was closed: %s", error->text);
-    else if (link->transport && link != host->scheduler && error->code < 0 &&
-             error->code != GW_ECLOSED)
+    else if (link->transport && !ours && error->code < 0 && error->code != GW_ECLOSED)
         gw_log_warn("a connection to another worker was closed: %s", error->text);
     if (link->role == GW_ROLE_PEER)
         gw_carry_on_gone(link);
     if (link->role == GW_ROLE_RUNNER)
         gw_host_on_runner_closed(host, link->process);
-    if (link == host->guardian)
-        host->guardian = NULL;
+    if (link == host->supervisor)
+        host->supervisor = NULL;
     if (!host->exiting && link->told_core) {
         if (link->role == GW_ROLE_GUARDIAN) {
-            gw_log_error("the guardian is gone: this worker ends");
+            gw_log_error("the supervisor is gone: this worker ends");
             host->exit_code = EXIT_FAILURE;
         }
         (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
@@ -232,7 +206,7 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
     free(link);
 }
 
-static void link_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
+void gw_peers_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
 {
     struct gw_host_link *link = arg;
     struct gw_host *host = link->host;
@@ -268,7 +242,9 @@ static bool is_ours(const struct gw_host_link *link)
 static void on_peer_hello(struct gw_host_link *link, const struct gw_message *message)
 {
     struct gw_error error;
-    if (message->type != GW_MESSAGE_hello || message->hello.role != GW_ROLE_PEER) {
+    const bool task = message->type == GW_MESSAGE_hello && message->hello.role == GW_ROLE_TASK &&
+                      !link->transport;
+    if (message->type != GW_MESSAGE_hello || (message->hello.role != GW_ROLE_PEER && !task)) {
         refuse(link, GW_EPROTO, "only workers connect here, and say hello first");
     } else if (message->hello.protocol != GW_PROTOCOL_LINK) {
         gw_error_set(&error, GW_EVERSION,
@@ -279,6 +255,8 @@ static void on_peer_hello(struct gw_host_link *link, const struct gw_message *me
         refuse(link, error.code, error.text);
     } else if (!is_ours(link)) {
         refuse(link, GW_EPERM, "this worker belongs to another user");
+    } else if (task) {
+        gw_task_socket_answer(link, &message->hello);
     } else {
         link->role = GW_ROLE_PEER;
         link->told_core = true;
@@ -295,7 +273,7 @@ static void on_refused(struct gw_host *host, const struct gw_msg_refuse *message
     gw_log_error("the scheduler refused this worker: %s", message->text);
     if (message->code == GW_EVERSION || message->code == GW_EPERM) {
         host->exit_code = EXIT_FAILURE;
-        gw_host_shut_down(host);
+        gw_shut_down(host);
     }
 }
 
@@ -329,6 +307,7 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
         return false;
     case GW_MESSAGE_forget:
         gw_carry_forget(host->carries, message->forget.job);
+        gw_leftovers_on_forget(host, message->forget.job);
         return false;
     case GW_MESSAGE_log_read:
         gw_follow_read(host->follow, &message->log_read);
@@ -352,13 +331,13 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     return true;
 }
 
-static void link_on_message(struct gw_link *handle, const struct gw_message *message,
-                            const int *fds, uint8_t fd_count, void *arg)
+void gw_peers_on_message(struct gw_link *handle, const struct gw_message *message, const int *fds,
+                         uint8_t fd_count, void *arg)
 {
     struct gw_host_link *link = arg;
     struct gw_host *host = link->host;
     (void)handle;
-    gw_host_heed(host);
+    gw_shut_down_heed(host);
     if (host->exiting || !link->role) {
         for (uint8_t i = 0; i < fd_count; i++)
             close(fds[i]);
@@ -390,10 +369,10 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
         return;
     }
     struct gw_message filled;
-    if (link == host->guardian && gw_tunnels_on_guardian(host->tunnels, message))
+    if (link == host->supervisor && gw_tunnels_on_supervisor(host->tunnels, message))
         return;
-    if (link == host->guardian)
-        message = gw_host_on_guardian_message(host, message, &filled);
+    if (link == host->supervisor)
+        message = gw_host_on_supervisor_message(host, message, &filled);
     if (link->role == GW_ROLE_RUNNER && message->type == GW_MESSAGE_actor_ready) {
         gw_host_on_actor_ready(host, link->process, fds, fd_count);
         fd_count = 0;
@@ -402,12 +381,12 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
     uint64_t buried = message->type == GW_MESSAGE_buried    ? message->buried.process
                       : message->type == GW_MESSAGE_spawned ? message->spawned.process
                                                             : 0;
-    bool guardian = link == host->guardian;
-    if (gw_host_message(link, message, fds, fd_count) < 0) {
+    bool supervisor = link == host->supervisor;
+    if (gw_step_message(link, message, fds, fd_count) < 0) {
         gw_log_warn("%s does not fit the conversation", gw_message_name(message->type));
         refuse(link, GW_EPROTO, "the message does not fit the conversation");
     }
-    if (guardian && buried)
+    if (supervisor && buried)
         gw_host_tidy_runner(host, buried);
     if (welcome && !host->exiting) {
         host->welcomed = host->was_welcomed = true;
@@ -425,67 +404,6 @@ static void link_on_message(struct gw_link *handle, const struct gw_message *mes
 /* -- Connecting ----------------------------------------------------------------------------------
  */
 
-static void say_hello(struct gw_host_link *link, uint32_t role)
-{
-    struct gw_message message = {.type = GW_MESSAGE_hello};
-    message.hello = (struct gw_msg_hello){
-        .protocol = GW_PROTOCOL_LINK,
-        .role = role,
-        .pid = (uint32_t)getpid(),
-        .version = GANGWAY_VERSION,
-        .name = link->host->options.name,
-    };
-    (void)gw_link_send(link->link, &message, (struct gw_channel_fds){0});
-}
-
-/* A connection to the scheduler that is reached by TLS. */
-static int connect_tls(const struct gw_host *host, struct gw_transport **transport,
-                       struct gw_error *error)
-{
-    int fd, rc = gw_endpoint_connect(host->scheduler_path, &fd, error);
-    return rc < 0 ? rc : gw_tls_connect(fd, host->options.key, transport, error);
-}
-
-struct gw_host_link *gw_host_dial_scheduler(struct gw_host *host)
-{
-    struct gw_transport *transport;
-    if (connect_tls(host, &transport, NULL) < 0)
-        return NULL;
-    return link_new(host, -1, transport, GW_ROLE_SCHEDULER);
-}
-
-static void deaf_on_message(struct gw_link *handle, const struct gw_message *message,
-                            const int *fds, uint8_t fd_count, void *arg)
-{
-    (void)handle;
-    (void)message;
-    (void)arg;
-    for (uint8_t i = 0; i < fd_count; i++)
-        close(fds[i]);
-}
-
-static void deaf_on_close(struct gw_link *handle, const struct gw_error *error, void *arg)
-{
-    (void)handle;
-    (void)error;
-    (void)arg;
-}
-
-void gw_host_link_take_over(struct gw_host_link *link, struct gw_host_link *other, bool broken)
-{
-    const struct gw_link_callbacks deaf = {deaf_on_message, deaf_on_close, NULL},
-                                   callbacks = {link_on_message, link_on_close, link};
-    if (!broken) {
-        gw_link_hand_over(link->link, &deaf);
-        gw_link_close(link->link);
-    }
-    link->link = other->link;
-    link->transport = other->transport;
-    gw_link_hand_over(link->link, &callbacks);
-    gw_map_remove(&link->host->links, other->id);
-    free(other);
-}
-
 /* Something accepts connections there that does not answer: a proxy whose other side is gone, a
  * scheduler that is stopped. Another connection may find another. */
 static void welcome_on_timer(uv_timer_t *timer)
@@ -501,27 +419,25 @@ void gw_host_connect_scheduler(struct gw_host *host)
 {
     if (host->scheduler || host->exiting || host->shutting_down)
         return;
-    struct gw_transport *transport = NULL;
+    struct gw_host_link *link;
     const uint64_t begun_ns = gw_clock_now_ns();
-    int fd = -1, rc = host->options.connect ? connect_tls(host, &transport, NULL)
-                                            : gw_endpoint_connect(host->scheduler_path, &fd, NULL);
-    struct gw_host_link *link = rc < 0 ? NULL : link_new(host, fd, transport, GW_ROLE_SCHEDULER);
+    const int rc = gw_host_link_connect_scheduler(host, &link);
     if (!link) {
         if (host->options.private_cluster && rc == GW_ECLOSED) {
             gw_log_info("the scheduler is gone, and this cluster with it");
-            gw_host_shut_down(host);
+            gw_shut_down(host);
             return;
         }
         if (rc == GW_ECLOSED)
             on_nobody(host, begun_ns);
         on_alone(host);
-        reconnect_later(host);
+        reconnect_later(host, RECONNECT_MS_MAX);
         return;
     }
     host->scheduler = link;
     link->told_core = true;
-    say_hello(link, GW_ROLE_WORKER);
-    if (transport)
+    gw_host_link_say_hello(link, GW_ROLE_WORKER);
+    if (link->transport)
         (void)uv_timer_start(&host->reconnect, welcome_on_timer, WELCOME_MS_MAX, 0);
     (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
                                                 .peer = {link->id},
@@ -529,114 +445,8 @@ void gw_host_connect_scheduler(struct gw_host *host)
                                                 .role = GW_ROLE_SCHEDULER});
 }
 
-int gw_host_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, int *fd,
-                         struct gw_error *error)
-{
-    struct gw_message message = {.type = GW_MESSAGE_hello, .sequence = 1};
-    message.hello = (struct gw_msg_hello){
-        .protocol = GW_PROTOCOL_LINK,
-        .role = GW_ROLE_TASK,
-        .pid = (uint32_t)getpid(),
-        .version = GANGWAY_VERSION,
-        .name = host->options.name,
-        .attempt = attempt,
-        .rank = rank,
-    };
-    if (host->options.connect) {
-        struct gw_transport *transport;
-        int rc = connect_tls(host, &transport, error);
-        if (rc == 0)
-            rc = gw_relay_open(&host->relays, host->loop, transport, &message, fd, error);
-        return rc == 0 || rc == GW_EAGAIN ? rc : GW_EIO;
-    }
-    struct gw_buffer frame = {0};
-    int opened, rc = gw_endpoint_connect(host->scheduler_path, &opened, error);
-    if (rc < 0)
-        return rc == GW_EAGAIN ? rc : GW_EIO;
-    rc = gw_message_encode(&message, 0, &frame);
-    /* A new socket takes a frame of this size whole. */
-    if (rc == 0 && send(opened, frame.data, frame.size, MSG_NOSIGNAL) != (ssize_t)frame.size)
-        rc = GW_EIO;
-    gw_buffer_deinit(&frame);
-    if (rc < 0) {
-        close(opened);
-        return gw_error_set(error, rc, "cannot say hello to the scheduler: %s", gw_error_text(rc));
-    }
-    *fd = opened;
-    return 0;
-}
-
-/* The link to another worker's endpoint, or NULL with a text. */
-static struct gw_host_link *connect_peer(struct gw_host *host, uint32_t worker, const char *address,
-                                         struct gw_error *error)
-{
-    const struct gw_tls_key *key = gw_keyring_key(&host->keyring, worker);
-    struct gw_transport *transport = NULL;
-    bool tcp = gw_endpoint_is_tcp(address);
-    int fd, rc = 0;
-    if (tcp && !key)
-        rc = gw_error_set(error, GW_EPERM, "the scheduler gave no key for it");
-    if (rc == 0)
-        rc = gw_endpoint_connect(address, &fd, error);
-    if (rc == 0 && tcp)
-        rc = gw_tls_connect(fd, key, &transport, error);
-    if (rc < 0)
-        return NULL;
-    struct gw_host_link *link = link_new(host, fd, transport, GW_ROLE_PEER);
-    if (!link)
-        (void)gw_error_set(error, GW_EIO, "out of descriptors");
-    return link;
-}
-
-struct gw_host_link *gw_host_dial_peer(struct gw_host *host, uint32_t worker, const char *address,
-                                       struct gw_error *error)
-{
-    struct gw_host_link *link = connect_peer(host, worker, address, error);
-    if (!link)
-        return NULL;
-    link->carries = true;
-    say_hello(link, GW_ROLE_PEER);
-    return link;
-}
-
-void gw_host_connect_peer(struct gw_host *host, uint32_t worker, const char *address)
-{
-    struct gw_error error;
-    struct gw_host_link *link = connect_peer(host, worker, address, &error);
-    if (!link) {
-        gw_log_warn("cannot connect to worker %u at %s: %s", worker, address, error.text);
-        gw_host_later(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
-                                               .number = worker,
-                                               .code = GW_ECLOSED,
-                                               .text = "cannot connect"});
-        return;
-    }
-    link->told_core = true;
-    say_hello(link, GW_ROLE_PEER);
-    gw_host_later(host, &(struct gw_event){.type = GW_EVENT_OPEN,
-                                           .peer = {link->id},
-                                           .number = worker,
-                                           .uid = geteuid(),
-                                           .role = GW_ROLE_PEER});
-}
-
 /* -- Listening -----------------------------------------------------------------------------------
  */
-
-/* Turns away those that have not said who they are in time. */
-static void hello_on_timer(uv_timer_t *timer)
-{
-    struct gw_host *host = timer->data;
-    const uint64_t now_ns = gw_clock_now_ns();
-    for (const struct gw_greeting *greeting = host->greetings.first; greeting;
-         greeting = greeting->next) {
-        struct gw_host_link *link = greeting->arg;
-        if (!link->closed && now_ns - link->opened_ns >= GW_GREETING_MS_MAX * GW_NS_PER_MS)
-            gw_link_close(link->link);
-    }
-    if (host->greetings.count)
-        (void)uv_timer_start(timer, hello_on_timer, GW_GREETING_MS_MAX / 4, 0);
-}
 
 static void host_on_accept(int fd, void *arg)
 {
@@ -648,14 +458,7 @@ static void host_on_accept(int fd, void *arg)
         gw_log_error("a worker is turned away: %s", error.text);
         return;
     }
-    struct gw_host_link *link = link_new(host, fd, transport, 0);
-    if (!link)
-        return;
-    const struct gw_greeting *oldest = gw_greetings_add(&host->greetings, &link->greeting, link);
-    if (oldest)
-        gw_link_close(((struct gw_host_link *)oldest->arg)->link);
-    if (!uv_is_active((uv_handle_t *)&host->hello_timer))
-        (void)uv_timer_start(&host->hello_timer, hello_on_timer, GW_GREETING_MS_MAX, 0);
+    gw_host_link_greet(host, fd, transport);
 }
 
 int gw_host_listen(struct gw_host *host, struct gw_error *error)

@@ -11,6 +11,8 @@
 #include "graph/wire/threads.h"
 #include "graph/wire/token_file.h"
 #include "worker/net/host.h"
+#include "worker/net/link/shut_down.h"
+#include "worker/net/link/state.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -357,7 +359,7 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
 {
     struct daemon *daemon = handle->data;
     if (daemon->host)
-        gw_host_end(daemon->host, signal);
+        gw_shut_down_by_signal(daemon->host, signal);
     else
         gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
 }
@@ -489,7 +491,7 @@ int gw_worker_main(int argc, char **argv)
         daemon.options.times = &times;
         watch(&daemon); /* what the host makes is removed, whenever a signal comes */
         rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
-        gw_threads_start(&daemon.loop); /* the guardian is not forked from among threads */
+        gw_threads_start(&daemon.loop); /* the supervisor is not forked from among threads */
     }
     if (rc < 0)
         gw_log_error("%s", error.text);

@@ -1,7 +1,7 @@
 /* Replacing references in arguments. Depth is bounded by the wire's check (GW_FRAME_DEPTH_MAX). */
 #include "worker/runner/args.h"
 
-#include "graph/model/value.h"
+#include "graph/value/value.h"
 
 #include <stdatomic.h>
 

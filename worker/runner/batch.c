@@ -119,23 +119,7 @@ void gw_batch_free(struct gw_batch *batch)
         gw_value_unref(batch->kept[i].value);
     if (batch)
         free(batch->kept);
-    if (batch)
-        free(batch->places);
     free(batch);
-}
-
-bool gw_batch_post(struct gw_batch *batch, const struct gw_batch_post *posts, size_t count)
-{
-    const struct gw_msg_assign *a = &batch->assign;
-    if (!count)
-        return true;
-    batch->places = calloc(a->job.count + 1, sizeof *batch->places);
-    if (!batch->places)
-        return false;
-    for (uint32_t i = 0, at = 0; i < a->job.count && at < count; i++)
-        if (gw_col64_at(a->attempt, i) == posts[at].attempt)
-            batch->places[i] = posts[at++].place;
-    return true;
 }
 
 bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row)
@@ -152,7 +136,6 @@ bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row)
         .spec = gw_col32_at(a->spec, i),
         .try_number = gw_col32_at(a->try_number, i),
         .rank = gw_col32_at(a->rank, i),
-        .place = batch->places ? batch->places[i] : 0,
         .args = {(const char *)a->args.data + batch->args_at, args_bytes},
         .dep_count = gw_col32_at(a->dep_count, i),
     };
@@ -200,10 +183,6 @@ int gw_batch_dep(struct gw_batch *batch, struct gw_batch_dep *dep)
     batch->value_at += size;
     if (gw_col32_at(a->dep_worker, i) == GW_DEP_HERE)
         return take_kept(batch, dep);
-    if (gw_col32_at(a->dep_worker, i) == GW_DEP_BOARD) {
-        dep->posted = true;
-        return 0;
-    }
     if (size > 0 || dep->bytes == 0 || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
         return 0;
     if (batch->fd_at >= batch->fd_count)

@@ -22,7 +22,6 @@ struct gw_batch {
     bool skipped; /* the rows that are left are not for this runner */
     size_t args_at, value_at;
     struct gw_batch_kept *kept; /* by row; NULL: no row waits for another */
-    uint64_t *places;           /* of results on the board, by row, 0: none; NULL: no row has one */
     uint64_t *memfiles;         /* in memory, before all else: which files fds are of, 0: none */
     int *fds;                   /* in memory, before the columns */
     uint32_t fd_count, fd_at;
@@ -40,16 +39,9 @@ struct gw_batch_fds {
 struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, struct gw_batch_fds fds);
 void gw_batch_free(struct gw_batch *batch);
 
-/* gw_batch_post says where on the board results of rows go, in the order of the batch. False when
- * out of memory. */
-struct gw_batch_post {
-    uint64_t attempt, place;
-};
-bool gw_batch_post(struct gw_batch *batch, const struct gw_batch_post *posts, size_t count);
-
 /* One row: what to execute, and its dependencies. */
 struct gw_batch_row {
-    uint64_t job, attempt, place; /* place: on the board, of its result; 0: none */
+    uint64_t job, attempt;
     uint32_t index, spec, try_number, rank;
     struct gw_bin args;
     uint32_t dep_count;
@@ -64,7 +56,6 @@ struct gw_batch_dep {
     uint32_t rank;
     int fd;                /* -1: none */
     uint64_t memfile;      /* that it is of, and was lent; 0: none */
-    bool posted;           /* another runner leaves it at place `bytes` of the board */
     bool here;             /* an earlier row makes it: */
     struct gw_value *kept; /* owned by the caller; NULL: it did not end well */
 };

@@ -1,4 +1,4 @@
-/* A task's checkpoint: a file in its job's folder. An ordinary task's is the same for every
+/* A task's checkpoint: a file in its folder. An ordinary task's is the same for every
  * attempt; a gang's has the name of its attempt, and the scheduler tells the next one which
  * attempt's is current: one that was cut off and still writes harms nobody. Collective in a gang;
  * rank 0 touches the files. */
@@ -32,11 +32,15 @@ static int find_folder(struct gw_task *task)
     if (!top || !*top)
         return gw_error_set(&task->error, GW_ENOENT,
                             "there is no folder for checkpoints (GANGWAY_CHECKPOINTS is not set)");
-    char path[sizeof task->checkpoint_dir];
-    int length = snprintf(path, sizeof path, "%s/%" PRIu64, top, task->job);
-    if (length >= (int)sizeof path)
+    char path[sizeof task->checkpoint_dir], of_job[sizeof path];
+    int job_length = snprintf(of_job, sizeof of_job, "%s/%" PRIu64, top, task->job);
+    int length =
+        snprintf(path, sizeof path, "%s/%" PRIu64 "/%" PRIu32, top, task->job, task->index);
+    if (job_length >= (int)sizeof of_job || length >= (int)sizeof path)
         return gw_error_set(&task->error, GW_ELIMIT, "GANGWAY_CHECKPOINTS is too long");
     int rc = make_folder(task, top);
+    if (rc == 0)
+        rc = make_folder(task, of_job);
     if (rc == 0)
         rc = make_folder(task, path);
     if (rc == 0)

@@ -2,7 +2,6 @@
  * all ranks of a gang: they come one by one, and stand for one reference. */
 #include "worker/runner/inputs.h"
 
-#include "graph/base/clock.h"
 #include "graph/base/must.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
@@ -12,9 +11,6 @@
 
 #include <stdlib.h>
 #include <unistd.h>
-
-#define LOOK_NS (50 * GW_NS_PER_US) /* a wake-up across processors takes 25 to 36 us */
-#define SLEEP_NS GW_NS_PER_MS
 
 /* The value of one row, NULL where it has none; its descriptor is consumed in any case. */
 static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
@@ -35,25 +31,6 @@ static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
     return gw_codec_decode(dep->value.data, dep->value.size, NULL, value, error);
 }
 
-/* What another runner makes: looked for, then waited for, but not for long. GW_EAGAIN: it did not
- * come, or will not. */
-static int take_posted(const struct gw_inputs_board *from, const struct gw_batch_dep *dep,
-                       struct gw_value **value, struct gw_error *error)
-{
-    uint8_t bytes[GW_BOARD_VALUE_MAX];
-    uint32_t size;
-    int rc = gw_board_take(from->board, dep->bytes, bytes, &size);
-    if (rc == GW_EAGAIN) {
-        uint64_t until_ns = gw_clock_now_ns() + LOOK_NS;
-        if (!gw_board_look(from->board, dep->bytes, until_ns)) {
-            from->before_sleep(from->arg); /* others may wait for what is gathered here */
-            (void)gw_board_sleep(from->board, dep->bytes, until_ns + SLEEP_NS);
-        }
-        rc = gw_board_take(from->board, dep->bytes, bytes, &size);
-    }
-    return rc < 0 ? GW_EAGAIN : gw_codec_decode(bytes, size, NULL, value, error);
-}
-
 /* Dependencies of one task, as the references in its arguments count them. */
 struct deps {
     struct gw_value **items;
@@ -63,19 +40,10 @@ struct deps {
     bool skip; /* what one of them is to be was not made */
 };
 
-static int add_dep(struct deps *deps, const struct gw_inputs_board *from,
-                   const struct gw_batch_dep *dep, struct gw_error *error)
+static int add_dep(struct deps *deps, const struct gw_batch_dep *dep, struct gw_error *error)
 {
     struct gw_value *value = NULL;
-    int rc = 0;
-    if (!dep->posted)
-        rc = take_value(dep, &value, error);
-    else if (!deps->skip)
-        rc = take_posted(from, dep, &value, error);
-    if (rc == GW_EAGAIN) {
-        deps->skip = true;
-        return 0;
-    }
+    int rc = take_value(dep, &value, error);
     if (rc < 0)
         return rc;
     deps->skip = deps->skip || (dep->here && !value);
@@ -104,8 +72,7 @@ static int resolve_args(struct gw_bin args, struct gw_value *const *deps, uint32
     return rc;
 }
 
-int gw_inputs_take(struct gw_batch *batch, const struct gw_batch_row *row,
-                   const struct gw_inputs_board *from, struct gw_task *task)
+int gw_inputs_take(struct gw_batch *batch, const struct gw_batch_row *row, struct gw_task *task)
 {
     struct gw_value *few[8] = {NULL};
     struct deps deps = {.items = row->dep_count > 8 ? calloc(row->dep_count, sizeof *few) : few};
@@ -115,7 +82,7 @@ int gw_inputs_take(struct gw_batch *batch, const struct gw_batch_row *row,
         struct gw_batch_dep dep;
         int taken = gw_batch_dep(batch, &dep);
         if (taken == 0)
-            taken = add_dep(&deps, from, &dep, &task->error);
+            taken = add_dep(&deps, &dep, &task->error);
         else
             (void)gw_error_set(&task->error, taken, "a dependency came without its value");
         rc = rc < 0 ? rc : taken;

@@ -21,7 +21,7 @@ struct door {
 
 void gw_join_init(struct gw_join *join)
 {
-    *join = (struct gw_join){.segment = -1, .listener = -1};
+    *join = (struct gw_join){.segment = -1, .listener = -1, .unreached = -1};
 }
 
 /* Closes what it holds: it did not go. */
@@ -94,7 +94,7 @@ static int read_info(const struct gw_join *join, struct door *door, struct gw_er
                         "another version?");
 }
 
-static int open_hosts(const struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
+static int open_hosts(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                       struct gw_comm **comm, struct gw_error *error)
 {
     struct door door = {.port = 0};
@@ -113,7 +113,8 @@ static int open_hosts(const struct gw_join *join, const struct gw_msg_gang *gang
                                                   .attempt = gang->attempt,
                                                   .endpoint = endpoint,
                                                   .listener = join->listener,
-                                                  .key = door.key};
+                                                  .key = door.key,
+                                                  .unreached = &join->unreached};
     rc = gw_comm_open_hosts(&options, comm, error);
     explicit_bzero(&door, sizeof door);
     return rc;
@@ -158,7 +159,9 @@ int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t 
     struct gw_comm *opened;
     int rc = gang->groups > 1 ? open_hosts(join, gang, rank, &opened, error)
                               : gw_comm_open_host(&options, &opened, error);
+    const int unreached = join->unreached;
     clear(join);
+    join->unreached = unreached;
     if (rc == 0 && has_own_gpu() && gang->board_shared)
         (void)snprintf(join->note, sizeof join->note,
                        "gangway: ranks of this gang share a GPU's MIG instances, which NCCL "

@@ -11,6 +11,7 @@ struct gw_join {
     bool went;
     uint64_t attempt;
     int segment, listener; /* -1: none */
+    int unreached;         /* the rank that could not be reached; -1: all were */
     uint8_t *info;
     uint32_t info_size;
     char note[GW_ERROR_TEXT_MAX + 128]; /* of rank 0, for its log; empty: nothing to say */

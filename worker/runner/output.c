@@ -1,6 +1,6 @@
 /* Output of tasks, sorted into files.
  *
- * The guardian opened streams 1 and 2 as files of this process, for appending and readable. Many
+ * The supervisor opened streams 1 and 2 as files of this process, for appending and readable. Many
  * short tasks share them, one after the other: after each, what it wrote is copied into a scroll,
  * and the files are emptied only once in a while: that costs more than all the rest. Much of it
  * gets files of its own, of a length that is limited; so does what actors print. Most write

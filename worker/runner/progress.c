@@ -3,6 +3,7 @@
 #include "graph/base/clock.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define EVERY_NS (50 * GW_NS_PER_MS)
 
@@ -12,20 +13,22 @@ void gw_progress_begin(struct gw_progress *progress, uint64_t attempt, uint32_t 
     progress->attempt = attempt;
     progress->rank = rank;
     progress->silence_ns = silence_ns;
-    progress->metric.pending = progress->pending = false;
-    progress->metric.sent_ns = progress->sent_ns = 0;
+    progress->metric_count = 0;
+    progress->pending = false;
+    progress->sent_ns = 0;
 }
 
-static int send_metric(struct gw_progress *progress, uint64_t now_ns)
+static int send_metric(struct gw_progress *progress, struct gw_progress_metric *metric,
+                       uint64_t now_ns)
 {
     const struct gw_message message = {.type = GW_MESSAGE_metric,
                                        .metric = {.attempt = progress->attempt,
                                                   .rank = progress->rank,
-                                                  .step = progress->metric.step,
-                                                  .name = progress->metric.name,
-                                                  .value = progress->metric.value}};
-    progress->metric.pending = false;
-    progress->metric.sent_ns = now_ns;
+                                                  .step = metric->step,
+                                                  .name = metric->name,
+                                                  .value = metric->value}};
+    metric->pending = false;
+    metric->sent_ns = now_ns;
     return gw_outbox_say(progress->outbox, &message);
 }
 
@@ -46,15 +49,30 @@ static bool is_due(uint64_t sent_ns, uint64_t now_ns)
     return sent_ns == 0 || now_ns - sent_ns >= EVERY_NS;
 }
 
+/* A name's place, else a new one, else the last: further names share its pace. */
+static struct gw_progress_metric *metric_of(struct gw_progress *progress, const char *name)
+{
+    for (uint32_t i = 0; i < progress->metric_count; i++) {
+        struct gw_progress_metric *metric = &progress->metrics[i];
+        if (strncmp(metric->name, name, sizeof metric->name - 1) == 0)
+            return metric;
+    }
+    if (progress->metric_count == GW_PROGRESS_METRICS)
+        return &progress->metrics[GW_PROGRESS_METRICS - 1];
+    struct gw_progress_metric *metric = &progress->metrics[progress->metric_count++];
+    *metric = (struct gw_progress_metric){0};
+    return metric;
+}
+
 int gw_progress_metric(struct gw_progress *progress, int64_t step, const char *name, double value,
                        uint64_t now_ns)
 {
-    struct gw_progress_metric *metric = &progress->metric;
+    struct gw_progress_metric *metric = metric_of(progress, name);
     metric->pending = true;
     metric->step = step;
     metric->value = value;
     (void)snprintf(metric->name, sizeof metric->name, "%s", name);
-    return is_due(metric->sent_ns, now_ns) ? send_metric(progress, now_ns) : 0;
+    return is_due(metric->sent_ns, now_ns) ? send_metric(progress, metric, now_ns) : 0;
 }
 
 int gw_progress_note(struct gw_progress *progress, double fraction, const char *text,
@@ -78,7 +96,10 @@ int gw_progress_alive(struct gw_progress *progress)
 
 int gw_progress_end(struct gw_progress *progress, uint64_t now_ns)
 {
-    int rc = progress->metric.pending ? send_metric(progress, now_ns) : 0;
+    int rc = 0;
+    for (uint32_t i = 0; i < progress->metric_count && rc == 0; i++)
+        if (progress->metrics[i].pending)
+            rc = send_metric(progress, &progress->metrics[i], now_ns);
     if (rc == 0 && progress->pending && progress->fraction >= 0)
         rc = send_progress(progress, now_ns);
     return rc;

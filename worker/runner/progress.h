@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { GW_PROGRESS_METRICS = 8 }; /* names of a task that each have a pace of their own */
+
 struct gw_progress {
     struct gw_outbox *outbox; /* borrowed */
     uint64_t attempt;
@@ -19,7 +21,8 @@ struct gw_progress {
         double value;
         char name[128];
         uint64_t sent_ns;
-    } metric;
+    } metrics[GW_PROGRESS_METRICS];
+    uint32_t metric_count;
     bool pending;
     double fraction; /* below 0: there is only a sign of life to give */
     char text[201];

@@ -1,7 +1,7 @@
 /* Results of tasks as MessagePack, and values from descriptors. */
 #include "worker/runner/result.h"
 
-#include "graph/model/value.h"
+#include "graph/value/value.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/value_file.h"
 #include "worker/runner/mapping.h"

@@ -3,7 +3,7 @@
  * One blocking socket, read by this thread alone. Results gather (outbox.h), but before anything
  * else is said they are. A crash is charged to the first task that was not reported; so that this
  * is not the same innocent one again and again, what is tried again is reported by itself. When the
- * worker is gone the process ends, here or by the guardian's hand. */
+ * worker is gone the process ends, here or by the supervisor's hand. */
 #include "worker/runner/runner.h"
 
 #include "graph/base/clock.h"
@@ -21,6 +21,7 @@
 #include "worker/runner/outbox.h"
 #include "worker/runner/output.h"
 #include "worker/runner/progress.h"
+#include "worker/runner/show.h"
 #include "worker/runner/spec.h"
 #include "worker/runner/task.h"
 #include "worker/runner/term.h"
@@ -39,12 +40,11 @@ enum { HEAD_MAX = 320 };
 struct runner {
     struct gw_outbox outbox;
     struct gw_specs specs;
+    struct gw_show show;
     struct gw_batch *first, **last;
     GW_ARRAY(int) ahead;     /* descriptors of the next assign that came before it */
     GW_ARRAY(uint64_t) lent; /* which memory files those are of; empty: of none */
     struct gw_givens givens; /* to tasks that were not begun */
-    struct gw_inputs_board inputs;
-    GW_ARRAY(struct gw_batch_post) posts; /* results of the next assign that go to the board */
     struct gw_output output;
     struct gw_folders folders;
 
@@ -137,14 +137,6 @@ static void on_inputs(struct runner *runner, const int *fds, uint8_t fd_count)
             out_of_memory();
 }
 
-static void on_board_put(struct runner *runner, const struct gw_msg_board_put *put)
-{
-    for (uint32_t i = 0; i < put->attempt.count; i++)
-        if (gw_array_push(&runner->posts, ((struct gw_batch_post){gw_col64_at(put->attempt, i),
-                                                                  gw_col64_at(put->place, i)})) < 0)
-            out_of_memory();
-}
-
 static void on_assign(struct runner *runner, const struct gw_msg_assign *assign, const int *fds,
                       uint8_t fd_count)
 {
@@ -159,9 +151,8 @@ static void on_assign(struct runner *runner, const struct gw_msg_assign *assign,
                                       .count = (uint32_t)runner->ahead.count});
     gw_array_clear(&runner->ahead);
     gw_array_clear(&runner->lent);
-    if (!batch || !gw_batch_post(batch, runner->posts.items, runner->posts.count))
+    if (!batch)
         out_of_memory();
-    gw_array_clear(&runner->posts);
     *runner->last = batch;
     runner->last = &batch->next;
 }
@@ -282,13 +273,6 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
         break;
     case GW_MESSAGE_memfile_gone:
         gw_mapping_gone(message->memfile_gone.memfile);
-        break;
-    case GW_MESSAGE_board: /* without one, what is to come by it is skipped */
-        if (fd_count && !runner->inputs.board)
-            (void)gw_board_open(fds[0], &runner->inputs.board);
-        break;
-    case GW_MESSAGE_board_put:
-        on_board_put(runner, &message->board_put);
         break;
     case GW_MESSAGE_task_folder:
         must(gw_folders_add(&runner->folders, &message->task_folder));
@@ -478,7 +462,10 @@ static int join_gang(struct runner *runner, struct gw_task *task, uint32_t *outc
     while (!runner->join.went || runner->join.attempt != runner->attempt)
         (void)listen_once(runner, true);
     *outcome = GW_OUTCOME_FAILED;
-    return gw_join_open(&runner->join, &runner->gang, runner->rank, &task->comm, &task->error);
+    int rc = gw_join_open(&runner->join, &runner->gang, runner->rank, &task->comm, &task->error);
+    if (rc < 0 && runner->join.unreached >= 0)
+        *outcome = GW_OUTCOME_UNREACHED;
+    return rc;
 }
 
 /* The report of a failure goes first: it must be seen before those of the ranks it takes along. */
@@ -570,37 +557,6 @@ static void say_failed(struct runner *runner, const struct gw_batch_row *row,
         yield_to_term(runner);
 }
 
-/* For rows of other runners; what is not there they need not wait for. */
-static void post(const struct runner *runner, const struct gw_batch_row *row, int rc)
-{
-    static const uint8_t nil = 0xc0;
-    const struct gw_result *result = &runner->task.result;
-    if (!row->place)
-        return;
-    if (rc < 0 || result->fd >= 0)
-        gw_board_put(runner->inputs.board, row->place, NULL, 0);
-    else if (!result->bytes)
-        gw_board_put(runner->inputs.board, row->place, &nil, sizeof nil);
-    else
-        gw_board_put(runner->inputs.board, row->place, result->buffer.data,
-                     (uint32_t)result->bytes);
-}
-
-/* An input of it was not made, or did not come. */
-static void say_skipped(struct runner *runner, const struct gw_batch_row *row)
-{
-    const struct gw_message message = {.type = GW_MESSAGE_skipped,
-                                       .skipped = {.attempt = row->attempt}};
-    post(runner, row, GW_EAGAIN);
-    must(gw_outbox_note(&runner->outbox, &message, gw_clock_now_ns()));
-}
-
-static void runner_before_sleep(void *arg)
-{
-    struct runner *runner = arg;
-    must(gw_outbox_flush(&runner->outbox));
-}
-
 static void execute(struct runner *runner, const struct gw_batch_row *row,
                     const struct gw_spec *spec)
 {
@@ -617,6 +573,8 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     if (row->try_number > 0)
         must(gw_outbox_flush(&runner->outbox));
     gw_output_begin(&runner->output, gang || runner->actor.made ? 0 : row->attempt);
+    if (spec->shown)
+        gw_show_begin(&runner->show, &runner->output, gang, row->attempt, row->rank);
     uint64_t started_ns = gw_clock_now_ns();
     gw_outbox_begin(&runner->outbox, gang ? 0 : row->attempt, started_ns);
 
@@ -625,11 +583,12 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     if (runner->actor.made)
         gw_actor_begin(&runner->actor, row->attempt);
     int rc = gw_task_run(task);
-    post(runner, row, rc);
 
     uint64_t ended_ns = gw_clock_now_ns();
     runner->blocked_unanswered += gw_outbox_end(&runner->outbox);
     struct gw_output_err err = {0};
+    if (spec->shown)
+        gw_show_end(&runner->show);
     if (gang)
         gw_output_restore(&runner->output);
     else
@@ -675,9 +634,8 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     int back = -1;
     gw_givens_take(&runner->givens, row->attempt, &task->result);
     int entered = gw_folders_enter(&runner->folders, row->attempt, &back, &task->error);
-    int rc = gw_inputs_take(batch, row, &runner->inputs, task);
-    if (rc == GW_EAGAIN) {
-        say_skipped(runner, row);
+    int rc = gw_inputs_take(batch, row, task);
+    if (rc == GW_EAGAIN) { /* the worker knows */
         gw_folders_leave(back, false);
         gw_task_reset(task);
         say_returned(runner);
@@ -698,8 +656,9 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     if (rc == 0 && row->rank != GW_RANK_NONE)
         rc = join_gang(runner, task, &outcome);
     if (rc < 0) {
-        const struct gw_message message = ended(runner, outcome, 0);
-        post(runner, row, rc);
+        struct gw_message message = ended(runner, outcome, 0);
+        if (outcome == GW_OUTCOME_UNREACHED)
+            message.ended.peer = (uint32_t)runner->join.unreached;
         end_failed(runner, &message);
     } else {
         task->function = spec.function;
@@ -742,9 +701,8 @@ void gw_runner_main(int fd)
     gw_output_init(&runner.output, log_dir && *log_dir ? log_dir : NULL);
     gw_task_init(&runner.task);
     must(gw_outbox_init(&runner.outbox, fd));
+    gw_show_init(&runner.show, &runner.outbox);
     runner.progress.outbox = &runner.outbox;
-    runner.inputs.before_sleep = runner_before_sleep;
-    runner.inputs.arg = &runner;
     say_hello(&runner);
     for (;;) {
         run_batches(&runner);

@@ -1,6 +1,8 @@
 /* Specs of the jobs this runner works for: few at a time, so a list does. */
 #include "worker/runner/spec.h"
 
+#include "graph/wire/enums.h"
+
 #include <gangway/task.h>
 
 #include <stdlib.h>
@@ -39,6 +41,7 @@ int gw_specs_add(struct gw_specs *specs, const struct gw_msg_spec *message)
         .actor = message->actor,
         .output_bytes_max = message->output_bytes_max,
         .progress_ns = message->progress_ns,
+        .shown = (message->streams & GW_STREAM_SHOWN) != 0,
         .function = gw_function_find(message->function),
         .name = strdup(message->function),
     };

@@ -7,7 +7,7 @@
 #include "graph/base/array.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
-#include "worker/store/unpack.h"
+#include "worker/store/parts_hash.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -25,6 +25,7 @@ struct entry {
     uint32_t kind, mode;
     uint64_t bytes, mtime_ns;
     struct timespec changed;
+    bool written; /* since the mark */
 };
 
 struct gw_bundle {
@@ -36,7 +37,7 @@ struct gw_bundle {
     uint64_t left;
     uint32_t files;
     uint64_t bytes;
-    struct gw_unpack_hash hash;
+    struct gw_parts_hash hash;
     uint8_t digest[GW_HASH_BYTES];
     char *buffer;
 };
@@ -130,7 +131,7 @@ int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bund
     opened->buffer = malloc(GW_CARRY_PART_BYTES);
     GW_MUST_PTR(opened->folder);
     GW_MUST_PTR(opened->buffer);
-    gw_unpack_hash_init(&opened->hash);
+    gw_parts_hash_init(&opened->hash);
     int rc = name ? list_file(opened, name, error) : list_tree(opened, false, error);
     if (rc == 0 && !name)
         rc = list_tree(opened, true, error);
@@ -149,12 +150,39 @@ void gw_bundle_close(struct gw_bundle *bundle)
     for (size_t i = 0; i < bundle->entries.count; i++)
         free(bundle->entries.items[i].path);
     gw_array_deinit(&bundle->entries);
-    gw_unpack_hash_deinit(&bundle->hash);
+    gw_parts_hash_deinit(&bundle->hash);
     if (bundle->fd >= 0)
         close(bundle->fd);
     free(bundle->folder);
     free(bundle->buffer);
     free(bundle);
+}
+
+void gw_bundle_since(struct gw_bundle *bundle, uint64_t mark_ns, bool only)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < bundle->entries.count; i++) {
+        struct entry entry = bundle->entries.items[i];
+        entry.written = entry.kind != GW_CARRY_FOLDER && ns_of(entry.changed) > mark_ns;
+        if (!only || entry.written || entry.kind == GW_CARRY_FOLDER) {
+            bundle->entries.items[kept++] = entry;
+            continue;
+        }
+        bundle->files -= entry.kind == GW_CARRY_FILE;
+        bundle->bytes -= entry.bytes;
+        free(entry.path);
+    }
+    bundle->entries.count = kept;
+}
+
+const char *gw_bundle_written(const struct gw_bundle *bundle, size_t *at)
+{
+    while (*at < bundle->entries.count) {
+        const struct entry *entry = &bundle->entries.items[(*at)++];
+        if (entry->written)
+            return entry->path;
+    }
+    return NULL;
 }
 
 uint32_t gw_bundle_files(const struct gw_bundle *bundle)
@@ -239,7 +267,7 @@ int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part, str
 {
     *part = (struct gw_msg_carry_part){.kind = GW_CARRY_END, .path = "", .text = ""};
     if (bundle->at == bundle->entries.count) {
-        gw_unpack_hash_final(&bundle->hash, bundle->digest);
+        gw_parts_hash_final(&bundle->hash, bundle->digest);
         part->data = (struct gw_bin){bundle->digest, sizeof bundle->digest};
         return 0;
     }
@@ -249,6 +277,7 @@ int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part, str
     part->path = part->kind == GW_CARRY_MORE ? "" : entry->path;
     part->mode = entry->mode;
     part->mtime_ns = entry->mtime_ns;
+    part->written = entry->written;
     if (part->kind == GW_CARRY_FILE)
         rc = begin_file(bundle, entry, error);
     if (rc == 0 && (part->kind == GW_CARRY_FILE || part->kind == GW_CARRY_MORE))
@@ -258,7 +287,7 @@ int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part, str
     else if (rc == 0)
         bundle->at++;
     if (rc == 0)
-        gw_unpack_hash_add(&bundle->hash, part);
+        gw_parts_hash_add(&bundle->hash, part);
     return rc;
 }
 

@@ -7,6 +7,8 @@
 
 #include <gangway/error.h>
 
+#include <stdbool.h>
+
 enum { GW_BUNDLE_ENTRIES_MAX = 100000 };
 
 struct gw_bundle;
@@ -18,6 +20,12 @@ struct gw_bundle;
 int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bundle,
                    struct gw_error *error);
 void gw_bundle_close(struct gw_bundle *bundle);
+
+/* gw_bundle_since finds which files and links were written after `mark_ns`, by the ctime of their
+ * inode; only: the others are left out. To be called before the first part. gw_bundle_written gives
+ * the path of the next one that was, from *at on; NULL: there is none. Borrowed. */
+void gw_bundle_since(struct gw_bundle *bundle, uint64_t mark_ns, bool only);
+const char *gw_bundle_written(const struct gw_bundle *bundle, size_t *at);
 
 /* gw_bundle_files and gw_bundle_bytes tell how much it is. */
 uint32_t gw_bundle_files(const struct gw_bundle *bundle);

@@ -36,6 +36,17 @@ static ssize_t read_at(int fd, void *data, size_t bytes, uint64_t offset)
 /* -- Tails ---------------------------------------------------------------------------------------
  */
 
+/* How much of a file there is before a hole at its end. */
+static uint64_t data_bytes(int fd, const struct stat *info)
+{
+    if (info->st_size == 0 || lseek(fd, info->st_size - 1, SEEK_DATA) >= 0 || errno != ENXIO)
+        return (uint64_t)info->st_size;
+    off_t data, end = 0, hole = 0;
+    while ((data = lseek(fd, hole, SEEK_DATA)) >= 0 && (hole = lseek(fd, data, SEEK_HOLE)) >= 0)
+        end = hole;
+    return (uint64_t)end;
+}
+
 void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES])
 {
     char data[TAIL_READ_BYTES];
@@ -46,8 +57,9 @@ void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES])
         return;
     ssize_t got = -1;
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
-        uint64_t size = (uint64_t)info.st_size;
-        got = read_at(fd, data, sizeof data, size > sizeof data ? size - sizeof data : 0);
+        uint64_t size = data_bytes(fd, &info);
+        uint64_t begin = size > sizeof data ? size - sizeof data : 0;
+        got = read_at(fd, data, (size_t)(size - begin), begin);
     }
     close(fd);
     if (got > 0)
@@ -131,8 +143,8 @@ void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && offset < (uint64_t)info.st_size) {
         off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
         off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
-        if (data >= 0)
-            *at = (uint64_t)data;
+        if (data >= 0 || errno == ENXIO) /* ENXIO: the hole ends with the file */
+            *at = (uint64_t)(data >= 0 ? data : info.st_size);
         if (hole >= 0 && hole < info.st_size)
             *end = (uint64_t)hole;
     }

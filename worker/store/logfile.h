@@ -21,8 +21,9 @@ void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES]);
 bool gw_logfile_full(const char *path, char line[GW_LOGFILE_FULL_BYTES]);
 void gw_logfile_say_full(const char *path, char text[GW_TAIL_BYTES]);
 
-/* gw_logfile_next gives where the file goes on from an offset, behind a hole that was made into it,
- * and where the next one begins: the same, and UINT64_MAX, where there is none. */
+/* gw_logfile_next gives where the file goes on from an offset, behind a hole that was made into it
+ * (at its end: where it ends), and where the next one begins: the same, and UINT64_MAX, where there
+ * is none. */
 void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *end);
 
 /* gw_logfile_read reads up to *bytes from offset: *bytes says how many there were, *total how long

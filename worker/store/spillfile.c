@@ -3,13 +3,13 @@
 #include "worker/store/spillfile.h"
 
 #include "graph/base/dir.h"
+#include "graph/base/disk_kind.h"
 #include "graph/wire/hash.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,19 +17,12 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #define FOLDER "gangway-spill-"
 
 /* -- The folder ----------------------------------------------------------------------------------
  */
-
-static bool in_memory(const char *path)
-{
-    struct statfs system;
-    return statfs(path, &system) == 0 && system.f_type == TMPFS_MAGIC;
-}
 
 /* The lock of a folder, -1: somebody has it, or it is not ours. */
 static int lock_folder(const char *path)
@@ -68,7 +61,7 @@ int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PAT
                         int *lock_fd, struct gw_error *error)
 {
     if (!parent)
-        parent = in_memory(state_dir) ? "/var/tmp" : state_dir;
+        parent = gw_disk_kind_of(state_dir) == GW_DISK_LOCAL ? state_dir : "/var/tmp";
     sweep(parent);
     if (snprintf(path, PATH_MAX, "%s/" FOLDER "XXXXXX", parent) >= PATH_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: too long a path", parent);

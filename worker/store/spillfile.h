@@ -9,8 +9,8 @@
 
 /* gw_spillfile_folder makes the worker's folder below `parent` and keeps it locked by *lock_fd as
  * long as that is open (close-on-exec); folders of workers that are gone are removed first. parent
- * NULL: state_dir, or where that lies in memory (tmpfs) the system's folder for large temporary
- * files, /var/tmp. GW_EIO, GW_EPERM with text. */
+ * NULL: state_dir, or if that lies in memory or on the network the system's folder for large
+ * temporary files, /var/tmp. GW_EIO, GW_EPERM with text. */
 int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PATH_MAX],
                         int *lock_fd, struct gw_error *error);
 

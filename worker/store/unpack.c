@@ -7,8 +7,8 @@
 #include "graph/base/dir.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
-
-#include <openssl/evp.h>
+#include "worker/store/parts_hash.h"
+#include "worker/store/union.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,37 +28,9 @@ struct gw_unpack {
     int fd; /* of the file that came last; -1: none */
     struct timespec mtime;
     bool links, over;
-    struct gw_unpack_hash hash;
+    struct gw_parts_hash hash;
+    struct gw_union_part written;
 };
-
-/* -- The hash ------------------------------------------------------------------------------------
- */
-
-void gw_unpack_hash_init(struct gw_unpack_hash *hash)
-{
-    hash->context = EVP_MD_CTX_new();
-    GW_MUST_PTR(hash->context);
-    GW_MUST(EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL) == 1 ? 0 : GW_ENOMEM);
-}
-
-void gw_unpack_hash_add(struct gw_unpack_hash *hash, const struct gw_msg_carry_part *part)
-{
-    const uint64_t head[] = {part->kind, part->mode, part->mtime_ns, part->data.size};
-    const bool well = EVP_DigestUpdate(hash->context, head, sizeof head) == 1 &&
-                      EVP_DigestUpdate(hash->context, part->path, strlen(part->path) + 1) == 1 &&
-                      EVP_DigestUpdate(hash->context, part->data.data, part->data.size) == 1;
-    GW_MUST(well ? 0 : GW_ENOMEM);
-}
-
-void gw_unpack_hash_final(struct gw_unpack_hash *hash, uint8_t digest[GW_HASH_BYTES])
-{
-    GW_MUST(EVP_DigestFinal_ex(hash->context, digest, NULL) == 1 ? 0 : GW_ENOMEM);
-}
-
-void gw_unpack_hash_deinit(struct gw_unpack_hash *hash)
-{
-    EVP_MD_CTX_free(hash->context);
-}
 
 /* -- Parts ---------------------------------------------------------------------------------------
  */
@@ -85,7 +57,7 @@ int gw_unpack_open(const char *path, uint64_t bytes, struct gw_unpack **unpack,
     opened->path = strdup(path);
     GW_MUST_PTR(opened->path);
     opened->fd = -1;
-    gw_unpack_hash_init(&opened->hash);
+    gw_parts_hash_init(&opened->hash);
     *unpack = opened;
     return 0;
 }
@@ -97,7 +69,8 @@ void gw_unpack_close(struct gw_unpack *unpack)
     if (unpack->fd >= 0)
         close(unpack->fd);
     (void)gw_dir_remove(unpack->path, NULL);
-    gw_unpack_hash_deinit(&unpack->hash);
+    gw_parts_hash_deinit(&unpack->hash);
+    gw_union_deinit(&unpack->written);
     free(unpack->path);
     free(unpack);
 }
@@ -169,6 +142,8 @@ static int take_named(struct gw_unpack *unpack, const struct gw_msg_carry_part *
     }
     if (!well)
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
+    if (part->written)
+        gw_union_add(&unpack->written, part->path);
     return part->kind == GW_CARRY_FILE ? write_data(unpack, part->data, error) : 0;
 }
 
@@ -176,7 +151,7 @@ static int take_end(struct gw_unpack *unpack, const struct gw_msg_carry_part *pa
                     struct gw_error *error)
 {
     uint8_t digest[GW_HASH_BYTES];
-    gw_unpack_hash_final(&unpack->hash, digest);
+    gw_parts_hash_final(&unpack->hash, digest);
     unpack->over = true;
     if (part->data.size != sizeof digest || memcmp(part->data.data, digest, sizeof digest) != 0)
         return gw_error_set(error, GW_ECORRUPT, "%s: what came is not what was sent", unpack->path);
@@ -195,10 +170,21 @@ int gw_unpack_take(struct gw_unpack *unpack, const struct gw_msg_carry_part *par
     if (rc == 0 && part->kind == GW_CARRY_END)
         return take_end(unpack, part, error);
     if (rc == 0)
-        gw_unpack_hash_add(&unpack->hash, part);
+        gw_parts_hash_add(&unpack->hash, part);
     if (rc == 0 && part->kind == GW_CARRY_MORE)
         return write_data(unpack, part->data, error);
     return rc == 0 ? take_named(unpack, part, error) : rc;
+}
+
+const char *gw_unpack_folder(const struct gw_unpack *unpack)
+{
+    return unpack->path;
+}
+
+void gw_unpack_list(const struct gw_unpack *unpack, struct gw_union_part *part)
+{
+    for (size_t i = 0; i < unpack->written.count; i++)
+        gw_union_add(part, unpack->written.written[i]);
 }
 
 /* -- Where they are to lie -----------------------------------------------------------------------

@@ -3,19 +3,9 @@
 #ifndef GW_STORE_UNPACK_H
 #define GW_STORE_UNPACK_H
 
-#include "graph/wire/hash.h"
 #include "graph/wire/message.h"
 
 #include <gangway/error.h>
-
-/* The SHA-256 of parts, as both sides reckon it. */
-struct gw_unpack_hash {
-    struct evp_md_ctx_st *context;
-};
-void gw_unpack_hash_init(struct gw_unpack_hash *hash);
-void gw_unpack_hash_add(struct gw_unpack_hash *hash, const struct gw_msg_carry_part *part);
-void gw_unpack_hash_final(struct gw_unpack_hash *hash, uint8_t digest[GW_HASH_BYTES]);
-void gw_unpack_hash_deinit(struct gw_unpack_hash *hash);
 
 struct gw_unpack;
 
@@ -30,6 +20,12 @@ void gw_unpack_close(struct gw_unpack *unpack);
  * order; GW_EIO. */
 int gw_unpack_take(struct gw_unpack *unpack, const struct gw_msg_carry_part *part,
                    struct gw_error *error);
+
+/* gw_unpack_folder gives the folder, until it is closed or has replaced another; gw_unpack_list
+ * adds to a list what came as written. */
+const char *gw_unpack_folder(const struct gw_unpack *unpack);
+struct gw_union_part;
+void gw_unpack_list(const struct gw_unpack *unpack, struct gw_union_part *part);
 
 /* gw_unpack_lay puts all files into the folder `to`, each over the one that has its name there;
  * what else is there stays. gw_unpack_replace makes them all that there is in `to`, in one step.

@@ -3,8 +3,8 @@
  * bench.h. */
 #include "client/cli/bench/bench.h"
 
-#include "client/cli/cli.h"
-#include "client/cli/options.h"
+#include "client/cli/lib/cli.h"
+#include "client/cli/lib/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,13 +33,13 @@ static const struct row {
     {"latency_ratio_unpinned", "  over 4 round trips, unpinned", "x", 3, true, gw_bench_ratio, 1},
     {"trickle_scheduler_cpu_us", "scheduler CPU, tasks one by one", "us", 20, true,
      gw_bench_trickle, 0},
-    {"trickle_scheduler_syscalls", "  system calls", "", 3, true, gw_bench_trickle, 1},
+    {"trickle_scheduler_syscalls", "  system calls", "", 7, true, gw_bench_trickle, 1},
     {"trickle_scheduler_switches", "  context switches", "", 0, true, gw_bench_trickle, 2},
     {"chain_hop_us", "chain, a hop", "us", 0, true, gw_bench_chain, 0},
     {"chain_hop_same_runner_us", "  in one runner", "us", 5, true, gw_bench_chain_kinds, 0},
     {"chain_hop_other_runner_us", "  to another runner", "us", 40, true, gw_bench_chain_kinds, 1},
     {"chain_hop_other_worker_us", "  to another worker", "us", 60, true, gw_bench_chain_kinds, 2},
-    {"metg_stencil_1d_us", "METG(50%), stencil_1d, 2 cores", "us", 40, true, gw_bench_metg, 0},
+    {"metg_stencil_1d_us", "METG(50%), stencil_1d, 2 cores", "us", 150, true, gw_bench_metg, 0},
     {"handoff_64mib_us", "64 MiB to the next task", "us", 400, true, gw_bench_handoff, 0},
     {"handoff_read_over_memcpy", "  read once, over memcpy", "x", 1.2, true, gw_bench_handoff, 1},
     {"handoff_first_read_over_memcpy", "  the first of all", "x", 0, true, gw_bench_handoff, 2},

@@ -16,6 +16,9 @@ struct gw_bench {
     struct gw_error error;
 };
 
+/* gw_cli_bench is the subcommand. */
+int gw_cli_bench(int argc, char **argv);
+
 int gw_bench_bag(struct gw_bench *bench, double *figures);
 int gw_bench_graphs(struct gw_bench *bench, double *figures);
 int gw_bench_submit(struct gw_bench *bench, double *figures);

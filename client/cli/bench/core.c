@@ -6,6 +6,9 @@
 #include "graph/base/clock.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
+#include "scheduler/core/model/fact.h"
+#include "scheduler/core/model/state.h"
+#include "scheduler/core/model/story_fact.h"
 #include "scheduler/core/sched.h"
 
 #include <malloc.h>

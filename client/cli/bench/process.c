@@ -3,7 +3,7 @@
  * The tracer is one thread, because only the thread that attached to a process may wait for it and
  * let it go on. It stops when the process makes a system call after it was told to. */
 #include "client/cli/bench/bench.h"
-#include "client/client.h"
+#include "client/link/client.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -58,7 +58,7 @@ struct gw_actor_options {
 
 /* GW_ACTOR(.name = "counter") makes options on the spot, good until the end of the call. */
 #ifdef __cplusplus
-#define GW_ACTOR(...) gw_actor_options_of(gw_actor_options{__VA_ARGS__})
+#define GW_ACTOR(...) gw_actor_options_of(GW_BRACES(gw_actor_options, __VA_ARGS__))
 #else
 #define GW_ACTOR(...) (&(const struct gw_actor_options){__VA_ARGS__})
 #endif
@@ -68,9 +68,15 @@ struct gw_actor_options {
  * the scheduler accepted it or refused it: GW_EEXIST (the name is taken), and as gw_client_submit.
  * Whether the task ends well the first call tells. options may be NULL; arguments as of gw_call,
  * futures as gw_ref_of. */
+#ifdef __cplusplus
+#define gw_actor_new(client, actor, error, function, ...)                                          \
+    gw_actor_new_list((client), (actor), (error), &gw_function_##function,                         \
+                      GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#else
 #define gw_actor_new(client, actor, error, function, ...)                                          \
     gw_actor_new_call((client), (actor), (error), &gw_function_##function,                         \
                       GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#endif
 GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
                              struct gw_error *error, const struct gw_function *function,
                              const struct gw_actor_options *options, struct gw_value **values,
@@ -84,9 +90,15 @@ GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
  * takes the actor along: they share a process. GW_EINVAL, GW_ENOENT (no such function in this
  * program), GW_ECLOSED; what the scheduler refuses (GW_EACTOR) the future tells. Thread-safe: the
  * order is that in which the calls returned. */
+#ifdef __cplusplus
+#define gw_actor_call(actor, future, error, method, ...)                                           \
+    gw_actor_call_list((actor), (future), (error), &gw_function_##method,                          \
+                       GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#else
 #define gw_actor_call(actor, future, error, method, ...)                                           \
     gw_actor_make_call((actor), (future), (error), &gw_function_##method,                          \
                        GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#endif
 GW_API int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future,
                               struct gw_error *error, const struct gw_function *method,
                               const struct gw_task_options *options, struct gw_value **values,
@@ -117,10 +129,26 @@ GW_API void gw_actor_free(struct gw_actor *actor);
 #ifdef __cplusplus
 }
 
-/* What GW_ACTOR expands to in C++. */
+/* What the macros above expand to in C++; a list ends with a NULL of theirs. */
 static inline const gw_actor_options *gw_actor_options_of(const gw_actor_options &options)
 {
     return &options;
+}
+
+static inline int gw_actor_new_list(gw_client *client, gw_actor **actor, gw_error *error,
+                                    const gw_function *function, const gw_actor_options *options,
+                                    std::initializer_list<gw_value *> values)
+{
+    return gw_actor_new_call(client, actor, error, function, options,
+                             const_cast<gw_value **>(values.begin()), values.size() - 1);
+}
+
+static inline int gw_actor_call_list(gw_actor *actor, gw_future **future, gw_error *error,
+                                     const gw_function *method, const gw_task_options *options,
+                                     std::initializer_list<gw_value *> values)
+{
+    return gw_actor_make_call(actor, future, error, method, options,
+                              const_cast<gw_value **>(values.begin()), values.size() - 1);
 }
 #endif
 

@@ -105,8 +105,9 @@ GW_API int gw_variable_next(struct gw_client *client, const char *name, uint64_t
  */
 
 /* gw_queue_open makes a queue of at most `count_max` values (0: 65,536); one that is there already
- * has to have the same bound: GW_EEXIST. Without it, the first put or get makes one of 65,536. A
- * queue also holds at most 64 MiB. */
+ * has to have the same bound: GW_EEXIST. GW_ECLOSED for a queue that gw_queue_close closed: it
+ * stays closed until gw_sync_delete. Without gw_queue_open, the first put or get makes a queue of
+ * 65,536. A queue also holds at most 64 MiB. */
 GW_API int gw_queue_open(struct gw_client *client, const char *name, uint32_t count_max,
                          struct gw_error *error);
 

@@ -37,7 +37,8 @@ struct gw_client;
 struct gw_future;
 
 struct gw_client_options {
-    const char *address;   /* of a cluster ("unix:/path"); NULL: $GANGWAY_ADDRESS, else this user's
+    const char *address;   /* of a cluster ("unix:/path"); NULL: $GANGWAY_ADDRESS, or in a command
+                              the cluster that runs it ($GANGWAY_IDENTITY), else this user's
                               running cluster, else a private one is started */
     const char *name;      /* of this session, shown in listings; NULL: the program's name */
     uint32_t slots;        /* of a private cluster; 0: the cores of this machine; it grows when a
@@ -53,24 +54,40 @@ struct gw_client_options {
     uint64_t memory_limit_bytes;
     /* When the scheduler of a cluster that is not private goes away without a word, killed or cut
      * off, the client looks for it at the same address for reconnect_ns (0: a minute); calls wait
-     * meanwhile. When it, or the next one, is there, what was unfinished is submitted again:
-     * graphs, calls, maps and scattered values, with the same futures, under other numbers of jobs.
-     * A task may so run twice. Values that came here stay; those that lay in the cluster are made
-     * again. Ranges, streams, actors, published names, coordination, tasks with files, scattered
-     * values beyond 256 large ones, and what is over 1 GiB to say again fail with GW_ECLOSED at
-     * once. */
+     * meanwhile. Who answers there without the proof to be a scheduler that knows the token is
+     * nobody; at the first connection that is an error at once. When it, or the next one, is there,
+     * what was unfinished is submitted again: graphs, calls, maps and scattered values, with the
+     * same futures, under other numbers of jobs. A task may so run twice. Values that came here
+     * stay; those that lay in the cluster are made again. Ranges, streams, actors, published names,
+     * coordination, tasks with files, scattered values beyond 256 large ones, and what is over 1
+     * GiB to say again fail with GW_ECLOSED at once. */
     uint64_t reconnect_ns;
     bool no_reconnect;    /* what is unfinished fails with GW_ECLOSED when the connection ends */
     bool must_exist;      /* do not start a private cluster: GW_ENOSCHEDULER instead */
     bool private_cluster; /* always start a private one */
+    /* What functions of this client's attached jobs print comes out here, on the stream of the same
+     * kind, with "[JOB/TASK] " (of a gang "[JOB/TASK:RANK] ") before each line: lines when they are
+     * whole, ten times a second. More than 128 KiB a stream and look is left out, with a word, and
+     * what a task prints right before it crashes may be. 1: so it is; -1: it is not; 0: where a
+     * private cluster was started and standard output is a terminal, when the client is opened.
+     * gw_client_close prints all that came, and waits for who reads it: if nothing was read for a
+     * minute, as from a terminal that Ctrl-S has stopped, the rest is dropped. `gangway logs` has
+     * it anyway. */
+    int32_t show_output;
+    /* For how long gw_client_open waits where a cluster was not taken down and no scheduler
+     * answers: one that was killed may be started again in a moment. 0: 10 s; 1: not at all. An
+     * address HOST:PORT is waited for only if this is set. */
+    uint64_t connect_timeout_ns;
 };
 
-/* gw_client_open connects (blocks for at most 10 s) and starts the client's I/O thread; a private
- * cluster is started by the first call that needs it, which blocks for as long and may give
- * GW_ENOSCHEDULER then. options may be NULL. GW_ENOSCHEDULER, GW_EVERSION, GW_EPERM, GW_EIO. Close
- * it with gw_client_close, which ends a private cluster and cancels what is unfinished and
- * attached, but what other clients hold or need; it blocks until that is done, at most 10 s, and
- * accepts NULL. Futures of a closed client answer GW_ECLOSED, and are still to be released.
+/* gw_client_open connects (blocks for at most 10 s, and connect_timeout_ns) and starts the client's
+ * I/O thread; a private cluster is started by the first call that needs it, which blocks for as
+ * long and may give GW_ENOSCHEDULER then. options may be NULL. GW_ENOSCHEDULER, GW_EVERSION,
+ * GW_EPERM, GW_EIO. Close it with gw_client_close, which ends a private cluster and cancels what is
+ * unfinished and attached, but what other clients hold or need, and lets go of its actors; it
+ * blocks until that is done, and the names of actors that nobody else holds are free, at most 10 s,
+ * and while output is read that is shown here (show_output).
+ * It accepts NULL. Futures of a closed client answer GW_ECLOSED, and are still to be released.
  * GW_EINVAL is an address, resources or a limit that is none; GW_ESTART: this process is a runner,
  * and did not begin with gw_init. */
 GW_API int gw_client_open(const struct gw_client_options *options, struct gw_client **client,
@@ -92,6 +109,11 @@ struct gw_submit_options {
     const uint64_t *after; /* numbers of jobs that have to end before anything of it starts; */
     size_t after_count;    /* one that does not end well fails it (GW_EDEPENDENCY), */
     bool after_any;        /* unless any end will do */
+    /* An idempotency key, of a detached job: at most 255 bytes, chosen by the caller. As long as
+     * the cluster knows a job of this user with this key, submitting again gives that job's number
+     * and starts nothing; the futures then fail with GW_EEXIST (gw_job_wait waits for the job).
+     * After GW_ECLOSED it is so safe to submit again. NULL: none. */
+    const char *key;
 };
 GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
                                  const struct gw_submit_options *options, const gw_node *nodes,
@@ -112,14 +134,23 @@ GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shi
  * and gw_dispatch(client, ranks, &future, &error, function, args...): a gang of `ranks`, one future
  * with N results: gw_future_get(future, rank, ...). They block, and fail, as gw_client_submit.
  * gw_submit_call is both as a function: takes `count` values. */
+#ifdef __cplusplus
+#define gw_submit(client, future, error, function, ...)                                            \
+    gw_submit_call_list((client), (future), (error), &gw_function_##function,                      \
+                        GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
+    gw_submit_call_list((client), (future), (error), &gw_function_##function,                      \
+                        GW_CALL_SPLIT(gw_options_of(gw_ranks_of(ranks_)), __VA_ARGS__))
+#else
 #define gw_submit(client, future, error, function, ...)                                            \
     gw_submit_call((client), (future), (error), &gw_function_##function,                           \
                    GW_CALL_SPLIT(__VA_ARGS__, NULL))
-#define gw_dispatch(client, ranks_, future, error, ...)                                            \
-    GW_DISPATCH_CALL(client, ranks_, future, error, __VA_ARGS__, NULL)
 #define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
     gw_submit_call((client), (future), (error), &gw_function_##function,                           \
                    GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), __VA_ARGS__))
+#endif
+#define gw_dispatch(client, ranks_, future, error, ...)                                            \
+    GW_DISPATCH_CALL(client, ranks_, future, error, __VA_ARGS__, NULL)
 GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
                           struct gw_error *error, const struct gw_function *function,
                           const struct gw_task_options *options, struct gw_value **values,
@@ -222,14 +253,19 @@ GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, ui
                               size_t *index);
 
 /* As completed: gw_completions_new watches `count` futures (borrowed: each until its index was
- * given, the others longer than it lives), or is GW_ENOMEM; gw_completions_next blocks and gives
- * each index once, in the order of their ends; GW_ENOENT after the last, GW_ETIMEDOUT. One thread
- * at a time. gw_completions_free accepts NULL; the futures stay. */
+ * given, the others longer than it lives; all of one client; a count of 0 is well), or is
+ * GW_ENOMEM. gw_completions_next blocks and gives each index once, in the order of their ends;
+ * GW_ENOENT when all were given, GW_ETIMEDOUT. gw_completions_add watches one more future, borrowed
+ * likewise; *index is its place, behind all before it, and gw_completions_next gives it in its
+ * turn, also after a GW_ENOENT. It does not block; GW_ENOMEM; GW_EINVAL: a future of another
+ * client. One thread at a time. gw_completions_free accepts NULL; the futures stay. */
 struct gw_completions;
 GW_API int gw_completions_new(struct gw_future *const *futures, size_t count,
                               struct gw_completions **completions);
 GW_API int gw_completions_next(struct gw_completions *completions, uint64_t timeout_ns,
                                size_t *index);
+GW_API int gw_completions_add(struct gw_completions *completions, struct gw_future *future,
+                              size_t *index);
 GW_API void gw_completions_free(struct gw_completions *completions);
 
 /* gw_future_cancel stops the task, running or not (TERM, grace, KILL; `hard`: KILL at once), and
@@ -255,10 +291,20 @@ GW_API uint32_t gw_future_index(const struct gw_future *future);
 GW_API int gw_future_exit_code(const struct gw_future *future);
 GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
-/* gw_client_query asks the scheduler for a listing: "status", "jobs", "workers", "gpus", "actors",
- * "sync" and "published" of all; "job", "tasks", "attempts", "explain", "story", "graph" and
- * "who_has" of {"job": N} and, where it is about one task, its "index" or "name" (answers:
+/* gw_client_query asks the scheduler for a listing: "status", "jobs", "running", "workers", "gpus",
+ * "actors", "sync" and "published" of all; "job", "tasks", "attempts", "explain", "story", "graph"
+ * and "who_has" of {"job": N} and, where it is about one task, its "index" or "name" (answers:
  * graph/wire/PROTOCOL.md). Blocks; *answer is to be unref'd. arguments is borrowed and may be NULL.
+ *
+ * A list comes from the scheduler in pages, each within a message, and is given whole, or up to
+ * {"limit": N} rows. With {"cursor": C}, 0 at first, *answer is one page, as it is in the second it
+ * was made: {"rows": [...], "next": the next page's cursor, if there is one}. A page may be empty.
+ * "jobs" are the newest first, of all users, and narrowed by "ranges" ([[first, last], ...]),
+ * "name" (the latest job called so), "last" (true: the latest that no task submitted), "all" (true:
+ * all of one's own, as with "name" and "last"), "user" (a name or number), "all_users",
+ * "unfinished", "state", "since_ns" (wall clock) and "where" (annotations). "brief" makes a row
+ * [number, whether it has ended]; "count" adds to a page "more", how many it saw beyond "limit".
+ *
  * GW_EINVAL: no such listing, or arguments that it does not take; GW_ENOENT: no such job or task;
  * GW_ECLOSED. */
 GW_API int gw_client_query(struct gw_client *client, const char *what,
@@ -325,7 +371,9 @@ GW_API int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_er
 GW_API int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error);
 
 /* gw_job_log reads a task's output, at most 256 KiB at a time: with `follow` it blocks until there
- * is some or it ended; without it, what is not there yet is no bytes, and no end. On success the
+ * is some or it ended; without it, what is not there yet is no bytes, and no end. With `holds` the
+ * caller is the reader of a command with held_output: the command may go on as what lies before
+ * `offset` has been read; UINT64_MAX: it never waits again, and the chunk is empty. On success the
  * chunk's data is the caller's. GW_ENOENT: no such job, task, attempt or rank; GW_EPERM: another
  * user's job; GW_ELOST: the worker that had it is lost, and the output with it; GW_ECLOSED. */
 struct gw_log_request {
@@ -337,6 +385,7 @@ struct gw_log_request {
     uint32_t stream; /* 1 out, 2 err */
     uint64_t offset;
     bool follow;
+    bool holds;
 };
 enum { GW_LOG_NOTE_MAX = 512 };
 struct gw_log_chunk {
@@ -345,6 +394,7 @@ struct gw_log_chunk {
     uint64_t next_offset;
     bool end;                   /* that attempt has ended, and this is the last of it */
     char note[GW_LOG_NOTE_MAX]; /* with the last of it: why there may be less than was printed */
+    uint64_t left_out;          /* bytes right before this data that were printed and not kept */
 };
 GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error);
@@ -360,6 +410,15 @@ GW_API void gw_error_exit(const struct gw_error *error) __attribute__((noreturn)
 GW_API const char *gw_version(void);
 
 #ifdef __cplusplus
+}
+
+/* What gw_submit and gw_dispatch expand to in C++; the list ends with a NULL of theirs. */
+static inline int gw_submit_call_list(gw_client *client, gw_future **future, gw_error *error,
+                                      const gw_function *function, const gw_task_options *options,
+                                      std::initializer_list<gw_value *> values)
+{
+    return gw_submit_call(client, future, error, function, options,
+                          const_cast<gw_value **>(values.begin()), values.size() - 1);
 }
 #endif
 

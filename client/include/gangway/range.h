@@ -48,6 +48,7 @@ struct gw_range {
     const uint64_t *after; /* starts when these jobs have ended, see gw_submit_options */
     size_t after_count;
     bool after_any;
+    const char *key; /* of a detached one: see gw_submit_options */
 };
 
 /* A range under way. */

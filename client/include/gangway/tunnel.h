@@ -1,5 +1,5 @@
 /* Tunnels: bytes to and from the side of a task that runs: a process in its environment and folder,
- * or a TCP port of its host.
+ * a TCP port of its host, or its standard input.
  *
  *     struct gw_tunnel_options options = {.job = 7, .rank = 1, .port = 8888};
  *     gw_tunnel_open(client, &options, &tunnel, &error);
@@ -33,11 +33,19 @@ struct gw_tunnel_options {
     uint16_t rows, columns;  /* of the process's terminal; 0: it gets pipes */
     bool wait;               /* until the task runs; false: GW_EAGAIN when it does not */
     bool left;               /* of a task that has ended: a process, in its folder */
+    bool input;              /* without argv: to the standard input of a command whose `input` is
+                                set (graph.h), once an attempt; gw_tunnel_end ends it.
+                                A read gives an error when the attempt is over */
+    bool checkpoint; /* a process in the task's folder of checkpoints on that rank's host, whether
+                        the task runs or has ended; GW_ENOENT: nothing is in it. GW_EEXIST: a rank
+                        before this one is at the same worker; or argv is empty, which only asks
+                        whether something is there */
 };
 
 /* gw_tunnel_open opens one (options are copied) and blocks until it stands, with `wait` until the
  * task runs. GW_ENOENT (no such job or task, or it has ended), GW_EAGAIN, GW_EPERM (another
- * user's), GW_EINVAL (no such rank), GW_ELIMIT, GW_ESTART, GW_ELOST, GW_ECLOSED, GW_ENOMEM. What is
+ * user's), GW_EINVAL (no such rank), GW_EEXIST (`input`: it is /dev/null, or
+ * another's), GW_ELIMIT, GW_ESTART, GW_ELOST, GW_ECLOSED, GW_ENOMEM. What is
  * said with a process is framed: see graph/wire/console.h. */
 GW_API int gw_tunnel_open(struct gw_client *client, const struct gw_tunnel_options *options,
                           struct gw_tunnel **tunnel, struct gw_error *error);

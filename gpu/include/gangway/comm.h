@@ -26,6 +26,7 @@
 #ifndef GANGWAY_COMM_H
 #define GANGWAY_COMM_H
 
+#include <gangway/cxx.h>
 #include <gangway/dtype.h>
 #include <gangway/error.h>
 #include <stddef.h>
@@ -68,7 +69,11 @@ struct gw_comm_split {
 };
 
 /* GW_COMM_ARGS makes an argument on the spot: GW_COMM_ARGS(.recv = x, .count = n, ...). */
+#ifdef __cplusplus
+#define GW_COMM_ARGS(...) gw_comm_args_of(GW_BRACES(gw_comm_args, __VA_ARGS__))
+#else
 #define GW_COMM_ARGS(...) (&(const struct gw_comm_args){__VA_ARGS__})
+#endif
 
 /* gw_comm_rank returns this process's rank, 0 to size - 1. */
 GW_API int gw_comm_rank(const struct gw_comm *comm);
@@ -266,8 +271,13 @@ struct gw_comm_hosts_options {
     int listener;         /* rank 0: a socket that listens there; borrowed. Others: not read */
     const uint8_t *key;   /* 32 bytes, the same on all ranks: all connections are TLS 1.3 by it;
                              NULL: plain TCP, and whoever can connect is believed */
-    uint64_t timeout_ns;  /* also for joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
+    uint64_t timeout_ns;  /* also for joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS. Ranks reach each other
+                             within GW_COMM_REACH_NS, or not at all */
+    int *unreached; /* written where this rank cannot reach another, or that one does not come:
+                       its number; NULL: not wanted */
 };
+
+#define GW_COMM_REACH_NS (30ULL * 1000 * 1000 * 1000)
 
 /* gw_comm_open_hosts joins as one rank and gives back a communicator for gw_comm_close. Collective:
  * it returns when all ranks have joined. GW_EEXIST: another one has this rank's number; GW_EPERM:
@@ -303,6 +313,12 @@ GW_API int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct 
                              struct gw_error *error);
 
 #ifdef __cplusplus
+}
+
+/* What GW_COMM_ARGS expands to in C++. */
+static inline const gw_comm_args *gw_comm_args_of(const gw_comm_args &args)
+{
+    return &args;
 }
 #endif
 

@@ -6,6 +6,7 @@
 #ifndef GANGWAY_GRAPH_H
 #define GANGWAY_GRAPH_H
 
+#include <gangway/cxx.h>
 #include <gangway/value.h>
 
 #ifdef __cplusplus
@@ -34,8 +35,8 @@ struct gw_task_options {
     uint32_t ranks;         /* of a gang (GW_GANG); 0: an ordinary task */
     int32_t gpus_per_rank;  /* or gpus of an ordinary task; or GW_GPU_IF_ANY; see below */
     uint32_t slots;         /* per rank; 0: 1 */
-    uint64_t memory_bytes;  /* per rank; held free for it at its worker */
-    int32_t priority;       /* higher first */
+    uint64_t memory_bytes;  /* per rank; held free for it at its worker, and killed above it */
+    int32_t priority;       /* higher first; above 0, of several users' clusters: an admin's only */
     uint32_t retries;       /* further attempts after an error of its own, 255 at most; of a gang:
                                restarts. A function that dies by a signal runs up to three
                                times whatever this says, as one before it may have broken that
@@ -158,9 +159,9 @@ struct gw_task_options {
  * (GW_ENOTSUP). */
 
 /* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, good until the end of
- * the call that they stand in. (C++ has the designators from C++20 on, in the order above.) */
+ * the call that they stand in. (C++ wants the designators in the order above.) */
 #ifdef __cplusplus
-#define GW_OPTIONS(...) gw_options_of(gw_task_options{__VA_ARGS__})
+#define GW_OPTIONS(...) gw_options_of(GW_BRACES(gw_task_options, __VA_ARGS__))
 #else
 #define GW_OPTIONS(...) (&(const struct gw_task_options){__VA_ARGS__})
 #endif
@@ -212,11 +213,20 @@ struct gw_command {
                                   processes is left, in its environment and GANGWAY_EXIT_CODE
                                   (128 and more: by a signal), as often as it was started;
                                   before its slots are free, 20 s at most; NULL: none */
+    bool held_output;          /* each stream of it waits while it is 16 MiB ahead of its reader
+                                  (gw_log_request.holds), so that the reader gets every byte; false,
+                                  and in detached jobs: it never waits, and the middle of what is
+                                  over output_bytes_max is left out */
+    bool input;                /* its standard input, of a gang rank 0's, is what a tunnel brings
+                                  (gw_tunnel_options.input); false, and in detached jobs: it is
+                                  /dev/null */
 };
 
-/* Words in braces: in argv, `{index}` and `{line}` as above, and of a gang `{rank}`,
+/* Words in braces: in argv, `{index}` and `{line}` as above, `{1}`, `{2}` ... for what stands
+ * between the blanks of the line (quotes are characters as any other), and of a gang `{rank}`,
  * `{local_rank}`, `{node_rank}` (the number of its worker among those of the gang) and
- * `{world_size}`. Other words in braces stay as they are. */
+ * `{world_size}`. There `{{}` is a `{`: `{{}1}` is the text `{1}`. Other words in braces stay as
+ * they are, and so does a field that the line has not. */
 
 /* gw_graph_command adds a command; its value is its exit code, 0. */
 GW_API gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *command,
@@ -242,6 +252,13 @@ GW_API uint32_t gw_graph_count(const struct gw_graph *graph);
 static inline const gw_task_options *gw_options_of(const gw_task_options &options)
 {
     return &options;
+}
+
+static inline gw_task_options gw_ranks_of(uint32_t ranks)
+{
+    gw_task_options options = {};
+    options.ranks = ranks;
+    return options;
 }
 
 static inline gw_node gw_graph_call_list(gw_graph *graph, const gw_function *function,

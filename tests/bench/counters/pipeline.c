@@ -3,11 +3,11 @@
  * happens. */
 #include "tests/bench/counters/pipeline.h"
 
-#include "client/bundle.h"
-#include "client/chunk.h"
+#include "client/results/chunk.h"
+#include "client/results/future_group.h"
 #include "graph/base/clock.h"
 #include "graph/base/must.h"
-#include "graph/model/graph.h"
+#include "graph/model/graph_rows.h"
 #include "graph/wire/frame.h"
 #include "scheduler/core/sched.h"
 #include "worker/core/node.h"
@@ -28,7 +28,7 @@
 #endif
 
 enum { RUNNERS = 2, PEER_CLIENT = 10, PEER_WORKER = 1 };
-enum { PEER_SCHEDULER = 1, PEER_GUARDIAN = 2, PEER_RUNNER = 100 }; /* + process */
+enum { PEER_SCHEDULER = 1, PEER_SUPERVISOR = 2, PEER_RUNNER = 100 }; /* + process */
 enum link { CLIENT_SCHEDULER, SCHEDULER_CLIENT, SCHEDULER_WORKER, WORKER_SCHEDULER, LINKS };
 
 const char *const role_names[ROLES] = {"nobody", "client", "scheduler", "worker", "runner"};
@@ -184,17 +184,6 @@ static void read_all(int fd, void *data, size_t bytes)
     }
 }
 
-/* They run one after the other here: none can take from the board what another is to make. */
-static void say_older(struct runner *runner, size_t at, struct gw_message *message)
-{
-    struct gw_buffer hello = {0};
-    message->runner.protocol = GW_PROTOCOL - 1;
-    GW_MUST(gw_message_encode(message, 0, &hello));
-    runner->in.size = at;
-    GW_MUST(gw_buffer_append(&runner->in, hello.data, hello.size));
-    gw_buffer_deinit(&hello);
-}
-
 /* Appends one frame to what came in; gives how many rows of results it brought. */
 static uint32_t read_frame(struct pipeline *p, struct runner *runner)
 {
@@ -215,8 +204,6 @@ static uint32_t read_frame(struct pipeline *p, struct runner *runner)
                               &error));
     uint32_t rows = message.type == GW_MESSAGE_finished ? message.finished.attempt.count : 0;
     assert(message.type == GW_MESSAGE_finished || message.type == GW_MESSAGE_runner);
-    if (message.type == GW_MESSAGE_runner)
-        say_older(runner, at, &message);
     gw_arena_deinit(&arena);
     return rows;
 }
@@ -315,7 +302,7 @@ static void node_step(struct pipeline *p, struct gw_event event)
                                    .number = what.process,
                                    .role = GW_ROLE_RUNNER});
     node_step(p, (struct gw_event){
-                     .type = GW_EVENT_MESSAGE, .peer = {PEER_GUARDIAN}, .message = &spawned});
+                     .type = GW_EVENT_MESSAGE, .peer = {PEER_SUPERVISOR}, .message = &spawned});
 }
 
 /* -- Delivery ------------------------------------------------------------------------------------
@@ -336,7 +323,7 @@ static void node_receive(struct pipeline *p, const struct gw_message *message, u
 static void client_receive(struct pipeline *p, const struct gw_message *message, uint64_t peer)
 {
     if (message->type == GW_MESSAGE_done) {
-        gw_bundle_done(p->client, &message->done);
+        gw_future_group_done(p->client, &message->done);
     } else if (message->type == GW_MESSAGE_welcome) {
         p->client_term = message->term;
         p->client_peer = message->peer;
@@ -471,8 +458,8 @@ void pipeline_run(struct pipeline *p, struct gw_graph *graph, const gw_node *nod
     enter(p, CLIENT);
     GW_MUST(gw_graph_seal(graph, &rows, &error));
     p->request++;
-    struct gw_bundle *bundle = gw_bundle_new(p->client, p->request, NULL, count);
-    GW_MUST_PTR(bundle);
+    struct gw_future_group *group = gw_future_group_new(p->client, p->request, NULL, count);
+    GW_MUST_PTR(group);
     assert(rows.count == count);
     client_submit(p, &rows);
     leave(p);
@@ -482,13 +469,13 @@ void pipeline_run(struct pipeline *p, struct gw_graph *graph, const gw_node *nod
         struct gw_value *value;
         int64_t number;
         uint32_t row = rows.row_of_node[nodes[i].index];
-        GW_MUST(gw_future_get(&bundle->futures[row], 0, &value, &error));
+        GW_MUST(gw_future_get(&group->futures[row], 0, &value, &error));
         GW_MUST(gw_value_get_i64(value, &number, &error));
         gw_value_unref(value);
         check(i, number, arg);
     }
     for (uint32_t i = 0; i < count; i++)
-        gw_future_release(&bundle->futures[i]);
+        gw_future_release(&group->futures[i]);
     gw_graph_free(graph);
     leave(p);
 }
@@ -525,7 +512,7 @@ struct pipeline *pipeline_open(const char *name, enum role measured)
     enter(p, WORKER);
     node_step(p, (struct gw_event){.type = GW_EVENT_START, .number = 1});
     node_step(p, (struct gw_event){
-                     .type = GW_EVENT_OPEN, .peer = {PEER_GUARDIAN}, .role = GW_ROLE_GUARDIAN});
+                     .type = GW_EVENT_OPEN, .peer = {PEER_SUPERVISOR}, .role = GW_ROLE_GUARDIAN});
     node_step(p, (struct gw_event){
                      .type = GW_EVENT_OPEN, .peer = {PEER_SCHEDULER}, .role = GW_ROLE_SCHEDULER});
     leave(p);

@@ -85,8 +85,8 @@ def driver(name, python, file, package, **can):
 
 def make_gangway(options):
     if not os.access(options.replay, os.X_OK):
-        raise Missing(f"{options.replay} is not built: cmake --preset release && "
-                      "cmake --build --preset release")
+        raise Missing(f"{options.replay} is not built: cmake --preset release-tests && "
+                      "cmake --build --preset release-tests")
     system = System("gangway", [options.replay, "--slots", str(options.workers)],
                     runs_commands=True)
     binary = os.path.join(os.path.dirname(options.replay), "gangway")

@@ -78,7 +78,7 @@ def main():
     gangway = os.path.abspath(options.gangway)
     if not shutil.which("mpicc") or not shutil.which("mpiexec"):
         sys.exit("no mpicc or mpiexec: apt-get install mpich libmpich-dev")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
         env = dict(os.environ, HOME=folder, XDG_RUNTIME_DIR=folder, TMPDIR=folder,
                    GANGWAY_BINARY=gangway)
         options.rank, mpi = os.path.join(folder, "rank"), os.path.join(folder, "mpi")
@@ -87,8 +87,8 @@ def main():
         count = str(options.ranks)
         dispatch = [gangway, "dispatch", "-n", count, "--", options.rank]
         times = {"mpiexec": [], "private": [], "up": []}
-        up = dict(env, XDG_RUNTIME_DIR=os.path.join(folder, "up"))
-        os.mkdir(up["XDG_RUNTIME_DIR"], 0o700)
+        up = dict(env, HOME=os.path.join(folder, "up"))
+        os.mkdir(up["HOME"], 0o700)
         subprocess.run([gangway, "up", "--slots", count], env=up, check=True, capture_output=True)
         try:
             for _ in range(options.rounds + 1):

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static struct gw_client *client;
@@ -19,6 +20,9 @@ struct tally {
 static void let_go(void *state)
 {
     struct tally *tally = state;
+    for (clock_t begun = clock(); strstr(tally->path, "slow");)
+        if (clock() - begun > CLOCKS_PER_SEC / 4) /* it takes a while */
+            break;
     FILE *file = *tally->path ? fopen(tally->path, "w") : NULL;
     if (file) {
         fprintf(file, "%lld\n", (long long)tally->n);
@@ -377,6 +381,21 @@ static void find(const char *fifo)
     gw_actor_free(actor);
 }
 
+/* The handle of one is freed, of the other not: both let go of what they have before the client has
+ * closed, and their names are free. */
+static void names(const char *path)
+{
+    struct gw_actor *actor = make(GW_ACTOR(.name = "named"), path);
+    struct gw_future *future;
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(get(future) == 101);
+    gw_actor_free(make(GW_ACTOR(.name = "freed"), ""));
+    gw_client_close(client);
+    CHECK(access(path, F_OK) == 0);
+    client = NULL;
+    gw_actor_free(actor);
+}
+
 int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
@@ -398,6 +417,8 @@ int main(int argc, char **argv)
         behind();
     else if (strcmp(what, "keep") == 0 && argc > 2)
         keep(argv[2]);
+    else if (strcmp(what, "names") == 0 && argc > 2)
+        names(argv[2]);
     else if (strcmp(what, "find") == 0 && argc > 2)
         find(argv[2]);
     else

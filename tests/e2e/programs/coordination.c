@@ -221,6 +221,12 @@ static void test_queue(const char *fifo)
     struct gw_value *none;
     rc = gw_queue_get(client, "work", UINT64_MAX, &none, &error);
     assert(rc == GW_ECLOSED && strstr(error.text, "queue work is closed"));
+    rc = gw_queue_open(client, "work", 7, &error);
+    assert(rc == GW_ECLOSED && strstr(error.text, "queue work is closed"));
+    rc = gw_queue_open(client, "work", 8, &error);
+    assert(rc == GW_EEXIST);
+    MUST(gw_sync_delete(client, "queue", "work", &error));
+    MUST(gw_queue_open(client, "work", 7, &error));
     MUST(gw_sync_delete(client, "queue", "work", &error));
 }
 

@@ -140,11 +140,44 @@ static void subject_crash(const char *path)
     }
 }
 
+/* Reports two metrics, one after the other and faster than either is sent; 0.5 and 0.75 at last. */
+static int measure(struct gw_task *task)
+{
+    int64_t i;
+    int rc = gw_task_arg_i64(task, 0, &i);
+    for (int64_t step = 0; step < 20 && rc == 0; step += 2) {
+        rc = gw_task_step(task, step, "loss", step == 18 ? 0.5 : 9);
+        rc = rc == 0 ? gw_task_step(task, step + 1, "accuracy", step == 18 ? 0.75 : 0) : rc;
+    }
+    return rc == 0 ? gw_task_return(task, gw_i64(i * i)) : rc;
+}
+GW_TASK(measure);
+
+static void subject_metrics(const char *path)
+{
+    enum { COUNT = 3 };
+    struct gw_future *futures[COUNT];
+    gw_node nodes[COUNT];
+    struct gw_graph *graph = gw_graph_new();
+    (void)path;
+    for (int i = 0; i < COUNT; i++)
+        nodes[i] = gw_call(graph, measure, NULL, gw_i64(i));
+    MUST(gw_client_submit_many(client, graph,
+                               &(struct gw_submit_options){.name = "metrics", .detached = true},
+                               nodes, COUNT, futures, &error));
+    gw_graph_free(graph);
+    for (int i = 0; i < COUNT; i++) {
+        assert(subject_i64(futures[i], 0) == i * i);
+        gw_future_release(futures[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct subject list[] = {
-        {"wait", subject_wait}, {"retry", subject_retry},       {"gang", subject_gang},
-        {"gpu", subject_gpu},   {"shutdown", subject_shutdown}, {"crash", subject_crash},
+        {"wait", subject_wait},       {"retry", subject_retry},       {"gang", subject_gang},
+        {"gpu", subject_gpu},         {"shutdown", subject_shutdown}, {"crash", subject_crash},
+        {"metrics", subject_metrics},
     };
     const struct subjects subjects = {.options = &(struct gw_client_options){.must_exist = true},
                                       .client = &client,

@@ -14,6 +14,7 @@
  * Then it is told what the network does to frames, a line each, and answers "ok":
  *
  *     cut H | heal H        nothing comes to or from the host any more, and nobody is told
+ *     part H I | join H I   nothing comes from the one to the other any more
  *     loss PERMILLE         of all frames
  *     delay MILLISECONDS    of each frame, so twice that there and back
  *
@@ -56,7 +57,7 @@ struct frame {
 
 static int hosts, networks;
 static int taps[NETWORKS_MAX][HOSTS_MAX];
-static bool cut[HOSTS_MAX];
+static bool cut[HOSTS_MAX], parted[HOSTS_MAX][HOSTS_MAX]; /* from, to */
 static unsigned loss_permille;
 static uint64_t delay_ns;
 static uint64_t random_state = 0x9e3779b97f4a7c15; /* the same losses in every run */
@@ -221,7 +222,7 @@ static void forward(int network, int from)
             continue;
         const bool to_all = frame.data[0] & 1;
         for (int host = 0; host < hosts; host++)
-            if (host != from && (to_all || frame.data[5] == host + 1))
+            if (host != from && !parted[from][host] && (to_all || frame.data[5] == host + 1))
                 send_to(network, host, &frame);
     }
 }
@@ -244,13 +245,22 @@ static int deliver(void)
 /* -- Orders --------------------------------------------------------------------------------------
  */
 
+static bool are_hosts(int a, int b)
+{
+    return a >= 1 && a <= hosts && b >= 1 && b <= hosts;
+}
+
 static void obey(const char *line)
 {
-    int number;
+    int number, other;
     if (sscanf(line, "cut %d", &number) == 1 && number >= 1 && number <= hosts)
         cut[number - 1] = true;
     else if (sscanf(line, "heal %d", &number) == 1 && number >= 1 && number <= hosts)
         cut[number - 1] = false;
+    else if (sscanf(line, "part %d %d", &number, &other) == 2 && are_hosts(number, other))
+        parted[number - 1][other - 1] = true;
+    else if (sscanf(line, "join %d %d", &number, &other) == 2 && are_hosts(number, other))
+        parted[number - 1][other - 1] = false;
     else if (sscanf(line, "loss %d", &number) == 1 && number >= 0)
         loss_permille = (unsigned)number;
     else if (sscanf(line, "delay %d", &number) == 1 && number >= 0)

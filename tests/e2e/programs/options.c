@@ -10,7 +10,7 @@
 
 #define MS UINT64_C(1000000)
 #define LIMIT_NS (2000 * MS) /* of what goes on for longer; machines stand still for less */
-#define GOES_ON_MS 5000
+#define GOES_ON_MS 3000
 
 static struct gw_client *client;
 static struct gw_error error;

@@ -1,7 +1,8 @@
-/* Attached work whose scheduler is killed. `reconnect COUNTS GO BIG`: submits a graph of three
- * tasks in a row, a map of eight and a large scattered value that a task takes; each appends its
- * number to the file COUNTS, the last of the row waits until somebody writes into the fifo GO. Says
- * "running" when the map has ended, and checks all values when the row has. Prints "ok". */
+/* Attached work whose scheduler is killed. `reconnect COUNTS GO MS` looks for it for MS ms: submits
+ * a graph of three tasks in a row, a map of eight and a large scattered value that a task takes;
+ * each appends its number to the file COUNTS, the last of the row waits until somebody writes into
+ * the fifo GO. Says "running" when the map has ended, and checks all values when the row has.
+ * Prints "ok". */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -102,10 +103,12 @@ int main(int argc, char **argv)
 {
     static uint8_t bytes[BYTES];
     gw_init(&argc, &argv);
-    CHECK(argc == 3);
+    CHECK(argc == 4);
     counts = argv[1];
     memset(bytes, 1, sizeof bytes);
-    CHECK(gw_client_open(&(struct gw_client_options){.must_exist = true}, &client, &error) == 0);
+    const struct gw_client_options options = {
+        .must_exist = true, .reconnect_ns = strtoull(argv[3], NULL, 10) * UINT64_C(1000000)};
+    CHECK(gw_client_open(&options, &client, &error) == 0);
 
     struct gw_future *calls[CALLS], *scattered;
     const struct gw_map_call map = {

@@ -129,8 +129,8 @@ GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, 
  * fraction. */
 GW_API int gw_task_progress(struct gw_task *task, double fraction, const char *text);
 
-/* gw_task_checkpoint_dir is this job's folder for checkpoints, which is there when it returns;
- * borrowed; NULL, with the task's error set, where there is none or it cannot be made. */
+/* gw_task_checkpoint_dir is this task's own folder for checkpoints, which is there when it
+ * returns; borrowed; NULL, with the task's error set, where there is none or it cannot be made. */
 GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
 
 /* gw_checkpoint_save writes `bytes` of state and the step as the task's checkpoint, from rank 0,

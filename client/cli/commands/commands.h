@@ -1,0 +1,42 @@
+/* The subcommands of `gangway`, each in a file of its name; ../main.c has the table of them. */
+#ifndef GW_CLI_COMMANDS_H
+#define GW_CLI_COMMANDS_H
+
+#include "client/cli/lib/cli.h"
+
+int gw_cli_up(int argc, char **argv);
+int gw_cli_down(int argc, char **argv);
+int gw_cli_status(int argc, char **argv);
+int gw_cli_submit(int argc, char **argv);
+int gw_cli_dispatch(int argc, char **argv);
+int gw_cli_jobs(int argc, char **argv);
+int gw_cli_gpus(int argc, char **argv); /* `gangway worker gpus` */
+int gw_cli_logs(int argc, char **argv);
+int gw_cli_wait(int argc, char **argv);
+int gw_cli_cancel(int argc, char **argv);
+int gw_cli_retry(int argc, char **argv);
+int gw_cli_restart(int argc, char **argv);
+int gw_cli_pause(int argc, char **argv);
+int gw_cli_resume(int argc, char **argv);
+int gw_cli_stop(int argc, char **argv);
+int gw_cli_explain(int argc, char **argv);
+int gw_cli_graph(int argc, char **argv);
+int gw_cli_exec(int argc, char **argv);
+int gw_cli_forward(int argc, char **argv);
+int gw_cli_get(int argc, char **argv);
+int gw_cli_story(int argc, char **argv);
+int gw_cli_tasks(int argc, char **argv);
+int gw_cli_actor(int argc, char **argv);
+int gw_cli_data(int argc, char **argv);
+int gw_cli_sync(int argc, char **argv);
+int gw_cli_token(int argc, char **argv);
+int gw_cli_scheduler(int argc, char **argv);
+int gw_cli_worker(int argc, char **argv);
+int gw_cli_new(int argc, char **argv);
+int gw_cli_completion(int argc, char **argv);
+
+/* gw_cli_end_workers ends the workers that outlived the scheduler of this user's own cluster, of
+ * which there is none, and what says that there may be another; gives their number. Blocks. */
+uint32_t gw_cli_end_workers(void);
+
+#endif

@@ -1,0 +1,181 @@
+/* `gangway down` ends this user's cluster. Without one there is nothing to do, which is what was
+ * wanted: exit code 0. Workers that outlive a scheduler that was killed are of that cluster, too.
+ */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/lib/options.h"
+#include "client/deploy/address.h"
+#include "client/deploy/cluster.h"
+#include "client/deploy/identity.h"
+#include "client/services/shutdown.h"
+#include "graph/base/clock.h"
+#include "graph/base/text.h"
+#include "scheduler/net/crew.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define WORKER_END_NS (20 * GW_NS_PER_S)
+
+uint32_t gw_cli_end_workers(void)
+{
+    char dir[PATH_MAX], path[PATH_MAX];
+    uint32_t count = 0;
+    if (gw_address_default_dir(dir, NULL) < 0)
+        return 0;
+    if (gw_address_default_socket(path, NULL) == 0)
+        (void)unlink(path); /* nobody waits for another scheduler there */
+    pid_t pids[GW_CREW_WORKERS_MAX];
+    for (uint32_t i = 0; i < GW_CREW_WORKERS_MAX; i++) {
+        pid_t pid = gw_crew_who_lives_on(dir, i);
+        if (pid && kill(pid, SIGTERM) == 0)
+            pids[count++] = pid;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (!gw_cluster_wait_gone(pids[i], WORKER_END_NS))
+            (void)kill(pids[i], SIGKILL); /* its supervisor buries what it runs */
+    return count;
+}
+
+/* -- Watching it end -----------------------------------------------------------------------------
+ */
+
+#define SAID_FIRST_NS (1 * GW_NS_PER_S)
+#define SAID_EACH_NS (30 * GW_NS_PER_S)
+enum { NAMES_SAID = 4 };
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+struct watching {
+    char jobs[512]; /* that ran when it was told to end */
+    uint64_t said_ns;
+};
+
+static const char *text_of(const struct gw_value *dict, const char *key)
+{
+    const char *text = "";
+    (void)gw_value_get_str(gw_value_find(dict, key), &text, NULL);
+    return text;
+}
+
+static void say_some(struct gw_text *text, uint32_t count, const char *what)
+{
+    if (count < NAMES_SAID)
+        gw_text_say(text, "%s%s", count ? ", " : "", what);
+    else if (count == NAMES_SAID)
+        gw_text_say(text, " and others");
+}
+
+static void note_jobs(struct gw_client *client, struct watching *watching)
+{
+    struct gw_text text = {watching->jobs, sizeof watching->jobs, 0};
+    struct gw_value *list, *question = gw_dict();
+    uint32_t count = 0;
+    int rc = gw_dict_set(question, "state", gw_str("running"));
+    rc = rc == 0 ? gw_dict_set(question, "limit", gw_i64(NAMES_SAID + 1)) : rc;
+    rc = rc == 0 ? gw_client_query(client, "jobs", question, &list, NULL) : rc;
+    gw_value_unref(question);
+    if (rc < 0)
+        return;
+    for (size_t i = 0; i < gw_value_count(list); i++) {
+        const struct gw_value *dict = gw_value_at(list, i);
+        int64_t id = 0, running = 0;
+        char what[160];
+        (void)gw_value_get_i64(gw_value_find(dict, "id"), &id, NULL);
+        (void)gw_value_get_i64(gw_value_find(dict, "running"), &running, NULL);
+        (void)snprintf(what, sizeof what, "job %lld (%.100s)", (long long)id,
+                       text_of(dict, "name"));
+        if (running > 0)
+            say_some(&text, count++, what);
+    }
+    gw_value_unref(list);
+}
+
+/* Which workers are still there; what is left runs at those. */
+static bool hurry(struct gw_client *client, uint64_t waited_ns, void *arg)
+{
+    struct watching *watching = arg;
+    char names[512] = "";
+    struct gw_text text = {names, sizeof names, 0};
+    struct gw_value *list;
+    uint32_t count = 0;
+    if (interrupted)
+        return true;
+    if (waited_ns < watching->said_ns || gw_client_query(client, "workers", NULL, &list, NULL) < 0)
+        return false;
+    watching->said_ns = waited_ns + SAID_EACH_NS;
+    for (size_t i = 0; i < gw_value_count(list); i++)
+        say_some(&text, count++, text_of(gw_value_at(list, i), "name"));
+    gw_value_unref(list);
+    if (count && *watching->jobs)
+        gw_cli_message("waiting for %s to end, at %s: it has the time that its --grace gives it; "
+                       "Ctrl-C, or `gangway down --now`, ends it at once",
+                       watching->jobs, names);
+    return false;
+}
+
+static int end_cluster(struct gw_client *client, bool now, struct gw_error *error)
+{
+    struct watching watching = {.said_ns = SAID_FIRST_NS};
+    struct gw_shutdown shutdown = {
+        .grace_ns_max = now ? 0 : GW_SHUTDOWN_GRACE_NS_MAX, .hurry = hurry, .arg = &watching};
+    struct sigaction action = {.sa_handler = on_interrupt};
+    if (!now) {
+        note_jobs(client, &watching);
+        (void)sigaction(SIGINT, &action, NULL);
+    }
+    return gw_shutdown_wait(client, &shutdown, error);
+}
+
+int gw_cli_down(int argc, char **argv)
+{
+    int first, exit_code;
+    bool json = false, now = false;
+    const struct gw_option table[] = {
+        {"now", 0, GW_OPTION_FLAG, &now, NULL, "what runs has half a second, whatever its --grace"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "down",
+        .arguments = "",
+        .summary = "End the running cluster. Its jobs are cancelled, but for detached ones, with\n"
+                   "which the next `up` goes on. What runs gets SIGTERM, and SIGKILL after its\n"
+                   "--grace (at most 5 minutes); Ctrl-C ends it at once. Waits until all of it is\n"
+                   "gone. When none is running it says so, and exits with 0.",
+        .table = table,
+    };
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+
+    struct gw_client *client;
+    struct gw_error error;
+    const struct gw_client_options open = {
+        .name = "gangway down", .must_exist = true, .connect_timeout_ns = 1};
+    int rc = gw_cli_connect(&open, &client, &error);
+    struct gw_identity identity; /* with one, its worker answered, not this user's own folder */
+    bool running = rc != GW_ENOSCHEDULER || gw_identity_find(&identity);
+    if (rc == 0) {
+        rc = end_cluster(client, now, &error);
+        gw_client_close(client);
+    }
+    if (rc < 0 && running)
+        return gw_cli_error(&error);
+    const char *address = getenv("GANGWAY_ADDRESS");
+    uint32_t left = running || (address && *address) ? 0 : gw_cli_end_workers();
+    if (json)
+        printf("{\"was_running\": %s}\n", running ? "true" : "false");
+    else if (left)
+        gw_cli_message("no scheduler is running; %u worker%s that had outlived one ha%s ended",
+                       left, left == 1 ? "" : "s", left == 1 ? "s" : "ve");
+    else
+        fprintf(stderr, running ? "the cluster has ended\n" : "no cluster is running\n");
+    return GW_EXIT_OK;
+}

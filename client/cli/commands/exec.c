@@ -1,0 +1,62 @@
+/* `gangway exec`: a command beside a task that runs, in its environment and folder. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/launch/console.h"
+#include "client/cli/launch/wrap.h"
+
+#include <unistd.h>
+
+int gw_cli_exec(int argc, char **argv)
+{
+    bool host = false;
+    struct gw_console_options console = {.in = STDIN_FILENO, .out = STDOUT_FILENO, .signals = true};
+    const struct gw_option table[] = {
+        {"rank", 'r', GW_OPTION_U32, &console.rank, "R", "beside this rank of a gang (default: 0)"},
+        {"pty", 't', GW_OPTION_FLAG, &console.terminal, NULL,
+         "give it a terminal, as a shell or a debugger wants"},
+        {"wait", 'w', GW_OPTION_FLAG, &console.wait, NULL, "wait until the task runs"},
+        {"host", 0, GW_OPTION_FLAG, &host, NULL,
+         "of a task with --container: outside of that,\non its host"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "exec",
+        .arguments = "JOB[/TASK] -- COMMAND [ARGUMENT...]",
+        .summary = "Run a command beside a task that runs: on its host, in its folder, with its\n"
+                   "environment.",
+        .details = "{pid} in COMMAND and ARGUMENTs is the rank's process, {rank} its number:\n"
+                   "  gangway exec 7 --rank 3 --pty -- gdb -p {pid}\n"
+                   "The command ends with the task; its exit code is the command's own,\n"
+                   "127 where there is no such command. It runs in the task's container, if that\n"
+                   "has one: by docker exec, podman exec or, of apptainer, nsenter. {pid} is as\n"
+                   "the host sees it, and for --host.",
+        .table = table,
+        .arguments_min = 2,
+        .arguments_max = 1 << 20,
+    };
+    struct gw_cli_verb verb;
+    struct gw_wrap wrap = {0};
+    struct gw_error error;
+    gw_cli_console_block(true);
+    if (!gw_cli_begin(&options, argc, argv, &verb))
+        return verb.exit_code;
+    console.client = verb.client;
+    console.argv = (const char *const *)argv + verb.first + 1;
+    if (!host && gw_wrap_beside(&wrap, console.argv, console.terminal) < 0) {
+        gw_client_close(verb.client);
+        fprintf(stderr, "gangway: out of memory\n");
+        return GW_EXIT_FAILED;
+    }
+    if (!host)
+        console.argv = wrap.argv;
+    int exit_code = 0, rc = gw_selector_task_check(argv[verb.first], &error);
+    if (rc == 0)
+        rc = gw_selector_task(verb.client, argv[verb.first], &console.task, &error);
+    if (rc == 0)
+        rc = gw_cli_console_run(&console, &exit_code, &error);
+    if (rc < 0)
+        exit_code = gw_cli_error(&error);
+    gw_client_close(verb.client);
+    gw_wrap_deinit(&wrap);
+    return exit_code;
+}

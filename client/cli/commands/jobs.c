@@ -1,0 +1,320 @@
+/* `gangway jobs`: a line a job, of all or of some, the newest first. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/lib/options.h"
+#include "client/cli/lib/selector.h"
+#include "client/cli/lib/table.h"
+#include "graph/base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LIMIT = 50 };
+
+static const struct gw_column columns[] = {
+    {"id", "JOB", GW_CELL_NUMBER},
+    {"name", "NAME", GW_CELL_TEXT},
+    {"state", "STATE", GW_CELL_TEXT},
+    {"tasks", "TASKS", GW_CELL_MINOR_NUMBER},
+    {"running", "RUNNING", GW_CELL_MINOR_NUMBER},
+    {"done", "DONE", GW_CELL_NUMBER},
+    {"failed", "FAILED", GW_CELL_NUMBER},
+    {"ranks", "RANKS", GW_CELL_MINOR_NUMBER},
+    {"tries", "TRIES", GW_CELL_MINOR_NUMBER},
+    {"progress.shown", "PROGRESS", GW_CELL_MINOR_TEXT},
+    {"metric.shown", "METRIC", GW_CELL_MINOR_TEXT},
+    {"submitted_ns", "AGE", GW_CELL_SINCE},
+    {"user", "USER", GW_CELL_MINOR_TEXT},
+    {"session", "CLIENT", GW_CELL_MINOR_TEXT},
+    {0},
+};
+
+/* The options of the command line. */
+struct shown {
+    struct gw_selector_scope scope;
+    struct gw_option_texts where;
+    const char *state;
+    uint64_t since_ns; /* this long ago; 0: any time */
+    uint32_t limit;    /* UINT32_MAX: none */
+    bool all, json, watch;
+    char **jobs; /* NULL-terminated; empty: all */
+};
+
+/* Jobs to be shown, and how many more there are. */
+struct found {
+    struct gw_value *rows;
+    uint64_t more;
+};
+
+static int read_where(const struct gw_option_texts *where, struct gw_value *pairs,
+                      struct gw_error *error)
+{
+    for (size_t i = 0; i < where->count; i++) {
+        const char *text = where->items[i], *value = strchr(text, '=');
+        char name[128];
+        size_t length = value ? (size_t)(value - text) : 0;
+        if (length == 0 || length >= sizeof name)
+            return gw_error_set(error, GW_EINVAL, "--where %s is not NAME=VALUE", text);
+        memcpy(name, text, length);
+        name[length] = '\0';
+        if (gw_dict_set(pairs, name, gw_str(value + 1)) < 0)
+            return gw_error_set(error, GW_ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+/* Adds what the options narrow; takes the arguments, and gives them where all is well. */
+static int narrow(const struct shown *shown, struct gw_value **arguments, struct gw_error *error)
+{
+    struct gw_value *pairs = gw_dict();
+    int rc = *arguments && pairs ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    const uint64_t now_ns = gw_clock_wall_ns();
+    rc = rc == 0 ? read_where(&shown->where, pairs, error) : rc;
+    int set = 0;
+    if (rc == 0 && shown->where.count)
+        set = gw_dict_set(*arguments, "where", gw_value_ref(pairs));
+    if (rc == 0 && set == 0 && shown->state)
+        set = gw_dict_set(*arguments, "state", gw_str(shown->state));
+    if (rc == 0 && set == 0 && shown->since_ns && shown->since_ns < now_ns)
+        set = gw_dict_set(*arguments, "since_ns", gw_i64((int64_t)(now_ns - shown->since_ns)));
+    if (rc == 0 && set == 0)
+        set = gw_dict_set(*arguments, "count", gw_bool(true));
+    gw_value_unref(pairs);
+    if (set < 0)
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc < 0) {
+        gw_value_unref(*arguments);
+        *arguments = NULL;
+    }
+    return rc;
+}
+
+static int set_page(struct gw_value *arguments, int64_t cursor, int64_t limit)
+{
+    int rc = gw_dict_set(arguments, "cursor", gw_i64(cursor));
+    return rc < 0 ? rc : gw_dict_set(arguments, "limit", gw_i64(limit));
+}
+
+/* Asks for page after page: first rows, and when there are enough how many more there are. */
+static int ask(struct gw_client *client, const struct shown *shown, struct gw_value *arguments,
+               struct found *found, struct gw_error *error)
+{
+    int64_t next = 0;
+    int rc = 0;
+    do {
+        struct gw_value *page;
+        const int64_t left = (int64_t)shown->limit - (int64_t)gw_value_count(found->rows);
+        rc = set_page(arguments, next, left > 0 ? left : 0);
+        rc = rc < 0 ? gw_error_set(error, rc, "out of memory")
+                    : gw_client_query(client, "jobs", arguments, &page, error);
+        if (rc < 0)
+            return rc;
+        const struct gw_value *rows = gw_value_find(page, "rows");
+        for (size_t i = 0; rows && i < gw_value_count(rows) && rc == 0; i++)
+            if (gw_list_push(found->rows, gw_value_ref(gw_value_at(rows, i))) < 0)
+                rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+        next = gw_table_number(page, "next");
+        found->more += (uint64_t)gw_table_number(page, "more");
+        gw_value_unref(page);
+    } while (rc == 0 && next > 0);
+    return rc;
+}
+
+/* -- Jobs that are named -------------------------------------------------------------------------
+ */
+
+/* The numbers from *at on, the newest first, as so many ranges as a query takes. */
+static struct gw_value *ranges_of(const struct gw_selector *selector, size_t *at)
+{
+    enum { RANGES_MAX = 200 };
+    struct gw_value *dict = gw_dict(), *list = gw_list();
+    int rc = dict && list ? 0 : GW_ENOMEM;
+    for (int count = 0; count<RANGES_MAX && * at> 0 && rc == 0; count++) {
+        struct gw_value *pair = gw_list();
+        const uint64_t last = selector->items[--*at].job;
+        uint64_t first = last;
+        while (*at > 0 && selector->items[*at - 1].job == first - 1) {
+            first--;
+            --*at;
+        }
+        rc = gw_list_push(pair, gw_i64((int64_t)first));
+        rc = rc == 0 ? gw_list_push(pair, gw_i64((int64_t)last)) : rc;
+        rc = rc == 0 ? gw_list_push(list, gw_value_ref(pair)) : rc;
+        gw_value_unref(pair);
+    }
+    rc = rc == 0 ? gw_dict_set(dict, "ranges", gw_value_ref(list)) : rc;
+    gw_value_unref(list);
+    if (rc == 0)
+        return dict;
+    gw_value_unref(dict);
+    return NULL;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct gw_selected *x = a, *y = b;
+    return x->job < y->job ? -1 : x->job > y->job;
+}
+
+/* All that the arguments mean, each once, ascending; of a number that nobody has, the scheduler's
+ * word for that, unless the options narrow what is shown. */
+static int select_all(struct gw_client *client, const struct shown *shown, struct gw_selector *all,
+                      struct gw_error *error)
+{
+    const bool narrowed = shown->where.count || shown->state || shown->since_ns;
+    int rc = 0;
+    *all = (struct gw_selector){0};
+    for (char **text = shown->jobs; *text && rc == 0; text++) {
+        struct gw_selector one;
+        rc = gw_selector_init(&one, client, *text, &shown->scope, error);
+        struct gw_selected *items =
+            rc < 0 ? NULL : realloc(all->items, (all->count + one.count + 1) * sizeof *items);
+        if (rc == 0 && !items)
+            rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+        all->items = items ? items : all->items;
+        for (size_t i = 0; i < one.count && rc == 0; i++) {
+            if (one.items[i].missing && !narrowed)
+                rc = gw_error_set(error, GW_ENOENT, "there is no job %llu",
+                                  (unsigned long long)one.items[i].job);
+            else
+                all->items[all->count++] = one.items[i];
+        }
+        gw_selector_deinit(&one);
+    }
+    if (rc < 0 || all->count == 0)
+        return rc;
+    qsort(all->items, all->count, sizeof *all->items, by_number);
+    size_t kept = 1;
+    for (size_t i = 1; i < all->count; i++)
+        if (all->items[i].job != all->items[kept - 1].job)
+            all->items[kept++] = all->items[i];
+    all->count = kept;
+    return 0;
+}
+
+static int find_named(struct gw_client *client, const struct shown *shown, struct found *found,
+                      struct gw_error *error)
+{
+    struct gw_selector all;
+    int rc = select_all(client, shown, &all, error);
+    for (size_t at = all.count; at > 0 && rc == 0;) {
+        struct gw_value *arguments = ranges_of(&all, &at);
+        rc = narrow(shown, &arguments, error);
+        rc = rc == 0 ? ask(client, shown, arguments, found, error) : rc;
+        gw_value_unref(arguments);
+    }
+    gw_selector_deinit(&all);
+    return rc;
+}
+
+static int find(struct gw_client *client, const struct shown *shown, struct found *found,
+                struct gw_error *error)
+{
+    struct gw_value *arguments;
+    if (*shown->jobs)
+        return find_named(client, shown, found, error);
+    arguments = gw_dict();
+    if (arguments && shown->scope.user &&
+        gw_dict_set(arguments, "user", gw_str(shown->scope.user)) < 0) {
+        gw_value_unref(arguments);
+        arguments = NULL;
+    }
+    int rc = narrow(shown, &arguments, error);
+    rc = rc == 0 ? ask(client, shown, arguments, found, error) : rc;
+    gw_value_unref(arguments);
+    return rc;
+}
+
+/* -- Showing -------------------------------------------------------------------------------------
+ */
+
+static int show(struct gw_client *client, const struct shown *shown, struct gw_error *error)
+{
+    struct found found = {.rows = gw_list()};
+    int rc = found.rows ? find(client, shown, &found, error)
+                        : gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0 && shown->json)
+        rc = gw_table_json(stdout, found.rows, shown->watch);
+    else if (rc == 0 && gw_value_count(found.rows) > 0)
+        gw_table_print(stdout, columns, found.rows);
+    else if (rc == 0 && !found.more)
+        fprintf(stderr, "no jobs\n");
+    if (rc == 0 && found.more)
+        fprintf(stderr,
+                "and %llu more (--limit N or --all shows them; --state, --user and --since "
+                "narrow it)\n",
+                (unsigned long long)found.more);
+    gw_value_unref(found.rows);
+    return rc;
+}
+
+static int run(struct gw_client *client, const struct shown *shown)
+{
+    struct gw_error error;
+    int rc;
+    do
+        rc = show(client, shown, &error);
+    while (rc == 0 && shown->watch && gw_table_again(stdout));
+    return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+}
+
+static int check(struct shown *shown, struct gw_error *error)
+{
+    int rc = gw_selector_scope_check(&shown->scope, error);
+    for (char **text = shown->jobs; *text && rc == 0; text++)
+        rc = gw_selector_check(*text, error);
+    if (rc == 0 && shown->all && shown->limit)
+        rc = gw_error_set(error, GW_EINVAL,
+                          "--all and --limit say different things: give one of "
+                          "them");
+    if (!shown->limit)
+        shown->limit = shown->all ? UINT32_MAX : LIMIT;
+    return rc;
+}
+
+int gw_cli_jobs(int argc, char **argv)
+{
+    struct shown shown = {0};
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"limit", 'n', GW_OPTION_COUNT, &shown.limit, "N",
+         "at most so many, the newest (default: 50)"},
+        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "all of them"},
+        {"state", 's', GW_OPTION_TEXT, &shown.state, "STATE",
+         "only those: queued, running, paused, done,\nfailed, cancelled; unfinished or ended"},
+        {"user", 0, GW_OPTION_TEXT, &shown.scope.user, "USER", "only this user's jobs"},
+        {"all-users", 0, GW_OPTION_FLAG, &shown.scope.all_users, NULL,
+         "where JOB is a name, last or all: everybody's"},
+        {"since", 0, GW_OPTION_DURATION, &shown.since_ns, "TIME",
+         "only those that were submitted within it: 2h, 1d"},
+        {"where", 0, GW_OPTION_TEXTS, &shown.where, "NAME=VALUE",
+         "only those that were annotated so; may\nbe given many times"},
+        {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL,
+         "show them again every 2 seconds, until Ctrl-C"},
+        {"json", 0, GW_OPTION_FLAG, &shown.json, NULL, "print JSON"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "jobs",
+        .arguments = "[JOB...]",
+        .summary = "List this cluster's jobs, or these, the newest first.",
+        .details =
+            "The newest 50 are shown, and how many more there are. JOB is a number, a list\n"
+            "like 1,3,5-8, or, of your own jobs, a name (the latest such job), last, or all.",
+        .table = table,
+        .arguments_max = 1 << 20,
+    };
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    struct gw_client *client;
+    struct gw_error error;
+    shown.jobs = argv + first;
+    int rc = check(&shown, &error);
+    exit_code = rc < 0 ? gw_cli_error(&error) : gw_cli_open(&client);
+    if (exit_code == 0) {
+        exit_code = run(client, &shown);
+        gw_client_close(client);
+    }
+    free(shown.where.items);
+    return exit_code;
+}

@@ -1,0 +1,185 @@
+/* `gangway logs`: a task's output, of all ranks or one. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/launch/log_files.h"
+#include "client/cli/launch/tail.h"
+#include "client/cli/lib/options.h"
+#include "client/cli/lib/selector.h"
+#include "client/cli/lib/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The first cause, above all that its ranks wrote: not the last lines, which follow anyway. */
+static void say_cause(const struct gw_value *task)
+{
+    const char *state, *text;
+    if (gw_value_get_str(gw_value_find(task, "state"), &state, NULL) == 0 &&
+        strcmp(state, "failed") == 0 &&
+        gw_value_get_str(gw_value_find(task, "text"), &text, NULL) == 0) {
+        char *line = strndup(text, strcspn(text, "\n"));
+        gw_cli_message("gangway: %s", line ? line : "out of memory");
+        free(line);
+    }
+}
+
+/* How many ranks a task has; 0: it is no gang. told: why it failed is said, if it did. */
+static int rank_count(struct gw_client *client, const struct gw_selected_task *task, bool told,
+                      uint32_t *ranks, struct gw_error *error)
+{
+    struct gw_value *question = gw_selector_question(task), *answer;
+    int rc = gw_client_query(client, "tasks", question, &answer, error);
+    gw_value_unref(question);
+    if (rc < 0)
+        return rc;
+    /* Of an array's that has not begun less is known. */
+    *ranks = (uint32_t)gw_table_number(gw_value_at(answer, 0), "ranks");
+    if (told)
+        say_cause(gw_value_at(answer, 0));
+    gw_value_unref(answer);
+    return 0;
+}
+
+/* The id of a task's try number 1, 2, ... (UINT32_MAX: the last so far), and how many ranks that
+ * has, if it is not as many as its gang may have. */
+static int find_try(struct gw_client *client, const struct gw_selected_task *task, uint32_t number,
+                    uint64_t *attempt, uint32_t *ranks, struct gw_error *error)
+{
+    struct gw_value *question = gw_selector_question(task), *answer;
+    int64_t id = 0;
+    bool last = number == UINT32_MAX;
+    int rc = gw_client_query(client, "attempts", question, &answer, error);
+    gw_value_unref(question);
+    if (rc < 0)
+        return rc;
+    uint32_t count = (uint32_t)gw_value_count(answer);
+    if (last && count == 0) {
+        gw_value_unref(answer);
+        return 0; /* there is nothing to read yet */
+    }
+    number = last ? count : number;
+    if (number == 0 || number > count)
+        rc = count ? gw_error_set(error, GW_ENOENT, "there is no attempt %u: they are 1 to %u",
+                                  number, count)
+                   : gw_error_set(error, GW_ENOENT, "it was not tried yet");
+    else
+        rc =
+            gw_value_get_i64(gw_value_find(gw_value_at(answer, number - 1), "attempt"), &id, error);
+    int64_t had = rc == 0 ? gw_table_number(gw_value_at(answer, number - 1), "ranks") : 0;
+    if (had > 0 && had < *ranks)
+        *ranks = (uint32_t)had;
+    gw_value_unref(answer);
+    *attempt = last ? 0 : (uint64_t)id;
+    return rc;
+}
+
+/* What was asked for, INT32_MIN: nothing; as a tail has it, -1: all. */
+static int choose_rank(int32_t *rank, struct gw_error *error)
+{
+    if (*rank < 0 && *rank != INT32_MIN)
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: 0 is the least", *rank);
+    *rank = *rank < 0 ? -1 : *rank;
+    return 0;
+}
+
+static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
+{
+    uint32_t last = ranks ? ranks - 1 : 0;
+    if (rank == -1 || (rank >= 0 && (uint32_t)rank <= last))
+        return 0;
+    if (last == 0)
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: the only one is 0", rank);
+    return gw_error_set(error, GW_EINVAL, "there is no rank %d: they are 0 to %u", rank, last);
+}
+
+/* Everything that must be known of the task before it is read. */
+static int resolve(struct gw_tail_options *options, const char *text, uint32_t attempt,
+                   struct gw_error *error)
+{
+    struct gw_selected_task task;
+    int rc = gw_selector_task(options->client, text, &task, error);
+    if (rc < 0)
+        return rc;
+    task.whole = false; /* of a job: its first task */
+    options->job = task.job;
+    options->index = task.index;
+    bool told = options->err && !options->json && attempt == UINT32_MAX;
+    rc = rank_count(options->client, &task, told, &options->ranks, error);
+    /* What is followed may have more ranks in its next attempt. */
+    if (rc == 0 && (attempt != UINT32_MAX || (options->ranks && !options->follow)))
+        rc = find_try(options->client, &task, attempt, &options->attempt, &options->ranks, error);
+    if (rc == 0)
+        rc = check_rank(options->rank, options->ranks, error);
+    return rc;
+}
+
+static int print(const struct gw_tail_options *options, struct gw_error *error)
+{
+    struct gw_tail *stream;
+    int rc = gw_tail_open(options, &stream);
+    return rc == 0 ? gw_tail_close(stream, error) : gw_error_set(error, rc, "out of memory");
+}
+
+int gw_cli_logs(int argc, char **argv)
+{
+    struct gw_tail_options stream_options = {.rank = INT32_MIN}; /* all */
+    bool follow = false, out = false, err = false, json = false;
+    uint32_t attempt = UINT32_MAX, lines = UINT32_MAX;
+    const char *folder = NULL;
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"follow", 'f', GW_OPTION_FLAG, &follow, NULL, "go on until the task has ended"},
+        {"tail", 'n', GW_OPTION_U32, &lines, "N",
+         "only the last N lines of each stream, of a\ngang of each rank's; with --follow of what\n"
+         "there is already"},
+        {"rank", 'r', GW_OPTION_I32, &stream_options.rank, "R", "of a gang, only this rank"},
+        {"attempt", 'a', GW_OPTION_U32, &attempt, "N",
+         "of its attempt 1, 2, ... (default: the "
+         "latest)"},
+        {"out", 0, GW_OPTION_FLAG, &out, NULL, "only its standard output"},
+        {"err", 0, GW_OPTION_FLAG, &err, NULL, "only its standard error"},
+        {"output", 'o', GW_OPTION_TEXT, &folder, "DIR",
+         "write DIR/stdout and DIR/stderr, of a gang\nDIR/rank.000/stdout, ... instead"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print a line of JSON for each line"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "logs",
+        .arguments = "JOB[/TASK]",
+        .summary = "Print what a task wrote in an attempt; of a gang, each line with its rank\n"
+                   "before it.",
+        .details = "JOB is a number, a name (the latest such job), or last; TASK its name or its\n"
+                   "index (default: 0). Standard output goes to standard output, standard error "
+                   "to\nstandard error; above them, on standard error, why it failed, if it did.",
+        .table = table,
+        .arguments_min = 1,
+        .arguments_max = 1,
+    };
+    struct gw_error error;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    if (gw_selector_task_check(argv[first], &error) < 0 ||
+        choose_rank(&stream_options.rank, &error) < 0)
+        return gw_cli_error(&error);
+    if (folder && (follow || json || lines != UINT32_MAX)) {
+        gw_cli_message("gangway logs: --output writes what there is: not with --follow, --tail or "
+                       "--json");
+        return GW_EXIT_USAGE;
+    }
+    exit_code = gw_cli_open(&stream_options.client);
+    if (exit_code)
+        return exit_code;
+    stream_options.out = out || !err;
+    stream_options.err = err || !out;
+    stream_options.follow = follow;
+    stream_options.onwards = attempt == UINT32_MAX;
+    stream_options.json = json;
+    stream_options.tail = lines != UINT32_MAX;
+    stream_options.lines = lines;
+    int rc = resolve(&stream_options, argv[first], attempt, &error);
+    if (rc == 0)
+        rc = folder ? gw_log_files_write(&stream_options, folder, &error)
+                    : print(&stream_options, &error);
+    gw_client_close(stream_options.client);
+    return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+}

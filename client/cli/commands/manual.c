@@ -1,0 +1,319 @@
+/* `gangway help --man`: the page gangway(1), in the macros of man(7). What commands and options do
+ * is said once, in the tables from which `--help` is printed: here each command is asked for its
+ * help, and that is written as a section of the page. What belongs to no one command, variables and
+ * files, stands in tables below. */
+#include "client/cli/commands/manual.h"
+
+#include "client/cli/lib/cli.h"
+#include "client/cli/lib/options.h"
+
+#include <gangway/gangway.h>
+#include <stdio.h>
+#include <string.h>
+
+/* When the tables below were last changed: of the day of a build would be another page each day. */
+#define DATE "2026-11-23"
+
+enum { LINE_BYTES = 60 };
+
+struct entry {
+    const char *name, *text;
+};
+
+static const struct entry read_variables[] = {
+    {"GANGWAY_ADDRESS", "The cluster to use: HOST:PORT, or unix:PATH. Without it, this user's "
+                        "cluster of `gangway up`; where none runs, a private one."},
+    {"GANGWAY_TOKEN", "The token for a cluster at HOST:PORT."},
+    {"GANGWAY_TOKEN_FILE", "A file that holds it. Without either it is the one of `gangway token "
+                           "store`."},
+    {"GANGWAY_INLINE", "1: a program runs its tasks inside itself, for a debugger."},
+    {"GANGWAY_CHECKPOINTS", "With GANGWAY_INLINE, the folder of its checkpoints."},
+    {"GANGWAY_BINARY", "The gangway binary by which programs start a private cluster. Without it, "
+                       "the one beside libgangway, beside the program, or on PATH."},
+    {"GANGWAY_LOG", "What daemons and programs log: error, warn, info or debug."},
+    {"GANGWAY_SPIN_US", "For how many microseconds a client that waits, a worker, and a runner "
+                        "between two tasks look for what comes before they sleep, where the last "
+                        "wait was short: 100; 0 saves that processor time, and costs latency."},
+    {"GANGWAY_RSH", "What `gangway up --hosts` runs as HOST COMMAND: ssh -o BatchMode=yes."},
+    {"GANGWAY_REMOTE_BINARY", "Where gangway is on those hosts: the path that it has here."},
+    {"GANGWAY_NVML", "The library by which workers find GPUs: libnvidia-ml.so.1."},
+    {"XDG_STATE_HOME", "Clusters keep their state, logs and checkpoints in its folder "
+                       "gangway/HOSTNAME; without it, in ~/.local/state/gangway/HOSTNAME."},
+    {"XDG_RUNTIME_DIR",
+     "Sockets, and all of private clusters, lie in its folder gangway. It has to "
+     "be this user's; where it is not, or is not set, they lie in "
+     "/run/user/UID/gangway or, without that, in /tmp/gangway-UID."},
+    {"XDG_CONFIG_HOME", "Tokens lie in its folder gangway; without it, in ~/.config/gangway."},
+    {"NO_COLOR", "Not empty: no colours, and no lines that change in place."},
+    {NULL, NULL},
+};
+
+static const struct entry set_variables[] = {
+    {"GANGWAY_JOB", "The job's number."},
+    {"GANGWAY_TASK", "The task's index in it."},
+    {"GANGWAY_ATTEMPT", "The number of this try of it, which no other has."},
+    {"GANGWAY_TRY", "How often it was tried before."},
+    {"GANGWAY_RESTART_COUNT", "The same, as gangs call it."},
+    {"GANGWAY_ARRAY_INDEX", "Of --array, the task's number."},
+    {"GANGWAY_LINE", "Of --each-line, its line."},
+    {"GANGWAY_CHECKPOINT_DIR", "A folder of the task's own, which is there again when it "
+                               "starts again."},
+    {"GANGWAY_IDENTITY", "Of a command, where clients inside would else need a token: by this they "
+                         "act as the job's user, until it ends. A token, or another "
+                         "GANGWAY_ADDRESS, wins."},
+    {"GANGWAY_FENCE", "Of a command below `sync lock` or `sync lease`: the number of its lease, "
+                      "greater than that of any before."},
+    {"GANGWAY_GPUS", "Which of the GPUs that it sees are its own: 0,1."},
+    {"GANGWAY_GPU_MEMORY_BYTES", "How much of each it may take."},
+    {"GANGWAY_BOARD_SHARED", "1: ranks share a board, where NCCL is impossible."},
+    {"GANGWAY_CONTAINER", "It runs in a container, of one of these."},
+    {"GANGWAY_RANK", "Of a gang, as RANK: which rank it is."},
+    {"GANGWAY_WORLD_SIZE", "As WORLD_SIZE: how many there are."},
+    {"GANGWAY_LOCAL_RANK", "As LOCAL_RANK: which of those on its host."},
+    {"GANGWAY_LOCAL_WORLD_SIZE", "As LOCAL_WORLD_SIZE: how many are there."},
+    {"GANGWAY_EXIT_CODE", "Of a task's epilog: how its command ended; 128 and more: by a signal."},
+    {"MASTER_ADDR", "With MASTER_PORT, where rank 0 listens. What torchrun, Horovod, TensorFlow "
+                    "and Open MPI tell their programs is set beside these."},
+    {"OMP_NUM_THREADS", "As OPENBLAS_NUM_THREADS: the cores that are its share."},
+    {NULL, NULL},
+};
+
+static const struct entry files[] = {
+    {"~/.local/state/gangway/HOSTNAME", "The folder of this user's cluster: its state, "
+                                        "scheduler.log, worker-0.log, and scheduler.sock, "
+                                        "a link that names its socket."},
+    {"~/.local/state/gangway/HOSTNAME/at-HOST_PORT", "That of a worker of a cluster elsewhere."},
+    {"~/.config/gangway/token", "This user's token, of `gangway token store`; mode 0600."},
+    {"~/.config/gangway/tokens",
+     "Who may use this user's clusters over TCP, of `gangway token create`; mode 0600."},
+    {NULL, NULL},
+};
+
+static const struct entry examples[] = {
+    {"gangway up", "Start a cluster that stays."},
+    {"gangway submit -- python3 prepare.py", "Run a command as a task, and see its output."},
+    {"gangway dispatch -n 4 -- python3 train.py", "Run it as a gang of four ranks."},
+    {"gangway dispatch -d -n 8 --gpus-per-rank 1 --max-restarts 3 -- python3 train.py",
+     "The same on GPUs, in the background; when a rank fails, all start again."},
+    {"gangway submit -d --array 0-99 -- ./step {index}", "A hundred tasks."},
+    {"gangway explain last", "Why does it wait, or why did it fail?"},
+    {"gangway logs last", "What did it write?"},
+    {"gangway down", "End the cluster."},
+    {NULL, NULL},
+};
+
+/* -- Text ----------------------------------------------------------------------------------------
+ */
+
+/* So many bytes as they are, whatever roff thinks of them, and to be pasted as they are. */
+static void print_text(const char *text, size_t bytes)
+{
+    static const char marks[] = "\\-`'^~";
+    static const char *const meant[] = {"\\e", "\\-", "\\(ga", "\\(aq", "\\(ha", "\\(ti"};
+    if (bytes > 0 && *text == '.')
+        fputs("\\&", stdout);
+    for (size_t i = 0; i < bytes; i++) {
+        const char *mark = strchr(marks, text[i]);
+        if (mark && text[i])
+            fputs(meant[mark - marks], stdout);
+        else
+            fputc(text[i], stdout);
+    }
+}
+
+static void print_bold(const char *text)
+{
+    fputs("\\fB", stdout);
+    print_text(text, strlen(text));
+    fputs("\\fR", stdout);
+}
+
+/* Examples and tables stand as they are; that is what has space within. */
+static bool is_literal(const char *line, size_t bytes)
+{
+    return *line == ' ' || memmem(line, bytes, "  ", 2);
+}
+
+/* What is filled anew, in lines that those who edit roff take for short. */
+static void print_filled(const char *text, size_t bytes)
+{
+    for (size_t at = 0, length; bytes > 0; text += length, bytes -= length) {
+        length = 0;
+        while (length < bytes && (length == 0 || (text[length] != ' ' && text[length] != '\n')))
+            length++;
+        const bool behind = *text == ' ' || *text == '\n';
+        if (behind && at + length > LINE_BYTES) {
+            putchar('\n');
+            at = 0;
+        } else if (behind) {
+            putchar(' ');
+        }
+        print_text(text + behind, length - behind);
+        at += length;
+    }
+    putchar('\n');
+}
+
+/* Lines of a help: those of a paragraph are filled anew. */
+static void print_lines(const char *text)
+{
+    bool first = true, literal = false, apart = false;
+    for (size_t bytes; *text; text += bytes + (text[bytes] == '\n')) {
+        bytes = strcspn(text, "\n");
+        const bool was_literal = literal;
+        apart = apart || bytes == 0;
+        if (bytes == 0)
+            continue;
+        literal = is_literal(text, bytes);
+        if (was_literal && !literal)
+            puts(".fi");
+        if (!first && (apart || literal != was_literal))
+            puts(".PP");
+        if (literal && !was_literal)
+            puts(".nf");
+        if (literal) {
+            print_text(text, bytes);
+            putchar('\n');
+        } else {
+            print_filled(text, bytes);
+        }
+        first = apart = false;
+    }
+    if (literal)
+        puts(".fi");
+}
+
+static void print_entries(const struct entry *entries)
+{
+    for (; entries->name; entries++) {
+        puts(".TP");
+        print_bold(entries->name);
+        putchar('\n');
+        print_filled(entries->text, strlen(entries->text));
+    }
+}
+
+/* -- Commands ------------------------------------------------------------------------------------
+ */
+
+static void print_option(const struct gw_option *option)
+{
+    puts(".TP");
+    if (option->letter)
+        printf("\\fB\\-%c\\fR, ", option->letter);
+    fputs("\\fB\\-\\-", stdout);
+    print_text(option->name, strlen(option->name));
+    fputs("\\fR", stdout);
+    if (option->argument) {
+        fputs(" \\fI", stdout);
+        print_text(option->argument, strlen(option->argument));
+        fputs("\\fR", stdout);
+    }
+    putchar('\n');
+    print_filled(option->help, strlen(option->help));
+}
+
+/* In place of what prints help (gw_options_show_by). */
+static void print_command(const struct gw_options *options)
+{
+    printf(".SS gangway %s\n", options->command);
+    fputs("\\fBgangway ", stdout);
+    print_text(options->command, strlen(options->command));
+    printf("\\fR [\\fIoptions\\fR]%s", *options->arguments ? " " : "");
+    print_text(options->arguments, strlen(options->arguments));
+    puts("\n.PP");
+    print_lines(options->summary);
+    if (options->details) {
+        puts(".PP");
+        print_lines(options->details);
+    }
+    for (const struct gw_option *option = options->table; option->name; option++)
+        print_option(option);
+}
+
+/* In place of the list of what a command has: all of it. */
+static void print_verbs(const char *command, const struct gw_cli_command *verbs)
+{
+    for (; verbs->name; verbs++) {
+        char name[32], help[] = "--help";
+        snprintf(name, sizeof name, "%s", verbs->name);
+        (void)verbs->run(2, (char *[]){name, help, NULL});
+    }
+}
+
+static void ask(const struct gw_cli_command *command, const char *verb)
+{
+    char help[] = "--help", name[32], second[32];
+    snprintf(name, sizeof name, "%s", command->name);
+    snprintf(second, sizeof second, "%s", verb ? verb : help);
+    char *words[] = {name, second, verb ? help : NULL, NULL};
+    (void)command->run(verb ? 3 : 2, words);
+}
+
+static void print_commands(const struct gw_cli_command *commands)
+{
+    puts(".SH COMMANDS\n"
+         "Each command has \\fB\\-h\\fR, \\fB\\-\\-help\\fR: its part of this page.");
+    gw_options_show_by(print_command);
+    gw_cli_show_verbs_by(print_verbs);
+    for (const struct gw_cli_command *command = commands; command->name; command++) {
+        if (!command->summary)
+            continue;
+        ask(command, NULL);
+        if (strcmp(command->name, "worker") == 0) { /* whose own help is that of being one */
+            ask(command, "list");
+            ask(command, "gpus");
+        }
+    }
+}
+
+/* -- The page ------------------------------------------------------------------------------------
+ */
+
+static void print_exit_codes(void)
+{
+    puts(
+        ".SH EXIT STATUS\n"
+        "\\fBsubmit\\fR, \\fBdispatch\\fR, \\fBwait\\fR and \\fBexec\\fR end with the exit code of "
+        "the\ntask; one that a signal ended has 128 and its number. Else:");
+    for (const struct gw_cli_exit_code *code = gw_cli_exit_codes; code->text; code++)
+        printf(".TP\n\\fB%d\\fR\n%s\n", code->code, code->text);
+}
+
+void gw_manual_print(const struct gw_cli_command *commands)
+{
+    printf(".\\\" Made by `gangway help \\-\\-man`.\n.TH GANGWAY 1 %s \"gangway %s\" \"Gangway\"\n",
+           DATE, gw_version());
+    puts(".ad l\n.nh\n"
+         ".SH NAME\n"
+         "gangway \\- run task graphs, and gangs of training processes\n"
+         ".SH SYNOPSIS\n"
+         "\\fBgangway\\fR \\fICOMMAND\\fR [\\fIoptions\\fR] [\\fIarguments\\fR]\n"
+         ".br\n"
+         "\\fBgangway help\\fR [\\fICOMMAND\\fR [\\fIVERB\\fR]]\n"
+         ".SH DESCRIPTION\n"
+         "Gangway runs commands, and functions of C programs, as tasks: on this\n"
+         "machine, or on a cluster of several. A gang is N tasks, its ranks, that\n"
+         "start together or not at all. Results go to standard output, progress\n"
+         "and errors to standard error.\n"
+         ".PP\n"
+         "\\fBsubmit\\fR, \\fBdispatch\\fR and programs use the cluster that runs; where\n"
+         "there is none they start a private one on this machine, use it and take it\n"
+         "down. What is to outlive the terminal (\\fB\\-\\-detach\\fR) needs\n"
+         "\\fBgangway up\\fR first.");
+    print_commands(commands);
+    print_exit_codes();
+    puts(".SH ENVIRONMENT\nWhat gangway, and programs of its library, read:");
+    print_entries(read_variables);
+    puts(".PP\nWhat is set for tasks:");
+    print_entries(set_variables);
+    puts(".SH FILES");
+    print_entries(files);
+    puts(".SH EXAMPLES");
+    print_entries(examples);
+    puts(".SH SEE ALSO\n"
+         "The headers in \\fI<gangway/>\\fR say what C programs can do, and\n"
+         "\\fBgangway new\\fR writes a first one.\n"
+         ".PP\n"
+         "\\fBssh\\fR(1), \\fBnvidia\\-smi\\fR(1), \\fBpkg\\-config\\fR(1)");
+}

@@ -1,0 +1,187 @@
+/* `gangway retry`: what failed in a job runs again, with what never ran because of that.
+ *
+ * All futures are there, and failed, before the first is retried: one that runs again for another
+ * then counts as retried, too. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/lib/selector.h"
+#include "client/cli/lib/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TOLD_NS (30 * UINT64_C(1000000000)) /* for the scheduler to tell how a task ended */
+
+/* The futures of tasks that ended badly. */
+struct failed {
+    struct gw_future **futures;
+    size_t count;
+};
+
+static bool is_done(struct gw_client *client, uint64_t job, uint32_t index)
+{
+    struct gw_value *answer = NULL;
+    struct gw_value *question =
+        gw_selector_question(&(struct gw_selected_task){.job = job, .index = index});
+    bool done = gw_client_query(client, "tasks", question, &answer, NULL) == 0 &&
+                strcmp(gw_table_text(gw_value_at(answer, 0), "state"), "done") == 0;
+    gw_value_unref(answer);
+    gw_value_unref(question);
+    return done;
+}
+
+static int add(struct gw_client *client, struct failed *failed, uint64_t job, uint32_t index,
+               struct gw_error *error)
+{
+    struct gw_future **more =
+        realloc(failed->futures, (failed->count + 1) * sizeof *failed->futures);
+    if (!more)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    failed->futures = more;
+    int rc = gw_client_task(client, job, index, &more[failed->count], error);
+    if (rc == GW_ENOENT && is_done(client, job, index))
+        return gw_error_set(error, GW_EINVAL, "task %u of job %llu is done: it has not failed",
+                            index, (unsigned long long)job);
+    if (rc == 0 && gw_future_wait(more[failed->count++], TOLD_NS) == GW_ETIMEDOUT)
+        rc = gw_error_set(error, GW_ETIMEDOUT,
+                          "task %u of job %llu is under way: only what has "
+                          "failed can run again",
+                          index, (unsigned long long)job);
+    return rc;
+}
+
+/* Those of a state from one on: as many as an answer holds. next: behind the last; UINT32_MAX:
+ * there are no more. */
+static int add_some(struct gw_client *client, struct failed *failed, uint64_t job,
+                    const char *state, uint32_t *next, struct gw_error *error)
+{
+    struct gw_value *question = gw_dict(), *answer;
+    int rc = gw_dict_set(question, "job", gw_i64((int64_t)job));
+    if (rc == 0)
+        rc = gw_dict_set(question, "state", gw_str(state));
+    if (rc == 0)
+        rc = gw_dict_set(question, "from", gw_i64(*next));
+    rc = rc == 0 ? gw_client_query(client, "tasks", question, &answer, error)
+                 : gw_error_set(error, rc, "out of memory");
+    gw_value_unref(question);
+    if (rc < 0)
+        return rc;
+    *next = UINT32_MAX;
+    for (size_t i = 0; i < gw_value_count(answer) && rc == 0; i++) {
+        uint32_t index = (uint32_t)gw_table_number(gw_value_at(answer, i), "index");
+        rc = add(client, failed, job, index, error);
+        *next = index + 1;
+    }
+    gw_value_unref(answer);
+    return rc;
+}
+
+static int add_state(struct gw_client *client, struct failed *failed, uint64_t job,
+                     const char *state, struct gw_error *error)
+{
+    int rc = 0;
+    for (uint32_t next = 0; next != UINT32_MAX && rc == 0;)
+        rc = add_some(client, failed, job, state, &next, error);
+    return rc;
+}
+
+static int run_again(struct failed *failed, uint64_t job, struct gw_error *error)
+{
+    int rc = 0;
+    if (failed->count == 0)
+        return gw_error_set(error, GW_EINVAL, "job %llu: no task of it has failed",
+                            (unsigned long long)job);
+    for (size_t i = 0; i < failed->count && rc == 0; i++)
+        rc = gw_future_retry(failed->futures[i], error);
+    return rc;
+}
+
+static void say_again(uint64_t job, size_t tasks)
+{
+    fprintf(stderr, "job %llu: %zu task%s run%s again\n", (unsigned long long)job, tasks,
+            tasks == 1 ? "" : "s", tasks == 1 ? "s" : "");
+}
+
+static void release(struct failed *failed)
+{
+    for (size_t i = 0; i < failed->count; i++)
+        gw_future_release(failed->futures[i]);
+    free(failed->futures);
+}
+
+static int finish(struct failed *failed, uint64_t job, int rc, const struct gw_error *error)
+{
+    if (rc == 0)
+        say_again(job, failed->count);
+    release(failed);
+    return rc < 0 ? gw_cli_error(error) : GW_EXIT_OK;
+}
+
+/* An array's tasks have no futures, and those of them that never began are not listed. */
+static int retry_array(struct gw_client *client, const struct gw_selected_task *task)
+{
+    struct gw_error error;
+    uint32_t tasks = 1;
+    int rc = task->whole ? gw_job_retry(client, task->job, &tasks, &error)
+                         : gw_job_retry_task(client, task->job, task->index, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    say_again(task->job, tasks);
+    return GW_EXIT_OK;
+}
+
+static int retry_job(struct gw_client *client, const struct gw_selected *job, void *arg)
+{
+    struct failed failed = {0};
+    struct gw_error error;
+    (void)arg;
+    int rc = add_state(client, &failed, job->job, "failed", &error);
+    if (rc == 0)
+        rc = add_state(client, &failed, job->job, "cancelled", &error);
+    if (rc == GW_ENOTSUP || (rc == 0 && failed.count == 0)) {
+        release(&failed);
+        return retry_array(client, &(struct gw_selected_task){.job = job->job, .whole = true});
+    }
+    if (rc == 0)
+        rc = run_again(&failed, job->job, &error);
+    return finish(&failed, job->job, rc, &error);
+}
+
+static int retry_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
+{
+    struct failed failed = {0};
+    struct gw_error error;
+    if (task->whole)
+        return retry_job(client, &(struct gw_selected){.job = task->job}, arg);
+    int rc = add(client, &failed, task->job, task->index, &error);
+    if (rc == GW_ENOTSUP) {
+        release(&failed);
+        return retry_array(client, task);
+    }
+    if (rc == 0)
+        rc = run_again(&failed, task->job, &error);
+    return finish(&failed, task->job, rc, &error);
+}
+
+int gw_cli_retry(int argc, char **argv)
+{
+    static const struct gw_option table[] = {{0}};
+    const struct gw_selector_command command = {
+        .options = {.command = "retry",
+                    .summary =
+                        "Run again what failed or was cancelled in a job, and what never ran\n"
+                        "because of that.",
+                    .details = "What is done stays so. JOB is a number, a list like 1,3,5-8, a "
+                               "name (the latest\nsuch job), last, or all. JOB/TASK (its name or "
+                               "index) is one task, and what\nfailed before it. For jobs that were "
+                               "submitted with --detach (of an array its\nindices that failed, or "
+                               "never began), or whose client is still there. A job\nthat came "
+                               "after others (--after) waits for those of them that run again\n"
+                               "by then: of all that is named the oldest goes first.",
+                    .table = table},
+        .by_number = true, /* what comes after another waits for it only if that runs again */
+        .each = retry_job,
+        .task = retry_task,
+    };
+    return gw_selector_run(&command, argc, argv);
+}

@@ -1,0 +1,104 @@
+/* `gangway scheduler`: the daemon itself, in the foreground, for service managers. `gangway up`
+ * starts it in the background with what it needs, and waits at --ready-fd until it is ready. */
+#include "client/cli/commands/commands.h"
+
+#include "scheduler/net/daemon.h"
+
+#include "client/cli/hosts/daemon_options.h"
+#include "client/cli/hosts/scheduler_options.h"
+#include "client/deploy/address.h"
+#include "client/deploy/argv.h"
+
+#include <stdint.h>
+#include <string.h>
+
+struct typed {
+    const char *dir;
+    uint32_t workers;
+    struct gw_scheduler_options scheduler;
+    struct gw_daemon_options daemon;
+};
+
+/* 0: not given, and the daemon's default. */
+static void add_given(struct gw_argv *argv, const char *option, uint64_t number)
+{
+    if (number)
+        gw_argv_add_number(argv, option, number);
+}
+
+static int start(struct typed *typed)
+{
+    const struct gw_scheduler_options *scheduler = &typed->scheduler;
+    char dir[PATH_MAX];
+    struct gw_argv argv = {0};
+    struct gw_error error;
+    if (gw_cli_check_folder("--state", scheduler->state, &error) < 0 ||
+        gw_cli_check_folder("--dir", typed->dir, &error) < 0 ||
+        gw_daemon_options_read(&typed->daemon, &error) < 0) {
+        gw_cli_message("gangway scheduler: %s", error.text);
+        return GW_EXIT_USAGE;
+    }
+    if (!typed->dir && gw_address_default_dir(dir, &error) < 0)
+        return gw_cli_error(&error);
+    gw_argv_add(&argv, "scheduler");
+    gw_argv_add_text(&argv, "--dir", typed->dir ? typed->dir : dir);
+    if (!typed->dir)
+        gw_argv_add(&argv, "--default");
+    gw_daemon_options_add(&typed->daemon, &argv);
+    gw_argv_add_text(&argv, "--listen", scheduler->listen);
+    gw_argv_add_text(&argv, "--tokens", scheduler->tokens);
+    gw_argv_add_text(&argv, "--state", scheduler->state);
+    if (scheduler->accept_loss)
+        gw_argv_add(&argv, "--accept-loss");
+    gw_argv_add_number(&argv, "--workers", typed->workers);
+    add_given(&argv, "--idle-stop", gw_scheduler_options_idle_stop_s(scheduler));
+    add_given(&argv, "--scatter-memory", scheduler->scatter_memory_bytes);
+    add_given(&argv, "--pure-keep", scheduler->pure_keep_bytes);
+    /* getopt may change the order of words, never the words */
+    return gw_scheduler_main(argv.count, (char **)(uintptr_t)argv.words);
+}
+
+/* Whether it was started by `up`, or by a client, which know the daemon's own options. */
+static bool is_started(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--ready-fd") == 0)
+            return true;
+    return false;
+}
+
+int gw_cli_scheduler(int argc, char **argv)
+{
+    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    int first, exit_code;
+    const struct gw_option table[] = {
+        GW_OPTION_TABLE(gw_scheduler_options_table(&typed.scheduler)),
+        {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
+         "its socket and files; made, for this user only\n(default: where this user's programs "
+         "look)"},
+        {"workers", 'w', GW_OPTION_U32, &typed.workers, "K",
+         "workers to start on this machine\n(default: 0; see `gangway worker --help`)"},
+        {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
+         "slots of those, in all (default: the cores)"},
+        {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
+         "what tasks may ask for by name, like\nlicense=1,tape=2; the first of those has it"},
+        {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST",
+         "those exchange results over TLS at this\naddress (default: as descriptors)"},
+        GW_OPTION_TABLE(gw_daemon_options_table(&typed.daemon)),
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "scheduler",
+        .arguments = "",
+        .summary = "Be a scheduler, in the foreground: for service managers. `gangway up` starts\n"
+                   "one in the background, with a worker. SIGTERM and SIGINT end this process:\n"
+                   "work goes on at the workers, and the next scheduler takes it over.\n"
+                   "`gangway down` ends the cluster.",
+        .table = table,
+    };
+    if (is_started(argc, argv))
+        return gw_scheduler_main(argc, argv);
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    return start(&typed);
+}

@@ -1,0 +1,133 @@
+/* `gangway story`: what became of a task or a job, fact by fact, with times. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/lib/selector.h"
+#include "client/cli/lib/table.h"
+#include "client/cli/lib/units.h"
+#include "graph/base/clock.h"
+
+#include <time.h>
+
+enum { INDENT = 24 }; /* "12:30:57.123    +0.077s  " less one */
+
+/* Days between two times, so that a story over midnight says so. */
+static void print_day(int64_t at_ns, struct tm *day)
+{
+    struct tm at;
+    char text[32];
+    time_t seconds = (time_t)(at_ns / (int64_t)GW_NS_PER_S);
+    if (!at_ns || !localtime_r(&seconds, &at) ||
+        (at.tm_year == day->tm_year && at.tm_yday == day->tm_yday))
+        return;
+    *day = at;
+    strftime(text, sizeof text, "%a %Y-%m-%d", &at);
+    printf("%s\n", text);
+}
+
+static void print_fact(const struct gw_value *fact, int64_t begin_ns, bool names)
+{
+    char clock[40] = "", since[24] = "";
+    int64_t at_ns = gw_table_number(fact, "at_ns");
+    time_t seconds = (time_t)(at_ns / (int64_t)GW_NS_PER_S);
+    uint64_t passed_ns = at_ns > begin_ns ? (uint64_t)(at_ns - begin_ns) : 0;
+    struct tm at;
+    if (at_ns && localtime_r(&seconds, &at)) {
+        size_t length = strftime(clock, sizeof clock, "%H:%M:%S", &at);
+        snprintf(clock + length, sizeof clock - length, ".%03d",
+                 (int)(at_ns / (int64_t)GW_NS_PER_MS % 1000));
+        since[0] = '+';
+        if (passed_ns < 60 * GW_NS_PER_S)
+            snprintf(since + 1, sizeof since - 1, "%.3fs", (double)passed_ns / 1e9);
+        else
+            gw_units_format_duration(passed_ns, since + 1, sizeof since - 1);
+    }
+    printf("%-12s  %8s  ", clock, since);
+    if (names && gw_value_find(fact, "index")) {
+        gw_table_say(stdout, gw_table_text(fact, "name"));
+        printf(" (task %lld): ", (long long)gw_table_number(fact, "index"));
+    }
+    gw_table_wrap(stdout, INDENT, gw_table_text(fact, "text"));
+}
+
+static void print(const struct gw_value *story)
+{
+    struct tm day = {.tm_year = -1};
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    int64_t begin_ns = gw_table_number(story, "submitted_ns");
+    unsigned long long job = (unsigned long long)gw_table_number(story, "job");
+    bool one = gw_value_find(story, "index") != NULL;
+    gw_table_say(stdout, gw_table_text(story, "name"));
+    if (one)
+        printf(" (task %lld of job %llu)\n", (long long)gw_table_number(story, "index"), job);
+    else
+        printf(" (job %llu)\n", job);
+    if (*gw_table_text(story, "note")) {
+        fputs("note: ", stdout);
+        gw_table_wrap(stdout, 6, gw_table_text(story, "note"));
+    }
+    for (size_t i = 0; i < gw_value_count(facts); i++) {
+        const struct gw_value *fact = gw_value_at(facts, i);
+        print_day(gw_table_number(fact, "at_ns"), &day);
+        print_fact(fact, begin_ns, !one);
+    }
+    int64_t tries = gw_table_number(story, "tries");
+    if (one && tries > 0)
+        printf("output: gangway logs %llu/%lld%s\n", job,
+               (long long)gw_table_number(story, "index"),
+               tries > 1 ? " (--attempt 1, 2, ... for an earlier one)" : "");
+}
+
+struct telling {
+    bool json;
+    int count; /* stories before this one */
+};
+
+static int story_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
+{
+    struct telling *telling = arg;
+    struct gw_value *answer, *question = gw_selector_question(task);
+    struct gw_error error;
+    int rc = gw_client_query(client, "story", question, &answer, &error);
+    gw_value_unref(question);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    if (telling->json) {
+        gw_table_json(stdout, answer, true);
+    } else {
+        if (telling->count++ > 0)
+            putchar('\n');
+        print(answer);
+    }
+    gw_value_unref(answer);
+    return GW_EXIT_OK;
+}
+
+static int story_job(struct gw_client *client, const struct gw_selected *job, void *arg)
+{
+    return story_task(client, &(struct gw_selected_task){.job = job->job, .whole = true}, arg);
+}
+
+int gw_cli_story(int argc, char **argv)
+{
+    struct telling telling = {0};
+    const struct gw_option table[] = {
+        {"json", 0, GW_OPTION_FLAG, &telling.json, NULL, "print a line of JSON for each"},
+        {0},
+    };
+    const struct gw_selector_command command = {
+        .options = {.command = "story",
+                    .summary = "Tell what became of a task, fact by fact: by the clock, and since\n"
+                               "it was submitted.",
+                    .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
+                               "job), last, or all\n(that have not ended): of a job the facts of "
+                               "all its tasks. TASK is its name or\nits index. The scheduler keeps "
+                               "a bounded number of facts; where some may be\nmissing, a note says "
+                               "so.",
+                    .table = table},
+        .unfinished = true,
+        .each = story_job,
+        .task = story_task,
+        .arg = &telling,
+    };
+    return gw_selector_run(&command, argc, argv);
+}

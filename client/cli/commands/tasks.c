@@ -1,0 +1,218 @@
+/* `gangway tasks`: a line a task of a job. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/lib/selector.h"
+#include "client/cli/lib/table.h"
+
+#include <string.h>
+
+enum { LIMIT = 5000, METRICS_MAX = 8 };
+
+static const struct gw_column columns[] = {
+    {"index", "TASK", GW_CELL_NUMBER},       {"name", "NAME", GW_CELL_TEXT},
+    {"shown", "STATE", GW_CELL_TEXT},        {"tries", "TRIES", GW_CELL_MINOR_NUMBER},
+    {"where", "WORKER", GW_CELL_MINOR_TEXT}, {"metric.shown", "METRIC", GW_CELL_MINOR_TEXT},
+    {"text", "WHY", GW_CELL_TEXT},           {0},
+};
+
+/* What runs where. */
+static const struct gw_column running_columns[] = {
+    {"worker", "WORKER", GW_CELL_TEXT},
+    {"job", "JOB", GW_CELL_NUMBER},
+    {"index", "TASK", GW_CELL_NUMBER},
+    {"rank", "RANK", GW_CELL_MINOR_NUMBER},
+    {"name", "NAME", GW_CELL_TEXT},
+    {"user", "USER", GW_CELL_TEXT},
+    {"slots", "SLOTS", GW_CELL_MINOR_NUMBER},
+    {"gpus", "GPUS", GW_CELL_MINOR_TEXT},
+    {"memory_bytes", "MEMORY", GW_CELL_MINOR_SIZE},
+    {"run_ns", "TIME", GW_CELL_DURATION},
+    {"metric.shown", "METRIC", GW_CELL_MINOR_TEXT},
+    {0},
+};
+
+/* The options of the command line. */
+struct shown {
+    const char *job, *state; /* NULL: what runs; any */
+    uint32_t limit;
+    bool all, results, watch, json;
+};
+
+static int check_state(const char *state, struct gw_error *error)
+{
+    /* "placed" is what --json says of those that run and of those that are queued. */
+    static const char *const states[] = {"waiting", "ready",      "running", "queued", "placed",
+                                         "handed",  "cancelling", "done",    "failed", "cancelled"};
+    for (size_t i = 0; !state || i < sizeof states / sizeof *states; i++)
+        if (!state || strcmp(state, states[i]) == 0)
+            return 0;
+    return gw_error_set(error, GW_EINVAL,
+                        "there is no state \"%s\": they are waiting, ready, queued, running, "
+                        "handed, cancelling, done, failed and cancelled",
+                        state);
+}
+
+/* -- Results -------------------------------------------------------------------------------------
+ */
+
+/* A table with a column for each name of a metric, at most METRICS_MAX of them. */
+struct results_table {
+    struct gw_column columns[METRICS_MAX + 8];
+    char keys[METRICS_MAX][160];
+    size_t metrics;
+};
+
+static void add_metric(struct results_table *table, const char *name)
+{
+    char key[sizeof table->keys[0]];
+    (void)snprintf(key, sizeof key, "metrics.%s", name);
+    for (size_t i = 0; i < table->metrics; i++)
+        if (strcmp(table->keys[i], key) == 0)
+            return;
+    if (table->metrics < METRICS_MAX)
+        strcpy(table->keys[table->metrics++], key);
+}
+
+static void print_results(const struct gw_value *rows)
+{
+    struct results_table table = {.metrics = 0};
+    static const struct gw_column before[] = {
+        {"index", "TASK", GW_CELL_NUMBER},    {"name", "NAME", GW_CELL_TEXT},
+        {"shown", "STATE", GW_CELL_TEXT},     {"exit_code", "EXIT", GW_CELL_NUMBER},
+        {"run_ns", "TIME", GW_CELL_DURATION}, {"metric.step", "STEP", GW_CELL_NUMBER}};
+    const size_t fixed = sizeof before / sizeof *before;
+    for (size_t i = 0; i < gw_value_count(rows); i++) {
+        const struct gw_value *metrics = gw_value_find(gw_value_at(rows, i), "metrics");
+        for (size_t k = 0; metrics && k < gw_value_count(metrics); k++)
+            add_metric(&table, gw_value_key(metrics, k));
+    }
+    memcpy(table.columns, before, sizeof before);
+    for (size_t i = 0; i < table.metrics; i++)
+        table.columns[fixed + i] =
+            (struct gw_column){table.keys[i], table.keys[i] + strlen("metrics."), GW_CELL_NUMBER};
+    table.columns[fixed + table.metrics] =
+        (struct gw_column){"result", "RESULT", GW_CELL_MINOR_TEXT};
+    gw_table_print(stdout, table.columns, rows);
+}
+
+/* -- Listing -------------------------------------------------------------------------------------
+ */
+
+static int ask(struct gw_client *client, const struct shown *shown, struct gw_value **answer,
+               struct gw_error *error)
+{
+    struct gw_selected_task task;
+    struct gw_value *question;
+    int rc = shown->job ? gw_selector_task(client, shown->job, &task, error) : 0;
+    if (rc < 0)
+        return rc;
+    question = shown->job ? gw_selector_question(&task) : gw_dict();
+    rc = shown->state ? gw_dict_set(question, "state", gw_str(shown->state)) : 0;
+    if (rc == 0 && shown->results)
+        rc = gw_dict_set(question, "results", gw_bool(true));
+    if (rc == 0 && !shown->all)
+        rc = gw_dict_set(question, "limit", gw_i64((int64_t)shown->limit + 1)); /* is there more? */
+    rc = rc == 0
+             ? gw_client_query(client, shown->job ? "tasks" : "running", question, answer, error)
+             : gw_error_set(error, rc, "out of memory");
+    gw_value_unref(question);
+    return rc;
+}
+
+/* The first so many rows of a list; takes it. */
+static int cut(struct gw_value **rows, size_t limit)
+{
+    struct gw_value *first = gw_list();
+    int rc = first ? 0 : GW_ENOMEM;
+    for (size_t i = 0; i < limit && rc == 0; i++)
+        rc = gw_list_push(first, gw_value_ref(gw_value_at(*rows, i)));
+    gw_value_unref(*rows);
+    *rows = first;
+    return rc;
+}
+
+static int list(struct gw_client *client, const struct shown *shown, struct gw_error *error)
+{
+    struct gw_value *rows;
+    int rc = ask(client, shown, &rows, error);
+    if (rc < 0)
+        return rc;
+    const bool more = !shown->all && gw_value_count(rows) > shown->limit;
+    if (more && cut(&rows, shown->limit) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (shown->json)
+        rc = gw_table_json(stdout, rows, shown->watch);
+    else if (gw_value_count(rows) == 0)
+        fprintf(stderr, shown->job ? "no tasks\n" : "nothing runs\n");
+    else if (shown->results)
+        print_results(rows);
+    else
+        gw_table_print(stdout, shown->job ? columns : running_columns, rows);
+    if (more)
+        fprintf(stderr, "these are the first %u (--limit N or --all shows more%s)\n", shown->limit,
+                shown->job ? "; --state shows fewer" : "");
+    gw_value_unref(rows);
+    return rc;
+}
+
+static int check(struct shown *shown, struct gw_error *error)
+{
+    if (!shown->job && (shown->state || shown->results))
+        return gw_error_set(error, GW_EINVAL, "%s is of one job: say which",
+                            shown->state ? "--state" : "--results");
+    if (shown->all && shown->limit)
+        return gw_error_set(error, GW_EINVAL,
+                            "--all and --limit say different things: give one of "
+                            "them");
+    shown->limit = shown->limit ? shown->limit : LIMIT;
+    int rc = check_state(shown->state, error);
+    return rc == 0 && shown->job ? gw_selector_task_check(shown->job, error) : rc;
+}
+
+int gw_cli_tasks(int argc, char **argv)
+{
+    struct shown shown = {0};
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"state", 's', GW_OPTION_TEXT, &shown.state, "STATE",
+         "only those: failed, running, waiting..."},
+        {"results", 'r', GW_OPTION_FLAG, &shown.results, NULL,
+         "a table of how each ended: exit code, time,\nlatest metrics, and its result where that "
+         "is\nsmall"},
+        {"limit", 'n', GW_OPTION_COUNT, &shown.limit, "N", "at most so many (default: 5000)"},
+        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "all of them"},
+        {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL,
+         "show it again every 2 seconds, until Ctrl-C"},
+        {"json", 0, GW_OPTION_FLAG, &shown.json, NULL, "print JSON"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "tasks",
+        .arguments = "[JOB[/TASK]]",
+        .summary = "List a job's tasks, or show one; without JOB, show what runs where.",
+        .details =
+            "JOB is a number, a name (the latest such job), or last; TASK its name or its\n"
+            "index. A task is queued where its worker has it already and runs others first:\n"
+            "as many run there as it has slots. METRIC is what gw_task_step reported last.",
+        .table = table,
+        .arguments_max = 1,
+    };
+    struct gw_client *client;
+    struct gw_error error;
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    shown.job = argv[first];
+    if (check(&shown, &error) < 0)
+        return gw_cli_error(&error);
+    exit_code = gw_cli_open(&client);
+    if (exit_code)
+        return exit_code;
+    int rc;
+    do
+        rc = list(client, &shown, &error);
+    while (rc == 0 && shown.watch && gw_table_again(stdout));
+    if (rc < 0)
+        exit_code = gw_cli_error(&error);
+    gw_client_close(client);
+    return exit_code;
+}

@@ -1,0 +1,425 @@
+/* `gangway up` starts this user's cluster on this machine, and workers of it on others. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/hosts/daemon_options.h"
+#include "client/cli/hosts/host_file.h"
+#include "client/cli/hosts/scheduler_options.h"
+#include "client/cli/hosts/ssh_launch.h"
+#include "client/cli/lib/options.h"
+#include "client/cli/lib/table.h"
+#include "client/deploy/address.h"
+#include "client/deploy/identity.h"
+#include "client/services/shutdown.h"
+#include "client/shared_cluster.h"
+#include "graph/base/clock.h"
+#include "graph/wire/endpoint.h"
+#include "graph/wire/token_file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define REGISTER_NS (5 * GW_NS_PER_S)
+enum { REGISTER_POLL_US = 2000, OWN_BYTES = PATH_MAX + 32 };
+
+/* Refuses here what the workers would refuse in their logs. */
+static int check_peers(const char *peers, uint32_t workers, struct gw_error *error)
+{
+    char actual[GW_ENDPOINT_TEXT_MAX];
+    int fds[2] = {-1, -1};
+    if (strchr(peers, '/'))
+        return gw_error_set(error, GW_EINVAL, "%s is no address of this host", peers);
+    int rc = gw_endpoint_listen(peers, &fds[0], actual, error);
+    if (rc == 0 && workers > 1 && (rc = gw_endpoint_listen(peers, &fds[1], actual, error)) < 0)
+        (void)gw_error_set(error, rc, "%s: name no port: %u workers cannot share one", peers,
+                           workers);
+    for (int i = 0; i < 2; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+    return rc;
+}
+
+/* Refuses here what the scheduler would refuse in its log. *tokens becomes absolute. */
+static int check_listen(const char *listen, const char **tokens, char path[PATH_MAX],
+                        struct gw_error *error)
+{
+    char actual[GW_ENDPOINT_TEXT_MAX];
+    struct gw_token_file file = {0};
+    int fd, rc = 0;
+    if (strchr(listen, '/'))
+        return gw_error_set(error, GW_EINVAL, "%s is no address of this host: HOST:PORT", listen);
+    if (!*tokens)
+        rc = gw_token_file_default(path, error);
+    else if (!realpath(*tokens, path))
+        rc = gw_error_set(error, GW_ENOENT, "--tokens %s: %s", *tokens, strerror(errno));
+    *tokens = path;
+    if (rc == 0)
+        rc = gw_token_file_read(path, &file, error);
+    gw_token_file_deinit(&file);
+    if (rc == 0 && (rc = gw_endpoint_listen(listen, &fd, actual, error)) == 0)
+        close(fd);
+    return rc;
+}
+
+/* The other hosts. */
+struct far {
+    const char *text, *file; /* NULL: none */
+    struct gw_hosts hosts;
+    char listen[GW_ENDPOINT_TEXT_MAX + 2], tokens[PATH_MAX], tokens_path[PATH_MAX];
+};
+
+/* Reads which hosts there are, and sees to it that the cluster listens, with a token for them.
+ * Their machines take the place of this one, unless it was given slots too. */
+static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memory_options *memory,
+                       struct far *far, struct gw_error *error)
+{
+    int rc = far->text ? gw_hosts_init(&far->hosts, far->text, error)
+                       : gw_host_file_read(&far->hosts, far->file, error);
+    if (rc < 0)
+        return rc;
+    cluster->no_workers = !cluster->slots && !cluster->workers;
+    if (cluster->no_workers &&
+        (cluster->resources || cluster->peers || gw_memory_options_given(memory)))
+        return gw_error_set(error, GW_EINVAL,
+                            "--resources, --peers, --memory-... and --spill-dir are for workers on "
+                            "this machine: say by --slots that it is to have some");
+    if (!cluster->listen) {
+        rc = gw_ssh_launch_address(&far->hosts, far->listen, sizeof far->listen, error);
+        cluster->listen = far->listen;
+    }
+    if (rc < 0 || strchr(cluster->listen, '/'))
+        return rc;
+    if (!cluster->tokens)
+        rc = gw_token_file_default(far->tokens, error);
+    else if (snprintf(far->tokens, PATH_MAX - 8, "%s", cluster->tokens) >= PATH_MAX - 8)
+        rc = gw_error_set(error, GW_EINVAL, "--tokens: too long a path");
+    return rc < 0 ? rc : gw_ssh_launch_prepare(far->tokens, error);
+}
+
+/* Checks what was given, and fills in what was said of memory; *which begins the text. */
+static int check(struct gw_cluster_options *cluster, struct gw_memory_options *memory,
+                 struct far *far, const char **which, struct gw_error *error)
+{
+    *which = "";
+    int rc = gw_cluster_check_resources(cluster->resources, error);
+    if (rc == 0)
+        rc = gw_cli_check_folder("--state", cluster->state, error);
+    if (rc == 0 && far->text && far->file)
+        rc = gw_error_set(error, GW_EINVAL, "--hosts and --hostfile: one of them");
+    if (rc == 0 && (far->text || far->file)) {
+        *which = far->text ? "--hosts: " : "--hostfile: ";
+        rc = check_hosts(cluster, memory, far, error);
+    }
+    if (rc == 0 && cluster->peers) {
+        *which = "--peers: ";
+        rc = check_peers(cluster->peers, cluster->workers, error);
+    }
+    if (rc < 0)
+        return rc;
+    if (cluster->listen) {
+        *which = "--listen: ";
+        rc = check_listen(cluster->listen, &cluster->tokens, far->tokens_path, error);
+    }
+    if (rc < 0)
+        return rc;
+    *which = "";
+    return gw_memory_options_read(memory, &cluster->memory, &cluster->spill_dir, error);
+}
+
+/* The first of the hosts without a worker that is ready for tasks, or NULL; NULL, too, if nobody
+ * says so. A host that has no name there is not looked for. */
+static const char *find_lacking(struct gw_client *client, const struct gw_hosts *hosts)
+{
+    struct gw_value *workers = NULL;
+    struct gw_error error;
+    const struct gw_hosts_item *host;
+    if (gw_client_query(client, "workers", NULL, &workers, &error) < 0)
+        return NULL;
+    const char *lacking = NULL;
+    GW_ARRAY_EACH (&hosts->items, host) {
+        const char *name = gw_hosts_address(host);
+        bool there = strchr(name, ':') != NULL;
+        for (size_t i = 0; i < gw_value_count(workers); i++) {
+            const struct gw_value *worker = gw_value_at(workers, i);
+            there = there || (strcmp(gw_table_text(worker, "name"), name) == 0 &&
+                              strcmp(gw_table_text(worker, "state"), "ready") == 0);
+        }
+        if (!there && !lacking)
+            lacking = host->name;
+    }
+    gw_value_unref(workers);
+    return lacking;
+}
+
+/* A worker knows that it was let in a moment before it has said what it has: whoever submits as
+ * soon as `up` is over would find less. What ended well on a host need not have been a worker. */
+static int await_workers(struct gw_client *client, const struct gw_hosts *hosts,
+                         struct gw_error *error)
+{
+    const uint64_t until_ns = gw_clock_now_ns() + REGISTER_NS;
+    const char *lacking;
+    while ((lacking = find_lacking(client, hosts))) {
+        if (gw_clock_now_ns() > until_ns)
+            return gw_error_set(error, GW_ESTART,
+                                "no worker at %s: what was run there ended well, and none came. Do "
+                                "login scripts there, or GANGWAY_RSH, run what they are given?",
+                                lacking);
+        (void)usleep(REGISTER_POLL_US);
+    }
+    return 0;
+}
+
+/* The address of this user's own cluster, whatever GANGWAY_ADDRESS says; "": there is none. */
+static void own_address(char own[OWN_BYTES])
+{
+    char dir[PATH_MAX];
+    *own = '\0';
+    if (gw_address_default_dir(dir, NULL) == 0)
+        (void)snprintf(own, OWN_BYTES, "unix:%s/%s", dir, GW_ADDRESS_SOCKET);
+}
+
+static int open_own(struct gw_client **client, struct gw_error *error)
+{
+    char own[OWN_BYTES];
+    own_address(own);
+    const struct gw_client_options options = {.address = own,
+                                              .name = gw_cli_session_name(),
+                                              .must_exist = true,
+                                              .no_reconnect = true,
+                                              .connect_timeout_ns = 1};
+    return gw_client_open(&options, client, error);
+}
+
+/* Ends the cluster that was just started. A scheduler that died, or got SIGTERM, has left its
+ * workers to another: they end here, unless there is one meanwhile. */
+static void take_down(struct gw_client *client, pid_t pid)
+{
+    struct gw_client *other = NULL;
+    if (!client || gw_shutdown_wait(client, &(struct gw_shutdown){0}, NULL) < 0)
+        kill(pid, SIGTERM);
+    if (!gw_cluster_wait_gone(pid, 20 * GW_NS_PER_S))
+        kill(pid, SIGKILL);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    if (open_own(&other, NULL) == GW_ENOSCHEDULER)
+        (void)gw_cli_end_workers();
+    gw_client_close(other);
+}
+
+/* Workers on the other hosts; without all of them there is no cluster. */
+static int start_fleet(const struct gw_cluster_options *cluster, const struct far *far, pid_t pid,
+                       struct gw_error *error)
+{
+    char address[GW_ADDRESS_TCP_MAX];
+    struct gw_client *client = NULL;
+    int rc = open_own(&client, error);
+    if (rc == 0)
+        rc = gw_address_read_note(address, error);
+    if (rc == 0)
+        rc = gw_ssh_launch_start(
+            &(struct gw_ssh_launch_options){&far->hosts, address, cluster->tokens,
+                                            cluster->carry_max_bytes, cluster->orphan_given,
+                                            cluster->orphan_ms, pid},
+            error);
+    if (rc == 0)
+        rc = await_workers(client, &far->hosts, error);
+    if (rc < 0)
+        take_down(client, pid);
+    gw_client_close(client);
+    return rc;
+}
+
+/* How many jobs of its life before the cluster goes on with. */
+static int64_t count_jobs(void)
+{
+    struct gw_client *client;
+    struct gw_value *status;
+    int64_t jobs = 0;
+    if (open_own(&client, NULL) < 0)
+        return 0;
+    if (gw_client_query(client, "status", NULL, &status, NULL) == 0) {
+        jobs = gw_table_number(gw_value_find(status, "jobs"), "running");
+        gw_value_unref(status);
+    }
+    gw_client_close(client);
+    return jobs;
+}
+
+/* What is easily overlooked: jobs that take slots at once, and commands that go elsewhere. */
+static void say_beside(int64_t jobs, const char *own, const char *listens_at)
+{
+    const char *address = getenv("GANGWAY_ADDRESS");
+    struct gw_identity identity;
+    if (jobs > 0)
+        gw_cli_message("%lld unfinished job%s of its life before go%s on: `gangway jobs`",
+                       (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "es" : "");
+    if (address && *address && strcmp(address, own) != 0 && strcmp(address, listens_at) != 0)
+        gw_cli_message(
+            "gangway up: GANGWAY_ADDRESS is %s: commands and programs go there, not to this "
+            "cluster, until you unset it",
+            address);
+    else if (gw_identity_find(&identity))
+        gw_cli_message(
+            "gangway up: this is a task of another cluster: commands and programs go there, "
+            "not to this one, until you unset GANGWAY_IDENTITY");
+}
+
+/* Until users are separate on workers, this is what a token of role user is worth. */
+static void say_trust(void)
+{
+    gw_cli_message(
+        "gangway up: a task of any user on a worker that runs as Unix user %u, as this "
+        "scheduler does, can act as the cluster's admin, and every task can read the token "
+        "of its worker: let in only users whom you trust (README, \"What is not "
+        "protected\")",
+        (unsigned)geteuid());
+}
+
+static void report(pid_t pid, bool listens, bool json)
+{
+    char address[GW_ADDRESS_TCP_MAX] = "", missed[GW_ADDRESS_TCP_MAX];
+    char own[OWN_BYTES];
+    own_address(own);
+    const int64_t jobs = count_jobs();
+    if (listens && gw_address_read_missed(missed, NULL) == 0)
+        gw_cli_message(
+            "gangway up: somebody else listens at %s now, where workers and clients of this "
+            "cluster look for it: it takes another port",
+            missed);
+    if (listens) {
+        (void)gw_address_read_note(address, NULL);
+        say_trust();
+    }
+    if (json) {
+        printf("{\"pid\": %d, \"address\": \"%s\", \"jobs\": %lld}\n", (int)pid, address,
+               (long long)jobs);
+        return;
+    }
+    gw_cli_message("the cluster is up (process %d); `gangway down` ends it", (int)pid);
+    if (*address)
+        gw_cli_message(
+            "other machines reach it at %s: `gangway token create --role worker` prints what "
+            "to paste there for a worker, --role user for a client",
+            address);
+    say_beside(jobs, own, address);
+}
+
+static const char far_help[] =
+    "It goes on when the terminal is closed.\n\n"
+    "--hosts a:4,bob@b:2,c starts a worker with 4 slots on a, with 2 on b, with its\n"
+    "cores on c, and waits until all are there; this machine gives slots only where\n"
+    "--slots or --workers says so. If one does not start within a minute, what it\n"
+    "said is shown and everything is taken down again. Without --listen the cluster\n"
+    "listens at the address from which the first host is reached. GANGWAY_RSH is\n"
+    "the command that runs others there, as HOST COMMAND (ssh -o BatchMode=yes).\n"
+    "The binary there is GANGWAY_REMOTE_BINARY, else the path of this one, else\n"
+    "gangway on PATH. A worker's log is on its machine: at-HOST_PORT/worker.log in\n"
+    "~/.local/state/gangway/HOSTNAME (`gangway worker --help`: --dir).";
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* Starts the cluster, or nothing: who is interrupted would leave one behind, and not say so. */
+static int start(struct gw_cluster_options *cluster, pid_t *pid, struct gw_error *error)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    const struct sigaction ours = {.sa_handler = on_signal};
+    struct sigaction before[3];
+    for (int i = 0; i < 3; i++)
+        if (sigaction(numbers[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &ours, NULL);
+    cluster->interrupted = &interrupted;
+    int rc = gw_shared_cluster_up(cluster, pid, error);
+    for (int i = 0; i < 3; i++)
+        (void)sigaction(numbers[i], &before[i], NULL);
+    return rc;
+}
+
+static int run(struct gw_cluster_options *cluster, struct gw_memory_options *memory,
+               struct far *far, bool json)
+{
+    struct gw_error error;
+    const char *which;
+    pid_t pid;
+    int rc = check(cluster, memory, far, &which, &error);
+    if (rc < 0) {
+        gw_cli_message("gangway up: %s%s", which, error.text);
+        return GW_EXIT_USAGE;
+    }
+    rc = start(cluster, &pid, &error);
+    if (rc == 0 && *error.text)
+        gw_cli_message("gangway up: %s", error.text);
+    if (rc == 0 && (far->text || far->file))
+        rc = start_fleet(cluster, far, pid, &error);
+    if (rc < 0)
+        return gw_cli_error(&error);
+    report(pid, cluster->listen != NULL, json);
+    return GW_EXIT_OK;
+}
+
+int gw_cli_up(int argc, char **argv)
+{
+    struct gw_daemon_options daemon = {.orphan_ns = UINT64_MAX};
+    struct gw_scheduler_options scheduler = {0};
+    struct far far = {0};
+    uint32_t workers = 0;
+    bool json = false;
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"slots", 's', GW_OPTION_COUNT, &daemon.slots, "N",
+         "slots in all: tasks that run at once\n(default: the cores)"},
+        {"workers", 'w', GW_OPTION_COUNT, &workers, "K",
+         "worker processes that share the slots and the\nGPUs (default: 1); "
+         "`gangway worker gpus` says\nwho has which"},
+        {"resources", 0, GW_OPTION_TEXT, &daemon.resources, "NAME=N,...",
+         "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
+        {"peers", 0, GW_OPTION_TEXT, &daemon.peers, "HOST",
+         "workers exchange results over TLS at this\naddress, as they would between "
+         "hosts\n(default: as descriptors, which is faster)"},
+        GW_OPTION_TABLE(gw_daemon_options_table(&daemon)),
+        GW_OPTION_TABLE(gw_scheduler_options_table(&scheduler)),
+        {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...", "workers there, by ssh: see above"},
+        {"hostfile", 0, GW_OPTION_TEXT, &far.file, "FILE", "the same, `a:4` or `a slots=4` a line"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "up",
+        .arguments = "",
+        .summary = "Start a cluster on this machine, for this user; `gangway down` ends it.",
+        .details = far_help,
+        .table = table,
+    };
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    struct gw_cluster_options cluster = {
+        .slots = daemon.slots,
+        .workers = workers,
+        .peers = daemon.peers,
+        .resources = daemon.resources,
+        .file_cache_bytes = daemon.file_cache_bytes,
+        .keep_files_bytes = daemon.keep_files_bytes,
+        .carry_max_bytes = daemon.carry_max_bytes,
+        .log_max_bytes = daemon.log_max_bytes,
+        .orphan_given = daemon.orphan_ns != UINT64_MAX,
+        .orphan_ms = daemon.orphan_ns / GW_NS_PER_MS,
+        .listen = scheduler.listen,
+        .tokens = scheduler.tokens,
+        .state = scheduler.state,
+        .accept_loss = scheduler.accept_loss,
+        .idle_stop_s = gw_scheduler_options_idle_stop_s(&scheduler),
+        .pure_keep_bytes = scheduler.pure_keep_bytes,
+        .scatter_memory_bytes = scheduler.scatter_memory_bytes,
+    };
+    exit_code = run(&cluster, &daemon.memory, &far, json);
+    gw_hosts_deinit(&far.hosts);
+    return exit_code;
+}

@@ -1,0 +1,100 @@
+/* `gangway worker list`: a line a worker; `gangway worker gpus`: a line a GPU; with --connect it is
+ * a worker itself (hosts/worker_daemon.c), as it is with --dir alone, which schedulers start. */
+#include "client/cli/commands/commands.h"
+
+#include "client/cli/hosts/worker_daemon.h"
+#include "client/cli/lib/listing.h"
+#include "worker/net/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_option(const char *word, const char *option)
+{
+    size_t length = strlen(option);
+    return strncmp(word, option, length) == 0 && (word[length] == '\0' || word[length] == '=');
+}
+
+/* Whether a scheduler started it, which knows the daemon's own options. */
+static bool is_started(int argc, char **argv)
+{
+    bool dir = false;
+    for (int i = 1; i < argc; i++) {
+        if (is_option(argv[i], "--connect"))
+            return false;
+        dir = dir || is_option(argv[i], "--dir");
+    }
+    return dir;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Whoever places by name would not know which of them it is. */
+static void say_namesakes(const struct gw_value *workers)
+{
+    size_t count = gw_value_count(workers);
+    const char **names = calloc(count + 1, sizeof *names);
+    if (!names)
+        return; /* nothing that anybody asked for */
+    for (size_t i = 0; i < count; i++)
+        if (gw_value_get_str(gw_value_find(gw_value_at(workers, i), "name"), &names[i], NULL) < 0)
+            names[i] = "";
+    qsort(names, count, sizeof *names, by_text);
+    for (size_t i = 0, alike; i < count; i += alike) {
+        for (alike = 1; i + alike < count && strcmp(names[i], names[i + alike]) == 0;)
+            alike++;
+        if (alike > 1)
+            gw_cli_message("gangway: %zu workers are called %s: `--on %s` means all of them, `-H "
+                           "%s:N` one; `gangway worker --name` tells them apart",
+                           alike, names[i], names[i], names[i]);
+    }
+    free(names);
+}
+
+int gw_cli_worker(int argc, char **argv)
+{
+    static const struct gw_column columns[] = {
+        {"id", "WORKER", GW_CELL_NUMBER},
+        {"name", "NAME", GW_CELL_TEXT},
+        {"host", "HOST", GW_CELL_TEXT},
+        {"address", "FROM", GW_CELL_MINOR_TEXT},
+        {"state", "STATE", GW_CELL_TEXT},
+        {"slots", "SLOTS", GW_CELL_NUMBER},
+        {"slots_free", "FREE", GW_CELL_NUMBER},
+        {"gpus_own", "GPUS", GW_CELL_TEXT},
+        {"running", "RUNNING", GW_CELL_MINOR_NUMBER},
+        {"memory_bytes", "MEMORY", GW_CELL_MINOR_SIZE},
+        {"memory_used", "USED", GW_CELL_MINOR_SIZE},
+        {"memory_state", "TAKES", GW_CELL_MINOR_TEXT},
+        {"held_bytes", "RESULTS", GW_CELL_MINOR_SIZE},
+        {"idle_bytes", "REUSE", GW_CELL_MINOR_SIZE},
+        {"spilled_bytes", "ON DISK", GW_CELL_MINOR_SIZE},
+        {0},
+    };
+    const struct gw_listing listing = {
+        .command = "worker list",
+        .summary =
+            "List this cluster's workers. GPUS 1 of 4: it offers four, and three of them are\n"
+            "another worker's of this machine, or drained (`gangway worker gpus` says which).\n"
+            "REUSE: of USED, what results lay in that are gone, for the next ones.",
+        .query = "workers",
+        .columns = columns,
+        .none = "no workers",
+        .remark = say_namesakes,
+    };
+    if (is_started(argc, argv))
+        return gw_worker_main(argc, argv);
+    if (argc > 1 && argv[1][0] == '-')
+        return gw_worker_daemon_run(argc, argv);
+    if (argc > 1 && strcmp(argv[1], "list") == 0)
+        return gw_listing_run(&listing, argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "gpus") == 0)
+        return gw_cli_gpus(argc - 1, argv + 1);
+    gw_cli_message("gangway worker: %s; there is `gangway worker list`, `gangway worker gpus`, and "
+                   "`gangway worker --connect`",
+                   argc > 1 ? "unknown command" : "a command is missing");
+    return GW_EXIT_USAGE;
+}

@@ -1,8 +1,0 @@
-/* `gangway dispatch` runs a command as a gang. */
-#include "client/cli/cli.h"
-#include "client/cli/launch.h"
-
-int gw_cli_dispatch(int argc, char **argv)
-{
-    return gw_launch_main(true, argc, argv);
-}

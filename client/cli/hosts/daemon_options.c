@@ -1,0 +1,62 @@
+/* Both daemons know these by the same names, and in the same units. */
+#include "client/cli/hosts/daemon_options.h"
+
+#include "graph/base/clock.h"
+
+#include <assert.h>
+#include <string.h>
+
+struct gw_option *gw_daemon_options_table(struct gw_daemon_options *options)
+{
+    const struct gw_option rows[] = {
+        GW_OPTION_TABLE(gw_memory_options_table(&options->memory)),
+        {"file-cache", 0, GW_OPTION_SIZE, &options->file_cache_bytes, "SIZE",
+         "shipped files that are kept (4G, also for 0): all\njobs' at the scheduler, those used "
+         "last "
+         "at a\nworker"},
+        {"keep-files", 0, GW_OPTION_ROOM, &options->keep_files_bytes, "SIZE",
+         "what tasks with --ship left, kept by each worker\nfor `gangway get` (4G; 0: nothing)"},
+        {"carry-max", 0, GW_OPTION_SIZE, &options->carry_max_bytes, "SIZE",
+         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G, also for 0)"},
+        {"log-max", 0, GW_OPTION_SIZE, &options->log_max_bytes, "SIZE",
+         "a log (stderr, where that is a file which is\nappended to) that is larger begins anew; "
+         "the one\nbefore is kept, as .1 (64M, also for 0)"},
+        {"orphan-timeout", 0, GW_OPTION_DURATION, &options->orphan_ns, "TIME",
+         "if the scheduler dies, what runs goes on for so\nlong, for the next one (10m; 0: it "
+         "ends, "
+         "too)"},
+        {0},
+    };
+    static_assert(sizeof rows == sizeof options->rows, "all rows");
+    memcpy(options->rows, rows, sizeof rows);
+    return options->rows;
+}
+
+int gw_daemon_options_read(struct gw_daemon_options *options, struct gw_error *error)
+{
+    struct gw_memory_lines lines;
+    int rc = gw_memory_options_read(&options->memory, &lines, &options->spill_dir, error);
+    if (rc == 0)
+        gw_memory_lines_format(&lines, options->memory_text);
+    return rc;
+}
+
+void gw_daemon_options_add(const struct gw_daemon_options *options, struct gw_argv *argv)
+{
+    gw_argv_add_text(argv, "--memory", options->memory_text);
+    gw_argv_add_text(argv, "--spill-dir", options->spill_dir);
+    gw_argv_add_text(argv, "--peers", options->peers);
+    gw_argv_add_text(argv, "--resources", options->resources);
+    if (options->slots)
+        gw_argv_add_number(argv, "--slots", options->slots);
+    if (options->file_cache_bytes)
+        gw_argv_add_number(argv, "--file-cache", options->file_cache_bytes);
+    if (options->keep_files_bytes)
+        gw_argv_add_number(argv, "--keep-files", options->keep_files_bytes);
+    if (options->carry_max_bytes)
+        gw_argv_add_number(argv, "--carry-max", options->carry_max_bytes);
+    if (options->log_max_bytes)
+        gw_argv_add_number(argv, "--log-max", options->log_max_bytes);
+    if (options->orphan_ns != UINT64_MAX)
+        gw_argv_add_number(argv, "--orphan-timeout", options->orphan_ns / GW_NS_PER_MS);
+}

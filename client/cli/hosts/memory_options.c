@@ -1,0 +1,104 @@
+/* Reading what was typed of memory: a size, and parts of it as fractions. */
+#include "client/cli/hosts/memory_options.h"
+
+#include "client/cli/lib/units.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <gangway/error.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINES = 4 };
+
+struct gw_option *gw_memory_options_table(struct gw_memory_options *options)
+{
+    const struct gw_option rows[] = {
+        {"memory-limit", 0, GW_OPTION_TEXT, &options->limit, "SIZE",
+         "memory of all workers, like 8G, or auto: the\nmachine's, or its cgroup's (default)"},
+        {"memory-target", 0, GW_OPTION_TEXT, &options->lines[0], "F",
+         "results above this part of it go to disk\n(default: 0.6; 0: never)"},
+        {"memory-spill", 0, GW_OPTION_TEXT, &options->lines[1], "F",
+         "so they do when all that is used comes to\nthis part (default: 0.7; 0: never)"},
+        {"memory-pause", 0, GW_OPTION_TEXT, &options->lines[2], "F",
+         "above this part nothing new starts\n(default: 0.8; 0: never)"},
+        {"memory-terminate", 0, GW_OPTION_TEXT, &options->lines[3], "F",
+         "above this part who uses most is killed\n(default: 0.95; 0: never)"},
+        {"spill-dir", 0, GW_OPTION_TEXT, &options->spill_dir, "DIR",
+         "where results on disk lie (default: the\ncluster's folder, or /var/tmp)"},
+        {0},
+    };
+    static_assert(sizeof rows == sizeof options->rows, "all rows");
+    memcpy(options->rows, rows, sizeof rows);
+    return options->rows;
+}
+
+bool gw_memory_options_given(const struct gw_memory_options *options)
+{
+    bool given = options->limit || options->spill_dir;
+    for (int i = 0; i < LINES; i++)
+        given = given || options->lines[i];
+    return given;
+}
+
+/* Whether files can be made there, as workers will. */
+static int check_spill_dir(struct gw_memory_options *options, struct gw_error *error)
+{
+    struct stat folder;
+    char path[PATH_MAX + 16];
+    if (!realpath(options->spill_dir, options->spill_path) ||
+        stat(options->spill_path, &folder) < 0)
+        return gw_error_set(error, GW_ENOENT, "--spill-dir %s: %s", options->spill_dir,
+                            strerror(errno));
+    if (!S_ISDIR(folder.st_mode))
+        return gw_error_set(error, GW_EINVAL,
+                            "--spill-dir %s is a file: name a folder, on a disk with room",
+                            options->spill_dir);
+    (void)snprintf(path, sizeof path, "%s/gw-XXXXXX", options->spill_path);
+    int fd = mkstemp(path);
+    if (fd < 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "--spill-dir %s: no file can be made there (%s): name a folder that is "
+                            "yours, on a disk with room",
+                            options->spill_dir, strerror(errno));
+    (void)unlink(path);
+    (void)close(fd);
+    return 0;
+}
+
+int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_lines *lines,
+                           const char **spill_dir, struct gw_error *error)
+{
+    static const char *const names[LINES] = {"target", "spill", "pause", "terminate"};
+    struct gw_memory_lines read;
+    gw_memory_lines_init(&read);
+    uint32_t *const values[LINES] = {&read.target, &read.spill, &read.pause, &read.terminate};
+    if (options->limit && strcmp(options->limit, "auto") != 0 &&
+        (gw_units_parse_size(options->limit, &read.limit_bytes) < 0 || !read.limit_bytes))
+        return gw_error_set(error, GW_EINVAL, "--memory-limit %s is not a size, like 8G, or auto",
+                            options->limit);
+    for (int i = 0; i < LINES; i++) {
+        char *end;
+        if (!options->lines[i])
+            continue;
+        double part = strtod(options->lines[i], &end);
+        if (end == options->lines[i] || *end || !(part >= 0 && part <= 1))
+            return gw_error_set(error, GW_EINVAL,
+                                "--memory-%s %s is not a part of the limit, from 0 (off) to 1",
+                                names[i], options->lines[i]);
+        *values[i] = (uint32_t)(part * 1000 + 0.5);
+        if (part > 0 && !*values[i])
+            *values[i] = 1;
+    }
+    int rc = options->spill_dir ? check_spill_dir(options, error) : 0;
+    if (rc == 0)
+        rc = gw_memory_lines_check(&read, error);
+    if (rc < 0)
+        return rc;
+    *lines = read;
+    *spill_dir = options->spill_dir ? options->spill_path : NULL;
+    return 0;
+}

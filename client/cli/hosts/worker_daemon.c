@@ -1,0 +1,137 @@
+/* The worker of a scheduler on another machine, in the foreground, or in the background where
+ * `gangway up --hosts` asks for that. Its folder is this user's, and is named by the scheduler. */
+#include "client/cli/hosts/worker_daemon.h"
+
+#include "client/cli/hosts/daemon_options.h"
+#include "client/cli/hosts/daemonize.h"
+#include "client/cli/hosts/stale_dirs.h"
+#include "client/cli/lib/cli.h"
+#include "client/deploy/address.h"
+#include "client/deploy/argv.h"
+#include "graph/base/dir.h"
+#include "graph/base/disk_kind.h"
+#include "graph/base/user_dir.h"
+#include "graph/wire/endpoint.h"
+#include "worker/net/worker.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SLOTS_MAX = 4096 };
+
+struct typed {
+    const char *connect, *dir, *name;
+    struct gw_daemon_options daemon;
+    bool background;
+};
+
+/* The folder for folders of workers. What they keep is to be there after a reboot, but a home on
+ * the network is no place for what tasks write. */
+static int make_parent(char dir[PATH_MAX], struct gw_error *error)
+{
+    if (gw_user_state_dir(dir, NULL) == 0 && gw_disk_kind_of(dir) == GW_DISK_LOCAL &&
+        gw_dir_make(dir, NULL) == 0)
+        return 0;
+    return gw_user_runtime_dir(dir, error);
+}
+
+/* What several schedulers' workers on this machine must not share. */
+static int make_dir(const char *connect, char dir[PATH_MAX], struct gw_error *error)
+{
+    int rc = make_parent(dir, error);
+    if (rc < 0)
+        return rc;
+    size_t length = strlen(dir);
+    (void)snprintf(dir + length, PATH_MAX - length, "/at-%.100s", connect);
+    for (char *c = dir + length + 1; *c; c++)
+        if (!strchr("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-", *c))
+            *c = '_';
+    rc = gw_dir_make(dir, error);
+    dir[length] = '\0';
+    gw_stale_dirs_tidy(dir, "at-", dir + length + 1);
+    dir[length] = '/';
+    return rc;
+}
+
+static int start(struct typed *typed)
+{
+    char dir[PATH_MAX];
+    struct gw_argv argv = {0};
+    struct gw_error error;
+    if (!typed->connect)
+        (void)gw_error_set(&error, GW_EINVAL,
+                           "--connect HOST:PORT is missing; `gangway worker list` lists workers");
+    else if (gw_endpoint_check(typed->connect, &error) < 0)
+        (void)gw_error_prefix(&error, "--connect");
+    else if (gw_daemon_options_read(&typed->daemon, &error) == 0)
+        error.code = 0;
+    if (error.code) {
+        gw_cli_message("gangway worker: %s", error.text);
+        return GW_EXIT_USAGE;
+    }
+    if (typed->daemon.slots > SLOTS_MAX) {
+        fprintf(stderr, "gangway worker: --slots %u: 1 to %d\n", typed->daemon.slots, SLOTS_MAX);
+        return GW_EXIT_USAGE;
+    }
+    if (typed->dir ? access(typed->dir, F_OK) < 0 && gw_dir_make(typed->dir, &error) < 0
+                   : make_dir(typed->connect, dir, &error) < 0)
+        return gw_cli_error(&error);
+    if (!typed->dir)
+        typed->dir = dir;
+    gw_argv_add(&argv, "worker");
+    gw_argv_add_text(&argv, "--dir", typed->dir);
+    gw_argv_add_text(&argv, "--connect", typed->connect);
+    gw_argv_add_text(&argv, "--name", typed->name);
+    gw_daemon_options_add(&typed->daemon, &argv);
+    /* getopt may change the order of words, never the words */
+    char **words = (char **)(uintptr_t)argv.words;
+    const struct gw_daemonize_options background = {typed->dir, typed->name, typed->daemon.slots};
+    return typed->background ? gw_daemonize_run(argv.count, words, &background)
+                             : gw_worker_main(argv.count, words);
+}
+
+int gw_worker_daemon_run(int argc, char **argv)
+{
+    struct typed typed = {.daemon.orphan_ns = UINT64_MAX};
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
+         "the scheduler (`gangway up --listen` prints it)"},
+        {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
+         "tasks that run here at once\n(default: the cores)"},
+        {"name", 0, GW_OPTION_TEXT, &typed.name, "NAME",
+         "what it is called, for `--on` and in lists\n(default: the host's name)"},
+        {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
+         "what tasks may ask for by name, like\nlicense=1,tape=2"},
+        {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST[:PORT]",
+         "where other workers reach this one (default:\nthe address from which it reaches the "
+         "scheduler)"},
+        GW_OPTION_TABLE(gw_daemon_options_table(&typed.daemon)),
+        {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
+         "its files; made where it is not there (default:\nat-HOST_PORT in\n"
+         "~/.local/state/gangway/HOSTNAME; if that is on\nthe network, in "
+         "$XDG_RUNTIME_DIR/gangway;\n"
+         "those of other addresses go after 7 days\nwithout a worker)"},
+        {"background", 0, GW_OPTION_FLAG, &typed.background, NULL,
+         "return when the scheduler has it; the token is\nthe first line of stdin, to stay open "
+         "till then"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = "worker",
+        .arguments = "[list|gpus]",
+        .summary = "List this cluster's workers (`worker list`) or their GPUs (`worker gpus`), or\n"
+                   "have this machine work for a scheduler (`worker --connect`).",
+        .details =
+            "The token, of role worker, is $GANGWAY_TOKEN or what `gangway token store` has\n"
+            "stored. SIGTERM ends the worker: what it runs has its own grace, 60 s at most,\n"
+            "and runs again elsewhere, charged to nobody; then it stays up to 60 s for\n"
+            "others to take checkpoints that only it has. A second SIGTERM ends it in half\n"
+            "a second. While it cannot reach the scheduler it tries again.",
+        .table = table,
+    };
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+    return start(&typed);
+}

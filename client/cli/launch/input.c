@@ -1,0 +1,279 @@
+/* Input of a command. A tunnel brings it to one attempt, and breaks when that ends.
+ *
+ * Always: the tunnel is opened when there is something to bring, the end or the first bytes; what
+ * another attempt may need again is in a file, or in `kept`, or its loss is told. */
+#include "client/cli/launch/input.h"
+
+#include "client/cli/lib/cli.h"
+#include "graph/base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+enum { PIECE_BYTES = 64 << 10, KEPT_BYTES = 1 << 20 };
+#define AGAIN_NS (50 * GW_NS_PER_MS)
+
+struct gw_input {
+    struct gw_client *client;
+    struct gw_future *future;
+    int fd, stop_fd;
+    int over_fd;    /* readable: the attempt that has a tunnel is over */
+    off_t start;    /* of a file; -1: it cannot be read again */
+    uint64_t bytes; /* read so far */
+    bool ended;     /* its end was read */
+    bool lost;      /* an attempt needs what is gone */
+    char *kept;     /* the first KEPT_BYTES of what is no file */
+    char *piece;
+    pthread_t thread;
+};
+
+/* -- Finding -------------------------------------------------------------------------------------
+ */
+
+static bool is_null_device(const struct stat *status)
+{
+    return S_ISCHR(status->st_mode) && major(status->st_rdev) == 1 && minor(status->st_rdev) == 3;
+}
+
+int gw_input_find(const char *text, int *fd, struct gw_error *error)
+{
+    struct stat status;
+    *fd = -1;
+    if (text && strcmp(text, "none") == 0)
+        return 0;
+    const bool own = !text || strcmp(text, "-") == 0;
+    int found = own ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(text, O_RDONLY | O_CLOEXEC);
+    if (found < 0 && !text)
+        return 0; /* it is closed */
+    if (found < 0)
+        return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "--stdin %s: %s", text,
+                            strerror(errno));
+    int rc = 0;
+    if (fstat(found, &status) < 0 || (fcntl(found, F_GETFL) & O_ACCMODE) == O_WRONLY ||
+        is_null_device(&status) || (!text && isatty(found))) {
+        close(found);
+        found = -1;
+    } else if (S_ISDIR(status.st_mode)) {
+        close(found);
+        found = -1;
+        if (text)
+            rc = gw_error_set(error, GW_EIO, "--stdin %s: it is a folder", text);
+    }
+    *fd = found;
+    return rc;
+}
+
+/* -- Reading -------------------------------------------------------------------------------------
+ */
+
+/* Waits until there is something to read, or its end; false: there is no need any more, or not for
+ * this attempt. */
+static bool wait_readable(const struct gw_input *input)
+{
+    struct pollfd fds[] = {
+        {input->stop_fd, POLLIN, 0}, {input->over_fd, POLLIN, 0}, {input->fd, POLLIN, 0}};
+    while (poll(fds, 3, -1) < 0 && errno == EINTR)
+        ;
+    return !fds[0].revents && !fds[1].revents;
+}
+
+/* The size of the next piece; 0: its end, -1: as wait_readable. */
+static ssize_t read_piece(struct gw_input *input)
+{
+    ssize_t got;
+    while ((got = read(input->fd, input->piece, PIECE_BYTES)) < 0 &&
+           (errno == EINTR || errno == EAGAIN))
+        if (!wait_readable(input))
+            return -1;
+    if (got < 0)
+        gw_cli_message("gangway: cannot read standard input: %s", strerror(errno));
+    if (got <= 0)
+        return 0;
+    if (input->kept && input->bytes < KEPT_BYTES) {
+        uint64_t room = KEPT_BYTES - input->bytes;
+        memcpy(input->kept + input->bytes, input->piece,
+               (uint64_t)got < room ? (size_t)got : (size_t)room);
+    }
+    input->bytes += (uint64_t)got;
+    return got;
+}
+
+/* -- Bringing ------------------------------------------------------------------------------------
+ */
+
+/* Back to the beginning, for another attempt; false: that is gone. */
+static bool rewind_input(struct gw_input *input)
+{
+    if (input->bytes == 0)
+        return true;
+    if (input->start >= 0 && lseek(input->fd, input->start, SEEK_SET) == input->start) {
+        input->bytes = 0;
+        input->ended = false;
+        return true;
+    }
+    return input->kept && input->bytes <= KEPT_BYTES;
+}
+
+/* Reads until the attempt is over. */
+static void await_end(struct gw_tunnel *tunnel)
+{
+    size_t bytes;
+    char ignored;
+    while (gw_tunnel_read(tunnel, &ignored, 1, &bytes, NULL) == 0)
+        continue;
+}
+
+struct watch {
+    struct gw_tunnel *tunnel;
+    int over_fd;
+};
+
+static void *watch_thread(void *arg)
+{
+    const struct watch *watch = arg;
+    await_end(watch->tunnel);
+    (void)eventfd_write(watch->over_fd, 1);
+    return NULL;
+}
+
+/* All that there is, as it comes. */
+static int bring_all(struct gw_input *input, struct gw_tunnel *tunnel)
+{
+    int rc = 0;
+    if (input->kept && input->bytes > 0)
+        rc = gw_tunnel_write(tunnel, input->kept, (size_t)input->bytes, NULL);
+    while (rc == 0 && !input->ended) {
+        ssize_t bytes = wait_readable(input) ? read_piece(input) : -1;
+        if (bytes < 0)
+            return GW_ECLOSED;
+        input->ended = bytes == 0;
+        if (bytes > 0)
+            rc = gw_tunnel_write(tunnel, input->piece, (size_t)bytes, NULL);
+    }
+    return rc == 0 ? gw_tunnel_end(tunnel, NULL) : rc;
+}
+
+/* Brings all to one attempt, and waits for its end. Who writes into a pipe may leave it idle for
+ * ever: a thread tells that the attempt is over meanwhile. */
+static void bring(struct gw_input *input, struct gw_tunnel *tunnel)
+{
+    struct watch watch = {tunnel, input->over_fd};
+    eventfd_t ignored;
+    pthread_t watcher;
+    bool watched = pthread_create(&watcher, NULL, watch_thread, &watch) == 0;
+    int rc = bring_all(input, tunnel);
+    if (rc < 0)
+        gw_tunnel_break(tunnel);
+    if (watched)
+        pthread_join(watcher, NULL);
+    else if (rc == 0)
+        await_end(tunnel);
+    (void)eventfd_read(input->over_fd, &ignored);
+}
+
+/* The tunnel to the next attempt; NULL: there is none. */
+static struct gw_tunnel *open_tunnel(const struct gw_input *input)
+{
+    const struct gw_tunnel_options options = {.job = gw_future_job(input->future),
+                                              .index = gw_future_index(input->future),
+                                              .input = true,
+                                              .wait = true};
+    struct gw_tunnel *tunnel;
+    struct gw_error error;
+    for (;;) {
+        int rc = gw_tunnel_open(input->client, &options, &tunnel, &error);
+        if (rc == 0)
+            return tunnel;
+        /* An attempt has ended, or too many tunnels are open: another attempt may follow. */
+        if (rc == GW_ECLOSED || gw_future_wait(input->future, AGAIN_NS) != GW_ETIMEDOUT)
+            return NULL;
+    }
+}
+
+/* The tunnel stays until the attempt is over: its end would be the end of the input, and a command
+ * that is not dead yet would go on with nothing. */
+static void give_up(struct gw_input *input, struct gw_tunnel *tunnel)
+{
+    input->lost = true;
+    gw_cli_message(
+        "gangway: it was to run again, but its first attempt has read %llu bytes of standard "
+        "input, which cannot be read again: it is cancelled; `--stdin FILE` can be",
+        (unsigned long long)input->bytes);
+    if (gw_job_cancel(input->client, gw_future_job(input->future), true, NULL) == 0)
+        await_end(tunnel);
+}
+
+static void *input_thread(void *arg)
+{
+    struct gw_input *input = arg;
+    struct gw_tunnel *tunnel;
+    /* If bytes were read before, another attempt gets them at once, even if no more follow. */
+    for (bool first = true;
+         (input->bytes > 0 || wait_readable(input)) && (tunnel = open_tunnel(input));
+         first = false) {
+        bool well = first || rewind_input(input);
+        if (well)
+            bring(input, tunnel);
+        else
+            give_up(input, tunnel);
+        gw_tunnel_close(tunnel);
+        if (!well)
+            break;
+    }
+    return NULL;
+}
+
+int gw_input_open(struct gw_client *client, struct gw_future *future, int fd, struct gw_input **out)
+{
+    struct gw_input *input = malloc(sizeof *input);
+    struct stat status;
+    bool file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+    if (!input)
+        return GW_ENOMEM;
+    *input = (struct gw_input){.client = client,
+                               .future = future,
+                               .fd = fd,
+                               .stop_fd = eventfd(0, EFD_CLOEXEC),
+                               .over_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+                               .start = file ? lseek(fd, 0, SEEK_CUR) : -1,
+                               .piece = malloc(PIECE_BYTES)};
+    if (input->start < 0)
+        input->kept = malloc(KEPT_BYTES);
+    if (input->stop_fd < 0 || input->over_fd < 0 || !input->piece ||
+        (input->start < 0 && !input->kept) ||
+        pthread_create(&input->thread, NULL, input_thread, input) != 0) {
+        if (input->stop_fd >= 0)
+            close(input->stop_fd);
+        if (input->over_fd >= 0)
+            close(input->over_fd);
+        free(input->kept);
+        free(input->piece);
+        free(input);
+        return GW_ENOMEM;
+    }
+    *out = input;
+    return 0;
+}
+
+bool gw_input_close(struct gw_input *input)
+{
+    if (!input)
+        return false;
+    (void)eventfd_write(input->stop_fd, 1);
+    pthread_join(input->thread, NULL);
+    bool lost = input->lost;
+    close(input->stop_fd);
+    close(input->over_fd);
+    free(input->kept);
+    free(input->piece);
+    free(input);
+    return lost;
+}

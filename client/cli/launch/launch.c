@@ -1,0 +1,515 @@
+/* Running a command: submit, show its output live, end as it ends. In the foreground Ctrl-C cancels
+ * it, first gently, then hard; what is detached is never cancelled by this process. */
+#include "client/cli/launch/launch.h"
+
+#include "client/cli/launch/bulk.h"
+#include "client/cli/launch/console.h"
+#include "client/cli/launch/fetch.h"
+#include "client/cli/launch/input.h"
+#include "client/cli/launch/launch_options.h"
+#include "client/cli/launch/loading.h"
+#include "client/cli/launch/patience.h"
+#include "client/cli/launch/tail.h"
+#include "client/cli/lib/cli.h"
+#include "client/cli/lib/options.h"
+#include "client/cli/lib/selector.h"
+#include "client/cli/lib/table.h"
+#include "graph/base/clock.h"
+#include "graph/model/hostname.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CONNECT_TIMEOUT_S = 10 };
+
+struct launch {
+    struct gw_launch_options options;
+    struct gw_client *client;
+    pthread_mutex_t lock; /* of what follows */
+    struct gw_future *future;
+    struct gw_bulk *bulk; /* many commands; NULL: one, which the future is of */
+    int in;               /* what it reads; -1: nothing */
+    uint64_t job;         /* 0: none yet */
+    char key[48];
+    int interrupts;
+    bool over; /* the job has ended: a signal ends this process */
+};
+
+/* The task of --pty: waits until it is told how the command ended that runs beside it (see
+ * at_terminal), and ends so, too. Where it can have no pipe it waits until it is cancelled. */
+static const char *const holder[] = {
+    "sh", "-c",
+    "pipe=$(mktemp -u) && mkfifo -m 600 \"$pipe\" && exec 9<>\"$pipe\" && rm \"$pipe\" &&\n"
+    "read -r code <&9 && exit \"$code\"\n"
+    "exec sleep infinity",
+    NULL};
+
+/* Random, so that no other submission has it. */
+static void make_key(struct launch *launch)
+{
+    uint64_t random[2];
+    if (getrandom(random, sizeof random, 0) != sizeof random)
+        return; /* then it is submitted once */
+    snprintf(launch->key, sizeof launch->key, "gangway-%016llx%016llx",
+             (unsigned long long)random[0], (unsigned long long)random[1]);
+    launch->options.key = launch->key;
+}
+
+/* -- Submitting ----------------------------------------------------------------------------------
+ */
+
+static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
+                      struct gw_error *error)
+{
+    const struct gw_launch_options *typed = &launch->options;
+    const char **env;
+    if (gw_launch_options_env(typed, &env) < 0)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    struct gw_task_options task = typed->task;
+    if (typed->pty) { /* what was typed into a shell is not there in the next */
+        task.retries = 0;
+        task.losses_max = UINT32_MAX;
+    }
+    const struct gw_command command = {.argv = typed->pty ? holder : typed->command,
+                                       .env = env,
+                                       .cwd = typed->cwd,
+                                       .env_templates = (uint32_t)typed->env.count,
+                                       .epilog = typed->wrap.epilog,
+                                       .held_output = !typed->quiet && !typed->pty,
+                                       .input = launch->in >= 0};
+    const char *name = typed->name || !typed->pty ? typed->name : typed->command[0];
+    const struct gw_submit_options options = {.name = name,
+                                              .detached = typed->detached,
+                                              .key = typed->key,
+                                              .after = after->jobs,
+                                              .after_count = after->count,
+                                              .after_any = after->any};
+    struct gw_graph *graph = gw_graph_new();
+    gw_node node = gw_graph_command(graph, &command, &task);
+    struct gw_future *future = NULL;
+    int rc = gw_client_submit_many(launch->client, graph, &options, &node, 1, &future, error);
+    pthread_mutex_lock(&launch->lock);
+    launch->future = future;
+    launch->job = future ? gw_future_job(future) : 0;
+    pthread_mutex_unlock(&launch->lock);
+    gw_graph_free(graph);
+    free(env);
+    return rc;
+}
+
+static int submit_many(struct launch *launch, const struct gw_bulk_after *after,
+                       struct gw_error *error)
+{
+    int rc = gw_bulk_submit(launch->client, &launch->options, after, &launch->bulk, error);
+    pthread_mutex_lock(&launch->lock);
+    launch->job = rc == 0 ? gw_bulk_job(launch->bulk) : 0;
+    pthread_mutex_unlock(&launch->lock);
+    return rc;
+}
+
+static int submit(struct launch *launch, struct gw_error *error)
+{
+    const struct gw_launch_options *typed = &launch->options;
+    const char *before = typed->after ? typed->after : typed->after_any;
+    struct gw_bulk_after after = {.any = typed->after_any != NULL};
+    struct gw_selector selector = {0};
+    uint64_t *jobs = NULL;
+    int rc = before ? gw_selector_init(&selector, launch->client, before, NULL, error) : 0;
+    if (rc == 0 && !(jobs = calloc(selector.count + 1, sizeof *jobs)))
+        rc = gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < selector.count && rc == 0; i++)
+        jobs[i] = selector.items[i].job;
+    after.jobs = jobs;
+    after.count = selector.count;
+    if (rc == 0) {
+        struct gw_loading loading;
+        const bool silent = typed->quiet || typed->json;
+        gw_loading_init(&loading, launch->client, typed->ship.items,
+                        silent ? 0 : typed->ship.count);
+        rc = gw_bulk_wanted(typed) ? submit_many(launch, &after, error)
+                                   : submit_one(launch, &after, error);
+        gw_loading_deinit(&loading);
+    }
+    gw_selector_deinit(&selector);
+    free(jobs);
+    return rc;
+}
+
+/* If the scheduler goes away before it answers, a detached job is submitted again to the next one:
+ * its key makes it start once. */
+static int connect_and_submit(struct launch *launch, const struct gw_client_options *options,
+                              struct gw_error *error)
+{
+    const uint64_t timeout_ns = gw_options_connect_timeout_ns();
+    const uint64_t deadline_ns =
+        gw_clock_now_ns() + (timeout_ns ? timeout_ns : CONNECT_TIMEOUT_S * GW_NS_PER_S);
+    if (launch->options.detached && !gw_bulk_reads_stdin(&launch->options))
+        make_key(launch);
+    for (;;) {
+        int rc = gw_cli_connect(options, &launch->client, error);
+        if (rc == 0)
+            rc = submit(launch, error);
+        if (rc != GW_ECLOSED || !launch->options.key || gw_clock_now_ns() >= deadline_ns)
+            return rc;
+        gw_client_close(launch->client);
+        launch->client = NULL;
+    }
+}
+
+static bool is_there(const struct gw_value *workers, const char *name, size_t bytes)
+{
+    static const char *const keys[] = {"name", "host", "address"};
+    char said[256];
+    bool bracketed = *name == '[' && bytes > 2;
+    (void)snprintf(said, sizeof said, "%.*s", (int)(bytes - 2 * bracketed), name + bracketed);
+    for (size_t i = 0; i < gw_value_count(workers) * 3; i++) {
+        const char *text = gw_table_text(gw_value_at(workers, i / 3), keys[i % 3]);
+        if (strcmp(text, said) == 0 || (i % 3 > 0 && gw_hostname_is(text, said)))
+            return true;
+    }
+    return false;
+}
+
+/* A name that is preferred and nobody's is no error, but seldom meant. */
+static void check_preferred(const struct launch *launch)
+{
+    const char *name = launch->options.prefer;
+    struct gw_value *workers;
+    if (!name || gw_client_query(launch->client, "workers", NULL, &workers, NULL) < 0)
+        return;
+    for (size_t bytes; *name && gw_value_count(workers) > 0; name += bytes + (name[bytes] == ',')) {
+        bytes = strcspn(name, ",");
+        if (!is_there(workers, name, bytes))
+            gw_cli_message(
+                "gangway: --prefer %.*s: no worker or host that is here is called so: it runs "
+                "anywhere",
+                (int)bytes, name);
+    }
+    gw_value_unref(workers);
+}
+
+/* -- Signals -------------------------------------------------------------------------------------
+ */
+
+/* They are blocked everywhere and taken here, one after the other. */
+static void *signal_thread(void *arg)
+{
+    struct launch *launch = arg;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    for (;;) {
+        int number;
+        if (sigwait(&set, &number) != 0)
+            continue;
+        pthread_mutex_lock(&launch->lock);
+        int count = ++launch->interrupts;
+        if (count > 2 || launch->over || !launch->job)
+            _exit(GW_EXIT_INTERRUPTED);
+        if (isatty(STDERR_FILENO))
+            fputc('\n', stderr); /* behind the terminal's ^C */
+        fprintf(stderr, count == 1 ? "gangway: interrupted: ending it gently; once more ends it "
+                                     "at once\n"
+                                   : "gangway: ending it at once\n");
+        gw_job_cancel(launch->client, launch->job, count > 1, NULL);
+        pthread_mutex_unlock(&launch->lock);
+    }
+    return NULL;
+}
+
+/* Before any other thread exists. */
+static void take_signals(struct launch *launch)
+{
+    pthread_t thread;
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    if (pthread_create(&thread, NULL, signal_thread, launch) == 0)
+        pthread_detach(thread);
+    else
+        pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* -- The end -------------------------------------------------------------------------------------
+ */
+
+/* Of a cause keeps the first line, and what Gangway says below it: not what the task wrote. */
+static void drop_last_lines(char *text)
+{
+    static const char ours[] = "gangway: ";
+    char *to = text + strcspn(text, "\n"), *line = to;
+    while (*line == '\n') {
+        size_t length = strcspn(line + 1, "\n") + 1;
+        if (strncmp(line + 1, ours, sizeof ours - 1) == 0) {
+            memmove(to, line, length);
+            to += length;
+        }
+        line += length;
+    }
+    *to = '\0';
+}
+
+/* shown: its output is at this terminal, and its last lines need not be said again. Those of the
+ * rank that was the first cause are: what others wrote after it came between. */
+static int finish(struct launch *launch, bool shown)
+{
+    struct gw_error error = {0};
+    struct gw_value *value = NULL;
+    pthread_mutex_lock(&launch->lock);
+    launch->over = true;
+    bool interrupted = launch->interrupts > 0;
+    pthread_mutex_unlock(&launch->lock);
+    int rc = gw_future_get(launch->future, 0, &value, &error);
+    gw_value_unref(rc == 0 ? value : NULL);
+    int exit_code = rc == 0 ? 0 : gw_future_exit_code(launch->future);
+    if (rc < 0 && interrupted)
+        exit_code = GW_EXIT_INTERRUPTED;
+    else if (rc == GW_ETIMEDOUT)
+        exit_code = GW_EXIT_TIMEOUT;
+    else if (rc < 0 && exit_code == 0)
+        exit_code = gw_error_exit_code(&error);
+    if (rc < 0 && shown && launch->options.task.ranks == 0 && !launch->options.json)
+        drop_last_lines(error.text);
+    if (launch->options.json)
+        gw_cli_print_end(gw_future_job(launch->future), exit_code, &error);
+    else if (rc < 0)
+        gw_cli_print_failure(gw_future_job(launch->future), &error);
+    return exit_code;
+}
+
+static int foreground_many(struct launch *launch)
+{
+    int exit_code = gw_bulk_run(launch->bulk);
+    pthread_mutex_lock(&launch->lock);
+    bool interrupted = launch->interrupts > 0;
+    pthread_mutex_unlock(&launch->lock);
+    return interrupted && exit_code ? GW_EXIT_INTERRUPTED : exit_code;
+}
+
+static int foreground(struct launch *launch)
+{
+    struct gw_tail *stream = NULL;
+    struct gw_input *input = NULL;
+    struct gw_error error;
+    const struct gw_tail_options options = {
+        .client = launch->client,
+        .job = gw_future_job(launch->future),
+        .ranks = launch->options.task.ranks,
+        .rank = -1,
+        .out = true,
+        .err = true,
+        .follow = true,
+        .json = launch->options.json,
+        .holds = true,
+        .future = launch->future,
+    };
+    if ((!launch->options.quiet && gw_tail_open(&options, &stream) < 0) ||
+        (launch->in >= 0 &&
+         gw_input_open(launch->client, launch->future, launch->in, &input) < 0)) {
+        gw_cli_message("gangway: out of memory: it is cancelled");
+        (void)gw_job_cancel(launch->client, launch->job, true, NULL);
+    }
+    gw_future_wait(launch->future, UINT64_MAX);
+    bool lost = gw_input_close(input), cut = gw_tail_close(stream, &error) < 0;
+    int exit_code = finish(launch, !launch->options.quiet && !cut);
+    if (lost)
+        exit_code = GW_EXIT_FAILED;
+    if (cut && exit_code == 0) /* nothing else told */
+        gw_cli_message("gangway: its output was not shown to the end: %s", error.text);
+    return exit_code;
+}
+
+/* Tells the holder, which may not be ready for it yet; false: it could not be told. */
+static bool end_holder(struct launch *launch, int exit_code)
+{
+    char code[16];
+    snprintf(code, sizeof code, "%d", exit_code);
+    const char *const teller[] = {"sh",
+                                  "-c",
+                                  "for i in 1 2 3 4 5 6 7 8 9; do\n"
+                                  "  [ ! -p /proc/$1/fd/9 ] || break\n"
+                                  "  sleep 0.$i\n"
+                                  "done\n"
+                                  "[ -p /proc/$1/fd/9 ] && echo $2 >/proc/$1/fd/9",
+                                  "sh",
+                                  "{pid}",
+                                  code,
+                                  NULL};
+    const struct gw_console_options console = {.client = launch->client,
+                                               .task = {.job = launch->job},
+                                               .argv = teller,
+                                               .in = -1,
+                                               .out = STDERR_FILENO};
+    int told = 0, rc = gw_cli_console_run(&console, &told, NULL);
+    return rc == 0 ? told == 0 : rc == GW_ECLOSED || rc == GW_ENOENT; /* it has ended by that */
+}
+
+/* The task holds what it asked for, and the command runs beside it, at this terminal; when that is
+ * over the task is. */
+static int at_terminal(struct launch *launch)
+{
+    const struct gw_console_options console = {
+        .client = launch->client,
+        .task = {.job = launch->job},
+        .argv = launch->options.command,
+        .terminal = true,
+        .wait = true,
+        .in = STDIN_FILENO,
+        .out = STDOUT_FILENO,
+    };
+    struct gw_error error;
+    int exit_code = 0, rc = gw_cli_console_run(&console, &exit_code, &error);
+    if (rc == 0 || rc == GW_ESTART) {
+        if (rc < 0)
+            exit_code = gw_cli_error(&error);
+        if (!end_holder(launch, exit_code))
+            (void)gw_job_cancel(launch->client, launch->job, true, NULL);
+        (void)gw_future_wait(launch->future, UINT64_MAX);
+        return exit_code;
+    }
+    if (rc == GW_ECLOSED && gw_future_state(launch->future) == GW_PENDING)
+        return gw_cli_error(&error);   /* the scheduler is gone */
+    exit_code = finish(launch, false); /* why it ended */
+    return exit_code ? exit_code : GW_EXIT_FAILED;
+}
+
+/* -- Its checkpoint ------------------------------------------------------------------------------
+ */
+
+/* The folder is made only where there is something to be put into it. */
+static int bring(const struct launch *launch, const struct gw_selected_task *task, const char *into,
+                 struct gw_error *error)
+{
+    const char *all = launch->options.checkpoint_dir;
+    const uint32_t ranks = launch->bulk ? UINT32_MAX : launch->options.task.ranks;
+    if (ranks <= 1 || launch->bulk) {
+        int rc = gw_fetch_find_checkpoint(launch->client, task, error);
+        if (rc < 0)
+            return rc;
+        if (launch->bulk && mkdir(all, 0777) < 0 && errno != EEXIST)
+            return gw_error_set(error, GW_EIO, "%s: %s", all, strerror(errno));
+    }
+    return gw_fetch_checkpoint(launch->client, task, ranks, into, error);
+}
+
+enum { ASKED_MAX = 16 }; /* so many tasks are asked whether they have one, where none is wanted */
+
+/* What it saved goes with the job, and with a private cluster: it is brought here, or that it goes
+ * is said. Gives the exit code. */
+static int keep_checkpoint(const struct launch *launch, int exit_code)
+{
+    const struct gw_launch_options *typed = &launch->options;
+    const size_t tasks = launch->bulk ? gw_bulk_tasks(launch->bulk) : 1;
+    struct gw_selected_task task = {.job = launch->job};
+    struct gw_error error = {0};
+    char into[PATH_MAX];
+    size_t brought = 0;
+    for (; task.index < tasks && !typed->checkpoint_dir && task.index < ASKED_MAX; task.index++) {
+        if (gw_fetch_find_checkpoint(launch->client, &task, NULL) < 0)
+            continue;
+        if (!typed->json)
+            gw_cli_message(
+                "gangway: job %llu saved a checkpoint, which goes with it: --checkpoint-dir "
+                "DIR brings it here (a detached job's stays: gangway get JOB --checkpoint)",
+                (unsigned long long)launch->job);
+        return exit_code;
+    }
+    for (; task.index < tasks && typed->checkpoint_dir; task.index++) {
+        int length = launch->bulk ? snprintf(into, sizeof into, "%s/%" PRIu32,
+                                             typed->checkpoint_dir, task.index)
+                                  : snprintf(into, sizeof into, "%s", typed->checkpoint_dir);
+        int rc = length >= (int)sizeof into ? gw_error_set(&error, GW_EINVAL, "too long a path")
+                                            : bring(launch, &task, into, &error);
+        brought += rc == 0;
+        if (rc == 0 || rc == GW_ENOENT)
+            continue;
+        gw_cli_message("gangway: the checkpoint of task %" PRIu32 " is not in %s: %s", task.index,
+                       into, error.text);
+        exit_code = exit_code ? exit_code : GW_EXIT_FAILED;
+    }
+    if (typed->checkpoint_dir && !typed->json && !typed->quiet)
+        gw_cli_message(brought ? "gangway: its checkpoint is in %s"
+                               : "gangway: it saved no checkpoint: nothing is in its "
+                                 "GANGWAY_CHECKPOINT_DIR for %s",
+                       typed->checkpoint_dir);
+    return exit_code;
+}
+
+/* To the end of what is attached, at this terminal; gives the exit code. */
+static int attend(struct launch *launch)
+{
+    const struct gw_launch_options *typed = &launch->options;
+    struct gw_patience patience;
+    bool told = !typed->quiet && !typed->json;
+    if (told)
+        gw_patience_init(&patience, launch->client, launch->job, typed->pty);
+    int exit_code = launch->bulk ? foreground_many(launch)
+                    : typed->pty ? at_terminal(launch)
+                                 : foreground(launch);
+    if (told)
+        gw_patience_deinit(&patience);
+    return keep_checkpoint(launch, exit_code);
+}
+
+int gw_launch_main(bool gang, int argc, char **argv)
+{
+    static struct launch launch = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* outlived by the thread */
+    struct gw_error error;
+    int exit_code;
+    const struct gw_launch_options *typed = &launch.options;
+    if (!gw_launch_options_init(&launch.options, gang, argc, argv, &exit_code))
+        return exit_code;
+    launch.in = -1;
+    if (!typed->detached && !typed->pty && !gw_bulk_wanted(typed) &&
+        gw_input_find(typed->in, &launch.in, &error) < 0) {
+        gw_launch_options_deinit(&launch.options);
+        return gw_cli_error(&error);
+    }
+    const struct gw_client_options options = {
+        .name = gw_cli_session_name(), .must_exist = typed->detached, .no_reconnect = true};
+    if (typed->pty)
+        gw_cli_console_block(false);
+    if (!typed->detached)
+        take_signals(&launch);
+    int rc = connect_and_submit(&launch, &options, &error);
+    const char *address = getenv("GANGWAY_ADDRESS");
+    if (rc == GW_ENOSCHEDULER && typed->detached && !(address && *address) &&
+        strncmp(error.text, "no cluster", 10) == 0)
+        gw_error_set(&error, rc,
+                     "no cluster is running to leave the job to: `gangway up` starts one");
+    if (rc == 0)
+        check_preferred(&launch);
+    if (rc < 0)
+        exit_code = gw_cli_error(&error);
+    else if (typed->detached)
+        printf(typed->json ? "{\"job\":%llu}\n" : "%llu\n", (unsigned long long)launch.job);
+    else
+        exit_code = attend(&launch);
+    pthread_mutex_lock(&launch.lock);
+    launch.over = true;
+    pthread_mutex_unlock(&launch.lock);
+    if (launch.bulk && !typed->detached)
+        gw_bulk_free(launch.bulk);
+    gw_client_close(launch.client);
+    if (launch.bulk && typed->detached)
+        gw_bulk_free(launch.bulk); /* after closing: a detached job goes on */
+    gw_future_release(launch.future);
+    if (launch.in >= 0)
+        close(launch.in);
+    gw_launch_options_deinit(&launch.options);
+    return exit_code;
+}

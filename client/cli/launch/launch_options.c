@@ -1,0 +1,491 @@
+/* What `submit` and `dispatch` share of what people type: one table for both, read into what the
+ * library takes. */
+#include "client/cli/launch/launch_options.h"
+
+#include "client/cli/launch/bulk_option.h"
+#include "client/cli/launch/launch_word.h"
+#include "client/cli/lib/cli.h"
+#include "client/cli/lib/selector.h"
+#include "client/cli/lib/synonym.h"
+#include "client/deploy/env.h"
+#include "graph/base/text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { TABLE_ROWS_MAX = 60, MORE_ROWS_MAX = 20 };
+
+/* The table, with help that says whose the resources are; texts: where those parts of it lie. */
+struct table {
+    struct gw_option rows[TABLE_ROWS_MAX + 1];
+    char gpus[160], memory[140], slots[64], resources[100], json[720];
+};
+
+#define DETAILS                                                                                    \
+    "Without a running cluster a private one is started for it, with as many slots\n"              \
+    "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"               \
+    "ends it gently, twice at once. It (of a gang rank 0) reads standard input, if\n"              \
+    "that is no terminal: in a loop that reads lines, say --stdin none, or it takes\n"             \
+    "the rest of them. `submit --pty` brings it a terminal. A TIME is 90 (seconds),\n"             \
+    "1h30m or 1:30:00."
+static const char details[] = DETAILS;
+static const char priority_help[] =
+    "higher ones first (default: 0; above that\nonly an admin, where there are several\nusers)";
+static const char gang_details[] =
+    DETAILS "\n\n"
+            "Ranks find what torchrun, Horovod, TensorFlow and Open MPI tell their programs\n"
+            "(RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, HOROVOD_*, TF_CONFIG,\n"
+            "OMPI_COMM_WORLD_*), and GANGWAY_CHECKPOINT_DIR, a folder of the task that is\n"
+            "there when they start again, GANGWAY_RESTART_COUNT, how often they have,\n"
+            "GANGWAY_GPU_MEMORY_BYTES, what each may take of a GPU, and GANGWAY_BOARD_SHARED\n"
+            "(1) where some share a GPU's MIG instances: NCCL refuses that, gloo does not.\n"
+            "With one GPU a rank, ranks see those of all ranks on their host, and theirs is\n"
+            "cuda:LOCAL_RANK; with more, each sees its own alone: cuda:0, cuda:1 ...\n"
+            "GANGWAY_GPUS has the numbers of its own, either way.\n"
+            "{rank}, {local_rank}, {node_rank} and {world_size} in the words and in --env\n"
+            "are replaced; {{} is a {.";
+
+/* What only one of the two has, and the end of the table. */
+static void add_rows(struct gw_launch_options *launch, const struct table *table,
+                     struct gw_option *rows)
+{
+    struct gw_task_options *task = &launch->task;
+    const struct gw_option gangs[] = {
+        {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
+        {"isolate-gpus", 0, GW_OPTION_FLAG, &task->isolate_gpus, NULL,
+         "a rank sees its own GPU, not those of all\non its host (so it is anyway with several a\n"
+         "rank, parts and MIG instances): device 0"},
+        {"max-preemptions", 0, GW_OPTION_BUDGET, &task->preemptions_max, "N",
+         "start again after `gangway restart`\n(default: 100)"},
+        {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->hang_ns, "TIME",
+         "ended when a rank is stopped for as long, or\nfunctions stand still at several places;\n"
+         "names them (default: 10m; 0: never). For\ncommands see --progress-limit, too"},
+        {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
+        {"hosts", 'H', GW_OPTION_LIST, &launch->nodes.hosts, "HOST:N,...",
+         "N ranks at each of these, in this order,\nlike mpiexec"},
+        {"hostfile", 0, GW_OPTION_TEXT, &launch->nodes.host_file, "FILE",
+         "the same, a host a line: `a`, `a:4` or\n`a slots=4`"},
+        {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N", "hosts, with --per-node ranks each"},
+        {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
+         "ranks at each host: no more, no fewer"},
+        {"min-ranks", 0, GW_OPTION_U32, &task->min_ranks, "M",
+         "starts with as few as M when a host is\nlost, or --full-wait is over, and grows\nlater"},
+        {"full-wait", 0, GW_OPTION_DELAY, &task->full_wait_ns, "TIME",
+         "how long it waits for room for all ranks\nbefore it starts with fewer (default: 30s)"},
+        {"mpi", 0, GW_OPTION_TEXT, &launch->mpi, "none",
+         "MPI programs are refused, as their ranks\nwould run alone, each as rank 0 of 1; with\n"
+         "`none` they do run so"},
+        {"same-host", 0, GW_OPTION_FLAG, &launch->nodes.same_host, NULL, "all ranks on one host"},
+        {"spread", 0, GW_OPTION_FLAG, &launch->nodes.spread, NULL,
+         "on as many hosts as can be, evenly"},
+        {"pack", 0, GW_OPTION_FLAG, &launch->nodes.pack, NULL,
+         "on as few hosts as can be, near each\nother (that is the default)"},
+    };
+    const struct gw_option tasks[] = {
+        {"pty", 't', GW_OPTION_FLAG, &launch->pty, NULL,
+         "run it at this terminal: a shell, a debugger"},
+    };
+    const struct gw_option many[] = {
+        {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
+         launch->gang ? "run it once a number, each time as a gang,\nwith {index} in its words as "
+                        "the number, and\nGANGWAY_ARRAY_INDEX; 0-99:3 every third"
+                      : "run it once a number, with {index} in its\nwords as the number, and "
+                        "GANGWAY_ARRAY_INDEX;\n0-99:3 every third, 0-99%8 eight at a time"},
+        {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
+         "run it once a line of a file (-: standard\ninput), with {line}, {index}, and the "
+         "line's\nfields {1}, {2} ... in its words (quotes\nmean nothing there; {{} is a {), and\n"
+         "GANGWAY_LINE"},
+        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE", table->json},
+        {"checkpoint-dir", 0, GW_OPTION_TEXT, &launch->checkpoint_dir, "DIR",
+         "bring there, at its end, what it saved in\nGANGWAY_CHECKPOINT_DIR, from all its hosts;\n"
+         "of many commands into DIR/INDEX"},
+    };
+    enum { MANY = sizeof many / sizeof *many };
+    static_assert(sizeof tasks <= sizeof gangs &&
+                      sizeof many + sizeof gangs <= MORE_ROWS_MAX * sizeof *rows,
+                  "MORE_ROWS_MAX");
+    const size_t bytes = launch->gang ? sizeof gangs : sizeof tasks;
+    memcpy(rows, launch->gang ? gangs : tasks, bytes);
+    rows += bytes / sizeof *rows;
+    memcpy(rows, many, sizeof many);
+    rows[MANY] = (struct gw_option){0};
+}
+
+/* Help that says whose the resources are. */
+static void describe(struct table *table, const char *who)
+{
+    snprintf(table->gpus, sizeof table->gpus,
+             "GPUs that %s takes, or one MIG instance;\n`any`: one where there are some; 0.5: a "
+             "part\nof one, beside others",
+             who);
+    snprintf(table->memory, sizeof table->memory,
+             "memory that %s may use, like 8G: kept\nfree for it, and it is ended when it uses\n"
+             "more (default: nothing kept, no limit)",
+             who);
+    char names[400];
+    gw_bulk_option_names(names, sizeof names, 42);
+    snprintf(
+        table->json, sizeof table->json,
+        "run a list of [{\"argv\": [...], \"name\",\n\"after\", \"env\", \"cwd\", "
+        "\"options\"}, ...]\nfrom a file (-: standard input); \"options\"\nare {KEY: VALUE}, over "
+        "what is said here:\n%s",
+        names);
+    snprintf(table->slots, sizeof table->slots, "slots that %s takes (default: 1)", who);
+    snprintf(table->resources, sizeof table->resources,
+             "named resources that %s takes, like\nlicense=1 (`gangway up --resources`)", who);
+}
+
+static const char ship_help[] =
+    "a file or folder that it finds in its\nworking folder, a fresh one of its own, as\nNAME; "
+    "of folders what git ignores is left\nout (a .gitignore suffices); may be given\nmany times";
+static const char stdin_help[] = "that it reads, not standard input (-);\nnone: /dev/null, as with "
+                                 "--detach and for\nmany commands";
+
+static void make_table(struct gw_launch_options *launch, struct table *table)
+{
+    struct gw_task_options *task = &launch->task;
+    describe(table, launch->gang ? "each rank" : "it");
+    const struct gw_option rows[] = {
+        {"ranks", 'n', GW_OPTION_COUNT, &task->ranks, "N",
+         "processes of the gang (default: 1); -np N\nis the same"},
+        {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
+         "print the job's number and leave it to\nthe cluster (`gangway up` first)"},
+        {"name", 0, GW_OPTION_TEXT, &launch->name, "NAME",
+         "of the job: in listings, and for commands"},
+        {"env", 'e', GW_OPTION_TEXTS, &launch->env, "NAME=VALUE",
+         "set in its environment, beside this one;\nmay be given many times"},
+        {"ship", 0, GW_OPTION_TEXTS, &launch->ship, "FILE[:NAME]", ship_help},
+        {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
+        {"stdin", 0, GW_OPTION_TEXT, &launch->in, "FILE", stdin_help},
+        {"prolog", 0, GW_OPTION_TEXT, &launch->prolog, "WORDS",
+         "run by bash before it, in the same\nenvironment: 'module load cuda'"},
+        {"container", 0, GW_OPTION_TEXT, &launch->container, "IMAGE",
+         "run it in a container, with its folder,\nits checkpoints, GPUs, and this "
+         "host's\nnetwork"},
+        {"container-runtime", 0, GW_OPTION_TEXT, &launch->runtime, "NAME",
+         "docker, podman or apptainer (default: the\nfirst that the worker has)"},
+        {"wall", 0, GW_OPTION_DURATION, &task->wall_ns, "TIME",
+         "killed when it runs longer (exit code 124;\n0: no limit)"},
+        {"progress-limit", 0, GW_OPTION_DURATION, &task->progress_ns, "TIME",
+         "killed when it writes nothing for longer\n(exit code 124; 0: no limit)"},
+        {"annotate", 0, GW_OPTION_TEXTS, &launch->annotations, "NAME=VALUE",
+         "for listings (`gangway jobs --where`);\nmay be given many times"},
+        {"grace", 0, GW_OPTION_DELAY, &task->grace_ns, "TIME",
+         "from SIGTERM to SIGKILL (default: 10s)"},
+        {"signal", 0, GW_OPTION_TEXT, &launch->signal, "NAME",
+         "instead of SIGTERM: USR1, SIGUSR1, 10"},
+        {"fail-grace", 0, GW_OPTION_DELAY, &task->fail_grace_ns, "TIME",
+         "the same when another rank failed\n(default: 200ms)"},
+        {launch->gang ? "max-restarts" : "retries", 0, GW_OPTION_U32, &task->retries, "N",
+         launch->gang ? "start again, all ranks, when one fails" : "run again when it fails"},
+        {"backoff", 0, GW_OPTION_DURATION, &task->backoff_ns, "TIME",
+         "before the second attempt; doubled before\neach further one, up to 5m (default: 0, "
+         "none)"},
+        {"max-lost", 0, GW_OPTION_BUDGET, &task->losses_max, "N",
+         "run again when its worker is lost\n(default: 9; 0: it never runs twice for that)"},
+        {"priority", 'p', GW_OPTION_I32, &task->priority, "P", priority_help},
+        {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_COUNT, &task->slots, "N",
+         table->slots},
+        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
+         table->gpus},
+        {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
+         "that each of its GPUs has at least, a MIG\ninstance, too"},
+        {"bind", 0, GW_OPTION_TEXT, &launch->bind, "near|none",
+         "where it has GPUs: to the CPUs near them\n(that is the default), or to none"},
+        {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},
+        {"on", 0, GW_OPTION_LIST, &task->workers, "WORKER,...",
+         "names of workers or hosts, or addresses:\nruns only there (`gangway worker list`)"},
+        {"prefer", 0, GW_OPTION_LIST, &launch->prefer, "WORKER,...",
+         "the same, but elsewhere where those\nhave no room"},
+        {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},
+        {"after", 0, GW_OPTION_LIST, &launch->after, "JOB,...",
+         "starts when these jobs have ended well"},
+        {"after-any", 0, GW_OPTION_TEXT, &launch->after_any, "JOB,...",
+         "starts when these jobs have ended,\nhowever they did"},
+        {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not show its output"},
+        {"json", 0, GW_OPTION_FLAG, &launch->json, NULL,
+         "print JSON: a line for each line of output,\nthen one with the end"},
+        {0},
+    };
+    enum { ROWS = sizeof rows / sizeof *rows - 1 };
+    static_assert(ROWS + MORE_ROWS_MAX <= TABLE_ROWS_MAX, "TABLE_ROWS_MAX");
+    memcpy(table->rows, rows, ROWS * sizeof *rows);
+    add_rows(launch, table, table->rows + ROWS);
+}
+
+/* "a,b,c", to be freed; NULL, and a text was printed, when out of memory. */
+static char *join(const struct gw_option_texts *texts)
+{
+    size_t bytes = 1, used = 0;
+    for (size_t i = 0; i < texts->count; i++)
+        bytes += strlen(texts->items[i]) + 1;
+    char *all = calloc(1, bytes);
+    if (!all)
+        fprintf(stderr, "gangway: out of memory\n");
+    for (size_t i = 0; all && i < texts->count; i++)
+        used += (size_t)snprintf(all + used, bytes - used, "%s%s", i ? "," : "", texts->items[i]);
+    return all;
+}
+
+/* A prolog and a container around the command; false, and a text was printed, when that is wrong.
+ */
+static bool wrap_up(struct gw_launch_options *launch, const char *command)
+{
+    if (launch->runtime && !launch->container) {
+        gw_cli_message("gangway %s: --container-runtime without --container IMAGE", command);
+        return false;
+    }
+    if (launch->runtime && !gw_wrap_runtime_is_known(launch->runtime)) {
+        gw_cli_message(
+            "gangway %s: --container-runtime %s: there are docker, podman, apptainer and "
+            "singularity",
+            command, launch->runtime);
+        return false;
+    }
+    if (!launch->prolog && !launch->container)
+        return true;
+    if (launch->pty || launch->from_json) {
+        gw_cli_message(
+            "gangway %s: --prolog and --container are for a command of this line: not with "
+            "--pty or --from-json",
+            command);
+        return false;
+    }
+    if (launch->container && (!*launch->container || *launch->container == '-')) {
+        gw_cli_message("gangway %s: --container \"%s\" is not an image's name", command,
+                       launch->container);
+        return false;
+    }
+    if (!*launch->command[0]) {
+        fprintf(stderr, "gangway %s: a command without a program\n", command);
+        return false;
+    }
+    const struct gw_wrap_options options = {.command = launch->command,
+                                            .prolog = launch->prolog,
+                                            .container = launch->container,
+                                            .runtime = launch->runtime,
+                                            .names = launch->env.items,
+                                            .name_count = launch->env.count};
+    if (gw_wrap_init(&launch->wrap, &options) < 0) {
+        fprintf(stderr, "gangway: out of memory\n");
+        return false;
+    }
+    if (!launch->name)
+        launch->name = launch->command[0];
+    launch->command = launch->wrap.argv;
+    return true;
+}
+
+static bool check_gpus(const struct gw_launch_options *launch, const char *command,
+                       struct gw_task_options *task)
+{
+    if (launch->gpus && !gw_launch_word_gpus(launch->gpus, task)) {
+        gw_cli_message("gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`",
+                       command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        return false;
+    }
+    if (task->gpu_share > 0 && task->gpu_share < 0.001) {
+        gw_cli_message("gangway %s: --%s %s: 0.001 of a GPU is the least", command,
+                       launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        return false;
+    }
+    if (task->gpu_memory_bytes && !task->gpus_per_rank && task->gpu_share <= 0) {
+        gw_cli_message("gangway %s: --gpu-memory without --gpus, which says of how many", command);
+        return false;
+    }
+    return true;
+}
+
+static bool check_environment(const struct gw_launch_options *launch, const char *command)
+{
+    if (launch->mpi && strcmp(launch->mpi, "none") != 0) {
+        gw_cli_message(
+            "gangway %s: --mpi %s: there is only `none`: Gangway does not start ranks of MPI "
+            "yet; `gangway submit --slots N -- mpiexec -n N PROGRAM` does",
+            command, launch->mpi);
+        return false;
+    }
+    for (size_t i = 0; i < launch->env.count; i++) {
+        const char *item = launch->env.items[i], *end = strchr(item, '=');
+        if (end && end > item && gw_text_is_line(item, (size_t)(end - item)))
+            continue;
+        gw_cli_message("gangway %s: --env %s is not NAME=VALUE%s", command, item,
+                       end && end > item ? ": the name has control characters" : "");
+        return false;
+    }
+    return true;
+}
+
+static bool check_input(const struct gw_launch_options *launch, bool many, const char *command)
+{
+    if (!launch->in || strcmp(launch->in, "none") == 0 ||
+        (!many && !launch->pty && !launch->detached))
+        return true;
+    gw_cli_message("gangway %s: --stdin %s is for one command, while this one stays: not with "
+                   "--detach, --pty or many commands, which read /dev/null",
+                   command, launch->in);
+    return false;
+}
+
+static bool check_checkpoint_dir(const struct gw_launch_options *launch, const char *command)
+{
+    if (launch->checkpoint_dir && !*launch->checkpoint_dir) {
+        gw_cli_message("gangway %s: --checkpoint-dir without a folder's name", command);
+        return false;
+    }
+    if (launch->checkpoint_dir && launch->detached) {
+        gw_cli_message(
+            "gangway %s: --checkpoint-dir is for a job that this command waits for: of a "
+            "detached one `gangway get JOB --checkpoint -o %s` brings it",
+            command, launch->checkpoint_dir);
+        return false;
+    }
+    return true;
+}
+
+/* What one option alone does not show; false, and a text was printed, when it is wrong. */
+static bool check(struct gw_launch_options *launch, const char *command)
+{
+    struct gw_task_options *task = &launch->task;
+    struct gw_error error;
+    if (launch->gang && !gw_nodes_apply(&launch->nodes, task))
+        return false;
+    if (!check_checkpoint_dir(launch, command))
+        return false;
+    if (launch->name && gw_selector_name_check(launch->name, &error) < 0) {
+        gw_cli_message("gangway %s: --name %s", command, error.text);
+        return false;
+    }
+    if (!check_environment(launch, command))
+        return false;
+    int many = (launch->array != NULL) + (launch->each_line != NULL) + (launch->from_json != NULL);
+    if (many > 1) {
+        gw_cli_message("gangway %s: --array, --each-line, --from-json: one of them", command);
+        return false;
+    }
+    if (launch->pty && (many || launch->detached || launch->json || launch->quiet)) {
+        gw_cli_message("gangway %s: --pty is for one command, at this terminal: not with "
+                       "--detach, --json, --quiet or many commands",
+                       command);
+        return false;
+    }
+    if (launch->after && launch->after_any) {
+        gw_cli_message("gangway %s: --after and --after-any: one of them", command);
+        return false;
+    }
+    if (!*launch->command == !launch->from_json) {
+        fprintf(stderr,
+                *launch->command ? "gangway %s: --from-json holds the commands: none may "
+                                   "follow\n"
+                                 : "gangway %s: -- COMMAND [ARGUMENT...] is missing\n",
+                command);
+        return false;
+    }
+    if ((task->workers && !*task->workers) || (launch->prefer && !*launch->prefer)) {
+        fprintf(stderr, "gangway %s: %s: a name is missing\n", command,
+                launch->prefer ? "--prefer" : "--on");
+        return false;
+    }
+    if (task->workers && launch->prefer) {
+        fprintf(stderr, "gangway %s: --on and --prefer: one of them\n", command);
+        return false;
+    }
+    if (launch->prefer) {
+        task->workers = launch->prefer;
+        task->workers_prefer = true;
+    }
+    if (!check_gpus(launch, command, task) || !check_input(launch, many > 0, command))
+        return false;
+    if (launch->bind && !gw_launch_word_bind(launch->bind, task)) {
+        gw_cli_message("gangway %s: --bind %s: near (the CPUs near its GPUs) or none", command,
+                       launch->bind);
+        return false;
+    }
+    if (launch->signal && !gw_launch_word_signal(launch->signal, &task->signal)) {
+        gw_cli_message("gangway %s: --signal %s: a name (USR1) or a number (10)", command,
+                       launch->signal);
+        return false;
+    }
+    if (launch->annotations.count && !(launch->annotated = join(&launch->annotations)))
+        return false;
+    task->annotations = launch->annotated;
+    task->files = launch->ship.items;
+    return wrap_up(launch, command);
+}
+
+bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int argc, char **argv,
+                            int *exit_code)
+{
+    *launch = (struct gw_launch_options){.gang = gang};
+    struct table table;
+    make_table(launch, &table);
+    const struct gw_options options = {
+        .command = launch->gang ? "dispatch" : "submit",
+        .arguments = "-- COMMAND [ARGUMENT...]",
+        .summary = launch->gang ? "Run a command as a gang: N ranks that start together or not at "
+                                  "all, with RANK,\nWORLD_SIZE, MASTER_ADDR and what launchers "
+                                  "set, and end together when one fails."
+                                : "Run a command as a task.",
+        .details = launch->gang ? gang_details : details,
+        .table = launch->gang ? table.rows : table.rows + 1,
+        .arguments_min = 0,
+        .arguments_max = INT32_MAX,
+        .command_line = true,
+        .synonyms = gw_synonym_launch,
+    };
+    int first;
+    if (gang)
+        launch->task.ranks = launch->nodes.nodes = launch->nodes.per_node = GW_NODES_UNSAID;
+    if (!gw_options_parse(&options, argc, argv, &first, exit_code))
+        return false;
+    launch->command = (const char **)(uintptr_t)(argv + first);
+    if (!check(launch, options.command)) {
+        *exit_code = GW_EXIT_USAGE;
+        return false;
+    }
+    return true;
+}
+
+void gw_launch_options_deinit(struct gw_launch_options *options)
+{
+    free(options->env.items);
+    free(options->annotations.items);
+    free(options->ship.items);
+    free(options->annotated);
+    gw_wrap_deinit(&options->wrap);
+    gw_nodes_deinit(&options->nodes);
+}
+
+int gw_launch_options_env(const struct gw_launch_options *options, const char ***env)
+{
+    size_t count = 0, kept = 0;
+    *env = NULL;
+    if (options->env.count == 0 && !options->wrap.variable && !options->mpi)
+        return 0;
+    while (environ[count])
+        count++;
+    const char **made = calloc(count + options->env.count + 3, sizeof *made);
+    if (!made)
+        return GW_ENOMEM;
+    for (size_t i = 0; i < count; i++) {
+        bool stays = gw_env_goes_along(environ[i]);
+        for (size_t k = 0; k < options->env.count; k++) {
+            size_t length = strcspn(options->env.items[k], "=") + 1;
+            stays = stays && strncmp(environ[i], options->env.items[k], length) != 0;
+        }
+        if (stays)
+            made[kept++] = environ[i];
+    }
+    if (options->mpi) /* before those of --env, which are counted from the end */
+        made[kept++] = "GANGWAY_MPI=none";
+    for (size_t k = 0; k < options->env.count; k++)
+        made[kept++] = options->env.items[k];
+    if (options->wrap.variable)
+        made[kept++] = options->wrap.variable;
+    *env = made;
+    return 0;
+}

@@ -1,0 +1,47 @@
+/* Words that options of a launch take. What is none of them is for the caller to say: only he knows
+ * where it was written. */
+#include "client/cli/launch/launch_word.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool gw_launch_word_gpus(const char *text, struct gw_task_options *task)
+{
+    char *end;
+    double number = strtod(text, &end);
+    task->gpus_per_rank = 0;
+    task->gpu_share = 0;
+    if (strcmp(text, "any") == 0)
+        task->gpus_per_rank = GW_GPU_IF_ANY;
+    else if (end == text || *end || !(number >= 0 && number <= 1024))
+        return false;
+    else if (number == (int32_t)number)
+        task->gpus_per_rank = (int32_t)number;
+    else
+        task->gpu_share = number;
+    return number < 1 || task->gpu_share == 0;
+}
+
+bool gw_launch_word_bind(const char *text, struct gw_task_options *task)
+{
+    task->unbound = strcmp(text, "none") == 0;
+    return task->unbound || strcmp(text, "near") == 0;
+}
+
+bool gw_launch_word_signal(const char *text, uint32_t *number)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    if (end != text && !*end && value > 0 && value < NSIG) {
+        *number = (uint32_t)value;
+        return true;
+    }
+    const char *name = strncmp(text, "SIG", 3) == 0 ? text + 3 : text;
+    for (int i = 1; i < NSIG; i++)
+        if (sigabbrev_np(i) && strcmp(sigabbrev_np(i), name) == 0) {
+            *number = (uint32_t)i;
+            return true;
+        }
+    return false;
+}

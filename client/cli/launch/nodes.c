@@ -1,0 +1,201 @@
+/* Nodes: N hosts with K ranks each are N x K ranks; whatever two of the three are typed, the third
+ * follows, and all three must agree. */
+#include "client/cli/launch/nodes.h"
+
+#include "client/cli/hosts/host_file.h"
+#include "client/cli/hosts/hosts.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+static bool refuse(const char *format, ...) GW_PRINTF(1, 2);
+
+static bool refuse(const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "gangway dispatch: ");
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\n");
+    return false;
+}
+
+static bool count_ranks(const struct gw_nodes *nodes, struct gw_task_options *task)
+{
+    uint64_t count = nodes->nodes, each = nodes->per_node, ranks = task->ranks;
+    bool said = task->ranks != GW_NODES_UNSAID;
+    if (!count && !each) {
+        task->ranks = said ? task->ranks : 1;
+        return true;
+    }
+    if (!count)
+        count = said ? ranks / each : 1;
+    if (!each)
+        each = said ? ranks / count : 1;
+    if (said && count * each != ranks && nodes->nodes && nodes->per_node)
+        return refuse("--nodes %llu --per-node %llu are %llu ranks, and -n says %llu: leave -n out",
+                      (unsigned long long)count, (unsigned long long)each,
+                      (unsigned long long)(count * each), (unsigned long long)ranks);
+    if (said && count * each != ranks)
+        return refuse(nodes->nodes ? "-n %llu ranks cannot be shared out evenly to --nodes %u"
+                                   : "-n %llu ranks are no multiple of --per-node %u",
+                      (unsigned long long)ranks, nodes->nodes ? nodes->nodes : nodes->per_node);
+    if (count * each > INT32_MAX)
+        return refuse("--nodes %llu --per-node %llu: too many ranks", (unsigned long long)count,
+                      (unsigned long long)each);
+    task->ranks = (uint32_t)(count * each);
+    task->ranks_per_node = (uint32_t)each;
+    return true;
+}
+
+static uint32_t slots_of(const struct gw_hosts_item *host)
+{
+    return host->slots ? host->slots : 1;
+}
+
+static bool is_here(const char *name)
+{
+    return strcasecmp(name, "localhost") == 0 || strcmp(name, "127.0.0.1") == 0 ||
+           strcmp(name, "::1") == 0;
+}
+
+/* "a,b", or with counts "a:2,b:3", as `--on` takes them, of the first `ranks` ranks. This machine
+ * is known by its own name. */
+static bool name_hosts(const struct gw_hosts *hosts, uint64_t ranks, bool counted, char **workers)
+{
+    char own[HOST_NAME_MAX + 1] = "";
+    size_t used = 0, size = 0;
+    (void)gethostname(own, sizeof own - 1);
+    for (size_t i = 0; i < hosts->items.count; i++)
+        size += strlen(hosts->items.items[i].name) + sizeof own + 16;
+    *workers = malloc(size + 1);
+    if (!*workers)
+        return refuse("out of memory");
+    for (size_t i = 0; i < hosts->items.count && ranks > 0; i++) {
+        const char *name = gw_hosts_address(&hosts->items.items[i]);
+        name = is_here(name) ? own : name;
+        bool v6 = strchr(name, ':');
+        uint64_t here = slots_of(&hosts->items.items[i]);
+        here = here < ranks ? here : ranks;
+        ranks -= here;
+        used += (size_t)snprintf(*workers + used, size + 1 - used, "%s%s%s%s", i ? "," : "",
+                                 v6 ? "[" : "", name, v6 ? "]" : "");
+        if (counted)
+            used += (size_t)snprintf(*workers + used, size + 1 - used, ":%u", (unsigned)here);
+    }
+    return true;
+}
+
+enum { SAID_BYTES = 300 };
+
+/* "-H a:2,b:3", or "--hostfile FILE". */
+static const char *said_by(const struct gw_nodes *nodes, char said[static SAID_BYTES])
+{
+    (void)snprintf(said, SAID_BYTES, "%s %.250s", nodes->hosts ? "-H" : "--hostfile",
+                   nodes->hosts ? nodes->hosts : nodes->host_file);
+    return said;
+}
+
+/* With --min-ranks: --on a,b --nodes 2 --per-node 2. */
+static bool take_elastic(struct gw_nodes *nodes, const struct gw_hosts *hosts)
+{
+    uint32_t each = slots_of(&hosts->items.items[0]);
+    char said[SAID_BYTES];
+    for (size_t i = 1; i < hosts->items.count; i++)
+        if (slots_of(&hosts->items.items[i]) != each)
+            return refuse("%s --min-ranks: as many ranks at each host, of which whole ones may "
+                          "be gone (--on says where ranks may go, however many)",
+                          said_by(nodes, said));
+    nodes->nodes = (uint32_t)hosts->items.count;
+    nodes->per_node = each;
+    return name_hosts(hosts, UINT64_MAX, false, &nodes->workers);
+}
+
+/* As mpiexec has it: all that there is, or the first so many. */
+static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts,
+                       struct gw_task_options *task)
+{
+    uint64_t ranks = 0;
+    char said[SAID_BYTES];
+    for (size_t i = 0; i < hosts->items.count; i++)
+        ranks += slots_of(&hosts->items.items[i]);
+    if (task->min_ranks)
+        return take_elastic(nodes, hosts);
+    if (task->ranks != GW_NODES_UNSAID && task->ranks > ranks)
+        return refuse("%s has room for %llu ranks, and -n says %u (a:2 is two ranks at a, a "
+                      "alone is one)",
+                      said_by(nodes, said), (unsigned long long)ranks, task->ranks);
+    if (task->ranks == GW_NODES_UNSAID)
+        task->ranks = (uint32_t)ranks;
+    return name_hosts(hosts, task->ranks, true, &nodes->workers);
+}
+
+static bool read_hosts(struct gw_nodes *nodes, struct gw_task_options *task)
+{
+    struct gw_hosts hosts;
+    struct gw_error error;
+    char said[SAID_BYTES];
+    if (nodes->hosts && nodes->host_file)
+        return refuse("-H and --hostfile both say where ranks go: one of them");
+    if (nodes->nodes != GW_NODES_UNSAID || nodes->per_node != GW_NODES_UNSAID || nodes->same_host ||
+        nodes->spread || task->workers)
+        return refuse(
+            "%s says where ranks go, and so do --on, --nodes, --per-node, --same-host and "
+            "--spread: one of them",
+            nodes->hosts ? "-H" : "--hostfile");
+    if ((nodes->hosts ? gw_hosts_init(&hosts, nodes->hosts, &error)
+                      : gw_host_file_read(&hosts, nodes->host_file, &error)) < 0)
+        return nodes->hosts ? refuse("%s: %s", said_by(nodes, said), error.text)
+                            : refuse("--hostfile: %s", error.text);
+    bool taken = take_hosts(nodes, &hosts, task);
+    gw_hosts_deinit(&hosts);
+    return taken;
+}
+
+void gw_nodes_deinit(struct gw_nodes *nodes)
+{
+    free(nodes->workers);
+    nodes->workers = NULL;
+}
+
+bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
+{
+    if ((typed->hosts || typed->host_file) && !read_hosts(typed, task))
+        return false;
+    if (typed->workers)
+        task->workers = typed->workers;
+    struct gw_nodes said = *typed;
+    const struct gw_nodes *nodes = &said;
+    if (typed->nodes == 0 || typed->per_node == 0)
+        return refuse("--%s 0: at least 1", typed->nodes == 0 ? "nodes" : "per-node");
+    said.nodes = typed->nodes == GW_NODES_UNSAID ? 0 : typed->nodes;
+    said.per_node = typed->per_node == GW_NODES_UNSAID ? 0 : typed->per_node;
+    bool by_number = nodes->nodes || nodes->per_node;
+    if (nodes->spread && (nodes->same_host || nodes->pack))
+        return refuse("--spread is the opposite of %s: one of them",
+                      nodes->same_host ? "--same-host" : "--pack");
+    if (task->ranks == 0)
+        return refuse("-n 0: a gang has at least one rank");
+    if (!count_ranks(nodes, task))
+        return false;
+    if (nodes->same_host && task->ranks_per_node && task->ranks_per_node != task->ranks)
+        return refuse("--same-host is one node, and --nodes %u is more",
+                      task->ranks / task->ranks_per_node);
+    if (nodes->same_host)
+        task->ranks_per_node = task->ranks;
+    task->spread = nodes->spread && !by_number; /* which says how far already */
+    if (task->full_wait_ns && !task->min_ranks)
+        return refuse("--full-wait is of gangs that may start with fewer ranks: --min-ranks M");
+    if (task->min_ranks > task->ranks)
+        return refuse("--min-ranks %u: it has %u ranks (-n)", task->min_ranks, task->ranks);
+    if (by_number && task->ranks_per_node != task->ranks && task->min_ranks % task->ranks_per_node)
+        return refuse("--min-ranks %u: whole nodes, so a multiple of the %u ranks of each",
+                      task->min_ranks, task->ranks_per_node);
+    return true;
+}

@@ -1,0 +1,69 @@
+/* Listings. */
+#include "client/cli/lib/listing.h"
+
+#include "client/cli/lib/cli.h"
+#include "client/cli/lib/options.h"
+
+#include <stdio.h>
+
+static void print_single(const struct gw_listing *listing, const struct gw_value *answer)
+{
+    const struct gw_value *below = listing->below ? gw_value_find(answer, listing->below) : NULL;
+    gw_table_print_dict(stdout, listing->columns, answer);
+    if (!below || gw_value_count(below) == 0)
+        return;
+    printf("\n");
+    gw_table_print(stdout, listing->below_columns, below);
+}
+
+static void print(const struct gw_listing *listing, const struct gw_value *answer, bool json,
+                  bool watch)
+{
+    if (json)
+        gw_table_json(stdout, answer, watch);
+    else if (listing->single)
+        print_single(listing, answer);
+    else if (gw_value_count(answer) == 0)
+        fprintf(stderr, "%s\n", listing->none);
+    else
+        gw_table_print(stdout, listing->columns, answer);
+    if (listing->remark && !json)
+        listing->remark(answer);
+}
+
+int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
+{
+    bool json = false, watch = false;
+    int first, exit_code;
+    const struct gw_option table[] = {
+        {"watch", 'w', GW_OPTION_FLAG, &watch, NULL, "show it again every 2 seconds, until Ctrl-C"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
+        {0},
+    };
+    const struct gw_options options = {
+        .command = listing->command,
+        .arguments = "",
+        .summary = listing->summary,
+        .details = listing->details,
+        .table = table,
+    };
+    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
+        return exit_code;
+
+    struct gw_client *client;
+    struct gw_error error;
+    int rc;
+    exit_code = gw_cli_open(&client);
+    if (exit_code)
+        return exit_code;
+    do {
+        struct gw_value *answer;
+        rc = gw_client_query(client, listing->query, NULL, &answer, &error);
+        if (rc < 0)
+            break;
+        print(listing, answer, json, watch);
+        gw_value_unref(answer);
+    } while (watch && gw_table_again(stdout));
+    gw_client_close(client);
+    return rc < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
+}

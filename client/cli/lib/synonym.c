@@ -1,0 +1,144 @@
+/* The tables. */
+#include "client/cli/lib/synonym.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define DISPATCH "`gangway dispatch -n N -- COMMAND` runs N ranks"
+#define RENDEZVOUS                                                                                 \
+    "leave it out: ranks find MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE in their environment"
+#define NO_PARTITIONS "there are no partitions: --on HOST,... says where it may run"
+#define OUTPUT                                                                                     \
+    "its output comes here (> FILE keeps it); of a detached job `gangway logs JOB -o DIR` "        \
+    "writes it into files"
+#define GPUS "type --gpus N, of each rank in `dispatch`, else of the task"
+#define MEMORY_PER_NODE                                                                            \
+    "did you mean --memory SIZE? It is of each rank in `dispatch`, else of the task"
+
+const struct gw_synonym gw_synonym_launch[] = {
+    {"job-name", 'J', {"name"}, NULL, false},
+    {"cpus-per-task", 'c', {"slots-per-rank", "slots"}, NULL, false},
+    {"time", 0, {"wall"}, NULL, true},
+    {"chdir", 'D', {"cwd"}, NULL, false},
+    {"workdir", 0, {"cwd"}, NULL, false},
+    {"nodelist", 'w', {"on"}, NULL, false},
+    {"ntasks", 'n', {"ranks"}, DISPATCH, false},
+    {"np", 0, {"ranks"}, DISPATCH, false},
+    {"nnodes", 'N', {"nodes"}, DISPATCH, false},
+    {"nodes", 0, {"nodes"}, DISPATCH, false},
+    {"ranks", 0, {"ranks"}, DISPATCH, false},
+    {"nproc-per-node", 0, {"per-node"}, DISPATCH, false},
+    {"nproc_per_node", 0, {"per-node"}, DISPATCH, false},
+    {"ntasks-per-node", 0, {"per-node"}, DISPATCH, false},
+    {"npernode", 0, {"per-node"}, DISPATCH, false},
+    {"max_restarts", 0, {"max-restarts", "retries"}, NULL, false},
+    {"gpus-per-task", 0, {"gpus-per-rank", "gpus"}, NULL, false},
+    {"gpus-per-node", 0, {NULL}, GPUS, false},
+    {"gres", 'G', {NULL}, GPUS, false},
+    {"mem", 0, {NULL}, MEMORY_PER_NODE, false},
+    {"mem-per-cpu", 0, {NULL}, MEMORY_PER_NODE, false},
+    {"dependency",
+     0,
+     {NULL},
+     "type --after JOB,... (afterok), or --after-any JOB,... (afterany)",
+     false},
+    {"partition", 0, {NULL}, NO_PARTITIONS, false},
+    {"output", 'o', {NULL}, OUTPUT, false},
+    {"error", 0, {NULL}, OUTPUT, false},
+    {"export", 0, {NULL}, "your environment goes along; --env NAME=VALUE sets more", false},
+    {"wrap", 0, {NULL}, "type -- sh -c 'COMMAND'", false},
+    {"requeue", 0, {NULL}, "type --retries N: how often it runs again when it fails", false},
+    {"standalone", 0, {NULL}, RENDEZVOUS, false},
+    {"rdzv-backend", 0, {NULL}, RENDEZVOUS, false},
+    {"rdzv-endpoint", 0, {NULL}, RENDEZVOUS, false},
+    {"rdzv-id", 0, {NULL}, RENDEZVOUS, false},
+    {"node-rank", 0, {NULL}, RENDEZVOUS, false},
+    {"master-addr", 0, {NULL}, RENDEZVOUS, false},
+    {"master-port", 0, {NULL}, RENDEZVOUS, false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+const struct gw_synonym gw_synonym_explain[] = {
+    {"watch", 'w', {NULL}, "`gangway tasks JOB --watch` shows its tasks again and again", false},
+    {NULL, 0, {NULL}, NULL, false},
+};
+
+/* -- Commands ------------------------------------------------------------------------------------
+ */
+
+#define SUBMIT_OR_DISPATCH                                                                         \
+    "`gangway submit -- COMMAND` runs a command, `gangway dispatch -n N -- COMMAND` a gang of N "  \
+    "ranks"
+#define JOBS "`gangway jobs` lists jobs"
+#define STATUS "`gangway status` shows what the cluster does, `gangway jobs` lists jobs"
+#define TRAIN "`gangway dispatch -n N -- python3 train.py` runs N ranks"
+#define MPI                                                                                        \
+    DISPATCH ", `gangway submit --slots N -- mpirun -n N PROGRAM` a program of MPI on one host"
+#define CANCEL "`gangway cancel JOB` ends jobs"
+#define WORKERS "`gangway worker list` lists workers and their hosts"
+
+const char *gw_synonym_command(const char *name)
+{
+    static const struct {
+        const char *name, *answer;
+    } commands[] = {
+        {"run", SUBMIT_OR_DISPATCH},
+        {"srun", SUBMIT_OR_DISPATCH},
+        {"salloc", "`gangway submit --pty -- bash` gives a shell"},
+        {"sbatch", "`gangway submit -d -- ./SCRIPT` runs a script that outlives this terminal"},
+        {"qsub", "`gangway submit -d -- ./SCRIPT` runs a script that outlives this terminal"},
+        {"batch", "`gangway submit -d -- ./SCRIPT` runs a script that outlives this terminal"},
+        {"torchrun", TRAIN},
+        {"accelerate", TRAIN},
+        {"deepspeed", TRAIN},
+        {"horovodrun", TRAIN},
+        {"mpirun", MPI},
+        {"mpiexec", MPI},
+        {"squeue", JOBS},
+        {"qstat", JOBS},
+        {"queue", JOBS},
+        {"ps", JOBS},
+        {"ls", JOBS},
+        {"list", JOBS},
+        {"job", JOBS},
+        {"history", JOBS},
+        {"sacct", "`gangway jobs` lists jobs, `gangway story JOB` tells what became of one"},
+        {"top", STATUS},
+        {"htop", STATUS},
+        {"info", STATUS},
+        {"stat", STATUS},
+        {"scontrol", "`gangway explain JOB` tells of a job, `gangway worker list` of workers"},
+        {"show", "`gangway explain JOB` tells of a job"},
+        {"describe", "`gangway explain JOB` tells of a job"},
+        {"why", "`gangway explain JOB` tells of a job"},
+        {"sinfo", WORKERS},
+        {"nodes", WORKERS},
+        {"hosts", WORKERS},
+        {"workers", WORKERS},
+        {"gpus", "`gangway worker gpus` lists GPUs"},
+        {"nvidia-smi", "`gangway worker gpus` lists GPUs"},
+        {"scancel", CANCEL},
+        {"qdel", CANCEL},
+        {"kill", CANCEL},
+        {"rm", "`gangway cancel JOB` ends jobs, `gangway data rm NAME` drops results"},
+        {"delete", CANCEL},
+        {"log", "`gangway logs JOB` prints what a job wrote"},
+        {"output", "`gangway logs JOB` prints what a job wrote"},
+        {"tail", "`gangway logs -f --tail 10 JOB` prints what a job wrote"},
+        {"attach", "`gangway logs -f JOB` prints what a job writes"},
+        {"cp", "`gangway get JOB PATH` fetches files, `submit --ship FILE` sends them"},
+        {"scp", "`gangway get JOB PATH` fetches files, `submit --ship FILE` sends them"},
+        {"copy", "`gangway get JOB PATH` fetches files, `submit --ship FILE` sends them"},
+        {"ssh", "`gangway exec JOB --pty -- bash` gives a shell beside a task"},
+        {"shell", "`gangway submit --pty -- bash` gives a shell"},
+        {"bash", "`gangway submit --pty -- bash` gives a shell"},
+        {"init", "`gangway up` starts a cluster, `gangway new DIR` writes a small project"},
+        {"start", "`gangway up` starts a cluster"},
+        {"serve", "`gangway up` starts a cluster"},
+        {"shutdown", "`gangway down` ends the cluster"},
+    };
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return commands[i].answer;
+    return NULL;
+}

@@ -1,0 +1,180 @@
+/* Durations, sizes and selectors. */
+#include "client/cli/lib/units.h"
+
+#include "graph/base/clock.h"
+
+#include <ctype.h>
+#include <gangway/error.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct unit {
+    const char *name;
+    double factor;
+};
+
+/* Longer names first where one begins with another. */
+static const struct unit durations[] = {
+    {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
+};
+
+/* A plain decimal number: strtod would take "inf", "nan" and hexadecimal ones too. */
+static const char *parse_decimal(const char *text, double *number)
+{
+    char *end;
+    if (!isdigit((unsigned char)*text) || (text[0] == '0' && (text[1] | 32) == 'x'))
+        return NULL;
+    size_t length = strspn(text, "0123456789.");
+    char digits[32];
+    if (length >= sizeof digits)
+        return NULL;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    *number = strtod(digits, &end);
+    return *end == '\0' ? text + length : NULL;
+}
+
+/* Whole numbers between the marks "-", ":", ":" of "D-H:M:S", as Slurm writes times. All but the
+ * first of them have to be in its range: 1:90 is likelier a mistake than two and a half minutes. */
+static int parse_clock(const char *text, double *total_ns)
+{
+    static const double seconds[] = {86400, 3600, 60, 1};
+    static const unsigned most[] = {0, 23, 59, 59};
+    unsigned fields[4];
+    int count = 0;
+    const bool days = strchr(text, '-') != NULL;
+    for (const char *at = text;; at++) {
+        const size_t digits = strspn(at, "0123456789");
+        if (digits == 0 || digits > 9 || count == 4)
+            return GW_EINVAL;
+        fields[count++] = (unsigned)strtoul(at, NULL, 10);
+        at += digits;
+        if (*at == '\0')
+            break;
+        if (*at != (days && count == 1 ? '-' : ':'))
+            return GW_EINVAL;
+    }
+    const int first = days ? 0 : 4 - count; /* its place in the tables */
+    if (first == 0 && !days)
+        return GW_EINVAL;
+    *total_ns = 0;
+    for (int i = 0; i < count; i++) {
+        if (i > 0 && fields[i] > most[first + i])
+            return GW_EINVAL;
+        *total_ns += fields[i] * seconds[first + i] * 1e9;
+    }
+    return 0;
+}
+
+static int parse_units(const char *text, double *total_ns)
+{
+    double total = 0, number;
+    const char *at = text;
+    do {
+        at = parse_decimal(at, &number);
+        if (!at)
+            return GW_EINVAL;
+        const struct unit *unit = NULL;
+        for (size_t i = 0; i < sizeof durations / sizeof *durations && !unit; i++)
+            if (strncmp(at, durations[i].name, strlen(durations[i].name)) == 0)
+                unit = &durations[i];
+        if (!unit && (*at != '\0' || total > 0))
+            return GW_EINVAL;
+        total += number * (unit ? unit->factor : 1e9);
+        at += unit ? strlen(unit->name) : 0;
+    } while (*at);
+    *total_ns = total;
+    return 0;
+}
+
+int gw_units_parse_duration(const char *text, uint64_t *duration_ns)
+{
+    double total = 0;
+    const bool clock = text[strcspn(text, ":-")] != '\0';
+    int rc = clock ? parse_clock(text, &total) : parse_units(text, &total);
+    if (rc < 0)
+        return rc;
+    if (total >= 9e18)
+        return GW_ELIMIT;
+    *duration_ns = (uint64_t)llround(total);
+    return 0;
+}
+
+int gw_units_parse_size(const char *text, uint64_t *bytes)
+{
+    static const char prefixes[] = "KMGTP";
+    double number;
+    const char *at = parse_decimal(text, &number);
+    if (!at)
+        return GW_EINVAL;
+    const char *prefix = *at ? strchr(prefixes, toupper((unsigned char)*at)) : NULL;
+    if (prefix) {
+        number *= exp2(10.0 * (double)(prefix - prefixes + 1));
+        at++;
+    }
+    if (strcmp(at, "") != 0 && strcmp(at, "B") != 0 && strcmp(at, "b") != 0 &&
+        !(prefix && strcmp(at, "iB") == 0))
+        return GW_EINVAL;
+    if (number >= 9e18)
+        return GW_ELIMIT;
+    *bytes = (uint64_t)llround(number);
+    return 0;
+}
+
+void gw_units_format_duration(uint64_t duration_ns, char *text, size_t text_bytes)
+{
+    uint64_t seconds = duration_ns / GW_NS_PER_S;
+    if (duration_ns < GW_NS_PER_MS)
+        snprintf(text, text_bytes, "%uus", (unsigned)(duration_ns / GW_NS_PER_US));
+    else if (seconds < 1)
+        snprintf(text, text_bytes, "%ums", (unsigned)(duration_ns / GW_NS_PER_MS));
+    else if (seconds < 60)
+        snprintf(text, text_bytes, "%u.%us", (unsigned)seconds,
+                 (unsigned)(duration_ns % GW_NS_PER_S / (100 * GW_NS_PER_MS)));
+    else if (seconds < 3600)
+        snprintf(text, text_bytes, "%um%02us", (unsigned)(seconds / 60), (unsigned)(seconds % 60));
+    else if (seconds < 86400)
+        snprintf(text, text_bytes, "%uh%02um", (unsigned)(seconds / 3600),
+                 (unsigned)(seconds / 60 % 60));
+    else
+        snprintf(text, text_bytes, "%llud%02uh", (unsigned long long)(seconds / 86400),
+                 (unsigned)(seconds / 3600 % 24));
+}
+
+void gw_units_format_size(uint64_t bytes, char *text, size_t text_bytes)
+{
+    static const char *const names[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double number = (double)bytes;
+    size_t i = 0;
+    for (; number >= 1024 && i + 1 < sizeof names / sizeof *names; i++)
+        number /= 1024;
+    snprintf(text, text_bytes, i == 0 || number >= 100 ? "%.0f %s" : "%.1f %s", number, names[i]);
+}
+
+int gw_units_parse_ranges(const char *text, struct gw_units_range *ranges)
+{
+    int count = 0;
+    for (;;) {
+        unsigned long long first, last;
+        int length = 0;
+        if (count == GW_UNITS_RANGES_MAX || !isdigit((unsigned char)*text) ||
+            sscanf(text, "%18llu%n", &first, &length) != 1)
+            return GW_EINVAL;
+        text += length;
+        last = first;
+        if (*text == '-') {
+            if (!isdigit((unsigned char)text[1]) ||
+                sscanf(text + 1, "%18llu%n", &last, &length) != 1 || last < first)
+                return GW_EINVAL;
+            text += 1 + length;
+        }
+        ranges[count++] = (struct gw_units_range){first, last};
+        if (*text == '\0')
+            return count;
+        if (*text++ != ',')
+            return GW_EINVAL;
+    }
+}

@@ -1,0 +1,95 @@
+/* Results that several hold: looked up by name, published for others. A future of a lookup is a
+ * group of one, whose request the scheduler tells of the task's end; what it found comes with
+ * `held`, before that (group.c). */
+#include "client/link/session.h"
+#include "client/results/future_group.h"
+
+static int look_up(struct gw_client *client, const struct gw_msg_lookup *lookup,
+                   struct gw_future **future, struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_lookup, .lookup = *lookup};
+    if (client->inlined)
+        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+    int rc = gw_session_start(client, 0, error);
+    if (rc < 0)
+        return rc;
+    struct gw_rpc call;
+    gw_rpc_open(&call, client);
+    message.lookup.request = call.request;
+    struct gw_future_group *group = gw_future_group_new(client, call.request, NULL, 1);
+    rc = group ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
+    if (rc == 0) {
+        group->shared = true;
+        rc = gw_rpc_exchange(&call, client, &message, UINT64_MAX, error);
+    }
+    gw_rpc_close(&call, client);
+    if (rc == 0)
+        *future = &group->futures[0];
+    else if (group)
+        gw_future_group_drop(group);
+    return rc;
+}
+
+int gw_client_lookup(struct gw_client *client, const char *name, struct gw_future **future,
+                     struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "a task is looked up by a name: JOB/NAME or NAME");
+    return look_up(client, &(struct gw_msg_lookup){.name = name}, future, error);
+}
+
+int gw_client_task(struct gw_client *client, uint64_t job, uint32_t index,
+                   struct gw_future **future, struct gw_error *error)
+{
+    return look_up(client, &(struct gw_msg_lookup){.job = job, .index = index, .name = ""}, future,
+                   error);
+}
+
+int gw_published(struct gw_client *client, const char *name, struct gw_future **future,
+                 struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "what is published has a name");
+    return look_up(client, &(struct gw_msg_lookup){.kind = 1, .name = name}, future, error);
+}
+
+static int publish(struct gw_client *client, const struct gw_msg_publish *publish,
+                   struct gw_error *error)
+{
+    struct gw_rpc call;
+    struct gw_message message = {.type = GW_MESSAGE_publish, .publish = *publish};
+    int rc = gw_session_ask(client, &call, &message, &message.publish.request, UINT64_MAX, error);
+    gw_rpc_close(&call, client);
+    return rc;
+}
+
+int gw_publish(struct gw_client *client, const char *name, const struct gw_future *future,
+               struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "a result is published under a name");
+    return publish(client,
+                   &(struct gw_msg_publish){.name = name,
+                                            .job = gw_future_job(future),
+                                            .index = gw_future_index(future)},
+                   error);
+}
+
+int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    if (!name || !*name)
+        return gw_error_set(error, GW_EINVAL, "what is published has a name");
+    return publish(client, &(struct gw_msg_publish){.name = name}, error);
+}
+
+int gw_who_has(const struct gw_future *future, struct gw_value **answer, struct gw_error *error)
+{
+    struct gw_value *question = gw_dict();
+    int rc = gw_dict_set(question, "job", gw_i64((int64_t)gw_future_job(future)));
+    if (rc == 0)
+        rc = gw_dict_set(question, "index", gw_i64(gw_future_index(future)));
+    rc = rc == 0 ? gw_client_query(future->group->client, "who_has", question, answer, error)
+                 : gw_error_set(error, rc, "out of memory");
+    gw_value_unref(question);
+    return rc;
+}

@@ -1,0 +1,345 @@
+/* Coordination: one question and one answer each. Who waits does so in the scheduler, under its
+ * clock: an answer that is a time-out and one that is a lease can never cross. */
+#include "client/link/session.h"
+#include "graph/value/value.h"
+#include "graph/wire/codec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(GW_SYNC_VALUE_BYTES_MAX == GW_SYNC_VALUE_BYTES, "one limit, two names");
+
+/* What is asked. */
+struct question {
+    uint32_t kind, verb;
+    const char *name;
+    uint64_t number, timeout_ns;
+    const struct gw_value *value; /* NULL: none */
+};
+
+/* Encodes the value; GW_ELIMIT with a text where the scheduler would refuse it anyway. */
+static int encode(const struct question *question, struct gw_buffer *buffer, struct gw_error *error)
+{
+    bool carries = question->verb == GW_SYNC_SET || question->verb == GW_SYNC_REPLACE ||
+                   question->verb == GW_SYNC_PUT;
+    if (!question->value)
+        return carries && question->kind != GW_SYNC_EVENT
+                   ? gw_error_set(error, GW_ENOMEM, "%s: there is no value: out of memory",
+                                  question->name)
+                   : 0;
+    int rc = gw_codec_encode(question->value, NULL, buffer);
+    if (rc < 0)
+        return gw_error_set(error, rc, "%s: the value cannot be sent: %s", question->name,
+                            rc == GW_EINVAL ? gw_value_invalid(question->value)
+                                            : gw_error_text(rc));
+    if (buffer->size <= GW_SYNC_VALUE_BYTES)
+        return 0;
+    return gw_error_set(error, GW_ELIMIT,
+                        "%s: a value of %zu bytes, at most %u may be: publish it under a name and "
+                        "put the name here",
+                        question->name, buffer->size, GW_SYNC_VALUE_BYTES);
+}
+
+/* Asks and waits. Where it gives 0 the answer is in *call, which the caller closes then. */
+static int ask(struct gw_client *client, const struct question *question, struct gw_rpc *call,
+               struct gw_error *error)
+{
+    struct gw_buffer value = {0};
+    if (client->inlined)
+        return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
+    if (!question->name)
+        return gw_error_set(error, GW_EINVAL, "a name is missing");
+    int rc = gw_session_start(client, 0, error);
+    if (rc == 0)
+        rc = encode(question, &value, error);
+    if (rc < 0) {
+        gw_buffer_deinit(&value);
+        return rc;
+    }
+    gw_rpc_open(call, client);
+    struct gw_message message = {
+        .type = GW_MESSAGE_sync,
+        .sync = {.request = call->request,
+                 .kind = question->kind,
+                 .verb = question->verb,
+                 .name = question->name,
+                 .number = question->number,
+                 .timeout_ns = question->timeout_ns,
+                 .value = {value.data, (uint32_t)value.size}},
+    };
+    rc = gw_rpc_send(call, client, &message, -1);
+    gw_buffer_deinit(&value);
+    if (rc == 0)
+        rc = gw_rpc_wait(call, client, UINT64_MAX, error);
+    else
+        rc = rc == GW_ECLOSED
+                 ? gw_client_down_error(client, error)
+                 : gw_error_set(error, rc, "%s: %s", question->name, gw_error_text(rc));
+    if (rc < 0)
+        gw_rpc_close(call, client);
+    return rc;
+}
+
+/* A question whose answer is a number at most. */
+static int tell(struct gw_client *client, const struct question *question, uint64_t *number,
+                struct gw_error *error)
+{
+    struct gw_rpc call;
+    int rc = ask(client, question, &call, error);
+    if (rc < 0)
+        return rc;
+    if (number)
+        *number = call.number;
+    gw_rpc_close(&call, client);
+    return 0;
+}
+
+/* -- Semaphores and locks ------------------------------------------------------------------------
+ */
+
+int gw_semaphore_open(struct gw_client *client, const char *name, uint32_t count,
+                      struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){
+                    .kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_OPEN, .name = name, .number = count},
+                NULL, error);
+}
+
+int gw_semaphore_acquire_fenced(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                                uint64_t *fence, struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){.kind = GW_SYNC_SEMAPHORE,
+                                   .verb = GW_SYNC_ACQUIRE,
+                                   .name = name,
+                                   .timeout_ns = timeout_ns},
+                fence, error);
+}
+
+int gw_semaphore_acquire(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                         struct gw_error *error)
+{
+    return gw_semaphore_acquire_fenced(client, name, timeout_ns, NULL, error);
+}
+
+int gw_semaphore_release(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    return tell(
+        client,
+        &(struct question){.kind = GW_SYNC_SEMAPHORE, .verb = GW_SYNC_RELEASE, .name = name}, NULL,
+        error);
+}
+
+int gw_lock_acquire_fenced(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                           uint64_t *fence, struct gw_error *error)
+{
+    return tell(
+        client,
+        &(struct question){
+            .kind = GW_SYNC_LOCK, .verb = GW_SYNC_ACQUIRE, .name = name, .timeout_ns = timeout_ns},
+        fence, error);
+}
+
+int gw_lock_acquire(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                    struct gw_error *error)
+{
+    return gw_lock_acquire_fenced(client, name, timeout_ns, NULL, error);
+}
+
+int gw_lock_release(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){.kind = GW_SYNC_LOCK, .verb = GW_SYNC_RELEASE, .name = name},
+                NULL, error);
+}
+
+/* -- Events --------------------------------------------------------------------------------------
+ */
+
+static int event(struct gw_client *client, const char *name, uint32_t verb, uint64_t timeout_ns,
+                 struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){
+                    .kind = GW_SYNC_EVENT, .verb = verb, .name = name, .timeout_ns = timeout_ns},
+                NULL, error);
+}
+
+int gw_event_set(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    return event(client, name, GW_SYNC_SET, 0, error);
+}
+
+int gw_event_clear(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    return event(client, name, GW_SYNC_CLEAR, 0, error);
+}
+
+int gw_event_wait(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                  struct gw_error *error)
+{
+    return event(client, name, GW_SYNC_WAIT, timeout_ns, error);
+}
+
+/* -- Variables -----------------------------------------------------------------------------------
+ */
+
+int gw_variable_set(struct gw_client *client, const char *name, const struct gw_value *value,
+                    uint64_t *now, struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){
+                    .kind = GW_SYNC_VARIABLE, .verb = GW_SYNC_SET, .name = name, .value = value},
+                now, error);
+}
+
+int gw_variable_replace(struct gw_client *client, const char *name, uint64_t version,
+                        const struct gw_value *value, uint64_t *now, struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){.kind = GW_SYNC_VARIABLE,
+                                   .verb = GW_SYNC_REPLACE,
+                                   .name = name,
+                                   .number = version,
+                                   .value = value},
+                now, error);
+}
+
+int gw_variable_next(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                     struct gw_variable *variable, struct gw_error *error)
+{
+    struct gw_rpc call;
+    struct gw_value *value;
+    int rc = ask(client,
+                 &(struct question){.kind = GW_SYNC_VARIABLE,
+                                    .verb = GW_SYNC_WAIT,
+                                    .name = name,
+                                    .number = variable->version,
+                                    .timeout_ns = timeout_ns},
+                 &call, error);
+    if (rc < 0)
+        return rc;
+    rc = gw_codec_decode(call.body, call.body_bytes, NULL, &value, error);
+    if (rc == 0)
+        *variable = (struct gw_variable){value, call.number};
+    gw_rpc_close(&call, client);
+    return rc;
+}
+
+int gw_variable_get(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                    struct gw_variable *variable, struct gw_error *error)
+{
+    struct gw_variable found = {0};
+    int rc = gw_variable_next(client, name, timeout_ns, &found, error);
+    if (rc == 0)
+        *variable = found;
+    return rc;
+}
+
+/* -- Queues --------------------------------------------------------------------------------------
+ */
+
+int gw_queue_open(struct gw_client *client, const char *name, uint32_t count_max,
+                  struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){
+                    .kind = GW_SYNC_QUEUE, .verb = GW_SYNC_OPEN, .name = name, .number = count_max},
+                NULL, error);
+}
+
+int gw_queue_put(struct gw_client *client, const char *name, const struct gw_value *value,
+                 uint64_t timeout_ns, struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){.kind = GW_SYNC_QUEUE,
+                                   .verb = GW_SYNC_PUT,
+                                   .name = name,
+                                   .timeout_ns = timeout_ns,
+                                   .value = value},
+                NULL, error);
+}
+
+/* The values of an answer, each after its size. */
+static int decode_many(const struct gw_rpc *call, struct gw_queue_batch *batch,
+                       struct gw_error *error)
+{
+    const uint8_t *at = call->body, *end = call->body + call->body_bytes;
+    uint32_t count = 0, size;
+    int rc = call->number <= batch->max ? 0 : GW_EPROTO;
+    for (; count < call->number && rc == 0; count++) {
+        if (end - at < 4)
+            rc = GW_EPROTO;
+        if (rc == 0) {
+            memcpy(&size, at, sizeof size);
+            at += 4;
+            rc = size > (size_t)(end - at) ? GW_EPROTO : 0;
+        }
+        if (rc == 0)
+            rc = gw_codec_decode(at, size, NULL, &batch->values[count], error);
+        if (rc < 0)
+            break;
+        at += size;
+    }
+    if (rc == 0) {
+        batch->count = count;
+        return 0;
+    }
+    while (count > 0)
+        gw_value_unref(batch->values[--count]);
+    return gw_error_set(error, rc, "the values of a queue cannot be read: %s", gw_error_text(rc));
+}
+
+int gw_queue_get_many(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                      struct gw_queue_batch *batch, struct gw_error *error)
+{
+    struct gw_rpc call;
+    if (batch->max == 0)
+        return gw_error_set(error, GW_EINVAL, "queue %s: none of its values are asked for", name);
+    int rc = ask(client,
+                 &(struct question){.kind = GW_SYNC_QUEUE,
+                                    .verb = GW_SYNC_GET,
+                                    .name = name,
+                                    .number = batch->max,
+                                    .timeout_ns = timeout_ns},
+                 &call, error);
+    if (rc < 0)
+        return rc;
+    rc = decode_many(&call, batch, error);
+    gw_rpc_close(&call, client);
+    return rc;
+}
+
+int gw_queue_get(struct gw_client *client, const char *name, uint64_t timeout_ns,
+                 struct gw_value **value, struct gw_error *error)
+{
+    struct gw_queue_batch batch = {.values = value, .max = 1};
+    return gw_queue_get_many(client, name, timeout_ns, &batch, error);
+}
+
+int gw_queue_close(struct gw_client *client, const char *name, struct gw_error *error)
+{
+    return tell(client,
+                &(struct question){.kind = GW_SYNC_QUEUE, .verb = GW_SYNC_CLOSE, .name = name},
+                NULL, error);
+}
+
+/* -- All -----------------------------------------------------------------------------------------
+ */
+
+int gw_sync_delete(struct gw_client *client, const char *kind, const char *name,
+                   struct gw_error *error)
+{
+    static const char *const kinds[] = {
+        [GW_SYNC_SEMAPHORE] = "semaphore", [GW_SYNC_LOCK] = "lock",   [GW_SYNC_EVENT] = "event",
+        [GW_SYNC_VARIABLE] = "variable",   [GW_SYNC_QUEUE] = "queue",
+    };
+    for (uint32_t i = GW_SYNC_SEMAPHORE; i <= GW_SYNC_QUEUE; i++)
+        if (kind && strcmp(kind, kinds[i]) == 0)
+            return tell(client, &(struct question){.kind = i, .verb = GW_SYNC_DELETE, .name = name},
+                        NULL, error);
+    return gw_error_set(error, GW_EINVAL,
+                        "there is no kind \"%s\": semaphore, lock, event, variable, queue",
+                        kind ? kind : "");
+}

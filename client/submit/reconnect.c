@@ -1,0 +1,435 @@
+/* Looking for another scheduler, on a thread of its own that begins with the first loss.
+ *
+ * While client->lost is set, client->down is too: new questions fail or wait, and only this thread
+ * speaks over the new connection. It is cleared when all has been said again. */
+#include "client/submit/reconnect.h"
+
+#include "client/deploy/address.h"
+#include "client/link/session.h"
+#include "client/results/future_group.h"
+#include "graph/base/clock.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { ANSWER_TIMEOUT_S = 10, PAUSE_MS_MIN = 20, PAUSE_MS_MAX = 1000 };
+
+struct gw_reconnect {
+    struct gw_client *client;
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t saying; /* one thread says things again */
+    uint64_t for_ns;
+};
+
+/* -- Saying things again -------------------------------------------------------------------------
+ */
+
+struct again {
+    struct gw_client *client;
+    uint32_t life;
+    bool lost; /* it is this file's thread, which nobody else speaks beside */
+    struct gw_error *error;
+};
+
+/* What is needed takes what is before it. */
+static void spread(struct gw_resubmit_log *const *records, size_t count)
+{
+    for (size_t i = count; i-- > 0;) {
+        struct gw_resubmit_log **input;
+        if (!records[i]->needed)
+            continue;
+        GW_ARRAY_EACH (&records[i]->inputs, input)
+            (*input)->needed = true;
+    }
+}
+
+static int expect(const struct again *again, struct gw_rpc *call)
+{
+    struct gw_client *client = again->client;
+    pthread_mutex_lock(&client->lock);
+    bool gone = client->closed || (client->down.code && !again->lost);
+    int rc = gone ? GW_ECLOSED : gw_map_put(&client->calls, call->request, (uintptr_t)call);
+    pthread_mutex_unlock(&client->lock);
+    return rc;
+}
+
+/* The scheduler would have none of it: its futures fail with why. */
+static void fail_record(struct gw_resubmit_log *record, const struct gw_error *why)
+{
+    struct gw_error error;
+    (void)gw_error_set(&error, why->code, "submitted again, because the scheduler went away: %s",
+                       why->text);
+    pthread_mutex_lock(&record->client->lock);
+    if (record->group)
+        gw_future_group_fail_pending(record->group, &error);
+    pthread_mutex_unlock(&record->client->lock);
+}
+
+static int say(const struct again *again, struct gw_resubmit_log *record)
+{
+    struct gw_client *client = again->client;
+    struct gw_rpc call;
+    struct gw_error why = {0};
+    if (record->said++ == GW_RESUBMIT_LOG_SAID_MAX) {
+        (void)gw_error_set(&why, GW_ECLOSED, "%d times, and each time it went away again",
+                           GW_RESUBMIT_LOG_SAID_MAX);
+        fail_record(record, &why);
+        record->cut = true;
+        return 0;
+    }
+    gw_rpc_open(&call, client);
+    call.request = record->request;
+    int rc = expect(again, &call);
+    if (rc == 0)
+        rc = gw_resubmit_log_say(record, again->life);
+    if (rc == GW_ENOENT)
+        (void)gw_error_set(&why, rc, "what it takes is not there any more");
+    if (rc == 0)
+        rc = gw_rpc_wait(&call, client, UINT64_MAX, &why);
+    if (rc == 0) {
+        pthread_mutex_lock(&client->lock);
+        if (gw_io_life(client->io) != again->life)
+            rc = GW_ECLOSED;
+        else
+            gw_resubmit_log_accept(record, call.number);
+        if (rc == 0 && record->group)
+            record->group->job = call.number;
+        pthread_mutex_unlock(&client->lock);
+    }
+    gw_rpc_close(&call, client);
+    if (rc < 0 && rc != GW_ECLOSED && rc != GW_ENOMEM) {
+        fail_record(record, &why);
+        rc = 0;
+    }
+    return rc;
+}
+
+/* Says all that is needed and has not been said on this connection. */
+static int say_all(const struct again *again, struct gw_resubmit_log *const *records, size_t count)
+{
+    int rc = 0;
+    for (size_t i = 0; i < count && rc == 0; i++)
+        if (records[i]->needed && records[i]->life != again->life && !records[i]->cut)
+            rc = say(again, records[i]);
+    return rc;
+}
+
+struct held {
+    struct gw_resubmit_log *record;
+    struct gw_io *io;
+};
+
+static void release_unheld(uint32_t row, void *arg)
+{
+    const struct held *held = arg;
+    struct gw_resubmit_log *record = held->record;
+    if (record->group ? !gw_future_group_holds(record->group, row) : !record->held)
+        (void)gw_io_release(held->io, record->job, row);
+}
+
+/* Gives up what nobody holds any more, now that what takes it is there too. The lock is held. */
+static void release_all(const struct again *again, struct gw_resubmit_log *const *records,
+                        size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (records[i]->needed && records[i]->life == again->life)
+            gw_resubmit_log_targets(records[i], release_unheld,
+                                    &(struct held){records[i], again->client->io});
+}
+
+static void let_go(struct gw_resubmit_log **records, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        records[i]->needed = false;
+        gw_resubmit_log_unref(records[i]);
+    }
+    free(records);
+}
+
+/* Everything of the client that somebody waits for. Sets client->lost to false when it is all said.
+ */
+static int restore(const struct again *again)
+{
+    struct gw_client *client = again->client;
+    struct gw_resubmit_log **records;
+    size_t count;
+    pthread_mutex_lock(&client->lock);
+    client->life = again->life;
+    int rc = gw_resubmit_log_list(client, &records, &count);
+    for (size_t i = 0; i < count && rc == 0; i++)
+        records[i]->needed =
+            records[i]->held || (records[i]->group && gw_future_group_waits(records[i]->group));
+    if (rc == 0)
+        spread(records, count);
+    pthread_mutex_unlock(&client->lock);
+    if (rc < 0)
+        return rc;
+    rc = say_all(again, records, count);
+    pthread_mutex_lock(&client->lock);
+    if (rc == 0 && gw_io_life(client->io) != again->life)
+        rc = GW_ECLOSED;
+    if (rc == 0) {
+        release_all(again, records, count);
+        client->down.code = 0;
+        client->lost = false;
+        client->unproven = (struct gw_error){0};
+        pthread_cond_broadcast(&client->changed);
+    }
+    let_go(records, count);
+    pthread_mutex_unlock(&client->lock);
+    return rc;
+}
+
+int gw_reconnect_revive(struct gw_resubmit_log *record, struct gw_error *error)
+{
+    struct gw_client *client = record->client;
+    struct gw_reconnect *reconnect = client->reconnect;
+    struct gw_resubmit_log **records, **input;
+    bool stale = false;
+    size_t count;
+    pthread_mutex_lock(&client->lock);
+    GW_ARRAY_EACH (&record->inputs, input)
+        stale = stale || (*input)->life != client->life;
+    pthread_mutex_unlock(&client->lock);
+    if (!stale)
+        return 0;
+    pthread_mutex_lock(&reconnect->saying);
+    pthread_mutex_lock(&client->lock);
+    const struct again again = {.client = client, .life = client->life};
+    int rc = gw_resubmit_log_list(client, &records, &count);
+    GW_ARRAY_EACH (&record->inputs, input)
+        (*input)->needed = rc == 0;
+    if (rc == 0)
+        spread(records, count);
+    pthread_mutex_unlock(&client->lock);
+    if (rc == 0) {
+        rc = say_all(&again, records, count);
+        pthread_mutex_lock(&client->lock);
+        let_go(records, count);
+        pthread_mutex_unlock(&client->lock);
+    }
+    pthread_mutex_unlock(&reconnect->saying);
+    return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
+}
+
+/* -- Looking for it ------------------------------------------------------------------------------
+ */
+
+static int connect_home(struct gw_client *client, struct gw_error *error)
+{
+    struct gw_io_socket socket = {.fd = -1};
+    int rc = client->home_tcp ? gw_address_connect_tcp(client->home, &socket.transport, error)
+                              : gw_address_connect(client->home, &socket.fd, error);
+    if (rc == 0)
+        gw_io_reopen(client->io, &socket);
+    return rc;
+}
+
+/* Asks, as the only one who speaks, and waits for the answer. */
+static int ask(const struct again *again, uint64_t request, const struct gw_message *message)
+{
+    struct gw_client *client = again->client;
+    struct gw_rpc call;
+    gw_rpc_open(&call, client);
+    call.request = request;
+    int rc = expect(again, &call);
+    if (rc == 0)
+        rc = gw_io_put_in(client->io, (struct gw_io_manner){.life = again->life}, message, -1);
+    if (rc == 0)
+        rc = gw_rpc_wait(&call, client, ANSWER_TIMEOUT_S * GW_NS_PER_S, again->error);
+    gw_rpc_close(&call, client);
+    return rc;
+}
+
+static int greet(const struct again *again)
+{
+    const struct gw_message hello = gw_session_hello(again->client);
+    const struct gw_program *program = again->client->program_ready ? again->client->program : NULL;
+    int rc = ask(again, GW_REQUEST_HELLO, &hello);
+    if (rc < 0 || !program)
+        return rc;
+    const struct gw_message message = gw_session_program(program);
+    return ask(again, GW_REQUEST_PROGRAM, &message);
+}
+
+/* One try; GW_ENOSCHEDULER, GW_ECLOSED, GW_ETIMEDOUT and GW_EIO are worth another. */
+static int return_home(struct gw_client *client, struct gw_error *error)
+{
+    int rc = connect_home(client, error);
+    if (rc < 0)
+        return rc;
+    struct again again = {
+        .client = client, .life = gw_io_life(client->io), .lost = true, .error = error};
+    rc = again.life ? greet(&again) : GW_ECLOSED;
+    pthread_mutex_lock(&client->reconnect->saying);
+    if (rc == 0)
+        rc = restore(&again);
+    pthread_mutex_unlock(&client->reconnect->saying);
+    return rc;
+}
+
+static bool is_worth_another(const struct gw_client *client, int rc)
+{
+    return client->refused.code == 0 &&
+           (rc == GW_ENOSCHEDULER || rc == GW_ECLOSED || rc == GW_ETIMEDOUT || rc == GW_EIO);
+}
+
+/* The lock is held, and given back for a moment. */
+static void pause_for(struct gw_reconnect *reconnect, uint64_t pause_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(pause_ms * GW_NS_PER_MS);
+    until.tv_sec += until.tv_nsec / (long)GW_NS_PER_S;
+    until.tv_nsec %= (long)GW_NS_PER_S;
+    while (!reconnect->client->closed &&
+           pthread_cond_timedwait(&reconnect->client->changed, &reconnect->client->lock, &until) ==
+               0)
+        continue;
+}
+
+/* Nobody is there: what waited fails. The lock is held. */
+static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_error *why)
+{
+    struct gw_client *client = reconnect->client;
+    if (client->closed)
+        (void)gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
+    else if (is_worth_another(client, rc))
+        (void)gw_error_set(&client->down, GW_ECLOSED,
+                           "the scheduler went away, and none was back within %.3g s%s%s%s",
+                           (double)reconnect->for_ns / GW_NS_PER_S,
+                           client->unproven.code ? ": " : "", client->unproven.text,
+                           client->unproven.code
+                               ? " before it had proven that it is the scheduler: the token was "
+                                 "revoked meanwhile, or something else answers there"
+                               : "");
+    else if (client->refused.code)
+        client->down = client->refused;
+    else
+        (void)gw_error_set(&client->down, rc, "%s",
+                           why->code == rc ? why->text : gw_error_text(rc));
+    client->lost = false;
+    gw_waiter_hold();
+    gw_future_group_fail_all(client, true);
+    gw_rpc_fail_all(client);
+    pthread_cond_broadcast(&client->changed);
+}
+
+/* The lock is held, and given back meanwhile. */
+static void look(struct gw_reconnect *reconnect)
+{
+    struct gw_client *client = reconnect->client;
+    const uint64_t deadline_ns = gw_clock_now_ns() + reconnect->for_ns;
+    uint64_t pause_ms = PAUSE_MS_MIN;
+    struct gw_error why = {0};
+    int rc = GW_ECLOSED;
+    while (!client->closed) {
+        pthread_mutex_unlock(&client->lock);
+        rc = return_home(client, &why);
+        pthread_mutex_lock(&client->lock);
+        if (rc == 0)
+            return;
+        if (!is_worth_another(client, rc) || gw_clock_now_ns() > deadline_ns)
+            break;
+        pause_for(reconnect, pause_ms);
+        pause_ms = pause_ms * 2 < PAUSE_MS_MAX ? pause_ms * 2 : PAUSE_MS_MAX;
+    }
+    give_up(reconnect, rc, &why);
+    pthread_mutex_unlock(&client->lock);
+    gw_waiter_ring();
+    pthread_mutex_lock(&client->lock);
+}
+
+static void *reconnect_thread(void *arg)
+{
+    struct gw_reconnect *reconnect = arg;
+    struct gw_client *client = reconnect->client;
+    pthread_mutex_lock(&client->lock);
+    while (!client->closed) {
+        if (client->lost)
+            look(reconnect);
+        else
+            pthread_cond_wait(&client->changed, &client->lock);
+    }
+    if (client->lost)
+        give_up(reconnect, GW_ECLOSED, NULL);
+    pthread_mutex_unlock(&client->lock);
+    gw_waiter_ring();
+    return NULL;
+}
+
+/* -- The client's side ---------------------------------------------------------------------------
+ */
+
+/* It takes no signals: they are the program's. */
+static int start_thread(struct gw_reconnect *reconnect)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int rc = pthread_create(&reconnect->thread, NULL, reconnect_thread, reconnect);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+int gw_reconnect_open(struct gw_client *client, const char *home, bool tcp, uint64_t reconnect_ns)
+{
+    struct gw_reconnect *reconnect = calloc(1, sizeof *reconnect);
+    char *copy = strdup(home);
+    if (!reconnect || !copy) {
+        free(reconnect);
+        free(copy);
+        return GW_ENOMEM;
+    }
+    reconnect->client = client;
+    reconnect->for_ns = reconnect_ns;
+    pthread_mutex_init(&reconnect->saying, NULL);
+    pthread_mutex_lock(&client->lock);
+    client->reconnect = reconnect;
+    client->home = copy;
+    client->home_tcp = tcp;
+    client->life = 1;
+    pthread_mutex_unlock(&client->lock);
+    return 0;
+}
+
+void gw_reconnect_stop(struct gw_client *client)
+{
+    struct gw_reconnect *reconnect = client->reconnect;
+    if (!reconnect)
+        return;
+    pthread_mutex_lock(&client->lock);
+    if (client->lost)
+        gw_rpc_fail_all(client); /* its own among them */
+    pthread_cond_broadcast(&client->changed);
+    bool started = reconnect->started;
+    pthread_mutex_unlock(&client->lock);
+    if (started)
+        pthread_join(reconnect->thread, NULL);
+}
+
+void gw_reconnect_close(struct gw_client *client)
+{
+    struct gw_reconnect *reconnect = client->reconnect;
+    if (!reconnect)
+        return;
+    pthread_mutex_destroy(&reconnect->saying);
+    free(reconnect);
+    client->reconnect = NULL;
+}
+
+bool gw_reconnect_lost(struct gw_client *client)
+{
+    pthread_cond_broadcast(&client->changed);
+    if (!client->reconnect || client->closed || client->down.code != GW_ECLOSED ||
+        client->refused.code)
+        return false;
+    if (!client->reconnect->started && start_thread(client->reconnect) != 0)
+        return false;
+    client->reconnect->started = client->lost = true;
+    return true;
+}

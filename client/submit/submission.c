@@ -1,0 +1,601 @@
+/* Submissions: what is said to the scheduler about one job. What a client's record keeps is said
+ * again from the start when the connection breaks, by the thread that was saying it. */
+#include "client/submit/submission.h"
+
+#include "client/deploy/env.h"
+#include "client/link/session.h"
+#include "client/services/printer.h"
+#include "client/submit/file_upload.h"
+#include "client/submit/large_args.h"
+#include "client/submit/reconnect.h"
+#include "graph/base/clock.h"
+#include "graph/model/options.h"
+#include "graph/wire/codec.h"
+#include "graph/wire/frame.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum {
+    FRAME_MARGIN_BYTES = 4096, /* for what a submit message holds beside its rows */
+    OUTPUT_BYTES_DEFAULT = 64 << 20,
+};
+
+const char *gw_submission_named(const char *word)
+{
+    return gw_name_check(word, "job", NULL) == 0 ? word : "command";
+}
+
+int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
+                       const struct gw_submission_options *options, struct gw_error *error)
+{
+    *submission = (struct gw_submission){.client = client,
+                                         .name = options->name,
+                                         .key = options->key,
+                                         .flags = options->detached ? GW_SUBMIT_DETACHED : 0,
+                                         .after = options->after};
+    gw_rpc_open(&submission->call, client);
+    if (gw_name_check(options->name, "job", error) < 0)
+        return GW_EINVAL;
+    if (options->key && !options->detached)
+        return gw_error_set(error, GW_EINVAL,
+                            "a key is for a detached job: others end with their "
+                            "client");
+    /* A refusal may come before the last chunk has left. */
+    pthread_mutex_lock(&client->lock);
+    int rc = gw_map_put(&client->calls, submission->call.request, (uintptr_t)&submission->call);
+    pthread_mutex_unlock(&client->lock);
+    if (rc < 0)
+        return gw_error_set(error, rc, "out of memory");
+    submission->life = client->life;
+    if (options->no_futures)
+        return 0;
+    submission->group = gw_future_group_new(client, submission->call.request, options->target_rows,
+                                            options->target_count);
+    if (!submission->group)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    submission->group->detached = options->detached;
+    if (!options->detached) {
+        submission->record = gw_resubmit_log_new(client, submission->call.request);
+        pthread_mutex_lock(&client->lock);
+        submission->group->record = submission->record;
+        if (submission->record)
+            submission->record->group = submission->group;
+        pthread_mutex_unlock(&client->lock);
+    }
+    return 0;
+}
+
+/* -- Saying things -------------------------------------------------------------------------------
+ */
+
+static bool is_kept(const struct gw_submission *submission)
+{
+    return submission->record && !submission->record->cut;
+}
+
+/* The connection is gone: waits for another, and says all of it there. */
+static int again(struct gw_submission *submission, struct gw_error *error)
+{
+    struct gw_client *client = submission->client;
+    struct gw_rpc *call = &submission->call;
+    int rc;
+    do {
+        if (submission->record->said++ == GW_RESUBMIT_LOG_SAID_MAX)
+            return gw_error_set(error, GW_ECLOSED,
+                                "submitted %d times, and each time the scheduler went away",
+                                GW_RESUBMIT_LOG_SAID_MAX);
+        rc = gw_client_await(client, &submission->life, error);
+        if (rc < 0)
+            return rc;
+        rc = gw_reconnect_revive(submission->record, error);
+        if (rc < 0 && rc != GW_ECLOSED)
+            return rc;
+        if (rc == 0) {
+            gw_waiter_init(&call->waiter, NULL);
+            call->error.code = 0;
+            rc = gw_rpc_expect(call, client);
+        }
+        if (rc == 0)
+            rc = gw_resubmit_log_say(submission->record, submission->life);
+    } while (rc == GW_ECLOSED);
+    return rc < 0 ? gw_error_set(error, rc, "submit: %s", gw_error_text(rc)) : 0;
+}
+
+/* Says a message: keeps it, and puts numbers for the names of jobs. `more` follows at once. */
+static int say(struct gw_submission *submission, const struct gw_message *message, bool more,
+               struct gw_error *error)
+{
+    struct gw_client *client = submission->client;
+    struct gw_message renamed = *message;
+    uint64_t *room = NULL;
+    int rc = 0;
+    if (submission->record)
+        gw_resubmit_log_add(submission->record, message, -1);
+    if (submission->record && message->type == GW_MESSAGE_submit)
+        rc = gw_reconnect_revive(submission->record, error);
+    if (rc == 0 && message->type == GW_MESSAGE_submit)
+        rc = gw_resubmit_log_rename(&renamed, &room);
+    if (rc == GW_ENOENT)
+        rc = gw_error_set(error, rc,
+                          "an input is a result that was given up, or went away with the "
+                          "scheduler that had it");
+    else if (rc == 0)
+        rc = gw_io_put_in(client->io, (struct gw_io_manner){.life = submission->life, .more = more},
+                          &renamed, -1);
+    free(room);
+    if (rc == GW_ECLOSED && is_kept(submission))
+        return again(submission, error);
+    return rc == GW_ECLOSED ? gw_client_down_error(client, error) : rc;
+}
+
+/* -- Preparing -----------------------------------------------------------------------------------
+ */
+
+/* A program that submits functions must hold them: they run in this same program, started again. */
+static int check_function(const struct gw_function *function, struct gw_error *error)
+{
+    if (gw_function_find(function->name))
+        return 0;
+    return gw_error_set(error, GW_ENOENT,
+                        "this program has no task \"%s\": GW_TASK(%s) must be in it, at file scope",
+                        function->name, function->name);
+}
+
+int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *specs,
+                          uint32_t count, struct gw_error *error)
+{
+    uint64_t slots = 0;
+    bool program = false;
+    int rc = 0;
+    for (uint32_t i = 0; i < count && rc == 0; i++) {
+        const struct gw_task_options *options = &specs[i].options;
+        uint64_t wanted =
+            (uint64_t)(options->ranks ? options->ranks : 1) * (options->slots ? options->slots : 1);
+        if (wanted > slots)
+            slots = wanted > UINT32_MAX ? UINT32_MAX : wanted;
+        if (specs[i].kind != GW_SPEC_FUNCTION)
+            continue;
+        program = true;
+        rc = check_function(specs[i].function, error);
+    }
+    if (rc == 0 && !client->inlined)
+        rc = gw_session_start(client, (uint32_t)slots, error);
+    while (rc == 0 && program && !client->inlined) {
+        rc = gw_session_ship(client, error);
+        if (rc != GW_ECLOSED || !client->home)
+            break;
+        rc = gw_client_await(client, NULL, error);
+    }
+    return rc;
+}
+
+/* -- Specs ---------------------------------------------------------------------------------------
+ */
+
+/* strings: NULL-terminated. own: this process's environment, filtered. */
+static int encode_strings(const char *const *strings, bool own, struct gw_buffer *buffer)
+{
+    size_t all = 0, count = 0;
+    while (strings && strings[all])
+        all++;
+    const char **kept = malloc((all + 1) * sizeof *kept);
+    if (!kept)
+        return GW_ENOMEM;
+    for (size_t i = 0; i < all; i++)
+        if (!own || gw_env_goes_along(strings[i]))
+            kept[count++] = strings[i];
+    int rc = gw_codec_encode_texts(kept, count, buffer);
+    free(kept);
+    return rc;
+}
+
+/* Where it runs: as the client means it, which is nothing to the worker's own folder. */
+static int working_folder(const char *wanted, char path[PATH_MAX], struct gw_error *error)
+{
+    wanted = wanted ? wanted : "";
+    size_t length = 0;
+    if (wanted[0] != '/') {
+        if (!getcwd(path, PATH_MAX))
+            return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO,
+                                "the working directory: %s", strerror(errno));
+        length = strlen(path);
+        if (wanted[0])
+            path[length++] = '/';
+    }
+    if (strlen(wanted) >= PATH_MAX - length)
+        return gw_error_set(error, GW_EINVAL, "the working directory %.64s... is too long", wanted);
+    strcpy(path + length, wanted);
+    return 0;
+}
+
+static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
+                uint8_t hash[GW_HASH_BYTES], struct gw_error *error)
+{
+    if (spec->cwd)
+        return gw_error_set(error, GW_EINVAL,
+                            "a task with files runs in a folder of its own, not in %s: leave one "
+                            "of the two out",
+                            spec->cwd);
+    return gw_file_upload_send(client, spec->options.files, hash, error);
+}
+
+#define HANG_NS (600 * GW_NS_PER_S)
+#define FULL_WAIT_NS (30 * GW_NS_PER_S)
+
+static const char *text(const char *given)
+{
+    return given ? given : "";
+}
+
+/* What goes over as it stands. */
+static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *options)
+{
+    spec->resources = text(options->resources);
+    spec->workers = text(options->workers);
+    spec->annotations = text(options->annotations);
+    spec->retries = options->retries;
+    spec->backoff_ns = options->backoff_ns;
+    spec->losses_max = options->losses_max;
+    spec->preemptions_max = options->preemptions_max;
+    spec->ranks_per_node = options->ranks_per_node;
+    spec->spread = options->spread;
+    spec->signal = options->signal;
+    spec->unbound = options->unbound;
+    spec->min_ranks = options->min_ranks;
+    if (options->min_ranks)
+        spec->full_wait_ns = options->full_wait_ns ? options->full_wait_ns : FULL_WAIT_NS;
+    if (options->ranks && options->hang_ns != UINT64_MAX)
+        spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
+}
+
+/* Nobody stays to read what a detached job prints, or to bring it input. */
+static uint32_t streams_of(const struct gw_submission *submission, const struct gw_graph_spec *spec)
+{
+    if (submission->flags & GW_SUBMIT_DETACHED)
+        return 0;
+    if (spec->kind == GW_SPEC_FUNCTION)
+        return gw_printer_wanted(submission->client) ? GW_STREAM_SHOWN : 0;
+    return (spec->held_output ? GW_STREAM_HELD : 0) | (spec->input ? GW_STREAM_INPUT : 0);
+}
+
+static int say_spec(struct gw_submission *submission, const struct gw_message *message,
+                    struct gw_error *error)
+{
+    int rc = say(submission, message, true, error); /* its rows follow */
+    if (rc == GW_ELIMIT)
+        gw_error_set(error, rc, "arguments and environment of a command are over 1 MiB");
+    else if (rc == GW_ENOMEM)
+        gw_error_set(error, rc, "out of memory");
+    return rc;
+}
+
+int gw_submission_spec(struct gw_submission *submission, uint32_t number,
+                       const struct gw_graph_spec *spec, struct gw_error *error)
+{
+    const struct gw_task_options *options = &spec->options;
+    const struct gw_program *program = submission->client->program;
+    bool function = spec->kind == GW_SPEC_FUNCTION, any_gpu = options->gpus_per_rank < 0;
+    const char *const *env = spec->env ? spec->env : (const char *const *)environ;
+    const struct gw_buffer *own = &submission->client->env; /* of the task that we are inside of */
+    struct gw_buffer argv_bytes = {0}, env_bytes = {0}, epilog_bytes = {0};
+    char cwd[PATH_MAX];
+    uint8_t files[GW_HASH_BYTES];
+    bool ships = options->files && options->files[0];
+
+    int rc = working_folder(spec->cwd, cwd, error);
+    if (rc == 0 && ships)
+        rc = ship(submission->client, spec, files, error);
+    if (rc < 0)
+        return rc;
+    rc = encode_strings(spec->argv, false, &argv_bytes);
+    if (rc == 0 && spec->epilog)
+        rc = encode_strings(spec->epilog, false, &epilog_bytes);
+    if (rc == 0)
+        rc = spec->env || own->size == 0 ? encode_strings(env, !spec->env, &env_bytes)
+                                         : gw_buffer_append(&env_bytes, own->data, own->size);
+    if (rc == 0) {
+        struct gw_message message = {
+            .type = GW_MESSAGE_spec,
+            .spec = {.key = submission->call.request,
+                     .number = number,
+                     .kind = spec->kind,
+                     .function = function ? spec->function->name : "",
+                     .argv = {argv_bytes.data, (uint32_t)argv_bytes.size},
+                     .env = {env_bytes.data, (uint32_t)env_bytes.size},
+                     .cwd = cwd,
+                     .ranks = options->ranks,
+                     .slots = options->slots ? options->slots : 1,
+                     .gpus =
+                         any_gpu || options->gpu_share > 0 ? 1 : (uint32_t)options->gpus_per_rank,
+                     .gpu_mode = any_gpu ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
+                     .memory_bytes = options->memory_bytes,
+                     .priority = options->priority,
+                     .wall_ns = options->wall_ns,
+                     .grace_ns = options->grace_ns ? options->grace_ns : 10 * GW_NS_PER_S,
+                     .fail_grace_ns =
+                         options->fail_grace_ns ? options->fail_grace_ns : 200 * GW_NS_PER_MS,
+                     .output_bytes_max = options->output_bytes_max ? options->output_bytes_max
+                                                                   : OUTPUT_BYTES_DEFAULT,
+                     .gpu_memory_bytes = options->gpu_memory_bytes,
+                     .progress_ns = options->progress_ns,
+                     .workers_prefer = options->workers_prefer,
+                     .pure = options->pure,
+                     .actor = spec->actor,
+                     .actor_name = text(spec->actor_name),
+                     .gpu_share = (uint32_t)(options->gpu_share * 1000 + 0.5),
+                     .gpu_isolate = options->isolate_gpus,
+                     .env_templates = spec->env_templates,
+                     .streams = streams_of(submission, spec),
+                     .epilog = {epilog_bytes.data, (uint32_t)epilog_bytes.size}},
+        };
+        set_options(&message.spec, options);
+        message.spec.job_key = number == 0 ? text(submission->key) : "";
+        if (ships)
+            message.spec.files = (struct gw_bin){files, GW_HASH_BYTES};
+        if (function)
+            message.spec.program = (struct gw_bin){program->hash, GW_HASH_BYTES};
+        rc = say_spec(submission, &message, error);
+    } else {
+        gw_error_set(error, rc, "%s", gw_error_text(rc));
+    }
+    gw_buffer_deinit(&argv_bytes);
+    gw_buffer_deinit(&env_bytes);
+    gw_buffer_deinit(&epilog_bytes);
+    return rc;
+}
+
+int gw_submission_after(struct gw_submission *submission, struct gw_error *error)
+{
+    const struct gw_submission_after *after = &submission->after;
+    if (after->count == 0)
+        return 0;
+    uint32_t *any = malloc(after->count * sizeof *any);
+    if (!any)
+        return gw_error_set(error, GW_ENOMEM, "out of memory");
+    for (size_t i = 0; i < after->count; i++)
+        any[i] = after->any;
+    struct gw_message message = {
+        .type = GW_MESSAGE_after,
+        .after = {.request = submission->call.request,
+                  .flags = submission->flags,
+                  .job = {after->jobs, (uint32_t)after->count},
+                  .any = {any, (uint32_t)after->count}},
+    };
+    int rc = say(submission, &message, false, error);
+    free(any);
+    return rc;
+}
+
+/* -- Rows ----------------------------------------------------------------------------------------
+ */
+
+int gw_submission_refused(struct gw_submission *submission, struct gw_error *error)
+{
+    pthread_mutex_lock(&submission->client->lock);
+    struct gw_error found = submission->call.error;
+    pthread_mutex_unlock(&submission->client->lock);
+    if (found.code == GW_ECLOSED)
+        return is_kept(submission) ? again(submission, error)
+                                   : gw_client_down_error(submission->client, error);
+    return found.code < 0 ? gw_error_set(error, found.code, "%s", found.text) : 0;
+}
+
+/* flags: GW_SUBMIT_LAST, with GW_SUBMIT_QUIET or without, GW_SUBMIT_PART or 0. */
+static int flush(struct gw_submission *submission, uint32_t flags, struct gw_error *error)
+{
+    struct gw_message message = {
+        .type = GW_MESSAGE_submit,
+        .submit = {.request = submission->call.request,
+                   .flags = submission->flags | flags,
+                   .name = submission->name},
+    };
+    gw_chunk_columns(&submission->chunk, &message.submit);
+    (void)gw_io_room(submission->client->io); /* a broken connection is what say finds */
+    int rc = flags & GW_SUBMIT_LAST ? gw_rpc_expect(&submission->call, submission->client) : 0;
+    if (rc == 0 || rc == GW_ECLOSED)
+        rc = say(submission, &message, false, error);
+    submission->sent = true;
+    gw_chunk_clear(&submission->chunk);
+    if (rc == GW_ENOMEM || rc == GW_ELIMIT)
+        return gw_error_set(error, rc, "submit: %s", gw_error_text(rc));
+    return rc;
+}
+
+static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
+               struct gw_error *error)
+{
+    size_t bytes = gw_chunk_row_bytes(row);
+    if (bytes > GW_FRAME_BULK_BYTES_MAX - FRAME_MARGIN_BYTES)
+        return gw_error_set(error, GW_ELIMIT,
+                            "task %u%s%s takes %u inputs and %zu bytes of small arguments: more "
+                            "than one message holds (16 MiB)",
+                            row->row, row->name ? " " : "", row->name ? row->name : "",
+                            row->dep_count, row->args_bytes);
+    if (submission->chunk.spec.count > 0 &&
+        gw_chunk_bytes(&submission->chunk) + bytes > GW_CHUNK_BYTES) {
+        int rc = gw_submission_refused(submission, error);
+        if (rc == 0)
+            rc = flush(submission, 0, error);
+        if (rc < 0)
+            return rc;
+    }
+    int rc = gw_chunk_add(&submission->chunk, row);
+    return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
+}
+
+int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
+                      struct gw_error *error)
+{
+    if (row->args_bytes <= GW_LARGE_ARGS_BYTES || row->whole) /* a command resolves no reference */
+        return add(submission, row, error);
+
+    struct gw_large_args spill;
+    int rc = gw_large_args_init(&spill, submission->client, row, error);
+    for (size_t i = 0; i < spill.jobs.count && rc == 0; i++)
+        if ((rc = gw_array_push(&submission->scattered, spill.jobs.items[i])) < 0)
+            gw_error_set(error, rc, "out of memory");
+    if (rc == 0)
+        rc = add(submission, &spill.row, error);
+    gw_large_args_deinit(&spill);
+    return rc;
+}
+
+/* -- The end -------------------------------------------------------------------------------------
+ */
+
+int gw_submission_flush(struct gw_submission *submission, struct gw_error *error)
+{
+    return flush(submission, 0, error);
+}
+
+int gw_submission_part(struct gw_submission *submission, struct gw_error *error)
+{
+    return flush(submission, GW_SUBMIT_PART, error);
+}
+
+int gw_submission_send_last(struct gw_submission *submission, struct gw_message *message,
+                            struct gw_error *error)
+{
+    int rc = gw_rpc_send(&submission->call, submission->client, message, -1);
+    if (rc == GW_ECLOSED)
+        return gw_client_down_error(submission->client, error);
+    if (rc < 0)
+        return gw_error_set(error, rc, "submit: %s", gw_error_text(rc));
+    return gw_rpc_wait(&submission->call, submission->client, UINT64_MAX, error);
+}
+
+/* Notes the job's number; false when the scheduler that gave it went away at once. */
+static bool note_job(struct gw_submission *submission)
+{
+    struct gw_client *client = submission->client;
+    pthread_mutex_lock(&client->lock);
+    bool there = !is_kept(submission) || (!client->lost && client->life == submission->life);
+    if (there && submission->record)
+        gw_resubmit_log_accept(submission->record, submission->call.number);
+    if (there && submission->group)
+        submission->group->job = submission->call.number;
+    pthread_mutex_unlock(&client->lock);
+    return there;
+}
+
+/* A plain call is refused for reasons that are its client's or the cluster's: where one was
+ * accepted, nobody waits for the next ones' answers. Notes that one was. */
+static bool is_answer_known(struct gw_submission *submission, bool accepted)
+{
+    struct gw_client *client = submission->client;
+    pthread_mutex_lock(&client->lock);
+    if (accepted && submission->plain)
+        client->plain_life = client->life + 1;
+    bool known = submission->plain && client->plain_life == client->life + 1;
+    pthread_mutex_unlock(&client->lock);
+    return known;
+}
+
+/* The job was submitted before: nothing of it is told to this client. */
+static void fail_known(struct gw_submission *submission)
+{
+    struct gw_error why;
+    (void)gw_error_set(&why, GW_EEXIST,
+                       "job %llu was submitted before with this key: gw_job_wait waits for it",
+                       (unsigned long long)submission->call.number);
+    pthread_mutex_lock(&submission->client->lock);
+    if (submission->group)
+        gw_future_group_fail_pending(submission->group, &why);
+    pthread_mutex_unlock(&submission->client->lock);
+}
+
+/* Sends the last chunk without that its answer is to be waited for; *left: so it was, on a
+ * connection that still stands. */
+static int leave(struct gw_submission *submission, bool *left, struct gw_error *error)
+{
+    struct gw_client *client = submission->client;
+    const uint32_t life = submission->life;
+    pthread_mutex_lock(&client->lock);
+    gw_future_group_expect(submission->group, true);
+    pthread_mutex_unlock(&client->lock);
+    int rc = flush(submission, GW_SUBMIT_LAST | GW_SUBMIT_QUIET, error);
+    if (rc < 0)
+        return rc;
+    pthread_mutex_lock(&client->lock);
+    *left = submission->life == life && client->life == life && !client->down.code;
+    if (*left && submission->record)
+        submission->record->left = true; /* from here on it is said again by others */
+    pthread_mutex_unlock(&client->lock);
+    return 0;
+}
+
+static int wait_for_answer(struct gw_submission *submission, struct gw_error *error)
+{
+    int rc = 0;
+    while (rc == 0) {
+        rc = gw_rpc_wait(&submission->call, submission->client, UINT64_MAX, error);
+        if (rc == 0 ? note_job(submission) : rc != GW_ECLOSED || !is_kept(submission))
+            break;
+        rc = again(submission, error);
+    }
+    if (rc == 0)
+        (void)is_answer_known(submission, true);
+    if (rc == 0 && submission->call.known)
+        fail_known(submission);
+    return rc;
+}
+
+int gw_submission_finish(struct gw_submission *submission, struct gw_error *error)
+{
+    bool left = false;
+    int rc = is_answer_known(submission, false) ? leave(submission, &left, error)
+                                                : flush(submission, GW_SUBMIT_LAST, error);
+    if (rc == 0 && !left)
+        rc = wait_for_answer(submission, error);
+    submission->sent = false; /* it is accepted, or the scheduler has forgotten it */
+    if (rc < 0)
+        return rc;
+    struct gw_future_group *group = submission->group;
+    if (!group)
+        return 0;
+    pthread_mutex_lock(&submission->client->lock);
+    group->scattered = submission->scattered.items;
+    group->scattered_count = (uint32_t)submission->scattered.count;
+    pthread_mutex_unlock(&submission->client->lock);
+    submission->scattered.items = NULL;
+    submission->scattered.count = submission->scattered.capacity = 0;
+    submission->group = NULL;
+    return 0;
+}
+
+/* A job of which some chunks have left can only be ended as a whole one: close it and cancel. */
+static void take_back(struct gw_submission *submission)
+{
+    gw_chunk_clear(&submission->chunk);
+    submission->record = NULL;
+    if (flush(submission, GW_SUBMIT_LAST, NULL) < 0 ||
+        gw_rpc_wait(&submission->call, submission->client, UINT64_MAX, NULL) < 0)
+        return;
+    gw_io_put(submission->client->io,
+              &(struct gw_message){
+                  .type = GW_MESSAGE_cancel,
+                  .cancel = {.job = submission->call.number, .index = GW_INDEX_ALL, .hard = 1}},
+              -1);
+}
+
+void gw_submission_close(struct gw_submission *submission)
+{
+    if (submission->sent)
+        take_back(submission);
+    /* What nobody holds any more: of a stream, its tasks use it on their own. */
+    pthread_mutex_lock(&submission->client->lock);
+    for (size_t i = 0; i < submission->scattered.count; i++)
+        gw_resubmit_log_let_go(submission->client, submission->scattered.items[i]);
+    pthread_mutex_unlock(&submission->client->lock);
+    if (submission->group)
+        gw_future_group_drop(submission->group);
+    gw_array_deinit(&submission->scattered);
+    gw_chunk_deinit(&submission->chunk);
+    gw_rpc_close(&submission->call, submission->client);
+}

@@ -1,0 +1,47 @@
+/* Finding modules. */
+#include "gpu/base/module.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The folder of the file that this code is in, or NULL. */
+static char *own_folder(char path[PATH_MAX])
+{
+    Dl_info info;
+    /* A name without a slash is argv[0] of a program on PATH: nothing of the working folder. */
+    if (!dladdr((const void *)(uintptr_t)gw_module_open, &info) || !info.dli_fname ||
+        !strchr(info.dli_fname, '/') || !realpath(info.dli_fname, path))
+        return NULL;
+    char *slash = strrchr(path, '/');
+    if (slash)
+        *slash = '\0';
+    return slash ? path : NULL;
+}
+
+/* In one folder, or in lib/ beside it. */
+static void *open_in(const char *folder, const char *file)
+{
+    static const char *const places[] = {"", "/../lib"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        int length = snprintf(path, sizeof path, "%s%s/%s", folder, places[i], file);
+        void *handle = length < (int)sizeof path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+        if (handle)
+            return handle;
+    }
+    return NULL;
+}
+
+void *gw_module_open(const char *file)
+{
+    char path[PATH_MAX];
+    const char *own = own_folder(path), *binaries = getenv("GANGWAY_BINARY_DIR");
+    void *handle = own ? open_in(own, file) : NULL;
+    if (!handle && binaries)
+        handle = open_in(binaries, file);
+    return handle ? handle : dlopen(file, RTLD_NOW | RTLD_LOCAL);
+}

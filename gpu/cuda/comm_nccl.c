@@ -1,0 +1,70 @@
+/* Opens libgangway-cuda.so, once a process, and hands on to it. A machine without the module, NCCL
+ * or a driver is an ordinary machine: GW_ENOTSUP, and the text says what is missing. */
+#include "gpu/cuda/module.h"
+
+#include "gpu/base/module.h"
+#include "gpu/host/segment.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static const struct gw_cuda_module *module; /* NULL: not there, and `reason` says why */
+static struct gw_error reason;
+
+static void module_find(void)
+{
+    const struct gw_cuda_module *(*entry)(void);
+    void *handle =
+        gw_module_open(GW_CUDA_MODULE_FILE); /* for ever: NCCL's threads cannot be unloaded */
+    if (!handle) {
+        gw_error_set(&reason, GW_ENOTSUP, "no NCCL here: %s", dlerror());
+        return;
+    }
+    void *symbol = dlsym(handle, GW_CUDA_MODULE_SYMBOL);
+    memcpy(&entry, &symbol, sizeof entry);
+    const struct gw_cuda_module *found = entry ? entry() : NULL;
+    if (!found || strcmp(found->version, GANGWAY_VERSION) != 0)
+        gw_error_set(&reason, GW_ENOTSUP, "%s is of version %s, libgangway of %s",
+                     GW_CUDA_MODULE_FILE, found ? found->version : "?", GANGWAY_VERSION);
+    else
+        module = found;
+}
+
+/* Whether this rank can take part. */
+static int own_check(const struct gw_comm_nccl_options *options, struct gw_error *error)
+{
+    (void)pthread_once(&once, module_find);
+    return module ? module->device_check(options->device, error)
+                  : gw_error_set(error, reason.code, "%s", reason.text);
+}
+
+/* Nobody begins before it is known that all can: a rank without a GPU would be waited for. */
+int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
+                      struct gw_error *error)
+{
+    struct gw_comm *host = options->host;
+    struct gw_error own = {.code = 0};
+    int32_t worst = 0;
+    if (!host || !host->backend->meet)
+        return gw_error_set(error, GW_EINVAL,
+                            "NCCL is opened over a communicator of the host "
+                            "backend");
+    const struct gw_segment_call call = {.verb = GW_COMM_JOIN,
+                                         .send_at = GW_SEGMENT_NOWHERE,
+                                         .recv_at = GW_SEGMENT_NOWHERE,
+                                         .status = own_check(options, &own)};
+    gw_comm_set_timeout(host, options->timeout_ns);
+    gw_comm_begin(host, GW_COMM_JOIN);
+    int rc = host->backend->meet(host, &call, &worst, error);
+    if (rc == 0 && call.status < 0)
+        rc = gw_error_set(error, own.code, "%s", own.text);
+    else if (rc == 0 && worst < 0)
+        rc = gw_error_set(error, gw_comm_worst_code(worst), "rank %d cannot use NCCL (%s)",
+                          gw_comm_worst_rank(worst), gw_error_text(gw_comm_worst_code(worst)));
+    else if (rc == 0)
+        rc = module->comm_open(options, comm, error);
+    gw_comm_end(host);
+    return rc;
+}

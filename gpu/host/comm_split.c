@@ -1,0 +1,264 @@
+/* How ranks that share a communicator come to smaller ones.
+ *
+ * Everybody tells everybody what it wants (one all_gather), and so knows who is in its part. The
+ * first rank of a part on each host makes a segment for those that are there, whose descriptor they
+ * open through its process; where a part has several hosts its rank 0 listens as well. After each
+ * stage all ranks of the parent agree that it went well, so either all parts come into being or
+ * none does, and nobody waits for one that has given up. */
+#include "gpu/host/comm_split.h"
+
+#include "gpu/host/segment.h"
+#include "graph/wire/endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What a rank wants. */
+struct wish {
+    int32_t colour, key;
+};
+
+/* What it made for others. */
+struct offer {
+    int32_t pid, segment; /* a descriptor of that process */
+    char endpoint[GW_ENDPOINT_TEXT_MAX];
+};
+
+struct part {
+    const struct gw_comm_split_site *site;
+    struct wish *wishes;  /* [size] */
+    struct offer *offers; /* [size] */
+    int *members;         /* [count], ranks of the parent in the order of the child's */
+    int count, self;      /* ranks of the part, this rank's number; count 0: in none */
+    int first, local;     /* of the part on this host: the first number, how many */
+    int segment;          /* this host's; -1: not there */
+    int listener;
+    struct gw_segment *followed;
+    struct gw_error *error;
+};
+
+static int run(struct part *part, enum gw_comm_verb verb, const struct gw_comm_args *args)
+{
+    struct gw_comm *comm = part->site->comm;
+    return comm->backend->run(comm, verb, args, part->error);
+}
+
+/* Every rank's bytes, of which this one's lie where they belong. */
+static int share(struct part *part, void *all, size_t bytes)
+{
+    const char *own = (char *)all + (size_t)part->site->comm->rank * bytes;
+    return run(part, GW_COMM_ALL_GATHER,
+               GW_COMM_ARGS(.send = own, .recv = all, .count = bytes, .dtype = GW_DTYPE_U8));
+}
+
+/* Whether a stage went well everywhere; rc is how it went here. */
+static int agree(struct part *part, int rc)
+{
+    const struct gw_comm *comm = part->site->comm;
+    struct gw_error own = part->error ? *part->error : (struct gw_error){.code = rc};
+    int32_t worst = gw_comm_worst(rc, comm->rank);
+    int met = run(part, GW_COMM_ALL_REDUCE,
+                  GW_COMM_ARGS(.send = &worst, .recv = &worst, .count = 1, .dtype = GW_DTYPE_I32,
+                               .reduce = GW_REDUCE_MIN));
+    if (met < 0)
+        return met;
+    if (rc < 0)
+        return gw_error_set(part->error, rc, "%s", own.text);
+    const int code = gw_comm_worst_code(worst);
+    return worst == 0 ? 0
+                      : gw_error_set(part->error, code, "split: rank %d: %s",
+                                     gw_comm_worst_rank(worst), gw_error_text(code));
+}
+
+static int host_of(const struct gw_comm_split_site *site, int rank)
+{
+    int host = 0;
+    while (site->hosts > 1 && host + 1 < site->hosts && site->first[host + 1] <= rank)
+        host++;
+    return host;
+}
+
+static bool comes_before(const struct part *part, int a, int b)
+{
+    const int32_t keys[2] = {part->wishes[a].key, part->wishes[b].key};
+    return keys[0] != keys[1] ? keys[0] < keys[1] : a < b;
+}
+
+/* Who is in this rank's part, in order. */
+static void members_find(struct part *part)
+{
+    const struct gw_comm *comm = part->site->comm;
+    const int32_t colour = part->wishes[comm->rank].colour;
+    for (int rank = 0; colour >= 0 && rank < comm->size; rank++) {
+        int at = part->count;
+        if (part->wishes[rank].colour != colour)
+            continue;
+        for (; at > 0 && comes_before(part, rank, part->members[at - 1]); at--)
+            part->members[at] = part->members[at - 1];
+        part->members[at] = rank;
+        part->count++;
+    }
+    for (int i = 0; i < part->count; i++)
+        if (part->members[i] == comm->rank)
+            part->self = i;
+}
+
+/* The members of this rank's host, which must follow each other: a ring wants it so. */
+static int neighbours_find(struct part *part)
+{
+    const struct gw_comm_split_site *site = part->site;
+    int turns = 0, hosts = 0;
+    for (int i = 0; i < part->count; i++) {
+        const int host = host_of(site, part->members[i]);
+        bool seen = false;
+        for (int k = 0; k < i; k++)
+            seen = seen || host_of(site, part->members[k]) == host;
+        hosts += !seen;
+        turns += i == 0 || host_of(site, part->members[i - 1]) != host;
+        if (host != host_of(site, site->comm->rank))
+            continue;
+        if (part->local++ == 0)
+            part->first = i;
+    }
+    return turns == hosts ? 0
+                          : gw_error_set(part->error, GW_ENOTSUP,
+                                         "split: the keys mix ranks of several hosts; ranks of "
+                                         "one host must follow each other");
+}
+
+static bool has_hosts(const struct part *part)
+{
+    return part->local < part->count;
+}
+
+/* Makes what this rank makes for others. */
+static int offer_make(struct part *part)
+{
+    struct offer *offer = &part->offers[part->site->comm->rank];
+    char host[GW_ENDPOINT_TEXT_MAX];
+    int rc = part->count > 0 ? neighbours_find(part) : 0;
+    *offer = (struct offer){.pid = getpid(), .segment = -1};
+    if (rc < 0 || part->count == 0)
+        return rc;
+    if (part->self == part->first) {
+        rc = gw_segment_create(part->local, &part->segment, part->error);
+        offer->segment = part->segment;
+    }
+    if (rc == 0 && part->self == 0 && has_hosts(part)) {
+        gw_endpoint_host(part->site->endpoint, host);
+        rc = gw_endpoint_listen(host, &part->listener, offer->endpoint, part->error);
+    }
+    return rc;
+}
+
+/* Gets this host's segment, from whoever made it. */
+static int segment_take(struct part *part)
+{
+    if (part->count == 0)
+        return 0;
+    if (part->segment < 0) {
+        const struct offer *offer = &part->offers[part->members[part->first]];
+        char path[64];
+        (void)snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)offer->pid, (int)offer->segment);
+        part->segment = open(path, O_RDWR | O_CLOEXEC);
+        if (part->segment < 0)
+            return gw_error_set(part->error, GW_EIO, "split: the segment of rank %d (%s): %s",
+                                part->members[part->first], path, strerror(errno));
+    }
+    int rc = gw_segment_ref(part->segment, &part->followed, part->error);
+    if (rc == 0)
+        gw_segment_follow(part->followed, part->site->segment);
+    return rc;
+}
+
+static int hosts_open(struct part *part, struct gw_comm **child)
+{
+    const struct gw_comm_split_site *site = part->site;
+    /* An attempt of its own: connections of two parts must not be mixed up. */
+    const uint64_t which = *site->splits << 32 ^ (uint64_t)part->wishes[site->comm->rank].colour;
+    const struct gw_comm_hosts_options options = {
+        .fd = part->segment,
+        .rank = part->self,
+        .ranks = part->count,
+        .first_rank = part->first,
+        .local_ranks = part->local,
+        .attempt = (site->attempt ^ which) * 0x9e3779b97f4a7c15,
+        .endpoint = part->offers[part->members[0]].endpoint,
+        .listener = part->listener,
+        .key = site->key,
+        .timeout_ns = site->comm->timeout_ns,
+    };
+    return site->open_hosts(&options, child, part->error);
+}
+
+static int child_open(struct part *part, struct gw_comm **child)
+{
+    const struct gw_comm_split_site *site = part->site;
+    if (part->count == 0)
+        return 0;
+    const struct gw_comm_host_options options = {.fd = part->segment,
+                                                 .rank = part->self,
+                                                 .ranks = part->count,
+                                                 .timeout_ns = site->comm->timeout_ns};
+    int rc =
+        has_hosts(part) ? hosts_open(part, child) : site->open_host(&options, child, part->error);
+    if (rc == 0)
+        (*child)->pulse = site->comm->pulse; /* one thread of one rank */
+    return rc;
+}
+
+static int part_run(struct part *part, const struct gw_comm_split *split, struct gw_comm **child)
+{
+    const struct gw_comm_split_site *site = part->site;
+    part->wishes[site->comm->rank] = (struct wish){split->colour, split->key};
+    int rc = share(part, part->wishes, sizeof *part->wishes);
+    if (rc < 0)
+        return rc;
+    members_find(part);
+    rc = agree(part, offer_make(part));
+    if (rc == 0)
+        rc = share(part, part->offers, sizeof *part->offers);
+    if (rc == 0)
+        rc = agree(part, segment_take(part));
+    return rc < 0 ? rc : agree(part, child_open(part, child));
+}
+
+int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_split *split,
+                       struct gw_comm **child, struct gw_error *error)
+{
+    const size_t size = (size_t)site->comm->size;
+    struct gw_error unread;
+    struct gw_comm *made = NULL;
+    struct part part = {
+        .site = site, .segment = -1, .listener = -1, .error = error ? error : &unread};
+    part.wishes = calloc(size, sizeof *part.wishes);
+    part.offers = calloc(size, sizeof *part.offers);
+    part.members = calloc(size, sizeof *part.members);
+    int rc;
+    if (part.wishes && part.offers && part.members) {
+        rc = part_run(&part, split, &made);
+    } else { /* the others are on their way into the first stage */
+        gw_comm_abort(site->comm, GW_ENOMEM, site->comm->rank);
+        rc = gw_error_set(error, GW_ENOMEM, "split of %zu ranks", size);
+    }
+    if (site->splits)
+        ++*site->splits;
+    if (rc == 0)
+        *child = made;
+    else if (made)
+        made->backend->close(made);
+    if (part.followed)
+        gw_segment_unref(part.followed);
+    if (part.segment >= 0)
+        close(part.segment);
+    if (part.listener >= 0)
+        close(part.listener);
+    free(part.wishes);
+    free(part.offers);
+    free(part.members);
+    return rc;
+}

@@ -1,0 +1,405 @@
+/* The thread beside the ring.
+ *
+ * Always: only the thread touches the control links; the leader talks to it by atomic words and an
+ * eventfd. A cause is told once, by the hub to all. A link that breaks without a
+ * goodbye is a rank that died: who watches that process knows more (which signal), so its word is
+ * waited for, for a moment, before the link's end is taken for the cause. */
+#include "gpu/ring/ring_watch.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum {
+    TICK_MS = 20, /* how late a broken segment is seen here */
+    DEATH_MS = 1000,
+    ANSWER_MS = 300,  /* for the others to say how far they are */
+    GOODBYE_MS = 500, /* for the last words to leave */
+};
+
+#define MS_NS 1000000ULL
+
+enum word {
+    CAUSE = 1, /* the communicator broke: code, cause, rank, text */
+    GOODBYE,   /* rank has closed */
+    LATE,      /* rank has waited; code: verb; number: nanoseconds; cause: whom it suspects */
+    ASK,       /* how far are you? */
+    ANSWER,    /* number: how often in the ring; rank: who is furthest behind on this host */
+};
+
+struct frame {
+    uint32_t word;
+    int32_t code, cause, rank;
+    uint64_t number;
+    char text[GW_SEGMENT_TEXT_MAX];
+};
+
+struct peer {
+    struct gw_transport *link; /* NULL: gone */
+    int rank;
+    _Atomic bool closed; /* it said goodbye */
+    uint64_t died_ns;    /* when its link broke without one; 0: it did not */
+    struct frame frame;  /* coming in */
+    size_t got;
+    struct frame answer; /* to the last question; word 0: none yet */
+};
+
+struct gw_ring_watch {
+    pthread_t thread;
+    int wake; /* eventfd */
+    const struct gw_segment *segment;
+    struct gw_ring *ring;
+    int rank, local_ranks;
+    _Atomic uint64_t entered;
+    _Atomic bool closing, is_late;
+    struct gw_ring_late late; /* written before is_late */
+    bool told;                /* the cause, to all or by one of them */
+    uint64_t question_ns;     /* when the question ends; 0: none is open */
+    struct frame question;    /* the LATE that asked it */
+    int peers_count;
+    struct peer peers[];
+};
+
+static bool is_hub(const struct gw_ring_watch *watch)
+{
+    return watch->rank == 0;
+}
+
+static void drop(struct peer *peer)
+{
+    if (peer->link)
+        peer->link->free(peer->link);
+    peer->link = NULL;
+}
+
+/* A frame fits into any socket that is read from; one that takes none is lost. */
+static void tell(struct peer *peer, const struct frame *frame)
+{
+    size_t wrote = 0;
+    if (!peer->link)
+        return;
+    int rc = peer->link->write(peer->link, frame, sizeof *frame, &wrote, NULL);
+    if (rc == 0 && wrote == sizeof *frame)
+        rc = peer->link->flush(peer->link, NULL);
+    else
+        rc = GW_EIO;
+    if (rc < 0 && rc != GW_EAGAIN && !peer->died_ns && !atomic_load(&peer->closed)) {
+        peer->died_ns = gw_segment_now_ns();
+        drop(peer);
+    }
+}
+
+static void tell_all(struct gw_ring_watch *watch, const struct frame *frame,
+                     const struct peer *except)
+{
+    for (int i = 0; i < watch->peers_count; i++)
+        if (&watch->peers[i] != except)
+            tell(&watch->peers[i], frame);
+}
+
+static void break_with(struct gw_ring_watch *watch, const struct frame *frame)
+{
+    const struct gw_segment_fault fault = {
+        .code = frame->code, .cause = frame->cause, .rank = frame->rank, .text = frame->text};
+    gw_segment_break(watch->segment, &fault);
+}
+
+/* -- Who is late ---------------------------------------------------------------------------------
+ */
+
+/* This host's answer. Who is furthest behind: the one with the fewest steps in the segment. */
+static struct frame answer_make(const struct gw_ring_watch *watch)
+{
+    struct frame answer = {.word = ANSWER, .rank = watch->rank};
+    answer.number = atomic_load(&watch->entered);
+    uint32_t least = atomic_load(&gw_segment_rank(watch->segment, 0)->step);
+    for (int i = 1; i < watch->local_ranks; i++) {
+        uint32_t step = atomic_load(&gw_segment_rank(watch->segment, i)->step);
+        if ((int32_t)(step - least) < 0) {
+            least = step;
+            answer.rank = watch->rank + i;
+        }
+    }
+    return answer;
+}
+
+static void question_open(struct gw_ring_watch *watch, const struct frame *late)
+{
+    const struct frame ask = {.word = ASK};
+    if (watch->question_ns)
+        return; /* the first one counts */
+    watch->question = *late;
+    watch->question_ns = gw_segment_now_ns() + ANSWER_MS * MS_NS;
+    for (int i = 0; i < watch->peers_count; i++)
+        watch->peers[i].answer.word = 0;
+    tell_all(watch, &ask, NULL);
+}
+
+static bool question_is_over(const struct gw_ring_watch *watch)
+{
+    bool all = true;
+    for (int i = 0; i < watch->peers_count; i++)
+        all = all && watch->peers[i].answer.word;
+    return watch->question_ns && (all || gw_segment_now_ns() >= watch->question_ns);
+}
+
+/* Who said nothing, or else was least often in the ring, or (all alike) whom the asker suspects. */
+static void question_close(struct gw_ring_watch *watch)
+{
+    const struct frame *late = &watch->question;
+    const struct frame own = answer_make(watch);
+    uint64_t least = own.number, most = own.number;
+    int culprit = own.rank;
+    bool silent = false;
+    for (int i = 0; i < watch->peers_count && !silent; i++) {
+        const struct frame *answer = &watch->peers[i].answer;
+        silent = answer->word == 0;
+        if (silent) {
+            culprit = watch->peers[i].rank;
+        } else if (answer->number < least) {
+            least = answer->number;
+            culprit = answer->rank;
+        }
+        most = answer->number > most ? answer->number : most;
+    }
+    if (!silent && least == most)
+        culprit = late->cause;
+    struct frame cause = {
+        .word = CAUSE, .code = GW_ETIMEDOUT, .cause = GW_ETIMEDOUT, .rank = culprit};
+    (void)snprintf(cause.text, sizeof cause.text, "%s: rank %d waited %.3f s for rank %d",
+                   gw_comm_verb_name((enum gw_comm_verb)late->code), late->rank,
+                   (double)late->number * 1e-9, culprit);
+    break_with(watch, &cause);
+    watch->question_ns = 0;
+}
+
+/* -- What comes in -------------------------------------------------------------------------------
+ */
+
+static void goodbye(struct gw_ring_watch *watch, struct peer *peer, const struct frame *frame)
+{
+    atomic_store(&watch->ring->closed, frame->rank);
+    if (frame->rank == peer->rank)
+        atomic_store(&peer->closed, true);
+    if (is_hub(watch))
+        tell_all(watch, frame, peer);
+}
+
+static void handle(struct gw_ring_watch *watch, struct peer *peer, const struct frame *frame)
+{
+    struct frame answer;
+    switch ((enum word)frame->word) {
+    case CAUSE:
+        break_with(watch, frame);
+        if (!is_hub(watch))
+            watch->told = true;
+        return;
+    case GOODBYE:
+        goodbye(watch, peer, frame);
+        return;
+    case LATE:
+        question_open(watch, frame);
+        return;
+    case ASK:
+        answer = answer_make(watch);
+        tell(peer, &answer);
+        return;
+    case ANSWER:
+        peer->answer = *frame;
+        return;
+    }
+}
+
+static void listen_to(struct gw_ring_watch *watch, struct peer *peer)
+{
+    while (peer->link) {
+        size_t got = 0;
+        int rc = peer->link->read(peer->link, (char *)&peer->frame + peer->got,
+                                  sizeof peer->frame - peer->got, &got, NULL);
+        if (rc == GW_EAGAIN)
+            return;
+        if (rc < 0) {
+            peer->died_ns = atomic_load(&peer->closed) ? 0 : gw_segment_now_ns();
+            drop(peer);
+            return;
+        }
+        peer->got += got;
+        if (peer->got < sizeof peer->frame)
+            continue;
+        peer->got = 0;
+        peer->frame.text[sizeof peer->frame.text - 1] = '\0';
+        handle(watch, peer, &peer->frame);
+    }
+}
+
+/* -- The thread ----------------------------------------------------------------------------------
+ */
+
+/* Says why the segment broke, once. */
+static void tell_cause(struct gw_ring_watch *watch)
+{
+    struct gw_error error = {0};
+    if (watch->told || gw_segment_broken(watch->segment, &error) == 0)
+        return;
+    const struct gw_segment_header *header = gw_segment_header(watch->segment);
+    const bool written = atomic_load(&header->broken) == 2;
+    struct frame cause = {.word = CAUSE,
+                          .code = error.code,
+                          .cause = written ? header->cause : GW_EABORTED,
+                          .rank = written ? header->rank : -1};
+    (void)snprintf(cause.text, sizeof cause.text, "%.*s", (int)sizeof cause.text - 1, error.text);
+    watch->told = true;
+    tell_all(watch, &cause, NULL);
+}
+
+static void mourn(struct gw_ring_watch *watch)
+{
+    const uint64_t now_ns = gw_segment_now_ns();
+    for (int i = 0; i < watch->peers_count; i++) {
+        const struct peer *peer = &watch->peers[i];
+        if (!peer->died_ns || now_ns - peer->died_ns < DEATH_MS * MS_NS)
+            continue;
+        struct frame cause = {
+            .word = CAUSE, .code = GW_EABORTED, .cause = GW_ECLOSED, .rank = peer->rank};
+        (void)snprintf(cause.text, sizeof cause.text,
+                       "rank %d is gone: the connection to its host was lost", peer->rank);
+        break_with(watch, &cause);
+    }
+}
+
+static void heed_late(struct gw_ring_watch *watch)
+{
+    if (!atomic_exchange(&watch->is_late, false))
+        return;
+    const struct frame late = {.word = LATE,
+                               .code = (int32_t)watch->late.verb,
+                               .cause = watch->late.suspect,
+                               .rank = watch->rank,
+                               .number = watch->late.waited_ns};
+    if (is_hub(watch))
+        question_open(watch, &late);
+    else
+        tell_all(watch, &late, NULL);
+}
+
+static void doze(struct gw_ring_watch *watch)
+{
+    struct pollfd fds[GW_RING_HOSTS_MAX + 1];
+    nfds_t count = 0;
+    uint64_t woken;
+    fds[count++] = (struct pollfd){.fd = watch->wake, .events = POLLIN};
+    for (int i = 0; i < watch->peers_count; i++) {
+        const struct gw_transport *link = watch->peers[i].link;
+        if (link)
+            fds[count++] = (struct pollfd){
+                .fd = link->fd, .events = (short)(POLLIN | (link->blocked(link) ? POLLOUT : 0))};
+    }
+    if (poll(fds, count, TICK_MS) > 0 && fds[0].revents)
+        (void)!read(watch->wake, &woken, sizeof woken);
+}
+
+static void say_goodbye(struct gw_ring_watch *watch)
+{
+    const struct frame frame = {.word = GOODBYE, .rank = watch->rank};
+    tell_all(watch, &frame, NULL);
+    for (int i = 0; i < watch->peers_count; i++) {
+        struct gw_transport *link = watch->peers[i].link;
+        struct pollfd out = {.fd = link ? link->fd : -1, .events = POLLOUT};
+        if (link && link->flush(link, NULL) == GW_EAGAIN && poll(&out, 1, GOODBYE_MS) > 0)
+            (void)link->flush(link, NULL);
+    }
+}
+
+static void *watch_main(void *arg)
+{
+    struct gw_ring_watch *watch = arg;
+    (void)pthread_setname_np(pthread_self(), "gangway-ring");
+    while (!atomic_load(&watch->closing)) {
+        for (int i = 0; i < watch->peers_count; i++) {
+            listen_to(watch, &watch->peers[i]);
+            if (watch->peers[i].link)
+                (void)watch->peers[i].link->flush(watch->peers[i].link, NULL);
+        }
+        heed_late(watch);
+        if (question_is_over(watch))
+            question_close(watch);
+        mourn(watch);
+        tell_cause(watch);
+        doze(watch);
+    }
+    tell_cause(watch);
+    say_goodbye(watch);
+    return NULL;
+}
+
+static void wake(const struct gw_ring_watch *watch)
+{
+    const uint64_t one = 1;
+    (void)!write(watch->wake, &one, sizeof one);
+}
+
+static void watch_free(struct gw_ring_watch *watch)
+{
+    for (int i = 0; i < watch->peers_count; i++)
+        drop(&watch->peers[i]);
+    if (watch->wake >= 0)
+        close(watch->wake);
+    free(watch);
+}
+
+int gw_ring_watch_open(const struct gw_ring_watch_options *options, struct gw_ring_watch **watch,
+                       struct gw_error *error)
+{
+    struct gw_ring_watch *made =
+        calloc(1, sizeof *made + (size_t)options->peers_count * sizeof made->peers[0]);
+    if (!made) {
+        for (int i = 0; i < options->peers_count; i++)
+            options->peers[i].link->free(options->peers[i].link);
+        return gw_error_set(error, GW_ENOMEM, "communicator");
+    }
+    made->segment = options->segment;
+    made->ring = options->ring;
+    made->rank = options->rank;
+    made->local_ranks = options->local_ranks;
+    made->peers_count = options->peers_count;
+    for (int i = 0; i < options->peers_count; i++) {
+        made->peers[i].link = options->peers[i].link;
+        made->peers[i].rank = options->peers[i].rank;
+    }
+    made->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int failed = made->wake < 0 ? errno : pthread_create(&made->thread, NULL, watch_main, made);
+    if (failed) {
+        watch_free(made);
+        return gw_error_set(error, GW_EIO, "cannot start a thread: %s", strerror(failed));
+    }
+    *watch = made;
+    return 0;
+}
+
+void gw_ring_watch_close(struct gw_ring_watch *watch)
+{
+    if (!watch)
+        return;
+    atomic_store(&watch->closing, true);
+    wake(watch);
+    (void)pthread_join(watch->thread, NULL);
+    watch_free(watch);
+}
+
+void gw_ring_watch_entered(struct gw_ring_watch *watch)
+{
+    (void)atomic_fetch_add(&watch->entered, 1);
+}
+
+void gw_ring_watch_late(struct gw_ring_watch *watch, const struct gw_ring_late *late)
+{
+    watch->late = *late;
+    atomic_store(&watch->is_late, true);
+    wake(watch);
+}

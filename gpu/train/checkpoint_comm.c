@@ -1,0 +1,105 @@
+/* Checkpoints of a gang: rank 0 alone touches files, and its result is everybody's. */
+#include "gpu/train/checkpoint_image.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What rank 0 tells the others. */
+struct verdict {
+    int64_t rc;
+    uint64_t image_bytes;
+    char text[GW_ERROR_TEXT_MAX]; /* of the error, or the warning */
+};
+
+static int bytes_broadcast(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
+{
+    return gw_comm_broadcast(
+        comm, GW_COMM_ARGS(.recv = memory, .count = bytes, .dtype = GW_DTYPE_U8), error);
+}
+
+/* Makes rank 0's verdict everybody's result. */
+static int verdict_share(struct gw_comm *comm, struct verdict *verdict, struct gw_error *error)
+{
+    int rc = bytes_broadcast(comm, verdict, sizeof *verdict, error);
+    if (rc < 0)
+        return rc;
+    if (verdict->rc < 0)
+        return gw_error_set(error, (int)verdict->rc, "%s", verdict->text);
+    return 0;
+}
+
+int gw_checkpoint_comm_save(const struct gw_checkpoint *checkpoint, struct gw_comm *comm,
+                            const char *path, struct gw_error *error)
+{
+    struct verdict verdict = {0};
+    struct gw_error failure = {0};
+    if (gw_comm_rank(comm) == 0) {
+        verdict.rc = gw_checkpoint_file_write(checkpoint, path, &failure);
+        memcpy(verdict.text, failure.text, sizeof verdict.text);
+    }
+    return verdict_share(comm, &verdict, error);
+}
+
+/* All ranks have memory for the image, or none goes on. */
+static int memory_agree(struct gw_comm *comm, const void *memory, struct gw_error *error)
+{
+    int32_t status = memory ? 0 : GW_ENOMEM;
+    int rc = gw_comm_all_reduce(
+        comm,
+        GW_COMM_ARGS(.recv = &status, .count = 1, .dtype = GW_DTYPE_I32, .reduce = GW_REDUCE_MIN),
+        error);
+    if (rc == 0 && status < 0)
+        rc = gw_error_set(error, status, "checkpoint: a rank has no memory for it");
+    return rc;
+}
+
+/* Rank 0's set on every rank: its image, decoded there. */
+static int image_share(struct gw_comm *comm, const struct verdict *verdict,
+                       struct gw_checkpoint **checkpoint, struct gw_error *error)
+{
+    const bool is_root = gw_comm_rank(comm) == 0;
+    size_t bytes = (size_t)verdict->image_bytes;
+    void *image = is_root ? gw_checkpoint_image(*checkpoint, &bytes) : malloc(bytes);
+    int rc = memory_agree(comm, image, error);
+    if (rc == 0)
+        rc = bytes_broadcast(comm, image, bytes, error);
+    if (is_root)
+        return rc;
+    if (rc == 0)
+        rc = gw_checkpoint_decode(image, bytes, checkpoint, error);
+    if (rc < 0)
+        free(image);
+    else
+        gw_checkpoint_warn(*checkpoint, verdict->text);
+    return rc;
+}
+
+int gw_checkpoint_comm_load(struct gw_comm *comm, const char *path,
+                            struct gw_checkpoint **checkpoint, struct gw_error *error)
+{
+    struct gw_checkpoint *loaded = NULL;
+    struct verdict verdict = {0};
+    struct gw_error failure = {0};
+    if (gw_comm_rank(comm) == 0) {
+        verdict.rc = gw_checkpoint_file_read(path, &loaded, &failure);
+        memcpy(verdict.text, failure.text, sizeof verdict.text);
+        if (verdict.rc == 0) {
+            size_t bytes;
+            (void)gw_checkpoint_image(loaded, &bytes);
+            const char *warning = gw_checkpoint_warning(loaded);
+            verdict.image_bytes = bytes;
+            memset(verdict.text, 0, sizeof verdict.text);
+            if (warning)
+                memcpy(verdict.text, warning, strlen(warning));
+        }
+    }
+    int rc = verdict_share(comm, &verdict, error);
+    if (rc == 0)
+        rc = image_share(comm, &verdict, &loaded, error);
+    if (rc < 0) {
+        gw_checkpoint_free(loaded);
+        return rc;
+    }
+    *checkpoint = loaded;
+    return 0;
+}

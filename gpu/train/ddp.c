@@ -1,0 +1,373 @@
+/* Gradient buckets. All gradients lie in one block that the communicator allocated, bucket after
+ * bucket; a bucket is launched when none of its parameters is pending and all buckets before it
+ * were launched, so that every rank launches them in the same order. The block may be a device's:
+ * only the communicator touches it. */
+#include <gangway/ddp.h>
+
+#include "gpu/base/comm_backend.h"
+#include "gpu/train/ddp_agree.h"
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGN_BYTES = 64 };
+
+struct param {
+    char name[GW_DDP_NAME_MAX];
+    void *data;
+    enum gw_dtype dtype;
+    size_t count, bytes;
+    size_t bucket;
+    size_t offset; /* bytes, in the block */
+    bool ready;    /* in this pass */
+};
+
+struct bucket {
+    enum gw_dtype dtype;
+    size_t first;   /* the parameter it began with: the highest index */
+    size_t offset;  /* bytes, in the block */
+    size_t bytes;   /* with what aligns the parameters */
+    size_t params;  /* how many */
+    size_t pending; /* how many are not ready */
+    bool closed;
+};
+
+struct gw_ddp {
+    struct gw_comm *comm;
+    void *stream;  /* backward's; NULL: none */
+    void *reduces; /* of the reductions: the communicator's, or the same */
+    bool find_unused;
+    struct param *params;
+    size_t params_count;
+    struct bucket *buckets;
+    size_t buckets_count;
+    size_t launched; /* buckets of this pass */
+    char *block;
+    size_t block_bytes;
+    int32_t *used; /* [params_count] since the last reduction, on this rank */
+    bool in_pass, reduce;
+};
+
+static size_t align_up(size_t bytes)
+{
+    return (bytes + ALIGN_BYTES - 1) / ALIGN_BYTES * ALIGN_BYTES;
+}
+
+static bool is_float(enum gw_dtype dtype)
+{
+    return dtype == GW_DTYPE_F32 || dtype == GW_DTYPE_F64 || dtype == GW_DTYPE_BF16 ||
+           dtype == GW_DTYPE_F16;
+}
+
+static int param_init(struct param *param, const struct gw_ddp_param *from, size_t i,
+                      struct gw_error *error)
+{
+    const char *name = from->name ? from->name : "";
+    size_t count = 1, bytes;
+    bool fits = from->dims >= 1 && from->dims <= GW_DDP_DIMS_MAX;
+    for (int k = 0; fits && k < from->dims; k++)
+        fits = from->shape[k] > 0 && !__builtin_mul_overflow(count, from->shape[k], &count);
+    if (!is_float(from->dtype))
+        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\") has type %s", i, name,
+                            gw_dtype_name(from->dtype));
+    if (!fits || __builtin_mul_overflow(count, gw_dtype_size(from->dtype), &bytes) ||
+        bytes > PTRDIFF_MAX / 2)
+        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\"): its shape", i, name);
+    if (!from->data)
+        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\") has no data", i, name);
+    *param =
+        (struct param){.data = from->data, .dtype = from->dtype, .count = count, .bytes = bytes};
+    (void)snprintf(param->name, sizeof param->name, "%s", name);
+    return 0;
+}
+
+/* The open bucket of a type, or a new one. */
+static struct bucket *bucket_for(struct gw_ddp *ddp, enum gw_dtype dtype, size_t param)
+{
+    for (size_t i = 0; i < ddp->buckets_count; i++)
+        if (ddp->buckets[i].dtype == dtype && !ddp->buckets[i].closed)
+            return &ddp->buckets[i];
+    struct bucket *bucket = &ddp->buckets[ddp->buckets_count++];
+    *bucket = (struct bucket){.dtype = dtype, .first = param};
+    return bucket;
+}
+
+/* Whether a type's bucket is the first of its kind. */
+static bool is_first_of_dtype(const struct gw_ddp *ddp, const struct bucket *bucket)
+{
+    for (const struct bucket *other = ddp->buckets; other < bucket; other++)
+        if (other->dtype == bucket->dtype)
+            return false;
+    return true;
+}
+
+/* Deals parameters out, last first. Buckets come into being in the order of their first parameter,
+ * which is the order in which backward can fill them: their index. */
+static int buckets_plan(struct gw_ddp *ddp, const struct gw_ddp_options *options)
+{
+    const size_t first_bytes =
+        options->first_bucket_bytes ? options->first_bucket_bytes : GW_DDP_FIRST_BUCKET_BYTES;
+    const size_t later_bytes = options->bucket_bytes ? options->bucket_bytes : GW_DDP_BUCKET_BYTES;
+    for (size_t i = ddp->params_count; i-- > 0;) {
+        struct param *param = &ddp->params[i];
+        struct bucket *bucket = bucket_for(ddp, param->dtype, i);
+        param->bucket = (size_t)(bucket - ddp->buckets);
+        param->offset = bucket->bytes; /* in the bucket, until its place is known */
+        bucket->params++;
+        if (bucket->bytes > PTRDIFF_MAX / 2 - align_up(param->bytes))
+            return GW_ENOMEM;
+        bucket->bytes += align_up(param->bytes);
+        const size_t limit = is_first_of_dtype(ddp, bucket) ? first_bytes : later_bytes;
+        bucket->closed = bucket->bytes >= limit;
+    }
+    for (size_t i = 0; i < ddp->buckets_count; i++) {
+        ddp->buckets[i].offset = ddp->block_bytes;
+        if (__builtin_add_overflow(ddp->block_bytes, ddp->buckets[i].bytes, &ddp->block_bytes))
+            return GW_ENOMEM;
+    }
+    for (size_t i = 0; i < ddp->params_count; i++)
+        ddp->params[i].offset += ddp->buckets[ddp->params[i].bucket].offset;
+    return 0;
+}
+
+static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
+                    struct gw_error *error)
+{
+    const size_t count = options->params_count;
+    ddp->comm = options->comm;
+    ddp->stream = options->stream;
+    ddp->find_unused = options->find_unused;
+    ddp->params_count = count;
+    ddp->params = calloc(count, sizeof *ddp->params);
+    ddp->buckets = calloc(count, sizeof *ddp->buckets);
+    ddp->used = calloc(count, sizeof *ddp->used);
+    if (!ddp->params || !ddp->buckets || !ddp->used)
+        return gw_error_set(error, GW_ENOMEM, "ddp: %zu parameters", count);
+    for (size_t i = 0; i < count; i++) {
+        int rc = param_init(&ddp->params[i], &options->params[i], i, error);
+        if (rc < 0)
+            return rc;
+    }
+    int rc = buckets_plan(ddp, options);
+    return rc < 0 ? gw_error_set(error, rc, "ddp: too many parameters") : 0;
+}
+
+int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp, struct gw_error *error)
+{
+    if (options->params_count == 0)
+        return gw_error_set(error, GW_EINVAL, "ddp: no parameters");
+    if (options->stream && options->find_unused)
+        return gw_error_set(error, GW_ENOTSUP, "ddp: unused parameters with a stream");
+    struct gw_ddp *self = calloc(1, sizeof *self);
+    if (!self)
+        return gw_error_set(error, GW_ENOMEM, "ddp");
+
+    void *block;
+    int rc = ddp_init(self, options, error);
+    self->reduces = options->stream;
+    if (rc == 0 && options->stream && !options->no_overlap)
+        rc = gw_comm_stream(self->comm, &self->reduces, error);
+    if (rc == 0)
+        rc = gw_ddp_agree(self->comm, options->params, self->params_count, error);
+    if (rc == 0)
+        rc = gw_comm_alloc(self->comm, self->block_bytes, &block, error);
+    if (rc == 0) {
+        self->block = block;
+        rc = options->no_broadcast ? 0 : gw_ddp_broadcast(self, error);
+    }
+    if (rc < 0) {
+        gw_ddp_close(self);
+        return rc;
+    }
+    *ddp = self;
+    return 0;
+}
+
+void gw_ddp_close(struct gw_ddp *ddp)
+{
+    if (!ddp)
+        return;
+    if (ddp->block)
+        gw_comm_dealloc(ddp->comm, ddp->block);
+    free(ddp->params);
+    free(ddp->buckets);
+    free(ddp->used);
+    free(ddp);
+}
+
+void *gw_ddp_gradient(struct gw_ddp *ddp, size_t i)
+{
+    assert(i < ddp->params_count);
+    return ddp->block + ddp->params[i].offset;
+}
+
+void gw_ddp_zero(struct gw_ddp *ddp)
+{
+    assert(!ddp->in_pass);
+    const struct gw_comm_span span = {ddp->block, ddp->block_bytes, ddp->stream};
+    (void)gw_comm_zero(ddp->comm, &span, NULL);
+}
+
+int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
+{
+    if (ddp->in_pass)
+        return gw_error_set(error, GW_EINVAL, "ddp: begin within a pass");
+    for (size_t i = 0; i < ddp->params_count; i++)
+        ddp->params[i].ready = false;
+    for (size_t i = 0; i < ddp->buckets_count; i++)
+        ddp->buckets[i].pending = ddp->buckets[i].params;
+    ddp->launched = 0;
+    ddp->in_pass = true;
+    ddp->reduce = reduce;
+    return 0;
+}
+
+/* Lets the reductions to come wait for what backward has on its stream now. */
+static int reductions_follow(struct gw_ddp *ddp, struct gw_error *error)
+{
+    return ddp->reduces == ddp->stream
+               ? 0
+               : gw_comm_follow(ddp->comm, ddp->reduces, ddp->stream, error);
+}
+
+/* Launches what is complete, strictly in the order of the index. */
+static int buckets_launch(struct gw_ddp *ddp, struct gw_error *error)
+{
+    int rc = 0;
+    if (ddp->launched < ddp->buckets_count && ddp->buckets[ddp->launched].pending == 0)
+        rc = reductions_follow(ddp, error);
+    while (rc == 0 && ddp->launched < ddp->buckets_count &&
+           ddp->buckets[ddp->launched].pending == 0) {
+        const struct bucket *bucket = &ddp->buckets[ddp->launched++];
+        rc = gw_comm_all_reduce(ddp->comm,
+                                GW_COMM_ARGS(.recv = ddp->block + bucket->offset,
+                                             .count = bucket->bytes / gw_dtype_size(bucket->dtype),
+                                             .dtype = bucket->dtype, .reduce = GW_REDUCE_AVG,
+                                             .stream = ddp->reduces),
+                                error);
+    }
+    return rc;
+}
+
+int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
+{
+    if (!ddp->in_pass)
+        return gw_error_set(error, GW_EINVAL, "ddp: ready outside a pass");
+    if (i >= ddp->params_count)
+        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu of %zu", i, ddp->params_count);
+    struct param *param = &ddp->params[i];
+    if (param->ready)
+        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\") marked ready twice", i,
+                            param->name);
+    param->ready = true;
+    ddp->used[i] = 1;
+    if (!ddp->reduce)
+        return 0;
+    ddp->buckets[param->bucket].pending--;
+    return buckets_launch(ddp, error);
+}
+
+/* Copies of the gradients of parameters that this rank did not use since the last reduction, in the
+ * order of their index; they come back if no other rank used them either. */
+static int unused_save(const struct gw_ddp *ddp, char **saved, struct gw_error *error)
+{
+    size_t bytes = 1;
+    for (size_t i = 0; i < ddp->params_count; i++)
+        bytes += ddp->used[i] ? 0 : ddp->params[i].bytes;
+    char *copies = malloc(bytes), *at = copies;
+    int rc = copies ? 0 : gw_error_set(error, GW_ENOMEM, "ddp: unused parameters");
+    for (size_t i = 0; rc == 0 && i < ddp->params_count; i++) {
+        const struct param *param = &ddp->params[i];
+        if (!ddp->used[i]) {
+            rc = gw_comm_copy(ddp->comm, at, ddp->block + param->offset, param->bytes, error);
+            at += param->bytes;
+        }
+    }
+    if (rc < 0)
+        free(copies);
+    else
+        *saved = copies;
+    return rc;
+}
+
+/* Learns which parameters somebody used, and puts back the others' gradients. */
+static int unused_restore(struct gw_ddp *ddp, const char *saved, struct gw_error *error)
+{
+    int32_t *users = malloc(ddp->params_count * sizeof *users);
+    if (!users)
+        return gw_error_set(error, GW_ENOMEM, "ddp: unused parameters");
+    memcpy(users, ddp->used, ddp->params_count * sizeof *users);
+    int rc = gw_comm_all_reduce(
+        ddp->comm, GW_COMM_ARGS(.recv = users, .count = ddp->params_count, .dtype = GW_DTYPE_I32),
+        error);
+    for (size_t i = 0; rc == 0 && i < ddp->params_count; i++) {
+        const struct param *param = &ddp->params[i];
+        if (users[i] == 0)
+            rc = gw_comm_copy(ddp->comm, ddp->block + param->offset, saved, param->bytes, error);
+        if (!ddp->used[i])
+            saved += param->bytes;
+    }
+    free(users);
+    return rc;
+}
+
+static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
+{
+    char *saved = NULL;
+    if (ddp->find_unused) {
+        int rc = unused_save(ddp, &saved, error);
+        if (rc < 0)
+            return rc;
+        for (size_t i = 0; i < ddp->buckets_count; i++)
+            ddp->buckets[i].pending = 0;
+    }
+    int rc = buckets_launch(ddp, error);
+    if (rc == 0)
+        rc = gw_comm_wait(ddp->comm, ddp->reduces, error);
+    if (rc == 0 && saved)
+        rc = unused_restore(ddp, saved, error);
+    free(saved);
+    if (rc == 0)
+        memset(ddp->used, 0, ddp->params_count * sizeof *ddp->used);
+    return rc;
+}
+
+int gw_ddp_finish(struct gw_ddp *ddp, struct gw_error *error)
+{
+    if (!ddp->in_pass)
+        return gw_error_set(error, GW_EINVAL, "ddp: finish outside a pass");
+    for (size_t i = 0; ddp->reduce && !ddp->find_unused && i < ddp->params_count; i++)
+        if (!ddp->params[i].ready)
+            return gw_error_set(error, GW_EINVAL,
+                                "ddp: parameter %zu (\"%s\") was not marked ready", i,
+                                ddp->params[i].name);
+    int rc = ddp->reduce ? finish_reduce(ddp, error) : 0;
+    ddp->in_pass = false;
+    return rc;
+}
+
+int gw_ddp_broadcast(struct gw_ddp *ddp, struct gw_error *error)
+{
+    for (size_t i = 0; i < ddp->params_count; i++) {
+        const struct param *param = &ddp->params[i];
+        int rc = gw_comm_broadcast(ddp->comm,
+                                   GW_COMM_ARGS(.recv = param->data, .count = param->count,
+                                                .dtype = param->dtype, .stream = ddp->stream),
+                                   error);
+        if (rc < 0)
+            return rc;
+    }
+    return gw_comm_wait(ddp->comm, ddp->stream, error);
+}
+
+size_t gw_ddp_buckets(const struct gw_ddp *ddp)
+{
+    return ddp->buckets_count;
+}
+
+size_t gw_ddp_bucket_of(const struct gw_ddp *ddp, size_t i)
+{
+    assert(i < ddp->params_count);
+    return ddp->params[i].bucket;
+}

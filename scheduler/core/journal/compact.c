@@ -1,0 +1,143 @@
+/* Durable facts without those that say nothing any more: of jobs that are forgotten, of workers
+ * that have left, and numbers of lives and ids but for the last.
+ *
+ * Always: what is left, applied to a new core, gives the state that all of them give. A forgotten
+ * job stays as long as the content of one that stays names it: its rows are looked up when that is
+ * applied. Every fact but `term`, `job_ids` and `user_named` begins with the number of its job, or
+ * of its worker. */
+
+#include "graph/base/map.h"
+#include "graph/base/must.h"
+#include "scheduler/core/model/jobs/content.h"
+#include "scheduler/core/sched.h"
+
+#include <string.h>
+
+/* A fact among others. at: its size, number and fields. */
+struct row {
+    const uint8_t *at;
+    size_t bytes; /* with the size itself */
+    uint16_t type;
+    uint64_t job;    /* 0: it is about none */
+    uint64_t worker; /* likewise */
+};
+
+enum { HEADER_BYTES = 6, FORGOTTEN = 1, KEPT = 2 };
+
+/* The fact at a place; false at the end, and where the bytes are no facts. */
+static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
+{
+    uint32_t size;
+    if (facts->size - at < HEADER_BYTES)
+        return false;
+    row->at = facts->data + at;
+    memcpy(&size, row->at, sizeof size);
+    memcpy(&row->type, row->at + sizeof size, sizeof row->type);
+    row->bytes = sizeof size + size;
+    row->job = row->worker = 0;
+    if (size < sizeof row->type || row->bytes > facts->size - at)
+        return false;
+    bool about_job = row->type != GW_FACT_term && row->type != GW_FACT_job_ids &&
+                     row->type != GW_FACT_user_named;
+    if (about_job && row->bytes < HEADER_BYTES + sizeof row->job)
+        return false;
+    bool about_worker = row->type == GW_FACT_worker_joined || row->type == GW_FACT_worker_left;
+    if (about_job)
+        memcpy(about_worker ? &row->worker : &row->job, row->at + HEADER_BYTES, sizeof row->job);
+    return true;
+}
+
+#define EACH_ROW(facts, place, row)                                                                \
+    for (size_t place = 0; row_at(facts, place, &(row)); place += (row).bytes)
+
+struct compaction {
+    struct gw_map workers; /* connected -> where that begins */
+    struct gw_map jobs;    /* forgotten ones: FORGOTTEN, or KEPT because of another */
+    bool changed;
+};
+
+static bool is_dropped(const struct compaction *compaction, uint64_t job)
+{
+    uint64_t how;
+    return job && gw_map_get(&compaction->jobs, job, &how) && how == FORGOTTEN;
+}
+
+/* Whether a fact is about a connection of a worker that is over. */
+static bool has_left(const struct compaction *compaction, const struct row *row, size_t at)
+{
+    uint64_t joined;
+    return row->worker && (row->type == GW_FACT_worker_left ||
+                           !gw_map_get(&compaction->workers, row->worker, &joined) || joined != at);
+}
+
+static void keep_named(uint64_t job, void *arg)
+{
+    struct compaction *compaction = arg;
+    if (!is_dropped(compaction, job))
+        return;
+    GW_MUST(gw_map_put(&compaction->jobs, job, KEPT));
+    compaction->changed = true;
+}
+
+/* The content of a job_accepted: the last of its fields. */
+static struct gw_bin content_of(const struct row *row)
+{
+    const size_t user_at = HEADER_BYTES + 8 + 4 + 8; /* job, uid, wall_ns */
+    uint32_t user_bytes, bytes;
+    struct gw_bin none = {"", 0};
+    if (row->bytes < user_at + 8)
+        return none;
+    memcpy(&user_bytes, row->at + user_at, sizeof user_bytes);
+    if (row->bytes - user_at - 8 < user_bytes)
+        return none;
+    const uint8_t *at = row->at + user_at + 4 + user_bytes;
+    memcpy(&bytes, at, sizeof bytes);
+    at += sizeof bytes;
+    return bytes <= (size_t)(row->at + row->bytes - at) ? (struct gw_bin){at, bytes} : none;
+}
+
+/* Of those that stay: what they name stays, and what that names, and so on. */
+static void keep_needed(struct compaction *compaction, const struct gw_buffer *facts)
+{
+    struct row row;
+    do {
+        compaction->changed = false;
+        EACH_ROW(facts, at, row)
+        if (row.type == GW_FACT_job_accepted && !is_dropped(compaction, row.job))
+            gw_sched_content_jobs(content_of(&row), keep_named, compaction);
+    } while (compaction->changed);
+}
+
+int gw_sched_compact(const struct gw_buffer *facts, struct gw_buffer *out)
+{
+    struct compaction compaction = {0};
+    struct row row;
+    size_t end = 0, term = SIZE_MAX, ids = SIZE_MAX;
+    EACH_ROW(facts, at, row)
+    {
+        if (row.type == GW_FACT_term)
+            term = at;
+        else if (row.type == GW_FACT_job_ids)
+            ids = at;
+        else if (row.type == GW_FACT_job_forgotten)
+            GW_MUST(gw_map_put(&compaction.jobs, row.job, FORGOTTEN));
+        else if (row.type == GW_FACT_worker_joined)
+            GW_MUST(gw_map_put(&compaction.workers, row.worker, at));
+        else if (row.type == GW_FACT_worker_left)
+            (void)gw_map_remove(&compaction.workers, row.worker);
+        end = at + row.bytes;
+    }
+    int rc = end == facts->size ? 0 : GW_ECORRUPT;
+    if (rc == 0)
+        keep_needed(&compaction, facts);
+    for (size_t at = 0; rc == 0 && row_at(facts, at, &row); at += row.bytes) {
+        bool old = (row.type == GW_FACT_term && at != term) ||
+                   (row.type == GW_FACT_job_ids && at != ids) || is_dropped(&compaction, row.job) ||
+                   has_left(&compaction, &row, at);
+        if (!old)
+            GW_MUST(gw_buffer_append(out, row.at, row.bytes));
+    }
+    gw_map_deinit(&compaction.jobs);
+    gw_map_deinit(&compaction.workers);
+    return rc;
+}

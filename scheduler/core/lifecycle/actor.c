@@ -1,0 +1,431 @@
+/* Actors.
+ *
+ * What always holds: an actor is alive as long as the attempt of its task is at a worker and said
+ * that it is through; calls are placed there only, those of a session in the order of their jobs
+ * and rows. A call that may have begun is never placed again but for its own retries. An actor that
+ * nobody holds and whose calls nobody wants is ended.
+ *
+ * The lines are an index over what the tables of tasks say: placing moves on in them. */
+#include "scheduler/core/lifecycle/actor.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/lifecycle/cancel.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WINDOW_MIN = 2,  /* calls at the worker: the next one is there when one ends */
+    TURN_CALLS = 64, /* of one session, before the next one's turn */
+};
+
+void gw_sched_actor_label(const struct gw_actor *actor, char *text, size_t text_bytes)
+{
+    const struct gw_job *job = actor->job;
+    const char *name = *actor->name ? actor->name : job->specs.items[0].message.function;
+    (void)snprintf(text, text_bytes, "actor %s (job %llu)", name, (unsigned long long)job->id);
+}
+
+/* -- Specs ---------------------------------------------------------------------------------------
+ */
+
+static struct gw_actor *find_named(const struct gw_sched *sched, uint32_t uid, const char *name)
+{
+    for (struct gw_actor *actor = sched->actors; actor; actor = actor->next)
+        if (actor->state != GW_ACTOR_DEAD && actor->job->uid == uid &&
+            strcmp(actor->name, name) == 0)
+            return actor;
+    return NULL;
+}
+
+static int check_new(const struct gw_sched *sched, const struct gw_job *job,
+                     const struct gw_msg_spec *spec, struct gw_error *error)
+{
+    if (spec->kind != GW_SPEC_FUNCTION || spec->ranks > 0 || job->specs.count > 0)
+        return gw_error_set(error, GW_EINVAL,
+                            "an actor is made by one task function, alone in its job");
+    if (spec->actor_name && !gw_text_is_line(spec->actor_name, strlen(spec->actor_name)))
+        return gw_error_set(error, GW_EINVAL, "the name of an actor is one line of text, in UTF-8");
+    const struct gw_actor *known = spec->actor_name && *spec->actor_name
+                                       ? find_named(sched, job->uid, spec->actor_name)
+                                       : NULL;
+    if (known)
+        return gw_error_set(error, GW_EEXIST,
+                            "there is an actor %s already (job %llu): find it, or take another "
+                            "name",
+                            spec->actor_name, (unsigned long long)known->job->id);
+    return 0;
+}
+
+static int check_call(const struct gw_sched *sched, const struct gw_job *job,
+                      const struct gw_msg_spec *spec, struct gw_error *error)
+{
+    const struct gw_job *maker = gw_sched_job_find(sched, spec->actor);
+    if (!maker || !maker->actor)
+        return gw_error_set(error, GW_EACTOR, "actor %llu: there is none (it ended, or never was)",
+                            (unsigned long long)spec->actor);
+    if (maker->uid != job->uid)
+        return gw_error_set(error, GW_EPERM, "actor %llu belongs to another user",
+                            (unsigned long long)spec->actor);
+    if (spec->kind != GW_SPEC_FUNCTION || spec->ranks > 0)
+        return gw_error_set(error, GW_EINVAL, "a call of an actor is an ordinary task function");
+    return 0;
+}
+
+int gw_sched_actor_spec_check(const struct gw_sched *sched, const struct gw_job *job,
+                              const struct gw_msg_spec *spec, struct gw_error *error)
+{
+    const struct gw_spec *first = job->specs.count ? &job->specs.items[0] : NULL;
+    uint64_t before = first ? first->message.actor : spec->actor;
+    if (before != spec->actor || before == GW_ACTOR_NEW) {
+        if (first)
+            return gw_error_set(error, GW_EINVAL,
+                                "a job makes one actor, or calls one, or is made of other tasks");
+    }
+    if (spec->actor && spec->pure)
+        return gw_error_set(error, GW_EINVAL,
+                            "an actor and its calls are not pure: they have a "
+                            "state");
+    if (spec->actor == GW_ACTOR_NEW)
+        return check_new(sched, job, spec, error);
+    return spec->actor ? check_call(sched, job, spec, error) : 0;
+}
+
+/* -- What happens to rows ------------------------------------------------------------------------
+ */
+
+void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->calls_of)
+        gw_sched_actor_touch(sched, job->calls_of);
+}
+
+/* -- Ends of jobs and sessions -------------------------------------------------------------------
+ */
+
+void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_session *session)
+{
+    for (struct gw_actor *actor = sched->actors; actor; actor = actor->next)
+        for (size_t i = 0; i < actor->lines.count; i++) {
+            struct gw_line *line = actor->lines.items[i];
+            if (line->session != session)
+                continue;
+            gw_array_remove_swap(&actor->lines, i);
+            while (line->first) { /* somebody else may hold what comes of them */
+                struct gw_job *job = line->first;
+                gw_sched_actor_line_remove(job);
+                gw_sched_actor_line_add(job);
+            }
+            free(line);
+            break;
+        }
+}
+
+/* -- Holding -------------------------------------------------------------------------------------
+ */
+
+static struct gw_actor_hold *hold_of(const struct gw_actor *actor, const struct gw_session *session)
+{
+    for (size_t i = 0; i < actor->holds.count; i++)
+        if (actor->holds.items[i].session == session)
+            return &actor->holds.items[i];
+    return NULL;
+}
+
+void gw_sched_apply_actor_held(struct gw_sched *sched, const struct gw_fact_actor_held *fact)
+{
+    struct gw_actor_hold *hold = hold_of(fact->actor, fact->session);
+    (void)sched;
+    if (hold)
+        hold->handles++;
+    else
+        GW_MUST(gw_array_push(&fact->actor->holds, ((struct gw_actor_hold){fact->session, 1})));
+}
+
+void gw_sched_apply_actor_unheld(struct gw_sched *sched, const struct gw_fact_actor_unheld *fact)
+{
+    struct gw_actor *actor = fact->actor;
+    for (size_t i = actor->holds.count; i-- > 0;) {
+        struct gw_actor_hold *hold = &actor->holds.items[i];
+        if (hold->session == fact->session && (fact->all || --hold->handles == 0))
+            gw_array_remove_swap(&actor->holds, i);
+    }
+    gw_sched_actor_touch(sched, actor);
+}
+
+void gw_sched_actor_on_session_closed(struct gw_sched *sched, struct gw_session *session)
+{
+    for (struct gw_actor *actor = sched->actors; actor; actor = actor->next)
+        if (hold_of(actor, session))
+            GW_FACT(sched, actor_unheld, .actor = actor, .session = session, .all = true);
+}
+
+/* Why there is nothing to call: of an actor that has ended. */
+static void say_why_dead(const struct gw_actor *actor, char *text, size_t bytes)
+{
+    char label[160];
+    const struct gw_failure *failure = gw_sched_failure_of(actor->job, 0);
+    gw_sched_actor_label(actor, label, sizeof label);
+    if (!failure)
+        (void)snprintf(text, bytes, "%s has ended: nobody held it any more", label);
+    else if (failure->code == GW_ECANCELLED)
+        (void)snprintf(text, bytes, "%s has ended: somebody ended it", label);
+    else
+        (void)snprintf(text, bytes, "%s has ended: %s", label, failure->text);
+}
+
+void gw_sched_actor_on_hold(struct gw_sched *sched, struct gw_session *session,
+                            const struct gw_msg_actor_hold *message)
+{
+    struct gw_error error = {0};
+    uint32_t uid = session->remote->uid;
+    const struct gw_job *job = gw_sched_job_find(sched, message->actor);
+    struct gw_actor *actor = job ? job->actor : NULL;
+    if (message->actor == 0)
+        actor = *message->name ? find_named(sched, uid, message->name) : NULL;
+    if (!actor && message->actor == 0) {
+        gw_error_set(&error, GW_ENOENT, "there is no actor called \"%s\" (see gangway actor list)",
+                     message->name);
+    } else if (!actor || actor->job->uid != uid) {
+        gw_error_set(&error, GW_EACTOR, "actor %llu: there is none (it ended, or never was)",
+                     (unsigned long long)message->actor);
+    } else if (actor->state >= GW_ACTOR_ENDING) {
+        error.code = GW_EACTOR;
+        say_why_dead(actor, error.text, sizeof error.text);
+    }
+    if (error.code < 0) {
+        struct gw_msg_rejected *rejected =
+            &gw_sched_send(sched, session->remote, GW_MESSAGE_rejected)->rejected;
+        rejected->request = message->request;
+        rejected->code = error.code;
+        rejected->text = gw_sched_text(sched, error.text);
+        return;
+    }
+    GW_FACT(sched, actor_held, .actor = actor, .session = session);
+    struct gw_msg_accepted *accepted =
+        &gw_sched_send(sched, session->remote, GW_MESSAGE_accepted)->accepted;
+    accepted->request = message->request;
+    accepted->job = actor->job->id;
+}
+
+void gw_sched_actor_on_release(struct gw_sched *sched, struct gw_session *session,
+                               const struct gw_msg_actor_release *message)
+{
+    const struct gw_job *job = gw_sched_job_find(sched, message->actor);
+    struct gw_error error = {0};
+    if (job && job->actor && hold_of(job->actor, session))
+        GW_FACT(sched, actor_unheld, .actor = job->actor, .session = session,
+                .all = message->request != 0);
+    if (!message->request)
+        return;
+    if (job && job->actor && job->actor->holds.count)
+        (void)gw_error_set(&error, GW_EEXIST, "others hold the actor");
+    gw_sched_reply(sched, session->remote, message->request, &error);
+}
+
+/* -- Its task ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_actor_on_ready(struct gw_sched *sched, const struct gw_worker *worker,
+                             const struct gw_msg_actor_ready *message)
+{
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, message->attempt, GW_RANK_NONE);
+    if (slot == GW_NONE)
+        return;
+    struct gw_actor *actor = sched->attempts.items[slot].job->actor;
+    if (!actor || (actor->state != GW_ACTOR_CREATING && actor->state != GW_ACTOR_RESTARTING))
+        return;
+    if (gw_sched_attempt_waits(&sched->attempts.items[slot]))
+        GW_FACT(sched, attempt_started, .slot = slot);
+    GW_FACT(sched, actor_moved, .actor = actor, .state = GW_ACTOR_ALIVE);
+}
+
+/* -- Settling ------------------------------------------------------------------------------------
+ */
+
+static void fail_calls(struct gw_sched *sched, struct gw_actor *actor)
+{
+    char why[GW_ERROR_TEXT_MAX - 192], label[128], text[GW_ERROR_TEXT_MAX];
+    say_why_dead(actor, why, sizeof why);
+    for (size_t i = 0; i < actor->lines.count; i++) {
+        struct gw_job *job;
+        while ((job = gw_sched_actor_line_next(actor->lines.items[i]))) {
+            uint32_t row = job->line_row++;
+            gw_sched_task_label(job, row, label, sizeof label);
+            (void)snprintf(text, sizeof text, "%s (task %u of job %llu): %s", label, row,
+                           (unsigned long long)job->id, why);
+            GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row,
+                    .state = GW_TASK_FAILED, .code = GW_EACTOR, .text = text);
+            gw_sched_announce_task(sched, job, row);
+        }
+    }
+}
+
+/* Nobody can call it any more. */
+static void end_unneeded(struct gw_sched *sched, struct gw_actor *actor)
+{
+    struct gw_job *job = actor->job;
+    if (actor->state != GW_ACTOR_ALIVE) {
+        gw_sched_cancel_task(sched, job, 0, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+        return;
+    }
+    uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[0]);
+    const struct gw_msg_spec *spec = &job->specs.items[0].message;
+    gw_sched_send_kill(sched, sched->attempts.items[slot].worker,
+                       &(struct gw_kill_row){job->tasks.attempt[0],
+                                             spec->grace_ns ? spec->grace_ns : GW_GRACE_NS,
+                                             GW_KILL_RELEASE});
+    GW_FACT(sched, attempt_killed, .slot = slot);
+    GW_FACT(sched, actor_moved, .actor = actor, .state = GW_ACTOR_ENDING);
+}
+
+void gw_sched_actors_settle(struct gw_sched *sched)
+{
+    while (sched->touched.count) {
+        struct gw_actor *actor = sched->touched.items[--sched->touched.count];
+        actor->touched = false;
+        if (actor->state == GW_ACTOR_DEAD)
+            fail_calls(sched, actor);
+        else if (actor->state != GW_ACTOR_ENDING && actor->holds.count == 0 && actor->wanted == 0 &&
+                 actor->job->state != GW_JOB_OPEN && !GW_PLANTED(101))
+            end_unneeded(sched, actor);
+        if (actor->state == GW_ACTOR_ALIVE && !actor->callable) {
+            actor->callable = true;
+            GW_MUST(gw_array_push(&sched->callable, actor));
+        }
+    }
+}
+
+/* -- Placing calls -------------------------------------------------------------------------------
+ */
+
+/* As many calls at the worker as keep it busy for a moment: they are lost with it. */
+static uint32_t window(const struct gw_actor *actor)
+{
+    uint64_t count = GW_WINDOW_TARGET_NS / (actor->mean_ns + 1);
+    count = count > GW_WINDOW_MAX ? GW_WINDOW_MAX : count;
+    count = count > actor->samples + (uint64_t)WINDOW_MIN ? actor->samples + WINDOW_MIN : count;
+    return count < WINDOW_MIN ? WINDOW_MIN : (uint32_t)count;
+}
+
+static bool place_next(struct gw_sched *sched, const struct gw_line *line, struct gw_worker *worker)
+{
+    struct gw_job *job = gw_sched_actor_line_next(line);
+    if (!job || job->awaits || job->tasks.state[job->line_row] != GW_TASK_READY)
+        return false; /* in order: it waits for what it takes */
+    uint32_t row = job->line_row++;
+    uint64_t attempt = gw_sched_attempt_next(sched);
+    uint32_t slot = gw_sched_attempt_place(attempt);
+    GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .why = GW_PLACED_CALL,
+            .shape = job->specs.items[job->tasks.spec[row]].shape, .attempt = attempt,
+            .is_long = true);
+    gw_sched_send_assign(sched, slot);
+    return true;
+}
+
+static void place_calls(struct gw_sched *sched, struct gw_actor *actor)
+{
+    if (actor->returning && actor->placed > 0) /* they come before what was made later */
+        return;
+    actor->returning = false;
+    uint32_t slot = gw_sched_attempt_find(sched, actor->job->tasks.attempt[0]);
+    struct gw_worker *worker = sched->attempts.items[slot].worker;
+    uint32_t most = window(actor), idle = 0;
+    uint32_t lines = (uint32_t)actor->lines.count;
+    while (actor->placed < most && idle < lines) {
+        actor->turn = actor->turn < lines ? actor->turn : 0;
+        uint32_t count = 0;
+        while (actor->placed < most && count < TURN_CALLS &&
+               place_next(sched, actor->lines.items[actor->turn], worker))
+            count++;
+        idle = count ? 0 : idle + 1;
+        actor->turn++;
+    }
+}
+
+void gw_sched_actors_place(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->callable.count; i++) {
+        struct gw_actor *actor = sched->callable.items[i];
+        actor->callable = false;
+        if (actor->state == GW_ACTOR_ALIVE && !sched->shutting_down)
+            place_calls(sched, actor);
+    }
+    gw_array_clear(&sched->callable);
+}
+
+/* -- For people, and checks ----------------------------------------------------------------------
+ */
+
+void gw_sched_actor_explain(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes)
+{
+    const struct gw_actor *actor = job->calls_of;
+    char label[160];
+    uint64_t before = 0;
+    for (const struct gw_job *other = job->line ? job->line->first : NULL; other && other != job;
+         other = other->line_next)
+        before += other->unfinished;
+    for (uint32_t i = job->line_row; i < row && i < job->tasks.count; i++)
+        before += job->tasks.state[i] <= GW_TASK_READY;
+    gw_sched_actor_label(actor, label, sizeof label);
+    if (actor->state == GW_ACTOR_ALIVE)
+        (void)snprintf(text, text_bytes,
+                       "%s executes one call at a time: %u are at its worker, %llu of this client "
+                       "come before this one",
+                       label, actor->placed, (unsigned long long)before);
+    else
+        (void)snprintf(text, text_bytes, "%s is %s: gangway explain %llu says why", label,
+                       gw_sm_name(&gw_sched_actor_sm, actor->state),
+                       (unsigned long long)actor->job->id);
+}
+
+static void check_actor(const struct gw_actor *actor)
+{
+    const struct gw_job *job = actor->job;
+    uint8_t task = job->tasks.count ? job->tasks.state[0] : GW_TASK_WAITING;
+    assert(job->actor == actor);
+    assert((actor->state == GW_ACTOR_DEAD) == (task >= GW_TASK_DONE));
+    if (actor->state == GW_ACTOR_ALIVE)
+        assert(task == GW_TASK_PLACED);
+    if (actor->state == GW_ACTOR_ENDING)
+        assert(task == GW_TASK_PLACED || task == GW_TASK_CANCELLING);
+    if (actor->holds.count == 0 && actor->wanted == 0 && job->state != GW_JOB_OPEN)
+        assert(actor->state >= GW_ACTOR_ENDING || GW_PLANTED(101));
+    for (size_t i = 0; i < actor->lines.count; i++)
+        for (const struct gw_job *call = actor->lines.items[i]->first; call; call = call->line_next)
+            assert(call->calls_of == actor && call->line == actor->lines.items[i] &&
+                   (!call->line_next || call->line_next->id > call->id));
+}
+
+void gw_sched_actors_check(const struct gw_sched *sched)
+{
+    assert(sched->touched.count == 0 && sched->callable.count == 0);
+    for (const struct gw_actor *actor = sched->actors; actor; actor = actor->next) {
+        uint64_t wanted = 0;
+        uint32_t placed = 0, jobs = 0;
+        check_actor(actor);
+        for (const struct gw_job *job = sched->first_job; job && actor->jobs; job = job->next) {
+            if (job->calls_of != actor)
+                continue;
+            jobs++;
+            placed += job->placed;
+            for (uint32_t row = 0; row < job->tasks.count; row++) {
+                uint8_t state = job->tasks.state[row];
+                wanted += state < GW_TASK_CANCELLING;
+                if (state == GW_TASK_READY)
+                    assert(job->line && job->line_row <= row);
+            }
+        }
+        assert(jobs == actor->jobs && placed == actor->placed && wanted == actor->wanted);
+    }
+}

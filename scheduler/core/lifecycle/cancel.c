@@ -1,0 +1,328 @@
+/* Cancelling.
+ *
+ * A task at a worker is cancelled when its worker says that nothing of it is left: until then its
+ * slot is not free. Whatever it says then, it was cancelled. */
+#include "scheduler/core/lifecycle/cancel.h"
+
+#include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/model/changes/range.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/receipt.h"
+
+static uint64_t grace_of(const struct gw_spec *spec, const struct gw_cancel *cancel)
+{
+    if (cancel->hard)
+        return 0;
+    if (cancel->reason == GW_KILL_SESSION) /* nobody is left to see what a long grace would save */
+        return spec->message.fail_grace_ns ? spec->message.fail_grace_ns : GW_FAIL_GRACE_NS;
+    return spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
+}
+
+static void kill_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                      const struct gw_cancel *cancel)
+{
+    uint64_t grace_ns = grace_of(&job->specs.items[job->tasks.spec[row]], cancel);
+    struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    if (gang) {
+        struct gw_end end = {
+            .outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED, .text = "cancelled"};
+        gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, cancel->reason, &end});
+        return;
+    }
+    uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    gw_sched_send_kill(sched, attempt->worker,
+                       &(struct gw_kill_row){attempt->id, grace_ns, cancel->reason});
+    GW_FACT(sched, attempt_killed, .slot = slot, .hard = cancel->hard);
+}
+
+void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          const struct gw_cancel *cancel)
+{
+    switch (job->tasks.state[row]) {
+    case GW_TASK_WAITING:
+    case GW_TASK_READY:
+        GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row,
+                .state = GW_TASK_CANCELLED, .code = GW_ECANCELLED, .text = "cancelled");
+        gw_sched_announce_task(sched, job, row);
+        break;
+    case GW_TASK_PLACED:
+    case GW_TASK_HANDED:
+        GW_FACT(sched, cancel_wanted, .at = job, .job = job->id, .index = row, .wanted = 1);
+        GW_FACT(sched, task_cancelling, .job = job, .index = row);
+        kill_task(sched, job, row, cancel);
+        break;
+    case GW_TASK_CANCELLING:
+        if (job->tasks.flags[row] & GW_TASK_RERUN) {
+            GW_FACT(sched, cancel_wanted, .at = job, .job = job->id, .index = row, .wanted = 1);
+            GW_FACT(sched, task_rerun, .job = job, .index = row, .wanted = false);
+        }
+        if (cancel->hard)
+            kill_task(sched, job, row, cancel);
+        break;
+    default:
+        break;
+    }
+}
+
+/* -- Pure tasks that others share ----------------------------------------------------------------
+ */
+
+/* What a cancel reaches: rows that are asked for, and behind them all that depend on those. */
+struct reach {
+    GW_ARRAY(struct gw_row) rows;
+    GW_ARRAY(uint8_t) goes_on;  /* one a row: a pure task of others needs it */
+    struct gw_map at;           /* key_of a row -> its place in rows */
+    const struct gw_job *whole; /* a job that is cancelled with all its tasks; NULL: none */
+};
+
+static uint64_t key_of(const struct gw_row *row)
+{
+    return row->job->id << 32 | row->index;
+}
+
+static void reach_add(struct reach *reach, const struct gw_row *row)
+{
+    if (gw_sched_task_final(row->job, row->index) || gw_map_get(&reach->at, key_of(row), NULL))
+        return;
+    GW_MUST(gw_map_put(&reach->at, key_of(row), reach->rows.count));
+    GW_MUST(gw_array_push(&reach->rows, *row));
+    GW_MUST(gw_array_push(&reach->goes_on, 0));
+}
+
+/* Adds what depends on a row; true where a pure task of others is to have its result. */
+static bool reach_on(struct gw_sched *sched, struct reach *reach, struct gw_row row)
+{
+    bool shared = false;
+    struct gw_successors from = gw_sched_successors_of(row.job, row.index);
+    struct gw_row next, original;
+    while (gw_sched_successors_next(sched, &from, &next)) {
+        if (!next.job || next.index == GW_INDEX_ALL)
+            continue;
+        if (!gw_sched_alias_of(sched, next.job, next.index, &original))
+            reach_add(reach, &next);
+        else if (next.job != reach->whole && !gw_sched_task_final(next.job, next.index))
+            shared = !GW_PLANTED(123);
+    }
+    return shared;
+}
+
+/* A row goes on, and with it what it needs. */
+static void reach_spare(struct gw_sched *sched, struct reach *reach, uint64_t place)
+{
+    GW_ARRAY(uint64_t) todo = {0};
+    GW_MUST(gw_array_push(&todo, place));
+    for (size_t i = 0; i < todo.count; i++) {
+        struct gw_row row = reach->rows.items[todo.items[i]], dep;
+        if (reach->goes_on.items[todo.items[i]])
+            continue;
+        reach->goes_on.items[todo.items[i]] = 1;
+        const struct gw_tasks *tasks = &row.job->tasks;
+        for (uint32_t e = tasks->deps_at[row.index]; e < gw_sched_deps_end(tasks, row.index); e++)
+            if (gw_sched_dep(sched, row.job, e, &dep) &&
+                gw_map_get(&reach->at, key_of(&dep), &place))
+                GW_MUST(gw_array_push(&todo, place));
+    }
+    gw_array_deinit(&todo);
+}
+
+/* Whether nothing but this cancel would end a row, because what it needs goes on. */
+static bool needs_spared(const struct gw_sched *sched, const struct reach *reach, struct gw_row row)
+{
+    const struct gw_tasks *tasks = &row.job->tasks;
+    struct gw_row dep;
+    uint64_t place;
+    for (uint32_t e = tasks->deps_at[row.index]; e < gw_sched_deps_end(tasks, row.index); e++)
+        if (gw_sched_dep(sched, row.job, e, &dep) && gw_map_get(&reach->at, key_of(&dep), &place) &&
+            reach->goes_on.items[place])
+            return true;
+    return false;
+}
+
+/* It goes on for others; who submitted it is told that it was cancelled, as was asked. */
+static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
+{
+    struct gw_job *job = row.job;
+    uint16_t flags = job->tasks.flags[row.index];
+    if (!job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD))
+        return;
+    gw_sched_send_failed(sched, job->session->remote,
+                         &(struct gw_msg_failed){.request = job->request,
+                                                 .index = row.index,
+                                                 .code = GW_ECANCELLED,
+                                                 .text = "cancelled"});
+    GW_FACT(sched, told, .job = job, .index = row.index,
+            .flags = GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
+}
+
+/* Cancels the rows that are in a reach, and what depends on them, but for what others share. */
+static void reach_cancel(struct gw_sched *sched, struct reach *reach,
+                         const struct gw_cancel *cancel)
+{
+    size_t asked = reach->rows.count;
+    for (size_t i = 0; i < reach->rows.count; i++)
+        if (reach_on(sched, reach, reach->rows.items[i]))
+            reach_spare(sched, reach, i);
+    for (size_t i = 0; i < reach->rows.count; i++) {
+        struct gw_row row = reach->rows.items[i];
+        if (reach->goes_on.items[i])
+            tell_cancelled(sched, row);
+        else if (i < asked || needs_spared(sched, reach, row))
+            gw_sched_cancel_task(sched, row.job, row.index, cancel);
+    }
+    gw_array_deinit(&reach->rows);
+    gw_array_deinit(&reach->goes_on);
+    gw_map_deinit(&reach->at);
+}
+
+static void cancel_one(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                       const struct gw_cancel *cancel)
+{
+    struct reach reach = {0};
+    if (!gw_job_rare(job)->had_pures) {
+        gw_sched_cancel_task(sched, job, row, cancel);
+        return;
+    }
+    reach_add(&reach, &(struct gw_row){job, row});
+    reach_cancel(sched, &reach, cancel);
+}
+
+void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struct gw_cancel *cancel)
+{
+    struct reach reach = {.whole = job};
+    if (job->unfinished == 0)
+        return;
+    GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (gw_job_rare(job)->had_pures)
+            reach_add(&reach, &(struct gw_row){job, row});
+        else
+            gw_sched_cancel_task(sched, job, row, cancel);
+    reach_cancel(sched, &reach, cancel);
+    gw_sched_range_stop(sched, job);
+}
+
+void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
+                          const struct gw_cancel *cancel)
+{
+    bool cancelled = false;
+    if (job->range) { /* nobody else can hold or need anything of it */
+        gw_sched_cancel_job(sched, job, cancel);
+        return;
+    }
+    for (uint32_t row = job->tasks.count; row-- > 0 && job->unfinished > 0;) {
+        if (gw_sched_task_final(job, row) || job->tasks.users[row] > 0 ||
+            gw_sched_task_awaited(sched, job, row))
+            continue;
+        if (!cancelled)
+            GW_FACT(sched, job_cancelled, .job = job, .cancel = cancel);
+        cancelled = true;
+        gw_sched_cancel_task(sched, job, row, cancel);
+    }
+    if (job->paused) /* others may need more of it, also what is lost, and nobody would resume it */
+        GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = "the end of its client");
+}
+
+void gw_sched_give_up_job(struct gw_sched *sched, struct gw_job *job,
+                          const struct gw_cancel *cancel)
+{
+    for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (job->tasks.flags[row] & GW_TASK_HELD)
+            GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+    gw_sched_abandon_job(sched, job, cancel);
+}
+
+/* Its client is about to close, and will not wait for what goes on for others. */
+static void give_up(struct gw_sched *sched, struct gw_job *job, const struct gw_cancel *cancel,
+                    struct gw_error *error)
+{
+    gw_sched_give_up_job(sched, job, cancel);
+    for (uint32_t row = gw_sched_row_next(job, 0); job->unfinished > 0 && row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (!gw_sched_task_final(job, row) && job->tasks.state[row] != GW_TASK_CANCELLING) {
+            gw_error_set(error, GW_EAGAIN, "others hold or need some of job %llu: it goes on",
+                         (unsigned long long)job->id);
+            return;
+        }
+}
+
+void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)
+{
+    gw_sched_story_cancel(sched, fact->job, fact->index, fact->cancel);
+}
+
+void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_cancel *message)
+{
+    struct gw_job *job = gw_sched_job_find(sched, message->job);
+    char by[GW_REMOTE_WHO_MAX];
+    struct gw_cancel cancel = {message->hard == GW_CANCEL_HARD, GW_KILL_CANCEL, by};
+    struct gw_error error = {0};
+    uint32_t uid = gw_sched_access_uid(session->remote, job);
+    (void)gw_sched_access_who(session->remote, by);
+    if (message->index == GW_INDEX_ALL) {
+        bool gives_up = message->hard == GW_CANCEL_GIVE_UP && job && job->session == session &&
+                        !job->detached && !job->actor;
+        if (gives_up)
+            give_up(sched, job, &cancel, &error);
+        else if (gw_sched_access_job(job, message->job, uid, &error) == 0)
+            gw_sched_cancel_job(sched, job, &cancel);
+    } else if (job && job->uid == uid && gw_sched_range_is_to_come(job, message->index)) {
+        (void)gw_sched_range_cancel_row(sched, job, message->index, &error);
+    } else if (gw_sched_access_row(job, message->job, message->index, uid, &error) == 0) {
+        if (!gw_sched_task_final(job, message->index))
+            GW_FACT(sched, cancel_asked, .job = job, .index = message->index, .cancel = &cancel);
+        cancel_one(sched, job, message->index, &cancel);
+    }
+    gw_sched_receipt(sched, session->remote, job, &(struct gw_receipt){.request = message->request},
+                     &error);
+}
+
+/* All of its futures at once: what has not ended is cancelled. */
+static void release_all(struct gw_sched *sched, struct gw_job *job)
+{
+    gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+    for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (job->tasks.flags[row] & GW_TASK_HELD)
+            GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+    if (gw_sched_range_is_open(job))
+        GW_FACT(sched, range_closed, .job = job);
+}
+
+int gw_sched_on_release(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_release *message)
+{
+    if (message->index.count != message->job.count)
+        return GW_EPROTO;
+    struct gw_job *job = NULL;
+    int rc = 0;
+    for (uint32_t i = 0; i < message->job.count && rc == 0; i++) {
+        uint64_t id = gw_col64_at(message->job, i);
+        uint32_t row = gw_col32_at(message->index, i);
+        if (!job || job->id != id)
+            job = gw_sched_job_find(sched, id);
+        if (job && job->session == session && row == GW_INDEX_ALL)
+            release_all(sched, job);
+        else if (job && job->session == session && row < job->tasks.count &&
+                 (job->tasks.flags[row] & GW_TASK_HELD))
+            GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+        else if (job && job->session == session && job->range)
+            rc = gw_sched_range_give_up(sched, job, row);
+    }
+    return rc;
+}

@@ -1,0 +1,63 @@
+/* Delays.
+ *
+ * A delayed task is waiting, with GW_TASK_DELAYED; whatever ends it takes the flag. Its entry stays
+ * in the heap until its time has come, and counts only if the task still is at the same try. While
+ * durable facts are applied the list holds times of day, in no order; the first step of a life
+ * makes a heap of what is left of them. */
+#include "scheduler/core/lifecycle/delay.h"
+
+#include "scheduler/core/model/jobs/delay.h"
+#include "scheduler/core/model/jobs/job.h"
+
+void gw_sched_delay(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint64_t delay_ns)
+{
+    uint64_t left_ns = GW_PLANTED(141) ? 0 : delay_ns;
+    GW_FACT(sched, task_delayed, .at = job, .job = job->id, .index = row, .left_ns = left_ns,
+            .wall_ns = sched->wall_ns + left_ns);
+}
+
+void gw_sched_delays_begin(struct gw_sched *sched)
+{
+    GW_ARRAY(struct gw_delay) before = {0};
+    for (size_t i = 0; i < sched->delays.count; i++)
+        if (gw_sched_delay_job(sched, &sched->delays.items[i]))
+            GW_MUST(gw_array_push(&before, sched->delays.items[i]));
+    for (size_t i = 0; i < sched->delays.count; i++) { /* those of earlier tries, too */
+        struct gw_job *job = gw_sched_job_find(sched, sched->delays.items[i].job);
+        if (job)
+            job->tasks.flags[sched->delays.items[i].index] &= (uint16_t)~GW_TASK_DELAYED;
+    }
+    gw_array_clear(&sched->delays);
+    for (size_t i = 0; i < before.count; i++) {
+        const struct gw_delay *delay = &before.items[i];
+        struct gw_job *job = gw_sched_job_find(sched, delay->job);
+        uint64_t wait_ns = gw_sched_delay_rest_ns(sched, job, delay);
+        uint8_t state = job->tasks.state[delay->index];
+        if (wait_ns && (state == GW_TASK_READY || state == GW_TASK_WAITING))
+            GW_FACT(sched, delay_resumed, .job = job, .index = delay->index,
+                    .due_ns = sched->now_ns + wait_ns);
+    }
+    gw_array_deinit(&before);
+}
+
+void gw_sched_delays_on_tick(struct gw_sched *sched)
+{
+    while (sched->delays.count && sched->delays.items[0].due_ns <= sched->now_ns)
+        GW_FACT(sched, delay_passed, .now_ns = sched->now_ns);
+}
+
+uint64_t gw_sched_delays_deadline_ns(const struct gw_sched *sched)
+{
+    return sched->delays.count ? sched->delays.items[0].due_ns : UINT64_MAX;
+}
+
+uint64_t gw_sched_delay_left_ns(const struct gw_sched *sched, const struct gw_job *job,
+                                uint32_t row)
+{
+    for (size_t i = 0; i < sched->delays.count; i++) {
+        const struct gw_delay *delay = &sched->delays.items[i];
+        if (delay->index == row && gw_sched_delay_job(sched, delay) == job)
+            return delay->due_ns > sched->now_ns ? delay->due_ns - sched->now_ns : 0;
+    }
+    return 0;
+}

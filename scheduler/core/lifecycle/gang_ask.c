@@ -1,0 +1,238 @@
+/* What users ask of gangs that run, and of the jobs that have them.
+ *
+ * Always: what was asked of an attempt is kept no longer than the attempt is undecided, so a row
+ * has it of its last attempt alone. No gang of a paused job goes without being told so: one that
+ * prepares is ended before it does, one that another life takes over is told when all are back. */
+#include "scheduler/core/lifecycle/gang_ask.h"
+
+#include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/lifecycle/pause.h"
+#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/asked.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/judged.h"
+#include "scheduler/core/send/control.h"
+#include "scheduler/core/send/receipt.h"
+
+#include <stdio.h>
+
+/* Its ranks may save what they have within the long grace; then all of them start again. charged:
+ * it counts as a preemption. */
+static void end_gently(struct gw_sched *sched, struct gw_gang_try *gang, const char *by,
+                       bool charged)
+{
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    uint64_t grace_ns = spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
+    struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .executing = charged, .text = by};
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
+}
+
+/* -- What is known of it -------------------------------------------------------------------------
+ */
+
+void gw_sched_gang_ask_known(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
+    if (asked.attempt == gang->id && asked.verb == GW_ASK_STOP)
+        gw_sched_gang_asked_stop(sched, gang, &asked);
+}
+
+static bool is_pause(uint32_t verb)
+{
+    return verb == GW_ASK_PAUSE || verb == GW_ASK_PAUSE_NOW;
+}
+
+/* -- Asking --------------------------------------------------------------------------------------
+ */
+
+/* An attempt of an earlier life that is gathering is asked when it has gathered. */
+static bool may_be_asked(const struct gw_gang_try *gang)
+{
+    return gang && (gang->state == GW_GANG_GOING || gang->state == GW_GANG_GATHERING);
+}
+
+static void tell_gang(struct gw_sched *sched, struct gw_gang_try *gang,
+                      const struct gw_asked *asked)
+{
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const bool steps = spec->message.kind == GW_SPEC_FUNCTION;
+    char text[GW_ASKED_BYTES];
+    gw_sched_gang_asked_text(asked, text);
+    switch (asked->verb) {
+    case GW_ASK_RESTART:
+        end_gently(sched, gang, text, true);
+        break;
+    case GW_ASK_PAUSE_NOW:
+        end_gently(sched, gang, text, false);
+        break;
+    case GW_ASK_PAUSE:
+        if (steps)
+            gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
+        else
+            end_gently(sched, gang, text, false);
+        break;
+    case GW_ASK_RESUME:
+        if (steps) /* it may not have come to a step yet */
+            gw_sched_gang_control(sched, gang, GW_CONTROL_CONTINUE);
+        break;
+    default:
+        gw_sched_gang_control(sched, gang, GW_CONTROL_STOP);
+    }
+}
+
+static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t verb,
+                     const char *by)
+{
+    struct gw_job *job = gang->job;
+    const struct gw_asked asked = {gang->id, verb, by};
+    if (gang->stopped && verb != GW_ASK_STOP)
+        return; /* it ends with what it has, and that is that */
+    if (verb != GW_ASK_RESUME || gw_sched_gang_asked(job, gang->index).attempt == gang->id)
+        GW_FACT(sched, gang_asked, .at = job, .job = job->id, .index = gang->index,
+                .attempt = gang->id, .verb = verb, .by = by);
+    if (gang->state == GW_GANG_GOING)
+        tell_gang(sched, gang, &asked);
+}
+
+void gw_sched_gang_ask_again(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
+    const bool known = asked.attempt == gang->id;
+    if (gang->job->tasks.state[gang->index] != GW_TASK_PLACED)
+        return;
+    if (known && (asked.verb == GW_ASK_STOP || asked.verb == GW_ASK_RESTART)) {
+        if (!GW_PLANTED(761))
+            tell_gang(sched, gang, &asked);
+        return;
+    }
+    /* Its job may have been paused, or resumed, while nobody knew of the gang. */
+    if (gang->job->paused && (!known || !is_pause(asked.verb)))
+        asked = (struct gw_asked){gang->id, GW_ASK_PAUSE, ""};
+    else if (!gang->job->paused)
+        asked.verb = GW_ASK_RESUME;
+    if ((known || gang->job->paused) && !GW_PLANTED(772))
+        tell_gang(sched, gang, &asked);
+}
+
+/* It has not begun: nobody is charged, and it starts when its job goes on. */
+static void hold_back(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t verb,
+                      const char *by)
+{
+    char text[GW_ASKED_BYTES];
+    gw_sched_gang_asked_text(&(struct gw_asked){gang->id, verb, by}, text);
+    end_gently(sched, gang, text, false);
+}
+
+/* Asks all gangs of a job that go, and those that are about to whether they may; gives how many
+ * there are. */
+static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t verb, const char *by)
+{
+    uint32_t asked = 0;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1)) {
+        struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+        if (job->tasks.state[row] != GW_TASK_PLACED)
+            continue;
+        if (gang && gang->state == GW_GANG_PREPARING && is_pause(verb) && !GW_PLANTED(771))
+            hold_back(sched, gang, verb, by);
+        else if (may_be_asked(gang))
+            ask_gang(sched, gang, verb, by);
+        else
+            continue;
+        asked++;
+    }
+    return asked;
+}
+
+/* A row of a job whose gang was told to stop, and is not here; GW_NONE: there is none. */
+static uint32_t stopped_elsewhere(const struct gw_job *job)
+{
+    const struct gw_map *asks = &gw_job_rare(job)->asks;
+    size_t at = 0;
+    uint64_t row, value;
+    while (gw_map_next(asks, &at, &row, &value)) {
+        const uint8_t state = job->tasks.state[row];
+        if (((const struct gw_asked *)(uintptr_t)value)->verb == GW_ASK_STOP &&
+            (state == GW_TASK_WAITING || state == GW_TASK_READY))
+            return (uint32_t)row;
+    }
+    return GW_NONE;
+}
+
+void gw_sched_gang_asks_over(struct gw_sched *sched)
+{
+    for (struct gw_job *job = sched->first_job; job && !GW_PLANTED(762); job = job->next) {
+        uint32_t row;
+        while ((row = stopped_elsewhere(job)) != GW_NONE) { /* its verdict drops it */
+            const struct gw_asked asked = gw_sched_gang_asked(job, row);
+            char by[GW_ASKED_BYTES], text[2 * GW_ASKED_BYTES];
+            gw_sched_gang_asked_text(&asked, by);
+            (void)snprintf(text, sizeof text,
+                           "it was %s and did not come back after the scheduler had started again",
+                           by);
+            const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = text};
+            gw_sched_verdict(sched,
+                             &(struct gw_verdict){job, row, asked.attempt, "", &end, true, false});
+        }
+    }
+}
+
+/* -- The message ---------------------------------------------------------------------------------
+ */
+
+/* Who is started again more often than its budget allows would fail. */
+static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
+                         struct gw_error *error)
+{
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1)) {
+        const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+        const uint32_t most = gw_sched_preemptions_max(&job->specs.items[job->tasks.spec[row]]);
+        const uint32_t used = job->tasks.charges[row].preemptions;
+        if (may_be_asked(gang) && used >= most)
+            return gw_error_set(error, GW_ELIMIT,
+                                "task %u of job %llu has been restarted or preempted %u time%s, "
+                                "and may be %u (--max-preemptions): once more, and it would fail",
+                                row, (unsigned long long)job->id, used, used == 1 ? "" : "s", most);
+    }
+    return 0;
+}
+
+static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, const char *by,
+                   struct gw_error *error)
+{
+    int rc = 0;
+    if (is_pause(verb))
+        rc = gw_sched_pause_job(sched, job, by, error);
+    else if (verb == GW_ASK_RESUME)
+        rc = gw_sched_pause_over(sched, job, by, error);
+    else if (verb == GW_ASK_RESTART)
+        rc = check_restart(sched, job, error);
+    else if (verb != GW_ASK_STOP)
+        rc = gw_error_set(error, GW_EINVAL, "a gang cannot be asked for %u", verb);
+    if (rc < 0)
+        return rc;
+    if (ask_gangs(sched, job, verb, by) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
+        rc = gw_error_set(error, GW_ENOENT,
+                          "no gang of job %llu runs (`gangway explain %llu` says what it does%s)",
+                          (unsigned long long)job->id, (unsigned long long)job->id,
+                          verb == GW_ASK_STOP ? "; `gangway cancel` ends what is no gang" : "");
+    return rc;
+}
+
+void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
+                          const struct gw_msg_gang_ask *ask)
+{
+    struct gw_job *job = gw_sched_job_find(sched, ask->job);
+    struct gw_error error = {0};
+    char by[GW_REMOTE_WHO_MAX];
+    (void)gw_sched_access_who(session->remote, by);
+    if (gw_sched_access_job(job, ask->job, gw_sched_access_uid(session->remote, job), &error) == 0)
+        (void)ask_job(sched, job, ask->verb, by, &error);
+    gw_sched_receipt(sched, session->remote, job, &(struct gw_receipt){.request = ask->request},
+                     &error);
+}

@@ -1,0 +1,272 @@
+/* Ends of gangs.
+ *
+ * The first rank that ends badly (or is lost, or does not stand in time) ends the attempt: it is
+ * the cause that is kept, all others are killed, and what they say after that is no cause, with one
+ * exception: news of a death that no rank's error can bring about (see outranks) may come later
+ * than that of an error which that death brought about. A rank's slot is free when its worker says
+ * that it ended; the attempt is over with its last rank. */
+#include "scheduler/core/lifecycle/gang_end.h"
+
+#include "scheduler/core/lifecycle/task_done.h"
+#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/model/jobs/asked.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/judged.h"
+#include "scheduler/core/model/outcome.h"
+#include "scheduler/core/model/worker_name.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/parting.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <stdio.h>
+
+enum { KILL_SIGNAL = 9 /* on all of Linux */ };
+
+/* What finished ranks left at their workers is of no use when the attempt ends badly. */
+static void release_results(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_rank *rank = &gang->ranks[i];
+        struct gw_worker *worker = rank->finished && !rank->result.value
+                                       ? gw_sched_worker_find(sched, rank->worker)
+                                       : NULL;
+        if (worker && worker->state != GW_WORKER_LOST)
+            gw_sched_send_release(sched, worker,
+                                  &(struct gw_release_row){gang->job->id, gang->index, i});
+    }
+}
+
+/* The ranks at a worker reached those at the others. */
+static void meet_others(struct gw_sched *sched, const struct gw_gang_try *gang,
+                        const struct gw_worker *worker)
+{
+    for (uint32_t i = 0; i < gang->count && sched->partings.count; i++) {
+        const struct gw_worker *other = gw_sched_worker_find(sched, gang->ranks[i].worker);
+        if (other && other->id < worker->id)
+            gw_sched_parting_end(sched, worker, other);
+    }
+}
+
+/* All ranks ended well: their workers are as good as any. */
+static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const struct gw_worker *last = NULL;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        if (worker != last)
+            meet_others(sched, gang, worker);
+        last = worker;
+        gw_sched_cooling_end(sched, worker);
+        if (spec->message.files.size)
+            gw_sched_cooling_files_end(sched, worker);
+    }
+}
+
+/* All ranks ended well; what they left at workers may be lost already. Of a gang that may start
+ * smaller, the ranks that this attempt had not have nil. */
+static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    static const uint8_t nil = 0xc0;
+    uint32_t all = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;
+    struct gw_result *results = gw_arena_alloc(&sched->effects->arena, all * sizeof *results);
+    GW_MUST_PTR(results);
+    bool lost = false;
+    for (uint32_t i = gang->count; i < all; i++)
+        results[i] = (struct gw_result){.value = &nil, .size = sizeof nil, .bytes = sizeof nil};
+    for (uint32_t i = 0; i < gang->count; i++) {
+        results[i] = gang->ranks[i].result;
+        if (results[i].value)
+            continue;
+        results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
+        lost = lost || !results[i].worker || results[i].worker->state >= GW_WORKER_LEAVING;
+    }
+    if (lost) {
+        struct gw_end end = {.outcome = GW_OUTCOME_LOST,
+                             .executing = true,
+                             .text = "a rank's worker was lost with its result"};
+        release_results(sched, gang);
+        gw_sched_verdict(
+            sched, &(struct gw_verdict){gang->job, gang->index, gang->id, "", &end, false, false});
+        return;
+    }
+    warm_workers(sched, gang);
+    gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, all});
+}
+
+/* It never went, in this life or in another, and what came in between is nothing that it did. */
+static bool is_unbegun(const struct gw_gang_try *gang)
+{
+    const struct gw_end *cause = &gang->cause;
+    return gang->went_ns == 0 && !cause->executing &&
+           gw_sched_gang_went(gang->job, gang->index).attempt != gang->id &&
+           (cause->outcome == GW_OUTCOME_LOST_INPUT || cause->outcome == GW_OUTCOME_FILES ||
+            cause->outcome == GW_OUTCOME_GPU || cause->outcome == GW_OUTCOME_LOST ||
+            cause->outcome == GW_OUTCOME_PREEMPTED);
+}
+
+/* A rank could not reach another: names both hosts, and remembers the pair. */
+static void part(struct gw_sched *sched, const struct gw_gang_try *gang,
+                 const struct gw_worker *worker, struct gw_text *text)
+{
+    const struct gw_end *cause = &gang->cause;
+    const struct gw_worker *other = gw_sched_worker_find(sched, gang->ranks[cause->peer].worker);
+    char here[GW_WORKER_NAME_MAX], there[GW_WORKER_NAME_MAX];
+    gw_text_say(text, "%s could not reach rank %u at %s: %s",
+                gw_sched_worker_where(sched, gang->cause_worker, here), cause->peer,
+                gw_sched_worker_where(sched, gang->ranks[cause->peer].worker, there),
+                cause->text ? cause->text : "");
+    if (worker && other && worker != other && worker->state == GW_WORKER_READY &&
+        other->state == GW_WORKER_READY)
+        gw_sched_parting_begin(sched, worker, other);
+}
+
+/* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
+ * the others look for it. */
+static void judge(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    char where[320] = "", text[GW_ERROR_TEXT_MAX];
+    struct gw_end end = gang->cause;
+    const struct gw_worker *worker = gw_sched_worker_find(sched, gang->cause_worker);
+    if (gang->cause_rank != GW_NONE)
+        (void)snprintf(where, sizeof where, "rank %u on %s", gang->cause_rank,
+                       worker ? worker->host : "a lost worker");
+    if (gang->early && gang->port_taken &&
+        (end.outcome == GW_OUTCOME_FAILED || end.outcome == GW_OUTCOME_CRASHED)) {
+        (void)snprintf(text, sizeof text,
+                       "%s; another process, which is not of the gang, has taken its MASTER_PORT",
+                       end.text);
+        end.outcome = GW_OUTCOME_PORT;
+        end.text = text;
+    }
+    if (end.outcome == GW_OUTCOME_UNREACHED) {
+        struct gw_text said = {text, sizeof text, 0};
+        part(sched, gang, worker, &said);
+        end.text = text;
+    }
+    char told[GW_ERROR_TEXT_MAX];
+    if (gang->stopped) { /* that is why, whatever it then ended by */
+        const char *by = gw_sched_gang_asked(gang->job, gang->index).by;
+        (void)snprintf(told, sizeof told, "it was told to stop%s%s: %s", *by ? " by " : "", by,
+                       end.text && *end.text ? end.text : gw_sched_outcome_name(end.outcome));
+        end.text = told;
+    }
+    const bool unbegun = is_unbegun(gang);
+    gw_sched_verdict(sched, &(struct gw_verdict){gang->job, gang->index, gang->id, where, &end,
+                                                 gang->stopped, unbegun});
+    if (unbegun)
+        GW_FACT(sched, gang_unbegun, .gang = gang);
+}
+
+/* The last rank has ended: the gang has all its results, or goes on later, or its first cause
+ * decides. */
+void gw_sched_gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    struct gw_job *job = gang->job;
+    uint32_t row = gang->index;
+    if (gang->token)
+        gw_sched_drop_token(sched, gang->token);
+    if (gang->state == GW_GANG_ENDING) {
+        release_results(sched, gang);
+        judge(sched, gang);
+    } else if (gang->paused && !gang->stopped) {
+        struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
+                             .text = gang->growing ? "there is room for more of its ranks"
+                                                   : "it was told to pause"};
+        release_results(sched, gang);
+        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end, false, false});
+    } else {
+        gang_has_results(sched, gang);
+    }
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_ENDED);
+}
+
+void gw_sched_gang_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why)
+{
+    const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = why};
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_STALE, &end});
+}
+
+static void kill_ranks(struct gw_sched *sched, struct gw_gang_try *gang,
+                       const struct gw_gang_kill *kill)
+{
+    if (gang->state != GW_GANG_ENDING)
+        GW_FACT(sched, gang_ending, .gang = gang, .rank = GW_NONE, .cause = kill->cause);
+    const struct gw_worker *last = NULL;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        uint32_t slot = gang->ranks[i].slot;
+        if (slot == GW_NONE)
+            continue;
+        GW_FACT(sched, attempt_killed, .slot = slot);
+        struct gw_worker *worker = sched->attempts.items[slot].worker;
+        if (worker == last)
+            continue;
+        last = worker;
+        if (!(GW_PLANTED(7) && i > 0))
+            gw_sched_send_kill(sched, worker,
+                               &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
+    }
+}
+
+void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
+                        const struct gw_gang_kill *kill)
+{
+    kill_ranks(sched, gang, kill);
+    if (gang->live == 0) /* all ranks that had gathered have ended */
+        gw_sched_gang_over(sched, gang);
+}
+
+/* A rank's own error: an exit code, or what its function returned. Whoever loses its peers ends so,
+ * too. */
+static bool is_error(const struct gw_end *end)
+{
+    return end->outcome == GW_OUTCOME_FAILED ||
+           (end->outcome == GW_OUTCOME_CRASHED && !end->signal && end->exit_code);
+}
+
+/* Whether an end that is told after the cause is rather the cause itself: the rank was killed (by
+ * others than its worker, which says so), or another worker was lost, and the cause is an error of
+ * a rank whose news needed not wait for this: a supervisor a rank, a connection a worker. */
+static bool outranks(const struct gw_gang_try *gang, uint32_t rank, const struct gw_end *end)
+{
+    bool killed = end->outcome == GW_OUTCOME_OOM ||
+                  (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
+    bool lost = end->outcome == GW_OUTCOME_LOST && gang->cause_worker != gang->ranks[rank].worker;
+    bool unreached = end->outcome == GW_OUTCOME_UNREACHED; /* the others of its host fail by it */
+    return (unreached || (end->executing && (killed || lost))) && gang->cause_rank != GW_NONE &&
+           is_error(&gang->cause);
+}
+
+void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
+                              const struct gw_end *end)
+{
+    struct gw_end unknown;
+    if (end->outcome == GW_OUTCOME_UNREACHED && end->peer >= gang->count) {
+        unknown = *end;
+        unknown.outcome = GW_OUTCOME_FAILED;
+        end = &unknown;
+    }
+    bool first = gang->state != GW_GANG_ENDING;
+    if (first)
+        GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = end);
+    bool corrects = !first && outranks(gang, rank, end);
+    if (corrects)
+        GW_FACT(sched, gang_cause, .gang = gang, .rank = rank, .cause = end);
+    if (rank == 0 && end->port_taken)
+        GW_FACT(sched, gang_port_taken, .gang = gang);
+    if ((first || corrects) && end->outcome == GW_OUTCOME_LOST && !end->dismissed)
+        gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
+    gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot, 0);
+    if (first) {
+        const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+        uint64_t grace_ns = spec->message.fail_grace_ns;
+        kill_ranks(
+            sched, gang,
+            &(struct gw_gang_kill){grace_ns ? grace_ns : GW_FAIL_GRACE_NS, GW_KILL_GANG, end});
+    }
+    if (gang->live == 0)
+        gw_sched_gang_over(sched, gang);
+}

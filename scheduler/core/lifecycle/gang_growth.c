@@ -1,0 +1,75 @@
+/* A gang that runs with fewer ranks than it wants ends to grow. */
+
+#include "scheduler/core/lifecycle/gang_growth.h"
+
+#include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/gang_size.h"
+#include "scheduler/core/model/workers/parting.h"
+#include "scheduler/core/model/workers/ranks.h"
+#include "scheduler/core/send/control.h"
+
+static uint32_t ranks_of(const struct gw_gang_try *gang, const struct gw_worker *worker)
+{
+    uint32_t ranks = 0;
+    for (uint32_t i = 0; i < gang->count; i++)
+        ranks += gang->ranks[i].worker == worker->id;
+    return ranks;
+}
+
+/* How many ranks a gang that runs would have if it were started again now; its own room is free
+ * then, and what is free beside that may be kept for a gang that waits. */
+static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                           const struct gw_shape *shape)
+{
+    struct gw_gang_sum sum = {.shape = shape};
+    if (sched->reservation.job || gw_sched_parting_any(sched)) /* it may not fit what is left */
+        return 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY ||
+            gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+            continue;
+        uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
+        gw_sched_gang_size_sum_add(&sum, (ranks > UINT32_MAX ? UINT32_MAX : ranks) +
+                                             ranks_of(gang, worker));
+    }
+    return gw_sched_gang_size_now(sched, &sum, gw_sched_gang_size_full_until(sched, shape), false);
+}
+
+/* A command knows of no steps: it is ended gently, and what it does not save in its grace it does
+ * again; so this is worth it only where it has run for many times what a start may wait. */
+static void end_to_grow(struct gw_sched *sched, struct gw_gang_try *gang,
+                        const struct gw_spec *spec)
+{
+    const struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
+                               .text = "there is room for more of its ranks"};
+    uint64_t grace_ns = spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
+}
+
+static bool ran_long(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                     const struct gw_spec *spec)
+{
+    return sched->now_ns - gang->went_ns >= GW_GROWS_AFTER_WAITS * spec->shape->full_wait_ns;
+}
+
+void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    const struct gw_job *job = gang->job;
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[gang->index]];
+    if (gang->count == spec->message.ranks || gang->state != GW_GANG_GOING || gang->stopped ||
+        job->paused || job->tasks.state[gang->index] != GW_TASK_PLACED ||
+        (spec->message.kind != GW_SPEC_FUNCTION && !ran_long(sched, gang, spec)))
+        return;
+    uint32_t size = size_again(sched, gang, spec->shape);
+    if (size <= gang->count)
+        return;
+    if (!gang->growing)
+        GW_FACT(sched, gang_growing, .gang = gang, .ranks = size);
+    if (spec->message.kind == GW_SPEC_FUNCTION)
+        gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
+    else
+        end_to_grow(sched, gang, spec);
+}

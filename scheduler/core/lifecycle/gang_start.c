@@ -1,0 +1,105 @@
+/* A gang whose ranks are ready starts. */
+
+#include "scheduler/core/lifecycle/gang_start.h"
+
+#include "scheduler/core/lifecycle/checkpoint.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/send/effect.h"
+
+#include <msgpack.h>
+#include <string.h>
+
+enum { DOOR_BYTES_MAX = 80 };
+
+/* Where the ranks of a command listen, as a list in their order; nothing where some have no door.
+ */
+static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++)
+        if (!gang->ranks[i].door)
+            return (struct gw_bin){"", 0};
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, gang->count);
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const uint32_t of = GW_PLANTED(280) ? (i + 1) % gang->count : i;
+        const char *door = gang->ranks[of].door;
+        msgpack_pack_str_with_body(&packer, door, strlen(door));
+    }
+    GW_MUST_PTR(buffer.data);
+    struct gw_bin doors = gw_sched_bin(sched, (struct gw_bin){buffer.data, (uint32_t)buffer.size});
+    msgpack_sbuffer_destroy(&buffer);
+    return doors;
+}
+
+void gw_sched_gang_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                        struct gw_went went)
+{
+    if (job->detached) /* no other outlives this life */
+        GW_FACT(sched, gang_went, .at = job, .job = job->id, .index = row, .attempt = went.attempt,
+                .tries = went.tries);
+}
+
+static void go(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    struct gw_job *job = gang->job;
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    gw_sched_gang_goes(sched, job, gang->index,
+                       (struct gw_went){gang->id, job->tasks.charges[gang->index].tries});
+    gw_sched_checkpoint_on_go(sched, gang);
+    const struct gw_worker *last = NULL;
+    struct gw_bin info = gw_sched_bin(sched, (struct gw_bin){gang->info, gang->info_size});
+    struct gw_bin doors = pack_doors(sched, gang);
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
+        if (worker == last)
+            continue;
+        last = worker;
+        struct gw_message *message =
+            gang->token ? gw_sched_send_with(sched, worker->remote, GW_MESSAGE_gang_go, gang->token)
+                        : gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_go);
+        message->gang_go.attempt = gang->id;
+        message->gang_go.info = info;
+        message->gang_go.doors = doors;
+    }
+}
+
+int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_msg_rank_ready *ready)
+{
+    uint32_t slot = gw_sched_gang_slot(sched, worker, ready->attempt, ready->rank);
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, ready->attempt);
+    const char *door = ready->door ? ready->door : "";
+    if (strlen(door) > DOOR_BYTES_MAX)
+        return GW_EPROTO;
+    if (slot == GW_NONE || gang->state != GW_GANG_PREPARING || gang->ranks[ready->rank].ready)
+        return 0;
+    uint64_t token = 0;
+    if (ready->rank == 0 && sched->event->token_count > 0) {
+        token = sched->event->tokens[0];
+        sched->tokens_kept = sched->event->token_count == 1;
+    }
+    GW_FACT(sched, rank_readied, .gang = gang, .rank = ready->rank, .info = ready->info,
+            .token = token, .door = door);
+    if (ready->rank == 0)
+        gw_sched_checkpoint_on_ready(sched, gang);
+    if (gang->ready == gang->count || (GW_PLANTED(6) && gang->ready + 1 == gang->count))
+        go(sched, gang);
+    return 0;
+}
+
+int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_msg_rank_paused *paused)
+{
+    if (gw_sched_gang_slot(sched, worker, paused->attempt, paused->rank) == GW_NONE)
+        return 0;
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, paused->attempt);
+    if (paused->rank != 0 || gang->state == GW_GANG_PREPARING)
+        return GW_EPROTO;
+    GW_FACT(sched, gang_paused, .gang = gang);
+    return 0;
+}

@@ -1,0 +1,54 @@
+/* Jobs that wait for other jobs start, or fail with them. */
+
+#include "scheduler/core/lifecycle/gate.h"
+
+#include "scheduler/core/model/changes/range.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/send/announce.h"
+
+#include <stdio.h>
+
+/* The first row fails with a text, the others for the same cause. */
+static void fail_all(struct gw_sched *sched, struct gw_job *job)
+{
+    char text[GW_ERROR_TEXT_MAX];
+    const struct gw_job *before = gw_sched_job_find(sched, job->gate_failed);
+    const struct gw_failure *cause = before ? before->first_failure : NULL;
+    (void)snprintf(text, sizeof text, "job %llu, after which it was to start, did not end well%s%s",
+                   (unsigned long long)job->gate_failed, cause ? ": " : "",
+                   cause ? cause->text : "");
+    uint32_t first = GW_NONE;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1)) {
+        if (job->tasks.state[row] != GW_TASK_WAITING)
+            continue;
+        bool other = first != GW_NONE;
+        GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
+                .code = GW_EDEPENDENCY, .text = other ? "" : text, .cause_job = other ? job->id : 0,
+                .cause_index = other ? first : 0);
+        gw_sched_announce_task(sched, job, row);
+        first = other ? first : row;
+    }
+    if (job->tasks.count > 0)
+        gw_sched_range_stop(sched, job);
+    /* All have failed that ever will for this: what is retried from now on is wanted all the same.
+     */
+    if (job->state != GW_JOB_OPEN && !gw_sched_range_grows(job))
+        GW_FACT(sched, gate_opened, .job = job);
+}
+
+void gw_sched_gates_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->ungated.count; i++) {
+        struct gw_job *job = gw_sched_job_find(sched, sched->ungated.items[i]);
+        if (!job || !job->gated)
+            continue;
+        if (job->gate_failed)
+            fail_all(sched, job);
+        else if (job->gates == 0)
+            GW_FACT(sched, gate_opened, .job = job);
+    }
+    gw_array_clear(&sched->ungated);
+}

@@ -1,0 +1,397 @@
+/* Hangs.
+ *
+ * A stopped process hangs, whatever the others do. Otherwise somebody must wait in a collective:
+ * then those hang that have come least far, of those that wait and those that do not. Ranks that
+ * are all in the same collective do not disagree: its own deadline ends it.
+ *
+ * Before such an attempt is ended the workers are asked where their ranks' processes are: looking
+ * stops those for a while, so it is not done before it is known that they hang. A worker answers
+ * within seconds, or is lost, or its ranks move: all of that ends the wait. */
+#include "scheduler/core/lifecycle/hang.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/send/effect.h"
+
+#include <msgpack.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Who has left a collective is further than who is in it. */
+static uint64_t place_of(const struct gw_standing *rank)
+{
+    return rank->begun * 2 + (*rank->operation ? 0 : 1);
+}
+
+static void say_place(struct gw_text *text, const struct gw_standing *rank)
+{
+    if (rank->stopped)
+        gw_text_say(text, "stopped (SIGSTOP, or a job control signal)");
+    else if (*rank->operation)
+        gw_text_say(text, "in %s %llu", rank->operation, (unsigned long long)rank->begun);
+    else if (rank->begun)
+        gw_text_say(text, "in no collective, after %llu", (unsigned long long)rank->begun);
+    else
+        gw_text_say(text, "in no collective yet");
+}
+
+/* What the ranks have in common. */
+struct view {
+    bool any_stopped, waits; /* one of them is stopped; is in a collective */
+    uint64_t least, most;
+    uint32_t furthest; /* of those that are not stopped, if there are any */
+};
+
+static struct view view_of(const struct gw_standing *ranks, uint32_t count)
+{
+    struct view view = {.least = UINT64_MAX};
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = place_of(&ranks[i]);
+        view.any_stopped = view.any_stopped || ranks[i].stopped;
+        view.waits = view.waits || *ranks[i].operation;
+        view.least = at < view.least ? at : view.least;
+        if (!ranks[i].stopped && (at > view.most || ranks[view.furthest].stopped))
+            view.furthest = i;
+        view.most = at > view.most ? at : view.most;
+    }
+    return view;
+}
+
+/* Whether a rank is one of those that hang. */
+static bool hangs(const struct view *view, const struct gw_standing *rank)
+{
+    return view->any_stopped ? rank->stopped : place_of(rank) == view->least;
+}
+
+/* "rank 1, 2", one a call; and then how many more there are. */
+enum { NAMED_MAX = 8 };
+
+static void say_rank(struct gw_text *text, uint32_t *said, uint32_t rank)
+{
+    if ((*said)++ < NAMED_MAX)
+        gw_text_say(text, "%s%u", *said == 1 ? "rank " : ", ", rank);
+}
+
+static void say_more(struct gw_text *text, uint32_t said)
+{
+    if (said > NAMED_MAX)
+        gw_text_say(text, " and %u more", said - NAMED_MAX);
+}
+
+bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *to,
+                        size_t text_bytes, uint32_t *named)
+{
+    uint32_t first = GW_NONE, said = 0;
+    struct view view = view_of(ranks, count);
+    if (!view.any_stopped && (!view.waits || view.least == view.most))
+        return false;
+    if (GW_PLANTED(194)) {
+        view.any_stopped = false;
+        view.least = view.most;
+    }
+    struct gw_text text = {to, text_bytes, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        if (!hangs(&view, &ranks[i]))
+            continue;
+        first = first == GW_NONE ? i : first;
+        say_rank(&text, &said, ranks[i].rank);
+    }
+    say_more(&text, said);
+    gw_text_say(&text, said == 1 ? " hangs: it is " : " hang: they are ");
+    say_place(&text, &ranks[first]);
+    if (said < count && !hangs(&view, &ranks[view.furthest])) {
+        gw_text_say(&text, count - said == 1 ? ", the other is " : ", the others are ");
+        say_place(&text, &ranks[view.furthest]);
+    }
+    *named = ranks[first].rank;
+    return true;
+}
+
+/* -- Stacks --------------------------------------------------------------------------------------
+ */
+
+/* Ranks that are at one place, and all hang or all do not. */
+struct line {
+    const char *stack;
+    bool hangs;
+};
+
+static bool is_of(const struct line *line, const struct view *view, const struct gw_standing *rank)
+{
+    return rank->stack && hangs(view, rank) == line->hangs && strcmp(rank->stack, line->stack) == 0;
+}
+
+static uint32_t find_lines(const struct gw_standing *ranks, uint32_t count, const struct view *view,
+                           struct line lines[static GW_HANG_LINES_MAX])
+{
+    uint32_t found = 0;
+    for (int pass = 0; pass < 2; pass++)
+        for (uint32_t i = 0; i < count && found < GW_HANG_LINES_MAX; i++) {
+            uint32_t same = 0;
+            if (!ranks[i].stack || hangs(view, &ranks[i]) != (pass == 0))
+                continue;
+            while (same < found && !is_of(&lines[same], view, &ranks[i]))
+                same++;
+            if (same == found)
+                lines[found++] = (struct line){ranks[i].stack, pass == 0};
+        }
+    return found;
+}
+
+void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char *to,
+                          size_t text_bytes)
+{
+    struct line lines[GW_HANG_LINES_MAX];
+    struct gw_text text = {to, text_bytes, 0};
+    const struct view view = view_of(ranks, count);
+    const uint32_t found = find_lines(ranks, count, &view, lines);
+    *to = '\0';
+    for (uint32_t l = 0; l < found; l++) {
+        const size_t before = text.used;
+        uint32_t said = 0;
+        for (uint32_t i = 0; i < count; i++)
+            if (is_of(&lines[l], &view, &ranks[i]))
+                say_rank(&text, &said, ranks[i].rank);
+        say_more(&text, said);
+        gw_text_say(&text, ": %s\n", lines[l].stack);
+        if (text.used >= text_bytes) { /* whole lines only */
+            to[before] = '\0';
+            return;
+        }
+    }
+}
+
+/* -- Decisions -----------------------------------------------------------------------------------
+ */
+
+static char *stack_new(struct gw_bin stack)
+{
+    const size_t size = stack.size < GW_STAND_STACK_BYTES ? stack.size : GW_STAND_STACK_BYTES;
+    char *copy = size ? strndup(stack.data, size) : NULL;
+    if (stack.size)
+        GW_MUST_PTR(copy);
+    return copy;
+}
+
+void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank_stood *fact)
+{
+    struct gw_rank *rank = &fact->gang->ranks[fact->rank];
+    (void)sched;
+    rank->still = fact->still;
+    fact->gang->stood = true;
+    rank->begun = fact->begun;
+    rank->stopped = fact->stopped;
+    rank->idle = fact->idle;
+    rank->seen = fact->seen;
+    rank->asked = rank->asked && fact->still;
+    free(rank->stack);
+    rank->stack = stack_new(fact->stack);
+    (void)snprintf(rank->operation, sizeof rank->operation, "%.*s", (int)fact->operation.size,
+                   fact->operation.size ? (const char *)fact->operation.data : "");
+}
+
+void gw_sched_apply_rank_asked(struct gw_sched *sched, const struct gw_fact_rank_asked *fact)
+{
+    (void)sched;
+    fact->gang->ranks[fact->rank].asked = true;
+}
+
+/* All live ranks stand still: gives how many, 0 where one of them does not. */
+static uint32_t all_still(const struct gw_gang_try *gang, struct gw_standing *ranks)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_rank *rank = &gang->ranks[i];
+        if (rank->slot == GW_NONE)
+            continue;
+        if (!rank->still)
+            return 0;
+        ranks[count++] =
+            (struct gw_standing){i, rank->begun, rank->operation, rank->stopped, rank->stack};
+    }
+    return count;
+}
+
+/* Tells whether all live ranks were looked at closely that are not ready, or all that are; has the
+ * workers do so of those that have not. */
+static bool all_seen(struct gw_sched *sched, struct gw_gang_try *gang, bool ready)
+{
+    bool seen = true;
+    const struct gw_worker *last = NULL;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_rank *rank = &gang->ranks[i];
+        if (rank->slot == GW_NONE || rank->ready != ready || rank->seen)
+            continue;
+        seen = false;
+        if (rank->asked)
+            continue;
+        GW_FACT(sched, rank_asked, .gang = gang, .rank = i);
+        const struct gw_worker *worker = sched->attempts.items[rank->slot].worker;
+        if (worker != last)
+            gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_look)->gang_look =
+                (struct gw_msg_gang_look){gang->id};
+        last = worker; /* a worker's ranks are next to each other */
+    }
+    return seen;
+}
+
+static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    struct gw_standing *ranks = gw_arena_alloc(&sched->effects->arena, gang->count * sizeof *ranks);
+    GW_MUST_PTR(ranks);
+    uint32_t count = all_still(gang, ranks), named = 0;
+    char text[512], stacks[768], hint[64];
+    if (!count || !gw_sched_hang_text(ranks, count, text, sizeof text, &named) ||
+        !all_seen(sched, gang, true))
+        return;
+    int length = snprintf(hint, sizeof hint, "whole stacks: gangway logs %llu/%u --rank %u",
+                          (unsigned long long)gang->job->id, gang->index, named);
+    gw_sched_hang_stacks(ranks, count, stacks, sizeof stacks - (size_t)length);
+    (void)strcat(stacks, hint);
+    struct gw_end end = {
+        .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
+    GW_FACT(sched, gang_ending, .gang = gang, .rank = named, .cause = &end);
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+}
+
+void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    (void)all_seen(sched, gang, false);
+}
+
+uint32_t gw_sched_hang_late(const struct gw_gang_try *gang, char *stacks, size_t stacks_bytes)
+{
+    uint32_t blamed = GW_NONE;
+    struct gw_text text = {stacks, stacks_bytes, 0};
+    *stacks = '\0';
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_rank *rank = &gang->ranks[i];
+        if (rank->ready)
+            continue;
+        if (blamed == GW_NONE || (rank->stopped && !gang->ranks[blamed].stopped))
+            blamed = i;
+        const size_t before = text.used;
+        if (rank->stack && before < stacks_bytes)
+            gw_text_say(&text, "%srank %u: %s", before ? "\n" : "", i, rank->stack);
+        if (text.used >= stacks_bytes && before < stacks_bytes)
+            stacks[before] = '\0'; /* whole lines only */
+    }
+    return blamed == GW_NONE ? 0 : blamed;
+}
+
+/* Of ranks that stand still, or (late) were not ready: where they are. */
+static void take(struct gw_sched *sched, const struct gw_fact_rank_stood *seen, bool late)
+{
+    if (late && (!seen->gang->late || seen->gang->ranks[seen->rank].ready))
+        return;
+    GW_FACT(sched, rank_stood, .gang = seen->gang, .rank = seen->rank, .still = !late,
+            .begun = seen->begun, .stopped = seen->stopped, .seen = seen->seen, .idle = seen->idle,
+            .operation = seen->operation, .stack = seen->stack);
+}
+
+/* Texts of ranks that come one behind the other. */
+static bool take_text(struct gw_bin *texts, uint32_t size, struct gw_bin *text)
+{
+    if (size > texts->size)
+        return false;
+    *text = (struct gw_bin){texts->data, size};
+    *texts = (struct gw_bin){(const uint8_t *)texts->data + size, texts->size - size};
+    return true;
+}
+
+int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_msg_gang_stuck *stuck)
+{
+    uint32_t rows = stuck->rank.count;
+    if (stuck->begun.count != rows || stuck->stopped.count != rows ||
+        stuck->operation_size.count != rows || stuck->stack_size.count != rows)
+        return GW_EPROTO;
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, stuck->attempt);
+    const bool forms = stuck->closely == 2;
+    if (!gang || (forms ? gang->state != GW_GANG_PREPARING
+                        : gang->state != GW_GANG_GOING && gang->state != GW_GANG_GATHERING))
+        return 0;
+    for (uint32_t i = 0; i < gang->count && rows == 0; i++)
+        if (gang->ranks[i].worker == worker->id && gang->ranks[i].still)
+            GW_FACT(sched, rank_stood, .gang = gang, .rank = i);
+    struct gw_bin operations = stuck->operations, stacks = stuck->stacks;
+    for (uint32_t i = 0; i < rows; i++) {
+        struct gw_fact_rank_stood stood = {.gang = gang,
+                                           .rank = gw_col32_at(stuck->rank, i),
+                                           .begun = gw_col64_at(stuck->begun, i),
+                                           .stopped = gw_col32_at(stuck->stopped, i) & 1,
+                                           .idle = gw_col32_at(stuck->stopped, i) & 2,
+                                           .seen = stuck->closely != 0};
+        if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &stood.operation) ||
+            !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stood.stack))
+            return GW_EPROTO;
+        if (gw_sched_gang_slot(sched, worker, stuck->attempt, stood.rank) != GW_NONE)
+            take(sched, &stood, forms);
+    }
+    if (forms && gang->late && all_seen(sched, gang, false))
+        gw_sched_gang_end_late(sched, gang);
+    else if (rows && gang->state == GW_GANG_GOING)
+        end_if_hung(sched, gang);
+    return 0;
+}
+
+void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    if (gang->stood && gang->state == GW_GANG_GOING)
+        end_if_hung(sched, gang);
+}
+
+void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text)
+{
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const double limit_s = (double)spec->message.hang_ns / 1e9;
+    uint32_t live = 0;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        if (gang->ranks[i].slot == GW_NONE)
+            continue;
+        if (!gang->ranks[i].idle)
+            return;
+        live++;
+    }
+    if (!live || gang->state != GW_GANG_GOING)
+        return;
+    gw_text_say(text, "; no rank has used CPU or written output for ");
+    gw_text_say(text, limit_s < 120 ? "%.3g s" : "%.0f min",
+                limit_s < 120 ? limit_s : limit_s / 60);
+    gw_text_say(text,
+                " or longer (--hang-timeout): do they wait for each other? `gangway exec %llu/%u "
+                "--rank 0 -- cat /proc/{pid}/wchan`, or gdb there, shows where one is",
+                (unsigned long long)gang->job->id, gang->index);
+}
+
+void gw_sched_gangs_on_tick(struct gw_sched *sched)
+{
+    while (sched->preparing && sched->preparing->deadline_ns <= sched->now_ns) {
+        struct gw_gang_try *gang = sched->preparing;
+        if (!gang->late) {
+            GW_FACT(sched, gang_late, .gang = gang);
+            gw_sched_hang_ask_late(sched, gang);
+        } else {
+            gw_sched_gang_end_late(sched, gang);
+        }
+    }
+}
+
+void gw_sched_gang_end_late(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    char text[128], stacks[512];
+    const uint32_t rank = gw_sched_hang_late(gang, stacks, sizeof stacks);
+    (void)snprintf(text, sizeof text, "it did not get ready in %u s%s",
+                   (unsigned)(gw_sched_gang_prepare_ns(sched, gang) / GW_NS_PER_S),
+                   gang->ranks[rank].stopped
+                       ? ": its process is stopped (SIGSTOP, or a job control signal)"
+                       : "");
+    struct gw_end end = {
+        .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
+    GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
+    gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
+    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+}

@@ -1,0 +1,117 @@
+/* Jobs end, are compacted and are forgotten. */
+
+#include "scheduler/core/lifecycle/job.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_usage.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/outbox.h"
+
+/* Workers forget a job's specs when nothing of it will run there again. */
+static void tell_forget(struct gw_sched *sched, const struct gw_job *job)
+{
+    for (size_t slot = 0; slot < sched->workers.count; slot++) {
+        struct gw_worker *worker = sched->workers.items[slot];
+        if (!worker || worker->state == GW_WORKER_LOST)
+            continue;
+        for (size_t i = 0; i < job->specs.count; i++) {
+            const struct gw_spec *spec = &job->specs.items[i];
+            if (slot >= spec->told_count || spec->told[slot] != worker->id)
+                continue;
+            gw_sched_send(sched, worker->remote, GW_MESSAGE_forget)->forget.job = job->id;
+            break;
+        }
+    }
+}
+
+/* A client may ask for what it holds, and for what lies beside it at workers. */
+static bool is_its_clients(const struct gw_job *job)
+{
+    return job->session && (job->held > 0 || gw_sched_range_is_open(job));
+}
+
+static bool may_compact(const struct gw_job *job)
+{
+    return !job->compacted && !job->detached && job->state == GW_JOB_ENDED &&
+           !is_its_clients(job) && job->shared == 0 && job->objects == 0 && job->needed == 0 &&
+           job->borrowers == 0;
+}
+
+/* Nobody holds or needs a result of it (those that a detached job keeps go with it). */
+static bool may_forget(const struct gw_job *job)
+{
+    return job->state == GW_JOB_ENDED && job->needed == 0 && job->questions == 0 &&
+           job->shared == 0 && (!job->actor || job->actor->jobs == 0) &&
+           (job->detached || (job->objects == 0 && !is_its_clients(job)));
+}
+
+void gw_sched_jobs_tidy(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->aging.count; i++) {
+        struct gw_job *job = gw_sched_job_find(sched, sched->aging.items[i]);
+        if (!job || !may_compact(job))
+            continue;
+        tell_forget(sched, job);
+        GW_FACT(sched, job_compacted, .job = job);
+        /* Calls would push everything else from the history; values were never in it. */
+        if ((job->calls_of || gw_sched_job_is_value(job)) && may_forget(job))
+            GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
+    }
+    gw_array_clear(&sched->aging);
+
+    struct gw_job *job = sched->first_ended;
+    uint32_t looked = 0;
+    while (job && looked++ < 16 &&
+           (sched->ended_jobs > sched->options.history_jobs ||
+            sched->ended_tasks > GW_HISTORY_TASKS_MAX)) {
+        struct gw_job *next = job->ended_next;
+        if (may_forget(job) && gw_sched_job_shown_ended(sched, job)) {
+            for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+                 row = gw_sched_row_next(job, row + 1))
+                if (job->tasks.object[row] != GW_NONE)
+                    gw_sched_release_task(sched, job, row);
+            if (!job->compacted)
+                tell_forget(sched, job);
+            GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
+        }
+        job = next;
+    }
+}
+
+void gw_sched_jobs_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->ending.count; i++) {
+        struct gw_job *job = sched->ending.items[i];
+        if (job->state != GW_JOB_RUNNING || job->unfinished > 0)
+            continue;
+        gw_job_usage_keep(sched, job);
+        GW_FACT(sched, job_ended, .at = job, .job = job->id, .wall_ns = sched->wall_ns);
+        if (job->detached)
+            GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_JOB,
+                    .number = sched->facts + 1);
+    }
+    gw_array_clear(&sched->ending);
+}
+
+void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worker,
+                           const struct gw_msg_leftovers *message)
+{
+    uint64_t *unknown =
+        gw_arena_alloc(&sched->effects->arena, (message->job.count + 1) * sizeof *unknown);
+    uint32_t count = 0;
+    GW_MUST_PTR(unknown);
+    for (uint32_t i = 0; i < message->job.count; i++) {
+        unknown[count] = gw_col64_at(message->job, i);
+        const struct gw_job *job = gw_sched_job_find(sched, unknown[count]);
+        if (job && job->compacted) /* it was not there when the others were told */
+            gw_sched_send(sched, worker->remote, GW_MESSAGE_forget)->forget.job = job->id;
+        count += !job || GW_PLANTED(568);
+    }
+    if (count)
+        gw_sched_send(sched, worker->remote, GW_MESSAGE_leftovers)->leftovers.job =
+            (struct gw_col64){unknown, count};
+}

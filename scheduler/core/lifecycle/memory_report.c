@@ -1,0 +1,42 @@
+/* What workers say of their memory, and what is taken back from one that has too little. */
+
+#include "scheduler/core/lifecycle/memory_report.h"
+
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/send/outbox.h"
+
+/* What it has not begun can run elsewhere, or later. Not calls: what was made later would come
+ * before them, and their actor's state is there already. */
+static void take_back(struct gw_sched *sched, struct gw_worker *worker)
+{
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->state == GW_ATTEMPT_SENT && !attempt->gang && !attempt->job->calls_of)
+            gw_sched_send_kill(sched, worker,
+                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+    }
+}
+
+void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
+                               const struct gw_msg_memory *report)
+{
+    if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_DRAINING)
+        return;
+    bool was_open = worker->memory.state == GW_MEMORY_OPEN;
+    GW_FACT(sched, worker_memory, .worker = worker, .report = report);
+    if (was_open && report->state != GW_MEMORY_OPEN)
+        take_back(sched, worker);
+}
+
+int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,
+                                const struct gw_msg_measured *measured)
+{
+    for (uint32_t i = 0; i < measured->attempt.count; i++) {
+        uint32_t slot =
+            gw_sched_attempt_slot(sched, worker, gw_col64_at(measured->attempt, i), GW_RANK_NONE);
+        if (slot != GW_NONE)
+            GW_FACT(sched, attempt_measured, .slot = slot,
+                    .bytes = gw_col64_at(measured->bytes, i));
+    }
+    return 0;
+}

@@ -1,0 +1,150 @@
+/* Retries.
+ *
+ * Rows that ended badly are opened again, each with its charges forgiven, and what failed before it
+ * follows. Of a range that is detached any row can be named: what was never made of it, because it
+ * was cancelled first, is made now. Of one that is not, only what its client still holds. */
+#include "scheduler/core/lifecycle/retry.h"
+
+#include "scheduler/core/lifecycle/cancel.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/share.h"
+#include "scheduler/core/send/receipt.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/outbox.h"
+
+static bool ended_badly(const struct gw_job *job, uint32_t row)
+{
+    return job->tasks.state[row] == GW_TASK_FAILED || job->tasks.state[row] == GW_TASK_CANCELLED;
+}
+
+static int check_job(const struct gw_job *job, struct gw_error *error)
+{
+    if (job->compacted)
+        return gw_error_set(error, GW_ENOENT, "job %llu is over: what it would need is gone",
+                            (unsigned long long)job->id);
+    if (job->actor)
+        return gw_error_set(error, GW_EINVAL, "job %llu is an actor: make a new one",
+                            (unsigned long long)job->id);
+    return 0;
+}
+
+static int check_row(const struct gw_job *job, uint32_t row, struct gw_error *error)
+{
+    int rc = check_job(job, error);
+    if (rc < 0)
+        return rc;
+    if ((job->tasks.flags[row] & GW_TASK_CLOSED) && !job->detached)
+        return gw_error_set(error, GW_ENOENT, "job %llu is over: what it would need is gone",
+                            (unsigned long long)job->id);
+    if (!ended_badly(job, row) && !(job->tasks.flags[row] & GW_TASK_TOLD_FAILED) &&
+        !gw_sched_share_failed(job, row))
+        return gw_error_set(error, GW_EINVAL, "task %u of job %llu has not failed", row,
+                            (unsigned long long)job->id);
+    return 0;
+}
+
+/* All that ended badly; of what ends with its client, only what that still holds. */
+static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
+{
+    uint32_t tasks = 0;
+    if (job->range && !job->detached) {
+        gw_error_set(error, GW_ENOTSUP,
+                     "job %llu is a range that ends with its client: submit it detached, or those "
+                     "numbers as a new one",
+                     (unsigned long long)job->id);
+        return 0;
+    }
+    if (job->range && job->range->ended && job->tasks.count < job->range->count &&
+        !GW_PLANTED(601)) {
+        tasks += job->range->count - job->tasks.count;
+        GW_FACT(sched, range_resumed, .at = job, .job = job->id);
+    }
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1)) {
+        if (!ended_badly(job, row) || (!job->detached && job->tasks.users[row] == 0))
+            continue;
+        gw_sched_retry(sched, job, row);
+        tasks++;
+    }
+    if (tasks == 0)
+        gw_error_set(error, GW_EINVAL, "job %llu: no task of it has failed",
+                     (unsigned long long)job->id);
+    return tasks;
+}
+
+/* A row that was cancelled before it was made: those before it stay cancelled. */
+static uint32_t retry_unbegun(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              struct gw_error *error)
+{
+    uint32_t first = job->tasks.count;
+    const struct gw_cancel cancel = {.reason = GW_KILL_CANCEL};
+    if (row - first > GW_RANGE_UNBEGUN_MAX) {
+        gw_error_set(error, GW_ELIMIT,
+                     "task %u of job %llu is far behind those that began: run the whole job again, "
+                     "or submit that number as a new one",
+                     row, (unsigned long long)job->id);
+        return 0;
+    }
+    GW_FACT(sched, range_resumed, .at = job, .job = job->id);
+    GW_FACT(sched, range_grown, .job = job, .rows = row + 1 - first);
+    for (uint32_t before = first; before < row; before++)
+        gw_sched_cancel_task(sched, job, before, &cancel);
+    GW_FACT(sched, range_stopped, .at = job, .job = job->id, .made = job->tasks.count);
+    return 1;
+}
+
+void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_msg_retry *message)
+{
+    struct gw_job *job = gw_sched_job_find(sched, message->job);
+    struct gw_error error = {0};
+    uint32_t uid = gw_sched_access_uid(session->remote, job), row = message->index, tasks = 0;
+    int rc = gw_sched_access_job(job, message->job, uid, &error);
+    if (rc == 0 && row == GW_INDEX_ALL) {
+        if (check_job(job, &error) == 0)
+            tasks = retry_all(sched, job, &error);
+    } else if (rc == 0 && job->detached && job->range && job->range->ended &&
+               row >= job->tasks.count && row < job->range->count) {
+        tasks = retry_unbegun(sched, job, row, &error);
+    } else if (rc == 0 && gw_sched_access_row(job, message->job, row, uid, &error) == 0 &&
+               check_row(job, row, &error) == 0) {
+        gw_sched_retry(sched, job, row);
+        tasks = 1;
+    }
+    gw_sched_receipt(
+        sched, session->remote, job,
+        &(struct gw_receipt){.request = message->request, .tasks = tasks, .counted = true}, &error);
+}
+
+void gw_sched_retry_reopen(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t retry)
+{
+    gw_sched_release_task(sched, job, row);
+    GW_FACT(sched, task_reopened, .at = job, .job = job->id, .index = row, .retry = retry);
+}
+
+void gw_sched_retry_run_again(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              uint32_t retry)
+{
+    struct gw_charges charges = {.tries = job->tasks.charges[row].tries};
+    GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
+    gw_sched_retry_reopen(sched, job, row, retry);
+}
+
+void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    uint8_t state = job->tasks.state[row];
+    if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
+        gw_sched_shares_retell(sched, job, row);
+        gw_sched_retry_run_again(sched, job, row, 1);
+        return;
+    }
+    /* It runs, or ran, again already, for what needs it: only the telling is left. */
+    if (job->tasks.flags[row] & GW_TASK_TOLD_FAILED)
+        GW_FACT(sched, told, .job = job, .index = row);
+    gw_sched_shares_retell(sched, job, row);
+    gw_sched_announce_task(sched, job, row);
+}

@@ -1,0 +1,327 @@
+/* Verdicts.
+ *
+ * The first accepted end of an attempt wins; the attempt is the fence. What is charged to whom: the
+ * user's own errors to the task's retries, the end of a runner under it to its crash budget, a lost
+ * worker to its loss budget; being killed, missing an input, the failure of a GPU, a worker that
+ * was sent away or told to end, and the first few times that ranks cannot reach each other, to
+ * nobody. */
+#include "scheduler/core/lifecycle/verdict.h"
+
+#include "scheduler/core/lifecycle/actor_end.h"
+#include "scheduler/core/lifecycle/delay.h"
+#include "scheduler/core/model/changes/place.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/delay.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/judged.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/outcome.h"
+#include "scheduler/core/model/workers/memory.h"
+#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* -- Well ----------------------------------------------------------------------------------------
+ */
+
+/* The task was told to end, and did: how no longer matters. */
+void gw_sched_task_end_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if (job->tasks.flags[row] & GW_TASK_RERUN) {
+        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        return;
+    }
+    gw_sched_places_keep(sched, job, row);
+    GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_CANCELLED,
+            .code = GW_ECANCELLED, .attempt = job->tasks.attempt[row], .text = "cancelled");
+    gw_sched_announce_task(sched, job, row);
+}
+
+/* What was to run soon behind a short task runs late behind a long one: where no slot is left for
+ * it in this lane, the worker is asked to give back what it has not begun. */
+void gw_sched_take_back(struct gw_sched *sched, const struct gw_worker_queue *lane)
+{
+    if (lane->debits > lane->longs || lane->attempts == lane->longs)
+        return;
+    for (uint32_t slot = lane->worker->first; slot != GW_NONE;
+         slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->lane == lane && !attempt->is_long && attempt->state == GW_ATTEMPT_SENT)
+            gw_sched_send_kill(sched, lane->worker,
+                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+    }
+}
+
+/* -- Otherwise -----------------------------------------------------------------------------------
+ */
+
+/* The error that a client gets when it is final. */
+static int code_of(uint32_t outcome)
+{
+    switch (outcome) {
+    case GW_OUTCOME_CRASHED:
+    case GW_OUTCOME_OOM:
+        return GW_ECRASHED;
+    case GW_OUTCOME_TIMEOUT:
+        return GW_ETIMEDOUT;
+    case GW_OUTCOME_CANNOT_START:
+    case GW_OUTCOME_FILES:
+        return GW_ESTART;
+    case GW_OUTCOME_FULL:
+        return GW_ELIMIT;
+    case GW_OUTCOME_LOST:
+    case GW_OUTCOME_LOST_INPUT:
+    case GW_OUTCOME_GPU:
+        return GW_ELOST;
+    case GW_OUTCOME_KILLED:
+    case GW_OUTCOME_PREEMPTED:
+        return GW_ECANCELLED;
+    default:
+        return GW_ETASK;
+    }
+}
+
+/* The user's own error: as many further attempts as they asked for. */
+static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
+{
+    if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX ||
+        GW_PLANTED(615))
+        return false;
+    if ((GW_PLANTED(191) && spec->message.ranks > 0) || GW_PLANTED(616))
+        return true;
+    charges->retries++;
+    return true;
+}
+
+/* How many workers may be lost under it, the last one included. */
+static uint32_t losses_max(const struct gw_sched *sched, const struct gw_spec *spec)
+{
+    uint32_t most = spec->message.losses_max;
+    if (most == 0)
+        return sched->options.loss_budget;
+    if (most == UINT32_MAX)
+        return 1; /* the first is the last */
+    return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
+}
+
+uint32_t gw_sched_preemptions_max(const struct gw_spec *spec)
+{
+    uint32_t most = spec->message.preemptions_max;
+    if (most == UINT32_MAX)
+        return 0;
+    return most && most < GW_UNCHARGED_MAX ? most : GW_UNCHARGED_MAX;
+}
+
+/* A command, a rank of a gang, and an actor has its process for itself: no other task can have
+ * broken it, so its crash is its own error. A pooled runner may have been broken before. */
+static bool owns_process(const struct gw_spec *spec)
+{
+    return spec->message.ranks > 0 || spec->message.kind == GW_SPEC_COMMAND ||
+           spec->message.actor == GW_ACTOR_NEW;
+}
+
+/* Charges the end to the task; tells whether it may run again. once: what ran must not run a
+ * second time unless its user allows it. */
+static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
+                   const struct gw_end *end, bool once, struct gw_charges *charges)
+{
+    if (once && end->executing && !GW_PLANTED(100) &&
+        (end->outcome == GW_OUTCOME_CRASHED || end->outcome == GW_OUTCOME_OOM ||
+         end->outcome == GW_OUTCOME_LOST || end->outcome == GW_OUTCOME_GPU ||
+         end->outcome == GW_OUTCOME_FULL))
+        return charge_retry(spec, charges);
+    switch (end->outcome) {
+    case GW_OUTCOME_FAILED:
+        return charge_retry(spec, charges);
+    case GW_OUTCOME_CRASHED:
+    case GW_OUTCOME_OOM:
+        if (!end->executing)
+            break;
+        if (owns_process(spec))
+            return charge_retry(spec, charges);
+        if (GW_PLANTED(4))
+            return true;
+        return ++charges->crashes < sched->options.crash_budget;
+    case GW_OUTCOME_LOST:
+        if (!end->executing)
+            break;
+        if (end->dismissed && losses_max(sched, spec) > 1)
+            break; /* nothing failed; who allows no loss wants it never to run twice */
+        return ++charges->losses < losses_max(sched, spec);
+    case GW_OUTCOME_PREEMPTED:
+        if (!end->executing)
+            return true; /* paused, by its user's own wish */
+        return ++charges->preemptions <= gw_sched_preemptions_max(spec);
+    case GW_OUTCOME_KILLED:
+        if (!end->executing)
+            return true; /* taken back */
+        break;
+    case GW_OUTCOME_PORT:
+        if (charges->ports >= GW_PORT_TRIES_MAX || GW_PLANTED(281))
+            return charge_retry(spec, charges);
+        charges->ports++;
+        return true;
+    case GW_OUTCOME_UNREACHED:
+        if (charges->uncharged >= GW_UNREACHED_MAX)
+            return charge_retry(spec, charges);
+        charges->uncharged++;
+        return true;
+    case GW_OUTCOME_FULL:
+        if (end->executing && ++charges->crashes >= sched->options.crash_budget)
+            return false;
+        return gw_sched_memory_elsewhere(sched, spec->shape);
+    case GW_OUTCOME_LOST_INPUT:
+    case GW_OUTCOME_GPU:
+    case GW_OUTCOME_FILES:
+        break;
+    default:
+        return false; /* over its limit, cannot start: final */
+    }
+    return ++charges->uncharged < GW_UNCHARGED_MAX;
+}
+
+/* A text that is too long for what is left of `bytes` loses its beginning: where tasks wait for
+ * tasks, each puts its own name before the first cause. */
+static const char *end_of(const char *why, size_t used, size_t bytes)
+{
+    size_t length = strlen(why), room = used + 1 < bytes ? bytes - used - 1 : 0;
+    if (length <= room)
+        return why;
+    why += length - room;
+    while ((*why & 0xc0) == 0x80) /* not in the middle of a character */
+        why++;
+    return why;
+}
+
+/* "task name (task 3 of job 7) on host a: killed by signal 9" and the last lines of its stderr. */
+static void failure_text(const struct gw_verdict *verdict, char *text, size_t bytes)
+{
+    const struct gw_end *end = verdict->end;
+    char label[128];
+    gw_sched_task_label(verdict->job, verdict->index, label, sizeof label);
+    const char *why = end->text && *end->text ? end->text : gw_sched_outcome_name(end->outcome);
+    int n =
+        snprintf(text, bytes, "%s (task %u of job %llu)%s%s: ", label, verdict->index,
+                 (unsigned long long)verdict->job->id, *verdict->where ? ", " : "", verdict->where);
+    if (n > 0 && (size_t)n < bytes)
+        n += snprintf(text + n, bytes - (size_t)n, "%s", end_of(why, (size_t)n, bytes));
+    if (end->stderr_tail && *end->stderr_tail && n > 0 && (size_t)n < bytes)
+        (void)snprintf(text + n, bytes - (size_t)n, "\n%s", end->stderr_tail);
+}
+
+/* Whether a result is nil, as of a function that returned before it gave one. */
+static bool is_nil(const struct gw_sched *sched, uint32_t object)
+{
+    const uint8_t *value =
+        object == GW_NONE ? NULL : gw_sched_object_value(&sched->objects.items[object]);
+    return value && sched->objects.items[object].size == 1 && value[0] == 0xc0;
+}
+
+/* A task that fails may lack a value that a gang would have given, had it not been stopped. */
+static void add_stopped(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *text,
+                        size_t bytes)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    char label[128];
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+        struct gw_row from;
+        const uint32_t rank = gw_sched_dep_rank(tasks, e);
+        if (rank == GW_DEP_AFTER || rank == GW_DEP_ALL || !gw_sched_dep(sched, job, e, &from) ||
+            !is_nil(sched, gw_sched_object_of(sched, from.job, from.index, rank)))
+            continue;
+        const struct gw_story_fact *fact =
+            gw_sched_story_last(sched, from.job, from.index, GW_STORY_STOPPED);
+        size_t used = strlen(text);
+        if (!fact || used + 1 >= bytes)
+            continue;
+        gw_sched_task_label(from.job, from.index, label, sizeof label);
+        (void)snprintf(text + used, bytes - used,
+                       "\n%s (task %u of job %llu) was %s, and gave no value", label, from.index,
+                       (unsigned long long)from.job->id, fact->text);
+    }
+}
+
+void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
+{
+    struct gw_job *job = verdict->job;
+    uint32_t row = verdict->index;
+    gw_sched_judged_note(sched, verdict);
+    if (job->tasks.state[row] == GW_TASK_CANCELLING) {
+        gw_sched_task_end_cancelled(sched, job, row);
+        return;
+    }
+    if (job->tasks.state[row] == GW_TASK_HANDED) { /* what it waited for never came */
+        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        return;
+    }
+    if (gw_sched_actor_end_well(sched, job))
+        return;
+    GW_FACT(sched, try_ended, .job = job, .index = row, .where = verdict->where,
+            .end = verdict->end, .unbegun = verdict->unbegun);
+    struct gw_charges charges = job->tasks.charges[row];
+    const struct gw_charges before = charges;
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    bool once = gw_sched_is_call(spec) || gw_sched_actor_end_stood(job);
+    bool again = !verdict->final && charge(sched, spec, verdict->end, once, &charges);
+    if (memcmp(&before, &charges, sizeof charges) != 0)
+        GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
+    if (again) {
+        uint64_t delay_ns = 0;
+        bool refused = verdict->end->outcome == GW_OUTCOME_FULL;
+        if (charges.retries + charges.crashes > before.retries + before.crashes)
+            delay_ns = gw_sched_delay_ns(spec, &charges);
+        else if (refused ||
+                 (verdict->end->outcome == GW_OUTCOME_KILLED && !verdict->end->executing))
+            delay_ns = gw_sched_memory_back_off_ns(sched, job, row, refused);
+        gw_sched_actor_end_again(sched, job);
+        GW_FACT(sched, task_requeued, .job = job, .index = row);
+        if (delay_ns)
+            gw_sched_delay(sched, job, row, delay_ns);
+        return;
+    }
+    char text[GW_ERROR_TEXT_MAX];
+    failure_text(verdict, text, sizeof text);
+    add_stopped(sched, job, row, text, sizeof text);
+    const struct gw_end *end = verdict->end;
+    int32_t exit_code = end->signal ? 128 + end->signal : end->exit_code;
+    gw_sched_places_keep(sched, job, row);
+    GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
+            .code = code_of(end->outcome), .exit_code = exit_code, .attempt = verdict->attempt,
+            .text = text);
+    gw_sched_announce_task(sched, job, row);
+}
+
+struct unfetched {
+    struct gw_worker *worker;
+};
+
+/* An input that an attempt was fetching when it ended: nobody will have it there. */
+static void input_unfetched(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    const struct unfetched *unfetched = arg;
+    uint32_t place = gw_sched_holder_of(sched, at, unfetched->worker->slot);
+    if (place == GW_NONE)
+        return;
+    const struct gw_holder *holder = &sched->holders.items[place];
+    const struct gw_object *object = &sched->objects.items[at];
+    if (!holder->firm && holder->fetching == 1)
+        gw_sched_send_release(
+            sched, unfetched->worker,
+            &(struct gw_release_row){object->job->id, object->index, object->rank});
+}
+
+/* Ends the attempt at a place, not well; rows of a gang's ranks, too. */
+void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run_ns)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct unfetched unfetched = {attempt->worker};
+    if (!attempt->handed)
+        gw_sched_each_input(sched, attempt->job, attempt->index,
+                            &(struct gw_input_visit){input_unfetched, &unfetched});
+    GW_FACT(sched, attempt_ended, .slot = slot, .run_ns = run_ns);
+}

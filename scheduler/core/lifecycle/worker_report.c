@@ -1,0 +1,188 @@
+/* What workers report of ends. */
+
+#include "scheduler/core/lifecycle/worker_report.h"
+
+#include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/lifecycle/gang_report.h"
+#include "scheduler/core/lifecycle/task_done.h"
+#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/lifecycle/worker_ready.h"
+#include "scheduler/core/model/changes/ranks.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/judged.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/gpu_text.h"
+#include "scheduler/core/model/workers/late_claim.h"
+#include "scheduler/core/placement/handover.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <stdio.h>
+
+int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
+                        const struct gw_msg_started *started)
+{
+    if (started->rank.count != started->attempt.count)
+        return GW_EPROTO;
+    for (uint32_t i = 0; i < started->attempt.count; i++) {
+        uint64_t id = gw_col64_at(started->attempt, i);
+        uint32_t rank = gw_col32_at(started->rank, i);
+        uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
+        if (slot == GW_NONE)
+            slot = gw_sched_gang_slot(sched, worker, id, rank);
+        if (slot == GW_NONE || sched->attempts.items[slot].started_ns ||
+            sched->attempts.items[slot].state == GW_ATTEMPT_RUNNING)
+            continue;
+        const bool waited = gw_sched_attempt_waits(&sched->attempts.items[slot]);
+        bool was_long = sched->attempts.items[slot].is_long;
+        GW_FACT(sched, attempt_started, .slot = slot);
+        if (waited && !was_long)
+            gw_sched_take_back(sched, sched->attempts.items[slot].lane);
+    }
+    return 0;
+}
+
+static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64_t id,
+                        uint32_t rank, const struct gw_result *result, uint64_t run_ns)
+{
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
+    if (slot == GW_NONE && rank == GW_RANK_NONE &&
+        gw_sched_late_claim_finished(sched, worker, id, result, run_ns))
+        return 0;
+    if (slot == GW_NONE) {
+        gw_sched_late_claim_ended(sched, worker, id, rank);
+        return gw_sched_gang_on_finished(
+            sched, worker, &(struct gw_rank_end){.attempt = id, .rank = rank, .result = result});
+    }
+    struct gw_job *job = sched->attempts.items[slot].job;
+    uint32_t row = sched->attempts.items[slot].index;
+    GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns,
+            .bytes = result->bytes);
+    if (sched->coolings.count && job->specs.items[job->tasks.spec[row]].message.files.size)
+        gw_sched_cooling_files_end(sched, worker);
+    uint8_t state = job->tasks.state[row];
+    if (state == GW_TASK_CANCELLING || state == GW_TASK_HANDED) {
+        if (!result->value) /* the worker has it, nobody will ask for it */
+            gw_sched_send_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
+        gw_sched_handover_recall(sched, job, row);
+        if (state == GW_TASK_CANCELLING)
+            gw_sched_task_end_cancelled(sched, job, row);
+        else /* what it took was cancelled meanwhile */
+            GW_FACT(sched, task_requeued, .job = job, .index = row);
+        return 0;
+    }
+    gw_sched_task_done(sched, job, row, &(struct gw_results){result, 1});
+    return 0;
+}
+
+void gw_sched_finish(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,
+                     const struct gw_result *result, uint64_t run_ns)
+{
+    (void)finished_row(sched, worker, attempt, GW_RANK_NONE, result, run_ns);
+}
+
+int gw_sched_on_finished(struct gw_sched *sched, struct gw_worker *worker,
+                         const struct gw_msg_finished *finished)
+{
+    uint32_t rows = finished->attempt.count;
+    if (finished->rank.count != rows || finished->bytes.count != rows ||
+        finished->value_size.count != rows || finished->run_ns.count != rows)
+        return GW_EPROTO;
+    const uint8_t *values = finished->values.data, *end = values + finished->values.size;
+    int rc = 0;
+    for (uint32_t i = 0; i < rows && rc == 0; i++) {
+        gw_sched_attempts_ahead(sched, &finished->attempt, i);
+        uint32_t size = gw_col32_at(finished->value_size, i);
+        uint64_t bytes = gw_col64_at(finished->bytes, i);
+        if (size > (size_t)(end - values) || (size > 0 && size != bytes))
+            return GW_EPROTO;
+        struct gw_result result = {.bytes = bytes, .size = size, .worker = worker};
+        if (size == bytes)
+            result.value = size ? (const void *)values : "";
+        values += size;
+        rc =
+            finished_row(sched, worker, gw_col64_at(finished->attempt, i),
+                         gw_col32_at(finished->rank, i), &result, gw_col64_at(finished->run_ns, i));
+    }
+    return rc;
+}
+
+void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct gw_end *end)
+{
+    const struct gw_attempt attempt = sched->attempts.items[slot];
+    if (attempt.gang) {
+        gw_sched_gang_rank_ended(sched, attempt.gang, attempt.rank, end);
+        return;
+    }
+    char where[320];
+    (void)snprintf(where, sizeof where, "on %s", attempt.worker->host);
+    gw_sched_attempt_end_badly(sched, slot, end->run_ns);
+    gw_sched_verdict(sched, &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end,
+                                                 false, false});
+}
+
+int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
+                      const struct gw_msg_ended *ended)
+{
+    if (ended->outcome < GW_OUTCOME_FAILED || ended->outcome == GW_OUTCOME_LOST ||
+        (ended->outcome > GW_OUTCOME_GPU && ended->outcome != GW_OUTCOME_FILES &&
+         ended->outcome != GW_OUTCOME_FULL && ended->outcome != GW_OUTCOME_UNREACHED))
+        return GW_EPROTO;
+    if (ended->outcome == GW_OUTCOME_UNREACHED && ended->rank == GW_RANK_NONE)
+        return GW_EPROTO;
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, ended->attempt, ended->rank);
+    if (slot == GW_NONE)
+        slot = gw_sched_gang_slot(sched, worker, ended->attempt, ended->rank);
+    if (slot == GW_NONE) {
+        gw_sched_late_claim_ended(sched, worker, ended->attempt, ended->rank);
+        gw_sched_worker_on_stale(sched, worker, ended->attempt, ended->rank);
+        return 0;
+    }
+    struct gw_end end = {
+        .outcome = ended->outcome,
+        .code = ended->code,
+        .exit_code = ended->exit_code,
+        .signal = ended->signal,
+        .executing = ended->executing != 0,
+        .port_taken = ended->port_taken != 0,
+        .text = ended->text,
+        .stderr_tail = ended->stderr_tail,
+        .run_ns = ended->outcome == GW_OUTCOME_FAILED ? ended->run_ns : 0,
+        .peer = ended->peer,
+    };
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    const struct gw_shape *shape =
+        attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].shape;
+    if (end.outcome == GW_OUTCOME_FILES && !gw_sched_cooling_files_begin(sched, worker, shape))
+        end.outcome = GW_OUTCOME_CANNOT_START; /* no other worker may do better */
+    char text[GW_ERROR_TEXT_MAX];
+    if (gw_sched_gpu_ran_out(attempt, &end)) {
+        uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
+        bytes = attempt->gpu_share ? bytes / GW_GPU_WHOLE * attempt->gpu_share : bytes;
+        (void)snprintf(text, sizeof text, "out of GPU memory (it has %.1f GiB): %s",
+                       (double)bytes / (1 << 30), end.text);
+        end.text = text;
+    }
+    gw_sched_verdict_ended(sched, slot, &end);
+    return 0;
+}
+
+int gw_sched_on_failures(struct gw_sched *sched, struct gw_worker *worker,
+                         const struct gw_msg_failures *failures)
+{
+    int rc = 0;
+    for (uint32_t i = 0; i < failures->attempt.count && rc == 0; i++) {
+        const struct gw_msg_ended ended = {.attempt = gw_col64_at(failures->attempt, i),
+                                           .rank = GW_RANK_NONE,
+                                           .outcome = GW_OUTCOME_FAILED,
+                                           .code = failures->code,
+                                           .executing = 1,
+                                           .text = failures->text,
+                                           .stderr_tail = failures->stderr_tail,
+                                           .run_ns = gw_col64_at(failures->run_ns, i)};
+        gw_sched_attempts_ahead(sched, &failures->attempt, i);
+        rc = gw_sched_on_ended(sched, worker, &ended);
+    }
+    return rc;
+}

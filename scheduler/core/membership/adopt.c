@@ -1,0 +1,474 @@
+/* Adoption.
+ *
+ * Always: an attempt is taken only while its task waits to be placed, so that no task has two, and
+ * nothing is decided about how it ended (judged.h), so that no end counts twice. Its id is of an
+ * earlier term, which no place of the table gives out. What a worker really runs may be more than
+ * it has: then it is overdrawn, as by tasks that waited for others. An attempt that ended meanwhile
+ * debits nothing: its end comes right behind the registration. A gang gathers only while workers
+ * are awaited (hold.h).
+ *
+ * A successor starts before the end of its predecessor is durable. The next term then has the
+ * predecessor run, and its claim comes with the successor's. A claim of a task that waits for
+ * others is kept: what executes, or ended, as long as ends are on the way or workers are awaited,
+ * what is queued in a process until the task is ready or a predecessor begins anew. Such a claim is
+ * taken when its task is ready, before anything is placed. */
+#include "scheduler/core/membership/adopt.h"
+
+#include "scheduler/core/lifecycle/checkpoint.h"
+#include "scheduler/core/lifecycle/gang_ask.h"
+#include "scheduler/core/lifecycle/gang_end.h"
+#include "scheduler/core/lifecycle/gang_report.h"
+#include "scheduler/core/lifecycle/gang_start.h"
+#include "scheduler/core/lifecycle/worker_ready.h"
+#include "scheduler/core/lifecycle/worker_report.h"
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/task_ready.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/history.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/judged.h"
+#include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/late_claim.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static bool is_of_this_life(const struct gw_sched *sched, uint64_t attempt)
+{
+    return attempt >> 48 == (sched->term & 0xffff);
+}
+
+/* Whether so many ranks are a gang of this kind, or (0) it is none. */
+static bool world_is_well(const struct gw_msg_spec *spec, const struct gw_late_told *claim)
+{
+    if (spec->ranks == 0)
+        return claim->rank == GW_RANK_NONE && claim->world == 0;
+    uint32_t least = spec->min_ranks ? spec->min_ranks : spec->ranks;
+    return claim->world >= least && claim->world <= spec->ranks && claim->rank < claim->world;
+}
+
+static bool gpus_are_well(const struct gw_late_told *claim)
+{
+    const struct gw_shape *shape = claim->shape;
+    const struct gw_worker *worker = claim->worker;
+    if (claim->kind == GW_CLAIM_ENDED)
+        return claim->gpu_count == 0;
+    if (shape->gpu_if_any ? claim->gpu_count > 1 : claim->gpu_count != shape->gpus)
+        return false;
+    for (uint32_t i = 0; i < claim->gpu_count; i++) {
+        if (claim->gpus[i] >= worker->gpu_count || (i > 0 && claim->gpus[i] <= claim->gpus[i - 1]))
+            return false;
+        const struct gw_gpu *gpu = &worker->gpus[claim->gpus[i]];
+        if (gpu->slot != GW_NONE || gpu->twin != GW_NONE ||
+            gpu->shared + shape->gpu_share > GW_GPU_WHOLE || (!shape->gpu_share && gpu->shared))
+            return false;
+    }
+    return true;
+}
+
+/* What becomes of a claim now. */
+enum fate { FATE_REFUSED, FATE_KEPT, FATE_TAKEN };
+
+/* An attempt of this term works on what the task of the claim waits for: what comes of that is not
+ * what the claim's attempt began with. */
+static bool begins_anew(const struct gw_sched *sched, const struct gw_late_told *claim)
+{
+    const struct gw_tasks *tasks = &claim->job->tasks;
+    for (uint32_t e = tasks->deps_at[claim->row]; e < gw_sched_deps_end(tasks, claim->row); e++) {
+        struct gw_row dep;
+        if (!gw_sched_dep(sched, claim->job, e, &dep) ||
+            gw_sched_task_satisfied(dep.job, dep.index))
+            continue;
+        const uint8_t state = dep.job->tasks.state[dep.index];
+        if (state != GW_TASK_WAITING && state != GW_TASK_READY &&
+            is_of_this_life(sched, dep.job->tasks.attempt[dep.index]))
+            return true;
+    }
+    return false;
+}
+
+/* Whether what the task waits for may yet be told to have ended in the term before. */
+static enum fate fate_of_waiting(const struct gw_sched *sched, const struct gw_late_told *claim)
+{
+    if (begins_anew(sched, claim))
+        return FATE_REFUSED;
+    return claim->kind == GW_CLAIM_WAITS || sched->hold.until_ns || sched->ends_coming
+               ? FATE_KEPT
+               : FATE_REFUSED;
+}
+
+static enum fate fate_of(const struct gw_sched *sched, const struct gw_late_told *claim)
+{
+    const struct gw_gang_try *gang = gw_sched_gang_find(sched, claim->attempt);
+    const uint8_t state = claim->job->tasks.state[claim->row];
+    if (gang)
+        return claim->rank != GW_RANK_NONE && gang->state == GW_GANG_GATHERING &&
+                       gang->job == claim->job && gang->index == claim->row &&
+                       gang->count == claim->world && !gang->ranks[claim->rank].ready
+                   ? FATE_TAKEN
+                   : FATE_REFUSED;
+    if ((state != GW_TASK_READY && state != GW_TASK_WAITING) ||
+        gw_sched_attempt_find(sched, claim->attempt) != GW_NONE ||
+        (gw_sched_judged(claim->job, claim->attempt) && !GW_PLANTED(570)))
+        return FATE_REFUSED;
+    return state == GW_TASK_READY ? FATE_TAKEN : fate_of_waiting(sched, claim);
+}
+
+/* Fills in the rest of a claim that has all that its worker said. */
+static enum fate look_up(const struct gw_sched *sched, uint64_t id, struct gw_late_told *claim)
+{
+    struct gw_job *job = claim->job = gw_sched_job_find(sched, id);
+    if (!claim->attempt || is_of_this_life(sched, claim->attempt) || !job ||
+        claim->kind > GW_CLAIM_UNFIT || (claim->kind == GW_CLAIM_WAITS && claim->world) ||
+        claim->gpu_count > GW_CLAIM_GPUS_MAX || GW_PLANTED(470))
+        return FATE_REFUSED;
+    if (!job->detached || job->state != GW_JOB_RUNNING || job->compacted ||
+        claim->row >= job->tasks.count || !gw_sched_row_live(job, claim->row))
+        return FATE_REFUSED;
+    claim->spec = &job->specs.items[job->tasks.spec[claim->row]];
+    const struct gw_msg_spec *spec = &claim->spec->message;
+    if (spec->actor || !world_is_well(spec, claim))
+        return FATE_REFUSED;
+    claim->shape = gw_sched_task_queue((struct gw_sched *)(uintptr_t)sched, job, claim->row)->shape;
+    if ((claim->shape->need && gw_sched_need_ranks(claim->worker, claim->shape, true) == 0) ||
+        !gpus_are_well(claim))
+        return FATE_REFUSED;
+    return fate_of(sched, claim);
+}
+
+/* What row i of a registration claims. */
+static enum fate read_claim(const struct gw_sched *sched, const struct gw_msg_registration *message,
+                            uint32_t i, struct gw_late_told *claim)
+{
+    claim->attempt = gw_col64_at(message->attempt, i);
+    claim->rank = gw_col32_at(message->attempt_rank, i);
+    claim->row = gw_col32_at(message->attempt_index, i);
+    claim->kind = gw_col32_at(message->attempt_claim, i);
+    claim->world = gw_col32_at(message->attempt_world, i);
+    claim->late = false;
+    return look_up(sched, gw_col64_at(message->attempt_job, i), claim);
+}
+
+/* -- Ordinary tasks ------------------------------------------------------------------------------
+ */
+
+static struct gw_attempt_new attempt_of(const struct gw_adopted *adopted, struct gw_job *job,
+                                        uint32_t row)
+{
+    return (struct gw_attempt_new){.job = job,
+                                   .index = row,
+                                   .rank = GW_RANK_NONE,
+                                   .worker = adopted->worker,
+                                   .shape = adopted->shape,
+                                   .prefetched = adopted->ended || adopted->queued,
+                                   .is_long = !adopted->ended && !adopted->queued,
+                                   .adopted = true,
+                                   .ends_next = adopted->ended,
+                                   .gpus = adopted->gpus,
+                                   .gpu_count = adopted->gpu_count};
+}
+
+static void leave_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
+    job->placed++;
+    gw_sched_questions_on_placed(sched, job);
+}
+
+static void tell_adopted(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         const struct gw_adopted *adopted, uint32_t count)
+{
+    GW_STORY(sched, job, .kind = GW_STORY_ADOPTED, .index = row, .worker = adopted->worker->id,
+             .try_number = job->tasks.charges[row].tries, .detail = adopted->ended, .count = count);
+}
+
+void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_task_adopted *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = fact->index;
+    struct gw_attempt_new options = attempt_of(fact->adopted, job, row);
+    leave_queue(sched, job, row);
+    tasks->charges[row].tries++;
+    options.id = fact->adopted->attempt;
+    uint32_t slot = gw_sched_attempt_add(sched, &options);
+    tasks->attempt[row] = options.id;
+    tasks->worker[row] = options.worker->id;
+    tasks->flags[row] |= GW_TASK_STARTED;
+    gw_sched_range_row_placed(sched, job);
+    tell_adopted(sched, job, row, fact->adopted, 0);
+    sched->attempts.items[slot].told = sched->story.told;
+}
+
+/* It runs without what it had from its scheduler: it is taken to be ended. */
+static void end_unfit(struct gw_sched *sched, const struct gw_late_told *claim)
+{
+    uint32_t slot = gw_sched_attempt_find(sched, claim->attempt);
+    gw_sched_send_kill(sched, claim->worker,
+                       &(struct gw_kill_row){claim->attempt, GW_FAIL_GRACE_NS, GW_KILL_STALE});
+    GW_FACT(sched, attempt_killed, .slot = slot);
+}
+
+/* -- Gangs ---------------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_gang_adopted *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_gang_try *gang = calloc(1, sizeof *gang);
+    GW_MUST_PTR(gang);
+    gang->ranks = calloc(fact->world, sizeof *gang->ranks);
+    GW_MUST_PTR(gang->ranks);
+    gang->job = job;
+    gang->index = fact->index;
+    gang->count = fact->world;
+    gang->id = fact->attempt;
+    gang->state = GW_GANG_GATHERING;
+    gang->cause_rank = GW_NONE;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        gang->ranks[i].slot = GW_NONE;
+        GW_MUST(gw_array_push(&job->places,
+                              ((struct gw_place){gang->id, fact->index, i, 0, NULL, false})));
+    }
+    GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
+    leave_queue(sched, job, fact->index);
+    job->tasks.attempt[fact->index] = gang->id;
+    gw_sched_gang_ask_known(sched, gang);
+    job->tasks.flags[fact->index] |= GW_TASK_STARTED;
+}
+
+void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_rank_adopted *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    struct gw_job *job = gang->job;
+    struct gw_attempt_new options = attempt_of(fact->adopted, job, gang->index);
+    options.gang = gang;
+    options.rank = fact->rank;
+    options.id = fact->rank == 0 ? gang->id : 0; /* as if it had been placed here */
+    struct gw_rank *rank = &gang->ranks[fact->rank];
+    rank->slot = gw_sched_attempt_add(sched, &options);
+    rank->worker = options.worker->id;
+    rank->ready = true;
+    gang->ready++;
+    gang->live++;
+    for (size_t i = job->places.count; i-- > 0;) {
+        struct gw_place *place = &job->places.items[i];
+        if (place->attempt == gang->id && place->rank == fact->rank) {
+            place->worker = rank->worker;
+            break;
+        }
+    }
+    tell_adopted(sched, job, gang->index, fact->adopted, fact->rank + 1);
+    sched->attempts.items[rank->slot].told = sched->story.told;
+}
+
+static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
+                       const struct gw_adopted *adopted)
+{
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, claim->attempt);
+    if (!gang) {
+        if (gw_sched_gang_went(claim->job, claim->row).attempt != claim->attempt) {
+            gw_sched_gang_goes(
+                sched, claim->job, claim->row,
+                (struct gw_went){claim->attempt, claim->job->tasks.charges[claim->row].tries + 1u});
+            gw_sched_checkpoint_on_unseen(sched, claim->job, claim->row);
+        }
+        GW_FACT(sched, gang_adopted, .job = claim->job, .index = claim->row,
+                .attempt = claim->attempt, .world = claim->world);
+        gang = gw_sched_gang_find(sched, claim->attempt);
+    }
+    GW_FACT(sched, rank_adopted, .gang = gang, .rank = claim->rank, .adopted = adopted);
+    gw_sched_checkpoint_on_adopted(sched, gang, claim->rank, claim->worker);
+    if (claim->kind == GW_CLAIM_UNFIT)
+        gw_sched_gang_give_up(sched, gang, "it lost what it had from the scheduler before");
+    else if (gang->ready == gang->count || (GW_PLANTED(371) && gang->ready + 1 == gang->count))
+        gw_sched_gang_gathered(sched, gang);
+}
+
+void gw_sched_adopt_over(struct gw_sched *sched)
+{
+    bool more = true;
+    while (more) { /* ending one changes the table */
+        size_t at = 0;
+        uint64_t id, value;
+        more = false;
+        while (!more && gw_map_next(&sched->gangs, &at, &id, &value)) {
+            struct gw_gang_try *gang = (struct gw_gang_try *)(uintptr_t)value;
+            char text[128];
+            uint32_t rank = 0;
+            if (gang->state != GW_GANG_GATHERING)
+                continue;
+            while (rank + 1 < gang->count && gang->ranks[rank].ready)
+                rank++;
+            (void)snprintf(text, sizeof text,
+                           "rank %u did not come back after the scheduler had started again", rank);
+            gw_sched_gang_give_up(sched, gang, text);
+            more = true;
+        }
+    }
+}
+
+static void take(struct gw_sched *sched, const struct gw_late_told *claim)
+{
+    const struct gw_adopted adopted = {.worker = claim->worker,
+                                       .shape = claim->shape,
+                                       .attempt = claim->attempt,
+                                       .gpus = claim->gpus,
+                                       .gpu_count = claim->gpu_count,
+                                       .ended = claim->kind == GW_CLAIM_ENDED,
+                                       .queued = claim->kind == GW_CLAIM_WAITS && !claim->late};
+    GW_FACT(sched, worker_cleared, .worker = claim->worker, .attempt = claim->attempt,
+            .rank = claim->rank);
+    if (claim->rank != GW_RANK_NONE) {
+        adopt_rank(sched, claim, &adopted);
+        return;
+    }
+    GW_FACT(sched, task_adopted, .job = claim->job, .index = claim->row, .adopted = &adopted);
+    if (claim->kind == GW_CLAIM_UNFIT)
+        end_unfit(sched, claim);
+}
+
+/* -- Claims that are kept ------------------------------------------------------------------------
+ */
+
+static void keep(struct gw_sched *sched, struct gw_late_told *claim)
+{
+    const struct gw_late_claim late = {.attempt = claim->attempt,
+                                       .job = claim->job->id,
+                                       .index = claim->row,
+                                       .rank = claim->rank,
+                                       .kind = claim->kind,
+                                       .world = claim->world,
+                                       .gpu_count = claim->gpu_count,
+                                       .gpus = claim->gpus};
+    if (gw_sched_late_claim_find(claim->worker, claim->attempt, claim->rank))
+        return;
+    GW_FACT(sched, claim_kept, .worker = claim->worker, .claim = &late);
+    /* What is queued in a process has no slot of its own, and may wait for long. The others hold
+     * theirs, so that the worker is given nothing before they are decided. */
+    if (claim->kind == GW_CLAIM_WAITS)
+        GW_FACT(sched, worker_cleared, .worker = claim->worker, .attempt = claim->attempt,
+                .rank = claim->rank);
+}
+
+/* What finished while its claim was kept: as if it were told now. */
+static void finish(struct gw_sched *sched, struct gw_worker *worker,
+                   const struct gw_late_claim *late)
+{
+    const struct gw_result result = {
+        .bytes = late->bytes, .value = late->value, .size = late->size, .worker = worker};
+    gw_sched_finish(sched, worker, late->attempt, &result, late->run_ns);
+}
+
+/* Nobody takes it any more. */
+static void refuse(struct gw_sched *sched, struct gw_worker *worker,
+                   const struct gw_late_claim *late)
+{
+    if (!late->finished)
+        gw_sched_send_kill(sched, worker, &(struct gw_kill_row){late->attempt, 0, GW_KILL_STALE});
+    else if (!late->value)
+        gw_sched_send_release(sched, worker, &(struct gw_release_row){late->job, late->index, 0});
+    if (late->finished)
+        gw_sched_worker_on_stale(sched, worker, late->attempt, late->rank);
+}
+
+/* Decides the claim at a place of a worker's, if that can be; false: it is kept on. */
+static bool decide(struct gw_sched *sched, struct gw_worker *worker, uint32_t at)
+{
+    const struct gw_late_claim *late = &worker->late.items[at];
+    struct gw_late_told claim = {.worker = worker,
+                                 .attempt = late->attempt,
+                                 .row = late->index,
+                                 .rank = late->rank,
+                                 .kind = late->kind,
+                                 .world = late->world,
+                                 .gpu_count = late->gpu_count,
+                                 .late = true};
+    for (uint32_t i = 0; i < late->gpu_count; i++)
+        claim.gpus[i] = late->gpus[i];
+    const enum fate fate = look_up(sched, late->job, &claim);
+    if (fate == FATE_KEPT)
+        return false;
+    struct gw_late_claim moved;
+    GW_FACT(sched, claim_left, .worker = worker, .at = at, .to = &moved);
+    if (fate == FATE_TAKEN) {
+        take(sched, &claim);
+        if (moved.finished)
+            finish(sched, worker, &moved);
+        if (worker->state == GW_WORKER_DRAINING)
+            gw_sched_worker_ready_perhaps(sched, worker);
+    } else {
+        refuse(sched, worker, &moved);
+    }
+    gw_sched_late_claim_free(&moved);
+    return true;
+}
+
+bool gw_sched_adopt_settle(struct gw_sched *sched)
+{
+    bool any = false;
+    for (size_t i = 0; i < sched->workers.count && sched->late_claims; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        for (uint32_t at = 0; worker && at < worker->late.count;)
+            if (decide(sched, worker, at))
+                any = true;
+            else
+                at++;
+    }
+    if (any && !sched->hold.until_ns)
+        gw_sched_adopt_over(sched); /* gangs of which nobody else is awaited */
+    return any;
+}
+
+/* -- Registrations -------------------------------------------------------------------------------
+ */
+
+void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
+                    const struct gw_msg_registration *registration)
+{
+    uint32_t gpu = 0;
+    if (registration->attempt_job.count != registration->attempt.count ||
+        !sched->options.keeps_workers || !gw_sched_history_is_of(sched, registration))
+        return;
+    struct gw_late_told claim = {.worker = worker};
+    for (uint32_t i = 0; i < registration->attempt.count; i++) {
+        claim.gpu_count = gw_col32_at(registration->attempt_gpu_count, i);
+        for (uint32_t g = 0; g < claim.gpu_count; g++, gpu++)
+            if (g < GW_CLAIM_GPUS_MAX)
+                claim.gpus[g] = gw_col32_at(registration->attempt_gpus, gpu);
+        enum fate fate = read_claim(sched, registration, i, &claim);
+        if (fate == FATE_TAKEN)
+            take(sched, &claim);
+        else if (fate == FATE_KEPT && worker->late.count < LATE_MAX)
+            keep(sched, &claim);
+    }
+    if (!sched->hold.until_ns && registration->attempt.count)
+        gw_sched_adopt_over(sched); /* a gang of which nobody else is awaited any more */
+}
+
+bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worker, uint64_t id,
+                     uint32_t index)
+{
+    struct gw_job *job = gw_sched_job_find(sched, id);
+    for (size_t i = 0; i < worker->late.count; i++)
+        if (worker->late.items[i].job == id && worker->late.items[i].index == index)
+            return true;
+    if (!job || index >= job->tasks.count || !gw_sched_row_live(job, index) ||
+        job->tasks.state[index] != GW_TASK_PLACED ||
+        is_of_this_life(sched, job->tasks.attempt[index]))
+        return false;
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next)
+        if (sched->attempts.items[slot].job == job && sched->attempts.items[slot].index == index)
+            return true;
+    return false;
+}

@@ -1,0 +1,88 @@
+/* Away. A connection that breaks, or a worker that is started anew, is back in seconds: what comes
+ * for it meanwhile is not told that it never fits. After AWAY_NS nobody is waited for; what was
+ * accepted stays.
+ *
+ * Always: a worker that is ready is not in the list. */
+#include "scheduler/core/membership/away.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/model/changes/ranks.h"
+#include "scheduler/core/model/workers/gang_size.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/workers/lost_worker.h"
+#include "scheduler/core/model/workers/places.h"
+#include "scheduler/core/model/workers/queue.h"
+
+#define AWAY_NS (60 * GW_NS_PER_S)
+
+static bool is_waited_for(const struct gw_sched *sched, const struct gw_lost_worker *item)
+{
+    return sched->now_ns - item->lost_ns < AWAY_NS;
+}
+
+/* What of a gang, or of its like, one of them would have room for. */
+static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_lost_worker *item)
+{
+    uint64_t ranks = item->slots / shape->slots, gpus = gw_sched_shape_gpus(shape);
+    if (shape->memory_bytes && item->memory_bytes / shape->memory_bytes < ranks)
+        ranks = item->memory_bytes / shape->memory_bytes;
+    uint64_t each = shape->gpu_share ? GW_GPU_WHOLE / shape->gpu_share : 1;
+    uint64_t have = item->gpus;
+    if (gpus > 1 || gw_sched_gpu_has_kind(shape)) /* of one kind, which one is not known yet */
+        have -= gpus > 1 || have > 2 * item->instances ? item->instances : have - item->instances;
+    if (gpus && have * each / gpus < ranks)
+        ranks = have * each / gpus;
+    return !shape->per_node ? ranks : ranks >= shape->per_node ? shape->per_node : 0;
+}
+
+static struct gw_lost_worker of_draining(const struct gw_worker *worker)
+{
+    return (struct gw_lost_worker){.memory_bytes = worker->memory_bytes,
+                                   .slots = worker->slots,
+                                   .gpus = gw_sched_gpus_own(worker),
+                                   .instances = gw_sched_lost_worker_instances(worker)};
+}
+
+bool gw_sched_away_could(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    const struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
+    if (shape->slots == 0 || gw_sched_places_of(shape)) /* named hosts are waited for anyway */
+        return false;
+    uint64_t ranks = gw_sched_ranks_ever(sched, &least);
+    for (uint32_t i = 0; sched->away && i < sched->away->count; i++)
+        if (is_waited_for(sched, &sched->away->items[i]))
+            ranks += ranks_of(&least, &sched->away->items[i]);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_DRAINING)
+            continue;
+        const struct gw_lost_worker item = of_draining(worker);
+        ranks += ranks_of(&least, &item);
+    }
+    return ranks >= gw_sched_gang_size_least(shape);
+}
+
+void gw_sched_away_explain(const struct gw_sched *sched, const struct gw_shape *shape, char *to,
+                           size_t bytes)
+{
+    struct gw_text text = {to, bytes, 0};
+    *to = '\0';
+    if (gw_sched_gang_size_could(sched, shape) || !gw_sched_away_could(sched, shape))
+        return;
+    gw_text_say(&text, "; it does not fit what is here, but may fit when these are back:");
+    for (uint32_t i = 0; sched->away && i < sched->away->count; i++) {
+        const struct gw_lost_worker *item = &sched->away->items[i];
+        if (is_waited_for(sched, item))
+            gw_text_say(&text, " %s on %s, lost %.1f s ago;", item->name, item->host,
+                        (double)(sched->now_ns - item->lost_ns) / 1e9);
+    }
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_DRAINING)
+            gw_text_say(&text, " %s on %s, which ends what it ran before;", worker->remote->name,
+                        worker->host);
+    }
+    if (text.used > 0 && text.used < bytes && to[text.used - 1] == ';')
+        to[text.used - 1] = '\0';
+}

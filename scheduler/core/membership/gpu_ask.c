@@ -1,0 +1,108 @@
+/* What people ask of GPUs: that one be drained, and that one that is drained be used again.
+ *
+ * Always: what its worker drained its worker gives back, and says so by gpu_drained; here is only
+ * written down who asked, and that it does not stay drained. */
+#include "scheduler/core/membership/gpu_ask.h"
+
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/send/receipt.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/model/changes/gpu.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/send/effect.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_SUCH "no worker has a GPU %.100s: `gangway worker gpus` lists them, by UUID"
+
+/* Gives how many it asks for; *found: how many there are of that name. */
+static uint32_t ask_worker(struct gw_sched *sched, struct gw_worker *worker, const char *uuid,
+                           const char *by, uint32_t *found)
+{
+    uint32_t asked = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        if (strcmp(gpu->uuid, uuid) != 0 && strcmp(gpu->board, uuid) != 0)
+            continue;
+        ++*found;
+        if (!gw_sched_gpu_why_drained(gpu))
+            continue;
+        GW_FACT(sched, gpu_given_back, .worker = worker, .gpu = i, .by = by);
+        asked++;
+        if (gpu->drained)
+            gw_sched_send(sched, worker->remote, GW_MESSAGE_gpu_undrain)->gpu_undrain =
+                (struct gw_msg_gpu_undrain){i, gw_sched_text(sched, by)};
+    }
+    return asked;
+}
+
+static void give_back(struct gw_sched *sched, const char *uuid, const char *by,
+                      struct gw_error *error)
+{
+    uint32_t found = 0, asked = 0;
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->state == GW_WORKER_READY)
+            asked += ask_worker(sched, sched->workers.items[i], uuid, by, &found);
+    asked += gw_sched_gpus_trust(sched, uuid); /* no worker may have it now */
+    if (asked == 0)
+        (void)gw_error_set(error, found ? GW_EINVAL : GW_ENOENT,
+                           found ? "GPU %.100s is not drained" : NO_SUCH, uuid);
+}
+
+/* What runs there runs on. */
+static void take_out(struct gw_sched *sched, const char *uuid, const char *by,
+                     struct gw_error *error)
+{
+    char why[GW_REMOTE_WHO_MAX + 16];
+    bool found = false;
+    (void)snprintf(why, sizeof why, "by %s", by);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        for (uint32_t k = 0; worker && worker->state == GW_WORKER_READY && k < worker->gpu_count;
+             k++)
+            if (strcmp(worker->gpus[k].uuid, uuid) == 0 ||
+                strcmp(worker->gpus[k].board, uuid) == 0) {
+                if (!GW_PLANTED(704))
+                    gw_sched_gpu_keep(sched, &worker->gpus[k], why);
+                found = true;
+            }
+    }
+    if (!found)
+        (void)gw_error_set(error, GW_ENOENT, NO_SUCH, uuid);
+}
+
+int gw_sched_gpu_on_ask(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_gpu_ask *ask)
+{
+    struct gw_error error = {0};
+    char by[GW_REMOTE_WHO_MAX];
+    (void)gw_sched_access_who(session->remote, by);
+    if (!session->remote->admin)
+        (void)gw_error_set(&error, GW_EPERM,
+                           "only an admin, or who started this cluster, %s GPUs%s",
+                           ask->drain ? "drains" : "gives", ask->drain ? "" : " back");
+    else if (ask->drain)
+        take_out(sched, ask->uuid, by, &error);
+    else
+        give_back(sched, ask->uuid, by, &error);
+    gw_sched_receipt(sched, session->remote, NULL, &(struct gw_receipt){.request = ask->request},
+                     &error);
+    return 0;
+}
+
+void gw_sched_apply_gpu_given_back(struct gw_sched *sched,
+                                   const struct gw_fact_gpu_given_back *fact)
+{
+    struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
+    char said[400];
+    struct gw_text text = {said, sizeof said, 0};
+    (void)sched;
+    gw_text_say(&text, "given back by %s; it had been drained: %.200s", fact->by,
+                gw_sched_gpu_why_drained(gpu) ? gw_sched_gpu_why_drained(gpu) : "");
+    free(gpu->back);
+    gpu->back = strdup(said);
+    GW_MUST_PTR(gpu->back);
+}

@@ -1,0 +1,160 @@
+/* Holds.
+ *
+ * Always: a worker to which anything was sent is among those that are known on disk, so that the
+ * next life waits for it. A worker ends what it runs GW_FENCE_NS after the last sign of a
+ * scheduler, and each attempt to connect that was refused is older than the life that begins: what
+ * is not back after GW_LOST_NS runs no more. */
+#include "scheduler/core/membership/hold.h"
+
+#include "scheduler/core/lifecycle/actor.h"
+#include "scheduler/core/lifecycle/gang_ask.h"
+#include "scheduler/core/membership/adopt.h"
+#include "scheduler/core/membership/regain.h"
+
+#include "graph/base/text.h"
+#include "graph/wire/timeouts.h"
+#include "scheduler/core/lifecycle/worker_ready.h"
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/model/workers/hold.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Who is connected ----------------------------------------------------------------------------
+ */
+
+static void settle_leaving(struct gw_sched *sched)
+{
+    for (size_t i = sched->hold.known.count; i-- > 0 && sched->hold.leaving;) {
+        const struct gw_known *known = &sched->hold.known.items[i];
+        if (known->until_ns && known->until_ns <= sched->now_ns)
+            GW_FACT(sched, worker_left, .incarnation = known->incarnation);
+    }
+}
+
+static uint64_t leaving_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (size_t i = 0; i < sched->hold.known.count && sched->hold.leaving; i++) {
+        const struct gw_known *known = &sched->hold.known.items[i];
+        if (known->until_ns && known->until_ns < deadline_ns)
+            deadline_ns = known->until_ns;
+    }
+    return deadline_ns;
+}
+
+void gw_sched_hold_on_gone(struct gw_sched *sched, const char *name)
+{
+    for (size_t i = sched->hold.known.count; i-- > 0;) {
+        const struct gw_known *known = &sched->hold.known.items[i];
+        if (known->awaited && strcmp(known->name, name) == 0)
+            GW_FACT(sched, worker_left, .incarnation = known->incarnation);
+    }
+}
+
+bool gw_sched_hold_is_coming(const struct gw_sched *sched, const char *name)
+{
+    for (size_t i = 0; i < sched->hold.known.count && sched->hold.until_ns; i++)
+        if (sched->hold.known.items[i].awaited &&
+            strcmp(sched->hold.known.items[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_DRAINING && worker->remote &&
+            strcmp(worker->remote->name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void gw_sched_hold_on_committed(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->joined && worker->state == GW_WORKER_DRAINING)
+            gw_sched_worker_ready_perhaps(sched, worker);
+    }
+}
+
+/* -- The hold ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_hold_begin(struct gw_sched *sched)
+{
+    if (sched->hold.known.count && sched->options.keeps_workers)
+        GW_FACT(sched, hold_begun, .until_ns = sched->now_ns + GW_LOST_NS);
+    else
+        gw_sched_gang_asks_over(sched);
+}
+
+void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold_begun *fact)
+{
+    for (size_t i = 0; i < sched->hold.known.count; i++)
+        sched->hold.known.items[i].awaited = true;
+    if (GW_PLANTED(370))
+        return;
+    sched->hold.until_ns = fact->until_ns;
+    for (struct gw_job *job = sched->first_job; job; job = job->next) {
+        job->awaits = job->detached && job->state == GW_JOB_RUNNING;
+        for (size_t i = 0; i < job->queues.count && job->awaits; i++)
+            gw_sched_queue_hold(sched, job->queues.items[i]);
+    }
+}
+
+void gw_sched_hold_settle(struct gw_sched *sched)
+{
+    settle_leaving(sched);
+    if (!sched->hold.until_ns ||
+        (sched->now_ns < sched->hold.until_ns && gw_sched_hold_awaits(sched)))
+        return;
+    GW_FACT(sched, hold_over, .now_ns = sched->now_ns);
+    gw_sched_adopt_over(sched);
+    gw_sched_gang_asks_over(sched);
+    for (size_t i = sched->hold.known.count; i-- > 0;)
+        if (sched->hold.known.items[i].awaited)
+            GW_FACT(sched, worker_left, .incarnation = sched->hold.known.items[i].incarnation);
+}
+
+void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_over *fact)
+{
+    (void)fact;
+    sched->hold.until_ns = 0;
+    for (struct gw_job *job = sched->first_job; job; job = job->next) {
+        if (!job->awaits)
+            continue;
+        job->awaits = false;
+        for (size_t i = 0; i < job->queues.count && !job->paused; i++)
+            gw_sched_queue_let(sched, job->queues.items[i]);
+        gw_sched_actor_calls_let(sched, job);
+    }
+    sched->freed = true;
+    gw_sched_regain_over(sched);
+    gw_sched_questions_on_back(sched);
+}
+
+uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t deadline_ns = leaving_deadline_ns(sched);
+    return sched->hold.until_ns && sched->hold.until_ns < deadline_ns ? sched->hold.until_ns
+                                                                      : deadline_ns;
+}
+
+void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *to, size_t bytes)
+{
+    struct gw_text text = {to, bytes, 0};
+    uint32_t said = 0;
+    gw_text_say(&text,
+                "the scheduler started again %.0f s ago; it waits up to %.0f s for workers that %s",
+                (double)(sched->now_ns - sched->start_ns) / 1e9, (double)GW_LOST_NS / 1e9, may);
+    for (size_t i = 0; i < sched->hold.known.count; i++)
+        if (sched->hold.known.items[i].awaited)
+            gw_text_say(&text, "%s %s", said++ ? "," : ":", sched->hold.known.items[i].name);
+}
+
+void gw_sched_hold_deinit(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->hold.known.count; i++)
+        free(sched->hold.known.items[i].name);
+    gw_array_deinit(&sched->hold.known);
+}

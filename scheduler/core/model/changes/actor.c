@@ -1,0 +1,25 @@
+/* An actor lives at another worker. */
+
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/memory.h"
+
+void gw_sched_apply_actor_moved(struct gw_sched *sched, const struct gw_fact_actor_moved *fact)
+{
+    struct gw_actor *actor = fact->actor;
+    gw_sm_move(&gw_sched_actor_sm, &actor->state, fact->state);
+    GW_STORY(sched, actor->job, .kind = GW_STORY_ACTOR, .detail = (uint8_t)fact->state);
+    if (fact->state == GW_ACTOR_RESTARTING) {
+        actor->restarts++;
+        actor->returning = true;
+    }
+    if (fact->state == GW_ACTOR_ALIVE) {
+        uint32_t slot = gw_sched_attempt_find(sched, actor->job->tasks.attempt[0]);
+        struct gw_attempt *attempt = &sched->attempts.items[slot];
+        attempt->stands = true;
+        gw_sched_memory_aside(attempt);
+        actor->samples = 0;
+    }
+    gw_sched_actor_touch(sched, actor);
+}

@@ -1,0 +1,63 @@
+/* Attempts start, or are told to end. */
+
+#include "scheduler/core/model/changes/attempt.h"
+
+#include "scheduler/core/model/changes/range.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+
+void gw_sched_apply_attempt_started(struct gw_sched *sched,
+                                    const struct gw_fact_attempt_started *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    attempt->started_ns = sched->now_ns;
+    if (!attempt->gang)
+        GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_STARTED, .index = attempt->index,
+                       .worker = attempt->worker->id,
+                       .try_number = attempt->job->tasks.charges[attempt->index].tries);
+    if (attempt->state == GW_ATTEMPT_KILLED)
+        return; /* it was told to end before, and calls of actors need not */
+    if (attempt->state == GW_ATTEMPT_RECALLED)
+        gw_sched_recall_over(attempt->lane);
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
+    attempt->job->tasks.flags[attempt->index] |= GW_TASK_STARTED;
+    if (!attempt->is_long)
+        attempt->is_long = gw_sched_worker_queue_lengthen(sched, attempt->lane);
+}
+
+/* Of use in later lives alone: this one knows by the state of the task. */
+void gw_sched_apply_cancel_wanted(struct gw_sched *sched, const struct gw_fact_cancel_wanted *fact)
+{
+    if (!sched->restoring)
+        return;
+    struct gw_job *job = gw_sched_job_find(sched, fact->job);
+    gw_sched_range_catch_up(sched, job, fact->index);
+    uint16_t *flags = &job->tasks.flags[fact->index];
+    *flags = (uint16_t)(fact->wanted ? *flags | GW_TASK_CANCELS : *flags & ~GW_TASK_CANCELS);
+}
+
+bool gw_sched_worker_queue_lengthen(struct gw_sched *sched, struct gw_worker_queue *lane)
+{
+    /* The worker begins with what was prefetched where it has slots that nobody debited. */
+    if (lane->debits == lane->longs && !gw_sched_worker_fits(sched, lane->worker, lane->shape))
+        return false;
+    if (lane->debits == lane->longs)
+        gw_sched_worker_queue_debit(sched, lane);
+    lane->longs++;
+    gw_sched_worker_queue_rings_update(sched, lane);
+    return true;
+}
+
+void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
+                                     const struct gw_fact_attempt_recalled *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RECALLED);
+    attempt->lane->recalled++;
+    attempt->lane->shape->recalled++;
+    GW_STORY(sched, attempt->job, .kind = GW_STORY_RECALLED, .index = attempt->index,
+             .worker = attempt->worker->id, .detail = attempt->handed);
+}

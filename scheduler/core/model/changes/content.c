@@ -1,0 +1,253 @@
+/* What a client submitted becomes a job. */
+
+#include "scheduler/core/model/changes/content.h"
+
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/task_ready.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/content.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/scattered.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/queue.h"
+
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a copy takes of an arena: whole units of its alignment; nothing takes nothing. */
+static size_t room(size_t bytes)
+{
+    return (bytes + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
+}
+
+static size_t text_room(const char *text)
+{
+    return text && *text ? room(strlen(text) + 1) : 0;
+}
+
+/* A job mostly has one spec and no names: its arena is just as large as that needs. */
+static void reserve_texts(struct gw_job *job, const struct gw_msg_spec *spec)
+{
+    size_t bytes = room(spec->program.size) + text_room(spec->function) + room(spec->argv.size) +
+                   room(spec->env.size) + room(spec->epilog.size) + text_room(spec->cwd) +
+                   text_room(spec->resources) + text_room(spec->workers) +
+                   text_room(spec->annotations) + room(spec->files.size) +
+                   text_room(spec->actor_name) + text_room(spec->job_key);
+    GW_MUST(gw_arena_reserve(&job->arena, bytes));
+}
+
+static struct gw_bin copy_bin(struct gw_job *job, struct gw_bin bin)
+{
+    if (!bin.size)
+        return (struct gw_bin){"", 0};
+    void *copy = gw_arena_copy(&job->arena, bin.data, bin.size);
+    GW_MUST_PTR(copy);
+    return (struct gw_bin){copy, bin.size};
+}
+
+static const char *copy_text(struct gw_job *job, const char *text)
+{
+    if (!text || !*text)
+        return "";
+    char *copy = gw_arena_strdup(&job->arena, text);
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec_added *fact)
+{
+    struct gw_job *job = fact->job;
+    if (fact->spec->kind == GW_SPEC_VALUE) {
+        gw_sched_scattered_spec(job);
+        return;
+    }
+    struct gw_spec spec = {.message = *fact->spec};
+    spec.message.key = job->id;
+    reserve_texts(job, fact->spec);
+    spec.message.program = copy_bin(job, spec.message.program);
+    spec.message.function = copy_text(job, spec.message.function);
+    spec.message.argv = copy_bin(job, spec.message.argv);
+    spec.message.env = copy_bin(job, spec.message.env);
+    spec.message.epilog = copy_bin(job, spec.message.epilog);
+    spec.message.cwd = copy_text(job, spec.message.cwd);
+    spec.message.resources = copy_text(job, spec.message.resources);
+    spec.message.workers = copy_text(job, spec.message.workers);
+    spec.message.annotations = copy_text(job, spec.message.annotations);
+    spec.message.files = copy_bin(job, spec.message.files);
+    spec.message.actor_name = copy_text(job, spec.message.actor_name);
+    spec.message.job_key = copy_text(job, spec.message.job_key);
+    struct gw_shape shape;
+    GW_MUST(gw_sched_content_shape(fact->spec, &shape, NULL));
+    spec.shape = gw_sched_shape_for(sched, &shape);
+    gw_sched_need_unref(shape.need);
+    spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
+    GW_MUST(gw_array_push(&job->specs, spec));
+    gw_sched_hold_on_spec(sched, job, spec.shape);
+    gw_sched_actor_spec_added(sched, job);
+}
+
+static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw_edge *edge,
+                     uint32_t row)
+{
+    struct gw_row dep = gw_sched_edge_add(sched, job, row, edge);
+    uint8_t state = dep.job->tasks.state[dep.index];
+    if (!gw_sched_task_satisfied(dep.job, dep.index))
+        job->tasks.waiting[row]++;
+    if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED)
+        GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
+}
+
+/* The row that is being added, where it shares the result of a pure task: one edge, to that. */
+static bool add_alias(struct gw_sched *sched, struct gw_job *job, const struct gw_chunk_row_at *row)
+{
+    struct gw_row original;
+    uint32_t self = job->tasks.count;
+    if (!gw_sched_pure_add(sched, job, row, &original))
+        return false;
+    uint32_t ranks = job->specs.items[job->tasks.spec[self]].message.ranks;
+    const struct gw_edge edge = {original.job == job ? 0 : original.job->id, original.index,
+                                 ranks ? GW_DEP_ALL : 0};
+    add_edge(sched, job, &edge, self);
+    job->tasks.flags[self] |= GW_TASK_ALIAS;
+    return true;
+}
+
+/* Asks for the state of the row that an edge of a chunk comes from. */
+static void prefetch_dep(const struct gw_tasks *tasks, const struct gw_msg_submit *chunk,
+                         uint32_t edge)
+{
+    uint32_t row = edge < chunk->dep_index.count ? gw_col32_at(chunk->dep_index, edge) : 0;
+    if (row < tasks->count)
+        __builtin_prefetch(&tasks->state[row]);
+}
+
+static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
+                     const uint8_t *args)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t edge = 0;
+    for (uint32_t i = 0; i < chunk->spec.count; i++) {
+        uint32_t row = tasks->count;
+        tasks->spec[row] = gw_col32_at(chunk->spec, i);
+        tasks->args[row] = args;
+        tasks->args_size[row] = gw_col32_at(chunk->args_size, i);
+        args += tasks->args_size[row];
+        tasks->state[row] = GW_TASK_WAITING;
+        tasks->flags[row] = 0;
+        tasks->attempt[row] = 0;
+        tasks->charges[row] = (struct gw_charges){0};
+        tasks->waiting[row] = job->gated;
+        tasks->users[row] = tasks->worker[row] = 0;
+        tasks->succ[row] = tasks->object[row] = GW_NONE;
+        tasks->deps_at[row] = tasks->edges;
+        uint32_t deps = gw_col32_at(chunk->dep_count, i);
+        if (add_alias(sched, job, &(struct gw_chunk_row_at){chunk, i, edge}))
+            edge += deps;
+        else
+            for (uint32_t end = edge + deps; edge < end; edge++) {
+                prefetch_dep(tasks, chunk, edge + GW_EDGES_AHEAD);
+                const struct gw_edge from = {gw_col64_at(chunk->dep_job, edge),
+                                             gw_col32_at(chunk->dep_index, edge),
+                                             gw_col32_at(chunk->dep_rank, edge)};
+                add_edge(sched, job, &from, row);
+            }
+        tasks->count++;
+    }
+}
+
+static void add_names(struct gw_job *job, const struct gw_msg_submit *chunk)
+{
+    const char *text = chunk->names.data;
+    for (uint32_t i = 0; i < chunk->named.count; i++) {
+        uint32_t size = gw_col32_at(chunk->name_size, i);
+        char *name = gw_arena_alloc(&job->arena, size + 1);
+        GW_MUST_PTR(name);
+        memcpy(name, text, size);
+        text += size;
+        GW_MUST(gw_map_put(&gw_job_rare_make(job)->names, gw_col32_at(chunk->named, i),
+                           (uintptr_t)name));
+    }
+}
+
+void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chunk_added *fact)
+{
+    struct gw_job *job = fact->job;
+    const struct gw_msg_submit *chunk = fact->chunk;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t base = tasks->count, rows = chunk->spec.count;
+    gw_sched_job_name(job, chunk->name);
+    uint8_t *args = NULL;
+    if (chunk->args.size) {
+        args = malloc(chunk->args.size);
+        GW_MUST_PTR(args);
+        memcpy(args, chunk->args.data, chunk->args.size);
+        GW_MUST(gw_array_push(&job->blobs, (void *)args));
+    }
+    gw_sched_tasks_reserve(tasks, rows,
+                           chunk->dep_job.count + gw_sched_content_pure_rows(job, chunk));
+    add_rows(sched, job, chunk, args);
+    gw_sched_edges_link(sched, job, base);
+    add_names(job, chunk);
+    job->unfinished += rows;
+    sched->tally.unfinished += rows;
+    gw_sched_actor_rows_added(sched, job, rows);
+    for (uint32_t i = 0; i < chunk->targets.count; i++) {
+        uint32_t row = gw_col32_at(chunk->targets, i);
+        if (tasks->flags[row] & GW_TASK_TARGET)
+            continue;
+        tasks->flags[row] |= GW_TASK_TARGET | GW_TASK_HELD;
+        tasks->users[row]++;
+        job->held++;
+    }
+    for (uint32_t row = base; row < tasks->count; row++) {
+        if (tasks->deps_at[row] != gw_sched_deps_end(tasks, row))
+            gw_sched_task_use(sched, job, row);
+        if (tasks->waiting[row] == 0 && !gw_sched_job_is_value(job)) /* that one never runs */
+            gw_sched_task_ready(sched, job, row);
+    }
+    if (job->gate_failed)
+        GW_MUST(gw_array_push(&sched->ungated, job->id));
+}
+
+static int frame_apply(struct gw_sched *sched, const struct gw_message *message, void *arg,
+                       struct gw_error *error)
+{
+    struct gw_job *job = arg;
+    (void)error;
+    if (message->type == GW_MESSAGE_spec) {
+        if (message->spec.number == job->specs.count)
+            gw_sched_apply_spec_added(
+                sched, &(struct gw_fact_spec_added){.job = job, .spec = &message->spec});
+    } else if (message->type == GW_MESSAGE_range) {
+        gw_sched_apply_range_added(
+            sched, &(struct gw_fact_range_added){.job = job, .range = &message->range});
+    } else if (message->type == GW_MESSAGE_after) {
+        gw_sched_apply_gate_added(
+            sched, &(struct gw_fact_gate_added){.job = job, .after = &message->after});
+    } else {
+        gw_sched_apply_chunk_added(
+            sched, &(struct gw_fact_chunk_added){.job = job, .chunk = &message->submit});
+    }
+    return 0;
+}
+
+int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct gw_bin content)
+{
+    return gw_sched_content_each(sched, content, frame_apply, job, NULL);
+}
+
+void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job, const struct gw_shape *shape)
+{
+    if (!sched->hold.until_ns || job->awaits || !(gw_sched_shape_gpus(shape) || shape->gpu_if_any))
+        return;
+    job->awaits = true;
+    for (size_t i = 0; i < job->queues.count; i++)
+        gw_sched_queue_hold(sched, job->queues.items[i]);
+}

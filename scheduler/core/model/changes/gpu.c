@@ -1,0 +1,186 @@
+/* GPUs are drained, given back, and found to be offered twice. */
+
+#include "scheduler/core/model/changes/gpu.h"
+
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/gpu_drain.h"
+#include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/workers/lost_worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void mark_all(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i])
+            gw_sched_gpu_drain_mark(sched, sched->workers.items[i]);
+    sched->workers_epoch++; /* who could ever hold what */
+    gw_sched_shapes_update(sched);
+    sched->freed = true;
+}
+
+void gw_sched_gpu_keep(struct gw_sched *sched, const struct gw_gpu *gpu, const char *why)
+{
+    const struct gw_gpu_drain *kept = gw_sched_gpu_drain_find(sched, gpu->uuid);
+    if (!kept || strcmp(kept->why, why) != 0)
+        GW_FACT(sched, gpu_broke, .uuid = gpu->uuid, .board = gpu->board, .why = why);
+}
+
+void gw_sched_apply_gpu_broke(struct gw_sched *sched, const struct gw_fact_gpu_broke *fact)
+{
+    if (!sched->gpus_kept)
+        GW_MUST_PTR(sched->gpus_kept = calloc(1, sizeof *sched->gpus_kept));
+    const struct gw_gpu_drain *before = gw_sched_gpu_drain_find(sched, fact->uuid);
+    if (before)
+        gw_sched_gpu_drain_drop(sched, (size_t)(before - sched->gpus_kept->items.items));
+    const struct gw_gpu_drain kept = {gw_sched_gpu_drain_copy(fact->uuid),
+                                      gw_sched_gpu_drain_copy(fact->board),
+                                      gw_sched_gpu_drain_copy(fact->why)};
+    GW_MUST(gw_array_push(&sched->gpus_kept->items, kept));
+    mark_all(sched);
+}
+
+uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
+{
+    uint32_t count = 0;
+    for (size_t i = 0; sched->gpus_kept && i < sched->gpus_kept->items.count; i++) {
+        const struct gw_gpu_drain *kept = &sched->gpus_kept->items.items[i];
+        count += strcmp(kept->uuid, uuid) == 0 || strcmp(kept->board, uuid) == 0;
+    }
+    if (count && !GW_PLANTED(705))
+        GW_FACT(sched, gpu_trusted, .uuid = uuid);
+    return count;
+}
+
+void gw_sched_apply_gpu_trusted(struct gw_sched *sched, const struct gw_fact_gpu_trusted *fact)
+{
+    for (size_t i = sched->gpus_kept ? sched->gpus_kept->items.count : 0; i-- > 0;) {
+        const struct gw_gpu_drain *kept = &sched->gpus_kept->items.items[i];
+        if (strcmp(kept->uuid, fact->uuid) == 0 || strcmp(kept->board, fact->uuid) == 0)
+            gw_sched_gpu_drain_drop(sched, i);
+    }
+    mark_all(sched);
+}
+
+int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
+                            const struct gw_msg_gpu_drained *message)
+{
+    if (worker->state == GW_WORKER_GREETED || message->gpu >= worker->gpu_count)
+        return GW_EPROTO;
+    GW_FACT(sched, gpu_drained, .worker = worker, .gpu = message->gpu, .why = message->why);
+    if (*message->why && message->lasts)
+        gw_sched_gpu_keep(sched, &worker->gpus[message->gpu], message->why);
+    return 0;
+}
+
+void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu_drained *fact)
+{
+    struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
+    bool was = gw_sched_gpu_free(gpu);
+    free(gpu->drained);
+    gpu->drained = NULL;
+    if (*fact->why) {
+        free(gpu->back);
+        gpu->back = NULL;
+        gpu->drained = strdup(fact->why);
+        GW_MUST_PTR(gpu->drained);
+    }
+    gw_sched_gpu_counts(sched, fact->worker, gpu, was);
+    sched->workers_epoch++; /* who could ever hold what */
+    gw_sched_shapes_update(sched);
+    sched->freed = true;
+}
+
+/* Whose own it is, among the others. */
+static struct gw_worker *owner_of(const struct gw_sched *sched, const struct gw_worker *worker,
+                                  const struct gw_gpu *gpu, struct gw_gpu **owned)
+{
+    for (size_t i = 0; i < sched->workers.count && !GW_PLANTED(600); i++) {
+        *owned = gw_sched_gpu_twin_same(sched->workers.items[i], worker, gpu);
+        if (*owned && (*owned)->twin == GW_NONE)
+            return sched->workers.items[i];
+    }
+    return NULL;
+}
+
+/* Whether the worker says that something of it is there still. */
+static bool has_on_it(const struct gw_msg_registration *registration, uint32_t number)
+{
+    for (uint32_t i = 0; i < registration->attempt_gpus.count; i++)
+        if (gw_col32_at(registration->attempt_gpus, i) == number)
+            return true;
+    return false;
+}
+
+static void forget(struct gw_sched *sched, struct gw_gpu_left *left)
+{
+    size_t at = (size_t)(left - sched->gpus_left->items.items);
+    gw_sched_gpu_twin_free_left(left);
+    gw_array_remove_swap(&sched->gpus_left->items, at);
+}
+
+/* The worker that was lost, or its next life. Another one that is back from the same break is
+ * neither, whatever its name. */
+static bool is_back(const struct gw_sched *sched, const struct gw_gpu_left *left,
+                    const struct gw_worker *worker)
+{
+    if (left->incarnation == worker->incarnation)
+        return true;
+    return strcmp(left->name, worker->remote->name) == 0 && strcmp(left->host, worker->host) == 0 &&
+           !gw_sched_lost_worker_has(sched, worker->incarnation);
+}
+
+void gw_sched_gpu_twins_settle(struct gw_sched *sched)
+{
+    if (gw_sched_gpu_twins_deadline_ns(sched) <= sched->now_ns)
+        GW_FACT(sched, gpus_let, .now_ns = sched->now_ns);
+}
+
+void gw_sched_apply_gpus_let(struct gw_sched *sched, const struct gw_fact_gpus_let *fact)
+{
+    for (size_t i = sched->gpus_left->items.count; i-- > 0;) {
+        struct gw_gpu_left left = sched->gpus_left->items.items[i];
+        if (fact->now_ns < left.until_ns)
+            continue;
+        gw_array_remove_swap(&sched->gpus_left->items, i);
+        gw_sched_gpu_twin_let(sched, left.incarnation, left.machine, left.uuid);
+        gw_sched_gpu_twin_free_left(&left);
+    }
+    gw_sched_shapes_update(sched);
+}
+
+/* Returns whether anything changed. */
+static bool find_twin(struct gw_sched *sched, struct gw_worker *worker, uint32_t number, bool mine)
+{
+    struct gw_gpu *gpu = &worker->gpus[number], *owned;
+    struct gw_gpu_left *left = gw_sched_gpu_twin_left(sched, worker, gpu);
+    if (left && is_back(sched, left, worker)) {
+        forget(sched, left);
+        gw_sched_gpu_twin_make_own(sched, worker, gpu);
+        return true;
+    }
+    if (left) {
+        gw_sched_gpu_twin_set(sched, worker, gpu, left->worker);
+        return true;
+    }
+    struct gw_worker *owner = owner_of(sched, worker, gpu, &owned);
+    if (!owner)
+        return false;
+    if (mine && owned->slot == GW_NONE && owned->shared == 0)
+        gw_sched_gpu_twin_make_own(sched, worker, gpu);
+    else
+        gw_sched_gpu_twin_set(sched, worker, gpu, owner->id);
+    return true;
+}
+
+void gw_sched_gpu_twins_find(struct gw_sched *sched, struct gw_worker *worker,
+                             const struct gw_msg_registration *registration)
+{
+    bool back = gw_sched_lost_worker_is(sched, worker), changed = false;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        changed |= find_twin(sched, worker, i, back || has_on_it(registration, i));
+    if (changed)
+        gw_sched_shapes_update(sched);
+}

@@ -1,0 +1,212 @@
+/* Jobs are accepted, paused, compacted, end and go. */
+
+#include "scheduler/core/model/changes/job.h"
+
+#include "scheduler/core/model/changes/content.h"
+#include "scheduler/core/model/changes/object.h"
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/gate.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_key.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/judged.h"
+#include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/share.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_job_accepted *fact)
+{
+    struct gw_job *job = fact->at;
+    if (!job) {
+        job = gw_sched_job_new(sched, fact->job);
+        job->uid = fact->uid;
+        job->user = strdup(fact->user);
+        GW_MUST_PTR(job->user);
+        job->detached = true;
+    }
+    /* Lost with this life, it is asked for again and would run twice if it had begun. */
+    job->unwritten = fact->at && *gw_sched_job_key(job);
+    job->gates = job->unwritten;
+    job->gated = job->unwritten;
+    int rc = gw_sched_content_replay(sched, job, fact->content);
+    assert(rc == 0); /* it was validated before it was accepted */
+    gw_sched_job_seal(sched, job, fact->wall_ns);
+    gw_sched_job_key_add(sched, job);
+}
+
+void gw_sched_apply_job_cancelled(struct gw_sched *sched, const struct gw_fact_job_cancelled *fact)
+{
+    fact->job->cancelled = true;
+    gw_sched_story_cancel(sched, fact->job, GW_INDEX_ALL, fact->cancel);
+}
+
+static void ended_link(struct gw_sched *sched, struct gw_job *job)
+{
+    job->ended_prev = sched->last_ended;
+    job->ended_next = NULL;
+    if (sched->last_ended)
+        sched->last_ended->ended_next = job;
+    else
+        sched->first_ended = job;
+    sched->last_ended = job;
+    sched->ended_jobs++;
+    job->weight = job->tasks.forgets ? 1 : job->tasks.count; /* its table shrinks by itself */
+    sched->ended_tasks += job->weight;
+}
+
+/* The first failure was retried, and others were not. */
+static void find_failure(struct gw_job *job)
+{
+    size_t at = 0;
+    uint64_t row, value, first = UINT64_MAX;
+    if (job->first_failure || job->failed + job->cancelled_tasks == 0)
+        return;
+    while (gw_map_next(&job->failures, &at, &row, &value))
+        first = row < first ? row : first;
+    struct gw_failure *failure = first < UINT64_MAX
+                                     ? gw_sched_failure_of(job, (uint32_t)first)
+                                     : gw_sched_failure_new(GW_ECANCELLED, "cancelled");
+    failure->refs += first < UINT64_MAX;
+    job->first_failure = failure;
+}
+
+void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_ended *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_ENDED);
+    find_failure(job);
+    job->ended_wall_ns = fact->wall_ns;
+    job->ended_number = job->detached ? sched->facts + 1 : 0;
+    if (!gw_sched_job_is_value(job))
+        ended_link(sched, job);
+    gw_sched_gates_on_ended(sched, job);
+    if (--sched->unended_jobs == 0)
+        sched->idle_since_ns = sched->now_ns;
+    if (job->questions)
+        GW_MUST(gw_array_push(&sched->revisited, job->id));
+    GW_MUST(gw_array_push(&sched->aging, job->id));
+}
+
+/* Its tasks will not run again: what they took need not be made again for them. */
+static void return_borrowed(struct gw_sched *sched, struct gw_job *job)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    for (size_t i = 0; i < tasks->far.count; i++) {
+        uint64_t id = tasks->far.items[i].job;
+        struct gw_job *of = id ? gw_sched_job_find(sched, id) : NULL;
+        if (of && --of->borrowers == 0)
+            GW_MUST(gw_array_push(&sched->aging, of->id));
+    }
+}
+
+/* Frees what is needed only to run a task of it again. */
+void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_job_compacted *fact)
+{
+    struct gw_job *job = fact->job;
+    assert(job->objects == 0 && job->unfinished == 0);
+    return_borrowed(sched, job);
+    gw_sched_tasks_compact(&job->tasks);
+    for (size_t i = 0; i < job->blobs.count; i++)
+        free(job->blobs.items[i]);
+    gw_array_deinit(&job->blobs);
+    for (size_t i = 0; i < job->queues.count; i++)
+        gw_sched_queue_free(sched, job->queues.items[i]);
+    gw_array_deinit(&job->queues);
+    for (size_t i = 0; i < job->specs.count && job->specs.capacity; i++)
+        job->specs.items[i].queue = NULL;
+    job->compacted = true;
+}
+
+void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
+{
+    return_borrowed(sched, job);
+    gw_sched_job_key_remove(sched, job);
+    gw_sched_shares_free(sched, job);
+    gw_sched_pure_free(sched, job);
+    gw_sched_actor_forget_job(sched, job);
+    for (uint32_t row = gw_sched_row_next(job, 0); job->objects > 0;
+         row = gw_sched_row_next(job, row + 1))
+        gw_sched_objects_drop(sched, job, row);
+    gw_sched_job_leave_session(job);
+    if (job->prev)
+        job->prev->next = job->next;
+    else
+        sched->first_job = job->next;
+    if (job->next)
+        job->next->prev = job->prev;
+    else
+        sched->last_job = job->prev;
+    sched->job_count--;
+    sched->values -= gw_sched_job_is_value(job);
+    sched->tally.unfinished -= job->unfinished;
+    sched->tally.done -= job->done;
+    sched->tally.failed -= job->failed;
+    sched->tally.cancelled -= job->cancelled_tasks;
+    if (job->state == GW_JOB_ENDED)
+        gw_sched_job_ended_unlink(sched, job);
+    else
+        sched->unended_jobs--;
+    (void)gw_map_remove(&sched->jobs, job->id);
+
+    size_t at = 0;
+    uint64_t row, failure;
+    while (gw_map_next(&job->failures, &at, &row, &failure))
+        gw_sched_failure_unref((struct gw_failure *)(uintptr_t)failure);
+    gw_sched_failure_unref(job->first_failure);
+    gw_sched_failure_unref(job->cancelled_failure);
+    for (size_t i = 0; i < job->specs.count; i++)
+        free(job->specs.items[i].told);
+    for (size_t i = 0; i < job->queues.count; i++)
+        gw_sched_queue_free(sched, job->queues.items[i]);
+    for (size_t i = 0; i < job->blobs.count; i++)
+        free(job->blobs.items[i]);
+    if (job->specs.capacity) /* else it is a value's: see scattered.h */
+        gw_array_deinit(&job->specs);
+    gw_array_deinit(&job->queues);
+    gw_array_deinit(&job->blobs);
+    gw_array_deinit(&job->places);
+    gw_map_deinit(&job->failures);
+    gw_sched_judged_free(job);
+    gw_sched_tasks_deinit(&job->tasks);
+    gw_sched_range_free(job);
+    gw_job_rare_free(job);
+    gw_arena_deinit(&job->arena);
+    free(job->progress);
+    free(job->name);
+    free(job->user);
+    free(job);
+}
+
+void gw_sched_apply_job_dropped(struct gw_sched *sched, const struct gw_fact_job_dropped *fact)
+{
+    gw_sched_job_free(sched, fact->job);
+}
+
+void gw_sched_apply_job_forgotten(struct gw_sched *sched, const struct gw_fact_job_forgotten *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    gw_sched_job_free(sched, job);
+}
+
+void gw_sched_apply_job_paused(struct gw_sched *sched, const struct gw_fact_job_paused *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    job->paused = fact->paused != 0;
+    for (size_t i = 0; i < job->queues.count; i++)
+        if (job->paused)
+            gw_sched_queue_hold(sched, job->queues.items[i]);
+        else if (!job->awaits)
+            gw_sched_queue_let(sched, job->queues.items[i]);
+    if (!job->paused)
+        sched->freed = true;
+    GW_STORY(sched, job, .kind = GW_STORY_PAUSED, .index = GW_INDEX_ALL, .detail = job->paused,
+             .text = fact->by);
+}

@@ -1,0 +1,182 @@
+/* Results come, lose holders and go. */
+
+#include "scheduler/core/model/changes/object.h"
+
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/scattered.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+void gw_sched_apply_holder_removed(struct gw_sched *sched,
+                                   const struct gw_fact_holder_removed *fact)
+{
+    uint32_t place = gw_sched_holder_of(sched, fact->object, fact->worker->slot);
+    struct gw_object *object = &sched->objects.items[fact->object];
+    gw_sched_holder_remove(sched, place);
+    if (!gw_sched_object_here(object) &&
+        gw_sched_holder_any(sched, fact->object, GW_NONE) == GW_NONE &&
+        !gw_sched_object_gone(sched, object)) {
+        GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index,
+                 .worker = fact->worker->id);
+        GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
+    }
+}
+
+static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const struct gw_row *row,
+                           const struct gw_result *result)
+{
+    uint32_t at = sched->free_object;
+    if (at != GW_NONE) {
+        sched->free_object = sched->objects.items[at].next;
+        if (sched->free_object != GW_NONE) /* which lies anywhere, and is next */
+            __builtin_prefetch(&sched->objects.items[sched->free_object], 1);
+    } else {
+        at = (uint32_t)sched->objects.count;
+        GW_MUST(gw_array_push(&sched->objects, (struct gw_object){0}));
+    }
+    struct gw_object *object = &sched->objects.items[at];
+    *object = (struct gw_object){
+        .job = job,
+        .index = row->index,
+        .bytes = result->bytes,
+        .size = result->value ? result->size : 0,
+        .holders = GW_NONE,
+        .next = GW_NONE,
+    };
+    if (result->token) {
+        object->token = result->token;
+        object->has_token = true;
+    } else if (result->value && result->size > sizeof object->small) {
+        object->value = malloc(result->size);
+        GW_MUST_PTR(object->value);
+        memcpy(object->value, result->value, result->size);
+    } else if (result->value && result->size) {
+        memcpy(object->small, result->value, result->size);
+    } else if (result->worker) {
+        gw_sched_holder_set_firm(sched, gw_sched_holder_add(sched, at, result->worker));
+    } else {
+        object->absent = sched->restoring && !gw_sched_object_here(object);
+    }
+    job->objects++;
+    return at;
+}
+
+void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          const struct gw_results *results)
+{
+    if (job->tasks.flags[row] & GW_TASK_ALIAS) { /* it needs its original's as long as it is done */
+        gw_sched_task_use(sched, job, row);
+        job->objects++;
+        return;
+    }
+    assert(job->tasks.object[row] == GW_NONE && results->count > 0);
+    const struct gw_row at = {job, row};
+    for (uint32_t i = results->count; i-- > 0;) {
+        uint32_t object = object_add(sched, job, &at, &results->items[i]);
+        sched->objects.items[object].rank = i;
+        sched->objects.items[object].next = job->tasks.object[row];
+        job->tasks.object[row] = object;
+    }
+}
+
+void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    uint32_t at = job->tasks.object[row];
+    if ((job->tasks.flags[row] & GW_TASK_ALIAS) && job->tasks.state[row] == GW_TASK_DONE) {
+        gw_sched_task_unuse(sched, job, row);
+        job->objects--;
+        return;
+    }
+    job->tasks.object[row] = GW_NONE;
+    while (at != GW_NONE) {
+        struct gw_object *object = &sched->objects.items[at];
+        while (object->holders != GW_NONE)
+            gw_sched_holder_remove(sched, object->holders);
+        if (object->scattered)
+            gw_sched_scattered_remove(sched, object);
+        if (!object->has_token && object->size > sizeof object->small)
+            free(object->value);
+        uint32_t next = object->next;
+        *object = (struct gw_object){.holders = GW_NONE, .next = sched->free_object};
+        sched->free_object = at;
+        job->objects--;
+        at = next;
+    }
+}
+
+void gw_sched_apply_pure_kept(struct gw_sched *sched, const struct gw_fact_pure_kept *fact)
+{
+    struct gw_pure *pure = gw_sched_pure_of(fact->job, fact->index);
+    pure->kept = true;
+    pure->bytes = 64; /* of its own */
+    for (uint32_t at = gw_sched_objects_of(sched, fact->job, fact->index); at != GW_NONE;
+         at = sched->objects.items[at].next)
+        pure->bytes += sched->objects.items[at].bytes;
+    fact->job->tasks.users[fact->index]++;
+    gw_sched_pure_link(sched, pure);
+}
+
+bool gw_sched_pure_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if (gw_job_rare(job)->pures.count == 0 || !gw_sched_pure_of(job, row) ||
+        !sched->options.pure_keep_bytes)
+        return false;
+    GW_FACT(sched, pure_kept, .job = job, .index = row);
+    while (sched->last_pure && (sched->pure_kept > GW_PURE_KEEP_MAX ||
+                                sched->pure_kept_bytes > sched->options.pure_keep_bytes)) {
+        const struct gw_pure *oldest = sched->last_pure;
+        GW_FACT(sched, pure_dropped, .job = oldest->job, .index = oldest->index);
+    }
+    return true;
+}
+
+static void note_absent(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    bool *any = arg;
+    *any = *any || sched->objects.items[at].absent;
+}
+
+static void hold_job(struct gw_sched *sched, struct gw_job *job)
+{
+    job->awaits = true;
+    for (size_t i = 0; i < job->queues.count; i++)
+        gw_sched_queue_hold(sched, job->queues.items[i]);
+}
+
+void gw_sched_regain_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    bool any = false;
+    if (job->awaits)
+        return;
+    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){note_absent, &any});
+    if (any)
+        hold_job(sched, job);
+}
+
+static void successor_waits(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    uint8_t state = job->tasks.state[row];
+    if (state == GW_TASK_READY && !job->awaits)
+        hold_job(sched, job);
+    else if (state == GW_TASK_DONE && (job->tasks.flags[row] & GW_TASK_ALIAS))
+        gw_sched_successors(sched, job, row, successor_waits);
+}
+
+bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object)
+{
+    struct gw_job *job = object->job;
+    if (!sched->hold.until_ns || !job->detached ||
+        job->tasks.attempt[object->index] >> 48 == (sched->term & 0xffff))
+        return false;
+    object->absent = true;
+    gw_sched_successors(sched, job, object->index, successor_waits);
+    return true;
+}

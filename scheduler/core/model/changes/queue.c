@@ -1,0 +1,189 @@
+/* Rows enter and leave queues; resource classes come and go. */
+
+#include "scheduler/core/model/changes/queue.h"
+
+#include "scheduler/core/model/changes/ranks.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/workers/ageing.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/queue.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
+{
+    return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
+           a->gpu_share == b->gpu_share && a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
+           a->memory_bytes == b->memory_bytes && a->wall_class == b->wall_class &&
+           a->per_node == b->per_node && a->spread == b->spread && a->files == b->files &&
+           a->min_ranks == b->min_ranks && a->full_wait_ns == b->full_wait_ns &&
+           gw_sched_need_equal(a->need, b->need);
+}
+
+/* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
+static void shapes_tidy(struct gw_sched *sched)
+{
+    if (sched->shapes_count < GW_SHAPES_IDLE_MAX)
+        return;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (shape && shape->queues == 0 && shape->attempts == 0)
+            gw_sched_shape_free(sched, shape);
+    }
+}
+
+struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shape *key)
+{
+    uint32_t free_id = GW_NONE;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (!shape)
+            free_id = (uint32_t)i;
+        else if (shape_equal(shape, key))
+            return shape;
+    }
+    if (free_id == GW_NONE) {
+        shapes_tidy(sched);
+        free_id = (uint32_t)sched->shapes.count;
+        GW_MUST(gw_array_push(&sched->shapes, NULL));
+    }
+    struct gw_shape *shape = calloc(1, sizeof *shape);
+    GW_MUST_PTR(shape);
+    *shape = (struct gw_shape){
+        .id = free_id,
+        .ranks = key->ranks,
+        .slots = key->slots,
+        .gpus = key->gpus,
+        .gpu_share = key->gpu_share,
+        .gpu_if_any = key->gpu_if_any,
+        .alone = key->alone,
+        .memory_bytes = key->memory_bytes,
+        .wall_class = key->wall_class,
+        .per_node = key->per_node,
+        .spread = key->spread,
+        .files = key->files,
+        .min_ranks = key->min_ranks,
+        .full_wait_ns = key->full_wait_ns,
+        .need = gw_sched_need_ref(key->need),
+        .candidates_epoch = UINT64_MAX,
+    };
+    sched->shapes.items[free_id] = shape;
+    sched->shapes_count++;
+    gw_sched_shape_update(sched, shape);
+    return shape;
+}
+
+void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
+{
+    assert(!shape->rooms);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (worker && shape->id < worker->lane_count) {
+            free(worker->lanes[shape->id]);
+            worker->lanes[shape->id] = NULL;
+        }
+    }
+    sched->shapes.items[shape->id] = NULL;
+    sched->shapes_count--;
+    gw_array_deinit(&shape->heap);
+    gw_array_deinit(&shape->parked);
+    gw_array_deinit(&shape->candidates);
+    gw_sched_need_unref(shape->need);
+    free(shape);
+}
+
+/* What the cluster, if empty, could give: a rank of gpu_if_any one GPU or none; a gang whole GPUs,
+ * else MIG instances. */
+void gw_sched_shape_update(const struct gw_sched *sched, struct gw_shape *shape)
+{
+    shape->any_gpus = 1;
+    shape->on_instances = false;
+    if ((!shape->gpu_if_any && !gw_sched_gpu_has_kind(shape)) ||
+        gw_sched_gang_size_could(sched, shape))
+        return;
+    shape->on_instances = gw_sched_gpu_has_kind(shape) && gw_sched_shape_gpus(shape) == 1;
+    if (shape->on_instances && gw_sched_gang_size_could(sched, shape))
+        return;
+    shape->on_instances = false;
+    shape->any_gpus = 0;
+}
+
+void gw_sched_shapes_update(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++)
+        if (sched->shapes.items[i])
+            gw_sched_shape_update(sched, sched->shapes.items[i]);
+}
+
+/* Whether tasks come before it: then it lets go of memory when it has run. */
+static bool is_fed(const struct gw_queue *queue, uint32_t row)
+{
+    return queue->job->tasks.deps_at[row] != gw_sched_deps_end(&queue->job->tasks, row);
+}
+
+void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t row)
+{
+    gw_bits_reserve(&queue->ready, row + 1);
+    gw_bits_set(&queue->ready, row);
+    queue->shape->ready++;
+    if (is_fed(queue, row)) {
+        gw_bits_reserve(&queue->fed, row + 1);
+        gw_bits_set(&queue->fed, row);
+    }
+    if (queue->heap_at == GW_NONE && !queue->parked && !gw_sched_job_rests(queue->job) &&
+        queue->shape->slots > 0) /* calls: actor.h */
+        gw_sched_queue_heap_push(queue);
+    if (queue->job->depth > 0) /* it may pass what blocks the others: see gw_sched_queue_nested */
+        queue->shape->blocked = false;
+    if (!gw_sched_job_rests(queue->job))
+        gw_sched_ageing_begin(sched, queue);
+}
+
+static void take_from_parked(struct gw_queue *queue)
+{
+    for (size_t i = 0; queue->parked && i < queue->shape->parked.count; i++)
+        if (queue->shape->parked.items[i] == queue) {
+            gw_array_remove_swap(&queue->shape->parked, i);
+            break;
+        }
+    queue->parked = false;
+}
+
+void gw_sched_queue_hold(struct gw_sched *sched, struct gw_queue *queue)
+{
+    gw_sched_ageing_end(sched, queue);
+    take_from_parked(queue);
+    if (queue->heap_at != GW_NONE)
+        gw_sched_queue_heap_remove(queue->shape, queue->heap_at);
+}
+
+void gw_sched_queue_let(struct gw_sched *sched, struct gw_queue *queue)
+{
+    if (queue->heap_at == GW_NONE && queue->ready.count && queue->shape->slots > 0)
+        gw_sched_queue_heap_push(queue);
+    if (queue->ready.count)
+        gw_sched_ageing_begin(sched, queue);
+}
+
+void gw_sched_queue_remove(struct gw_sched *sched, struct gw_queue *queue, uint32_t row)
+{
+    assert(gw_bits_test(&queue->ready, row));
+    gw_bits_clear(&queue->ready, row);
+    queue->shape->ready--;
+    if (queue->fed.count && gw_bits_test(&queue->fed, row))
+        gw_bits_clear(&queue->fed, row);
+    if (queue->ready.count == 0)
+        gw_sched_ageing_end(sched, queue);
+}
+
+void gw_sched_queue_free(struct gw_sched *sched, struct gw_queue *queue)
+{
+    gw_sched_queue_hold(sched, queue);
+    queue->shape->queues--;
+    queue->shape->ready -= queue->ready.count;
+    gw_bits_deinit(&queue->ready);
+    gw_bits_deinit(&queue->fed);
+    free(queue);
+}

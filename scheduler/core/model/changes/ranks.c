@@ -1,0 +1,50 @@
+/* How many ranks the cluster could ever hold, and which workers take none for a while. */
+
+#include "scheduler/core/model/changes/ranks.h"
+
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/gang_size.h"
+#include "scheduler/core/model/workers/places.h"
+#include "scheduler/core/model/workers/ranks.h"
+
+bool gw_sched_cooling_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
+                                  const struct gw_shape *shape)
+{
+    const uint32_t least = shape->min_ranks ? shape->min_ranks : shape->ranks ? shape->ranks : 1;
+    uint64_t others = 0;
+    for (size_t i = 0; i < sched->workers.count && others < least; i++) {
+        const struct gw_worker *other = sched->workers.items[i];
+        if (!other || other == worker || gw_sched_cooling_files_left_ns(sched, other) > 0)
+            continue;
+        uint64_t ranks = gw_sched_ranks_at(sched, other, shape, true);
+        others += ranks < least ? ranks : least;
+    }
+    if (others < least)
+        return false;
+    if (!gw_sched_cooling_files_left_ns(sched,
+                                        worker)) /* its other tasks fail in this moment, too */
+        GW_FACT(sched, worker_cooled, .name = worker->remote->name, .files = true);
+    return true;
+}
+
+bool gw_sched_gang_size_could(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
+    return gw_sched_ranks_ever(sched, &least) >= gw_sched_gang_size_least(shape);
+}
+
+/* What of the room at a worker its gang can use: a node has so many ranks, or none. */
+static uint64_t at_node(const struct gw_shape *shape, uint64_t ranks)
+{
+    return !shape->per_node ? ranks : ranks >= shape->per_node ? shape->per_node : 0;
+}
+
+uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    uint64_t ranks = 0;
+    if (gw_sched_places_of(shape))
+        return gw_sched_places_ranks(sched, shape);
+    for (size_t i = 0; i < sched->workers.count; i++)
+        ranks += at_node(shape, gw_sched_ranks_at(sched, sched->workers.items[i], shape, true));
+    return ranks;
+}

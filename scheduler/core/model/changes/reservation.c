@@ -1,0 +1,62 @@
+/* Reservations move and end. */
+
+#include "scheduler/core/model/changes/reservation.h"
+
+#include "scheduler/core/model/jobs/pipelined.h"
+#include "scheduler/core/model/workers/reserved.h"
+
+#include <assert.h>
+
+void gw_sched_apply_reservation_moved(struct gw_sched *sched,
+                                      const struct gw_fact_reservation_moved *fact)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    struct gw_berth *to = NULL;
+    uint32_t slots = reservation->shape->slots;
+    for (size_t i = reservation->berths.count; i-- > 0;) {
+        struct gw_berth *berth = &reservation->berths.items[i];
+        if (berth->worker == fact->to)
+            to = berth;
+        if (berth->worker == fact->from)
+            berth->ranks--;
+    }
+    if (to)
+        to->ranks++;
+    else
+        GW_MUST(gw_array_push(&reservation->berths, ((struct gw_berth){fact->to, 1, true})));
+    gw_sched_reserved_set(sched, fact->to, fact->to->reserved_ranks + 1, slots);
+    gw_sched_reserved_set(sched, fact->from, fact->from->reserved_ranks - 1, slots);
+    for (size_t i = reservation->berths.count; i-- > 0;)
+        if (reservation->berths.items[i].ranks == 0)
+            gw_array_remove_swap(&reservation->berths, i);
+    gw_sched_pipelined_freed(sched, fact->from);
+    reservation->seen = false;
+    sched->freed = true;
+}
+
+void gw_sched_reservation_clear(struct gw_sched *sched)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        gw_sched_reserved_set(sched, reservation->berths.items[i].worker, 0, 0);
+        gw_sched_pipelined_freed(sched, reservation->berths.items[i].worker);
+    }
+    gw_array_clear(&reservation->berths);
+    reservation->job = 0;
+    reservation->queue = NULL;
+    reservation->shape = NULL;
+    sched->freed = true; /* others may use it, or hold the next */
+}
+
+void gw_sched_apply_reservation_dropped(struct gw_sched *sched,
+                                        const struct gw_fact_reservation_dropped *fact)
+{
+    assert(fact->reservation == &sched->reservation);
+    gw_sched_reservation_clear(sched);
+}
+
+void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index)
+{
+    if (sched->reservation.job == job->id && sched->reservation.index == index)
+        gw_sched_reservation_clear(sched);
+}

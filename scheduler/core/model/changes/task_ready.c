@@ -1,0 +1,36 @@
+/* A task becomes ready. */
+
+#include "scheduler/core/model/changes/task_ready.h"
+
+#include "scheduler/core/model/changes/object.h"
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/queue.h"
+
+#include <assert.h>
+
+void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    assert(job->tasks.waiting[row] == 0);
+    if (job->tasks.flags[row] & GW_TASK_ALIAS) { /* nothing is to be run: it is done */
+        GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));
+        return;
+    }
+    if (sched->hold.until_ns)
+        gw_sched_regain_on_ready(sched, job, row);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
+    GW_STORY_USUAL(sched, job, .kind = GW_STORY_READY, .index = row);
+    gw_sched_queue_add(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sched_actor_row_ready(sched, job, row);
+}
+
+struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    if (!(job->tasks.flags[row] & GW_TASK_ALONE))
+        return spec->queue;
+    struct gw_shape key = *spec->shape;
+    key.alone = true;
+    return gw_sched_queue_for(sched, job, gw_sched_shape_for(sched, &key), spec->message.priority);
+}

@@ -1,0 +1,180 @@
+/* Workers are registered, ready, lost and empty. */
+
+#include "scheduler/core/model/changes/worker.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/model/changes/gpu.h"
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/reservation.h"
+#include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/model/worker_name.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/gpu_drain.h"
+#include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/workers/hold.h"
+#include "scheduler/core/model/workers/late_claim.h"
+#include "scheduler/core/model/workers/lost_worker.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+void gw_sched_apply_worker_registered(struct gw_sched *sched,
+                                      const struct gw_fact_worker_registered *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    const struct gw_msg_registration *registration = fact->registration;
+    worker->incarnation = registration->incarnation;
+    worker->slots = worker->slots_free = registration->slots;
+    worker->memory_bytes = worker->memory_free = registration->memory_bytes;
+    worker->host = gw_arena_strdup(&worker->arena, registration->host);
+    GW_MUST_PTR(worker->host);
+    worker->address = gw_arena_strdup(&worker->arena, registration->address);
+    GW_MUST_PTR(worker->address);
+    worker->machine = gw_arena_strdup(
+        &worker->arena, registration->machine && *registration->machine ? registration->machine
+                                                                        : registration->host);
+    GW_MUST_PTR(worker->machine);
+    gw_sched_gpus_set(worker, registration->gpus);
+    if (!GW_PLANTED(700))
+        gw_sched_gpu_drain_mark(sched, worker);
+    gw_sched_gpu_twins_find(sched, worker, registration);
+    gw_sched_stock_set(worker, registration->resources);
+    for (uint32_t i = 0; i < registration->attempt.count; i++)
+        GW_MUST(gw_array_push(&worker->stale,
+                              ((struct gw_stale){gw_col64_at(registration->attempt, i),
+                                                 gw_col32_at(registration->attempt_rank, i)})));
+    if (worker->stale.count)
+        gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_DRAINING);
+}
+
+void gw_sched_apply_worker_readied(struct gw_sched *sched,
+                                   const struct gw_fact_worker_readied *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_READY);
+    sched->workers_ready++;
+    sched->workers_epoch++;
+    sched->slots += worker->slots;
+    sched->slots_free += worker->slots_free;
+    sched->gpus += gw_sched_gpus_own(worker);
+    sched->gpus_free += worker->gpus_free;
+    sched->instances_free += worker->instances_free;
+    gw_sched_worker_name_keep(sched, worker);
+    gw_sched_worker_link(sched, worker);
+    gw_sched_lost_worker_on_ready(sched, worker);
+    gw_sched_shapes_update(sched);
+    sched->freed = true;
+    gw_sched_questions_on_back(sched);
+}
+
+/* What it has is not counted any more among what there is. */
+static void count_out(struct gw_sched *sched, struct gw_worker *worker, const char *why)
+{
+    char where[GW_WORKER_NAME_MAX];
+    assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
+    if (worker->reserved_ranks)
+        gw_sched_reservation_clear(sched);
+    if (worker->state != GW_WORKER_READY)
+        return;
+    assert(worker->slots_free == worker->slots);
+    sched->workers_ready--;
+    sched->workers_epoch++;
+    sched->slots -= worker->slots;
+    sched->slots_free -= worker->slots;
+    sched->gpus -= gw_sched_gpus_own(worker);
+    sched->gpus_free -= worker->gpus_free;
+    sched->instances_free -= worker->instances_free;
+    gw_sched_worker_unlink(sched, worker);
+    (void)snprintf(sched->lost_worker, sizeof sched->lost_worker, "%s was lost: %s",
+                   gw_sched_worker_where(sched, worker->id, where), why);
+    sched->lost_worker_ns = sched->now_ns;
+}
+
+void gw_sched_apply_worker_emptied(struct gw_sched *sched,
+                                   const struct gw_fact_worker_emptied *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    count_out(sched, worker, fact->why);
+    gw_sched_late_claim_forget(sched, worker);
+    gw_sched_lost_worker_on_lost(sched, worker);
+    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LEAVING);
+    sched->leaving++;
+    sched->leave_look_ns = 0;
+    sched->freed = true;
+    gw_sched_shapes_update(sched);
+}
+
+void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)
+{
+    struct gw_worker *worker = fact->worker;
+    count_out(sched, worker, fact->why);
+    gw_sched_late_claim_forget(sched, worker);
+    gw_sched_lost_worker_on_lost(sched, worker);
+    gw_sched_hold_lose(sched, worker);
+    sched->leaving -= worker->state == GW_WORKER_LEAVING;
+    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
+    gw_sched_gpu_twins_free(sched, worker);
+    sched->freed = true; /* a gang may start smaller because its room is gone */
+    gw_sched_shapes_update(sched);
+}
+
+void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker *worker)
+{
+    if (!worker->host) /* it has not said what it has */
+        return;
+    if (!sched->away)
+        GW_MUST_PTR(sched->away = calloc(1, sizeof *sched->away));
+    gw_sched_lost_worker_on_ready(sched, worker);
+    if (sched->away->count == GW_LOST_WORKERS_MAX)
+        gw_sched_lost_worker_forget(sched->away, 0);
+    struct gw_lost_worker *item = &sched->away->items[sched->away->count++];
+    *item = (struct gw_lost_worker){.incarnation = worker->incarnation,
+                                    .lost_ns = sched->now_ns,
+                                    .memory_bytes = worker->memory_bytes,
+                                    .slots = worker->slots,
+                                    .gpus = gw_sched_gpus_own(worker),
+                                    .instances = gw_sched_lost_worker_instances(worker)};
+    struct gw_text name = {item->name, sizeof item->name, 0};
+    struct gw_text host = {item->host, sizeof item->host, 0};
+    gw_text_say(&name, "%s", worker->remote->name);
+    gw_text_say(&host, "%s", worker->host);
+}
+
+static void find_candidates(struct gw_sched *sched, struct gw_shape *shape)
+{
+    if (shape->candidates_epoch == sched->workers_epoch)
+        return;
+    shape->candidates_epoch = sched->workers_epoch;
+    gw_array_clear(&shape->candidates);
+    for (int named = 1; named >= 0; named--) {
+        for (size_t i = 0; i < sched->workers.count; i++) {
+            struct gw_worker *worker = sched->workers.items[i];
+            if (worker && gw_sched_worker_could(worker, shape) &&
+                gw_sched_need_names(shape->need, worker) == named)
+                GW_MUST(gw_array_push(&shape->candidates, worker));
+        }
+        if (named)
+            shape->candidates_named = (uint32_t)shape->candidates.count;
+    }
+}
+
+struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *shape,
+                                       bool (*takes)(const struct gw_sched *sched,
+                                                     const struct gw_worker *worker, void *arg),
+                                       void *arg)
+{
+    struct gw_worker *best = NULL;
+    find_candidates(sched, shape);
+    for (uint32_t i = 0; i < shape->candidates.count; i++) {
+        struct gw_worker *worker = shape->candidates.items[i];
+        if (best && i == shape->candidates_named)
+            break; /* one of those that it asks for has room */
+        if ((!best || worker->slots_free > best->slots_free) && takes(sched, worker, arg))
+            best = worker;
+    }
+    return best;
+}

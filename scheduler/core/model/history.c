@@ -1,0 +1,38 @@
+/* See history.h.
+ *
+ * Always: a worker is told only of commits that are on disk, so that no later life has fewer,
+ * however this one ends. What it was told in this life says nothing about how this life began. */
+#include "scheduler/core/model/history.h"
+
+#include "scheduler/core/model/state.h"
+
+#include <string.h>
+
+void gw_sched_history_begin(struct gw_sched *sched, const struct gw_event *event)
+{
+    sched->history = (struct gw_history){event->seed, event->bytes, event->bytes};
+}
+
+void gw_sched_history_on_committed(struct gw_sched *sched, uint64_t commits)
+{
+    if (commits > sched->history.commits)
+        GW_FACT(sched, commits_counted, .commits = commits);
+}
+
+void gw_sched_apply_commits_counted(struct gw_sched *sched,
+                                    const struct gw_fact_commits_counted *fact)
+{
+    sched->history.commits = fact->commits;
+}
+
+bool gw_sched_history_is_of(const struct gw_sched *sched,
+                            const struct gw_msg_registration *registration)
+{
+    return !registration->cluster || !*registration->cluster ||
+           strcmp(registration->cluster, sched->options.cluster) == 0;
+}
+
+void gw_sched_apply_term(struct gw_sched *sched, const struct gw_fact_term *fact)
+{
+    sched->term = fact->term;
+}

@@ -1,0 +1,218 @@
+/* The rows of actors: which of their calls wait, and the worker at which an actor lives. */
+#include "scheduler/core/model/jobs/actor.h"
+
+#include "scheduler/core/model/jobs/job.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void gw_sched_actor_touch(struct gw_sched *sched, struct gw_actor *actor)
+{
+    if (actor->touched)
+        return;
+    actor->touched = true;
+    GW_MUST(gw_array_push(&sched->touched, actor));
+}
+
+static struct gw_line *line_for(struct gw_actor *actor, struct gw_session *session)
+{
+    for (size_t i = 0; i < actor->lines.count; i++)
+        if (actor->lines.items[i]->session == session)
+            return actor->lines.items[i];
+    struct gw_line *line = calloc(1, sizeof *line);
+    GW_MUST_PTR(line);
+    line->session = session;
+    GW_MUST(gw_array_push(&actor->lines, line));
+    return line;
+}
+
+/* By age: what comes back belongs before what waits, what is new behind it. */
+void gw_sched_actor_line_add(struct gw_job *job)
+{
+    struct gw_line *line = line_for(job->calls_of, job->session);
+    struct gw_job *before = line->last;
+    if (line->first && line->first->id > job->id)
+        before = NULL;
+    while (before && before->id > job->id)
+        before = before->line_prev;
+    job->line = line;
+    job->line_prev = before;
+    job->line_next = before ? before->line_next : line->first;
+    *(job->line_prev ? &job->line_prev->line_next : &line->first) = job;
+    *(job->line_next ? &job->line_next->line_prev : &line->last) = job;
+}
+
+void gw_sched_actor_line_remove(struct gw_job *job)
+{
+    struct gw_line *line = job->line;
+    if (!line)
+        return;
+    *(job->line_prev ? &job->line_prev->line_next : &line->first) = job->line_next;
+    *(job->line_next ? &job->line_next->line_prev : &line->last) = job->line_prev;
+    job->line = NULL;
+    job->line_prev = job->line_next = NULL;
+}
+
+/* The next row that waits or is ready; leaves behind the jobs that have none. NULL: none. */
+struct gw_job *gw_sched_actor_line_next(const struct gw_line *line)
+{
+    struct gw_job *job;
+    while ((job = line->first)) {
+        for (; job->line_row < job->tasks.count; job->line_row++)
+            if (job->tasks.state[job->line_row] <= GW_TASK_READY)
+                return job;
+        if (job->state == GW_JOB_OPEN)
+            return NULL; /* what comes is before what came later */
+        gw_sched_actor_line_remove(job);
+    }
+    return NULL;
+}
+
+void gw_sched_actor_row_wanted(struct gw_sched *sched, struct gw_job *job, int32_t more)
+{
+    struct gw_actor *actor = job->calls_of;
+    if (!actor)
+        return;
+    assert(more > 0 || actor->wanted > 0);
+    actor->wanted += (uint64_t)(int64_t)more;
+    gw_sched_actor_touch(sched, actor);
+}
+
+void gw_sched_actor_row_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    if (!job->calls_of)
+        return;
+    if (row < job->line_row)
+        job->line_row = row;
+    if (!job->line)
+        gw_sched_actor_line_add(job);
+    gw_sched_actor_touch(sched, job->calls_of);
+}
+
+void gw_sched_actor_attempt_added(struct gw_job *job)
+{
+    if (job->calls_of)
+        job->calls_of->placed++;
+}
+
+void gw_sched_actor_attempt_ended(struct gw_sched *sched, struct gw_job *job, bool well,
+                                  uint64_t run_ns)
+{
+    struct gw_actor *actor = job->calls_of;
+    if (!actor)
+        return;
+    actor->placed--;
+    if (well) {
+        uint64_t weight = actor->samples < 8 ? actor->samples + 1 : 8;
+        actor->mean_ns = actor->mean_ns - actor->mean_ns / weight + run_ns / weight;
+        if (actor->samples < UINT32_MAX)
+            actor->samples++;
+        actor->done++;
+    }
+    gw_sched_actor_touch(sched, actor);
+}
+
+void gw_sched_actor_task_ended(struct gw_sched *sched, struct gw_job *job)
+{
+    if (!job->actor)
+        return;
+    gw_sm_move(&gw_sched_actor_sm, &job->actor->state, GW_ACTOR_DEAD);
+    gw_sched_actor_touch(sched, job->actor);
+}
+
+void gw_sched_actor_task_cancelling(struct gw_sched *sched, struct gw_job *job)
+{
+    (void)sched;
+    if (job->actor && job->actor->state != GW_ACTOR_ENDING)
+        gw_sm_move(&gw_sched_actor_sm, &job->actor->state, GW_ACTOR_ENDING);
+}
+
+static void actor_free(struct gw_sched *sched, struct gw_actor *actor)
+{
+    *(actor->prev ? &actor->prev->next : &sched->actors) = actor->next;
+    *(actor->next ? &actor->next->prev : &sched->actors_last) = actor->prev;
+    for (size_t i = sched->touched.count; i-- > 0;)
+        if (sched->touched.items[i] == actor)
+            gw_array_remove_swap(&sched->touched, i);
+    for (size_t i = sched->callable.count; i-- > 0;)
+        if (sched->callable.items[i] == actor)
+            gw_array_remove_swap(&sched->callable, i);
+    for (size_t i = 0; i < actor->lines.count; i++) {
+        while (actor->lines.items[i]->first)
+            gw_sched_actor_line_remove(actor->lines.items[i]->first);
+        free(actor->lines.items[i]);
+    }
+    gw_array_deinit(&actor->lines);
+    gw_array_deinit(&actor->holds);
+    free(actor);
+}
+
+void gw_sched_actor_forget_job(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->calls_of) {
+        gw_sched_actor_line_remove(job);
+        if (--job->calls_of->jobs == 0)
+            GW_MUST(gw_array_push(&sched->aging, job->calls_of->job->id));
+        job->calls_of = NULL;
+    }
+    if (!job->actor)
+        return;
+    for (struct gw_job *other = sched->first_job; job->actor->jobs > 0 && other;
+         other = other->next) /* only where everything is taken down */
+        if (other->calls_of == job->actor) {
+            gw_sched_actor_line_remove(other);
+            other->calls_of = NULL;
+            job->actor->jobs--;
+        }
+    actor_free(sched, job->actor);
+    job->actor = NULL;
+}
+
+static const struct gw_sm_state actor_states[] = {
+    [GW_ACTOR_CREATING] = {"creating", GW_SM_NEXT(GW_ACTOR_ALIVE) | GW_SM_NEXT(GW_ACTOR_ENDING) |
+                                           GW_SM_NEXT(GW_ACTOR_DEAD)},
+    [GW_ACTOR_ALIVE] = {"alive", GW_SM_NEXT(GW_ACTOR_RESTARTING) | GW_SM_NEXT(GW_ACTOR_ENDING) |
+                                     GW_SM_NEXT(GW_ACTOR_DEAD)},
+    [GW_ACTOR_RESTARTING] = {"restarting", GW_SM_NEXT(GW_ACTOR_ALIVE) |
+                                               GW_SM_NEXT(GW_ACTOR_ENDING) |
+                                               GW_SM_NEXT(GW_ACTOR_DEAD)},
+    [GW_ACTOR_ENDING] = {"ending", GW_SM_NEXT(GW_ACTOR_DEAD)},
+    [GW_ACTOR_DEAD] = {"dead", 0},
+};
+
+struct gw_sm gw_sched_actor_sm = {"actor", actor_states, sizeof actor_states / sizeof *actor_states,
+                                  NULL};
+
+static struct gw_actor *actor_new(struct gw_sched *sched, struct gw_job *job)
+{
+    struct gw_actor *actor = calloc(1, sizeof *actor);
+    GW_MUST_PTR(actor);
+    actor->job = job;
+    actor->name = job->specs.items[0].message.actor_name;
+    actor->prev = sched->actors_last;
+    *(actor->prev ? &actor->prev->next : &sched->actors) = actor;
+    sched->actors_last = actor;
+    if (job->session)
+        GW_MUST(gw_array_push(&actor->holds, ((struct gw_actor_hold){job->session, 1})));
+    return actor;
+}
+
+void gw_sched_actor_spec_added(struct gw_sched *sched, struct gw_job *job)
+{
+    const struct gw_spec *spec = &job->specs.items[job->specs.count - 1];
+    if (spec->message.actor == GW_ACTOR_NEW) {
+        job->actor = actor_new(sched, job);
+    } else if (spec->message.actor && !job->calls_of) {
+        job->calls_of = gw_sched_job_find(sched, spec->message.actor)->actor;
+        job->calls_of->jobs++;
+    }
+}
+
+void gw_sched_actor_rows_added(struct gw_sched *sched, struct gw_job *job, uint32_t rows)
+{
+    if (!job->calls_of || rows == 0)
+        return;
+    gw_sched_actor_row_wanted(sched, job, (int32_t)rows);
+    if (!job->line)
+        gw_sched_actor_line_add(job);
+}

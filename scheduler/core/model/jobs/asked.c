@@ -1,0 +1,62 @@
+/* What users ask of gangs, until it is done. */
+#include "scheduler/core/model/jobs/asked.h"
+
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/story.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct gw_asked gw_sched_gang_asked(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    if (!gw_map_get(&gw_job_rare(job)->asks, row, &value))
+        return (struct gw_asked){.by = ""};
+    return *(const struct gw_asked *)(uintptr_t)value;
+}
+
+void gw_sched_gang_asked_drop(struct gw_job *job, uint32_t row)
+{
+    if (gw_job_rare(job)->asks.count > 0)
+        (void)gw_map_remove(&gw_job_rare_make(job)->asks, row);
+}
+
+void gw_sched_gang_asked_text(const struct gw_asked *asked, char text[GW_ASKED_BYTES])
+{
+    (void)snprintf(text, GW_ASKED_BYTES, "%s %s%s",
+                   asked->verb == GW_ASK_RESTART ? "restarted"
+                   : asked->verb == GW_ASK_STOP  ? "told to stop, with what it has,"
+                                                 : "paused",
+                   *asked->by ? "by " : "with its job", asked->by);
+}
+
+void gw_sched_gang_asked_stop(struct gw_sched *sched, struct gw_gang_try *gang,
+                              const struct gw_asked *asked)
+{
+    char text[GW_ASKED_BYTES];
+    gw_sched_gang_asked_text(asked, text);
+    gang->stopped = true;
+    GW_STORY(sched, gang->job, .kind = GW_STORY_STOPPED, .index = gang->index,
+             .try_number = gang->job->tasks.charges[gang->index].tries, .text = text);
+}
+
+void gw_sched_apply_gang_asked(struct gw_sched *sched, const struct gw_fact_gang_asked *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    const struct gw_asked asked = {fact->attempt, fact->verb, fact->by};
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, fact->attempt);
+    if (gang && fact->verb == GW_ASK_STOP)
+        gw_sched_gang_asked_stop(sched, gang, &asked);
+    if (!job->detached || (sched->restoring && GW_PLANTED(760)))
+        return;
+    const size_t length = strlen(fact->by);
+    struct gw_asked *kept = gw_arena_alloc(&job->arena, sizeof *kept);
+    char *by = gw_arena_alloc(&job->arena, length + 1);
+    GW_MUST_PTR(kept);
+    GW_MUST_PTR(by);
+    memcpy(by, fact->by, length + 1);
+    *kept = (struct gw_asked){fact->attempt, fact->verb, by};
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->asks, fact->index, (uintptr_t)kept));
+}

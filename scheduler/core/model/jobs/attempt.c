@@ -1,0 +1,329 @@
+/* The table of attempts.
+ *
+ * A place is used again with its generation raised, and never once that would wrap: an id from an
+ * earlier life of a place, or of the scheduler, finds nothing. */
+#include "scheduler/core/model/jobs/attempt.h"
+
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/job_usage.h"
+#include "scheduler/core/model/jobs/nested.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/model/jobs/pipelined.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/memory.h"
+#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+
+#include <assert.h>
+
+enum { ATTEMPTS_AHEAD = 8, ROWS_AHEAD = 4, EDGES_AHEAD = 2, SUCCESSORS_AHEAD = 1 };
+
+static const struct gw_sm_state attempt_states[] = {
+    [GW_ATTEMPT_FREE] = {"free", GW_SM_NEXT(GW_ATTEMPT_SENT)},
+    [GW_ATTEMPT_SENT] = {"sent", GW_SM_NEXT(GW_ATTEMPT_RUNNING) | GW_SM_NEXT(GW_ATTEMPT_KILLED) |
+                                     GW_SM_NEXT(GW_ATTEMPT_RECALLED) | GW_SM_NEXT(GW_ATTEMPT_FREE)},
+    [GW_ATTEMPT_RUNNING] = {"running", GW_SM_NEXT(GW_ATTEMPT_KILLED) | GW_SM_NEXT(GW_ATTEMPT_FREE)},
+    [GW_ATTEMPT_KILLED] = {"killed", GW_SM_NEXT(GW_ATTEMPT_FREE)},
+    [GW_ATTEMPT_RECALLED] = {"recalled", GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
+                                             GW_SM_NEXT(GW_ATTEMPT_KILLED) |
+                                             GW_SM_NEXT(GW_ATTEMPT_FREE)},
+};
+struct gw_sm gw_sched_attempt_sm = {"attempt", attempt_states,
+                                    sizeof attempt_states / sizeof *attempt_states, NULL};
+
+static uint64_t attempt_id(const struct gw_sched *sched, uint32_t slot, uint32_t generation)
+{
+    return (sched->term & 0xffff) << 48 | (uint64_t)generation << GW_ATTEMPT_SLOT_BITS | slot;
+}
+
+/* The place of the next attempt; grows the table where none is free. */
+static uint32_t next_slot(struct gw_sched *sched)
+{
+    if (sched->free_attempt != GW_NONE)
+        return sched->free_attempt;
+    uint32_t slot = (uint32_t)sched->attempts.count;
+    assert(slot < 1u << GW_ATTEMPT_SLOT_BITS);
+    GW_MUST(
+        gw_array_push(&sched->attempts, ((struct gw_attempt){.next = GW_NONE, .generation = 1})));
+    sched->free_attempt = slot;
+    return slot;
+}
+
+uint64_t gw_sched_attempt_next(struct gw_sched *sched)
+{
+    uint32_t slot = next_slot(sched);
+    return attempt_id(sched, slot, sched->attempts.items[slot].generation);
+}
+
+/* The attempt of the id at a place of a column; NULL: there is none. */
+static const struct gw_attempt *attempt_at(const struct gw_sched *sched, const struct gw_col64 *ids,
+                                           uint32_t at)
+{
+    uint32_t slot = at < ids->count ? gw_sched_attempt_find(sched, gw_col64_at(*ids, at)) : GW_NONE;
+    return slot == GW_NONE ? NULL : &sched->attempts.items[slot];
+}
+
+/* Each of its lines: an end reads and writes them all. */
+static void ahead(const struct gw_attempt *attempt)
+{
+    __builtin_prefetch(attempt, 1);
+    __builtin_prefetch(&attempt->generation, 1);
+    __builtin_prefetch(&attempt->aside, 1);
+}
+
+/* The first successor of a row: its edge, and when that is there, the row that it leads to. */
+static void successor_ahead(const struct gw_attempt *attempt, bool edge)
+{
+    const struct gw_tasks *tasks = &attempt->job->tasks;
+    bool any = tasks->edges > 0 && !tasks->shared_deps;
+    uint32_t link = any ? tasks->succ[attempt->index] : GW_NONE;
+    if (link >= tasks->edges) /* there is none, or it is of another job */
+        return;
+    if (edge) {
+        gw_sched_edge_ahead(tasks, link);
+        return;
+    }
+    uint32_t row = gw_sched_edge_row(tasks, link);
+    __builtin_prefetch(&tasks->waiting[row], 1);
+    __builtin_prefetch(&tasks->state[row], 1);
+    __builtin_prefetch(&tasks->flags[row]);
+}
+
+void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64 *ids, uint32_t at)
+{
+    if (at + ATTEMPTS_AHEAD < ids->count) {
+        uint32_t slot = gw_sched_attempt_place(gw_col64_at(*ids, at + ATTEMPTS_AHEAD));
+        if (slot < sched->attempts.count)
+            ahead(&sched->attempts.items[slot]);
+    }
+    const struct gw_attempt *attempt = attempt_at(sched, ids, at + ROWS_AHEAD);
+    if (attempt) {
+        const struct gw_tasks *tasks = &attempt->job->tasks;
+        __builtin_prefetch(&tasks->succ[attempt->index]);
+        __builtin_prefetch(&tasks->deps_at[attempt->index]);
+        __builtin_prefetch(&tasks->users[attempt->index], 1);
+        __builtin_prefetch(&tasks->object[attempt->index], 1);
+        __builtin_prefetch(&tasks->attempt[attempt->index], 1);
+        if (tasks->edges == 0) /* nor have those before it, most likely */
+            return;
+    }
+    if ((attempt = attempt_at(sched, ids, at + EDGES_AHEAD)))
+        successor_ahead(attempt, true);
+    if ((attempt = attempt_at(sched, ids, at + SUCCESSORS_AHEAD)))
+        successor_ahead(attempt, false);
+}
+
+/* Those of an earlier life have a place of their own, which their id does not name. */
+static uint32_t find_adopted(const struct gw_sched *sched, uint64_t id)
+{
+    uint64_t slot;
+    return sched->adopted.count && gw_map_get(&sched->adopted, id, &slot) ? (uint32_t)slot
+                                                                          : GW_NONE;
+}
+
+uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
+{
+    uint32_t slot = gw_sched_attempt_place(id);
+    if (slot >= sched->attempts.count)
+        return find_adopted(sched, id);
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    if (GW_PLANTED(1))
+        return attempt->state != GW_ATTEMPT_FREE ? slot : GW_NONE;
+    return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : find_adopted(sched, id);
+}
+
+uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options)
+{
+    uint32_t slot = next_slot(sched);
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_worker *worker = options->worker;
+    sched->free_attempt = attempt->next;
+    attempt->id = options->id ? options->id : attempt_id(sched, slot, attempt->generation);
+    if (options->id)
+        GW_MUST(gw_map_put(&sched->adopted, options->id, slot));
+    attempt->job = options->job;
+    attempt->worker = worker;
+    attempt->gang = options->gang;
+    attempt->index = options->index;
+    attempt->rank = options->rank;
+    attempt->is_long = options->is_long;
+    attempt->handed = options->handed;
+    attempt->fetches = !options->adopted; /* until it is known that it does not */
+    attempt->why = options->why;
+    attempt->near_bytes = options->near_bytes;
+    attempt->placed_ns = sched->now_ns;
+    attempt->started_ns = attempt->told = 0;
+    attempt->gpus = options->adopted ? options->gpu_count : gw_sched_shape_gpus(options->shape);
+    attempt->gpu_share = (uint16_t)(attempt->gpus ? options->shape->gpu_share : 0);
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
+
+    attempt->prev = worker->last;
+    attempt->next = GW_NONE;
+    if (worker->last != GW_NONE)
+        sched->attempts.items[worker->last].next = slot;
+    else
+        worker->first = slot;
+    worker->last = slot;
+    worker->attempts++;
+    attempt->expected_bytes = gw_sched_memory_expected(
+        &options->job->specs.items[options->job->tasks.spec[options->index]]);
+    worker->expected_bytes += attempt->expected_bytes;
+    attempt->stands = options->job->calls_of != NULL;
+    worker->memory_one = worker->memory_one && attempt->stands;
+    gw_sched_memory_aside(attempt);
+
+    attempt->lane = gw_sched_worker_queue_for(worker, options->shape);
+    gw_sched_worker_queue_enter(sched, attempt->lane, attempt, options);
+    if (attempt->gpus)
+        gw_sched_gpus_take(sched, slot, options->gpus);
+    if (!attempt->is_long && !options->adopted)
+        gw_sched_pipelined_note(sched, slot);
+    gw_sched_actor_attempt_added(options->job);
+    gw_job_usage_begun(sched, options->job);
+    if (options->adopted) {
+        gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
+        attempt->started_ns = sched->now_ns;
+        attempt->ends_next = options->ends_next;
+        sched->ends_coming += attempt->ends_next;
+    }
+    return slot;
+}
+
+uint32_t gw_sched_attempt_begin(struct gw_sched *sched, const struct gw_attempt_new *options)
+{
+    struct gw_job *job = options->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = options->index;
+    if (tasks->attempt[row] && tasks->worker[row])
+        GW_MUST(
+            gw_array_push(&job->places, ((struct gw_place){tasks->attempt[row], row, GW_RANK_NONE,
+                                                           tasks->worker[row], NULL, false})));
+    uint32_t slot = gw_sched_attempt_add(sched, options);
+    tasks->attempt[row] = sched->attempts.items[slot].id;
+    tasks->worker[row] = options->worker->id;
+    tasks->charges[row].tries++;
+    if (gw_sched_story_whole(job))
+        gw_sched_story_placed(sched, slot);
+    job->placed++;
+    gw_sched_range_row_placed(sched, job);
+    gw_sched_questions_on_placed(sched, job);
+    return slot;
+}
+
+bool gw_sched_attempt_waits(const struct gw_attempt *attempt)
+{
+    return attempt->state == GW_ATTEMPT_SENT || attempt->state == GW_ATTEMPT_RECALLED;
+}
+
+void gw_sched_apply_attempt_killed(struct gw_sched *sched,
+                                   const struct gw_fact_attempt_killed *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    if (attempt->state == GW_ATTEMPT_RECALLED)
+        gw_sched_recall_over(attempt->lane);
+    if (attempt->state != GW_ATTEMPT_KILLED && !attempt->gang)
+        GW_STORY(sched, attempt->job, .kind = GW_STORY_KILLED, .index = attempt->index,
+                 .worker = attempt->worker->id, .detail = fact->hard);
+    if (attempt->state != GW_ATTEMPT_KILLED)
+        gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
+}
+
+/* A spec's mean run time and result; the first samples count most, later ones drift. */
+static uint64_t drift(uint64_t mean, uint64_t value, uint32_t samples)
+{
+    if (samples >= 8) /* a shift, where the other takes two divisions */
+        return mean - mean / 8 + value / 8;
+    return mean - mean / (samples + 1) + value / (samples + 1);
+}
+
+static void measure(struct gw_spec *spec, uint64_t run_ns, uint64_t bytes)
+{
+    spec->mean_ns = drift(spec->mean_ns, run_ns, spec->samples);
+    spec->mean_bytes = drift(spec->mean_bytes, bytes, spec->samples);
+    if (spec->samples < UINT32_MAX)
+        spec->samples++;
+}
+
+void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_attempt_ended *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    struct gw_worker *worker = attempt->worker;
+    gw_sched_story_attempt_ended(sched, attempt, fact);
+    gw_job_usage_ended(sched, attempt, fact->run_ns);
+    struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
+    if (fact->well || fact->run_ns) /* a failure says how long such tasks run, and no size */
+        measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
+    if (!attempt->handed && attempt->fetches)
+        gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
+    gw_sched_pipelined_freed(sched, worker);
+    gw_sched_actor_attempt_ended(sched, attempt->job, fact->well, fact->run_ns);
+
+    if (attempt->prev != GW_NONE)
+        sched->attempts.items[attempt->prev].next = attempt->next;
+    else
+        worker->first = attempt->next;
+    if (attempt->next != GW_NONE)
+        sched->attempts.items[attempt->next].prev = attempt->prev;
+    else
+        worker->last = attempt->prev;
+    worker->attempts--;
+    worker->expected_bytes -= attempt->expected_bytes;
+
+    if (attempt->gpus)
+        gw_sched_gpus_give(sched, fact->slot);
+    gw_sched_nested_end(sched, attempt);
+    attempt->stands = false;
+    if (attempt->ends_next) {
+        attempt->ends_next = false;
+        sched->ends_coming--;
+    }
+    gw_sched_memory_aside(attempt);
+    if (attempt->state == GW_ATTEMPT_RECALLED && !(GW_PLANTED(160) && fact->well))
+        gw_sched_recall_over(attempt->lane);
+    if (!GW_PLANTED(2) || fact->well)
+        gw_sched_worker_queue_leave(sched, attempt->lane, attempt);
+    gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_FREE);
+    if (attempt->gang) {
+        attempt->gang->ranks[attempt->rank].slot = GW_NONE;
+        attempt->gang->live--;
+    }
+    if (sched->adopted.count)
+        (void)gw_map_remove(&sched->adopted, attempt->id);
+    attempt->job = NULL;
+    attempt->worker = NULL;
+    attempt->gang = NULL;
+    if (++attempt->generation >> GW_ATTEMPT_GENERATION_BITS)
+        return; /* this place has had all its names */
+    attempt->next = sched->free_attempt;
+    sched->free_attempt = fact->slot;
+}
+
+void gw_sched_attempts_deinit(struct gw_sched *sched)
+{
+    gw_array_deinit(&sched->attempts);
+    gw_map_deinit(&sched->adopted);
+}
+
+uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_worker *worker,
+                               uint64_t id, uint32_t rank)
+{
+    uint32_t slot = gw_sched_attempt_find(sched, id);
+    if (slot == GW_NONE)
+        return GW_NONE;
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    if (attempt->worker == worker && !attempt->gang && rank == GW_RANK_NONE)
+        return slot;
+    return GW_NONE;
+}
+
+void gw_sched_recall_over(struct gw_worker_queue *lane)
+{
+    assert(lane->recalled > 0 && lane->shape->recalled > 0);
+    lane->recalled--;
+    lane->shape->recalled--;
+    lane->shape->blocked = false; /* what comes back finds the slot that it was recalled for */
+}

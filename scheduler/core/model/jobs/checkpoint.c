@@ -1,0 +1,476 @@
+/* Where checkpoints lie. */
+#include "scheduler/core/model/jobs/checkpoint.h"
+
+#include "graph/base/planted.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/worker_name.h"
+#include "scheduler/core/model/workers/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { UNSTEADY_TOLD = 3 }; /* so many copies failed in a row, the folder having changed */
+
+const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    return gw_map_get(&gw_job_rare(job)->checkpoints, row, &value)
+               ? (const struct gw_checkpointed *)(uintptr_t)value
+               : NULL;
+}
+
+static struct gw_checkpointed *record_of(struct gw_job *job, uint32_t row)
+{
+    const struct gw_checkpointed *known = gw_sched_checkpoint_of(job, row);
+    struct gw_checkpointed *record = (struct gw_checkpointed *)(uintptr_t)known;
+    if (record)
+        return record;
+    record = gw_arena_alloc(&job->arena, sizeof *record);
+    GW_MUST_PTR(record);
+    *record = (struct gw_checkpointed){0};
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->checkpoints, row, (uintptr_t)record));
+    return record;
+}
+
+bool gw_sched_checkpoint_of_command(const struct gw_job *job, uint32_t row)
+{
+    return job->specs.items[job->tasks.spec[row]].message.kind == GW_SPEC_COMMAND;
+}
+
+bool gw_sched_checkpoint_is_at(const struct gw_checkpoint_place *place,
+                               const struct gw_worker *worker)
+{
+    return place->worker && place->incarnation == worker->incarnation &&
+           strcmp(place->host, worker->host) == 0;
+}
+
+/* The worker by its name, which outlives its number. */
+const char *gw_sched_checkpoint_at(const struct gw_checkpoint_place *place,
+                                   char text[static GW_WORKER_NAME_MAX])
+{
+    const bool same = strcmp(place->name, place->host) == 0;
+    (void)snprintf(text, GW_WORKER_NAME_MAX, "%.100s%s%.100s", place->name, same ? "" : " on ",
+                   same ? "" : place->host);
+    return text;
+}
+
+void gw_sched_checkpoint_put(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                             struct gw_checkpoint_lies lies, const struct gw_worker *worker)
+{
+    GW_FACT(sched, checkpoint_lies, .at = job, .job = job->id, .index = row, .which = lies.which,
+            .attempt = lies.attempt, .step = (uint64_t)lies.step, .worker = worker->id,
+            .incarnation = worker->incarnation, .host = worker->host, .name = worker->remote->name);
+}
+
+static void add_member(struct gw_job *job, struct gw_checkpointed *record,
+                       const struct gw_checkpoint_place *place)
+{
+    if (record->member_count == record->member_room) {
+        const uint32_t room = record->member_room ? 2 * record->member_room : 4;
+        struct gw_checkpoint_place *members = gw_arena_alloc(&job->arena, room * sizeof *members);
+        GW_MUST_PTR(members);
+        if (record->member_count)
+            memcpy(members, record->members, record->member_count * sizeof *members);
+        record->members = members;
+        record->member_room = room;
+    }
+    record->members[record->member_count++] = *place;
+}
+
+void gw_sched_apply_checkpoint_lies(struct gw_sched *sched,
+                                    const struct gw_fact_checkpoint_lies *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_checkpointed *record = record_of(job, fact->index);
+    if (fact->which == GW_CHECKPOINT_NOBODY) {
+        record->member_count = 0;
+        return;
+    }
+    struct gw_checkpoint_place place = {.attempt = fact->attempt,
+                                        .step = (int64_t)fact->step,
+                                        .worker = fact->worker,
+                                        .incarnation = fact->incarnation,
+                                        .kept = fact->which == GW_CHECKPOINT_COPY};
+    (void)snprintf(place.host, sizeof place.host, "%s", fact->host);
+    (void)snprintf(place.name, sizeof place.name, "%s", fact->name);
+    if (fact->which == GW_CHECKPOINT_COPY)
+        record->copy = place;
+    else if (fact->which == GW_CHECKPOINT_MEMBER)
+        add_member(job, record, &place);
+    if (fact->which >= GW_CHECKPOINT_COPY)
+        return;
+    if (record->home.incarnation != place.incarnation || strcmp(record->home.host, place.host) != 0)
+        record->shared = false;
+    if (fact->which == GW_CHECKPOINT_SAVED)
+        record->saver = place;
+    else if (!record->saver.worker)
+        record->saver = record->home;
+    record->home = place;
+    sched->leave_look_ns = 0;
+}
+
+void gw_sched_apply_checkpoint_shared(struct gw_sched *sched,
+                                      const struct gw_fact_checkpoint_shared *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    record_of(job, fact->index)->shared = true;
+}
+
+/* The worker that has it, though it was away and has another id now; NULL: lost. Best of the
+ * others: its next life, which may have the same folder. */
+struct gw_worker *gw_sched_checkpoint_holder(const struct gw_sched *sched,
+                                             const struct gw_checkpoint_place *place,
+                                             struct gw_worker **beside)
+{
+    *beside = NULL;
+    for (size_t i = 0; i < sched->workers.count && place->worker && !place->gone; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state == GW_WORKER_LOST)
+            continue;
+        if (strcmp(worker->host, place->host) != 0)
+            continue;
+        if (worker->incarnation == place->incarnation && GW_PLANTED(320))
+            continue;
+        if (worker->incarnation == place->incarnation)
+            return worker;
+        if (!*beside && strncmp(worker->remote->name, place->name, sizeof place->name - 1) == 0)
+            *beside = worker;
+    }
+    return NULL;
+}
+
+struct gw_checkpoint_source gw_sched_checkpoint_source(const struct gw_sched *sched,
+                                                       const struct gw_checkpointed *record)
+{
+    struct gw_worker *beside;
+    struct gw_checkpoint_source source = {.place = &record->home};
+    source.worker = gw_sched_checkpoint_holder(sched, &record->home, &source.beside);
+    if (source.worker || !record->home.worker || (record->shared && !record->home.gone))
+        return source;
+    const struct gw_checkpoint_place *others[] = {&record->saver, &record->copy};
+    struct gw_checkpoint_source next = {
+        .worker = source.beside, .beside = source.beside, .place = &record->home};
+    for (size_t i = 0; i < sizeof others / sizeof *others && !source.worker; i++) {
+        source.worker = gw_sched_checkpoint_holder(sched, others[i], &beside);
+        source.place = others[i];
+        if (!next.worker && beside) {
+            next.worker = beside;
+            next.place = others[i];
+        }
+    }
+    if (source.worker)
+        return source;
+    source = next;
+    source.lost = !source.worker; /* of commands, which ran there, though nothing was ever told */
+    return source;
+}
+
+uint32_t gw_sched_checkpoint_home(const struct gw_sched *sched, const struct gw_job *job,
+                                  uint32_t row)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, row);
+    if (!record)
+        return 0;
+    const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
+    return source.worker ? source.worker->id : source.beside ? source.beside->id : 0;
+}
+
+void gw_sched_apply_checkpoint_copying(struct gw_sched *sched,
+                                       const struct gw_fact_checkpoint_copying *fact)
+{
+    struct gw_checkpointed *record = record_of(fact->job, fact->index);
+    (void)sched;
+    record->copier = fact->worker->id;
+    record->passing = fact->leaving;
+}
+
+void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
+                                    const struct gw_fact_checkpoint_made *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_checkpointed *record = record_of(job, fact->index);
+    record->attempt = record->home.attempt = fact->attempt;
+    record->step = record->home.step = (int64_t)fact->step;
+    record->saver = record->home;
+    if (!fact->attempt) { /* a new beginning, in a folder that nobody knows yet */
+        record->home = record->saver = record->copy = (struct gw_checkpoint_place){0};
+        record->shared = false;
+    }
+}
+
+void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
+                                      const struct gw_fact_checkpoint_absent *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    struct gw_checkpointed *record = record_of(job, fact->index);
+    char text[640], where[GW_WORKER_NAME_MAX];
+    struct gw_checkpoint_place *places[] = {[GW_CHECKPOINT_SAVED] = &record->saver,
+                                            [GW_CHECKPOINT_HOME] = &record->home,
+                                            [GW_CHECKPOINT_COPY] = &record->copy};
+    for (size_t i = 0; i < sizeof places / sizeof *places && !GW_PLANTED(380); i++)
+        if (fact->places >> i & 1)
+            places[i]->gone = true;
+    const bool copy = fact->places >> GW_CHECKPOINT_COPY & 1;
+    (void)snprintf(text, sizeof text, "%s HAS %s NO MORE: %.300s",
+                   gw_sched_checkpoint_at(copy ? &record->copy : &record->home, where),
+                   copy ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT", fact->text);
+    GW_STORY(sched, job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
+}
+
+void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
+                                      const struct gw_fact_checkpoint_copied *fact)
+{
+    struct gw_checkpointed *record = record_of(fact->job, fact->index);
+    const struct gw_msg_carried *carried = fact->carried;
+    char text[640], where[GW_WORKER_NAME_MAX];
+    record->copier = 0;
+    if (record->passing && carried->code != GW_EAGAIN && carried->code != GW_ELOST)
+        record->passed = record->passing; /* it is there, or there is no use in asking others */
+    record->passing = 0;
+    sched->leave_look_ns = 0;
+    if (carried->code == GW_EEXIST)
+        return;
+    if (carried->code == 0) {
+        record->trouble[0] = '\0';
+        record->unsteady = 0;
+        if (gw_sched_checkpoint_is_at(&record->copy, fact->worker))
+            return;
+        (void)snprintf(text, sizeof text, "%s keeps a copy of its checkpoints, from here on",
+                       gw_sched_worker_where(sched, fact->worker->id, where));
+    } else {
+        /* a folder that changed, or a worker that went, meanwhile: the next one will do; but one
+         * that changes each time is told of, once */
+        bool changes = carried->code == GW_EAGAIN && ++record->unsteady != UNSTEADY_TOLD;
+        bool passing = changes || carried->code == GW_ELOST || carried->code == GW_ENOENT;
+        if (passing || strncmp(record->trouble, carried->text, sizeof record->trouble - 1) == 0)
+            return;
+        (void)snprintf(record->trouble, sizeof record->trouble, "%s", carried->text);
+        (void)snprintf(text, sizeof text, "NO COPY of its checkpoints is kept at %s: %.300s",
+                       gw_sched_worker_where(sched, fact->worker->id, where), carried->text);
+    }
+    GW_STORY(sched, fact->job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
+}
+
+/* Where its rank 0 has it from; NULL: it is there, or nobody can say. */
+struct gw_worker *gw_sched_checkpoint_carried_from(const struct gw_sched *sched,
+                                                   const struct gw_gang_try *gang, bool *kept)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    *kept = false;
+    if (!record)
+        return NULL;
+    const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
+    *kept = source.place->kept;
+    return source.worker && (*kept || source.worker->id != gang->ranks[0].worker) ? source.worker
+                                                                                  : NULL;
+}
+
+/* Its rank 0 is where it lies, and looks whether it is still there; NULL: there is none, or it is
+ * elsewhere. */
+static const struct gw_worker *looked_at(const struct gw_sched *sched,
+                                         const struct gw_gang_try *gang)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    if (!record || !gang->from_attempt || gang->from_lost)
+        return NULL;
+    const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
+    return source.worker && source.worker->id == gang->ranks[0].worker ? source.worker : NULL;
+}
+
+void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    if (!record)
+        return;
+    const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
+    const bool copy = source.place == &record->copy;
+    gang->from_attempt = copy ? record->copy.attempt : record->attempt;
+    gang->from_step = copy ? record->copy.step : record->step;
+    gang->from_lost = source.lost;
+    gang->mirrors = gw_sched_checkpoint_of_command(gang->job, gang->index);
+}
+
+/* Whether its ranks are at several workers: these are in the order of its ranks. */
+static bool spans(const struct gw_gang_try *gang)
+{
+    return gang->ranks[gang->count - 1].worker != gang->ranks[0].worker;
+}
+
+bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    bool kept;
+    return gw_sched_checkpoint_carried_from(sched, gang, &kept) != NULL ||
+           (gang->mirrors && spans(gang));
+}
+
+/* Of files that ranks of other hosts wrote nobody has a copy. */
+static void tell_lost_members(struct gw_sched *sched, const struct gw_gang_try *gang,
+                              const struct gw_checkpointed *record)
+{
+    char text[640], where[GW_WORKER_NAME_MAX];
+    for (uint32_t i = 0; i < record->member_count; i++) {
+        struct gw_worker *beside;
+        if (gw_sched_checkpoint_holder(sched, &record->members[i], &beside) || beside)
+            continue;
+        (void)snprintf(text, sizeof text,
+                       "%s is LOST: where hosts do not share the folder of checkpoints, what its "
+                       "ranks there wrote into it since they started is lost with it",
+                       gw_sched_checkpoint_at(&record->members[i], where));
+        GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT, .index = gang->index, .text = text);
+    }
+}
+
+void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    bool kept;
+    char text[640], step[64] = "", where[GW_WORKER_NAME_MAX], to[GW_WORKER_NAME_MAX];
+    const struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
+    if (gang->from_lost)
+        GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT_LOST, .index = gang->index,
+                 .number = (uint64_t)record->step,
+                 .count = gw_sched_checkpoint_of_command(gang->job, gang->index),
+                 .text = gw_sched_checkpoint_at(&record->home, where),
+                 .detail = !record->attempt    ? GW_STORY_LOST_UNSEEN
+                           : record->home.gone ? GW_STORY_LOST_FOLDER
+                                               : GW_STORY_LOST_WITH_WORKER);
+    if (gang->mirrors)
+        tell_lost_members(sched, gang, record);
+    if (!from)
+        return;
+    if (!gw_sched_checkpoint_of_command(gang->job, gang->index))
+        (void)snprintf(step, sizeof step, " of step %lld", (long long)gang->from_step);
+    if (gw_sched_checkpoint_source(sched, record).place == &record->copy)
+        (void)snprintf(
+            text, sizeof text,
+            "%.100s, which saved its last checkpoint, %s: it goes on from the copy%s that "
+            "%s kept",
+            record->home.name, record->home.gone ? "has it no more" : "is lost", step,
+            gw_sched_worker_where(sched, from->id, where));
+    else
+        (void)snprintf(text, sizeof text,
+                       "its checkpoint%s is carried from %s to %s, before any rank starts, unless "
+                       "they share the folder",
+                       step, gw_sched_worker_where(sched, from->id, where),
+                       gw_sched_worker_name(sched, gang->ranks[0].worker, to));
+    GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT, .index = gang->index, .text = text);
+}
+
+/* The workers other than rank 0's, and than the one it is carried from, whose ranks may have
+ * written into their folders. member: rank 0's is one of them, too. NULL where *count is 0. */
+struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
+                                               const struct gw_gang_try *gang, uint32_t *count,
+                                               bool *member)
+{
+    bool kept;
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    const struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
+    *count = 0;
+    *member = false;
+    if (!gang->mirrors || !record->member_count || gang->from_lost)
+        return NULL; /* lost: all begin with nothing, not some with what is left */
+    struct gw_worker **members =
+        gw_arena_alloc(&sched->effects->arena, record->member_count * sizeof(struct gw_worker *));
+    GW_MUST_PTR(members);
+    for (uint32_t i = 0; i < record->member_count; i++) {
+        struct gw_worker *beside;
+        struct gw_worker *worker = gw_sched_checkpoint_holder(sched, &record->members[i], &beside);
+        if (!worker)
+            worker = beside;
+        if (worker && worker->id == gang->ranks[0].worker)
+            *member = true;
+        else if (worker && worker->state == GW_WORKER_READY && (kept || worker != from))
+            members[(*count)++] = worker;
+    }
+    return *count ? members : NULL;
+}
+
+/* Of commands: whose folders rank 0's worker puts together. */
+static void join(struct gw_sched *sched, const struct gw_gang_try *gang,
+                 struct gw_msg_gang *message)
+{
+    bool member;
+    uint32_t count;
+    struct gw_worker **members = gw_sched_checkpoint_members(sched, gang, &count, &member);
+    message->carry_member = member;
+    if (!count)
+        return;
+    uint32_t *others = gw_arena_alloc(&sched->effects->arena, count * sizeof *others);
+    GW_MUST_PTR(others);
+    for (uint32_t i = 0; i < count; i++)
+        others[i] = members[i]->id;
+    message->carry_others = (struct gw_col32){(const void *)others, count};
+}
+
+void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_try *gang, bool leads,
+                               struct gw_msg_gang *message)
+{
+    bool kept = false;
+    if (!leads && !gang->mirrors)
+        return;
+    const struct gw_worker *from =
+        leads ? gw_sched_checkpoint_carried_from(sched, gang, &kept) : NULL;
+    if (leads && !from)
+        from = looked_at(sched, gang);
+    if (!from && !gang->mirrors)
+        return;
+    message->carry_worker = from ? from->id : gang->ranks[0].worker;
+    message->carry_copy = leads && kept;
+    message->carry_after = !leads;
+    message->carry_job = gang->job->id;
+    message->carry_index = gang->index;
+    if (leads)
+        join(sched, gang, message);
+}
+
+void gw_sched_checkpoint_forget_members(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    GW_FACT(sched, checkpoint_lies, .at = job, .job = job->id, .index = row,
+            .which = GW_CHECKPOINT_NOBODY, .host = "", .name = "");
+}
+
+/* Its ranks begin at these workers, and from now on each may write into its folder. */
+static void note_members(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
+    struct gw_job *job = gang->job;
+    if (record && record->member_count)
+        gw_sched_checkpoint_forget_members(sched, job, gang->index);
+    for (uint32_t i = 1; i < gang->count; i++) {
+        const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
+        if (worker && gang->ranks[i].worker != gang->ranks[i - 1].worker &&
+            gang->ranks[i].worker != gang->ranks[0].worker)
+            gw_sched_checkpoint_put(sched, job, gang->index,
+                                    (struct gw_checkpoint_lies){.which = GW_CHECKPOINT_MEMBER},
+                                    worker);
+    }
+}
+
+void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    struct gw_job *job = gang->job;
+    const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[0].worker);
+    const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, gang->index);
+    const bool command = gw_sched_checkpoint_of_command(job, gang->index),
+               known = record && record->home.worker;
+    struct gw_checkpoint_lies lies = {GW_CHECKPOINT_HOME, gang->from_attempt, gang->from_step};
+    if (command && gang->from_lost) { /* they begin anew, in a folder that nobody else knows */
+        lies = (struct gw_checkpoint_lies){.which = GW_CHECKPOINT_HOME};
+        GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = gang->index);
+    } else if (!gang->from_lost && record &&
+               (record->attempt != gang->from_attempt || record->step != gang->from_step)) {
+        lies.which = GW_CHECKPOINT_SAVED;
+        GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = gang->index,
+                .attempt = gang->from_attempt, .step = (uint64_t)gang->from_step);
+    }
+    if (!worker || (!command && (!known || !gang->from_attempt || gang->from_lost)))
+        return;
+    record = gw_sched_checkpoint_of(job, gang->index);
+    if (lies.which == GW_CHECKPOINT_SAVED || !record ||
+        !gw_sched_checkpoint_is_at(&record->home, worker))
+        gw_sched_checkpoint_put(sched, job, gang->index, lies, worker);
+    if (command)
+        note_members(sched, gang);
+}

@@ -1,0 +1,84 @@
+/* Tasks that wait before they run again. */
+
+#include "scheduler/core/model/jobs/delay.h"
+
+#include "scheduler/core/model/jobs/job.h"
+
+static void swap(struct gw_delay *a, struct gw_delay *b)
+{
+    struct gw_delay c = *a;
+    *a = *b;
+    *b = c;
+}
+
+void gw_sched_delay_push(struct gw_sched *sched, const struct gw_delay *delay)
+{
+    GW_MUST(gw_array_push(&sched->delays, *delay));
+    struct gw_delay *items = sched->delays.items;
+    for (size_t at = sched->delays.count - 1; at > 0; at = (at - 1) / 2) {
+        if (items[(at - 1) / 2].due_ns <= items[at].due_ns)
+            return;
+        swap(&items[(at - 1) / 2], &items[at]);
+    }
+}
+
+static struct gw_delay pop(struct gw_sched *sched)
+{
+    struct gw_delay *items = sched->delays.items, first = items[0];
+    size_t count = --sched->delays.count, at = 0;
+    items[0] = items[count];
+    for (size_t child; (child = at * 2 + 1) < count; at = child) {
+        if (child + 1 < count && items[child + 1].due_ns < items[child].due_ns)
+            child++;
+        if (items[at].due_ns <= items[child].due_ns)
+            break;
+        swap(&items[at], &items[child]);
+    }
+    return first;
+}
+
+/* The task that an entry is about; NULL when it waits no more, or for something later. */
+struct gw_job *gw_sched_delay_job(const struct gw_sched *sched, const struct gw_delay *delay)
+{
+    struct gw_job *job = gw_sched_job_find(sched, delay->job);
+    if (!job || !(job->tasks.flags[delay->index] & GW_TASK_DELAYED) ||
+        job->tasks.charges[delay->index].tries != delay->tries)
+        return NULL;
+    return job;
+}
+
+/* The clocks of two lives have nothing in common but the time of day, and that may have been set:
+ * nothing waits longer than it would have without the restart. */
+uint64_t gw_sched_delay_rest_ns(const struct gw_sched *sched, const struct gw_job *job,
+                                const struct gw_delay *before)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    uint64_t most_ns = gw_sched_delay_ns(&job->specs.items[tasks->spec[before->index]],
+                                         &tasks->charges[before->index]);
+    uint64_t left_ns = before->due_ns > sched->wall_ns ? before->due_ns - sched->wall_ns : 0;
+    return left_ns < most_ns ? left_ns : most_ns;
+}
+
+void gw_sched_apply_delay_passed(struct gw_sched *sched, const struct gw_fact_delay_passed *fact)
+{
+    (void)fact;
+    struct gw_delay delay = pop(sched);
+    struct gw_job *job = gw_sched_delay_job(sched, &delay);
+    if (!job)
+        return;
+    job->tasks.flags[delay.index] &= (uint16_t)~GW_TASK_DELAYED;
+    GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, delay.index}));
+}
+
+uint64_t gw_sched_delay_ns(const struct gw_spec *spec, const struct gw_charges *charges)
+{
+    uint64_t delay_ns = spec->message.backoff_ns;
+    if (delay_ns > GW_BACKOFF_NS_MAX)
+        delay_ns = GW_BACKOFF_NS_MAX;
+    for (uint32_t i = 1; i < (uint32_t)charges->retries + charges->crashes; i++) {
+        if (delay_ns >= GW_BACKOFF_NS_MAX / 2)
+            return delay_ns ? GW_BACKOFF_NS_MAX : 0;
+        delay_ns *= 2;
+    }
+    return delay_ns;
+}

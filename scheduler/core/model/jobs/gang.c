@@ -1,0 +1,275 @@
+/* Attempts of gangs.
+ *
+ * All ranks are placed in one fact. They prepare; when all stand, they go, with rank 0's token and
+ * info. How they end is in gang_end.c. */
+#include "scheduler/core/model/jobs/gang.h"
+
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/gang_size.h"
+
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gw_sm_state gang_states[] = {
+    [GW_GANG_PREPARING] = {"preparing", GW_SM_NEXT(GW_GANG_READY) | GW_SM_NEXT(GW_GANG_ENDING)},
+    [GW_GANG_READY] = {"ready", GW_SM_NEXT(GW_GANG_GOING)},
+    [GW_GANG_GOING] = {"going", GW_SM_NEXT(GW_GANG_ENDING) | GW_SM_NEXT(GW_GANG_ENDED)},
+    [GW_GANG_ENDING] = {"ending", GW_SM_NEXT(GW_GANG_ENDED)},
+    [GW_GANG_ENDED] = {"ended", 0},
+    [GW_GANG_GATHERING] = {"gathering", GW_SM_NEXT(GW_GANG_GOING) | GW_SM_NEXT(GW_GANG_ENDING)},
+};
+struct gw_sm gw_sched_gang_sm = {"gang", gang_states, sizeof gang_states / sizeof *gang_states,
+                                 NULL};
+
+static char *own_text(const char *text)
+{
+    char *copy = strdup(text ? text : "");
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
+                                     uint32_t row)
+{
+    uint64_t gang;
+    if (job->tasks.state[row] != GW_TASK_PLACED && job->tasks.state[row] != GW_TASK_CANCELLING)
+        return NULL;
+    return gw_map_get(&sched->gangs, job->tasks.attempt[row], &gang)
+               ? (struct gw_gang_try *)(uintptr_t)gang
+               : NULL;
+}
+
+/* -- Placement -----------------------------------------------------------------------------------
+ */
+
+/* Those that prepare, by deadline. */
+void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_try *gang,
+                                   uint64_t limit_ns)
+{
+    gang->deadline_ns = sched->now_ns + limit_ns;
+    gang->prev = sched->preparing_last;
+    while (gang->prev && gang->prev->deadline_ns > gang->deadline_ns)
+        gang->prev = gang->prev->prev;
+    gang->next = gang->prev ? gang->prev->next : sched->preparing;
+    if (gang->next)
+        gang->next->prev = gang;
+    else
+        sched->preparing_last = gang;
+    if (gang->prev)
+        gang->prev->next = gang;
+    else
+        sched->preparing = gang;
+}
+
+/* How long its ranks have to get ready. */
+uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_gang_try *gang)
+{
+    return GW_GANG_PREPARE_NS + (gw_sched_checkpoint_carries(sched, gang) ? GW_GANG_CARRY_NS : 0);
+}
+
+struct gw_gang_try *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id)
+{
+    uint64_t value, other;
+    size_t at = 0;
+    if (GW_PLANTED(192))
+        while (gw_map_next(&sched->gangs, &at, &other, &value))
+            if (gw_sched_attempt_place(other) == gw_sched_attempt_place(id))
+                return (struct gw_gang_try *)(uintptr_t)value;
+    return gw_map_get(&sched->gangs, id, &value) ? (struct gw_gang_try *)(uintptr_t)value : NULL;
+}
+
+uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
+                            uint64_t attempt, uint32_t rank)
+{
+    const struct gw_gang_try *gang = gw_sched_gang_find(sched, attempt);
+    if (!gang || rank >= gang->count || gang->ranks[rank].slot == GW_NONE)
+        return GW_NONE;
+    uint32_t slot = gang->ranks[rank].slot;
+    return sched->attempts.items[slot].worker == worker ? slot : GW_NONE;
+}
+
+/* -- Standing, and going -------------------------------------------------------------------------
+ */
+
+struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    if (!gw_map_get(&gw_job_rare(job)->wents, row, &value))
+        return (struct gw_went){0};
+    return *(const struct gw_went *)(uintptr_t)value;
+}
+
+void gw_sched_apply_gang_went(struct gw_sched *sched, const struct gw_fact_gang_went *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    uint64_t value;
+    if (!gw_map_get(&gw_job_rare(job)->wents, fact->index, &value)) {
+        value = (uintptr_t)gw_arena_alloc(&job->arena, sizeof(struct gw_went));
+        GW_MUST_PTR((void *)(uintptr_t)value);
+        GW_MUST(gw_map_put(&gw_job_rare_make(job)->wents, fact->index, value));
+    }
+    *(struct gw_went *)(uintptr_t)value = (struct gw_went){fact->attempt, fact->tries};
+    job->tasks.charges[fact->index].tries = (uint16_t)fact->tries;
+}
+
+void gw_sched_apply_rank_readied(struct gw_sched *sched, const struct gw_fact_rank_readied *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    (void)sched;
+    gang->ranks[fact->rank].ready = true;
+    gang->ready++;
+    if (*fact->door)
+        gang->ranks[fact->rank].door = own_text(fact->door);
+    if (fact->rank != 0)
+        return;
+    gang->token = fact->token;
+    gang->info_size = fact->info.size;
+    gang->info = malloc(fact->info.size + 1);
+    GW_MUST_PTR(gang->info);
+    if (fact->info.size)
+        memcpy(gang->info, fact->info.data, fact->info.size);
+}
+
+static void leave_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    if (gang->prev)
+        gang->prev->next = gang->next;
+    else
+        sched->preparing = gang->next;
+    if (gang->next)
+        gang->next->prev = gang->prev;
+    else
+        sched->preparing_last = gang->prev;
+    gang->prev = gang->next = NULL;
+}
+
+void gw_sched_apply_gang_late(struct gw_sched *sched, const struct gw_fact_gang_late *fact)
+{
+    leave_preparing(sched, fact->gang);
+    fact->gang->late = true;
+    gw_sched_gang_enter_preparing(sched, fact->gang, GW_HANG_LOOK_NS);
+}
+
+void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang_moved *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    const bool gathered = gang->state == GW_GANG_GATHERING;
+    if (gang->state == GW_GANG_PREPARING)
+        leave_preparing(sched, gang);
+    gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
+    if (fact->state == GW_GANG_GOING)
+        gang->went_ns = sched->now_ns;
+    for (uint32_t i = 0; i < gang->count && gang->late; i++) /* it has come all the same */
+        gang->ranks[i].asked = gang->ranks[i].seen = false;
+    if (fact->state == GW_GANG_GOING && !gathered)
+        GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_STARTED, .index = gang->index,
+                 .count = gang->count, .number = gw_sched_gang_size_all(gang),
+                 .try_number = gang->job->tasks.charges[gang->index].tries);
+    if (fact->state != GW_GANG_ENDED)
+        return;
+    (void)gw_map_remove(&sched->gangs, gang->id);
+    gw_sched_gang_free(gang);
+}
+
+/* -- What came of it -----------------------------------------------------------------------------
+ */
+
+static void keep_cause(struct gw_gang_try *gang, uint32_t rank, const struct gw_end *cause)
+{
+    gang->cause = *cause;
+    gang->cause.text = own_text(cause->text);
+    gang->cause.stderr_tail = own_text(cause->stderr_tail);
+    gang->cause_rank = rank;
+    gang->cause_worker = rank == GW_NONE ? 0 : gang->ranks[rank].worker;
+}
+
+static void free_cause(struct gw_gang_try *gang)
+{
+    char *texts[2];
+    memcpy(&texts[0], &gang->cause.text, sizeof texts[0]);
+    memcpy(&texts[1], &gang->cause.stderr_tail, sizeof texts[1]);
+    free(texts[0]);
+    free(texts[1]);
+}
+
+void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gang_ending *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    if (gang->state == GW_GANG_PREPARING)
+        leave_preparing(sched, gang);
+    gang->early = gang->state == GW_GANG_GOING && sched->now_ns - gang->went_ns <= GW_GANG_EARLY_NS;
+    gw_sm_move(&gw_sched_gang_sm, &gang->state, GW_GANG_ENDING);
+    keep_cause(gang, fact->rank, fact->cause);
+}
+
+void gw_sched_apply_gang_cause(struct gw_sched *sched, const struct gw_fact_gang_cause *fact)
+{
+    (void)sched;
+    free_cause(fact->gang);
+    keep_cause(fact->gang, fact->rank, fact->cause);
+}
+
+void gw_sched_apply_rank_finished(struct gw_sched *sched, const struct gw_fact_rank_finished *fact)
+{
+    struct gw_rank *rank = &fact->gang->ranks[fact->rank];
+    (void)sched;
+    rank->finished = true;
+    rank->result = *fact->result;
+    if (!fact->result->value)
+        return;
+    void *copy = malloc(fact->result->size + 1);
+    GW_MUST_PTR(copy);
+    if (fact->result->size)
+        memcpy(copy, fact->result->value, fact->result->size);
+    rank->result.value = copy;
+}
+
+void gw_sched_gang_free(struct gw_gang_try *gang)
+{
+    for (uint32_t i = 0; i < gang->count; i++) {
+        void *value;
+        memcpy(&value, &gang->ranks[i].result.value, sizeof value);
+        free(value);
+        free(gang->ranks[i].door);
+        free(gang->ranks[i].stack);
+    }
+    free_cause(gang);
+    free(gang->ranks);
+    free(gang->info);
+    free(gang);
+}
+
+/* The next attempt has its number: what ran counts, and nobody looks for output of this one. */
+void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_gang_unbegun *fact)
+{
+    const struct gw_gang_try *gang = fact->gang;
+    struct gw_job *job = gang->job;
+    (void)sched;
+    job->tasks.charges[gang->index].tries--;
+    for (size_t i = job->places.count; i-- > 0;) {
+        struct gw_place *place = &job->places.items[i];
+        if (place->index != gang->index)
+            continue;
+        if (place->attempt != gang->id)
+            break;
+        place->unbegun = true;
+    }
+}
+
+void gw_sched_apply_gang_paused(struct gw_sched *sched, const struct gw_fact_gang_paused *fact)
+{
+    (void)sched;
+    fact->gang->paused = !GW_PLANTED(195);
+}
+
+void gw_sched_apply_gang_port_taken(struct gw_sched *sched,
+                                    const struct gw_fact_gang_port_taken *fact)
+{
+    (void)sched;
+    fact->gang->port_taken = true;
+}

@@ -1,0 +1,242 @@
+/* Jobs.
+ *
+ * A job is open while its chunks come, runs until its last task has ended, and stays listed after
+ * that. Its tables are freed whole: first what only running again would need (compacted), at last
+ * all of it (forgotten). Neither happens while somebody holds or needs a result. */
+#include "scheduler/core/model/jobs/job.h"
+
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/sched.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct gw_sm_state job_states[] = {
+    [GW_JOB_OPEN] = {"open", GW_SM_NEXT(GW_JOB_RUNNING)},
+    [GW_JOB_RUNNING] = {"running", GW_SM_NEXT(GW_JOB_ENDED)},
+    [GW_JOB_ENDED] = {"ended", GW_SM_NEXT(GW_JOB_RUNNING)},
+};
+struct gw_sm gw_sched_job_sm = {"job", job_states, sizeof job_states / sizeof *job_states, NULL};
+
+struct gw_job *gw_sched_job_find(const struct gw_sched *sched, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&sched->jobs, id, &value) ? (struct gw_job *)(uintptr_t)value : NULL;
+}
+
+/* -- Birth ---------------------------------------------------------------------------------------
+ */
+
+struct gw_job *gw_sched_job_open(struct gw_sched *sched, struct gw_session *session,
+                                 uint64_t request)
+{
+    if (sched->next_job + GW_JOB_IDS_BLOCK / 2 >= sched->job_ids_upto)
+        GW_FACT(sched, job_ids, .upto = sched->job_ids_upto + GW_JOB_IDS_BLOCK);
+    uint64_t id = sched->next_job;
+    GW_FACT(sched, job_opened, .job = id, .session = session, .request = request);
+    return gw_sched_job_find(sched, id);
+}
+
+void gw_sched_apply_job_ids(struct gw_sched *sched, const struct gw_fact_job_ids *fact)
+{
+    sched->job_ids_upto = fact->upto;
+}
+
+struct gw_job *gw_sched_job_new(struct gw_sched *sched, uint64_t id)
+{
+    struct gw_job *job = calloc(1, sizeof *job);
+    GW_MUST_PTR(job);
+    job->id = job->age = id;
+    struct gw_job *before = sched->last_job;
+    while (before && before->id > id) /* restored in the order in which jobs were accepted */
+        before = before->prev;
+    job->prev = before;
+    job->next = before ? before->next : sched->first_job;
+    *(before ? &before->next : &sched->first_job) = job;
+    *(job->next ? &job->next->prev : &sched->last_job) = job;
+    job->opened_ns = sched->restoring ? 0 : sched->now_ns;
+    job->story_from = sched->story.told;
+    sched->job_count++;
+    sched->unended_jobs++;
+    if (id >= sched->next_job)
+        sched->next_job = id + 1;
+    GW_MUST(gw_map_put(&sched->jobs, id, (uintptr_t)job));
+    return job;
+}
+
+void gw_sched_apply_job_opened(struct gw_sched *sched, const struct gw_fact_job_opened *fact)
+{
+    struct gw_job *job = gw_sched_job_new(sched, fact->job);
+    struct gw_session *session = fact->session;
+    job->session = session;
+    job->request = fact->request;
+    job->uid = session->remote->uid;
+    if (session->age) {
+        job->age = session->age;
+        job->depth = session->depth;
+    }
+    job->user = strdup(session->remote->name);
+    GW_MUST_PTR(job->user);
+    job->session_next = session->jobs;
+    if (session->jobs)
+        session->jobs->session_prev = job;
+    session->jobs = job;
+    GW_MUST(gw_map_put(&session->requests, fact->request, (uintptr_t)job));
+}
+
+void gw_sched_job_name(struct gw_job *job, const char *name)
+{
+    if (job->name)
+        return;
+    if ((!name || !*name) && job->specs.count)
+        name = job->specs.items[0].message.function;
+    job->name = strdup(name && *name ? name : "job");
+    GW_MUST_PTR(job->name);
+}
+
+void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns)
+{
+    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_RUNNING);
+    job->submitted_wall_ns = wall_ns;
+    if (job->session)
+        (void)gw_map_remove(&job->session->requests, job->request);
+    if (job->unfinished == 0)
+        GW_MUST(gw_array_push(&sched->ending, job));
+    if (job->gate_failed)
+        GW_MUST(gw_array_push(&sched->ungated, job->id));
+    /* Until now a row to come might have needed them. */
+    for (uint32_t row = job->stream_rows; row < job->tasks.count; row++)
+        if (job->tasks.state[row] == GW_TASK_DONE && job->tasks.users[row] == 0)
+            GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
+}
+
+void gw_sched_apply_job_sealed(struct gw_sched *sched, const struct gw_fact_job_sealed *fact)
+{
+    gw_sched_job_seal(sched, fact->job, fact->wall_ns);
+}
+
+/* A detached job's messages wait here, as frames, until the last one is in. */
+void gw_sched_apply_job_kept(struct gw_sched *sched, const struct gw_fact_job_kept *fact)
+{
+    struct gw_job *job = fact->job;
+    (void)sched;
+    job->detached = true;
+    if (job->session->of_command) {
+        job->age = job->id;
+        job->depth = 0;
+    }
+    GW_MUST(gw_message_encode(fact->message, 0, &gw_job_rare_make(job)->content));
+}
+
+void gw_sched_job_leave_session(struct gw_job *job)
+{
+    struct gw_session *session = job->session;
+    if (!session)
+        return;
+    if (job->session_prev)
+        job->session_prev->session_next = job->session_next;
+    else
+        session->jobs = job->session_next;
+    if (job->session_next)
+        job->session_next->session_prev = job->session_prev;
+    uint64_t at;
+    if (gw_map_get(&session->requests, job->request, &at) && (struct gw_job *)(uintptr_t)at == job)
+        (void)gw_map_remove(&session->requests, job->request);
+    job->session = NULL;
+    job->session_prev = job->session_next = NULL;
+}
+
+/* -- End -----------------------------------------------------------------------------------------
+ */
+
+bool gw_sched_job_is_value(const struct gw_job *job)
+{
+    return job->specs.count && job->specs.items[0].message.kind == GW_SPEC_VALUE;
+}
+
+void gw_sched_job_ended_unlink(struct gw_sched *sched, struct gw_job *job)
+{
+    if (gw_sched_job_is_value(job))
+        return;
+    if (job->ended_prev)
+        job->ended_prev->ended_next = job->ended_next;
+    else
+        sched->first_ended = job->ended_next;
+    if (job->ended_next)
+        job->ended_next->ended_prev = job->ended_prev;
+    else
+        sched->last_ended = job->ended_prev;
+    sched->ended_jobs--;
+    sched->ended_tasks -= job->weight;
+}
+
+void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job)
+{
+    gw_sched_job_ended_unlink(sched, job);
+    gw_sm_move(&gw_sched_job_sm, &job->state, GW_JOB_RUNNING);
+    job->ended_number = 0;
+    job->ended_wall_ns = 0;
+    sched->unended_jobs++;
+}
+
+bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job *job)
+{
+    return job->state == GW_JOB_ENDED && job->ended_number <= sched->committed;
+}
+
+void gw_sched_apply_progress_seen(struct gw_sched *sched, const struct gw_fact_progress_seen *fact)
+{
+    struct gw_job *job = fact->job;
+    (void)sched;
+    if (!job->progress) {
+        job->progress = malloc(sizeof *job->progress);
+        GW_MUST_PTR(job->progress);
+    }
+    double fraction = fact->progress->fraction;
+    job->progress->index = fact->index;
+    job->progress->fraction = fraction >= 0 ? (fraction <= 1 ? fraction : 1) : 0; /* NaN: 0 */
+    (void)snprintf(job->progress->text, sizeof job->progress->text, "%s", fact->progress->text);
+}
+
+/* -- Settling ------------------------------------------------------------------------------------
+ */
+
+bool gw_sched_knows(const struct gw_sched *sched, uint64_t job)
+{
+    return gw_sched_job_find(sched, job) != NULL;
+}
+
+static bool is_hash(struct gw_bin a, struct gw_bin b)
+{
+    return a.size && a.size == b.size && memcmp(a.data, b.data, b.size) == 0;
+}
+
+bool gw_sched_names_content(const struct gw_sched *sched, struct gw_bin hash)
+{
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        for (size_t i = 0; i < job->specs.count; i++)
+            if (is_hash(job->specs.items[i].message.program, hash) ||
+                is_hash(job->specs.items[i].message.files, hash))
+                return true;
+    return false;
+}
+
+bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash)
+{
+    for (const struct gw_job *job = sched->first_job; job; job = job->next)
+        for (size_t i = 0; i < job->specs.count; i++) {
+            if (job->state == GW_JOB_ENDED && !job->session)
+                break; /* nobody's result of it can be lost any more */
+            if (is_hash(job->specs.items[i].message.files, hash))
+                return true;
+        }
+    return false;
+}
+
+void gw_sched_apply_announced(struct gw_sched *sched, const struct gw_fact_announced *fact)
+{
+    GW_MUST(gw_array_push(
+        &sched->announcements,
+        ((struct gw_announcement){fact->number, fact->job->id, fact->index, fact->kind})));
+}

@@ -1,0 +1,83 @@
+/* What jobs use. */
+#include "scheduler/core/model/jobs/job_usage.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/workers/gpu.h"
+
+/* How long it has held what it needs. Short tasks queue at their worker: of these, only what is
+ * known to have run counts. */
+static uint64_t held_ns(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                        uint64_t run_ns)
+{
+    if (attempt->started_ns && !attempt->gang)
+        return sched->now_ns - attempt->started_ns > run_ns ? sched->now_ns - attempt->started_ns
+                                                            : run_ns;
+    return attempt->gang || attempt->is_long ? sched->now_ns - attempt->placed_ns : run_ns;
+}
+
+static void add(const struct gw_attempt *attempt, uint64_t ns, struct gw_job_usage *usage)
+{
+    const struct gw_shape *shape = attempt->lane->shape;
+    usage->slot_ns += ns * shape->slots;
+    if (attempt->gpus)
+        usage->gpu_ns += ns / GW_GPU_WHOLE *
+                         (attempt->gpu_share ? attempt->gpu_share : attempt->gpus * GW_GPU_WHOLE);
+    if (shape->memory_bytes)
+        usage->memory_mib_ms += (shape->memory_bytes >> 20) * (ns / GW_NS_PER_MS);
+}
+
+static void note_ran(const struct gw_sched *sched, const struct gw_attempt *attempt, uint64_t ns)
+{
+    struct gw_job *job = attempt->job;
+    uint64_t known;
+    if (ns < GW_RAN_NS_MIN || gw_sched_rows_in_all(job) > GW_PLACES_KEPT_MAX)
+        return;
+    struct gw_map *ran = &gw_job_rare_make(job)->ran;
+    struct gw_ran *of = gw_map_get(ran, attempt->index, &known)
+                            ? (struct gw_ran *)(uintptr_t)known
+                            : gw_arena_alloc(&job->arena, sizeof *of);
+    GW_MUST_PTR(of);
+    *of = (struct gw_ran){.started_wall_ns = sched->wall_ns - ns, .run_ns = ns};
+    GW_MUST(gw_map_put(ran, attempt->index, (uintptr_t)of));
+}
+
+void gw_job_usage_ended_slowly(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                               uint64_t run_ns)
+{
+    const uint64_t ns = held_ns(sched, attempt, run_ns);
+    add(attempt, ns, &attempt->job->usage);
+    note_ran(sched, attempt, ns);
+}
+
+void gw_job_usage_add(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                      struct gw_job_usage *usage)
+{
+    add(attempt, held_ns(sched, attempt, 0), usage);
+}
+
+void gw_job_usage_keep(struct gw_sched *sched, struct gw_job *job)
+{
+    if (!job->usage.started_wall_ns)
+        return;
+    GW_FACT(sched, job_used, .at = job, .job = job->id,
+            .started_wall_ns = job->usage.started_wall_ns, .slot_ns = job->usage.slot_ns,
+            .gpu_ns = job->usage.gpu_ns, .memory_mib_ms = job->usage.memory_mib_ms);
+}
+
+void gw_sched_apply_job_used(struct gw_sched *sched, const struct gw_fact_job_used *fact)
+{
+    struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
+    job->usage = (struct gw_job_usage){.started_wall_ns = fact->started_wall_ns,
+                                       .slot_ns = fact->slot_ns,
+                                       .gpu_ns = fact->gpu_ns,
+                                       .memory_mib_ms = fact->memory_mib_ms};
+}
+
+const struct gw_ran *gw_job_usage_ran(const struct gw_job *job, uint32_t row)
+{
+    uint64_t known;
+    return gw_map_get(&gw_job_rare(job)->ran, row, &known) ? (struct gw_ran *)(uintptr_t)known
+                                                           : NULL;
+}

@@ -1,0 +1,183 @@
+/* Pure tasks.
+ *
+ * What always holds: an entry names a row that may still end well, or did and has its result. It
+ * goes when the row fails, is cancelled, or is released, so failures are never shared with who
+ * comes later. A kept result counts as one user of its row; kept ones are bounded by bytes and
+ * number. Tasks of detached jobs are no part of this: what is durable must not depend on what is
+ * not. */
+#include "scheduler/core/model/jobs/pure.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_pure *gw_sched_pure_of(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    return gw_map_get(&gw_job_rare(job)->pures, row, &value) ? (struct gw_pure *)(uintptr_t)value
+                                                             : NULL;
+}
+
+bool gw_sched_alias_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                       struct gw_row *original)
+{
+    if (!(job->tasks.flags[row] & GW_TASK_ALIAS) || job->compacted)
+        return false;
+    const struct gw_edge edge = gw_sched_edge(&job->tasks, job->tasks.deps_at[row]);
+    original->job = gw_sched_job_find(sched, edge.job ? edge.job : job->id);
+    original->index = edge.index;
+    return original->job != NULL;
+}
+
+/* -- Digests -------------------------------------------------------------------------------------
+ */
+
+static void put(struct gw_buffer *out, const void *data, size_t bytes)
+{
+    uint64_t size = bytes; /* before each part: no two lists of parts are the same bytes */
+    GW_MUST(gw_buffer_append(out, &size, sizeof size));
+    GW_MUST(gw_buffer_append(out, data, bytes));
+}
+
+static void put_bin(struct gw_buffer *out, struct gw_bin bin)
+{
+    put(out, bin.data, bin.size);
+}
+
+static void put_text(struct gw_buffer *out, const char *text)
+{
+    put(out, text, strlen(text));
+}
+
+/* A dependency by what it is: aliases are their original. */
+static void put_dep(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
+                    uint32_t edge, struct gw_buffer *out)
+{
+    uint64_t id = gw_col64_at(chunk->dep_job, edge);
+    struct gw_row dep = {id ? gw_sched_job_find(sched, id) : job,
+                         gw_col32_at(chunk->dep_index, edge)};
+    (void)gw_sched_alias_of(sched, dep.job, dep.index, &dep);
+    const uint64_t name[3] = {dep.job->id, dep.index, gw_col32_at(chunk->dep_rank, edge)};
+    put(out, name, sizeof name);
+}
+
+static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
+                                  const struct gw_chunk_row_at *row)
+{
+    const struct gw_msg_submit *chunk = row->chunk;
+    uint32_t self = job->tasks.count; /* the row is being added */
+    const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[self]].message;
+    const uint32_t head[4] = {GW_PLANTED(122) ? 0 : job->uid, spec->kind, spec->ranks, 0};
+    struct gw_buffer *out = &sched->scratch;
+    out->size = 0;
+    put(out, head, sizeof head);
+    put_bin(out, spec->program);
+    put_text(out, spec->function);
+    put_bin(out, spec->files);
+    if (spec->kind == GW_SPEC_COMMAND) { /* of these, all that they see is an argument */
+        put_bin(out, spec->argv);
+        put_bin(out, spec->env);
+        put_text(out, spec->cwd);
+    }
+    if (!GW_PLANTED(121))
+        put(out, job->tasks.args[self], job->tasks.args_size[self]);
+    uint32_t deps = gw_col32_at(chunk->dep_count, row->at);
+    for (uint32_t edge = row->edge; edge < row->edge + deps; edge++)
+        put_dep(sched, job, chunk, edge, out);
+    return gw_digest_bytes((struct gw_digest){0}, out->data, out->size);
+}
+
+/* -- Entries -------------------------------------------------------------------------------------
+ */
+
+static void unlink_kept(struct gw_sched *sched, struct gw_pure *pure)
+{
+    *(pure->prev ? &pure->prev->next : &sched->first_pure) = pure->next;
+    *(pure->next ? &pure->next->prev : &sched->last_pure) = pure->prev;
+    pure->prev = pure->next = NULL;
+    sched->pure_kept--;
+    sched->pure_kept_bytes -= pure->bytes;
+}
+
+void gw_sched_pure_link(struct gw_sched *sched, struct gw_pure *pure)
+{
+    pure->next = sched->first_pure;
+    *(pure->next ? &pure->next->prev : &sched->last_pure) = pure;
+    sched->first_pure = pure;
+    sched->pure_kept++;
+    sched->pure_kept_bytes += pure->bytes;
+}
+
+bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
+                       const struct gw_chunk_row_at *row, struct gw_row *original)
+{
+    uint32_t self = job->tasks.count;
+    uint64_t value;
+    if (job->detached || !job->specs.items[job->tasks.spec[self]].message.pure)
+        return false;
+    struct gw_digest digest = digest_of(sched, job, row);
+    if (!gw_map_get(&sched->pures, digest.low, &value)) {
+        struct gw_pure *pure = calloc(1, sizeof *pure);
+        GW_MUST_PTR(pure);
+        *pure = (struct gw_pure){.digest = digest, .job = job, .index = self};
+        GW_MUST(gw_map_put(&sched->pures, digest.low, (uintptr_t)pure));
+        struct gw_job_rare *rare = gw_job_rare_make(job);
+        GW_MUST(gw_map_put(&rare->pures, self, (uintptr_t)pure));
+        rare->had_pures = true;
+        return false;
+    }
+    struct gw_pure *pure = (struct gw_pure *)(uintptr_t)value;
+    if (pure->digest.high != digest.high ||
+        pure->job->tasks.state[pure->index] == GW_TASK_CANCELLING)
+        return false;
+    if (pure->kept) {
+        unlink_kept(sched, pure);
+        gw_sched_pure_link(sched, pure);
+    }
+    *original = (struct gw_row){pure->job, pure->index};
+    job->aliases++;
+    return true;
+}
+
+void gw_sched_pure_forget(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    struct gw_pure *pure = gw_sched_pure_of(job, row);
+    if (!pure)
+        return;
+    if (pure->kept) {
+        unlink_kept(sched, pure);
+        job->tasks.users[row]--;
+    }
+    (void)gw_map_remove(&sched->pures, pure->digest.low);
+    (void)gw_map_remove(&job->rare->pures, row);
+    free(pure);
+}
+
+void gw_sched_pure_free(struct gw_sched *sched, struct gw_job *job)
+{
+    for (uint32_t row = 0; gw_job_rare(job)->pures.count > 0; row++)
+        gw_sched_pure_forget(sched, job, row);
+}
+
+/* -- Keeping -------------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_pure_dropped(struct gw_sched *sched, const struct gw_fact_pure_dropped *fact)
+{
+    gw_sched_pure_forget(sched, fact->job, fact->index);
+    if (fact->job->tasks.users[fact->index] == 0 &&
+        fact->job->tasks.state[fact->index] == GW_TASK_DONE)
+        GW_MUST(gw_array_push(&sched->idle, (struct gw_row){fact->job, fact->index}));
+}
+
+bool gw_sched_pure_unkeep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    const struct gw_pure *pure = gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;
+    if (!pure || !pure->kept)
+        return false;
+    GW_FACT(sched, pure_dropped, .job = job, .index = row);
+    return true;
+}

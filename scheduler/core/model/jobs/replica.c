@@ -1,0 +1,67 @@
+/* Copies of results that are being made. */
+#include "scheduler/core/model/jobs/replica.h"
+
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/workers/need.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct gw_question *gw_sched_replica_question(const struct gw_sched *sched, uint64_t number)
+{
+    uint64_t value;
+    return gw_map_get(&sched->questions, number, &value) ? (struct gw_question *)(uintptr_t)value
+                                                         : NULL;
+}
+
+struct gw_replica *gw_sched_replica_at(const struct gw_sched *sched, uint32_t holder)
+{
+    uint64_t value = 0;
+    bool found = gw_map_get(&sched->replicas, holder, &value);
+    assert(found);
+    (void)found;
+    return (struct gw_replica *)(uintptr_t)value;
+}
+
+/* Who asked for a copy may be gone, or of another job, and others that wait for the same object
+ * count on it. */
+static void revisit_all(struct gw_sched *sched)
+{
+    size_t at = 0;
+    uint64_t number, value;
+    while (gw_map_next(&sched->questions, &at, &number, &value)) {
+        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
+        if (question->type == GW_MESSAGE_replicate)
+            GW_MUST(gw_array_push(&sched->revisited, question->job));
+    }
+}
+
+void gw_sched_replica_gone(struct gw_sched *sched, uint32_t holder)
+{
+    struct gw_replica *replica = gw_sched_replica_at(sched, holder);
+    const struct gw_question *question = gw_sched_replica_question(sched, replica->question);
+    const struct gw_job *of = sched->objects.items[sched->holders.items[holder].object].job;
+    if (question && !gw_job_rare(of)->had_pures) /* else rows of any job may share the object */
+        GW_MUST(gw_array_push(&sched->revisited, question->job));
+    else
+        revisit_all(sched);
+    (void)gw_map_remove(&sched->replicas, holder);
+    free(replica);
+}
+
+void gw_sched_replica_request_free(struct gw_replication *replication)
+{
+    if (!replication)
+        return;
+    for (size_t i = 0; i < replication->troubles.count; i++)
+        free(replication->troubles.items[i].text);
+    gw_array_deinit(&replication->troubles);
+    gw_sched_need_unref(replication->workers);
+    free(replication);
+}
+
+void gw_sched_replicas_deinit(struct gw_sched *sched)
+{
+    assert(sched->replicas.count == 0); /* they went with their objects */
+    gw_map_deinit(&sched->replicas);
+}

@@ -1,0 +1,115 @@
+/* Results that are shared by name. */
+#include "scheduler/core/model/jobs/share.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct gw_share *gw_sched_shares_of(const struct gw_job *job, uint32_t row)
+{
+    uint64_t value;
+    return gw_map_get(&gw_job_rare(job)->shares, row, &value) ? (struct gw_share *)(uintptr_t)value
+                                                              : NULL;
+}
+
+/* Names are a user's own. */
+void gw_sched_share_key(uint32_t uid, const char *name, char key[KEY_BYTES])
+{
+    (void)snprintf(key, KEY_BYTES, "%u/%s", uid, name);
+}
+
+void gw_sched_apply_share_added(struct gw_sched *sched, const struct gw_fact_share_added *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_share *share = calloc(1, sizeof *share);
+    GW_MUST_PTR(share);
+    *share = (struct gw_share){.session = fact->name ? NULL : fact->session,
+                               .request = fact->request,
+                               .job = job,
+                               .index = fact->index,
+                               .next = gw_sched_shares_of(job, fact->index)};
+    GW_MUST(gw_map_put(&gw_job_rare_make(job)->shares, fact->index, (uintptr_t)share));
+    job->shared++;
+    job->tasks.users[fact->index] += !(GW_PLANTED(520) && fact->name);
+    if (!fact->name) {
+        GW_MUST(gw_map_put(&fact->session->shares, fact->request, (uintptr_t)share));
+        return;
+    }
+    char key[KEY_BYTES];
+    gw_sched_share_key(job->uid, fact->name, key);
+    share->wall_ns = sched->wall_ns;
+    share->name = strdup(fact->name);
+    share->publisher = strdup(fact->session->remote->name);
+    GW_MUST_PTR(share->name);
+    GW_MUST_PTR(share->publisher);
+    GW_MUST(gw_strmap_put(&sched->published, key, (uintptr_t)share));
+}
+
+/* Takes it out of the lists; the task is looked at by whoever drops it. */
+static void share_free(struct gw_sched *sched, struct gw_share *share)
+{
+    struct gw_job *job = share->job;
+    struct gw_share *first = gw_sched_shares_of(job, share->index), **at = &first;
+    while (*at != share)
+        at = &(*at)->next;
+    *at = share->next;
+    if (first)
+        GW_MUST(gw_map_put(&gw_job_rare_make(job)->shares, share->index, (uintptr_t)first));
+    else
+        (void)gw_map_remove(&job->rare->shares, share->index);
+    job->shared--;
+    if (share->session) {
+        (void)gw_map_remove(&share->session->shares, share->request);
+    } else {
+        char key[KEY_BYTES];
+        gw_sched_share_key(job->uid, share->name, key);
+        (void)gw_strmap_remove(&sched->published, key);
+    }
+    free(share->name);
+    free(share->publisher);
+    free(share);
+}
+
+void gw_sched_apply_share_dropped(struct gw_sched *sched, const struct gw_fact_share_dropped *fact)
+{
+    struct gw_row row = {fact->share->job, fact->share->index};
+    share_free(sched, fact->share);
+    bool last = --row.job->tasks.users[row.index] == 0 || GW_PLANTED(120);
+    if (last && row.job->tasks.state[row.index] == GW_TASK_DONE)
+        GW_MUST(gw_array_push(&sched->idle, row));
+    if (!gw_sched_task_final(row.job, row.index))
+        GW_MUST(gw_array_push(&sched->unwanted, row));
+    if (row.job->state == GW_JOB_ENDED)
+        GW_MUST(gw_array_push(&sched->aging, row.job->id));
+}
+
+void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job)
+{
+    for (uint32_t row = 0; job->shared > 0; row++)
+        for (struct gw_share *share; (share = gw_sched_shares_of(job, row));)
+            share_free(sched, share);
+}
+
+void gw_sched_apply_share_told(struct gw_sched *sched, const struct gw_fact_share_told *fact)
+{
+    (void)sched;
+    fact->share->told = fact->flags;
+}
+
+bool gw_sched_share_failed(const struct gw_job *job, uint32_t row)
+{
+    const struct gw_share *share = gw_sched_shares_of(job, row);
+    while (share && !(share->told & GW_TASK_TOLD_FAILED))
+        share = share->next;
+    return share != NULL;
+}
+
+void gw_sched_shares_retell(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    for (struct gw_share *share = gw_sched_shares_of(job, row); share; share = share->next)
+        if (share->told & GW_TASK_TOLD_FAILED)
+            GW_FACT(sched, share_told, .share = share, .flags = 0);
+}

@@ -1,0 +1,22 @@
+/* What a rank needs of its worker, see workers/need.h. */
+#ifndef GW_SCHEDULER_CORE_NEEDED_H
+#define GW_SCHEDULER_CORE_NEEDED_H
+
+#include "graph/base/arena.h"
+#include "graph/model/places.h"
+#include "graph/model/resources.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct gw_need {
+    uint32_t refs;
+    uint64_t gpu_memory_bytes; /* of each of its GPUs */
+    struct gw_resources resources;
+    struct gw_pairs workers; /* names of workers or hosts; none: any */
+    struct gw_places places; /* of a gang: how many ranks go to each, see places.h; or none */
+    bool prefer;             /* others, too, when those have no room */
+    struct gw_arena arena;
+};
+
+#endif

@@ -1,0 +1,10 @@
+/* Names of outcomes. */
+#ifndef GW_SCHEDULER_CORE_OUTCOME_H
+#define GW_SCHEDULER_CORE_OUTCOME_H
+
+#include <stdint.h>
+
+/* gw_sched_outcome_name returns what an outcome is called; static. */
+const char *gw_sched_outcome_name(uint32_t outcome);
+
+#endif

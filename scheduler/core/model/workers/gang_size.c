@@ -1,0 +1,95 @@
+/* With how many ranks a gang can start. */
+#include "scheduler/core/model/workers/gang_size.h"
+
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/ranks.h"
+
+uint32_t gw_sched_gang_size_least(const struct gw_shape *shape)
+{
+    if (shape->min_ranks)
+        return shape->min_ranks;
+    return shape->ranks ? shape->ranks : 1;
+}
+
+/* All on one host: that stays so, however many they are. */
+bool gw_sched_gang_size_on_one_host(const struct gw_shape *shape)
+{
+    return shape->per_node && shape->per_node == shape->ranks;
+}
+
+struct gw_shape gw_sched_gang_size_shape(const struct gw_shape *shape, uint32_t ranks)
+{
+    struct gw_shape other = *shape;
+    other.ranks = shape->ranks ? ranks : 0;
+    if (gw_sched_gang_size_on_one_host(shape))
+        other.per_node = ranks;
+    return other;
+}
+
+uint64_t gw_sched_gang_size_full_until(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    return shape->full_wait_ns > UINT64_MAX - sched->now_ns ? UINT64_MAX
+                                                            : sched->now_ns + shape->full_wait_ns;
+}
+
+uint32_t gw_sched_gang_size_all(const struct gw_gang_try *gang)
+{
+    return gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;
+}
+
+void gw_sched_gang_size_wait(struct gw_sched *sched, struct gw_queue *queue)
+{
+    if (!queue->shape->min_ranks)
+        return;
+    queue->full_ns = gw_sched_gang_size_full_until(sched, queue->shape);
+    if (!sched->elastic_ns || queue->full_ns < sched->elastic_ns)
+        sched->elastic_ns = queue->full_ns;
+}
+
+void gw_sched_gang_size_sum_add(struct gw_gang_sum *sum, uint64_t ranks)
+{
+    const struct gw_shape *shape = sum->shape;
+    if (gw_sched_gang_size_on_one_host(shape))
+        sum->ranks = ranks > sum->ranks ? ranks : sum->ranks;
+    else if (!shape->per_node)
+        sum->ranks += ranks;
+    else if (ranks >= shape->per_node)
+        sum->ranks += shape->per_node;
+}
+
+/* As many as there is room for; 0: less than the fewest. */
+uint32_t gw_sched_gang_size_of_sum(const struct gw_gang_sum *sum)
+{
+    const struct gw_shape *shape = sum->shape;
+    if (sum->ranks >= shape->ranks)
+        return shape->ranks;
+    if (sum->ranks < gw_sched_gang_size_least(shape) && !GW_PLANTED(260))
+        return 0;
+    return (uint32_t)sum->ranks;
+}
+
+/* What workers could hold that take ranks at that time. */
+uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched, const struct gw_shape *shape,
+                                    uint64_t at_ns)
+{
+    struct gw_gang_sum sum = {.shape = shape};
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, true);
+        if (ranks && sched->now_ns + gw_sched_cooling_left_ns(sched, worker, shape) <= at_ns)
+            gw_sched_gang_size_sum_add(&sum, ranks > UINT32_MAX ? UINT32_MAX : ranks);
+    }
+    return gw_sched_gang_size_of_sum(&sum);
+}
+
+/* How many ranks a gang that waits for all until full_ns starts with, where there is room as
+ * summed. first: it is its first attempt in this life of the scheduler, so that workers may still
+ * be on their way. */
+uint32_t gw_sched_gang_size_now(const struct gw_sched *sched, const struct gw_gang_sum *sum,
+                                uint64_t full_ns, bool first)
+{
+    uint32_t size = gw_sched_gang_size_of_sum(sum), all = sum->shape->ranks;
+    if (size == all || size == 0 || sched->now_ns >= full_ns)
+        return size;
+    return !first && gw_sched_gang_size_most_at(sched, sum->shape, full_ns) < all ? size : 0;
+}

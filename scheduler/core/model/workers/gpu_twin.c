@@ -1,0 +1,202 @@
+/* Twins: one GPU, several workers.
+ *
+ * Always: of the workers of a machine that offer a GPU, but for those that are lost, one has no
+ * twin of it, and the others have that one; while it is left, none has, and all have the worker
+ * that was lost. */
+#include "scheduler/core/model/workers/gpu_twin.h"
+
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/lost_worker.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t gw_sched_gpus_own(const struct gw_worker *worker)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        count += worker->gpus[i].twin == GW_NONE;
+    return count;
+}
+
+static struct gw_gpu *offer_of(const struct gw_worker *worker, const char *machine,
+                               const char *uuid)
+{
+    if (!worker || worker->state == GW_WORKER_LOST || !worker->gpu_count ||
+        strcmp(worker->machine, machine) != 0)
+        return NULL;
+    for (uint32_t i = 0; i < worker->gpu_count; i++)
+        if (strcmp(worker->gpus[i].uuid, uuid) == 0)
+            return &worker->gpus[i];
+    return NULL;
+}
+
+/* The same GPU as another worker offers it; NULL: it does not. */
+struct gw_gpu *gw_sched_gpu_twin_same(const struct gw_worker *other, const struct gw_worker *worker,
+                                      const struct gw_gpu *gpu)
+{
+    return other == worker ? NULL : offer_of(other, worker->machine, gpu->uuid);
+}
+
+struct gw_gpu_left *gw_sched_gpu_twin_left(const struct gw_sched *sched,
+                                           const struct gw_worker *worker, const struct gw_gpu *gpu)
+{
+    for (size_t i = 0; sched->gpus_left && i < sched->gpus_left->items.count; i++) {
+        struct gw_gpu_left *left = &sched->gpus_left->items.items[i];
+        if (strcmp(left->machine, worker->machine) == 0 && strcmp(left->uuid, gpu->uuid) == 0)
+            return left;
+    }
+    return NULL;
+}
+
+void gw_sched_gpu_twin_set(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu *gpu,
+                           uint32_t twin)
+{
+    bool was = gw_sched_gpu_free(gpu), mine = gpu->twin == GW_NONE;
+    gpu->twin = twin;
+    gw_sched_gpu_counts(sched, worker, gpu, was);
+    if (worker->state != GW_WORKER_READY)
+        return;
+    sched->gpus -= mine;
+    sched->gpus += twin == GW_NONE;
+    sched->workers_epoch++; /* who could ever hold what */
+    sched->freed = true;
+}
+
+/* It becomes a worker's own; all others that offer it have a new one to look at. */
+void gw_sched_gpu_twin_make_own(struct gw_sched *sched, struct gw_worker *worker,
+                                struct gw_gpu *gpu)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_gpu *same = gw_sched_gpu_twin_same(sched->workers.items[i], worker, gpu);
+        if (same)
+            gw_sched_gpu_twin_set(sched, sched->workers.items[i], same, worker->id);
+    }
+    gw_sched_gpu_twin_set(sched, worker, gpu, GW_NONE);
+}
+
+/* -- GPUs that are left --------------------------------------------------------------------------
+ */
+
+static char *copy(const char *text)
+{
+    char *to = strdup(text);
+    GW_MUST_PTR(to);
+    return to;
+}
+
+static void leave(struct gw_sched *sched, const struct gw_worker *lost, const struct gw_gpu *gpu,
+                  uint64_t until_ns)
+{
+    if (!sched->gpus_left)
+        GW_MUST_PTR(sched->gpus_left = calloc(1, sizeof *sched->gpus_left));
+    const struct gw_gpu_left left = {.machine = copy(lost->machine),
+                                     .uuid = copy(gpu->uuid),
+                                     .name = copy(lost->remote->name),
+                                     .host = copy(lost->host),
+                                     .incarnation = lost->incarnation,
+                                     .until_ns = until_ns,
+                                     .worker = lost->id};
+    GW_MUST(gw_array_push(&sched->gpus_left->items, left));
+}
+
+void gw_sched_gpu_twin_free_left(struct gw_gpu_left *left)
+{
+    free(left->machine);
+    free(left->uuid);
+    free(left->name);
+    free(left->host);
+}
+
+void gw_sched_gpu_twin_let(struct gw_sched *sched, uint64_t lost, const char *machine,
+                           const char *uuid)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_gpu *gpu = offer_of(sched->workers.items[i], machine, uuid);
+        if (gpu) {
+            gw_sched_gpu_twin_make_own(sched, sched->workers.items[i], gpu);
+            gw_sched_lost_worker_on_given(sched, lost, gw_sched_gpu_is_instance(gpu));
+            return;
+        }
+    }
+}
+
+uint64_t gw_sched_gpu_twins_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (size_t i = 0; sched->gpus_left && i < sched->gpus_left->items.count; i++)
+        if (sched->gpus_left->items.items[i].until_ns < deadline_ns)
+            deadline_ns = sched->gpus_left->items.items[i].until_ns;
+    return deadline_ns;
+}
+
+uint64_t gw_sched_gpu_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
+                              const struct gw_gpu *gpu)
+{
+    const struct gw_gpu_left *left = gw_sched_gpu_twin_left(sched, worker, gpu);
+    return left && left->until_ns > sched->now_ns ? left->until_ns - sched->now_ns : 0;
+}
+
+void gw_sched_gpu_twins_deinit(struct gw_sched *sched)
+{
+    if (!sched->gpus_left)
+        return;
+    for (size_t i = 0; i < sched->gpus_left->items.count; i++)
+        gw_sched_gpu_twin_free_left(&sched->gpus_left->items.items[i]);
+    gw_array_deinit(&sched->gpus_left->items);
+    free(sched->gpus_left);
+    sched->gpus_left = NULL;
+}
+
+/* -- Coming and going ----------------------------------------------------------------------------
+ */
+
+/* The same worker by another connection; NULL: there is none. */
+static struct gw_worker *other_side(const struct gw_sched *sched, const struct gw_worker *lost)
+{
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker != lost && worker->state != GW_WORKER_LOST && worker->machine &&
+            worker->incarnation == lost->incarnation)
+            return worker;
+    }
+    return NULL;
+}
+
+void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *lost)
+{
+    uint64_t until_ns = lost->heard_ns + sched->options.worker_lost_ns;
+    struct gw_worker *same = lost->gpu_count ? other_side(sched, lost) : NULL;
+    for (uint32_t i = 0; i < lost->gpu_count; i++) {
+        const struct gw_gpu *gpu = &lost->gpus[i];
+        struct gw_gpu *offer = same ? offer_of(same, lost->machine, gpu->uuid) : NULL;
+        if (gpu->twin != GW_NONE)
+            continue;
+        if (offer)
+            gw_sched_gpu_twin_make_own(sched, same, offer);
+        else if (sched->now_ns < until_ns && !GW_PLANTED(701))
+            leave(sched, lost, gpu, until_ns);
+        else
+            gw_sched_gpu_twin_let(sched, lost->incarnation, lost->machine, gpu->uuid);
+    }
+}
+
+void gw_sched_gpu_twins_check(const struct gw_sched *sched, const struct gw_worker *worker)
+{
+    for (uint32_t i = 0; worker->state != GW_WORKER_LOST && i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        const struct gw_gpu_left *left = gw_sched_gpu_twin_left(sched, worker, gpu);
+        uint32_t owners = gpu->twin == GW_NONE;
+        assert(!left || gpu->twin == left->worker);
+        for (size_t k = 0; k < sched->workers.count; k++) {
+            const struct gw_gpu *same =
+                gw_sched_gpu_twin_same(sched->workers.items[k], worker, gpu);
+            if (!same || same->twin != GW_NONE)
+                continue;
+            owners++;
+            assert(gpu->twin == sched->workers.items[k]->id);
+        }
+        assert(owners == (left ? 0 : 1));
+    }
+}

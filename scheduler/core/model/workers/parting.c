@@ -1,0 +1,133 @@
+/* Pairs that could not reach each other.
+ *
+ * One entry a pair of workers' names; it stays when its time is over, because the next failure
+ * counts on from there, until a gang has ended well at both or newer entries push it out. */
+#include "scheduler/core/model/workers/parting.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_pair(const struct gw_parting *parting, const char *a, const char *b)
+{
+    return (strcmp(parting->names[0], a) == 0 && strcmp(parting->names[1], b) == 0) ||
+           (strcmp(parting->names[0], b) == 0 && strcmp(parting->names[1], a) == 0);
+}
+
+static struct gw_parting *find(const struct gw_sched *sched, const char *a, const char *b)
+{
+    for (size_t i = 0; i < sched->partings.count; i++)
+        if (is_pair(&sched->partings.items[i], a, b))
+            return &sched->partings.items[i];
+    return NULL;
+}
+
+static void forget(struct gw_sched *sched, size_t at)
+{
+    memmove(&sched->partings.items[at], &sched->partings.items[at + 1],
+            (--sched->partings.count - at) * sizeof *sched->partings.items);
+}
+
+void gw_sched_parting_begin(struct gw_sched *sched, const struct gw_worker *a,
+                            const struct gw_worker *b)
+{
+    GW_FACT(sched, workers_parted, .name = a->remote->name, .other = b->remote->name);
+}
+
+void gw_sched_apply_workers_parted(struct gw_sched *sched,
+                                   const struct gw_fact_workers_parted *fact)
+{
+    struct gw_parting *parting = find(sched, fact->name, fact->other);
+    if (!parting) {
+        if (sched->partings.count == GW_PARTINGS_MAX) /* the oldest goes */
+            forget(sched, 0);
+        struct gw_parting fresh = {0};
+        (void)snprintf(fresh.names[0], sizeof fresh.names[0], "%s", fact->name);
+        (void)snprintf(fresh.names[1], sizeof fresh.names[1], "%s", fact->other);
+        GW_MUST(gw_array_push(&sched->partings, fresh));
+        parting = &sched->partings.items[sched->partings.count - 1];
+    }
+    uint64_t for_ns = GW_PARTING_NS_MAX;
+    if (parting->failures < 8 && GW_PARTING_NS << parting->failures < for_ns)
+        for_ns = GW_PARTING_NS << parting->failures;
+    parting->failures++;
+    parting->until_ns = sched->now_ns + for_ns;
+    parting->over = false;
+}
+
+void gw_sched_parting_end(struct gw_sched *sched, const struct gw_worker *a,
+                          const struct gw_worker *b)
+{
+    if (sched->partings.count && find(sched, a->remote->name, b->remote->name))
+        GW_FACT(sched, workers_met, .name = a->remote->name, .other = b->remote->name);
+}
+
+void gw_sched_apply_workers_met(struct gw_sched *sched, const struct gw_fact_workers_met *fact)
+{
+    forget(sched, (size_t)(find(sched, fact->name, fact->other) - sched->partings.items));
+    sched->freed = true;
+}
+
+bool gw_sched_parting_among(const struct gw_sched *sched, const struct gw_pack *berths,
+                            uint32_t count, const struct gw_worker *pair[2])
+{
+    for (size_t i = 0; i < sched->partings.count; i++) {
+        const struct gw_parting *parting = &sched->partings.items[i];
+        uint32_t found = 0;
+        for (uint32_t k = 0; k < count && !parting->over && found < 2; k++)
+            if (strcmp(berths[k].worker->remote->name, parting->names[0]) == 0 ||
+                strcmp(berths[k].worker->remote->name, parting->names[1]) == 0)
+                pair[found++] = berths[k].worker;
+        if (found == 2 && !GW_PLANTED(755))
+            return true;
+    }
+    return false;
+}
+
+bool gw_sched_parting_any(const struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->partings.count; i++)
+        if (!sched->partings.items[i].over)
+            return true;
+    return false;
+}
+
+void gw_sched_parting_explain(const struct gw_sched *sched, const struct gw_shape *shape,
+                              struct gw_text *text)
+{
+    uint32_t said = 0;
+    for (size_t i = 0; i < sched->partings.count && shape->ranks && said < 3; i++) {
+        const struct gw_parting *parting = &sched->partings.items[i];
+        if (parting->over)
+            continue;
+        gw_text_say(
+            text, "%s %s and %s (tried again in %.1f s at the latest)",
+            said++ ? ","
+                   : "; no gang has ranks at both of two workers that could not reach "
+                     "each other:",
+            parting->names[0], parting->names[1],
+            (double)(parting->until_ns > sched->now_ns ? parting->until_ns - sched->now_ns : 0) /
+                1e9);
+    }
+}
+
+void gw_sched_partings_on_tick(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->partings.count; i++)
+        if (!sched->partings.items[i].over && sched->partings.items[i].until_ns <= sched->now_ns)
+            GW_FACT(sched, parting_over, .at = (uint32_t)i);
+}
+
+void gw_sched_apply_parting_over(struct gw_sched *sched, const struct gw_fact_parting_over *fact)
+{
+    sched->partings.items[fact->at].over = true;
+    sched->freed = true;
+}
+
+uint64_t gw_sched_partings_deadline_ns(const struct gw_sched *sched)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    for (size_t i = 0; i < sched->partings.count; i++)
+        if (!sched->partings.items[i].over && sched->partings.items[i].until_ns < deadline_ns)
+            deadline_ns = sched->partings.items[i].until_ns;
+    return deadline_ns;
+}

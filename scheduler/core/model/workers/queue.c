@@ -1,0 +1,167 @@
+/* Shapes and queues.
+ *
+ * A shape has a heap of queues, one a (job, priority): by priority (and what waiting has added to
+ * that, see ageing.h), then by the age of the job.
+ * What tasks submitted has the age of their own job and comes before what that still has waiting,
+ * the deepest first: else all tasks of a job would begin, and wait, before anything that they wait
+ * for runs. A queue gives its smallest row first: rows are in the depth-first order of the graph. A
+ * queue that ran empty stays in its heap until it comes to the top. */
+#include "scheduler/core/model/workers/queue.h"
+
+#include <stdlib.h>
+
+uint32_t gw_sched_shape_gpus(const struct gw_shape *shape)
+{
+    return shape->gpu_if_any ? shape->any_gpus : shape->gpus;
+}
+
+/* -- The heap ------------------------------------------------------------------------------------
+ */
+
+static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
+{
+    int64_t level = gw_sched_ageing_level(a), other = gw_sched_ageing_level(b);
+    if (level != other)
+        return level > other;
+    if (a->job->age != b->job->age)
+        return a->job->age < b->job->age;
+    if (a->job->depth != b->job->depth)
+        return a->job->depth > b->job->depth;
+    return a->job->id < b->job->id;
+}
+
+static void heap_set(struct gw_shape *shape, uint32_t at, struct gw_queue *queue)
+{
+    shape->heap.items[at] = queue;
+    queue->heap_at = at;
+}
+
+static void heap_up(struct gw_shape *shape, uint32_t at)
+{
+    struct gw_queue *queue = shape->heap.items[at];
+    while (at > 0) {
+        uint32_t parent = (at - 1) / 2;
+        if (!queue_less(queue, shape->heap.items[parent]))
+            break;
+        heap_set(shape, at, shape->heap.items[parent]);
+        at = parent;
+    }
+    heap_set(shape, at, queue);
+}
+
+static void heap_down(struct gw_shape *shape, uint32_t at)
+{
+    struct gw_queue *queue = shape->heap.items[at];
+    for (;;) {
+        uint32_t child = at * 2 + 1;
+        if (child >= shape->heap.count)
+            break;
+        if (child + 1 < shape->heap.count &&
+            queue_less(shape->heap.items[child + 1], shape->heap.items[child]))
+            child++;
+        if (!queue_less(shape->heap.items[child], queue))
+            break;
+        heap_set(shape, at, shape->heap.items[child]);
+        at = child;
+    }
+    heap_set(shape, at, queue);
+}
+
+void gw_sched_queue_heap_push(struct gw_queue *queue)
+{
+    GW_MUST(gw_array_push(&queue->shape->heap, queue));
+    queue->shape->nested += queue->job->depth > 0;
+    heap_up(queue->shape, (uint32_t)queue->shape->heap.count - 1);
+}
+
+void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at)
+{
+    shape->heap.items[at]->heap_at = GW_NONE;
+    shape->nested -= shape->heap.items[at]->job->depth > 0;
+    struct gw_queue *last = shape->heap.items[--shape->heap.count];
+    if (at == shape->heap.count)
+        return;
+    heap_set(shape, at, last);
+    heap_up(shape, at);
+    heap_down(shape, last->heap_at);
+}
+
+/* -- Queues --------------------------------------------------------------------------------------
+ */
+
+struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
+                                    struct gw_shape *shape, int32_t priority)
+{
+    (void)sched;
+    for (size_t i = 0; i < job->queues.count; i++) {
+        struct gw_queue *queue = job->queues.items[i];
+        if (queue->shape == shape && queue->priority == priority)
+            return queue;
+    }
+    struct gw_queue *queue = calloc(1, sizeof *queue);
+    GW_MUST_PTR(queue);
+    queue->shape = shape;
+    queue->job = job;
+    queue->priority = GW_PLANTED(614) ? 0 : priority;
+    queue->heap_at = GW_NONE;
+    shape->queues++;
+    GW_MUST(gw_array_push(&job->queues, queue));
+    return queue;
+}
+
+void gw_sched_queue_resift(struct gw_queue *queue)
+{
+    if (queue->heap_at == GW_NONE)
+        return;
+    gw_sched_queue_heap_remove(queue->shape, queue->heap_at);
+    gw_sched_queue_heap_push(queue);
+}
+
+bool gw_sched_queue_park(struct gw_queue *queue)
+{
+    struct gw_shape *shape = queue->shape;
+    if (shape->parked.count == GW_PARKED_MAX)
+        return false;
+    gw_sched_queue_heap_remove(shape, queue->heap_at);
+    queue->parked = true;
+    GW_MUST(gw_array_push(&shape->parked, queue));
+    return true;
+}
+
+void gw_sched_queue_unpark(struct gw_shape *shape)
+{
+    for (size_t i = 0; i < shape->parked.count; i++) {
+        shape->parked.items[i]->parked = false;
+        gw_sched_queue_heap_push(shape->parked.items[i]);
+    }
+    gw_array_clear(&shape->parked);
+}
+
+struct gw_queue *gw_sched_queue_top(struct gw_shape *shape)
+{
+    while (shape->heap.count) {
+        struct gw_queue *queue = shape->heap.items[0];
+        if (queue->ready.count)
+            return queue;
+        gw_sched_queue_heap_remove(shape, 0);
+    }
+    return NULL;
+}
+
+struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape)
+{
+    struct gw_queue *first = NULL;
+    for (size_t i = 0; shape->nested && i < shape->heap.count; i++) {
+        struct gw_queue *queue = shape->heap.items[i];
+        if (queue->job->depth > 0 && queue->ready.count && (!first || queue_less(queue, first)))
+            first = queue;
+    }
+    return first;
+}
+
+bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)
+{
+    if (a->job != b->job || gw_sched_ageing_level(a) != gw_sched_ageing_level(b))
+        return queue_less(a, b);
+    return gw_bits_first(&a->ready) < gw_bits_first(&b->ready);
+}

@@ -1,0 +1,82 @@
+/* Workers.
+ *
+ * A worker is greeted, registers, and is ready; where it comes back with attempts of an earlier
+ * connection it drains them first: their slots are not free before they have ended. Those that this
+ * life takes over (adopt.h) have theirs from the start. It drains, too, until it is on disk that it
+ * is connected (hold.h). Once lost, a worker never comes back under the same id. */
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/cooling.h"
+
+#include "scheduler/core/model/workers/need.h"
+
+static const struct gw_sm_state worker_states[] = {
+    [GW_WORKER_GREETED] = {"greeted", GW_SM_NEXT(GW_WORKER_DRAINING) | GW_SM_NEXT(GW_WORKER_READY) |
+                                          GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_DRAINING] = {"draining", GW_SM_NEXT(GW_WORKER_READY) | GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_READY] = {"ready", GW_SM_NEXT(GW_WORKER_LEAVING) | GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_LEAVING] = {"leaving", GW_SM_NEXT(GW_WORKER_LOST)},
+    [GW_WORKER_LOST] = {"lost", 0},
+};
+struct gw_sm gw_sched_worker_sm = {"worker", worker_states,
+                                   sizeof worker_states / sizeof *worker_states, NULL};
+
+struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id)
+{
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->id == id)
+            return sched->workers.items[i];
+    return NULL;
+}
+
+/* -- Registration --------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_worker_cleared(struct gw_sched *sched,
+                                   const struct gw_fact_worker_cleared *fact)
+{
+    (void)sched;
+    for (size_t i = fact->worker->stale.count; i-- > 0;)
+        if (fact->worker->stale.items[i].attempt == fact->attempt &&
+            fact->worker->stale.items[i].rank == fact->rank)
+            gw_array_remove_swap(&fact->worker->stale, i);
+}
+
+/* -- Heartbeats ----------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_worker_beat(struct gw_sched *sched, const struct gw_fact_worker_beat *fact)
+{
+    (void)sched;
+    fact->worker->beat_seen = fact->number;
+    fact->worker->memory_used_bytes = fact->memory_used_bytes;
+}
+
+void gw_sched_apply_beat_sent(struct gw_sched *sched, const struct gw_fact_beat_sent *fact)
+{
+    sched->beat_ns = fact->now_ns + sched->options.heartbeat_ns;
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i])
+            sched->workers.items[i]->beats_sent++;
+}
+
+/* -- What fits -----------------------------------------------------------------------------------
+ */
+
+bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
+                          const struct gw_shape *shape)
+{
+    if (worker->state != GW_WORKER_READY || worker->slots_free < shape->slots ||
+        worker->memory_free < shape->memory_bytes || !gw_sched_memory_lets(worker) ||
+        gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+        return false;
+    if (shape->alone && (worker->attempts > worker->blocked || worker->slots_free < worker->slots))
+        return false;
+    return gw_sched_need_ranks(worker, shape, false) > 0;
+}
+
+bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_shape *shape)
+{
+    return worker->state == GW_WORKER_READY && worker->slots >= shape->slots &&
+           worker->memory_bytes >= shape->memory_bytes &&
+           gw_sched_need_ranks(worker, shape, true) > 0;
+}

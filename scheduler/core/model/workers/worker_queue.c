@@ -1,0 +1,354 @@
+/* Worker queues: a lane is one of them.
+ *
+ * What always holds: a lane has at most as many debits as attempts; every long attempt (one of
+ * unknown or long run time, of a gang, or with GPUs) has a debit of its own; the short ones share
+ * the rest and queue behind each other. Where a short one turned out to be long, those behind it
+ * may be stranded without a debit: until it ends, or they were taken back. A worker's free slots
+ * and memory are its own less the debits of all its lanes. A debit that only handed attempts keep
+ * is idle: it is given back as soon as somebody waits for it, see handover.c.
+ *
+ * The slots of an attempt that waits for others (blocked) are lent: its debit stays, less its
+ * slots. When it goes on they are taken back whether they are free or not; then the worker is
+ * overdrawn, has nothing free, and what is given back makes that good first. So it may be by what
+ * was taken over from an earlier life of the scheduler, before the worker is ready. */
+#include "scheduler/core/model/workers/worker_queue.h"
+
+#include "scheduler/core/model/workers/need.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct gw_worker_queue *gw_sched_worker_queue_get(const struct gw_worker *worker,
+                                                  const struct gw_shape *shape)
+{
+    return shape->id < worker->lane_count ? worker->lanes[shape->id] : NULL;
+}
+
+struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker, struct gw_shape *shape)
+{
+    if (shape->id >= worker->lane_count) {
+        uint32_t count = shape->id + 8;
+        worker->lanes = realloc(worker->lanes, count * sizeof *worker->lanes);
+        GW_MUST_PTR(worker->lanes);
+        for (uint32_t i = worker->lane_count; i < count; i++)
+            worker->lanes[i] = NULL;
+        worker->lane_count = count;
+    }
+    struct gw_worker_queue **lane = &worker->lanes[shape->id];
+    if (!*lane) {
+        *lane = calloc(1, sizeof **lane);
+        GW_MUST_PTR(*lane);
+        (*lane)->worker = worker;
+        (*lane)->shape = shape;
+    }
+    return *lane;
+}
+
+/* -- Workers by free slots -----------------------------------------------------------------------
+ */
+
+void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker)
+{
+    uint32_t open = gw_sched_worker_open(worker);
+    while (sched->by_free.count <= open)
+        GW_MUST(gw_array_push(&sched->by_free, NULL));
+    struct gw_worker **head = &sched->by_free.items[open];
+    worker->prev = NULL;
+    worker->next = *head;
+    if (*head)
+        (*head)->prev = worker;
+    *head = worker;
+    sched->slots_open += open;
+    if (open > sched->free_max)
+        sched->free_max = open;
+}
+
+void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker)
+{
+    sched->slots_open -= gw_sched_worker_open(worker);
+    if (worker->prev)
+        worker->prev->next = worker->next;
+    else
+        sched->by_free.items[gw_sched_worker_open(worker)] = worker->next;
+    if (worker->next)
+        worker->next->prev = worker->prev;
+    worker->prev = worker->next = NULL;
+}
+
+static uint32_t debit_slots(const struct gw_worker_queue *lane)
+{
+    return lane->shape->alone ? lane->worker->slots : lane->shape->slots;
+}
+
+static void take(struct gw_sched *sched, struct gw_worker *worker, uint32_t slots, uint64_t memory)
+{
+    uint32_t free_slots = slots < worker->slots_free ? slots : worker->slots_free;
+    uint64_t free_memory = memory < worker->memory_free ? memory : worker->memory_free;
+    const bool counts = worker->state == GW_WORKER_READY;
+    if (counts)
+        gw_sched_worker_unlink(sched, worker);
+    worker->slots_free -= free_slots;
+    worker->slots_over += slots - free_slots;
+    worker->memory_free -= free_memory;
+    worker->memory_over += memory - free_memory;
+    if (!counts)
+        return;
+    sched->slots_free -= free_slots;
+    gw_sched_worker_link(sched, worker);
+}
+
+static void give(struct gw_sched *sched, struct gw_worker *worker, uint32_t slots, uint64_t memory)
+{
+    uint32_t owed_slots = slots < worker->slots_over ? slots : worker->slots_over;
+    uint64_t owed_memory = memory < worker->memory_over ? memory : worker->memory_over;
+    const bool counts = worker->state == GW_WORKER_READY;
+    if (counts)
+        gw_sched_worker_unlink(sched, worker);
+    worker->slots_over -= owed_slots;
+    worker->slots_free += slots - owed_slots;
+    worker->memory_over -= owed_memory;
+    worker->memory_free += memory - owed_memory;
+    assert(worker->slots_free <= worker->slots && worker->memory_free <= worker->memory_bytes);
+    if (!counts)
+        return;
+    sched->slots_free += slots - owed_slots;
+    gw_sched_worker_link(sched, worker);
+    sched->freed = true;
+}
+
+void gw_sched_worker_queue_debit(struct gw_sched *sched, struct gw_worker_queue *lane)
+{
+    take(sched, lane->worker, debit_slots(lane), lane->shape->memory_bytes);
+    if (lane->shape->need && !(GW_PLANTED(140) && lane->debits > 0))
+        gw_sched_need_take(lane->worker, lane->shape->need);
+    lane->debits++;
+    lane->shape->debits++;
+}
+
+static void credit(struct gw_sched *sched, struct gw_worker_queue *lane)
+{
+    give(sched, lane->worker, debit_slots(lane), lane->shape->memory_bytes);
+    if (lane->shape->need)
+        gw_sched_need_give(lane->worker, lane->shape->need);
+    lane->debits--;
+    lane->shape->debits--;
+}
+
+/* -- The rings of lanes with room ----------------------------------------------------------------
+ */
+
+uint32_t gw_sched_worker_queue_step(uint32_t tasks)
+{
+    if (tasks < 4)
+        return tasks;
+    uint32_t octave = 31 - (uint32_t)__builtin_clz(tasks);
+    uint32_t step = 4 * (octave - 1) + (tasks >> (octave - 2) & 3);
+    return step < GW_LANE_LOADS ? step : GW_LANE_LOADS - 1;
+}
+
+uint32_t gw_sched_worker_queue_step_tasks(uint32_t step)
+{
+    return step < 4 ? step : (4 + step % 4) << (step / 4 - 1);
+}
+
+uint32_t gw_sched_worker_queue_load(const struct gw_worker_queue *lane)
+{
+    return gw_sched_worker_queue_step((lane->attempts - lane->longs) /
+                                      (lane->debits - lane->longs));
+}
+
+static void room_remove(struct gw_worker_queue *lane)
+{
+    struct gw_shape *shape = lane->shape;
+    struct gw_worker_queue **first = &shape->room[lane->load];
+    if (!lane->next)
+        return;
+    if (lane->next == lane) {
+        *first = NULL;
+        shape->rooms &= ~(UINT64_C(1) << lane->load);
+    } else if (*first == lane) {
+        *first = lane->next;
+    }
+    lane->prev->next = lane->next;
+    lane->next->prev = lane->prev;
+    lane->prev = lane->next = NULL;
+}
+
+/* Puts a lane with room into the ring of its load; elsewhere than it was, it comes first there. */
+static void room_update(struct gw_worker_queue *lane)
+{
+    struct gw_shape *shape = lane->shape;
+    if (lane->debits == lane->longs) {
+        room_remove(lane);
+        return;
+    }
+    uint32_t load = gw_sched_worker_queue_load(lane);
+    if (lane->next && lane->load == load)
+        return;
+    room_remove(lane);
+    struct gw_worker_queue **first = &shape->room[load];
+    lane->load = load;
+    if (*first) {
+        lane->next = *first;
+        lane->prev = (*first)->prev;
+        lane->prev->next = lane->next->prev = lane;
+    } else {
+        lane->prev = lane->next = lane;
+    }
+    *first = lane;
+    shape->rooms |= UINT64_C(1) << load;
+}
+
+static void room_update_first(struct gw_worker_queue *lane)
+{
+    room_update(lane);
+    if (!lane->next || lane->shape->room[lane->load] == lane)
+        return;
+    room_remove(lane);
+    room_update(lane);
+}
+
+/* A lane is in its shape's ring of queued ones where it has more attempts than debits. */
+static void queued_update(struct gw_worker_queue *lane)
+{
+    struct gw_shape *shape = lane->shape;
+    bool in = lane->queued_next != NULL, wanted = lane->attempts > lane->debits;
+    if (wanted == in)
+        return;
+    if (!wanted) {
+        if (shape->queued == lane)
+            shape->queued = lane->queued_next == lane ? NULL : lane->queued_next;
+        lane->queued_prev->queued_next = lane->queued_next;
+        lane->queued_next->queued_prev = lane->queued_prev;
+        lane->queued_prev = lane->queued_next = NULL;
+    } else if (shape->queued) { /* last */
+        lane->queued_next = shape->queued;
+        lane->queued_prev = shape->queued->queued_prev;
+        lane->queued_prev->queued_next = lane->queued_next->queued_prev = lane;
+    } else {
+        shape->queued = lane->queued_prev = lane->queued_next = lane;
+    }
+}
+
+/* A lane is in the ring of idle ones while it has a debit that nothing uses. */
+static void idle_update(struct gw_sched *sched, struct gw_worker_queue *lane)
+{
+    bool in = lane->idle_next != NULL, wanted = gw_sched_worker_queue_idle(lane) > 0;
+    if (wanted == in)
+        return;
+    if (!wanted) {
+        if (sched->idle_lanes == lane)
+            sched->idle_lanes = lane->idle_next == lane ? NULL : lane->idle_next;
+        lane->idle_prev->idle_next = lane->idle_next;
+        lane->idle_next->idle_prev = lane->idle_prev;
+        lane->idle_prev = lane->idle_next = NULL;
+    } else if (sched->idle_lanes) { /* first */
+        lane->idle_next = sched->idle_lanes;
+        lane->idle_prev = sched->idle_lanes->idle_prev;
+        lane->idle_prev->idle_next = lane->idle_next->idle_prev = lane;
+        sched->idle_lanes = lane;
+    } else {
+        sched->idle_lanes = lane->idle_prev = lane->idle_next = lane;
+    }
+    lane->asked = false;
+}
+
+void gw_sched_worker_queue_completed(struct gw_sched *sched, struct gw_worker_queue *lane)
+{
+    assert(lane->handed > 0);
+    lane->handed--;
+    idle_update(sched, lane);
+}
+
+void gw_sched_worker_queue_rings_update(struct gw_sched *sched, struct gw_worker_queue *lane)
+{
+    room_update(lane);
+    queued_update(lane);
+    idle_update(sched, lane);
+}
+
+void gw_sched_apply_room_turned(struct gw_sched *sched, const struct gw_fact_room_turned *fact)
+{
+    struct gw_worker_queue *lane = fact->lane;
+    (void)sched;
+    if (lane->next && lane->shape->room[lane->load] == lane)
+        lane->shape->room[lane->load] = lane->next;
+}
+
+uint32_t gw_sched_worker_queue_room(const struct gw_worker_queue *lane, uint32_t window)
+{
+    if (gw_sched_worker_drains(lane->worker))
+        return 0;
+    uint64_t most = (uint64_t)(lane->debits - lane->longs) * window;
+    uint32_t shorts = lane->attempts - lane->longs;
+    return shorts < most ? (uint32_t)(most - shorts) : 0;
+}
+
+void gw_sched_worker_queue_enter(struct gw_sched *sched, struct gw_worker_queue *lane,
+                                 const struct gw_attempt *attempt, const struct gw_attempt_new *how)
+{
+    const bool prefetched = how->prefetched;
+    lane->attempts++;
+    lane->barren = false;
+    lane->shape->attempts++;
+    assert(prefetched || how->adopted ||
+           (lane->worker->slots_free >= debit_slots(lane) &&
+            lane->worker->memory_free >= lane->shape->memory_bytes));
+    if (!prefetched)
+        gw_sched_worker_queue_debit(sched, lane);
+    if (attempt->is_long)
+        lane->longs++;
+    if (attempt->handed) {
+        lane->handed++;
+        lane->asked = false;
+    }
+    if (!attempt->is_long && !prefetched)
+        room_update_first(lane);
+    gw_sched_worker_queue_rings_update(sched, lane);
+}
+
+void gw_sched_worker_queue_leave(struct gw_sched *sched, struct gw_worker_queue *lane,
+                                 const struct gw_attempt *attempt)
+{
+    assert(lane->attempts > 0 && lane->shape->attempts > 0);
+    lane->attempts--;
+    lane->barren = false;
+    lane->shape->attempts--;
+    if (attempt->is_long)
+        lane->longs--;
+    if (attempt->handed)
+        lane->handed--;
+    uint32_t shorts = lane->attempts - lane->longs, shared = lane->debits - lane->longs;
+    if (shared > shorts || (attempt->is_long && shared > 1))
+        credit(sched, lane);
+    room_update_first(lane);
+    if (lane->debits > lane->longs)
+        sched->freed = true;
+    queued_update(lane);
+    idle_update(sched, lane);
+}
+
+void gw_sched_worker_queue_lend(struct gw_sched *sched, struct gw_worker_queue *lane, bool is_long)
+{
+    if (!is_long) { /* it runs, whatever was debited for it */
+        if (lane->debits == lane->longs)
+            gw_sched_worker_queue_debit(sched, lane);
+        lane->longs++;
+        gw_sched_worker_queue_rings_update(sched, lane);
+    }
+    lane->blocked++;
+    lane->worker->blocked++;
+    if (!GW_PLANTED(530))
+        give(sched, lane->worker, debit_slots(lane), 0);
+}
+
+void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queue *lane)
+{
+    assert(lane->blocked > 0);
+    lane->blocked--;
+    lane->worker->blocked--;
+    if (GW_PLANTED(90))
+        give(sched, lane->worker, debit_slots(lane), 0);
+    else if (!GW_PLANTED(530))
+        take(sched, lane->worker, debit_slots(lane), 0);
+}

@@ -1,0 +1,110 @@
+/* Balance.
+ *
+ * Prefetched tasks were given out when every slot was busy. Where one falls idle and nothing is
+ * ready, it gets half of what queues in a lane: the worker there is asked to give back what no
+ * process has yet (GW_KILL_TAKE_BACK), and those tasks are ready again when it did. What it does
+ * not give back it runs; either way the attempt ends, and the recall with it. There are never more
+ * recalls under way of a shape than it takes to feed the free slots. A lane that had nothing to
+ * give is not walked again before something of it came or ended. */
+#include "scheduler/core/placement/balance.h"
+
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/placement/window.h"
+#include "scheduler/core/send/outbox.h"
+
+enum { LANES_MAX = 4 /* looked at for one shape and step */ };
+
+/* A recall costs about a round trip over two processes: what is sooner done is left alone. */
+#define RECALL_WORTH_NS (100 * GW_NS_PER_US)
+
+void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_queued_turned *fact)
+{
+    struct gw_worker_queue *lane = fact->shape->queued;
+    (void)sched;
+    lane->barren = lane->barren || fact->barren;
+    fact->shape->queued = lane->queued_next;
+}
+
+static void add_bytes(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    const struct gw_object *object = &sched->objects.items[at];
+    uint64_t *bytes = arg;
+    if (!gw_sched_object_value(object))
+        *bytes += object->bytes;
+}
+
+/* What fetching its inputs would take elsewhere, at a gigabyte a second. */
+static uint64_t fetch_ns(struct gw_sched *sched, const struct gw_attempt *attempt)
+{
+    uint64_t bytes = 0;
+    gw_sched_each_input(sched, attempt->job, attempt->index,
+                        &(struct gw_input_visit){add_bytes, &bytes});
+    return bytes;
+}
+
+/* Asks back the youngest half of what queues in a lane; false: nothing. */
+static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
+{
+    struct gw_worker *worker = lane->worker;
+    uint32_t before = lane->recalled;
+    uint32_t queued = lane->attempts - lane->debits - lane->recalled, wanted = (queued + 1) / 2;
+    uint64_t wait_ns = 0;
+    for (uint32_t slot = worker->last; slot != GW_NONE && wanted > 0;) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        uint32_t prev = attempt->prev;
+        const struct gw_job *job = attempt->job;
+        if (attempt->lane == lane && attempt->state == GW_ATTEMPT_SENT && !attempt->is_long &&
+            job->tasks.state[attempt->index] == GW_TASK_PLACED) { /* handed ones follow theirs */
+            wait_ns = queued * job->specs.items[job->tasks.spec[attempt->index]].mean_ns;
+            if (wait_ns < RECALL_WORTH_NS)
+                break;
+            wanted--;
+            if (fetch_ns(sched, attempt) < wait_ns) {
+                GW_FACT(sched, attempt_recalled, .slot = slot);
+                gw_sched_send_kill(
+                    sched, worker,
+                    &(struct gw_kill_row){sched->attempts.items[slot].id, 0, GW_KILL_TAKE_BACK});
+            }
+        }
+        slot = prev;
+    }
+    return lane->recalled > before;
+}
+
+void gw_sched_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
+{
+    for (uint32_t slot = worker->last; slot != GW_NONE;) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        const struct gw_worker_queue *lane = attempt->lane;
+        if (attempt->state == GW_ATTEMPT_SENT && !attempt->is_long && !attempt->handed &&
+            attempt->job->tasks.state[attempt->index] == GW_TASK_PLACED &&
+            lane->attempts > lane->debits + lane->recalled) {
+            GW_FACT(sched, attempt_recalled, .slot = slot);
+            gw_sched_send_kill(sched, worker,
+                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+        }
+        slot = sched->attempts.items[slot].prev;
+    }
+}
+
+void gw_sched_balance(struct gw_sched *sched)
+{
+    if (sched->slots_free == 0)
+        return;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (!shape || !shape->queued || shape->recalled >= sched->slots_free ||
+            gw_sched_queue_top(shape))
+            continue;
+        const struct gw_worker *idle = gw_sched_window_most_free(sched, shape);
+        for (int tries = 0; idle && tries < LANES_MAX && shape->recalled < sched->slots_free;
+             tries++) {
+            const struct gw_worker_queue *lane = shape->queued;
+            bool may = lane->worker != idle && !lane->barren &&
+                       lane->attempts > lane->debits + lane->recalled;
+            bool barren = may && !recall(sched, lane);
+            GW_FACT(sched, queued_turned, .shape = shape, .barren = barren);
+        }
+    }
+}

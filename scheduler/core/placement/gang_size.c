@@ -1,0 +1,148 @@
+/* Elastic gangs.
+ *
+ * What always holds: an attempt has between min_ranks and all ranks of its gang, whole nodes where
+ * it has so many ranks a node. What it would start with is asked of one function, size_now, before
+ * a gang grows as when it is placed: a gang that gives its room back to grow gets more. */
+#include "scheduler/core/placement/gang_size.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/gang_size.h"
+#include "scheduler/core/model/workers/parting.h"
+
+int gw_sched_gang_size_check(const struct gw_msg_spec *spec, struct gw_error *error)
+{
+    if (spec->min_ranks > spec->ranks)
+        return gw_error_set(error, GW_EINVAL, "a gang of %u ranks, and at least %u of them",
+                            spec->ranks, spec->min_ranks);
+    if (spec->min_ranks && spec->ranks_per_node && spec->ranks_per_node != spec->ranks &&
+        spec->min_ranks % spec->ranks_per_node)
+        return gw_error_set(error, GW_EINVAL,
+                            "a gang of at least %u ranks, %u at each node: whole nodes, so a "
+                            "multiple of %u",
+                            spec->min_ranks, spec->ranks_per_node, spec->ranks_per_node);
+    return 0;
+}
+
+/* -- How many ------------------------------------------------------------------------------------
+ */
+
+uint32_t gw_sched_gang_size_most(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    return gw_sched_gang_size_most_at(sched, shape, UINT64_MAX);
+}
+
+uint32_t gw_sched_gang_size_ranks(const struct gw_sched *sched, const struct gw_queue *queue,
+                                  const struct gw_pack *packs, uint32_t count)
+{
+    struct gw_gang_sum sum = {.shape = queue->shape};
+    uint32_t row = gw_bits_first(&queue->ready);
+    for (uint32_t i = 0; i < count; i++)
+        gw_sched_gang_size_sum_add(&sum, packs[i].ranks);
+    return gw_sched_gang_size_now(sched, &sum, queue->full_ns, queue->job->tasks.attempt[row] == 0);
+}
+
+uint64_t gw_sched_gang_size_start(const struct gw_sched *sched, const struct gw_job *job,
+                                  uint32_t row, uint32_t ranks)
+{
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    uint64_t full_ns = spec->queue ? spec->queue->full_ns : 0;
+    if (ranks >= spec->shape->ranks || full_ns <= sched->now_ns)
+        return sched->now_ns;
+    bool first = job->tasks.attempt[row] == 0;
+    return first || gw_sched_gang_size_most_at(sched, spec->shape, full_ns) == spec->shape->ranks
+               ? full_ns
+               : sched->now_ns;
+}
+
+/* -- Waiting for all -----------------------------------------------------------------------------
+ */
+
+void gw_sched_gang_size_on_tick(struct gw_sched *sched)
+{
+    if (sched->elastic_ns && sched->elastic_ns <= sched->now_ns)
+        GW_FACT(sched, full_waited, .now_ns = sched->now_ns);
+}
+
+void gw_sched_apply_full_waited(struct gw_sched *sched, const struct gw_fact_full_waited *fact)
+{
+    sched->elastic_ns = 0;
+    for (struct gw_queue *queue = sched->ageing; queue; queue = queue->age_next) {
+        if (!queue->shape->min_ranks)
+            continue;
+        if (queue->full_ns <= fact->now_ns)
+            queue->shape->blocked = false; /* it may start smaller now */
+        else if (!sched->elastic_ns || queue->full_ns < sched->elastic_ns)
+            sched->elastic_ns = queue->full_ns;
+    }
+}
+
+uint64_t gw_sched_gang_size_deadline_ns(const struct gw_sched *sched)
+{
+    return sched->elastic_ns ? sched->elastic_ns : UINT64_MAX;
+}
+
+/* -- Growing -------------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_gang_growing(struct gw_sched *sched, const struct gw_fact_gang_growing *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    gang->growing = true;
+    GW_STORY(sched, gang->job, .kind = GW_STORY_GROWS, .index = gang->index, .count = gang->count,
+             .number = fact->ranks,
+             .detail = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.kind ==
+                       GW_SPEC_COMMAND,
+             .try_number = gang->job->tasks.charges[gang->index].tries);
+}
+
+/* -- In words ------------------------------------------------------------------------------------
+ */
+
+static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                          const struct gw_spec *spec, struct gw_text *text)
+{
+    const struct gw_msg_spec *message = &spec->message;
+    uint32_t most = gw_sched_gang_size_most(sched, spec->shape);
+    gw_text_say(text, "; it runs with %u of %u ranks (--min-ranks %u): ", gang->count,
+                message->ranks, message->min_ranks);
+    if (most < message->ranks)
+        gw_text_say(text, "the workers that are here have room for %u%s%s", most,
+                    sched->lost_worker_ns ? "; " : "", sched->lost_worker);
+    else
+        gw_text_say(text, "there was no room for more when it started");
+    if (gang->growing)
+        gw_text_say(text,
+                    "; there is room again: it was told to %s, and "
+                    "starts again with more",
+                    message->kind == GW_SPEC_FUNCTION ? "return at its next step" : "end");
+    else if (message->kind == GW_SPEC_FUNCTION)
+        gw_text_say(text, "; it grows at its next checkpoint when there is room");
+    else
+        gw_text_say(text,
+                    "; it grows, when there is room and it has run for %.0f s, after its folder of "
+                    "checkpoints has changed, or when it is started again (`gangway restart %llu`)",
+                    (double)(GW_GROWS_AFTER_WAITS * spec->shape->full_wait_ns) / 1e9,
+                    (unsigned long long)gang->job->id);
+}
+
+void gw_sched_gang_size_explain(const struct gw_sched *sched, const struct gw_job *job,
+                                uint32_t row, char *to, size_t bytes)
+{
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    struct gw_text text = {to, bytes, 0};
+    *to = '\0';
+    if (!spec->shape || !spec->shape->min_ranks)
+        return;
+    if (gang && gang->count < spec->message.ranks)
+        explain_fewer(sched, gang, spec, &text);
+    if (gang || job->tasks.state[row] != GW_TASK_READY || !spec->queue)
+        return;
+    uint64_t full_ns = spec->queue->full_ns;
+    gw_text_say(&text, "; it would start with %u or more (--min-ranks)", spec->message.min_ranks);
+    if (full_ns > sched->now_ns)
+        gw_text_say(&text, " %.0f s from now on (--full-wait)",
+                    (double)(full_ns - sched->now_ns) / 1e9);
+}

@@ -1,0 +1,220 @@
+/* Outlook.
+ *
+ * What runs under a wall limit has ended when that is over. What has none may run for ever; the
+ * guess is that it takes as long as others of its kind did, and where it has taken longer already,
+ * as long again. Short tasks that share debits give them back together. */
+#include "scheduler/core/placement/outlook.h"
+
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/workers/worker.h"
+
+#include <stdlib.h>
+
+enum { GPUS_MAX = 256 };
+#define NOBODY_KNOWS_NS (UINT64_C(1) << 62) /* behind every guess */
+
+/* What one attempt, or all short ones of a lane, will give back. */
+struct release {
+    uint64_t at_ns;
+    uint32_t attempt; /* its place */
+    uint32_t debits, slots;
+    uint64_t memory_bytes;
+    const struct gw_worker_queue *lane;
+    bool known;
+};
+
+/* What a worker has at one moment. */
+struct room {
+    const struct gw_worker *worker;
+    const struct gw_shape *shape;
+    int64_t slots, memory_bytes;
+    uint32_t gpus[GPUS_MAX]; /* thousandths */
+    GW_ARRAY(struct release) releases;
+    size_t given; /* of the releases */
+};
+
+/* -- What will be given back ---------------------------------------------------------------------
+ */
+
+static void see_end(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                    struct release *release)
+{
+    const struct gw_spec *spec =
+        &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
+    uint64_t since_ns = attempt->started_ns ? attempt->started_ns : sched->now_ns;
+    uint64_t ran_ns = sched->now_ns - since_ns, left_ns;
+    bool ending = attempt->state == GW_ATTEMPT_KILLED;
+    bool known = ending || spec->message.wall_ns;
+    if (ending)
+        left_ns = 0;
+    else if (known)
+        left_ns = spec->message.wall_ns > ran_ns ? spec->message.wall_ns - ran_ns : 0;
+    else
+        left_ns = spec->mean_ns > ran_ns ? spec->mean_ns - ran_ns : ran_ns;
+    if (!known)
+        release->known = false;
+    left_ns = left_ns < NOBODY_KNOWS_NS ? left_ns : NOBODY_KNOWS_NS;
+    if (release->at_ns < sched->now_ns + left_ns)
+        release->at_ns = sched->now_ns + left_ns;
+}
+
+static void add_release(struct room *room, const struct gw_attempt *attempt, struct release release)
+{
+    const struct gw_shape *shape = release.lane->shape;
+    uint32_t each = shape->alone ? room->worker->slots : shape->slots;
+    release.slots = attempt->blocked ? 0 : each * release.debits;
+    release.memory_bytes = shape->memory_bytes * release.debits;
+    GW_MUST(gw_array_push(&room->releases, release));
+}
+
+/* All that the short ones of a lane hold, when the last of them has ended. */
+static void add_shorts(const struct gw_sched *sched, struct room *room,
+                       const struct gw_worker_queue *lane)
+{
+    struct release release = {.lane = lane, .debits = lane->debits - lane->longs, .known = true};
+    const struct gw_attempt *last = NULL;
+    for (uint32_t slot = room->worker->first; slot != GW_NONE;
+         slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (attempt->lane != lane || attempt->is_long)
+            continue;
+        last = attempt;
+        release.attempt = slot;
+        see_end(sched, attempt, &release);
+    }
+    if (last)
+        add_release(room, last, release);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct release *x = a, *y = b;
+    if (x->known != y->known)
+        return x->known ? -1 : 1;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->attempt < y->attempt ? -1 : x->attempt > y->attempt;
+}
+
+static void find_releases(const struct gw_sched *sched, struct room *room)
+{
+    const struct gw_worker *worker = room->worker;
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        if (!attempt->is_long || attempt->job->actor || attempt->lane->shape->slots == 0)
+            continue;
+        struct release release = {
+            .lane = attempt->lane, .attempt = slot, .debits = 1, .known = true};
+        see_end(sched, attempt, &release);
+        add_release(room, attempt, release);
+    }
+    for (uint32_t i = 0; i < worker->lane_count; i++)
+        if (worker->lanes[i] && worker->lanes[i]->debits > worker->lanes[i]->longs)
+            add_shorts(sched, room, worker->lanes[i]);
+    if (room->releases.count > 1)
+        qsort(room->releases.items, room->releases.count, sizeof *room->releases.items, by_time);
+}
+
+/* -- How many ranks fit --------------------------------------------------------------------------
+ */
+
+static void take_stock(struct room *room, const struct gw_worker *worker)
+{
+    room->slots = (int64_t)worker->slots_free - worker->slots_over;
+    room->memory_bytes = (int64_t)worker->memory_free - (int64_t)worker->memory_over;
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        bool fits = gw_sched_gpu_could(gpu, room->shape);
+        room->gpus[i] = fits && gpu->slot == GW_NONE ? GW_GPU_WHOLE - gpu->shared : 0;
+    }
+}
+
+static void give_back(const struct gw_sched *sched, struct room *room,
+                      const struct release *release)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[release->attempt];
+    room->slots += release->slots;
+    room->memory_bytes += (int64_t)release->memory_bytes;
+    for (uint32_t i = 0; attempt->gpus; i++) {
+        i = gw_sched_gpu_next(sched, release->attempt, i);
+        if (i == GW_NONE)
+            break;
+        if (gw_sched_gpu_could(&room->worker->gpus[i], room->shape))
+            room->gpus[i] += attempt->gpu_share ? attempt->gpu_share : GW_GPU_WHOLE;
+    }
+    room->given++;
+}
+
+static uint64_t stock_ranks(const struct room *room)
+{
+    uint64_t ranks = UINT64_MAX;
+    const struct gw_need *need = room->shape->need;
+    for (uint32_t r = 0; need && r < need->resources.count; r++) {
+        const struct gw_resource *wanted = &need->resources.items[r];
+        int64_t have = gw_sched_stock_left(room->worker, wanted->name);
+        for (size_t i = 0; i < room->given; i++) {
+            const struct release *release = &room->releases.items[i];
+            have += (int64_t)gw_sched_need_amount(release->lane->shape->need, wanted->name) *
+                    release->debits;
+        }
+        uint64_t fit = have > 0 ? (uint64_t)have / wanted->amount : 0;
+        ranks = fit < ranks ? fit : ranks;
+    }
+    return ranks;
+}
+
+static uint32_t ranks_in(const struct room *room, uint32_t most)
+{
+    const struct gw_shape *shape = room->shape;
+    uint32_t gpus = gw_sched_shape_gpus(shape), found = 0;
+    uint64_t ranks = most, fit;
+    if (room->slots < 0 || room->memory_bytes < 0)
+        return 0;
+    fit = (uint64_t)room->slots / shape->slots;
+    ranks = fit < ranks ? fit : ranks;
+    fit = shape->memory_bytes ? (uint64_t)room->memory_bytes / shape->memory_bytes : ranks;
+    ranks = fit < ranks ? fit : ranks;
+    for (uint32_t i = 0; gpus && i < room->worker->gpu_count; i++)
+        found +=
+            shape->gpu_share ? room->gpus[i] / shape->gpu_share : room->gpus[i] == GW_GPU_WHOLE;
+    fit = gpus ? found / gpus : ranks;
+    ranks = fit < ranks ? fit : ranks;
+    fit = stock_ranks(room);
+    return (uint32_t)(fit < ranks ? fit : ranks);
+}
+
+uint32_t gw_sched_outlook(const struct gw_sched *sched, struct gw_worker *worker,
+                          const struct gw_shape *shape, uint32_t most, struct gw_opening *openings)
+{
+    struct room room = {.worker = worker, .shape = shape};
+    uint32_t found = 0;
+    if ((shape->need && !gw_sched_need_allows(shape->need, worker)) ||
+        gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+        return 0;
+    struct gw_opening opening = {worker, true, sched->now_ns, 0};
+    if (!gw_sched_memory_lets(worker)) {
+        opening.known = false;
+        opening.at_ns = sched->now_ns + NOBODY_KNOWS_NS;
+    }
+    take_stock(&room, worker);
+    for (uint32_t ranks = ranks_in(&room, most); found < ranks; found++)
+        openings[found] = opening;
+    if (found < most)
+        find_releases(sched, &room);
+    while (found < most && room.given < room.releases.count) {
+        const struct release *release = &room.releases.items[room.given];
+        give_back(sched, &room, release);
+        opening.known = opening.known && release->known;
+        opening.attempt = sched->attempts.items[release->attempt].id;
+        if (opening.at_ns < release->at_ns)
+            opening.at_ns = release->at_ns;
+        for (uint32_t ranks = ranks_in(&room, most); found < ranks; found++)
+            openings[found] = opening;
+    }
+    gw_array_deinit(&room.releases);
+    return found;
+}

@@ -1,0 +1,76 @@
+/* A gang is placed: its workers are told of its ranks and its checkpoint. */
+
+#include "scheduler/core/placement/place_gang.h"
+
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/send/assign.h"
+#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <msgpack.h>
+
+static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
+                      const struct gw_seat *seats)
+{
+    uint32_t groups = 0, group = 0;
+    for (uint32_t i = 0; i < gang->count; i++)
+        groups += i == 0 || seats[i].worker != seats[i - 1].worker;
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const bool board_shared = gw_sched_gpu_board_shared(sched, gang);
+    uint32_t *locals = gw_arena_alloc(&sched->effects->arena, groups * sizeof *locals);
+    GW_MUST_PTR(locals);
+    for (uint32_t i = 0, at = 0; i < gang->count; i++) {
+        at += i > 0 && seats[i].worker != seats[i - 1].worker;
+        locals[at] += 1;
+    }
+    for (uint32_t first = 0, end; first < gang->count; first = end, group++) {
+        for (end = first; end < gang->count && seats[end].worker == seats[first].worker;)
+            end++;
+        struct gw_msg_gang *message =
+            &gw_sched_send(sched, seats[first].worker->remote, GW_MESSAGE_gang)->gang;
+        message->attempt = gang->id;
+        message->world = gang->count;
+        message->first_rank = first;
+        message->local = end - first;
+        message->group_rank = group;
+        message->groups = groups;
+        message->checkpoint = GW_PLANTED(193) ? 0 : gang->from_attempt;
+        message->checkpoint_lost = gang->from_lost;
+        gw_sched_checkpoint_carry(sched, gang, first == 0, message);
+        message->board_shared = board_shared;
+        message->commands = spec->message.kind == GW_SPEC_COMMAND;
+        message->locals = (struct gw_col32){(const void *)locals, groups};
+    }
+}
+
+void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
+                         const struct gw_seat *seats, uint32_t count)
+{
+    struct gw_job *job = queue->job;
+    uint32_t row = gw_bits_first(&queue->ready);
+    GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape, .seats = seats,
+            .seat_count = count);
+    struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    gw_sched_checkpoint_ahead(sched, gang, seats);
+    tell_gang(sched, gang, seats);
+    for (uint32_t i = 0; i < gang->count; i++)
+        gw_sched_send_assign(sched, gang->ranks[i].slot);
+}
+
+void gw_sched_checkpoint_ahead(struct gw_sched *sched, const struct gw_gang_try *gang,
+                               const struct gw_seat *seats)
+{
+    bool kept, member;
+    uint32_t count;
+    struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
+    struct gw_worker **members = gw_sched_checkpoint_members(sched, gang, &count, &member);
+    if (from)
+        gw_sched_tell_neighbour(sched, seats[0].worker, from);
+    for (uint32_t i = 0; i < count; i++)
+        gw_sched_tell_neighbour(sched, seats[0].worker, members[i]);
+    for (uint32_t i = 1; i < gang->count && gang->mirrors; i++)
+        if (seats[i].worker != seats[i - 1].worker)
+            gw_sched_tell_neighbour(sched, seats[i].worker, seats[0].worker);
+}

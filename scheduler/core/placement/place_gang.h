@@ -1,0 +1,17 @@
+/* A gang is placed: its workers are told of its ranks and its checkpoint. */
+#ifndef GW_SCHEDULER_CORE_PLACE_GANG_H
+#define GW_SCHEDULER_CORE_PLACE_GANG_H
+
+#include "scheduler/core/model/state.h"
+
+/* gw_sched_gang_place starts an attempt of the first gang of a queue with `count` ranks, rank i at
+ * seats[i]; ranks of one worker are next to each other. */
+void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
+                         const struct gw_seat *seats, uint32_t count);
+
+/* gw_sched_checkpoint_ahead tells the workers of a gang the addresses of those that they get the
+ * checkpoint from, before the gang itself. */
+void gw_sched_checkpoint_ahead(struct gw_sched *sched, const struct gw_gang_try *gang,
+                               const struct gw_seat *seats);
+
+#endif

@@ -1,0 +1,527 @@
+/* Placement.
+ *
+ * A task goes to the worker that holds most of its input bytes among those with room now, else to
+ * the one with most free slots. When no slot is free, short tasks queue behind short ones of their
+ * shape, up to a window. A shape of which nothing fits is blocked until something is freed; what
+ * comes after it in the order may use free slots, but may not queue: slots must come free for it.
+ *
+ * The first gang that does not fit has room kept for it (reservation.h), and what comes after it
+ * may queue wherever that is not.
+ *
+ * A task that failed goes to another worker than the one it failed on, where one has room now; so
+ * does one that its last worker gave back and is short of memory.
+ *
+ * Only gangs look at all workers: they are few, and need a picture of the whole. */
+#include "scheduler/core/placement/placement.h"
+
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/ranks.h"
+#include "scheduler/core/model/changes/task_ready.h"
+#include "scheduler/core/model/changes/worker.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/gang_size.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/memory.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/parting.h"
+#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/workers/ranks.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/placement/gang_size.h"
+#include "scheduler/core/placement/handover.h"
+#include "scheduler/core/placement/packing.h"
+#include "scheduler/core/placement/place_gang.h"
+#include "scheduler/core/placement/reservation.h"
+#include "scheduler/core/placement/reservation_guard.h"
+#include "scheduler/core/placement/window.h"
+#include "scheduler/core/send/outbox.h"
+
+#include <string.h>
+
+/* -- Which worker --------------------------------------------------------------------------------
+ */
+
+static void weigh_input(struct gw_sched *sched, uint32_t at, void *arg)
+{
+    struct gw_choice *choice = arg;
+    const struct gw_object *object = &sched->objects.items[at];
+    for (uint32_t place = object->holders; place != GW_NONE;
+         place = sched->holders.items[place].next) {
+        struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
+        if (worker->score_epoch != choice->epoch) {
+            if (choice->count == GW_DATA_WORKERS_MAX)
+                continue;
+            worker->score_epoch = choice->epoch;
+            worker->score = 0;
+            choice->workers[choice->count++] = worker;
+        }
+        worker->score += object->bytes;
+    }
+}
+
+static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         struct gw_choice *choice)
+{
+    choice->count = 0;
+    choice->epoch = ++sched->score_epoch;
+    if (job->tasks.deps_at[row] != gw_sched_deps_end(&job->tasks, row))
+        gw_sched_each_input(sched, job, row, &(struct gw_input_visit){weigh_input, choice});
+}
+
+static struct gw_worker *free_worker_of_kind(struct gw_sched *sched, struct gw_choice *choice)
+{
+    struct gw_worker *best = NULL;
+    choice->unaffording = 0;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        struct gw_worker *worker = choice->workers[i];
+        if (gw_sched_window_takes(sched, worker, choice) &&
+            (!best || worker->score > best->score ||
+             (worker->score == best->score && worker->id < best->id)))
+            best = worker;
+    }
+    if (best && (!choice->shape->need || !choice->shape->need->prefer))
+        return best;
+    if (!choice->shape->need || (choice->shape->need->prefer && GW_PLANTED(564)))
+        return gw_sched_window_choose(sched, choice);
+    struct gw_worker *other =
+        gw_sched_need_worker(sched, choice->shape, gw_sched_window_takes, choice);
+    return best && (!other || !gw_sched_need_names(choice->shape->need, other)) ? best : other;
+}
+
+/* GPUs stay whole where an instance of one will do. */
+static struct gw_worker *free_worker(struct gw_sched *sched, struct gw_choice *choice)
+{
+    struct gw_worker *worker = NULL;
+    choice->instance = sched->instances_free && gw_sched_gpu_likes_instances(choice->shape);
+    if (choice->instance)
+        worker = free_worker_of_kind(sched, choice);
+    choice->instance = false;
+    return worker ? worker : free_worker_of_kind(sched, choice);
+}
+
+/* What failed is tried again on another worker where one has room now: what was wrong may be the
+ * worker. It does not wait for that. */
+static struct gw_worker *free_worker_elsewhere(struct gw_sched *sched, struct gw_choice *choice)
+{
+    struct gw_worker *worker = free_worker(sched, choice);
+    if (worker || !choice->avoided)
+        return worker;
+    choice->avoided = 0;
+    return free_worker(sched, choice);
+}
+
+/* How many may queue in a lane, on top of those that do. */
+static uint32_t lane_room(const struct gw_sched *sched, const struct gw_worker_queue *lane,
+                          const struct gw_choice *choice, uint32_t window)
+{
+    if (!gw_sched_memory_lets(lane->worker) ||
+        gw_sched_cooling_left_ns(sched, lane->worker, lane->shape) > 0 ||
+        !gw_sched_memory_admits(lane->worker, choice->bytes, choice->held_back))
+        return 0;
+    if (choice->bytes)
+        window = gw_sched_memory_window(lane->worker, choice->spec, window);
+    return gw_sched_worker_queue_room(lane, window);
+}
+
+/* A worker where a short task may queue: one that holds inputs, else one where few queue. */
+static struct gw_worker *lane_worker(struct gw_sched *sched, const struct gw_choice *choice,
+                                     struct gw_shape *shape, uint32_t window)
+{
+    struct gw_worker *best = NULL;
+    for (uint32_t i = 0; i < choice->count; i++) {
+        struct gw_worker *worker = choice->workers[i];
+        const struct gw_worker_queue *lane = gw_sched_worker_queue_get(worker, shape);
+        if (lane && lane_room(sched, lane, choice, window) > 0 &&
+            (!best || worker->score > best->score))
+            best = worker;
+    }
+    if (best)
+        return best;
+    /* In the rings from the window's own on, all lanes are full: no look at each of them. */
+    int tries = 0;
+    uint64_t below = (UINT64_C(1) << gw_sched_worker_queue_step(window)) - 1;
+    for (uint64_t rooms = shape->rooms & below; rooms; rooms &= rooms - 1) {
+        const struct gw_worker_queue *first = shape->room[__builtin_ctzll(rooms)];
+        for (struct gw_worker_queue *lane = shape->room[__builtin_ctzll(rooms)];
+             tries < GW_LANES_TRIED_MAX; tries++) {
+            if (lane_room(sched, lane, choice, window) > 0)
+                return lane->worker;
+            GW_FACT(sched, room_turned, .lane = lane);
+            lane = lane->next;
+            if (lane == first)
+                break;
+        }
+    }
+    return NULL;
+}
+
+/* A window that leaves to each slot its share of what there is: where tasks are few, those that
+ * queue where their inputs lie would else wait for each other while slots elsewhere fall idle. */
+static uint32_t share_of(const struct gw_shape *shape, uint32_t window)
+{
+    uint64_t slots = shape->debits, tasks = (uint64_t)shape->ready + shape->attempts;
+    if (tasks >= slots * window)
+        return window;
+    return gw_sched_worker_queue_step_tasks(
+        gw_sched_worker_queue_step((uint32_t)((tasks - 1) / slots)) + 1);
+}
+
+/* What a placement may do, and why it did nothing. */
+struct placing {
+    bool may_queue, unaffording; /* memory alone is missing for it */
+    bool waits;                  /* for others of its range */
+};
+
+/* -- Ordinary tasks ------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_task_placed *fact)
+{
+    struct gw_job *job = fact->job;
+    uint32_t row = fact->index;
+    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
+    uint32_t slot =
+        gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
+                                                               .index = row,
+                                                               .rank = GW_RANK_NONE,
+                                                               .worker = fact->worker,
+                                                               .shape = fact->shape,
+                                                               .prefetched = fact->prefetched,
+                                                               .is_long = fact->is_long,
+                                                               .why = (uint8_t)fact->why,
+                                                               .near_bytes = fact->near_bytes});
+    assert(job->tasks.attempt[row] == fact->attempt);
+    sched->attempts.items[slot].fetches = gw_sched_inputs_fetch(sched, job, row, fact->worker);
+}
+
+/* Its last worker may let in one task though it is short of memory, and refuse each. */
+static bool was_given_back(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    const struct gw_worker *worker = NULL;
+    if (job->tasks.charges[row].tries > 0)
+        worker = gw_sched_worker_find(sched, job->tasks.worker[row]);
+    return worker && worker->memory.state != GW_MEMORY_OPEN;
+}
+
+static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t row,
+                      struct placing *placing)
+{
+    struct gw_job *job = queue->job;
+    struct gw_shape *shape = queue->shape;
+    struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    struct gw_choice choice = {
+        .shape = shape, .spec = spec, .bytes = gw_sched_memory_expected(spec)};
+    choice.held_back = choice.bytes && gw_sched_window_held_back(queue, row);
+    choice.passes = !sched->reservation.job ||
+                    gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
+    weigh_inputs(sched, job, row, &choice);
+    uint32_t window = 1;
+    if (!shape->alone)
+        window = gw_sched_window(sched, spec);
+
+    bool prefetched = false;
+    const struct gw_charges *charges = &job->tasks.charges[row];
+    if (sched->workers_ready > 1 &&
+        (charges->retries + charges->crashes > 0 || was_given_back(sched, job, row)))
+        choice.avoided = job->tasks.worker[row];
+    struct gw_worker *worker = free_worker_elsewhere(sched, &choice);
+    if (!worker && placing->may_queue && window > 1) {
+        worker = lane_worker(sched, &choice, shape, share_of(shape, window));
+        prefetched = true;
+    }
+    placing->unaffording = !worker && choice.unaffording > 0;
+    if (!worker)
+        return false;
+    uint64_t attempt = gw_sched_attempt_next(sched);
+    uint32_t slot = gw_sched_attempt_place(attempt);
+    uint64_t near_bytes = worker->score_epoch == choice.epoch ? worker->score : 0;
+    uint32_t why = prefetched                  ? GW_PLACED_QUEUED
+                   : near_bytes                ? GW_PLACED_DATA
+                   : shape->need               ? GW_PLACED_NEED
+                   : sched->workers_ready == 1 ? GW_PLACED_ONLY
+                                               : GW_PLACED_FREE;
+    GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .shape = shape,
+            .attempt = attempt, .prefetched = prefetched, .is_long = window == 1, .why = why,
+            .near_bytes = near_bytes);
+    if (prefetched)
+        GW_FACT(sched, room_turned, .lane = gw_sched_worker_queue_get(worker, shape));
+    gw_sched_send_assign(sched, slot);
+    return true;
+}
+
+/* The first of a queue; where only memory is missing for it, the first that lets go of some. */
+static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct placing *placing)
+{
+    uint32_t row = gw_bits_first(&queue->ready);
+    if (queue->job->tasks.edges > 0) /* else it has no inputs */
+        gw_sched_inputs_ahead(sched, &queue->job->tasks, gw_bits_near(&queue->ready, row));
+    if (place_row(sched, queue, row, placing))
+        return true;
+    return placing->unaffording && queue->fed.count && gw_bits_first(&queue->fed) != row &&
+           place_row(sched, queue, gw_bits_first(&queue->fed), placing);
+}
+
+/* What a running task waits for may have room that is reserved, though the first of its shape may
+ * not: the gang that has that room may wait for the running one. */
+static bool place_nested(struct gw_sched *sched, struct gw_shape *shape, struct placing *placing)
+{
+    struct gw_queue *queue = sched->reservation.job ? gw_sched_queue_nested(shape) : NULL;
+    return queue && !gw_sched_range_full(queue->job) &&
+           place_row(sched, queue, gw_bits_first(&queue->ready), placing);
+}
+
+/* -- Gangs ---------------------------------------------------------------------------------------
+ */
+
+/* Which workers a gang may use. */
+struct search {
+    const struct gw_queue *queue;
+    bool passes; /* what is reserved does not bind it */
+    bool named;  /* only those that it asks for by name */
+};
+
+/* Packs a gang, or as much of it as may start, into the room that there is. */
+static uint32_t pack(const struct gw_sched *sched, struct search search, struct gw_pack *berths,
+                     uint32_t count)
+{
+    const struct gw_shape *shape = search.queue->shape;
+    if (search.named || !shape->min_ranks)
+        return gw_sched_pack(shape, berths, count);
+    struct gw_shape now = gw_sched_gang_size_shape(
+        shape, gw_sched_gang_size_ranks(sched, search.queue, berths, count));
+    return now.ranks ? gw_sched_pack(&now, berths, count) : 0;
+}
+
+/* Room with workers among it that could not reach each other, and which of them are left out. */
+struct apart {
+    const struct gw_pack *all;
+    uint32_t count, out_count, packs;
+    const struct gw_worker *out[GW_PARTED_OUT_MAX];
+};
+
+static bool is_out(const struct apart *apart, const struct gw_worker *worker)
+{
+    for (uint32_t i = 0; i < apart->out_count; i++)
+        if (apart->out[i] == worker)
+            return true;
+    return false;
+}
+
+/* Packs without those that are out. Where two of what that takes are a pair, it does without one of
+ * them, or else without the other. */
+static uint32_t pack_without(struct gw_sched *sched, struct search search, struct apart *apart,
+                             struct gw_pack *berths)
+{
+    const struct gw_worker *pair[2];
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < apart->count; i++)
+        if (!is_out(apart, apart->all[i].worker))
+            berths[count++] = apart->all[i];
+    uint32_t taken = pack(sched, search, berths, count);
+    if (taken == 0 || !gw_sched_parting_among(sched, berths, taken, pair))
+        return taken;
+    search.queue->shape->parted = true;
+    for (int i = 0; i < 2; i++) {
+        if (apart->out_count == GW_PARTED_OUT_MAX || apart->packs++ == GW_PARTED_PACKS_MAX)
+            return 0;
+        apart->out[apart->out_count++] = pair[!i];
+        taken = pack_without(sched, search, apart, berths);
+        apart->out_count--;
+        if (taken)
+            return taken;
+    }
+    return 0;
+}
+
+/* Packs so that no two workers have ranks that could not reach each other lately. */
+static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct gw_pack *berths,
+                           uint32_t count)
+{
+    if (sched->partings.count == 0)
+        return pack(sched, search, berths, count);
+    struct gw_pack *all = gw_arena_alloc(&sched->effects->arena, (count + 1) * sizeof *all);
+    GW_MUST_PTR(all);
+    memcpy(all, berths, count * sizeof *all);
+    struct apart apart = {.all = all, .count = count};
+    return pack_without(sched, search, &apart, berths);
+}
+
+/* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice. */
+static uint32_t find_berths(struct gw_sched *sched, struct search search, struct gw_pack *berths)
+{
+    const struct gw_shape *shape = search.queue->shape;
+    uint32_t count = 0, gpus = gw_sched_shape_gpus(shape);
+    uint32_t home =
+        gw_sched_checkpoint_home(sched, search.queue->job, gw_bits_first(&search.queue->ready));
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
+        uint32_t most = ranks > 0 ? gw_sched_pack_most(shape, worker) : 0;
+        if (ranks > 0 && worker->reserved_ranks && !search.passes) {
+            uint64_t left = gw_sched_reservation_leaves(worker, shape, sched->reservation.shape);
+            ranks = left < ranks ? left : ranks;
+        }
+        if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
+            berths[count++] =
+                (struct gw_pack){worker, ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks,
+                                 gpus && ranks >= most && gw_sched_gpu_near(worker, shape, most),
+                                 worker->id == home};
+    }
+    return pack_apart(sched, search, berths, count);
+}
+
+static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
+{
+    struct gw_shape *shape = queue->shape;
+    const struct gw_spec *spec =
+        &queue->job->specs.items[queue->job->tasks.spec[gw_bits_first(&queue->ready)]];
+    bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
+    shape->parted = false;
+    uint64_t least = gw_sched_gang_size_least(shape), slots = least * shape->slots;
+    if ((passes ? sched->slots_free : sched->slots_open) < slots ||
+        (!shape->gpu_share && sched->gpus_free < least * gw_sched_shape_gpus(shape)))
+        return false; /* without a look at any worker */
+    struct gw_pack *berths =
+        gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
+    GW_MUST_PTR(berths);
+    uint32_t taken = 0;
+    if (shape->need && shape->need->prefer)
+        taken = find_berths(sched, (struct search){queue, passes, true}, berths);
+    if (taken == 0)
+        taken = find_berths(sched, (struct search){queue, passes, false}, berths);
+    if (taken == 0)
+        return false;
+    struct gw_seat *seats = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *seats);
+    GW_MUST_PTR(seats);
+    uint32_t rank = 0, gpus = gw_sched_shape_gpus(shape);
+    uint32_t *numbers =
+        gw_arena_alloc(&sched->effects->arena, (shape->ranks * gpus + 1) * sizeof *numbers);
+    GW_MUST_PTR(numbers);
+    for (uint32_t i = 0; i < taken; i++) {
+        if (gpus)
+            gw_sched_gpu_pick(berths[i].worker, shape, berths[i].ranks, numbers + rank * gpus);
+        for (uint32_t k = 0; k < berths[i].ranks; k++, rank++)
+            seats[rank] = (struct gw_seat){berths[i].worker, gpus ? numbers + rank * gpus : NULL};
+    }
+    gw_sched_gang_place(sched, queue, seats, rank);
+    return true;
+}
+
+/* -- The order -----------------------------------------------------------------------------------
+ */
+
+/* What is placed next. */
+struct turn {
+    struct gw_shape *shape; /* NULL: nothing */
+    bool overtakes;         /* something that could run here, and does not fit now, comes before */
+    bool behind;            /* an ordinary task that could run here comes before */
+};
+
+static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw_queue *b)
+{
+    return !a || gw_sched_queue_before(b, a) ? b : a;
+}
+
+/* The shape whose first task comes first among those that are not blocked. Gangs are not overtaken
+ * while one holds a reservation: it keeps its slots, and their turn comes. */
+static struct turn next_turn(struct gw_sched *sched)
+{
+    struct turn turn = {0};
+    const struct gw_queue *best_top = NULL, *blocked_top = NULL, *blocked_task = NULL;
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        struct gw_shape *shape = sched->shapes.items[i];
+        if (!shape || shape->heap.count == 0)
+            continue;
+        const struct gw_queue *top = gw_sched_queue_top(shape);
+        if (!top || (GW_PLANTED(510) && top->job->state == GW_JOB_OPEN))
+            continue;
+        if (!shape->blocked) {
+            if (!best_top || gw_sched_queue_before(top, best_top))
+                best_top = top;
+        } else if (shape->could) {
+            if (shape->ranks == 0)
+                blocked_task = first_of(blocked_task, top);
+            if (shape->ranks == 0 || !sched->reservation.job)
+                blocked_top = first_of(blocked_top, top);
+        }
+    }
+    if (!best_top)
+        return turn;
+    turn.shape = best_top->shape;
+    turn.overtakes = blocked_top && gw_sched_queue_before(blocked_top, best_top);
+    turn.behind = blocked_task && gw_sched_queue_before(blocked_task, best_top);
+    return turn;
+}
+
+static void block(struct gw_sched *sched, struct gw_queue *queue, const struct turn *turn)
+{
+    struct gw_shape *shape = queue->shape;
+    shape->blocked = true;
+    if (shape->could_epoch != sched->workers_epoch) {
+        shape->could_epoch = sched->workers_epoch;
+        shape->could = gw_sched_gang_size_could(sched, shape);
+    }
+    if (shape->could && !(shape->ranks && shape->parted)) /* no room that is kept would help it */
+        gw_sched_reservation_on_blocked(sched, queue, turn->behind);
+}
+
+static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shape)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++)
+        if (sched->shapes.items[i] && sched->shapes.items[i] != shape &&
+            sched->shapes.items[i]->heap.count > 0)
+            return false;
+    return true;
+}
+
+static void unblock(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        if (!sched->shapes.items[i])
+            continue;
+        sched->shapes.items[i]->blocked = false;
+        gw_sched_queue_unpark(sched->shapes.items[i]);
+    }
+    sched->freed = false;
+}
+
+/* Places all that can be placed of the shape whose turn it is, or one of it. */
+static void place_turn(struct gw_sched *sched, const struct turn *turn)
+{
+    struct gw_shape *shape = turn->shape;
+    bool alone = only_shape(sched, shape);
+    for (struct gw_queue *queue; (queue = gw_sched_queue_top(shape));) {
+        bool full = gw_sched_range_full(queue->job), placed = false;
+        struct placing placing = {.may_queue = !turn->overtakes, .waits = full};
+        if (!full)
+            placed = shape->ranks ? place_gang(sched, queue) : place_task(sched, queue, &placing);
+        if (!placed && shape->ranks == 0)
+            placed = place_nested(sched, shape, &(struct placing){false});
+        if (!placed && !((placing.unaffording || placing.waits) && gw_sched_queue_park(queue)))
+            block(sched, queue, turn);
+        if (!placed || !alone)
+            break;
+    }
+}
+
+void gw_sched_place(struct gw_sched *sched)
+{
+    gw_sched_reservation_review(sched);
+    if (sched->workers_ready == 0 || sched->shutting_down)
+        return;
+    do {
+        if (sched->freed)
+            unblock(sched);
+        for (struct turn turn; (turn = next_turn(sched)).shape;)
+            place_turn(sched, &turn);
+    } while (sched->freed); /* a reservation has ended, or moved */
+    gw_sched_handover(sched);
+}

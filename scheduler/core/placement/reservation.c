@@ -1,0 +1,316 @@
+/* The reservation.
+ *
+ * A gang that could run here, and does not fit, would wait for ever for slots that smaller tasks
+ * take one by one. So the first of them that nothing waits before has room kept for it: at the
+ * workers that will have it soonest, what comes free stays free until all ranks fit. Wherever else
+ * room for a rank comes free sooner, that rank moves there.
+ *
+ * What always holds: one gang at most holds a reservation, with a berth for each of its ranks.
+ * Nothing is taken from anybody, and nothing is debited: it only says what others must leave. At a
+ * worker that has not enough free yet nothing queues, and what queued was asked back; the slots are
+ * the gang's when that was acknowledged, because until then they are debited. */
+#include "scheduler/core/placement/reservation.h"
+
+#include "scheduler/core/model/changes/task_ready.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/gang_size.h"
+#include "scheduler/core/model/workers/places.h"
+#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/workers/ranks.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/placement/balance.h"
+#include "scheduler/core/placement/gang_size.h"
+#include "scheduler/core/placement/outlook.h"
+#include "scheduler/core/placement/packing.h"
+#include "scheduler/core/placement/window.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 /* to choose from, at the least */ };
+
+/* -- Whose it is ---------------------------------------------------------------------------------
+ */
+
+static bool still_holds(struct gw_sched *sched)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    if (!job || job->compacted || gw_sched_job_rests(job) ||
+        job->tasks.state[reservation->index] != GW_TASK_READY ||
+        reservation->workers_epoch != sched->workers_epoch)
+        return false;
+    reservation->queue = gw_sched_task_queue(sched, job, reservation->index);
+    reservation->shape = reservation->queue->shape;
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        const struct gw_berth *berth = &reservation->berths.items[i];
+        if ((berth->let && !gw_sched_memory_lets(berth->worker)) ||
+            gw_sched_cooling_left_ns(sched, berth->worker, reservation->shape) > 0)
+            return false;
+    }
+    return true;
+}
+
+void gw_sched_reservation_review(struct gw_sched *sched)
+{
+    sched->reservation.seen = false;
+    if (sched->reservation.job && !still_holds(sched))
+        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+}
+
+/* What running tasks wait for comes first: they give back nothing before it ran. */
+static bool comes_before(const struct gw_queue *a, const struct gw_queue *b)
+{
+    bool nested = a->job->depth > 0, other = b->job->depth > 0;
+    return nested != other ? nested : gw_sched_queue_before(a, b);
+}
+
+/* -- Choosing ------------------------------------------------------------------------------------
+ */
+
+static int by_opening(const void *a, const void *b)
+{
+    const struct gw_opening *x = a, *y = b;
+    if (x->known != y->known)
+        return x->known ? -1 : 1;
+    if (x->at_ns != y->at_ns)
+        return x->at_ns < y->at_ns ? -1 : 1;
+    return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
+}
+
+static int by_worker(const void *a, const void *b)
+{
+    const struct gw_opening *x = a, *y = b;
+    return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
+}
+
+/* The worker of each place that has room for all of its ranks soonest; 0: one has none, ever. */
+static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *shape,
+                              struct gw_berth *berths)
+{
+    const struct gw_places *places = gw_sched_places_of(shape);
+    struct gw_opening best[GW_PAIRS_MAX] = {0};
+    struct gw_opening *openings =
+        gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *openings);
+    GW_MUST_PTR(openings);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        uint32_t at = gw_sched_places_at(places, worker);
+        uint32_t most = at == GW_NONE ? 0 : places->items[at].ranks;
+        if (most == 0 || gw_sched_outlook(sched, worker, shape, most, openings) < most)
+            continue;
+        if (!best[at].worker || by_opening(&openings[most - 1], &best[at]) < 0)
+            best[at] = openings[most - 1];
+    }
+    for (uint32_t i = 0; i < places->count; i++) {
+        if (!best[i].worker)
+            return 0;
+        berths[i] = (struct gw_berth){best[i].worker, places->items[i].ranks,
+                                      gw_sched_memory_lets(best[i].worker)};
+    }
+    return places->count;
+}
+
+/* The openings that come soonest, one a rank, or node, as berths; 0: not all ranks will ever have
+ * one. A large cluster is not looked at as a whole: from some worker on, until there are several
+ * for each; what comes free elsewhere is moved to. */
+static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, size_t from,
+                       struct gw_berth *berths)
+{
+    GW_ARRAY(struct gw_opening) openings = {0};
+    if (gw_sched_places_of(shape))
+        return choose_places(sched, shape, berths);
+    uint32_t each = shape->per_node ? shape->per_node : 1;
+    uint32_t most = shape->per_node ? shape->per_node : shape->ranks;
+    uint32_t count = 0, wanted = shape->ranks / each;
+    size_t enough = OPENINGS_MIN + OPENINGS_EACH * (size_t)wanted, workers = sched->workers.count;
+    for (size_t i = 0; i < workers && openings.count < enough; i++) {
+        struct gw_worker *worker = sched->workers.items[(from + i) % workers];
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        GW_MUST(gw_array_reserve(&openings, most));
+        struct gw_opening *first = openings.items + openings.count;
+        uint32_t found = gw_sched_outlook(sched, worker, shape, most, first);
+        if (shape->per_node) { /* all of a node, or nothing */
+            found = found == most;
+            if (found)
+                *first = first[most - 1];
+        }
+        openings.count += found;
+    }
+    if (openings.count >= wanted) {
+        qsort(openings.items, openings.count, sizeof *openings.items, by_opening);
+        qsort(openings.items, wanted, sizeof *openings.items, by_worker);
+        for (uint32_t i = 0; i < wanted; i++) {
+            struct gw_worker *worker = openings.items[i].worker;
+            if (count == 0 || berths[count - 1].worker != worker)
+                berths[count++] = (struct gw_berth){worker, 0, gw_sched_memory_lets(worker)};
+            berths[count - 1].ranks += each;
+        }
+    }
+    gw_array_deinit(&openings);
+    return count;
+}
+
+/* Nothing changes where not all ranks would ever have room: who held it before goes on. */
+static void make(struct gw_sched *sched, struct gw_queue *queue)
+{
+    const struct gw_shape *shape = queue->shape;
+    struct gw_berth *berths = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *berths);
+    GW_MUST_PTR(berths);
+    uint32_t count = choose(sched, shape, queue->job->id, berths);
+    uint32_t most = count == 0 && shape->min_ranks ? gw_sched_gang_size_most(sched, shape) : 0;
+    if (most) {
+        struct gw_shape smaller = gw_sched_gang_size_shape(shape, most);
+        count = choose(sched, &smaller, queue->job->id, berths);
+    }
+    if (count == 0)
+        return;
+    if (sched->reservation.job)
+        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+    GW_FACT(sched, reservation_made, .queue = queue, .berths = berths, .count = count);
+    for (uint32_t i = 0; i < count; i++)
+        if (gw_sched_worker_drains(berths[i].worker))
+            gw_sched_recall_queued(sched, berths[i].worker);
+}
+
+/* A berth that has less free than it needs, for one rank at least; of one place where `of` can take
+ * that only. */
+static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_worker *of)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_places *places = gw_sched_places_of(reservation->shape);
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        const struct gw_berth *berth = &reservation->berths.items[i];
+        if (gw_sched_ranks_at(sched, berth->worker, reservation->shape, false) < berth->ranks &&
+            (!places ||
+             gw_sched_places_at(places, berth->worker) == gw_sched_places_at(places, of)))
+            return berth->worker;
+    }
+    return NULL;
+}
+
+/* Ranks go where room came free that nobody had reserved; those of a node, or of a place, go as a
+ * whole, and then all of them are chosen again. */
+static void move(struct gw_sched *sched, struct gw_queue *queue)
+{
+    struct gw_shape *shape = queue->shape;
+    struct gw_worker *from, *to;
+    bool whole = shape->per_node || gw_sched_places_of(shape);
+    while ((to = gw_sched_window_most_free(sched, shape)) && (from = wanting(sched, to))) {
+        uint64_t ranks = gw_sched_ranks_at(sched, to, shape, false);
+        if (whole && ranks >= gw_sched_pack_most(shape, to) && !to->reserved_ranks)
+            make(sched, queue);
+        if (whole || ranks <= to->reserved_ranks)
+            return;
+        GW_FACT(sched, reservation_moved, .from = from, .to = to);
+    }
+}
+
+void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *queue, bool behind)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    if (reservation->job && reservation->queue == queue) {
+        move(sched, queue);
+        return;
+    }
+    if (queue->shape->ranks > 0) {
+        if (!behind && (!reservation->job || comes_before(queue, reservation->queue)))
+            make(sched, queue);
+    } else if (reservation->job && queue->job->depth == 0 &&
+               gw_sched_queue_before(queue, reservation->queue)) {
+        GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
+    }
+}
+
+/* -- What others may use -------------------------------------------------------------------------
+ */
+
+uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *attempt)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    struct gw_opening last = {.known = true};
+    const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    struct gw_opening *openings = malloc(shape->ranks * sizeof *openings);
+    uint32_t ranks = 0;
+    GW_MUST_PTR(openings);
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        const struct gw_berth *berth = &reservation->berths.items[i];
+        uint32_t found = gw_sched_outlook(sched, berth->worker, shape, berth->ranks, openings);
+        struct gw_opening opening = {.known = false, .at_ns = UINT64_MAX};
+        if (found == berth->ranks)
+            opening = openings[found - 1];
+        if (last.known != opening.known ? last.known : opening.at_ns > last.at_ns)
+            last = opening;
+        ranks += berth->ranks;
+    }
+    free(openings);
+    uint64_t waits_ns = gw_sched_gang_size_start(sched, job, reservation->index, ranks);
+    if (last.known && last.at_ns < waits_ns)
+        last = (struct gw_opening){.at_ns = waits_ns, .known = true};
+    if (attempt)
+        *attempt = last.attempt;
+    return last.known ? last.at_ns : UINT64_MAX;
+}
+
+/* -- Checking ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_reservation_check(const struct gw_sched *sched)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    uint64_t berths = 0, ranks = 0, counted = 0;
+    assert(reservation->job || reservation->berths.count == 0);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || !worker->reserved_ranks)
+            continue;
+        assert(worker->state == GW_WORKER_READY);
+        berths++;
+        counted += worker->reserved_ranks;
+    }
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        assert(reservation->berths.items[i].ranks ==
+               reservation->berths.items[i].worker->reserved_ranks);
+        ranks += reservation->berths.items[i].ranks;
+    }
+    assert(berths == reservation->berths.count && counted == ranks);
+    if (!reservation->job || sched->shutting_down)
+        return;
+    const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    assert(job && job->tasks.state[reservation->index] == GW_TASK_READY);
+    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    assert(shape->ranks > 0 && ranks <= shape->ranks && ranks >= gw_sched_gang_size_least(shape));
+    for (size_t i = 0; i < reservation->berths.count; i++)
+        assert(reservation->berths.items[i].worker->reserved_slots ==
+               reservation->berths.items[i].ranks * shape->slots);
+}
+
+bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    if (!reservation->job || GW_PLANTED(230))
+        return true;
+    if (!claim->queue)
+        return false;
+    if (claim->queue == reservation->queue || claim->queue->job->depth > 0 ||
+        gw_sched_queue_before(claim->queue, reservation->queue))
+        return true;
+    const struct gw_msg_spec *spec = &claim->spec->message;
+    if (!spec->wall_ns)
+        return false;
+    if (!reservation->seen) {
+        reservation->start_ns = gw_sched_reservation_start(sched, NULL);
+        reservation->seen = true;
+    }
+    uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
+    if (reservation->start_ns == UINT64_MAX || reservation->start_ns < sched->now_ns)
+        return false;
+    uint64_t left_ns = reservation->start_ns - sched->now_ns;
+    return (spec->wall_ns <= left_ns && grace_ns <= left_ns - spec->wall_ns) || GW_PLANTED(232);
+}

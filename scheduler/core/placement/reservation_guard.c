@@ -1,0 +1,65 @@
+/* Who may use what is reserved. */
+
+#include "scheduler/core/placement/reservation_guard.h"
+
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/queue.h"
+
+static uint64_t beside(uint64_t have, uint64_t kept, uint64_t each)
+{
+    if (!each)
+        return UINT64_MAX;
+    return have > kept ? (have - kept) / each : 0;
+}
+
+/* GPUs that the reserved ranks could have whole, and nobody has any of, less as many as they need.
+ * An instance that is no use to them is beside that: who may have one is given it first. */
+static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shape *shape,
+                            const struct gw_shape *reserved)
+{
+    uint32_t gpus = gw_sched_shape_gpus(shape), kept = gw_sched_shape_gpus(reserved), have = 0;
+    uint32_t others = 0;
+    if (!gpus || !kept)
+        return UINT64_MAX;
+    kept *= worker->reserved_ranks;
+    if (reserved->gpu_share) {
+        uint32_t each = GW_GPU_WHOLE / reserved->gpu_share;
+        kept = (worker->reserved_ranks + each - 1) / each;
+    }
+    for (uint32_t i = 0; i < worker->gpu_count; i++) {
+        const struct gw_gpu *gpu = &worker->gpus[i];
+        bool of_use = gw_sched_gpu_could(gpu, reserved);
+        have += gw_sched_gpu_free(gpu) && of_use;
+        others += gw_sched_gpu_free(gpu) && !of_use && gw_sched_gpu_is_instance(gpu) &&
+                  gw_sched_gpu_likes_instances(shape) && gw_sched_gpu_could(gpu, shape);
+    }
+    uint64_t left = beside(have, kept, 1) + others;
+    return shape->gpu_share ? left * (GW_GPU_WHOLE / shape->gpu_share) : left / gpus;
+}
+
+uint64_t gw_sched_reservation_leaves(const struct gw_worker *worker, const struct gw_shape *shape,
+                                     const struct gw_shape *reserved)
+{
+    uint32_t ranks = worker->reserved_ranks;
+    uint64_t left = UINT64_MAX, fit;
+    if (ranks == 0)
+        return UINT64_MAX;
+    if (shape->alone)
+        return 0;
+    fit = beside(worker->slots_free, worker->reserved_slots, shape->slots);
+    left = fit < left ? fit : left;
+    fit = beside(worker->memory_free, ranks * reserved->memory_bytes, shape->memory_bytes);
+    left = fit < left ? fit : left;
+    fit = gpus_beside(worker, shape, reserved);
+    left = fit < left ? fit : left;
+    for (uint32_t i = 0; shape->need && i < shape->need->resources.count; i++) {
+        const struct gw_resource *wanted = &shape->need->resources.items[i];
+        int64_t have = gw_sched_stock_left(worker, wanted->name);
+        uint32_t kept = gw_sched_need_amount(reserved->need, wanted->name);
+        fit = beside(have > 0 ? (uint64_t)have : 0, (uint64_t)kept * ranks, wanted->amount);
+        left = kept && fit < left ? fit : left;
+    }
+    return left;
+}

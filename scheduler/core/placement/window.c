@@ -1,0 +1,101 @@
+/* How far a worker's queue may be filled, and which worker has most room. */
+
+#include "scheduler/core/placement/window.h"
+
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/memory.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/placement/reservation_guard.h"
+
+/* What takes named resources, or says what memory it needs, never queues behind another task: a
+ * worker that finds slots free, those of a task that waits for others, too, begins with what is
+ * queued, and nothing was debited for that. */
+static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *spec)
+{
+    if (spec->message.ranks > 0 || spec->message.actor || spec->message.gpus > 0 ||
+        spec->message.gpu_mode == GW_GPU_MODE_IF_ANY || spec->samples == 0 ||
+        (spec->message.memory_bytes > 0 && !GW_PLANTED(617)) ||
+        (spec->message.resources && *spec->message.resources))
+        return 1;
+    if (spec->shape->need && spec->shape->need->resources.count > 0)
+        return 1; /* a worker runs what is queued wherever it has a slot: each needs its own */
+    uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
+    uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;
+    if (most > GW_WINDOWS_MAX / (sched->slots + 1u))
+        most = GW_WINDOWS_MAX / (sched->slots + 1u);
+    window = window > most ? most : window;
+    window = window > spec->samples + 1u ? spec->samples + 1u : window;
+    return window < 1
+               ? 1
+               : gw_sched_worker_queue_step_tasks(gw_sched_worker_queue_step((uint32_t)window));
+}
+
+uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec)
+{
+    if (spec->window && spec->window_samples == spec->samples &&
+        spec->window_slots == sched->slots && spec->samples < UINT32_MAX)
+        return spec->window; /* asked for each of hundreds that are placed at once */
+    spec->window = window_of(sched, spec);
+    spec->window_samples = spec->samples;
+    spec->window_slots = sched->slots;
+    return spec->window;
+}
+
+/* Whether a worker has room for one more, and memory. */
+bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker *worker, void *arg)
+{
+    struct gw_choice *choice = arg;
+    if (worker->id == choice->avoided || !gw_sched_worker_fits(sched, worker, choice->shape) ||
+        (choice->instance && !gw_sched_gpu_has_instance(worker, choice->shape)))
+        return false;
+    if (worker->reserved_ranks && !choice->passes &&
+        !gw_sched_reservation_leaves(worker, choice->shape, sched->reservation.shape))
+        return false;
+    if (gw_sched_memory_admits(worker, choice->bytes, choice->held_back))
+        return true;
+    choice->unaffording++;
+    return false;
+}
+
+/* The one with most free slots that has room for one more. Who lacks memory has tasks that end, and
+ * is looked at first then: not all of them need to be now. */
+struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choice *choice)
+{
+    const struct gw_shape *shape = choice->shape;
+    if (sched->by_free.count == 0)
+        return NULL;
+    if (sched->free_max >= sched->by_free.count)
+        sched->free_max = (uint32_t)sched->by_free.count - 1;
+    while (sched->free_max > 0 && !sched->by_free.items[sched->free_max])
+        sched->free_max--;
+    for (uint32_t slots = sched->free_max; slots >= shape->slots && slots > 0; slots--)
+        for (struct gw_worker *worker = sched->by_free.items[slots]; worker; worker = worker->next)
+            if (gw_sched_window_takes(sched, worker, choice))
+                return worker;
+            else if (choice->unaffording >= GW_UNAFFORDING_MAX)
+                return NULL;
+    for (size_t i = 0; choice->passes && i < sched->reservation.berths.count; i++)
+        if (gw_sched_window_takes(sched, sched->reservation.berths.items[i].worker, choice))
+            return sched->reservation.berths.items[i].worker;
+    return NULL;
+}
+
+struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched, struct gw_shape *shape)
+{
+    struct gw_choice choice = {.shape = shape};
+    return gw_sched_window_choose(sched, &choice);
+}
+
+/* Whether the next of a queue only adds to memory while others of its job, that would let go of
+ * some, are ready and wait. */
+bool gw_sched_window_held_back(const struct gw_queue *queue, uint32_t row)
+{
+    if (gw_bits_test(&queue->fed, row) || GW_PLANTED(733))
+        return false;
+    for (size_t i = 0; i < queue->job->queues.count; i++)
+        if (queue->job->queues.items[i]->fed.count)
+            return true;
+    return false;
+}

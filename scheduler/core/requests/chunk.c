@@ -1,0 +1,397 @@
+/* Specs and chunks.
+ *
+ * A check sees everything that an apply relies on: what was checked applies without a further look.
+ * Successors of a chunk's own rows go into compressed rows; those of earlier chunks or other jobs
+ * to the append list of the task that they wait for. */
+#include "scheduler/core/requests/chunk.h"
+
+#include "graph/base/text.h"
+#include "graph/model/options.h"
+#include "scheduler/core/lifecycle/actor.h"
+#include "scheduler/core/membership/away.h"
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/ranks.h"
+#include "scheduler/core/model/jobs/content.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_key.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/workers/gang_size.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/gpu_text.h"
+#include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/places.h"
+#include "scheduler/core/placement/gang_size.h"
+#include "scheduler/core/requests/annotation.h"
+
+#include <stdalign.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { INDEX_TAG = 0xd3, INDEX_BYTES = 9 }; /* MessagePack's int64 */
+
+/* -- Specs ---------------------------------------------------------------------------------------
+ */
+
+static void describe_need(const struct gw_shape *shape, char *text, size_t bytes)
+{
+    (void)snprintf(text, bytes, "%u slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+    gw_sched_gpu_text_of(shape, text, bytes);
+    size_t used = strlen(text);
+    char size[GW_TEXT_BYTES_ROOM];
+    if (shape->memory_bytes)
+        (void)snprintf(text + used, bytes - used, ", %s of memory",
+                       gw_text_bytes(shape->memory_bytes, size));
+    gw_sched_need_describe(shape->need, text, bytes);
+}
+
+static const char *plural(uint32_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void describe_largest(const struct gw_sched *sched, char *text, size_t bytes)
+{
+    const struct gw_worker *largest = NULL;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_READY &&
+            (!largest || worker->slots > largest->slots))
+            largest = worker;
+    }
+    uint32_t drained = gw_sched_gpu_text_worker_drained(largest);
+    uint32_t gpus = gw_sched_gpus_own(largest) - drained;
+    char aside[32] = "", size[GW_TEXT_BYTES_ROOM];
+    if (drained)
+        (void)snprintf(aside, sizeof aside, " (%u more drained)", drained);
+    (void)snprintf(text, bytes, "%u slot%s, %u GPU%s%s, %s of memory", largest->slots,
+                   plural(largest->slots), gpus, plural(gpus), aside,
+                   gw_text_bytes(largest->memory_bytes, size));
+}
+
+int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
+                        struct gw_error *error)
+{
+    if (sched->workers_ready == 0)
+        return 0;
+    int rc = shape->need ? gw_sched_need_missing(sched, shape, error) : 0;
+    char need[320], largest[160], aside[48] = "";
+    if (rc < 0 || (shape->need && !shape->need->prefer &&
+                   gw_sched_need_gone(sched, shape->need, need, sizeof need)))
+        return rc; /* what is gone may come back */
+    if (gw_sched_gang_size_could(sched, shape) || gw_sched_away_could(sched, shape))
+        return 0;
+    struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
+    shape = &least; /* what is said is of the smallest that it may start as */
+    uint64_t ranks = gw_sched_ranks_ever(sched, shape);
+    rc = gw_sched_gpu_text_missing(sched, shape, error);
+    if (rc < 0)
+        return rc;
+    describe_need(shape, need, sizeof need);
+    describe_largest(sched, largest, sizeof largest);
+    uint32_t drained = gw_sched_gpu_text_drained(sched), gpus = sched->gpus - drained;
+    if (drained)
+        (void)snprintf(aside, sizeof aside, " (%u more %s drained)", drained,
+                       drained == 1 ? "is" : "are");
+    if (gw_sched_places_of(shape) && (rc = gw_sched_places_missing(sched, shape, need, error)) < 0)
+        return rc;
+    if (shape->per_node == shape->ranks && shape->ranks > 0)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang of %u (each rank %s) fits no worker of this cluster as a "
+                            "whole: the largest has %s; without --same-host it may use several",
+                            shape->ranks, need, largest);
+    if (shape->per_node)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang of %u nodes with %u ranks each (each rank %s) does not fit "
+                            "this cluster: %llu of its %u workers have room for that many; the "
+                            "largest has %s",
+                            shape->ranks / shape->per_node, shape->per_node, need,
+                            (unsigned long long)ranks / shape->per_node, sched->workers_ready,
+                            largest);
+    if (shape->ranks > 0)
+        return gw_error_set(
+            error, GW_EINFEASIBLE,
+            "a gang of %u (each rank %s) does not fit this cluster: it has %u "
+            "slot%s and %u GPU%s%s in all, room for %llu rank%s; its largest worker "
+            "has %s",
+            shape->ranks, need, sched->slots, plural(sched->slots), gpus, plural(gpus), aside,
+            (unsigned long long)ranks, ranks == 1 ? "" : "s", largest);
+    return gw_error_set(error, GW_EINFEASIBLE,
+                        "a task that needs %s fits no worker of this cluster: the largest has %s",
+                        need, largest);
+}
+
+int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
+                        const struct gw_msg_spec *spec, struct gw_error *error)
+{
+    if (spec->kind != GW_SPEC_FUNCTION && spec->kind != GW_SPEC_COMMAND)
+        return gw_error_set(error, GW_EINVAL, "a spec of unknown kind %u", spec->kind);
+    if (spec->job_key && strlen(spec->job_key) > GW_JOB_KEY_BYTES_MAX)
+        return gw_error_set(error, GW_EINVAL, "a key of %zu bytes: %d are the most",
+                            strlen(spec->job_key), GW_JOB_KEY_BYTES_MAX);
+    if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
+        return gw_error_set(error, GW_EINVAL, "a spec with unknown GPU mode %u", spec->gpu_mode);
+    if (spec->gpu_share >= GW_GPU_WHOLE ||
+        (spec->gpu_share && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
+        return gw_error_set(error, GW_EINVAL, "a spec with %u thousandths of %u GPUs",
+                            spec->gpu_share, spec->gpus);
+    if (spec->retries > GW_RETRIES_MAX)
+        return gw_error_set(error, GW_EINVAL, "a spec with %u retries: %d are the most",
+                            spec->retries, GW_RETRIES_MAX);
+    if (spec->signal > GW_SIGNAL_MAX || (spec->signal && spec->kind != GW_SPEC_COMMAND))
+        return gw_error_set(error, GW_EINVAL,
+                            "a spec with signal %u: a command may have one up to %d", spec->signal,
+                            GW_SIGNAL_MAX);
+    if (spec->ranks > GW_RANKS_MAX)
+        return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
+                            spec->ranks, GW_RANKS_MAX);
+    if (spec->kind == GW_SPEC_FUNCTION && spec->ranks > GW_FUNCTION_RANKS_MAX)
+        return gw_error_set(error, GW_EINFEASIBLE,
+                            "a gang of %u ranks: of a function %d are the most, of a command %d",
+                            spec->ranks, GW_FUNCTION_RANKS_MAX, GW_RANKS_MAX);
+    if (spec->ranks_per_node && (spec->spread || spec->ranks % spec->ranks_per_node))
+        return gw_error_set(error, GW_EINVAL,
+                            "a gang of %u ranks, %u at each node%s: whole nodes, and not spread",
+                            spec->ranks, spec->ranks_per_node, spec->spread ? ", spread" : "");
+    int rc = gw_sched_gang_size_check(spec, error);
+    if (rc == 0)
+        rc = gw_sched_annotation_check(spec, error);
+    if (rc == 0)
+        rc = gw_sched_actor_spec_check(sched, job, spec, error);
+    if (rc < 0)
+        return rc;
+    struct gw_shape shape;
+    rc = gw_sched_content_shape(spec, &shape, error);
+    if (rc < 0)
+        return rc;
+    if (shape.slots) {
+        gw_sched_shape_update(sched, &shape);
+        rc = gw_sched_infeasible(sched, &shape, error);
+    }
+    gw_sched_need_unref(shape.need);
+    return rc;
+}
+
+/* -- Checking a chunk ----------------------------------------------------------------------------
+ */
+
+static uint64_t sum32(struct gw_col32 column)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < column.count; i++)
+        sum += gw_col32_at(column, i);
+    return sum;
+}
+
+static int check_columns(const struct gw_msg_submit *chunk, struct gw_error *error)
+{
+    uint32_t rows = chunk->spec.count;
+    if (chunk->args_size.count != rows || chunk->dep_count.count != rows ||
+        chunk->dep_index.count != chunk->dep_job.count ||
+        chunk->dep_rank.count != chunk->dep_job.count ||
+        chunk->name_size.count != chunk->named.count ||
+        sum32(chunk->args_size) != chunk->args.size ||
+        sum32(chunk->dep_count) != chunk->dep_job.count ||
+        sum32(chunk->name_size) != chunk->names.size)
+        return gw_error_set(error, GW_EPROTO, "submit: columns that do not match");
+    return gw_name_check(chunk->name, "job", error);
+}
+
+/* Whether no task of the job has ranks: then what an edge comes from has not to be looked up. */
+static bool without_gangs(const struct gw_job *job)
+{
+    for (size_t i = 0; i < job->specs.count; i++)
+        if (job->specs.items[i].message.ranks)
+            return false;
+    return true;
+}
+
+static uint32_t spec_of_row(const struct gw_chunk_check *check, uint32_t row)
+{
+    uint32_t known = check->job->tasks.count;
+    return row < known ? check->job->tasks.spec[row] : check->specs.items[row - known];
+}
+
+/* An edge from a task of an earlier job; gives the ranks that it has. */
+static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_check *check,
+                           const struct gw_msg_submit *chunk, uint32_t edge, uint32_t *ranks,
+                           struct gw_error *error)
+{
+    uint64_t id = gw_col64_at(chunk->dep_job, edge);
+    uint32_t index = gw_col32_at(chunk->dep_index, edge);
+    const struct gw_job *other = gw_sched_job_find(sched, id);
+    if (!other || other == check->job || index >= other->tasks.count)
+        return gw_error_set(error, GW_ENOENT, "there is no task %u of job %llu", index,
+                            (unsigned long long)id);
+    if (other->range)
+        return gw_error_set(error, GW_ENOTSUP,
+                            "job %llu is a range: no task can take its results, only its client",
+                            (unsigned long long)id);
+    if (other->uid != check->job->uid)
+        return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
+                            (unsigned long long)id);
+    if (other->actor)
+        return gw_error_set(error, GW_EINVAL, "job %llu is an actor: nothing can wait for its task",
+                            (unsigned long long)id);
+    if (check->job->detached && !other->detached)
+        return gw_error_set(error, GW_EINVAL,
+                            "a detached job cannot take results of job %llu, which ends with its "
+                            "client",
+                            (unsigned long long)id);
+    if (gw_col32_at(chunk->dep_rank, edge) != GW_DEP_AFTER &&
+        other->tasks.state[index] == GW_TASK_RELEASED)
+        return gw_error_set(error, GW_ENOENT, "the result of task %u of job %llu was released",
+                            index, (unsigned long long)id);
+    *ranks = other->specs.items[other->tasks.spec[index]].message.ranks;
+    return 0;
+}
+
+/* An edge to `row`; adds to *bytes what it takes in an assign. */
+static int check_edge(const struct gw_sched *sched, const struct gw_chunk_check *check,
+                      const struct gw_msg_submit *chunk, uint32_t edge, uint32_t row,
+                      uint64_t *bytes, struct gw_error *error)
+{
+    uint32_t ranks = 0, rank = gw_col32_at(chunk->dep_rank, edge);
+    if (gw_col64_at(chunk->dep_job, edge) != 0) {
+        int rc = check_other_job(sched, check, chunk, edge, &ranks, error);
+        if (rc < 0)
+            return rc;
+    } else {
+        uint32_t index = gw_col32_at(chunk->dep_index, edge);
+        if (index >= row)
+            return gw_error_set(error, GW_EINVAL,
+                                "task %u depends on task %u, which is not before it", row, index);
+        if (!check->plain)
+            ranks = check->job->specs.items[spec_of_row(check, index)].message.ranks;
+    }
+    if (rank != GW_DEP_ALL && rank != GW_DEP_AFTER && rank >= (ranks ? ranks : 1))
+        return gw_error_set(error, GW_EINVAL,
+                            "task %u takes the value of rank %u of a task of %u ranks", row, rank,
+                            ranks ? ranks : 1);
+    *bytes += GW_DEP_BYTES + (rank == GW_DEP_ALL ? (uint64_t)ranks * GW_DEP_BYTES : 0);
+    return 0;
+}
+
+static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check,
+                      const struct gw_msg_submit *chunk, struct gw_error *error)
+{
+    uint32_t base = check->job->tasks.count + (uint32_t)check->specs.count;
+    uint32_t edge = 0;
+    check->plain = without_gangs(check->job);
+    GW_MUST(gw_array_reserve(&check->specs, chunk->spec.count));
+    for (uint32_t i = 0; i < chunk->spec.count; i++) {
+        uint32_t spec = gw_col32_at(chunk->spec, i), deps = gw_col32_at(chunk->dep_count, i);
+        if (spec >= check->job->specs.count)
+            return gw_error_set(error, GW_EINVAL, "task %u has an unknown spec %u", base + i, spec);
+        if (deps > GW_TASK_DEPS_MAX)
+            return gw_error_set(error, GW_ELIMIT, "task %u takes %u others: %d are the most",
+                                base + i, deps, GW_TASK_DEPS_MAX);
+        uint64_t bytes = gw_col32_at(chunk->args_size, i);
+        for (uint32_t end = edge + deps; edge < end; edge++) {
+            int rc = check_edge(sched, check, chunk, edge, base + i, &bytes, error);
+            if (rc < 0)
+                return rc;
+        }
+        if (bytes > GW_ROW_BYTES_MAX)
+            return gw_error_set(error, GW_ELIMIT,
+                                "the arguments of task %u are larger than %d KiB: scatter them",
+                                base + i, GW_ROW_BYTES_MAX >> 10);
+        check->specs.items[check->specs.count++] = spec;
+    }
+    return 0;
+}
+
+int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *check,
+                         const struct gw_msg_submit *chunk, struct gw_error *error)
+{
+    int rc = check_columns(chunk, error);
+    if (rc < 0)
+        return rc;
+    uint64_t rows = (uint64_t)check->job->tasks.count + check->specs.count + chunk->spec.count;
+    if (rows > GW_TASKS_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a job of more than %d tasks", GW_TASKS_MAX);
+    uint64_t edges = check->job->tasks.edges + check->edges + chunk->dep_job.count +
+                     gw_sched_content_pure_rows(check->job, chunk);
+    if (edges > GW_EDGES_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a job of more than %u dependencies", GW_EDGES_MAX);
+    if (rows > 1 && check->job->actor)
+        return gw_error_set(error, GW_EINVAL, "an actor is made by one task, alone in its job");
+    rc = check_rows(sched, check, chunk, error);
+    if (rc < 0)
+        return rc;
+    check->edges += chunk->dep_job.count + gw_sched_content_pure_rows(check->job, chunk);
+    for (uint32_t i = 0; i < chunk->targets.count; i++)
+        if (gw_col32_at(chunk->targets, i) >= rows ||
+            gw_col32_at(chunk->targets, i) < rows - chunk->spec.count)
+            return gw_error_set(error, GW_EINVAL, "a target that is not a task of its chunk: %u",
+                                gw_col32_at(chunk->targets, i));
+    const char *name = chunk->names.data;
+    for (uint32_t i = 0; i < chunk->named.count; i++) {
+        uint32_t row = gw_col32_at(chunk->named, i), size = gw_col32_at(chunk->name_size, i);
+        if (row >= rows)
+            return gw_error_set(error, GW_EINVAL, "a name for what is not a task: %u", row);
+        if (!gw_text_is_line(name, size))
+            return gw_error_set(error, GW_EINVAL,
+                                "the name of task %u is not one line of text, in UTF-8", row);
+        name += size;
+    }
+    return 0;
+}
+
+/* -- Adding a chunk ------------------------------------------------------------------------------
+ */
+
+static int check_numbers(const struct gw_msg_range *range, struct gw_error *error)
+{
+    const __int128 span = (__int128)range->step * ((int64_t)range->count - 1);
+    if (range->count == 0 || range->count > GW_TASKS_MAX)
+        return gw_error_set(error, GW_ELIMIT, "a range of %u tasks: 1 to %d can be", range->count,
+                            GW_TASKS_MAX);
+    if (range->begin + span > INT64_MAX || range->begin + span < INT64_MIN)
+        return gw_error_set(error, GW_EINVAL, "a range whose last number is over 64 bits");
+    const uint8_t *args = range->args.data;
+    if (range->args.size < INDEX_BYTES || range->index_at > range->args.size - INDEX_BYTES ||
+        args[range->index_at] != INDEX_TAG)
+        return gw_error_set(error, GW_EPROTO, "a range whose arguments have no place for a number");
+    return 0;
+}
+
+/* What all rows share is checked as one row. */
+int gw_sched_range_check(const struct gw_sched *sched, const struct gw_job *job,
+                         const struct gw_msg_range *range, struct gw_error *error)
+{
+    const uint32_t zero = 0;
+    const struct gw_msg_submit chunk = {
+        .spec = {&zero, 1},
+        .args_size = {&range->args.size, 1},
+        .args = range->args,
+        .dep_count = {&range->dep_job.count, 1},
+        .dep_job = range->dep_job,
+        .dep_index = range->dep_index,
+        .dep_rank = range->dep_rank,
+        .names = {"", 0},
+        .name = range->name,
+    };
+    struct gw_chunk_check check = {.job = job};
+    int rc = check_numbers(range, error);
+    if (rc == 0 && job->tasks.count > 0)
+        rc = gw_error_set(error, GW_EINVAL, "a job is a range, or made of chunks");
+    for (uint32_t i = 0; i < range->dep_job.count && rc == 0; i++)
+        if (gw_col64_at(range->dep_job, i) == 0)
+            rc = gw_error_set(error, GW_EINVAL, "a range takes results of earlier jobs only");
+    if (rc == 0)
+        rc = gw_sched_chunk_check(sched, &check, &chunk, error);
+    gw_array_deinit(&check.specs);
+    if (rc == 0 && !gw_sched_tasks_may_map(range->count))
+        rc = gw_error_set(error, GW_ENOMEM, "the scheduler has no addresses for %u tasks",
+                          range->count);
+    if (rc == 0 && job->specs.items[0].message.ranks > 0)
+        rc = gw_error_set(error, GW_EINVAL, "a range is of ordinary tasks, not of gangs");
+    else if (rc == 0 && (job->actor || job->calls_of))
+        rc = gw_error_set(error, GW_EINVAL,
+                          "a range is of ordinary tasks, not of calls of an actor");
+    return rc;
+}

@@ -1,0 +1,145 @@
+/* Semaphores and locks: leases that sessions hold. A lock is a semaphore of one lease that is made
+ * by whoever wants it. */
+#include "scheduler/core/requests/coordination/sync.h"
+
+#include <stdlib.h>
+
+enum { FENCE_TERM_SHIFT = 40 };
+
+static struct gw_sync_lease *lease_of(const struct gw_sync *sync, const struct gw_session *session)
+{
+    for (struct gw_sync_lease *lease = session->sync_leases; lease; lease = lease->session_next)
+        if (lease->sync == sync)
+            return lease;
+    return NULL;
+}
+
+void gw_sched_apply_sync_leased(struct gw_sched *sched, const struct gw_fact_sync_leased *fact)
+{
+    struct gw_sync_lease *lease = lease_of(fact->sync, fact->session);
+    sched->fence = fact->sync->fence = fact->fence;
+    fact->sync->held++;
+    if (lease) {
+        lease->count++;
+        lease->fence = fact->fence;
+        return;
+    }
+    lease = calloc(1, sizeof *lease);
+    GW_MUST_PTR(lease);
+    *lease = (struct gw_sync_lease){.sync = fact->sync,
+                                    .session = fact->session,
+                                    .count = 1,
+                                    .fence = fact->fence,
+                                    .next = fact->sync->leases,
+                                    .session_next = fact->session->sync_leases};
+    if (lease->next)
+        lease->next->prev = lease;
+    if (lease->session_next)
+        lease->session_next->session_prev = lease;
+    fact->sync->leases = fact->session->sync_leases = lease;
+}
+
+void gw_sched_apply_sync_returned(struct gw_sched *sched, const struct gw_fact_sync_returned *fact)
+{
+    struct gw_sync_lease *lease = lease_of(fact->sync, fact->session);
+    (void)sched;
+    fact->sync->held -= fact->count;
+    lease->count -= fact->count;
+    if (lease->count)
+        return;
+    *(lease->prev ? &lease->prev->next : &fact->sync->leases) = lease->next;
+    if (lease->next)
+        lease->next->prev = lease->prev;
+    *(lease->session_prev ? &lease->session_prev->session_next : &fact->session->sync_leases) =
+        lease->session_next;
+    if (lease->session_next)
+        lease->session_next->session_prev = lease->session_prev;
+    free(lease);
+}
+
+/* Larger than that of every lease before, also of earlier lives of the scheduler. */
+static uint64_t next_fence(const struct gw_sched *sched)
+{
+    uint64_t first = sched->term << FENCE_TERM_SHIFT;
+    return sched->fence < first ? first : sched->fence + !GW_PLANTED(92);
+}
+
+void gw_sync_semaphore_serve(struct gw_sched *sched, struct gw_sync *sync)
+{
+    while (sync->waiters[0].first && sync->held < sync->count + GW_PLANTED(613)) {
+        struct gw_sync_waiter *waiter = sync->waiters[0].first;
+        uint64_t fence = next_fence(sched);
+        GW_FACT(sched, sync_leased, .sync = sync, .session = waiter->session, .fence = fence);
+        gw_sync_answer(sched, waiter->session, waiter->request, fence, (struct gw_bin){0});
+        gw_sync_leave(sched, waiter);
+    }
+}
+
+static void on_open(struct gw_sched *sched, struct gw_session *session,
+                    const struct gw_msg_sync *message)
+{
+    if (message->number < 1 || message->number > GW_SYNC_COUNT_MAX) {
+        gw_sync_refuse(sched, session, message->request, GW_EINVAL,
+                       "semaphore %s: 1 to %d leases, not %llu", message->name, GW_SYNC_COUNT_MAX,
+                       (unsigned long long)message->number);
+        return;
+    }
+    struct gw_sync *sync = gw_sync_make(sched, session, message, (uint32_t)message->number);
+    if (sync && sync->count != message->number)
+        gw_sync_refuse(sched, session, message->request, GW_EEXIST,
+                       "semaphore %s is there already, with %u leases", sync->name, sync->count);
+    else if (sync)
+        gw_sync_answer(sched, session, message->request, sync->count, (struct gw_bin){0});
+}
+
+static void on_acquire(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_msg_sync *message)
+{
+    struct gw_sync *sync;
+    if (message->kind == GW_SYNC_LOCK)
+        sync = gw_sync_make(sched, session, message, 1);
+    else if (!(sync = gw_sync_find(sched, session->remote->uid, message->kind, message->name)))
+        gw_sync_refuse(sched, session, message->request, GW_ENOENT,
+                       "there is no semaphore %s: `gangway sync open semaphore` or "
+                       "gw_semaphore_open makes one",
+                       message->name);
+    if (sync)
+        gw_sync_wait(sched, sync, session, message, gw_sync_semaphore_serve);
+}
+
+static void on_release(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_msg_sync *message)
+{
+    const char *kind = message->kind == GW_SYNC_LOCK ? "lock" : "semaphore";
+    struct gw_sync *sync = gw_sync_find(sched, session->remote->uid, message->kind, message->name);
+    if (!sync || !lease_of(sync, session)) {
+        gw_sync_refuse(sched, session, message->request, GW_EINVAL,
+                       "%s %s is not held by this client%s", kind, message->name,
+                       sync ? "" : ": there is none of that name");
+        return;
+    }
+    GW_FACT(sched, sync_returned, .sync = sync, .session = session, .count = 1);
+    gw_sync_answer(sched, session, message->request, 0, (struct gw_bin){0});
+    gw_sync_semaphore_serve(sched, sync);
+    gw_sync_tidy(sched, sync);
+}
+
+int gw_sync_semaphore_on(struct gw_sched *sched, struct gw_session *session,
+                         const struct gw_msg_sync *message)
+{
+    switch (message->verb) {
+    case GW_SYNC_OPEN:
+        if (message->kind == GW_SYNC_LOCK)
+            return GW_EPROTO;
+        on_open(sched, session, message);
+        return 0;
+    case GW_SYNC_ACQUIRE:
+        on_acquire(sched, session, message);
+        return 0;
+    case GW_SYNC_RELEASE:
+        on_release(sched, session, message);
+        return 0;
+    default:
+        return GW_EPROTO;
+    }
+}

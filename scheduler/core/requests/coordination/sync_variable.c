@@ -1,0 +1,53 @@
+/* Variables: a value and its version, which counts up by every set. */
+#include "scheduler/core/requests/coordination/sync.h"
+
+void gw_sched_apply_sync_assigned(struct gw_sched *sched, const struct gw_fact_sync_assigned *fact)
+{
+    gw_sync_item_set(sched, fact->sync, &fact->sync->value, fact->value);
+    fact->sync->version++;
+}
+
+/* Who waits wants another version than it has seen: all are served by any set. */
+void gw_sync_variable_serve(struct gw_sched *sched, struct gw_sync *sync)
+{
+    struct gw_sync_waiter *waiter = sync->waiters[0].first, *next;
+    for (; waiter && sync->version > 0; waiter = next) {
+        next = waiter->next;
+        if (waiter->number == sync->version)
+            continue;
+        gw_sync_answer(sched, waiter->session, waiter->request, sync->version,
+                       (struct gw_bin){sync->value.data, sync->value.size});
+        gw_sync_leave(sched, waiter);
+    }
+}
+
+int gw_sync_variable_on(struct gw_sched *sched, struct gw_session *session,
+                        const struct gw_msg_sync *message)
+{
+    if (message->verb != GW_SYNC_SET && message->verb != GW_SYNC_REPLACE &&
+        message->verb != GW_SYNC_WAIT)
+        return GW_EPROTO;
+    if (message->verb != GW_SYNC_WAIT && message->value.size == 0) {
+        gw_sync_refuse(sched, session, message->request, GW_EINVAL, "variable %s: set to nothing",
+                       message->name);
+        return 0;
+    }
+    struct gw_sync *sync = gw_sync_find(sched, session->remote->uid, message->kind, message->name);
+    uint64_t version = sync ? sync->version : 0;
+    if (message->verb == GW_SYNC_REPLACE && version != message->number && !GW_PLANTED(402)) {
+        gw_sync_refuse(sched, session, message->request, GW_EAGAIN,
+                       "variable %s has version %llu by now, not %llu", message->name,
+                       (unsigned long long)version, (unsigned long long)message->number);
+        return 0;
+    }
+    if (!sync && !(sync = gw_sync_make(sched, session, message, 0)))
+        return 0;
+    if (message->verb == GW_SYNC_WAIT) {
+        gw_sync_wait(sched, sync, session, message, gw_sync_variable_serve);
+        return 0;
+    }
+    GW_FACT(sched, sync_assigned, .sync = sync, .value = message->value);
+    gw_sync_answer(sched, session, message->request, sync->version, (struct gw_bin){0});
+    gw_sync_variable_serve(sched, sync);
+    return 0;
+}

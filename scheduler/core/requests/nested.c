@@ -1,0 +1,141 @@
+/* Tasks that submit tasks.
+ *
+ * A client inside of a task has a session like any other, bound to its attempt: the user is taken
+ * from the attempt's job, never from a message, and the session ends with the attempt, however that
+ * ends, before anything is placed on what it held. A function has one client, a command as many as
+ * its processes open. None of them acts as an admin. A detached job of a command queues as any
+ * client's: a command that submits its like again and again would else always come first. While the
+ * task waits for others, the slots of its attempt are lent: that is between the worker and the
+ * core, and no session's business. */
+#include "scheduler/core/requests/nested.h"
+
+#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/workers/memory.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Sessions ------------------------------------------------------------------------------------
+ */
+
+/* The place of an ordinary task's attempt, or of one rank of a gang's. */
+static uint32_t place_of(const struct gw_sched *sched, uint64_t id, uint32_t rank)
+{
+    uint64_t found;
+    if (!gw_map_get(&sched->gangs, id, &found)) {
+        uint32_t slot = gw_sched_attempt_find(sched, id);
+        return slot != GW_NONE && rank == GW_RANK_NONE && !sched->attempts.items[slot].gang
+                   ? slot
+                   : GW_NONE;
+    }
+    const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)found;
+    return rank < gang->count ? gang->ranks[rank].slot : GW_NONE;
+}
+
+int gw_sched_nested_find(const struct gw_sched *sched, const struct gw_event *event, uint32_t *slot)
+{
+    uint32_t at = place_of(sched, event->number, event->rank);
+    if (at == GW_NONE || sched->attempts.items[at].worker->remote->uid != event->uid)
+        return GW_ENOENT;
+    *slot = at;
+    return 0;
+}
+
+static bool is_command(const struct gw_attempt *attempt)
+{
+    const struct gw_job *job = attempt->job;
+    return job->specs.items[job->tasks.spec[attempt->index]].message.kind == GW_SPEC_COMMAND;
+}
+
+void gw_sched_nested_begin(struct gw_sched *sched, uint32_t slot, struct gw_session *session)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_remote *remote = session->remote;
+    session->inside_next = attempt->sessions;
+    if (session->inside_next)
+        session->inside_next->inside_prev = session;
+    attempt->sessions = session;
+    session->attempt = slot;
+    session->age = attempt->job->age;
+    session->depth = attempt->job->depth + 1;
+    session->of_command = is_command(attempt);
+    remote->uid = attempt->job->uid;
+    free(remote->name);
+    remote->name = strdup(attempt->job->user);
+    GW_MUST_PTR(remote->name);
+}
+
+/* -- Waiting -------------------------------------------------------------------------------------
+ */
+
+enum { LOOKED_AT_MAX = 10000 }; /* tasks */
+
+bool gw_sched_nested_comes_before(const struct gw_sched *sched, const struct gw_session *session,
+                                  const struct gw_row *row)
+{
+    if (session->attempt == GW_NONE)
+        return false;
+    const struct gw_attempt *attempt = &sched->attempts.items[session->attempt];
+    GW_ARRAY(struct gw_row) todo = {0};
+    struct gw_map seen = {0};
+    bool found = false;
+    GW_MUST(gw_array_push(&todo, *row));
+    for (size_t i = 0; i < todo.count && todo.count < LOOKED_AT_MAX && !found; i++) {
+        struct gw_row one = todo.items[i], dep;
+        found = one.job == attempt->job && one.index == attempt->index &&
+                !gw_sched_task_final(one.job, one.index);
+        if (found || one.job->tasks.state[one.index] != GW_TASK_WAITING)
+            continue;
+        const struct gw_tasks *tasks = &one.job->tasks;
+        for (uint32_t e = tasks->deps_at[one.index]; e < gw_sched_deps_end(tasks, one.index); e++) {
+            if (!gw_sched_dep(sched, one.job, e, &dep))
+                continue;
+            uint64_t key = dep.job->id << 32 ^ dep.index; /* two of one key: one is not looked at */
+            if (gw_map_get(&seen, key, NULL))
+                continue;
+            GW_MUST(gw_map_put(&seen, key, 0));
+            GW_MUST(gw_array_push(&todo, dep));
+        }
+    }
+    gw_map_deinit(&seen);
+    gw_array_deinit(&todo);
+    return found;
+}
+
+void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
+                                    const struct gw_fact_attempt_blocked *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    attempt->blocked = fact->blocked;
+    GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_BLOCKED, .index = attempt->index,
+                   .worker = attempt->worker->id, .detail = !fact->blocked);
+    gw_sched_memory_aside(attempt);
+    if (!fact->blocked) {
+        gw_sched_worker_queue_reclaim(sched, attempt->lane);
+        return;
+    }
+    gw_sched_worker_queue_lend(sched, attempt->lane, attempt->is_long);
+    attempt->is_long = true;
+}
+
+void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker,
+                                const struct gw_msg_task_blocked *message)
+{
+    uint32_t slot = gw_sched_attempt_slot(sched, worker, message->attempt, message->rank);
+    if (slot == GW_NONE)
+        slot = gw_sched_gang_slot(sched, worker, message->attempt, message->rank);
+    bool blocked = message->blocked != 0;
+    if (slot == GW_NONE || sched->attempts.items[slot].blocked == blocked)
+        return;
+    if (gw_sched_attempt_waits(&sched->attempts.items[slot]))
+        GW_FACT(sched, attempt_started, .slot = slot);
+    GW_FACT(sched, attempt_blocked, .slot = slot, .blocked = blocked);
+    if (blocked)
+        gw_sched_take_back(sched, sched->attempts.items[slot].lane);
+}

@@ -1,0 +1,465 @@
+/* Questions.
+ *
+ * Each is tried when it comes and again whenever something about its job changes: it is answered
+ * here, or passed on to the worker that knows, or goes on waiting. Whoever asked may be gone when
+ * the answer comes; then it is dropped. */
+#include "scheduler/core/requests/question.h"
+
+#include "scheduler/core/membership/hold.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/place.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/requests/replica.h"
+
+#include "graph/wire/codec.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/replica.h"
+#include "scheduler/core/send/effect.h"
+
+#include <stdlib.h>
+
+/* -- Waiting for a job ---------------------------------------------------------------------------
+ */
+
+/* [code, exit_code, text] of a job that has ended; of a range, and how many tasks were made. */
+static struct gw_bin verdict_body(struct gw_sched *sched, const struct gw_job *job)
+{
+    const struct gw_failure *failure = job->first_failure;
+    struct gw_value *body = gw_list();
+    GW_MUST(gw_list_push(body, gw_i64(failure ? failure->code : 0)));
+    GW_MUST(gw_list_push(body, gw_i64(failure ? failure->exit_code : 0)));
+    GW_MUST(gw_list_push(body, gw_str(failure ? failure->text : "")));
+    if (job->range)
+        GW_MUST(gw_list_push(body, gw_i64(job->tasks.count)));
+    struct gw_buffer bytes = {0};
+    GW_MUST(gw_codec_encode(body, NULL, &bytes));
+    struct gw_bin copy = gw_sched_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
+    gw_buffer_deinit(&bytes);
+    gw_value_unref(body);
+    return copy;
+}
+
+static bool try_wait(struct gw_sched *sched, struct gw_remote *remote,
+                     const struct gw_question *question)
+{
+    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    if (!gw_sched_job_shown_ended(sched, job))
+        return false;
+    struct gw_bin body = verdict_body(sched, job);
+    struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
+    reply->request = question->request;
+    reply->text = "";
+    reply->body = body;
+    return true;
+}
+
+/* -- Objects -------------------------------------------------------------------------------------
+ */
+
+static void answer_object(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
+                          const struct gw_error *error)
+{
+    struct gw_msg_object *object = &gw_sched_send(sched, remote, GW_MESSAGE_object)->object;
+    object->request = request;
+    object->code = error->code;
+    object->text = gw_sched_text(sched, error->text);
+}
+
+static void send_object(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
+                        const struct gw_object *from)
+{
+    const void *value = gw_sched_object_bytes(from);
+    struct gw_bin bin = {"", 0};
+    if (value)
+        bin = gw_sched_bin(sched, (struct gw_bin){value, from->size});
+    struct gw_message *message =
+        from->has_token ? gw_sched_send_with(sched, remote, GW_MESSAGE_object, from->token)
+                        : gw_sched_send(sched, remote, GW_MESSAGE_object);
+    message->object =
+        (struct gw_msg_object){.request = request, .text = "", .bytes = from->bytes, .value = bin};
+}
+
+static void ask_holder(struct gw_sched *sched, const struct gw_question *question, uint32_t at)
+{
+    uint32_t place = gw_sched_holder_any(sched, at, GW_NONE);
+    if (place == GW_NONE)
+        return; /* lost: it is made again, and this is looked at then */
+    struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
+    const struct gw_object *object = &sched->objects.items[at]; /* an alias's has another name */
+    struct gw_msg_fetch *fetch = &gw_sched_send(sched, worker->remote, GW_MESSAGE_fetch)->fetch;
+    *fetch = (struct gw_msg_fetch){question->relay, object->job->id, object->index, object->rank};
+    GW_FACT(sched, relayed, .relay = question->relay, .worker = worker);
+}
+
+static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
+                      const struct gw_question *question)
+{
+    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    struct gw_error error = {0};
+    if (!gw_sched_task_final(job, question->index))
+        return false;
+    const struct gw_failure *failure = gw_sched_failure_of(job, question->index);
+    if (failure) {
+        gw_error_set(&error, failure->code, "%s", failure->text);
+        answer_object(sched, remote, question->request, &error);
+        return true;
+    }
+    uint32_t at = gw_sched_object_of(sched, job, question->index, question->rank);
+    if (job->tasks.state[question->index] == GW_TASK_RELEASED)
+        gw_error_set(&error, GW_ENOENT, "the result of task %u of job %llu was released",
+                     question->index, (unsigned long long)job->id);
+    else if (at == GW_NONE)
+        gw_error_set(&error, GW_EINVAL, "task %u of job %llu has no rank %u", question->index,
+                     (unsigned long long)job->id, question->rank);
+    if (error.code) {
+        answer_object(sched, remote, question->request, &error);
+        return true;
+    }
+    if (gw_sched_object_here(&sched->objects.items[at])) {
+        send_object(sched, remote, question->request, &sched->objects.items[at]);
+        return true;
+    }
+    ask_holder(sched, question, at);
+    return false;
+}
+
+/* -- Output --------------------------------------------------------------------------------------
+ */
+
+#define LOST_OUTPUT "its worker was lost, and its output with it"
+
+static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
+                       const struct gw_question *question, const struct gw_error *error)
+{
+    struct gw_msg_log_data *data = &gw_sched_send(sched, remote, GW_MESSAGE_log_data)->log_data;
+    data->request = question->request;
+    data->code = error->code;
+    data->text = error->code ? gw_sched_text(sched, error->text) : "";
+    data->offset = question->log.offset;
+}
+
+/* Whether this is where the rank ran that is asked about; an ordinary task has none. */
+static bool is_place(const struct gw_place *place, const struct gw_question *question, bool gang)
+{
+    return place->index == question->index && (!gang || place->rank == question->log.rank);
+}
+
+/* Where the first attempt after a given one (1: the first of all) ran whose output can still be
+ * had. Places are in the order of time; numbers of attempts are not, they are used again. */
+static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *job,
+                            const struct gw_question *question, uint64_t *attempt)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    const struct gw_place own = {.attempt = tasks->attempt[question->index],
+                                 .index = question->index,
+                                 .rank = GW_RANK_NONE,
+                                 .worker = tasks->worker[question->index]};
+    bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
+    size_t count = job->places.count + !gang, from = count; /* last: an ordinary task's own */
+    if (question->log.after != own.attempt || gang)
+        while (from > 0 && !(from <= job->places.count &&
+                             is_place(&job->places.items[from - 1], question, gang) &&
+                             job->places.items[from - 1].attempt == question->log.after))
+            from--;
+    for (size_t i = from; i < count; i++) {
+        const struct gw_place *place = i < job->places.count ? &job->places.items[i] : &own;
+        const struct gw_worker *worker =
+            gw_sched_worker_find(sched, gw_sched_place_worker(sched, place));
+        if (place->attempt && is_place(place, question, gang) && worker &&
+            worker->state != GW_WORKER_LOST) {
+            *attempt = place->attempt;
+            return worker->id;
+        }
+    }
+    return 0;
+}
+
+/* Where an attempt (0: the latest) of a rank ran: the worker's id, 0 when there is none. */
+static uint32_t place_of(const struct gw_sched *sched, const struct gw_job *job,
+                         const struct gw_question *question, uint64_t *attempt)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    uint64_t wanted =
+        question->log.attempt ? question->log.attempt : tasks->attempt[question->index];
+    bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
+    *attempt = wanted;
+    if (wanted == 0)
+        return 0;
+    if (!gang && wanted == tasks->attempt[question->index] && tasks->worker[question->index])
+        return tasks->worker[question->index];
+    for (size_t i = job->places.count; i-- > 0;) {
+        const struct gw_place *place = &job->places.items[i];
+        if (place->index == question->index && place->attempt == wanted &&
+            (!gang || place->rank == question->log.rank))
+            return gw_sched_place_worker(sched, place);
+    }
+    return 0;
+}
+
+/* Whether an attempt that is asked for has its output where no worker is now. */
+static bool is_lost(const struct gw_job *job, const struct gw_question *question, bool begins)
+{
+    const uint64_t last = job->tasks.attempt[question->index];
+    if (!last || (begins && last == question->log.after))
+        return false;
+    if (job->specs.items[job->tasks.spec[question->index]].message.ranks == 0)
+        return true;
+    for (size_t i = 0; i < job->places.count; i++) /* a gang may have run with fewer ranks */
+        if (is_place(&job->places.items[i], question, true))
+            return true;
+    return false;
+}
+
+/* Whether a worker that has it is on its way back, after another life of the scheduler began. */
+static bool is_coming(const struct gw_sched *sched, const struct gw_job *job,
+                      const struct gw_question *question)
+{
+    bool gang = job->specs.items[job->tasks.spec[question->index]].message.ranks > 0;
+    for (size_t i = 0; i < job->places.count; i++)
+        if (job->places.items[i].name && is_place(&job->places.items[i], question, gang) &&
+            gw_sched_hold_is_coming(sched, job->places.items[i].name))
+            return true;
+    return false;
+}
+
+static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
+                    const struct gw_question *question)
+{
+    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    struct gw_error error = {0};
+    uint64_t attempt;
+    const bool begins = question->log.after && !question->log.attempt; /* else it reads on */
+    uint32_t id = begins ? place_after(sched, job, question, &attempt)
+                         : place_of(sched, job, question, &attempt);
+    if (id == 0 && question->log.attempt && !is_coming(sched, job, question)) {
+        gw_error_set(&error, GW_ENOENT, "task %u of job %llu has no such attempt or rank",
+                     question->index, (unsigned long long)job->id);
+        answer_log(sched, remote, question, &error);
+        return true;
+    }
+    if (id == 0) {
+        bool final = gw_sched_task_final(job, question->index);
+        if ((!final && question->log.follow) || is_coming(sched, job, question))
+            return false; /* until it runs, or is here again */
+        if (final && is_lost(job, question, begins))
+            gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
+        answer_log(sched, remote, question, &error);
+        sched->effects->list.items[sched->effects->list.count - 1].message.log_data.end = final;
+        return true;
+    }
+    struct gw_worker *worker = gw_sched_worker_find(sched, id);
+    if (!worker || worker->state == GW_WORKER_LOST) {
+        gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
+        answer_log(sched, remote, question, &error);
+        return true;
+    }
+    struct gw_msg_log_read *read =
+        &gw_sched_send(sched, worker->remote, GW_MESSAGE_log_read)->log_read;
+    *read = question->log;
+    read->request = question->relay;
+    read->attempt = attempt;
+    if (job->specs.items[job->tasks.spec[question->index]].message.ranks == 0)
+        read->rank = GW_RANK_NONE;
+    GW_FACT(sched, relayed, .relay = question->relay, .worker = worker);
+    return false;
+}
+
+/* -- Asking --------------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_answered(struct gw_sched *sched, const struct gw_fact_answered *fact)
+{
+    uint64_t value;
+    if (!gw_map_get(&sched->questions, fact->relay, &value))
+        return;
+    struct gw_question *question = (struct gw_question *)(uintptr_t)value;
+    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    job->questions--;
+    if (job->questions == 0 && job->state == GW_JOB_ENDED)
+        GW_MUST(gw_array_push(&sched->aging, job->id));
+    (void)gw_map_remove(&sched->questions, fact->relay);
+    gw_sched_replica_request_free(question->replication);
+    free(question);
+}
+
+static void try_question(struct gw_sched *sched, const struct gw_question *question)
+{
+    struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
+    bool answered = true;
+    if (remote && question->type == GW_MESSAGE_wait)
+        answered = try_wait(sched, remote, question);
+    else if (remote && question->type == GW_MESSAGE_fetch)
+        answered = try_fetch(sched, remote, question);
+    else if (remote && question->type == GW_MESSAGE_replicate)
+        answered = gw_sched_replicate_try(sched, remote, question);
+    else if (remote)
+        answered = try_log(sched, remote, question);
+    if (answered)
+        GW_FACT(sched, answered, .relay = question->relay);
+}
+
+/* Tries the questions about a job that nobody was asked yet. */
+static void revisit(struct gw_sched *sched, uint64_t id, bool logs_only)
+{
+    const struct gw_job *job = gw_sched_job_find(sched, id);
+    if (!job || job->questions == 0)
+        return;
+    GW_ARRAY(const struct gw_question *) due = {0};
+    size_t at = 0;
+    uint64_t relay, value;
+    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
+        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
+        if (question->job == id && question->worker == 0 &&
+            (!logs_only || question->type == GW_MESSAGE_log_read))
+            GW_MUST(gw_array_push(&due, question));
+    }
+    for (size_t k = 0; k < due.count; k++)
+        try_question(sched, due.items[k]);
+    gw_array_deinit(&due);
+}
+
+void gw_sched_questions_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->revisited.count; i++)
+        revisit(sched, sched->revisited.items[i], false);
+    gw_array_clear(&sched->revisited);
+}
+
+void gw_sched_questions_follow(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->followed.count; i++)
+        revisit(sched, sched->followed.items[i], true);
+    gw_array_clear(&sched->followed);
+}
+
+void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
+                      const struct gw_msg_wait *wait)
+{
+    struct gw_job *job = gw_sched_job_find(sched, wait->job);
+    struct gw_error error = {0};
+    if (gw_sched_access_job(job, wait->job, gw_sched_access_uid(remote, job), &error) < 0) {
+        gw_sched_reply(sched, remote, wait->request, &error);
+        return;
+    }
+    GW_FACT(sched, asked,
+            .question = &(struct gw_question){.type = GW_MESSAGE_wait,
+                                              .peer = remote->peer,
+                                              .request = wait->request,
+                                              .job = wait->job});
+}
+
+void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,
+                       const struct gw_msg_fetch *fetch)
+{
+    struct gw_job *job = gw_sched_job_find(sched, fetch->job);
+    struct gw_error error = {0};
+    if (gw_sched_access_row(job, fetch->job, fetch->index, gw_sched_access_uid(remote, job),
+                            &error) < 0) {
+        answer_object(sched, remote, fetch->request, &error);
+        return;
+    }
+    GW_FACT(sched, asked,
+            .question =
+                &(struct gw_question){.type = GW_MESSAGE_fetch,
+                                      .peer = remote->peer,
+                                      .request = fetch->request,
+                                      .job = fetch->job,
+                                      .index = fetch->index,
+                                      .rank = fetch->rank == GW_RANK_NONE ? 0 : fetch->rank});
+}
+
+void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
+                          const struct gw_msg_log_read *read)
+{
+    struct gw_job *job = gw_sched_job_find(sched, read->job);
+    struct gw_error error = {0};
+    struct gw_question question = {.type = GW_MESSAGE_log_read,
+                                   .peer = remote->peer,
+                                   .request = read->request,
+                                   .job = read->job,
+                                   .index = read->index,
+                                   .log = *read};
+    if (gw_sched_access_row(job, read->job, read->index, gw_sched_access_uid(remote, job), &error) <
+        0) {
+        answer_log(sched, remote, &question, &error);
+        return;
+    }
+    GW_FACT(sched, asked, .question = &question);
+}
+
+/* -- Answers of workers --------------------------------------------------------------------------
+ */
+
+static const struct gw_question *asked_of(const struct gw_sched *sched,
+                                          const struct gw_worker *worker, uint64_t relay,
+                                          uint32_t type)
+{
+    uint64_t value;
+    if (!gw_map_get(&sched->questions, relay, &value))
+        return NULL;
+    const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
+    return question->type == type && question->worker == worker->id ? question : NULL;
+}
+
+void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
+                        const struct gw_msg_object *object)
+{
+    const struct gw_question *question = asked_of(sched, worker, object->request, GW_MESSAGE_fetch);
+    if (!question)
+        return;
+    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    if (object->code < 0) {
+        uint32_t at = gw_sched_object_of(sched, job, question->index, question->rank);
+        if (at != GW_NONE && gw_sched_holder_of(sched, at, worker->slot) != GW_NONE)
+            GW_FACT(sched, holder_removed, .object = at, .worker = worker);
+        GW_FACT(sched, relayed, .relay = question->relay, .worker = NULL);
+        return;
+    }
+    struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
+    if (remote) {
+        struct gw_bin value = gw_sched_bin(sched, object->value);
+        struct gw_message *message =
+            sched->event->token_count > 0
+                ? gw_sched_send_with(sched, remote, GW_MESSAGE_object, sched->event->tokens[0])
+                : gw_sched_send(sched, remote, GW_MESSAGE_object);
+        message->object = (struct gw_msg_object){
+            .request = question->request, .text = "", .bytes = object->bytes, .value = value};
+    }
+    GW_FACT(sched, answered, .relay = question->relay);
+}
+
+void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
+                          const struct gw_msg_log_data *data)
+{
+    const struct gw_question *question =
+        asked_of(sched, worker, data->request, GW_MESSAGE_log_read);
+    if (!question)
+        return;
+    struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
+    if (remote) {
+        struct gw_bin bytes = gw_sched_bin(sched, data->data);
+        const char *text = gw_sched_text(sched, data->text);
+        struct gw_msg_log_data *answer =
+            &gw_sched_send(sched, remote, GW_MESSAGE_log_data)->log_data;
+        *answer = *data;
+        answer->request = question->request;
+        answer->text = text;
+        answer->data = bytes;
+    }
+    GW_FACT(sched, answered, .relay = question->relay);
+}
+
+void gw_sched_questions_deinit(struct gw_sched *sched)
+{
+    size_t at = 0;
+    uint64_t relay, value;
+    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
+        struct gw_question *question = (struct gw_question *)(uintptr_t)value;
+        gw_sched_replica_request_free(question->replication);
+        free(question);
+    }
+    gw_map_deinit(&sched->questions);
+}

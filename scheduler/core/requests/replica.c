@@ -1,0 +1,289 @@
+/* Replicas.
+ *
+ * What always holds: a copy that is being made is a holder that is not firm yet, with its number in
+ * sched->copies; it goes with that holder, and so with the object, and with its worker. Each
+ * question looks anew at what there is whenever a copy of its came or failed, or its job changed:
+ * so copies that go meanwhile are made up for until it is answered, and no longer.
+ *
+ * Who has the object serves two at a time: what many workers are to have spreads like a tree. */
+#include "scheduler/core/requests/replica.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/replica.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/send/assign.h"
+#include "scheduler/core/send/effect.h"
+
+#include <stdlib.h>
+
+enum {
+    TRIES_MAX = 3,        /* of one worker, where the way was the trouble */
+    SERVED_AT_A_TIME = 2, /* by one that has the object */
+};
+
+/* -- Looking -------------------------------------------------------------------------------------
+ */
+
+/* How an object lies. */
+struct picture {
+    uint32_t counted;                              /* workers that count */
+    uint32_t firm, copying;                        /* of them */
+    GW_ARRAY(struct gw_worker *) targets, sources; /* who could have a copy, and who has one */
+    bool here;                                     /* the scheduler itself has it */
+    const struct gw_replica_trouble *trouble;      /* of one that counts and is no target */
+    const struct gw_worker *full;                  /* one that is short of memory */
+};
+
+static const struct gw_replica_trouble *trouble_of(const struct gw_replication *replication,
+                                                   const struct gw_worker *worker)
+{
+    for (size_t i = 0; i < replication->troubles.count; i++) {
+        const struct gw_replica_trouble *trouble = &replication->troubles.items[i];
+        if (trouble->worker == worker->id &&
+            (trouble->tries >= TRIES_MAX || trouble->code == GW_ELIMIT))
+            return trouble;
+    }
+    return NULL;
+}
+
+static void look_at(const struct gw_replication *replication, struct gw_worker *worker,
+                    const struct gw_holder *holder, struct picture *picture)
+{
+    const struct gw_replica_trouble *trouble = trouble_of(replication, worker);
+    if (replication->workers && !gw_sched_need_names(replication->workers, worker))
+        return;
+    picture->counted++;
+    if (holder && holder->firm)
+        picture->firm++;
+    else if (holder && holder->copying)
+        picture->copying++;
+    else if (trouble)
+        picture->trouble = trouble;
+    else if (worker->memory.state != GW_MEMORY_OPEN)
+        picture->full = worker;
+    else
+        GW_MUST(gw_array_push(&picture->targets, worker));
+}
+
+static void look(struct gw_sched *sched, const struct gw_replication *replication, uint32_t at,
+                 struct picture *picture)
+{
+    const struct gw_object *object = &sched->objects.items[at];
+    *picture = (struct picture){.here = gw_sched_object_here(object)};
+    uint64_t epoch = ++sched->score_epoch;
+    for (uint32_t place = object->holders; place != GW_NONE;
+         place = sched->holders.items[place].next) {
+        struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
+        worker->score_epoch = epoch;
+        worker->score = place;
+        if (sched->holders.items[place].firm)
+            GW_MUST(gw_array_push(&picture->sources, worker));
+    }
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (worker && worker->state == GW_WORKER_READY)
+            look_at(replication, worker,
+                    worker->score_epoch == epoch ? &sched->holders.items[worker->score] : NULL,
+                    picture);
+    }
+}
+
+static void picture_deinit(struct picture *picture)
+{
+    gw_array_deinit(&picture->targets);
+    gw_array_deinit(&picture->sources);
+}
+
+/* -- Copying -------------------------------------------------------------------------------------
+ */
+
+/* Least first, so that copies spread. */
+static int by_held(const void *a, const void *b)
+{
+    const struct gw_worker *const *x = a, *const *y = b;
+    if ((*x)->held_bytes != (*y)->held_bytes)
+        return (*x)->held_bytes < (*y)->held_bytes ? -1 : 1;
+    return (*x)->id < (*y)->id ? -1 : 1;
+}
+
+static void begin(struct gw_sched *sched, uint64_t question, uint32_t at,
+                  const struct picture *picture, uint32_t nth)
+{
+    const struct gw_object *object = &sched->objects.items[at];
+    struct gw_worker *target = picture->targets.items[nth], *source = NULL;
+    size_t sources = picture->sources.count + picture->here;
+    size_t which = (picture->copying + nth + sched->next_relay) % sources;
+    if (which < picture->sources.count)
+        source = picture->sources.items[which];
+    if (source)
+        gw_sched_tell_neighbour(sched, target, source);
+    uint64_t number = sched->next_relay;
+    gw_sched_send(sched, target->remote, GW_MESSAGE_keep)->keep =
+        (struct gw_msg_keep){.request = number,
+                             .job = object->job->id,
+                             .index = object->index,
+                             .rank = object->rank,
+                             .bytes = object->bytes,
+                             .worker = source ? source->id : 0};
+    GW_FACT(sched, replica_begun, .object = at, .worker = target, .number = number,
+            .question = question);
+}
+
+/* Why there are not as many as were asked for. */
+static void explain(const struct picture *picture, uint32_t wanted, bool named,
+                    struct gw_error *error)
+{
+    const char *only = named ? " of these names" : "";
+    if (picture->trouble)
+        gw_error_set(error, picture->trouble->code, "%u of %u workers hold it: worker %u: %s",
+                     picture->firm, wanted, picture->trouble->worker, picture->trouble->text);
+    else if (picture->full)
+        gw_error_set(error, GW_ELIMIT, "%u of %u workers hold it: worker %u is short of memory",
+                     picture->firm, wanted, picture->full->id);
+    else if (picture->counted == 0)
+        gw_error_set(error, GW_EINFEASIBLE, "no worker%s is there to hold it", only);
+    else
+        gw_error_set(error, GW_EINFEASIBLE, "%u of %u workers hold it: there %s only %u%s",
+                     picture->firm, wanted, picture->counted == 1 ? "is" : "are", picture->counted,
+                     only);
+}
+
+/* What became of the ranks of a task. */
+struct tally {
+    uint32_t copies;
+    bool under_way;
+    struct gw_error error; /* of the first that has too few, and will not have more */
+};
+
+static void top_up(struct gw_sched *sched, const struct gw_question *question, uint32_t at,
+                   struct tally *tally)
+{
+    const struct gw_replication *replication = question->replication;
+    struct picture picture;
+    look(sched, replication, at, &picture);
+    uint32_t wanted = replication->copies ? replication->copies : picture.counted;
+    uint32_t sources = (uint32_t)picture.sources.count + picture.here;
+    uint32_t missing =
+        wanted > picture.firm + picture.copying ? wanted - picture.firm - picture.copying : 0;
+    uint32_t room = sources * SERVED_AT_A_TIME > picture.copying
+                        ? sources * SERVED_AT_A_TIME - picture.copying
+                        : 0;
+    if (picture.targets.count > 1)
+        qsort(picture.targets.items, picture.targets.count, sizeof *picture.targets.items, by_held);
+    uint32_t begun = 0;
+    for (; begun < missing && begun < room && begun < picture.targets.count; begun++)
+        begin(sched, question->relay, at, &picture, begun);
+    if (picture.copying || begun)
+        tally->under_way = true;
+    else if (!tally->error.code && (picture.firm < wanted || !wanted))
+        explain(&picture, wanted, replication->workers != NULL, &tally->error);
+    if (picture.firm < tally->copies)
+        tally->copies = picture.firm;
+    picture_deinit(&picture);
+}
+
+/* -- Asking --------------------------------------------------------------------------------------
+ */
+
+static void answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
+                   uint32_t copies, const struct gw_error *error)
+{
+    struct gw_msg_replicated *replicated =
+        &gw_sched_send(sched, remote, GW_MESSAGE_replicated)->replicated;
+    replicated->request = request;
+    replicated->code = error->code;
+    replicated->text = error->code ? gw_sched_text(sched, error->text) : "";
+    replicated->copies = copies;
+}
+
+bool gw_sched_replicate_try(struct gw_sched *sched, struct gw_remote *remote,
+                            const struct gw_question *question)
+{
+    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    uint32_t row = question->index;
+    struct tally tally = {.copies = UINT32_MAX};
+    bool live = gw_sched_row_live(job, row);
+    if (live && !gw_sched_task_final(job, row))
+        return false;
+    const struct gw_failure *failure = live ? gw_sched_failure_of(job, row) : NULL;
+    if (failure) {
+        gw_error_set(&tally.error, failure->code, "%s", failure->text);
+    } else if (!live || job->tasks.state[row] == GW_TASK_RELEASED) {
+        gw_error_set(&tally.error, GW_ENOENT, "the result of task %u of job %llu was released", row,
+                     (unsigned long long)job->id);
+    } else if (!gw_sched_objects_whole(sched, job, row)) {
+        return false; /* lost: it is made again, and this is looked at then */
+    } else {
+        for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+             at = sched->objects.items[at].next)
+            top_up(sched, question, at, &tally);
+    }
+    if (tally.under_way)
+        return false;
+    answer(sched, remote, question->request, tally.copies == UINT32_MAX ? 0 : tally.copies,
+           &tally.error);
+    return true;
+}
+
+static int check(const struct gw_sched *sched, const struct gw_job *job,
+                 const struct gw_msg_replicate *replicate, uint32_t uid, struct gw_error *error)
+{
+    int rc = gw_sched_access_row(job, replicate->job, replicate->index, uid, error);
+    if (rc == 0 && job->actor)
+        rc = gw_error_set(error, GW_EINVAL, "job %llu is an actor, and has no result",
+                          (unsigned long long)job->id);
+    if (rc == 0 && sched->shutting_down)
+        rc = gw_error_set(error, GW_ECLOSED, "this cluster is shutting down");
+    return rc;
+}
+
+void gw_sched_on_replicate(struct gw_sched *sched, struct gw_remote *remote,
+                           const struct gw_msg_replicate *replicate)
+{
+    struct gw_job *job = gw_sched_job_find(sched, replicate->job);
+    const struct gw_msg_spec like = {.resources = "", .workers = replicate->workers};
+    struct gw_error error = {0};
+    struct gw_need *workers = NULL;
+    int rc = check(sched, job, replicate, remote->uid, &error);
+    if (rc == 0)
+        rc = gw_sched_need_new(&like, &workers, &error);
+    if (rc == 0 && workers)
+        rc = gw_sched_need_here(sched, workers, &error);
+    if (rc < 0) {
+        gw_sched_need_unref(workers);
+        answer(sched, remote, replicate->request, 0, &error);
+        return;
+    }
+    struct gw_replication *replication = calloc(1, sizeof *replication);
+    GW_MUST_PTR(replication);
+    replication->copies = replicate->copies;
+    replication->workers = workers;
+    GW_FACT(sched, asked,
+            .question = &(struct gw_question){.type = GW_MESSAGE_replicate,
+                                              .peer = remote->peer,
+                                              .request = replicate->request,
+                                              .job = replicate->job,
+                                              .index = replicate->index,
+                                              .replication = replication});
+}
+
+void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
+                      const struct gw_msg_kept *kept)
+{
+    struct gw_job *job = gw_sched_job_find(sched, kept->job);
+    if (!job || !gw_sched_row_live(job, kept->index))
+        return;
+    uint32_t at = gw_sched_object_of(sched, job, kept->index, kept->rank);
+    uint32_t holder = at == GW_NONE ? GW_NONE : gw_sched_holder_of(sched, at, worker->slot);
+    if (holder == GW_NONE || !sched->holders.items[holder].copying ||
+        gw_sched_replica_at(sched, holder)->number != kept->request)
+        return; /* it was released, or asked for again, meanwhile */
+    GW_FACT(sched, replica_ended, .object = at, .worker = worker,
+            .code = kept->code < 0 ? kept->code : 0, .text = kept->text);
+}

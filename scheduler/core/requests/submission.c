@@ -1,0 +1,363 @@
+/* Submission: what a client sends is validated whole, message by message, before anything of it
+ * becomes a fact.
+ *
+ * An attached job's chunks are applied as they come, and its tasks may start at once. A detached
+ * one's are kept as frames until the last is in, then validated and applied together: what was
+ * acknowledged is one durable fact. */
+#include "scheduler/core/requests/submission.h"
+
+#include "scheduler/core/lifecycle/cancel.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/content.h"
+#include "scheduler/core/model/jobs/gate.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_key.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/requests/chunk.h"
+#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/log_line.h"
+#include "scheduler/core/send/receipt.h"
+
+static struct gw_job *open_job(const struct gw_session *session, uint64_t request)
+{
+    uint64_t value;
+    return gw_map_get(&session->requests, request, &value) ? (struct gw_job *)(uintptr_t)value
+                                                           : NULL;
+}
+
+void gw_sched_reject(struct gw_sched *sched, struct gw_session *session, uint64_t request,
+                     const struct gw_error *error)
+{
+    struct gw_msg_rejected *rejected =
+        &gw_sched_send(sched, session->remote, GW_MESSAGE_rejected)->rejected;
+    rejected->request = request;
+    rejected->code = error->code;
+    rejected->text = gw_sched_text(sched, error->text);
+}
+
+/* A refused job holds nothing: what of it started already ends, but for what others hold or need;
+ * nothing of it is told. */
+static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
+                       const struct gw_error *error)
+{
+    struct gw_session *session = job->session;
+    gw_sched_reject(sched, session, job->request, error);
+    if (!last)
+        GW_FACT(sched, job_refused, .session = session, .request = job->request, .more = true);
+    if (job->tasks.count == 0) {
+        GW_FACT(sched, job_dropped, .job = job);
+        return;
+    }
+    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
+        if ((job->tasks.flags[row] & GW_TASK_HELD) && !GW_PLANTED(133))
+            GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
+    gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+}
+
+void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job_refused *fact)
+{
+    (void)sched;
+    if (fact->more)
+        GW_MUST(gw_map_put(&fact->session->refused, fact->request, 1));
+    else
+        (void)gw_map_remove(&fact->session->refused, fact->request);
+}
+
+/* Who comes first is an admin's to say. A cluster that nobody reaches by TLS serves the user whose
+ * it is, and that is its admin. */
+static int check_priority(const struct gw_sched *sched, const struct gw_session *session,
+                          const struct gw_msg_spec *spec, struct gw_error *error)
+{
+    if (spec->priority <= 0 || session->remote->admin || !sched->options.address)
+        return 0;
+    return gw_error_set(
+        error, GW_EPERM,
+        "priority %d: above 0 only an admin may submit, who comes before all others "
+        "(gangway token create --role admin, or whose cluster this is): take 0, or "
+        "less to let others go first",
+        (int)spec->priority);
+}
+
+/* Whether a job with this key was accepted before; then that is told, once it is on disk. */
+static bool is_known(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
+                     const char *key)
+{
+    static const struct gw_error none;
+    const struct gw_job *job = gw_sched_job_key_find(sched, remote->uid, remote->name, key);
+    if (!job)
+        return false;
+    gw_sched_receipt(sched, remote, job,
+                     &(struct gw_receipt){.request = request, .known_job = job->id}, &none);
+    return true;
+}
+
+int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
+                     const struct gw_message *message)
+{
+    const struct gw_msg_spec *spec = &message->spec;
+    struct gw_job *job = open_job(session, spec->key);
+    if (!job && gw_map_get(&session->refused, spec->key, NULL))
+        return 0; /* it was under way when its job was refused */
+    if (!job && is_known(sched, session->remote, spec->key, spec->job_key)) {
+        GW_FACT(sched, job_refused, .session = session, .request = spec->key, .more = true);
+        return 0;
+    }
+    if (!job)
+        job = gw_sched_job_open(sched, session, spec->key);
+    if (spec->number != job->specs.count)
+        return GW_EPROTO;
+    struct gw_error error;
+    if (check_priority(sched, session, spec, &error) < 0 ||
+        gw_sched_spec_check(sched, job, spec, &error) < 0) {
+        /* The chunk that follows would be refused for a spec that is not there: say why now. */
+        refuse_job(sched, job, false, &error);
+        return 0;
+    }
+    GW_FACT(sched, spec_added, .job = job, .spec = spec);
+    if (job->detached)
+        GW_FACT(sched, job_kept, .job = job, .message = message);
+    return 0;
+}
+
+/* -- Detached ------------------------------------------------------------------------------------
+ */
+
+static int frame_check(struct gw_sched *sched, const struct gw_message *message, void *arg,
+                       struct gw_error *error)
+{
+    struct gw_chunk_check *check = arg;
+    if (message->type == GW_MESSAGE_submit)
+        return gw_sched_chunk_check(sched, check, &message->submit, error);
+    if (message->type == GW_MESSAGE_range)
+        return gw_sched_range_check(sched, check->job, &message->range, error);
+    return 0;
+}
+
+/* The specs of a detached job were applied as they came; they belong to its content, too. */
+static void keep_specs(struct gw_sched *sched, struct gw_job *job)
+{
+    for (size_t i = 0; i < job->specs.count; i++) {
+        struct gw_message message = {.type = GW_MESSAGE_spec, .spec = job->specs.items[i].message};
+        GW_FACT(sched, job_kept, .job = job, .message = &message);
+    }
+}
+
+static void keep(struct gw_sched *sched, struct gw_job *job, const struct gw_message *message)
+{
+    if (!job->detached)
+        keep_specs(sched, job);
+    GW_FACT(sched, job_kept, .job = job, .message = message);
+}
+
+/* What its tasks are started from is wanted for as long as the job. */
+static void keep_content(struct gw_sched *sched, const struct gw_job *job)
+{
+    for (size_t i = 0; i < job->specs.count; i++) {
+        const struct gw_msg_spec *spec = &job->specs.items[i].message;
+        const struct gw_bin hashes[] = {spec->program, spec->files};
+        for (int k = 0; k < 2; k++)
+            if (hashes[k].size)
+                gw_sched_effect(sched, GW_EFFECT_KEEP)->bytes = gw_sched_bin(sched, hashes[k]);
+    }
+}
+
+/* Rows refer to rows of earlier chunks: check and apply go chunk by chunk, the first bad one drops
+ * the job whole, before anything of it was placed. */
+static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
+{
+    /* Two of one key may be under way at once. */
+    if (is_known(sched, job->session->remote, job->request, job->specs.items[0].message.job_key)) {
+        GW_FACT(sched, job_dropped, .job = job);
+        return 0;
+    }
+    const struct gw_buffer *said = &gw_job_rare(job)->content;
+    struct gw_bin content = {said->data, (uint32_t)said->size};
+    struct gw_chunk_check check = {.job = job};
+    int rc = gw_sched_content_each(sched, content, frame_check, &check, error);
+    gw_array_deinit(&check.specs);
+    if (rc < 0)
+        return rc;
+    keep_content(sched, job);
+    GW_FACT(sched, job_accepted, .at = job, .job = job->id, .uid = job->uid,
+            .wall_ns = sched->wall_ns, .user = job->user, .content = content);
+    GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_ACCEPTED, .number = sched->facts + 1);
+    gw_sched_log_submitted(sched, job);
+    return 0;
+}
+
+static int submit_detached(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_message *message, struct gw_error *error)
+{
+    const struct gw_msg_submit *submit = &message->submit;
+    if (job->tasks.count)
+        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+    if (job->actor || job->calls_of)
+        return gw_error_set(error, GW_EINVAL,
+                            "an actor lives as long as clients hold it: it is not detached");
+    if (submit->flags & GW_SUBMIT_STREAM)
+        return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
+    keep(sched, job, message);
+    return submit->flags & GW_SUBMIT_LAST ? accept_detached(sched, job, error) : 0;
+}
+
+/* -- Attached ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet)
+{
+    struct gw_msg_accepted *accepted =
+        &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
+    accepted->request = job->request;
+    accepted->job = job->id;
+    sched->effects->list.items[sched->effects->list.count - 1].held = quiet;
+}
+
+static void open_stream(struct gw_sched *sched, struct gw_job *job)
+{
+    GW_FACT(sched, stream_opened, .job = job);
+    struct gw_msg_opened *opened =
+        &gw_sched_send(sched, job->session->remote, GW_MESSAGE_opened)->opened;
+    opened->request = job->request;
+    opened->job = job->id;
+}
+
+static int submit_attached(struct gw_sched *sched, struct gw_job *job,
+                           const struct gw_msg_submit *submit, struct gw_error *error)
+{
+    if (job->detached)
+        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+    struct gw_chunk_check check = {.job = job};
+    int rc = gw_sched_chunk_check(sched, &check, submit, error);
+    gw_array_deinit(&check.specs);
+    if (rc < 0)
+        return rc;
+    GW_FACT(sched, chunk_added, .job = job, .chunk = submit);
+    if ((submit->flags & GW_SUBMIT_STREAM) && !job->stream)
+        open_stream(sched, job);
+    if (submit->flags & GW_SUBMIT_PART)
+        GW_FACT(sched, stream_parted, .job = job);
+    if (!(submit->flags & GW_SUBMIT_LAST))
+        return 0;
+    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    gw_sched_tell_accepted(sched, job, submit->flags & GW_SUBMIT_QUIET);
+    gw_sched_log_submitted(sched, job);
+    return 0;
+}
+
+void gw_sched_apply_stream_opened(struct gw_sched *sched, const struct gw_fact_stream_opened *fact)
+{
+    (void)sched;
+    fact->job->stream = true;
+}
+
+/* The rows so far are whole graphs: later ones name them by futures only, so what nobody holds may
+ * go now. */
+void gw_sched_apply_stream_parted(struct gw_sched *sched, const struct gw_fact_stream_parted *fact)
+{
+    struct gw_job *job = fact->job;
+    for (uint32_t row = job->stream_rows; row < job->tasks.count; row++) {
+        if (job->tasks.users[row] > 0)
+            continue;
+        if (job->tasks.state[row] == GW_TASK_DONE)
+            GW_MUST(gw_array_push(&sched->idle, ((struct gw_row){job, row})));
+        else if (!gw_sched_task_final(job, row) && (job->tasks.flags[row] & GW_TASK_TARGET))
+            GW_MUST(gw_array_push(&sched->unwanted, ((struct gw_row){job, row})));
+    }
+    job->stream_rows = job->tasks.count;
+}
+
+static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw_message *message,
+                     struct gw_error *error)
+{
+    const struct gw_msg_range *range = &message->range;
+    int rc = gw_sched_range_check(sched, job, range, error);
+    if (rc < 0)
+        return rc;
+    if ((range->flags & GW_SUBMIT_DETACHED) && (range->flags & GW_RANGE_RESULTS))
+        return gw_error_set(error, GW_EINVAL,
+                            "nobody takes the results of a detached range: let them go");
+    if (range->flags & GW_SUBMIT_DETACHED) {
+        keep(sched, job, message);
+        return accept_detached(sched, job, error);
+    }
+    GW_FACT(sched, range_added, .job = job, .range = range);
+    GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
+    gw_sched_tell_accepted(sched, job, false);
+    gw_sched_log_submitted(sched, job);
+    return 0;
+}
+
+int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,
+                      const struct gw_message *message)
+{
+    const struct gw_msg_range *range = &message->range;
+    struct gw_error error = {0};
+    struct gw_job *job = open_job(session, range->request);
+    if (!job && gw_map_get(&session->refused, range->request, NULL)) {
+        GW_FACT(sched, job_refused, .session = session, .request = range->request);
+        return 0;
+    }
+    if (!job || job->specs.count != 1)
+        return GW_EPROTO;
+    if (sched->shutting_down)
+        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+    else if ((range->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
+        gw_error_set(&error, GW_EIO, "%s", sched->no_room);
+    else
+        (void)add_range(sched, job, message, &error);
+    if (error.code < 0)
+        refuse_job(sched, job, true, &error);
+    return 0;
+}
+
+int gw_sched_on_after(struct gw_sched *sched, struct gw_session *session,
+                      const struct gw_message *message)
+{
+    const struct gw_msg_after *after = &message->after;
+    struct gw_error error = {0};
+    struct gw_job *job = open_job(session, after->request);
+    if (!job && gw_map_get(&session->refused, after->request, NULL))
+        return 0;
+    if (!job || job->tasks.count > 0 || job->gated || gw_job_rare(job)->content.size > 0)
+        return GW_EPROTO;
+    if (gw_sched_gate_check(sched, job, after, session->remote->admin, &error) < 0)
+        refuse_job(sched, job, false, &error);
+    else if (after->flags & GW_SUBMIT_DETACHED)
+        keep(sched, job, message);
+    else
+        GW_FACT(sched, gate_added, .job = job, .after = after);
+    return 0;
+}
+
+int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
+                       const struct gw_message *message)
+{
+    const struct gw_msg_submit *submit = &message->submit;
+    struct gw_error error = {0};
+    struct gw_job *job = open_job(session, submit->request);
+    bool last = (submit->flags & GW_SUBMIT_LAST) != 0;
+    if (!job && gw_map_get(&session->refused, submit->request, NULL)) {
+        if (last)
+            GW_FACT(sched, job_refused, .session = session, .request = submit->request);
+        return 0;
+    }
+    if (!job) {
+        gw_error_set(&error, GW_EINVAL, "submit: a job without specs");
+        gw_sched_reject(sched, session, submit->request, &error);
+        return 0;
+    }
+    if (sched->shutting_down)
+        gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
+    else if ((submit->flags & GW_SUBMIT_DETACHED) && *sched->no_room)
+        gw_error_set(&error, GW_EIO, "%s", sched->no_room);
+    else if (submit->flags & GW_SUBMIT_DETACHED)
+        (void)submit_detached(sched, job, message, &error);
+    else
+        (void)submit_attached(sched, job, submit, &error);
+    if (error.code < 0)
+        refuse_job(sched, job, last, &error);
+    return 0;
+}

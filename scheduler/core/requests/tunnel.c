@@ -1,0 +1,406 @@
+/* Tunnels.
+ *
+ * Nothing is kept of what passes: the ends give each other credit, so that no more than a window is
+ * ever on its way. Always: a tunnel that was passed to a worker has that worker, and one without
+ * its client is closed at the worker in the same step. It ends with the first close from either
+ * end, its session, or its worker; the worker closes it when the rank has ended. */
+#include "scheduler/core/requests/tunnel.h"
+
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/place.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/workers/worker.h"
+
+#include "graph/base/planted.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/tunnel.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct gw_tunnel *find(const struct gw_sched *sched, uint64_t id)
+{
+    uint64_t value;
+    return gw_map_get(&sched->tunnels, id, &value) ? (struct gw_tunnel *)(uintptr_t)value : NULL;
+}
+
+/* -- Facts ---------------------------------------------------------------------------------------
+ */
+
+void gw_sched_apply_tunnel_asked(struct gw_sched *sched, const struct gw_fact_tunnel_asked *fact)
+{
+    struct gw_tunnel *tunnel = malloc(sizeof *tunnel);
+    GW_MUST_PTR(tunnel);
+    *tunnel = *fact->tunnel;
+    tunnel->argv = malloc(tunnel->open.argv.size ? tunnel->open.argv.size : 1);
+    GW_MUST_PTR(tunnel->argv);
+    if (tunnel->open.argv.size)
+        memcpy(tunnel->argv, tunnel->open.argv.data, tunnel->open.argv.size);
+    tunnel->open.argv.data = tunnel->argv;
+    tunnel->id = ++sched->next_tunnel;
+    tunnel->state = GW_TUNNEL_WAITING;
+    GW_MUST(gw_map_put(&sched->tunnels, tunnel->id, (uintptr_t)tunnel));
+    sched->tunnels_waiting++;
+}
+
+void gw_sched_apply_tunnel_passed(struct gw_sched *sched, const struct gw_fact_tunnel_passed *fact)
+{
+    gw_sm_move(&gw_sched_tunnel_sm, &fact->tunnel->state, TUNNEL_PASSED);
+    fact->tunnel->worker = fact->worker->id;
+    sched->tunnels_waiting--;
+}
+
+void gw_sched_apply_tunnel_stands(struct gw_sched *sched, const struct gw_fact_tunnel_stands *fact)
+{
+    (void)sched;
+    gw_sm_move(&gw_sched_tunnel_sm, &fact->tunnel->state, TUNNEL_STANDS);
+}
+
+/* -- To the ends ---------------------------------------------------------------------------------
+ */
+
+static void tell_worker(struct gw_sched *sched, const struct gw_tunnel *tunnel)
+{
+    struct gw_error error = {0};
+    const struct gw_worker *worker = gw_sched_worker_find(sched, tunnel->worker);
+    if (worker && worker->state != GW_WORKER_LOST)
+        gw_sched_tunnel_send_close(sched, worker->remote, tunnel->id, &error);
+}
+
+/* -- Opening -------------------------------------------------------------------------------------
+ */
+
+/* The worker at which the rank runs, or NULL: it does not (yet). */
+static struct gw_worker *place_of(const struct gw_sched *sched, const struct gw_job *job,
+                                  const struct gw_msg_tunnel_open *open, uint64_t *attempt)
+{
+    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, open->index);
+    uint32_t id = 0;
+    *attempt = job->tasks.attempt[open->index];
+    if (gang && gang->state == GW_GANG_GOING && open->rank < gang->count &&
+        !gang->ranks[open->rank].finished)
+        id = gang->ranks[open->rank].worker;
+    else if (open->rank == GW_RANK_NONE && job->tasks.state[open->index] == GW_TASK_PLACED &&
+             (job->tasks.flags[open->index] & GW_TASK_STARTED))
+        id = job->tasks.worker[open->index];
+    return id ? gw_sched_worker_find(sched, id) : NULL;
+}
+
+/* How many ranks its last attempt had, which may have started with fewer; 0: none ran. */
+static uint32_t ranks_run(const struct gw_job *job, uint32_t index)
+{
+    uint32_t ranks = 0;
+    uint64_t attempt = 0;
+    for (size_t i = job->places.count; i-- > 0;) {
+        const struct gw_place *place = &job->places.items[i];
+        if (place->index != index || (attempt && place->attempt != attempt))
+            continue;
+        attempt = place->attempt;
+        ranks = place->rank != GW_RANK_NONE && place->rank >= ranks ? place->rank + 1 : ranks;
+    }
+    return ranks;
+}
+
+/* The worker at which its last attempt ran, in a folder that outlives it or that is kept there. */
+static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *job,
+                                 const struct gw_msg_tunnel_open *open, struct gw_error *error)
+{
+    const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[open->index]].message;
+    uint32_t id = open->rank == GW_RANK_NONE ? job->tasks.worker[open->index] : 0;
+    bool ran = id != 0;
+    for (size_t i = job->places.count; i-- > 0 && !ran;) {
+        ran = job->places.items[i].index == open->index && job->places.items[i].rank == open->rank;
+        if (ran)
+            id = gw_sched_place_worker(sched, &job->places.items[i]);
+    }
+    struct gw_worker *worker = id ? gw_sched_worker_find(sched, id) : NULL;
+    if (spec->kind != GW_SPEC_COMMAND || (!*spec->cwd && !spec->files.size))
+        gw_error_set(error, GW_ENOENT, "task %u of job %llu has ended, and left no folder",
+                     open->index, (unsigned long long)open->job);
+    else if (!ran && ranks_run(job, open->index))
+        gw_error_set(error, GW_EINVAL, "there is no rank %u: its last attempt had 0 to %u",
+                     open->rank, ranks_run(job, open->index) - 1);
+    else if (!ran)
+        gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
+                     (unsigned long long)open->job);
+    else if (!worker || worker->state == GW_WORKER_LOST)
+        gw_error_set(error, GW_ELOST, "its worker was lost%s",
+                     spec->files.size ? ", and what it left in its own folder with it" : "");
+    return error->code ? NULL : worker;
+}
+
+/* Whether a rank before it ran at that worker. */
+static bool is_told_of(struct gw_sched *sched, const struct gw_job *job,
+                       const struct gw_msg_tunnel_open *open, const struct gw_worker *worker)
+{
+    uint64_t attempt = 0;
+    if (gw_sched_checkpoint_home(sched, job, open->index) == worker->id)
+        return true;
+    for (size_t i = job->places.count; i-- > 0;) {
+        const struct gw_place *place = &job->places.items[i];
+        if (place->index != open->index || (attempt && place->attempt != attempt))
+            continue;
+        attempt = place->attempt;
+        if (place->rank < open->rank && gw_sched_place_worker(sched, place) == worker->id)
+            return true;
+    }
+    return false;
+}
+
+/* The worker that has the folder of checkpoints of a task; of a gang that of this rank. */
+static struct gw_worker *checkpoint_at(struct gw_sched *sched, const struct gw_job *job,
+                                       const struct gw_msg_tunnel_open *open,
+                                       struct gw_error *error)
+{
+    const bool gang = open->rank != GW_RANK_NONE;
+    uint32_t id = gang ? 0 : job->tasks.worker[open->index];
+    if (gang && open->rank == 0)
+        id = gw_sched_checkpoint_home(sched, job, open->index);
+    for (size_t i = job->places.count; i-- > 0 && !id;)
+        if (job->places.items[i].index == open->index && job->places.items[i].rank == open->rank)
+            id = gw_sched_place_worker(sched, &job->places.items[i]);
+    struct gw_worker *worker = id ? gw_sched_worker_find(sched, id) : NULL;
+    if (job->compacted)
+        gw_error_set(error, GW_ENOENT,
+                     "job %llu is over, and its checkpoints went with it: --checkpoint-dir brings "
+                     "those of an attached job, and a detached job's stay",
+                     (unsigned long long)open->job);
+    else if (gang && open->rank && open->rank >= ranks_run(job, open->index))
+        gw_error_set(error, GW_EINVAL, "there is no rank %u: its last attempt had %u ranks",
+                     open->rank, ranks_run(job, open->index));
+    else if (!id)
+        gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
+                     (unsigned long long)open->job);
+    else if (!worker || worker->state == GW_WORKER_LOST)
+        gw_error_set(error, GW_ELOST, "its worker was lost, and its folder of checkpoints with it");
+    else if (gang && open->rank && is_told_of(sched, job, open, worker))
+        gw_error_set(error, GW_EEXIST, "rank %u was where a rank before it was", open->rank);
+    return error->code ? NULL : worker;
+}
+
+static int check_open(struct gw_sched *sched, const struct gw_remote *remote,
+                      struct gw_msg_tunnel_open *open, struct gw_error *error)
+{
+    struct gw_job *job = gw_sched_job_find(sched, open->job);
+    int rc =
+        gw_sched_access_row(job, open->job, open->index, gw_sched_access_uid(remote, job), error);
+    if (rc < 0)
+        return rc;
+    uint32_t ranks = job->specs.items[job->tasks.spec[open->index]].message.ranks;
+    if (ranks == 0 && open->rank != 0 && open->rank != GW_RANK_NONE)
+        return gw_error_set(error, GW_EINVAL, "task %u of job %llu is no gang: it has no rank %u",
+                            open->index, (unsigned long long)open->job, open->rank);
+    if (ranks > 0 && open->rank == GW_RANK_NONE)
+        open->rank = 0;
+    if (ranks > 0 && open->rank >= ranks)
+        return gw_error_set(error, GW_EINVAL, "there is no rank %u: they are 0 to %u", open->rank,
+                            ranks - 1);
+    if (ranks == 0)
+        open->rank = GW_RANK_NONE;
+    /* One that waits costs nobody else anything, and the input of what begins must come through. */
+    if (sched->tunnels.count - sched->tunnels_waiting >= GW_TUNNELS_MAX ||
+        sched->tunnels_waiting >= GW_TUNNELS_WAITING_MAX)
+        return gw_error_set(error, GW_ELIMIT, "%d tunnels are open: close some", GW_TUNNELS_MAX);
+    return 0;
+}
+
+/* Passes it on, or ends it; false: it waits. */
+static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
+{
+    struct gw_msg_tunnel_open *open = &tunnel->open;
+    struct gw_job *job = gw_sched_job_find(sched, open->job);
+    struct gw_error error = {0};
+    uint64_t attempt;
+    struct gw_worker *worker = NULL;
+    const char *cwd = "";
+    bool live = job && gw_sched_row_live(job, open->index);
+    if (live && open->left == GW_LEFT_CHECKPOINT) {
+        worker = checkpoint_at(sched, job, open, &error);
+        attempt = 0;
+    } else if (live && gw_sched_task_final(job, open->index) && open->left) {
+        worker = left_at(sched, job, open, &error);
+        const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[open->index]].message;
+        cwd = spec->files.size ? "" : spec->cwd; /* of its own: the worker knows where */
+        attempt = 0;
+    } else if (!live || gw_sched_task_final(job, open->index)) {
+        gw_error_set(&error, GW_ENOENT, "task %u of job %llu has ended", open->index,
+                     (unsigned long long)open->job);
+    } else {
+        worker = place_of(sched, job, open, &attempt);
+        if (!worker && open->wait)
+            return false;
+        if (!worker)
+            gw_error_set(&error, GW_EAGAIN,
+                         "task %u of job %llu does not run yet: `gangway explain` says why",
+                         open->index, (unsigned long long)open->job);
+    }
+    if (!worker) {
+        gw_sched_tunnel_tell_client(sched, tunnel, &error);
+        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        return true;
+    }
+    GW_FACT(sched, tunnel_passed, .tunnel = tunnel, .worker = worker);
+    struct gw_bin argv = gw_sched_bin(sched, open->argv);
+    cwd = gw_sched_text(sched, cwd);
+    struct gw_msg_tunnel_open *passed =
+        &gw_sched_send(sched, worker->remote, GW_MESSAGE_tunnel_open)->tunnel_open;
+    *passed = *open;
+    passed->request = tunnel->id;
+    passed->attempt = attempt;
+    passed->argv = argv;
+    passed->cwd = cwd;
+    return true;
+}
+
+void gw_sched_on_tunnel_open(struct gw_sched *sched, struct gw_remote *remote,
+                             const struct gw_msg_tunnel_open *open)
+{
+    struct gw_error error = {0};
+    struct gw_tunnel wish = {.peer = remote->peer, .open = *open};
+    if (check_open(sched, remote, &wish.open, &error) < 0) {
+        gw_sched_tunnel_answer(sched, remote, open->request, 0, &error);
+        return;
+    }
+    GW_FACT(sched, tunnel_asked, .tunnel = &wish);
+    (void)try_open(sched, find(sched, sched->next_tunnel));
+}
+
+void gw_sched_tunnels_follow(struct gw_sched *sched)
+{
+    uint64_t id, value;
+    for (size_t at = 0;
+         sched->tunnels_waiting > 0 && gw_map_next(&sched->tunnels, &at, &id, &value);) {
+        struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
+        if (tunnel->state == GW_TUNNEL_WAITING && try_open(sched, tunnel))
+            at = 0; /* one may have gone */
+    }
+}
+
+/* -- Passing on ----------------------------------------------------------------------------------
+ */
+
+static uint64_t tunnel_of(const struct gw_message *message)
+{
+    switch (message->type) {
+    case GW_MESSAGE_tunnel_opened:
+        return message->tunnel_opened.request;
+    case GW_MESSAGE_tunnel_data:
+        return message->tunnel_data.tunnel;
+    case GW_MESSAGE_tunnel_credit:
+        return message->tunnel_credit.tunnel;
+    default:
+        return message->tunnel_close.tunnel;
+    }
+}
+
+static int pass(struct gw_sched *sched, struct gw_remote *to, const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_tunnel_data) {
+        if (message->tunnel_data.data.size > GW_TUNNEL_DATA_BYTES)
+            return GW_EPROTO;
+        struct gw_bin data = gw_sched_bin(sched, message->tunnel_data.data);
+        struct gw_msg_tunnel_data *out =
+            &gw_sched_send(sched, to, GW_MESSAGE_tunnel_data)->tunnel_data;
+        *out = (struct gw_msg_tunnel_data){message->tunnel_data.tunnel, data};
+    } else {
+        gw_sched_send(sched, to, GW_MESSAGE_tunnel_credit)->tunnel_credit = message->tunnel_credit;
+    }
+    return 0;
+}
+
+int gw_sched_tunnel_from_client(struct gw_sched *sched, struct gw_remote *remote,
+                                const struct gw_message *message)
+{
+    struct gw_tunnel *tunnel = find(sched, tunnel_of(message));
+    if (!tunnel || tunnel->peer.id != remote->peer.id)
+        return 0; /* the other end has closed it meanwhile */
+    if (message->type == GW_MESSAGE_tunnel_close) {
+        tell_worker(sched, tunnel);
+        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        return 0;
+    }
+    if (tunnel->state != TUNNEL_STANDS)
+        return GW_EPROTO;
+    const struct gw_worker *worker = gw_sched_worker_find(sched, tunnel->worker);
+    return pass(sched, worker->remote, message);
+}
+
+int gw_sched_tunnel_from_worker(struct gw_sched *sched, struct gw_worker *worker,
+                                const struct gw_message *message)
+{
+    struct gw_tunnel *tunnel = find(sched, tunnel_of(message));
+    if (!tunnel || tunnel->worker != worker->id)
+        return 0;
+    struct gw_remote *remote = gw_sched_access_remote(sched, tunnel->peer);
+    struct gw_error error = {0};
+    if (message->type == GW_MESSAGE_tunnel_opened && message->tunnel_opened.code == 0) {
+        if (tunnel->state != TUNNEL_PASSED)
+            return GW_EPROTO;
+        GW_FACT(sched, tunnel_stands, .tunnel = tunnel);
+        gw_sched_tunnel_answer(sched, remote, tunnel->open.request, tunnel->id, &error);
+        return 0;
+    }
+    if (message->type == GW_MESSAGE_tunnel_opened || message->type == GW_MESSAGE_tunnel_close) {
+        bool opened = message->type == GW_MESSAGE_tunnel_opened;
+        int code = opened ? message->tunnel_opened.code : message->tunnel_close.code;
+        if (code < 0)
+            gw_error_set(&error, code, "%s",
+                         opened ? message->tunnel_opened.text : message->tunnel_close.text);
+        if (opened && tunnel->state != TUNNEL_PASSED)
+            return GW_EPROTO;
+        if (!opened && tunnel->state == TUNNEL_PASSED && code == 0)
+            return GW_EPROTO; /* a client that hears of no error would take it to stand */
+        gw_sched_tunnel_tell_client(sched, tunnel, &error);
+        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        return 0;
+    }
+    return tunnel->state == TUNNEL_STANDS ? pass(sched, remote, message) : GW_EPROTO;
+}
+
+/* -- Ends that go --------------------------------------------------------------------------------
+ */
+
+void gw_sched_tunnels_on_session_closed(struct gw_sched *sched, gw_peer peer)
+{
+    uint64_t id, value;
+    for (size_t at = 0; gw_map_next(&sched->tunnels, &at, &id, &value);) {
+        struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
+        if (tunnel->peer.id != peer.id)
+            continue;
+        if (!GW_PLANTED(220))
+            tell_worker(sched, tunnel);
+        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        at = 0; /* the map has changed */
+    }
+}
+
+void gw_sched_tunnels_check(const struct gw_sched *sched)
+{
+    uint64_t id, value;
+    uint32_t waiting = 0;
+    for (size_t at = 0; gw_map_next(&sched->tunnels, &at, &id, &value);) {
+        const struct gw_tunnel *tunnel = (const struct gw_tunnel *)(uintptr_t)value;
+        assert(tunnel->id == id && gw_sched_access_remote(sched, tunnel->peer));
+        if (tunnel->state == GW_TUNNEL_WAITING)
+            waiting++;
+        else
+            assert(gw_sched_worker_find(sched, tunnel->worker));
+    }
+    assert(waiting == sched->tunnels_waiting);
+}
+
+void gw_sched_tunnels_deinit(struct gw_sched *sched)
+{
+    uint64_t id, value;
+    for (size_t at = 0; gw_map_next(&sched->tunnels, &at, &id, &value);) {
+        struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
+        free(tunnel->argv);
+        free(tunnel);
+    }
+    gw_map_deinit(&sched->tunnels);
+}

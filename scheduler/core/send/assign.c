@@ -1,0 +1,351 @@
+/* The columns of `assign`.
+ *
+ * Dependencies go out in the order in which the task was submitted with them, so that the k-th row
+ * is what ext 1 (k) stands for; orders without data are left out at the end and stay as empty rows
+ * elsewhere. One on all ranks is a row with GW_DEP_ALL, dep_bytes saying how many ranks, followed
+ * by a row a rank, which do not count for k. */
+#include "scheduler/core/send/assign.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/send/effect.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Those with a place a row, and those with one a dependency: they grow together, so that one look
+ * at the first of them tells whether there is room in all. */
+#define EACH_ROW_COLUMN(X)                                                                         \
+    X(job)                                                                                         \
+    X(attempt)                                                                                     \
+    X(index)                                                                                       \
+    X(spec)                                                                                        \
+    X(try_number)                                                                                  \
+    X(rank)                                                                                        \
+    X(gpu_count)                                                                                   \
+    X(args_size)                                                                                   \
+    X(dep_count)
+#define EACH_DEP_COLUMN(X)                                                                         \
+    X(dep_job)                                                                                     \
+    X(dep_bytes)                                                                                   \
+    X(dep_index)                                                                                   \
+    X(dep_rank)                                                                                    \
+    X(dep_worker)                                                                                  \
+    X(dep_value_size)
+#define EACH_COLUMN(X) EACH_ROW_COLUMN(X) EACH_DEP_COLUMN(X) X(gpus)
+#define EACH_BLOB(X) X(args) X(dep_values)
+
+enum { SPARE_MAX = 1024 /* rows that are kept: of so many workers in a step, none is made anew */ };
+
+/* -- Rows, and who has them ----------------------------------------------------------------------
+ */
+
+static void rows_clear(struct gw_assign_rows *rows)
+{
+#define CLEAR(column) gw_array_clear(&rows->column);
+    EACH_COLUMN(CLEAR)
+    EACH_BLOB(CLEAR)
+#undef CLEAR
+}
+
+static void rows_free(struct gw_assign_rows *rows)
+{
+#define DEINIT(column) gw_array_deinit(&rows->column);
+    EACH_COLUMN(DEINIT)
+    EACH_BLOB(DEINIT)
+#undef DEINIT
+    free(rows);
+}
+
+/* The rows of a worker: if it has none yet, those that were used last. */
+static struct gw_assign_rows *rows_of(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->assign)
+        return worker->assign;
+    if (sched->spare_rows.count > 0) {
+        worker->assign = sched->spare_rows.items[--sched->spare_rows.count];
+        return worker->assign;
+    }
+    worker->assign = calloc(1, sizeof *worker->assign);
+    GW_MUST_PTR(worker->assign);
+    return worker->assign;
+}
+
+static void rows_spare(struct gw_sched *sched, struct gw_assign_rows *rows)
+{
+    if (sched->spare_rows.count == SPARE_MAX) {
+        rows_free(rows);
+        return;
+    }
+    rows_clear(rows);
+    GW_MUST(gw_array_push(&sched->spare_rows, rows));
+}
+
+void gw_sched_assign_take_back(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->lent_rows.count; i++)
+        rows_spare(sched, sched->lent_rows.items[i]);
+    gw_array_clear(&sched->lent_rows);
+}
+
+void gw_sched_assign_drop(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->assign)
+        rows_spare(sched, worker->assign);
+    worker->assign = NULL;
+}
+
+void gw_sched_assign_deinit(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->lent_rows.count; i++)
+        rows_free(sched->lent_rows.items[i]);
+    for (size_t i = 0; i < sched->spare_rows.count; i++)
+        rows_free(sched->spare_rows.items[i]);
+    gw_array_deinit(&sched->lent_rows);
+    gw_array_deinit(&sched->spare_rows);
+}
+
+#define RESERVE(column) GW_MUST(gw_array_reserve(&rows->column, 1));
+#define COUNT(column) rows->column.count++;
+
+/* Adds a place to each column of rows, to be filled in; gives where. */
+static size_t add_row(struct gw_assign_rows *rows)
+{
+    size_t at = rows->job.count;
+    if (at == rows->job.capacity) {
+        EACH_ROW_COLUMN(RESERVE)
+    }
+    EACH_ROW_COLUMN(COUNT)
+    return at;
+}
+
+static size_t add_dep(struct gw_assign_rows *rows)
+{
+    size_t at = rows->dep_job.count;
+    if (at == rows->dep_job.capacity) {
+        EACH_DEP_COLUMN(RESERVE)
+    }
+    EACH_DEP_COLUMN(COUNT)
+    return at;
+}
+#undef COUNT
+#undef RESERVE
+
+/* Data as it leaves: lent where it lies, or copied. */
+static const void *leave(struct gw_sched *sched, const void *data, size_t bytes, bool lend)
+{
+    if (lend || bytes == 0)
+        return data;
+    const void *copy = gw_arena_copy(&sched->effects->arena, data, bytes);
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, bool lend)
+{
+    struct gw_assign_rows *rows = worker->assign;
+    if (!rows || rows->job.count == 0)
+        return;
+    struct gw_msg_assign assign;
+#define LEAVE(column, member)                                                                      \
+    assign.column.data =                                                                           \
+        leave(sched, rows->column.items, rows->column.count * sizeof *rows->column.items, lend);   \
+    assign.column.member = (uint32_t)rows->column.count;
+#define LEAVE_COLUMN(column) LEAVE(column, count)
+#define LEAVE_BLOB(column) LEAVE(column, size)
+    EACH_COLUMN(LEAVE_COLUMN)
+    EACH_BLOB(LEAVE_BLOB)
+#undef LEAVE_BLOB
+#undef LEAVE_COLUMN
+#undef LEAVE
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_assign)->assign = assign;
+    if (lend) {
+        GW_MUST(gw_array_push(&sched->lent_rows, rows));
+        worker->assign = NULL;
+    } else {
+        rows_clear(rows);
+    }
+}
+
+/* -- What a worker must know before --------------------------------------------------------------
+ */
+
+static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t number,
+                      struct gw_worker *worker)
+{
+    struct gw_spec *spec = &job->specs.items[number];
+    if (worker->slot < spec->told_count && spec->told[worker->slot] == worker->id)
+        return;
+    GW_FACT(sched, spec_told, .job = job, .spec = number, .worker = worker);
+    struct gw_msg_spec *message = &gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec;
+    *message = spec->message;
+    message->uid = job->uid;
+}
+
+/* Remembers in a list by slot that the worker there was told. */
+static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *worker)
+{
+    if (worker->slot >= *count) {
+        uint32_t more = worker->slot + 4;
+        *told = realloc(*told, more * sizeof **told);
+        GW_MUST_PTR(*told);
+        memset(*told + *count, 0, (more - *count) * sizeof **told);
+        *count = more;
+    }
+    (*told)[worker->slot] = worker->id;
+}
+
+void gw_sched_apply_spec_told(struct gw_sched *sched, const struct gw_fact_spec_told *fact)
+{
+    struct gw_spec *spec = &fact->job->specs.items[fact->spec];
+    (void)sched;
+    remember(&spec->told, &spec->told_count, fact->worker);
+}
+
+void gw_sched_apply_neighbour_told(struct gw_sched *sched,
+                                   const struct gw_fact_neighbour_told *fact)
+{
+    (void)sched;
+    remember(&fact->worker->neighbours, &fact->worker->neighbour_count, fact->neighbour);
+}
+
+void gw_sched_tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
+                             struct gw_worker *neighbour)
+{
+    if (neighbour == worker || (neighbour->slot < worker->neighbour_count &&
+                                worker->neighbours[neighbour->slot] == neighbour->id))
+        return;
+    GW_FACT(sched, neighbour_told, .worker = worker, .neighbour = neighbour);
+    struct gw_msg_neighbour *message =
+        &gw_sched_send(sched, worker->remote, GW_MESSAGE_neighbour)->neighbour;
+    message->worker = neighbour->id;
+    message->address = gw_sched_text(sched, neighbour->address);
+}
+
+/* -- Rows ----------------------------------------------------------------------------------------
+ */
+
+struct dep_row {
+    uint64_t job, bytes;
+    uint32_t index, rank, worker, size;
+};
+
+static void push_dep(struct gw_assign_rows *rows, const struct dep_row *dep)
+{
+    size_t at = add_dep(rows);
+    rows->dep_job.items[at] = dep->job;
+    rows->dep_index.items[at] = dep->index;
+    rows->dep_rank.items[at] = dep->rank;
+    rows->dep_bytes.items[at] = dep->bytes;
+    rows->dep_worker.items[at] = dep->worker;
+    rows->dep_value_size.items[at] = dep->size;
+}
+
+static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32_t at,
+                        size_t *inlined)
+{
+    struct gw_assign_rows *rows = worker->assign;
+    const struct gw_object *object = &sched->objects.items[at];
+    const void *value = gw_sched_object_value(object);
+    struct dep_row dep = {
+        .job = object->job->id,
+        .index = object->index,
+        .rank = object->rank,
+        .bytes = object->bytes,
+    };
+    if (value && *inlined + object->size <= GW_ROW_INLINE_MAX) {
+        dep.size = object->size;
+        *inlined += object->size;
+        GW_MUST(gw_array_reserve(&rows->dep_values, object->size));
+        memcpy(rows->dep_values.items + rows->dep_values.count, value, object->size);
+        rows->dep_values.count += object->size;
+    } else if (!gw_sched_object_here(object)) {
+        uint32_t place = gw_sched_holder_any(sched, at, worker->slot);
+        assert(place != GW_NONE);
+        struct gw_worker *holder = sched->workers.items[sched->holders.items[place].worker];
+        dep.worker = holder->id;
+        gw_sched_tell_neighbour(sched, worker, holder);
+    }
+    push_dep(rows, &dep);
+}
+
+/* Gives how many rows they take. */
+static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, struct gw_job *job,
+                          uint32_t row)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    struct gw_assign_rows *rows = worker->assign;
+    size_t before = rows->dep_job.count, inlined = 0;
+    uint32_t end = gw_sched_deps_end(tasks, row);
+    while (end > tasks->deps_at[row] && gw_sched_dep_rank(tasks, end - 1) == GW_DEP_AFTER)
+        end--;
+    for (uint32_t e = tasks->deps_at[row]; e < end; e++) {
+        struct gw_row from;
+        uint32_t rank = gw_sched_dep_rank(tasks, e);
+        bool known = gw_sched_dep(sched, job, e, &from);
+        if (rank == GW_DEP_AFTER) {
+            push_dep(rows, &(struct dep_row){known ? from.job->id : 0, 0,
+                                             gw_sched_edge(tasks, e).index, rank, 0, 0});
+            continue;
+        }
+        assert(known);
+        uint32_t at =
+            gw_sched_object_of(sched, from.job, from.index, rank == GW_DEP_ALL ? 0 : rank);
+        if (at == GW_NONE) { /* an attempt at this worker makes it */
+            push_dep(rows, &(struct dep_row){from.job->id, from.job->tasks.attempt[from.index],
+                                             from.index, rank, GW_DEP_HERE, 0});
+            continue;
+        }
+        if (rank != GW_DEP_ALL) {
+            push_object(sched, worker, at, &inlined);
+            continue;
+        }
+        struct dep_row all = {.job = from.job->id, .index = from.index, .rank = GW_DEP_ALL};
+        for (uint32_t i = at; i != GW_NONE; i = sched->objects.items[i].next)
+            all.bytes++;
+        push_dep(rows, &all);
+        for (; at != GW_NONE; at = sched->objects.items[at].next)
+            push_object(sched, worker, at, &inlined);
+    }
+    return (uint32_t)(rows->dep_job.count - before);
+}
+
+void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_worker *worker = attempt->worker;
+    struct gw_assign_rows *rows = rows_of(sched, worker);
+    struct gw_job *job = attempt->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = attempt->index;
+    if (rows->job.count * 44 + rows->dep_job.count * 36 + rows->args.count +
+            rows->dep_values.count >
+        GW_FLUSH_BYTES) /* whatever this row takes, a frame holds it beside that */
+        gw_sched_assign_flush(sched, worker, false);
+    tell_spec(sched, job, tasks->spec[row], worker);
+
+    size_t at = add_row(rows);
+    uint32_t size = tasks->args_size[row];
+    rows->job.items[at] = job->id;
+    rows->index.items[at] = row;
+    rows->spec.items[at] = tasks->spec[row];
+    rows->attempt.items[at] = attempt->gang ? attempt->gang->id : attempt->id;
+    rows->try_number.items[at] = tasks->charges[row].tries - 1u;
+    rows->rank.items[at] = attempt->rank;
+    rows->gpu_count.items[at] = attempt->gpus;
+    rows->args_size.items[at] = size;
+    for (uint32_t i = 0; attempt->gpus && (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
+        GW_MUST(gw_array_push(&rows->gpus, i));
+    GW_MUST(gw_array_reserve(&rows->args, size));
+    if (size)
+        memcpy(rows->args.items + rows->args.count, tasks->args[row], size);
+    gw_sched_range_args(job, row, rows->args.items + rows->args.count);
+    rows->args.count += size;
+    bool alone = tasks->deps_at[row] == gw_sched_deps_end(tasks, row);
+    uint32_t deps = alone ? 0 : push_deps(sched, worker, job, row);
+    rows->dep_count.items[at] = deps;
+}

@@ -1,0 +1,312 @@
+/* The outbox.
+ *
+ * Rows of an assign are lent to the effects until the next step; only where a batch grows beyond
+ * GW_FLUSH_BYTES inside one step is it copied out early. */
+#include "scheduler/core/send/outbox.h"
+
+#include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/send/assign.h"
+#include "scheduler/core/send/effect.h"
+
+#include <string.h>
+
+void gw_sched_drop_token(struct gw_sched *sched, uint64_t token)
+{
+    uint64_t *tokens = gw_arena_copy(&sched->effects->arena, &token, sizeof token);
+    GW_MUST_PTR(tokens);
+    struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_DROP_TOKEN);
+    effect->tokens = tokens;
+    effect->token_count = 1;
+}
+
+static void make_dirty(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->dirty)
+        return;
+    worker->dirty = true;
+    GW_MUST(gw_array_push(&sched->dirty_workers, worker));
+}
+
+/* -- Failures ------------------------------------------------------------------------------------
+ */
+
+enum { ALIKE_MAX = 128 << 10, LOOKED_BACK_AT = 16 }; /* indices in a message; effects */
+
+/* Columns grow in the arena, by powers of two, so that their count says how much room they have. */
+static void add_index(struct gw_sched *sched, struct gw_col32 *column, uint32_t index)
+{
+    uint32_t *items = (uint32_t *)(uintptr_t)column->data;
+    if ((column->count & (column->count - 1)) == 0) {
+        items = gw_arena_alloc(&sched->effects->arena,
+                               sizeof *items * (column->count ? 2 * (size_t)column->count : 1));
+        GW_MUST_PTR(items);
+        if (column->count)
+            memcpy(items, column->data, sizeof *items * column->count);
+        column->data = items;
+    }
+    items[column->count++] = index;
+}
+
+static bool is_alike(const struct gw_msg_failed *a, const struct gw_msg_failed *b)
+{
+    return a->request == b->request && a->code == b->code && a->exit_code == b->exit_code &&
+           a->attempt == b->attempt && strcmp(a->text, b->text) == 0;
+}
+
+/* The message of this step that said the same, where nothing else went to this peer since. */
+static struct gw_msg_failed *said_last(struct gw_sched *sched, const struct gw_remote *remote,
+                                       const struct gw_msg_failed *failed)
+{
+    size_t count = sched->effects->list.count;
+    for (size_t i = count; i > 0 && count - i < LOOKED_BACK_AT; i--) {
+        struct gw_effect *effect = &sched->effects->list.items[i - 1];
+        if (effect->type != GW_EFFECT_SEND || effect->peer.id != remote->peer.id)
+            continue;
+        bool same = effect->message.type == GW_MESSAGE_failed &&
+                    effect->message.sequence == remote->sent &&
+                    is_alike(&effect->message.failed, failed);
+        return same ? &effect->message.failed : NULL;
+    }
+    return NULL;
+}
+
+void gw_sched_send_failed(struct gw_sched *sched, struct gw_remote *remote,
+                          const struct gw_msg_failed *failed)
+{
+    struct gw_msg_failed *last = said_last(sched, remote, failed);
+    if (last && last->more.count < ALIKE_MAX) {
+        add_index(sched, &last->more, GW_PLANTED(540) ? last->index : failed->index);
+        return;
+    }
+    const char *text = gw_sched_text(sched, failed->text);
+    struct gw_msg_failed *sent = &gw_sched_send(sched, remote, GW_MESSAGE_failed)->failed;
+    *sent = *failed;
+    sent->text = text;
+}
+
+/* -- Releases and kills --------------------------------------------------------------------------
+ */
+
+static void *copy_out(struct gw_sched *sched, const void *data, size_t bytes)
+{
+    void *copy = gw_arena_copy(&sched->effects->arena, data, bytes);
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+#define COPY_OUT(sched, array)                                                                     \
+    {                                                                                              \
+        copy_out((sched), (array).items, (array).count * sizeof *(array).items),                   \
+            (uint32_t)(array).count                                                                \
+    }
+
+static void flush_release(struct gw_sched *sched, struct gw_worker *worker)
+{
+    struct gw_release_rows *rows = &worker->release;
+    if (rows->job.count == 0)
+        return;
+    struct gw_msg_release release = {
+        .job = COPY_OUT(sched, rows->job),
+        .index = COPY_OUT(sched, rows->index),
+        .rank = COPY_OUT(sched, rows->rank),
+    };
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_release)->release = release;
+    gw_array_clear(&rows->job);
+    gw_array_clear(&rows->index);
+    gw_array_clear(&rows->rank);
+}
+
+void gw_sched_send_release(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_release_row *row)
+{
+    struct gw_release_rows *rows = &worker->release;
+    make_dirty(sched, worker);
+    GW_MUST(gw_array_push(&rows->job, row->job));
+    GW_MUST(gw_array_push(&rows->index, row->index));
+    GW_MUST(gw_array_push(&rows->rank, row->rank));
+    if (rows->job.count * 16 > GW_FLUSH_BYTES)
+        flush_release(sched, worker);
+}
+
+static void flush_kill(struct gw_sched *sched, struct gw_worker *worker)
+{
+    struct gw_kill_rows *rows = &worker->kill;
+    if (rows->attempt.count == 0)
+        return;
+    struct gw_msg_kill kill = {
+        .attempt = COPY_OUT(sched, rows->attempt),
+        .grace_ns = rows->grace_ns,
+        .reason = rows->reason,
+    };
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_kill)->kill = kill;
+    gw_array_clear(&rows->attempt);
+}
+
+void gw_sched_send_kill(struct gw_sched *sched, struct gw_worker *worker,
+                        const struct gw_kill_row *row)
+{
+    struct gw_kill_rows *rows = &worker->kill;
+    make_dirty(sched, worker);
+    if (rows->attempt.count > 0 &&
+        (rows->grace_ns != row->grace_ns || rows->reason != row->reason ||
+         rows->attempt.count * 8 > GW_FLUSH_BYTES))
+        flush_kill(sched, worker);
+    rows->grace_ns = row->grace_ns;
+    rows->reason = row->reason;
+    GW_MUST(gw_array_push(&rows->attempt, row->attempt));
+}
+
+/* -- Done ----------------------------------------------------------------------------------------
+ */
+
+static void done_clear(struct gw_done_rows *rows)
+{
+    gw_array_clear(&rows->request);
+    gw_array_clear(&rows->bytes);
+    gw_array_clear(&rows->index);
+    gw_array_clear(&rows->rank);
+    gw_array_clear(&rows->value_size);
+    gw_array_clear(&rows->values);
+}
+
+void gw_sched_done_rows_deinit(struct gw_done_rows *rows)
+{
+    gw_array_deinit(&rows->request);
+    gw_array_deinit(&rows->bytes);
+    gw_array_deinit(&rows->index);
+    gw_array_deinit(&rows->rank);
+    gw_array_deinit(&rows->value_size);
+    gw_array_deinit(&rows->values);
+}
+
+static void flush_done(struct gw_sched *sched, struct gw_session *session)
+{
+    struct gw_done_rows *rows = &session->done;
+    if (rows->request.count == 0)
+        return;
+    struct gw_msg_done done = {
+        .request = COPY_OUT(sched, rows->request),
+        .index = COPY_OUT(sched, rows->index),
+        .rank = COPY_OUT(sched, rows->rank),
+        .bytes = COPY_OUT(sched, rows->bytes),
+        .value_size = COPY_OUT(sched, rows->value_size),
+        .values = COPY_OUT(sched, rows->values),
+    };
+    gw_sched_send(sched, session->remote, GW_MESSAGE_done)->done = done;
+    done_clear(rows);
+}
+
+/* Adds a place to each column of rows, to be filled in; gives where. They grow together. */
+static size_t done_add(struct gw_done_rows *rows)
+{
+    size_t at = rows->request.count;
+    if (at == rows->request.capacity) {
+        GW_MUST(gw_array_reserve(&rows->request, 1));
+        GW_MUST(gw_array_reserve(&rows->bytes, 1));
+        GW_MUST(gw_array_reserve(&rows->index, 1));
+        GW_MUST(gw_array_reserve(&rows->rank, 1));
+        GW_MUST(gw_array_reserve(&rows->value_size, 1));
+    }
+    rows->request.count = rows->bytes.count = rows->index.count = at + 1;
+    rows->rank.count = rows->value_size.count = at + 1;
+    return at;
+}
+
+void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
+                        uint32_t row)
+{
+    struct gw_session *session = to->session;
+    struct gw_done_rows *rows = &session->done;
+    bool gang = job->specs.items[job->tasks.spec[row]].message.ranks > 0;
+    if (!session->dirty) {
+        session->dirty = true;
+        GW_MUST(gw_array_push(&sched->dirty_sessions, session));
+    }
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+         at = sched->objects.items[at].next) {
+        const struct gw_object *object = &sched->objects.items[at];
+        const void *value = gw_sched_object_value(object);
+        uint32_t size = value ? object->size : 0;
+        size_t place = done_add(rows);
+        rows->request.items[place] = to->request;
+        rows->index.items[place] = to->index;
+        rows->rank.items[place] = gang ? object->rank : GW_RANK_NONE;
+        rows->bytes.items[place] = object->bytes;
+        rows->value_size.items[place] = size;
+        GW_MUST(gw_array_reserve(&rows->values, size));
+        if (size)
+            memcpy(rows->values.items + rows->values.count, value, size);
+        rows->values.count += size;
+        if (rows->values.count + rows->request.count * 28 > GW_FLUSH_BYTES)
+            flush_done(sched, session);
+    }
+}
+
+/* -- The step ------------------------------------------------------------------------------------
+ */
+
+void gw_sched_outbox_begin(struct gw_sched *sched, struct gw_effects *effects)
+{
+    sched->effects = effects;
+    gw_array_clear(&effects->list);
+    gw_arena_reset(&effects->arena);
+    gw_sched_assign_take_back(sched);
+}
+
+void gw_sched_outbox_flush(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->dirty_workers.count; i++) {
+        struct gw_worker *worker = sched->dirty_workers.items[i];
+        flush_release(sched, worker);
+        flush_kill(sched, worker);
+    }
+    for (size_t i = 0; i < sched->dirty_sessions.count; i++) {
+        flush_done(sched, sched->dirty_sessions.items[i]);
+        sched->dirty_sessions.items[i]->dirty = false;
+    }
+    gw_array_clear(&sched->dirty_sessions);
+    for (size_t i = 0; i < sched->dirty_workers.count; i++) {
+        struct gw_worker *worker = sched->dirty_workers.items[i];
+        gw_sched_assign_flush(sched, worker, true);
+        worker->dirty = false;
+    }
+    gw_array_clear(&sched->dirty_workers);
+}
+
+void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *worker,
+                            const struct gw_session *session)
+{
+    for (size_t i = sched->dirty_workers.count; i-- > 0;)
+        if (sched->dirty_workers.items[i] == worker)
+            gw_array_remove_swap(&sched->dirty_workers, i);
+    for (size_t i = sched->dirty_sessions.count; i-- > 0;)
+        if (sched->dirty_sessions.items[i] == session)
+            gw_array_remove_swap(&sched->dirty_sessions, i);
+}
+
+void gw_sched_worker_rows_deinit(struct gw_worker *worker)
+{
+    gw_array_deinit(&worker->release.job);
+    gw_array_deinit(&worker->release.index);
+    gw_array_deinit(&worker->release.rank);
+    gw_array_deinit(&worker->kill.attempt);
+}
+
+void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot)
+{
+    make_dirty(sched, sched->attempts.items[slot].worker);
+    gw_sched_assign_row(sched, slot);
+}
+
+void gw_sched_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    for (uint32_t at = job->tasks.object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
+        const struct gw_object *object = &sched->objects.items[at];
+        for (uint32_t place = object->holders; place != GW_NONE;
+             place = sched->holders.items[place].next)
+            gw_sched_send_release(sched, sched->workers.items[sched->holders.items[place].worker],
+                                  &(struct gw_release_row){job->id, row, object->rank});
+        if (object->has_token)
+            gw_sched_drop_token(sched, object->token);
+    }
+}

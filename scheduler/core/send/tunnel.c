@@ -1,0 +1,74 @@
+/* Tunnels: what their ends are told, and what follows if a worker is lost. */
+
+#include "scheduler/core/send/tunnel.h"
+
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/send/effect.h"
+#include <stdlib.h>
+
+void gw_sched_tunnel_answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
+                            uint64_t tunnel, const struct gw_error *error)
+{
+    struct gw_msg_tunnel_opened *opened =
+        &gw_sched_send(sched, remote, GW_MESSAGE_tunnel_opened)->tunnel_opened;
+    opened->request = request;
+    opened->tunnel = tunnel;
+    opened->code = error->code;
+    opened->text = error->code ? gw_sched_text(sched, error->text) : "";
+}
+
+void gw_sched_tunnel_send_close(struct gw_sched *sched, struct gw_remote *remote, uint64_t id,
+                                const struct gw_error *error)
+{
+    struct gw_msg_tunnel_close *close =
+        &gw_sched_send(sched, remote, GW_MESSAGE_tunnel_close)->tunnel_close;
+    close->tunnel = id;
+    close->code = error->code;
+    close->text = error->code ? gw_sched_text(sched, error->text) : "";
+}
+
+/* Ends it for its client, by an answer or a close. */
+void gw_sched_tunnel_tell_client(struct gw_sched *sched, const struct gw_tunnel *tunnel,
+                                 const struct gw_error *error)
+{
+    struct gw_remote *remote = gw_sched_access_remote(sched, tunnel->peer);
+    if (remote && tunnel->state == TUNNEL_STANDS)
+        gw_sched_tunnel_send_close(sched, remote, tunnel->id, error);
+    else if (remote)
+        gw_sched_tunnel_answer(sched, remote, tunnel->open.request, tunnel->id, error);
+}
+
+void gw_sched_tunnels_on_worker_lost(struct gw_sched *sched, uint32_t lost)
+{
+    uint64_t id, value;
+    struct gw_error error = {0};
+    gw_error_set(&error, GW_ELOST, "the worker was lost");
+    for (size_t at = 0; gw_map_next(&sched->tunnels, &at, &id, &value);) {
+        struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
+        if (tunnel->worker != lost)
+            continue;
+        gw_sched_tunnel_tell_client(sched, tunnel, &error);
+        GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
+        at = 0;
+    }
+}
+
+void gw_sched_apply_tunnel_ended(struct gw_sched *sched, const struct gw_fact_tunnel_ended *fact)
+{
+    struct gw_tunnel *tunnel = fact->tunnel;
+    if (tunnel->state == GW_TUNNEL_WAITING)
+        sched->tunnels_waiting--;
+    gw_sm_move(&gw_sched_tunnel_sm, &tunnel->state, TUNNEL_ENDED);
+    (void)gw_map_remove(&sched->tunnels, tunnel->id);
+    free(tunnel->argv);
+    free(tunnel);
+}
+
+static const struct gw_sm_state tunnel_states[] = {
+    [GW_TUNNEL_WAITING] = {"waiting", GW_SM_NEXT(TUNNEL_PASSED) | GW_SM_NEXT(TUNNEL_ENDED)},
+    [TUNNEL_PASSED] = {"passed", GW_SM_NEXT(TUNNEL_STANDS) | GW_SM_NEXT(TUNNEL_ENDED)},
+    [TUNNEL_STANDS] = {"stands", GW_SM_NEXT(TUNNEL_ENDED)},
+    [TUNNEL_ENDED] = {"ended", 0},
+};
+
+struct gw_sm gw_sched_tunnel_sm = {"tunnel", tunnel_states, 4, NULL};

@@ -1,0 +1,272 @@
+/* Explaining: why a task is where it is, in words. */
+#include "scheduler/core/view/explain.h"
+
+#include "scheduler/core/lifecycle/checkpoint.h"
+#include "scheduler/core/lifecycle/hang.h"
+#include "scheduler/core/membership/hold.h"
+#include "scheduler/core/membership/regain.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/metric.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/worker_name.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/view/inside.h"
+#include "scheduler/core/view/running.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void explain_gang(const struct gw_gang_try *gang, uint32_t tries, struct gw_text *text)
+{
+    gw_text_say(text, "its gang of %u is %s, attempt %u: %u rank%s started, %u %s not ended",
+                gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready,
+                gang->ready == 1 ? " has" : "s have", gang->live, gang->live == 1 ? "has" : "have");
+    if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text)
+        gw_text_say(text, "; it ends because of this: %s", gang->cause.text);
+}
+
+/* A prolog's shell becomes the program, of which no one here hears. */
+static void explain_prolog(const struct gw_job *job, uint32_t row, struct gw_text *text)
+{
+    static const char name[] = GW_PROLOG_NAME;
+    const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[row]].message;
+    const char word[] = {(char)(0xa0 | (sizeof name - 1))}; /* of MessagePack: so long a text */
+    if (spec->kind != GW_SPEC_COMMAND)
+        return;
+    const uint8_t *words = spec->argv.data;
+    for (size_t at = 0; at + sizeof name <= spec->argv.size; at++) {
+        if (memcmp(words + at, word, 1) != 0 || memcmp(words + at + 1, name, sizeof name - 1) != 0)
+            continue;
+        gw_text_say(text, "; its prolog runs, or already the program behind it");
+        return;
+    }
+}
+
+/* A call that has begun is not ended: its actor would end with it. */
+static void explain_cancelling(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                               struct gw_text *text)
+{
+    uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (job->calls_of && slot != GW_NONE && sched->attempts.items[slot].started_ns)
+        gw_text_say(text, "it was cancelled and has begun: as a call of an actor it goes on to its "
+                          "end, and only its result is dropped; ");
+    else
+        gw_text_say(text, "it is being ended at its worker; ");
+}
+
+/* As `tasks` counts it: handed to its worker ahead of time, and not begun. */
+static bool is_in_line(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    struct gw_running running;
+    if (job->tasks.state[row] != GW_TASK_PLACED)
+        return false;
+    gw_running_init(&running, sched);
+    bool runs = gw_running_row(&running, sched, job, row);
+    gw_running_deinit(&running);
+    return !runs;
+}
+
+static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                           struct gw_text *text)
+{
+    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    char where[GW_WORKER_NAME_MAX];
+    if (job->tasks.state[row] == GW_TASK_CANCELLING)
+        explain_cancelling(sched, job, row, text);
+    if (gang)
+        explain_gang(gang, job->tasks.charges[row].tries, text);
+    else
+        gw_text_say(text, "it is at %s, attempt %u",
+                    gw_sched_worker_where(sched, job->tasks.worker[row], where),
+                    job->tasks.charges[row].tries);
+    if (is_in_line(sched, job, row))
+        gw_text_say(text, ", in line behind what runs there");
+    gw_sched_gpu_explain_clearing(sched, job, row, text);
+    gw_sched_explain_preferred(sched, job->specs.items[job->tasks.spec[row]].shape, text);
+    if (gang)
+        gw_sched_explain_elastic(sched, job, row, text);
+    if (gang && job->paused && gang->state == GW_GANG_GOING)
+        gw_text_say(text, "; it is to pause, at its next step");
+    if (!gang && job->paused) {
+        gw_text_say(text, "; it goes on to its end: ");
+        gw_sched_explain_paused(sched, job, text);
+    }
+    uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
+        job->specs.items[job->tasks.spec[row]].message.files.size)
+        gw_text_say(text, "; it has not begun: its files are brought there first");
+    if (gang ? gang->ready > 0 && gang->live > 0 : (job->tasks.flags[row] & GW_TASK_STARTED) != 0)
+        explain_prolog(job, row, text);
+    if (slot != GW_NONE)
+        gw_sched_inside_explain(sched, &sched->attempts.items[slot], text);
+    if (gang) {
+        gw_sched_inside_explain_gang(sched, gang, text);
+        gw_sched_hang_explain(gang, text);
+        char saved[640];
+        gw_sched_checkpoint_explain(sched, job, row, saved, sizeof saved);
+        gw_text_say(text, "%s", saved);
+    }
+    if (job->tasks.state[row] == GW_TASK_HANDED)
+        gw_text_say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
+                    job->tasks.waiting[row] == 1 ? "" : "s");
+    if (job->progress && job->progress->index == row)
+        gw_text_say(text, "; it says: %.0f%% %s", job->progress->fraction * 100,
+                    job->progress->text);
+    if (job->actor)
+        gw_text_say(text, "; as an actor it is %s, and has %u call%s there",
+                    gw_sm_name(&gw_sched_actor_sm, job->actor->state), job->actor->placed,
+                    job->actor->placed == 1 ? "" : "s");
+}
+
+/* A task of a range without a row. */
+static void explain_rowless(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct gw_text *text)
+{
+    uint32_t state = gw_sched_range_row_state(job, row);
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    if (state == GW_TASK_WAITING && job->paused)
+        gw_sched_explain_paused(sched, job, text);
+    else if (state == GW_TASK_WAITING)
+        gw_text_say(text, "its turn has not come: the tasks before it come first");
+    else if (failure && *failure->text)
+        gw_text_say(text, "%s: %s", gw_sm_name(&gw_sched_task_sm, state), failure->text);
+    else
+        gw_text_say(text, "it is %s", gw_sm_name(&gw_sched_task_sm, state));
+}
+
+/* "37,123" */
+static const char *grouped(uint32_t number, char text[static 16])
+{
+    char digits[16];
+    int length = snprintf(digits, sizeof digits, "%u", number);
+    char *to = text;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            *to++ = ',';
+        *to++ = digits[i];
+    }
+    *to = '\0';
+    return text;
+}
+
+void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                            char *to, size_t text_bytes)
+{
+    struct gw_text text = {to, text_bytes, 0};
+    char done[16], all[16], other[16];
+    gw_text_say(&text, "%s (job %llu): %s of %s tasks are done", job->name,
+                (unsigned long long)job->id, grouped(job->done, done),
+                grouped(job->range->count, all));
+    if (job->failed)
+        gw_text_say(&text, ", %s failed", grouped(job->failed, other));
+    if (job->cancelled_tasks)
+        gw_text_say(&text, ", %s were cancelled", grouped(job->cancelled_tasks, other));
+    if (job->placed)
+        gw_text_say(&text, ", %s are at workers", grouped(job->placed, other));
+    if (job->failed && job->first_failure)
+        gw_text_say(&text, "; the first that failed: %s", job->first_failure->text);
+    if (job->state == GW_JOB_ENDED)
+        return;
+    if (job->range->kept >= job->range->ahead)
+        gw_text_say(&text, ", and it waits for its client to take results");
+    if (job->placed > 0 || !gw_sched_row_live(job, row) || text.used + 2 >= text.size)
+        return;
+    gw_text_say(&text, "; ");
+    gw_sched_explain(sched, job, row, to + text.used, text_bytes - text.used);
+}
+
+static void explain_awaited(const struct gw_sched *sched, struct gw_text *text)
+{
+    char why[512];
+    gw_sched_hold_explain(sched, "may still have its result", why, sizeof why);
+    gw_text_say(text, "; %s", why);
+}
+
+/* The task that ended a job badly: the first cause, or one that stands for it; GW_NONE: none. */
+static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
+{
+    uint32_t best = GW_NONE, best_rank = 0;
+    uint8_t wanted = job->failed ? GW_TASK_FAILED : GW_TASK_CANCELLED;
+    for (uint32_t row = 0; row < job->tasks.count; row++) {
+        bool dependent = job->tasks.flags[row] & GW_TASK_DEPENDENT;
+        if (job->tasks.state[row] != wanted)
+            continue;
+        bool first = gw_sched_failure_of(job, row) == job->first_failure;
+        uint32_t rank = dependent ? 1 : first ? 3 : 2;
+        *ran += !dependent;
+        if (rank > best_rank) {
+            best_rank = rank;
+            best = row;
+        }
+    }
+    return best;
+}
+
+void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char *to,
+                          size_t text_bytes)
+{
+    struct gw_text text = {to, text_bytes, 0};
+    char bad[16], all[16], why[GW_ERROR_TEXT_MAX];
+    uint32_t ran = 0, row = first_bad(job, &ran);
+    const char *end = job->failed ? "failed" : "were cancelled";
+    if (row == GW_NONE) {
+        gw_text_say(&text, "%s (job %llu): all %s tasks are done", job->name ? job->name : "",
+                    (unsigned long long)job->id, grouped(job->tasks.count, all));
+        return;
+    }
+    gw_text_say(&text, "%s (job %llu): %s of %s tasks %s", job->name ? job->name : "",
+                (unsigned long long)job->id,
+                grouped(job->failed ? job->failed : job->cancelled_tasks, bad),
+                grouped(job->tasks.count, all), end);
+    if (job->failed > ran)
+        gw_text_say(&text, ", %s of them without running, because of others",
+                    grouped(job->failed - ran, bad));
+    gw_sched_explain(sched, job, row, why, sizeof why);
+    bool twice = strncmp(why, "failed: ", 8) == 0; /* and names the task */
+    gw_text_say(&text, "; %s: %s", ran > 1 ? "the first" : "the cause", why + (twice ? 8 : 0));
+}
+
+void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *to,
+                      size_t text_bytes)
+{
+    struct gw_text text = {to, text_bytes, 0};
+    char label[128];
+    gw_sched_task_label(job, gw_sched_row_live(job, row) ? row : 0, label, sizeof label);
+    gw_text_say(&text, "%s (task %u of job %llu): ", label, row, (unsigned long long)job->id);
+    if (!gw_sched_row_live(job, row)) {
+        explain_rowless(sched, job, row, &text);
+        return;
+    }
+    switch (job->tasks.state[row]) {
+    case GW_TASK_WAITING:
+        gw_sched_explain_waiting(sched, job, row, &text);
+        break;
+    case GW_TASK_READY:
+        gw_sched_explain_ready(sched, job, row, &text);
+        break;
+    case GW_TASK_PLACED:
+    case GW_TASK_HANDED:
+    case GW_TASK_CANCELLING:
+        explain_placed(sched, job, row, &text);
+        break;
+    case GW_TASK_DONE:
+    case GW_TASK_RELEASED:
+        gw_text_say(&text, "it is done");
+        if (gw_sched_regain_awaits(sched, job, row))
+            explain_awaited(sched, &text);
+        break;
+    default:
+        gw_sched_explain_ended(sched, job, row, &text);
+    }
+    if (gw_metric_first(job, row)) {
+        char metrics[256];
+        gw_metric_shown(gw_metric_first(job, row), metrics, sizeof metrics);
+        gw_text_say(&text, "; its latest metrics: %s", metrics);
+    }
+    const char *annotations = job->specs.items[job->tasks.spec[row]].message.annotations;
+    if (*annotations)
+        gw_text_say(&text, " (%s)", annotations);
+}

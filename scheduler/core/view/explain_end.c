@@ -1,0 +1,106 @@
+/* How a task ended, and what ended it. */
+#include "scheduler/core/view/explain.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+
+#include <string.h>
+
+enum { CAUSES_MAX = 1000 /* tasks between one that never ran and the first that failed */ };
+
+/* By whom, or what for, and when. */
+static void explain_cancelled(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                              struct gw_text *text)
+{
+    const struct gw_story_fact *fact = gw_sched_story_last(sched, job, row, GW_STORY_CANCEL);
+    const struct gw_story_fact *whole =
+        gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_CANCEL);
+    if (!fact || (whole && whole->at_ns > fact->at_ns))
+        fact = whole;
+    gw_text_say(text, "cancelled");
+    if (!fact)
+        return;
+    gw_text_say(text, " ");
+    gw_sched_explain_ago(sched, fact->at_ns, text);
+    if (fact->detail == GW_KILL_SESSION)
+        gw_text_say(text, ", because its client%s%s was gone", fact->text ? " " : "",
+                    fact->text ? fact->text : "");
+    else if (fact->text)
+        gw_text_say(text, " by %s", fact->text);
+    else
+        gw_text_say(text, ", because nobody needed it any more");
+}
+
+/* The task before a row that ended badly, and so ended it; false: none is known any more. */
+static bool find_cause(const struct gw_sched *sched, struct gw_row *row)
+{
+    const struct gw_tasks *tasks = &row->job->tasks;
+    struct gw_row dep;
+    if (tasks->edges_gone)
+        return false;
+    for (uint32_t e = tasks->deps_at[row->index]; e < gw_sched_deps_end(tasks, row->index); e++) {
+        if (!gw_sched_dep(sched, row->job, e, &dep) || !gw_sched_row_live(dep.job, dep.index))
+            continue;
+        uint8_t state = dep.job->tasks.state[dep.index];
+        if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
+            *row = dep;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* It never ran: which task before it is to blame, and through which others. */
+static void explain_dependent(const struct gw_sched *sched, struct gw_row row, struct gw_text *text)
+{
+    const struct gw_failure *failure = gw_sched_failure_of(row.job, row.index);
+    bool cancelled = row.job->tasks.state[row.index] == GW_TASK_CANCELLED;
+    int hops = 0;
+    char label[128];
+    gw_text_say(text, "it never ran, because a task before it %s",
+                cancelled ? "was cancelled" : "failed");
+    while (hops < CAUSES_MAX && find_cause(sched, &row) &&
+           row.job->tasks.flags[row.index] & GW_TASK_DEPENDENT) {
+        gw_sched_task_label(row.job, row.index, label, sizeof label);
+        if (hops++ < 3)
+            gw_text_say(text, "%s %s (task %u)", hops == 1 ? ", as did not" : ",", label,
+                        row.index);
+    }
+    if (hops > 3)
+        gw_text_say(text, " and %d more between", hops - 3);
+    if (cancelled) {
+        gw_sched_task_label(row.job, row.index, label, sizeof label);
+        gw_text_say(text, ": %s (task %u of job %llu), ", label, row.index,
+                    (unsigned long long)row.job->id);
+        explain_cancelled(sched, row.job, row.index, text);
+        return;
+    }
+    gw_text_say(text, ": %s", failure ? failure->text : "");
+}
+
+/* A text that names the task itself says so once. */
+void gw_sched_explain_ended(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                            struct gw_text *text)
+{
+    if (job->tasks.flags[row] & GW_TASK_DEPENDENT) {
+        explain_dependent(sched, (struct gw_row){job, row}, text);
+        return;
+    }
+    if (job->tasks.state[row] == GW_TASK_CANCELLED) {
+        explain_cancelled(sched, job, row, text);
+        return;
+    }
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const char *why = failure ? failure->text : "", *state;
+    state = gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]);
+    size_t label = text->used < text->size && text->used > 2 ? text->used - 2 : 0; /* less ": " */
+    if (label > 0 && strncmp(why, text->to, label) == 0)
+        text->used = 0;
+    if (*why && strcmp(why, state) != 0)
+        gw_text_say(text, "%s: %s", state, why);
+    else
+        gw_text_say(text, "%s", state);
+}

@@ -1,0 +1,395 @@
+/* Why a task waits. */
+
+#include "scheduler/core/lifecycle/actor.h"
+#include "scheduler/core/lifecycle/delay.h"
+#include "scheduler/core/membership/away.h"
+#include "scheduler/core/membership/hold.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/gate.h"
+#include "scheduler/core/model/jobs/pure.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/worker_name.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/workers/gpu_text.h"
+#include "scheduler/core/model/workers/memory.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/parting.h"
+#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/placement/gang_size.h"
+#include "scheduler/core/placement/reservation.h"
+#include "scheduler/core/requests/chunk.h"
+#include "scheduler/core/view/explain.h"
+
+#include <string.h>
+
+void gw_sched_explain_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text)
+{
+    double passed_s = (double)(sched->now_ns - at_ns) / 1e9;
+    if (passed_s < 120)
+        gw_text_say(text, "%.1f s ago", passed_s);
+    else if (passed_s < 2 * 3600)
+        gw_text_say(text, "%.0f minutes ago", passed_s / 60);
+    else
+        gw_text_say(text, "%.0f hours ago", passed_s / 3600);
+}
+
+enum { ATTEMPTS_SEEN_MAX = 65536, JOBS_SEEN_MAX = 20000 };
+
+/* Keeps the three jobs with most tasks at workers, the largest first. */
+static void keep_largest(const struct gw_job *largest[3], const struct gw_job *job)
+{
+    for (int i = 0; i < 3 && job; i++) {
+        if (largest[i] == job)
+            return;
+        const bool larger = !largest[i] || job->placed > largest[i]->placed ||
+                            (job->placed == largest[i]->placed && job->id < largest[i]->id);
+        const struct gw_job *moved = larger ? largest[i] : job;
+        largest[i] = larger ? job : largest[i];
+        job = moved;
+    }
+}
+
+/* Which jobs hold slots, the largest first, three at most. Only a job with an attempt does. */
+static void say_who_holds(const struct gw_sched *sched, struct gw_text *text)
+{
+    const struct gw_job *largest[3] = {NULL}, *seen = NULL;
+    uint32_t attempts = 0;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        for (uint32_t slot = worker ? worker->first : GW_NONE;
+             slot != GW_NONE && attempts < ATTEMPTS_SEEN_MAX;
+             slot = sched->attempts.items[slot].next, attempts++) {
+            const struct gw_job *job = sched->attempts.items[slot].job;
+            if (job != seen && job->placed > 0)
+                keep_largest(largest, job);
+            seen = job;
+        }
+    }
+    for (int i = 0; i < 3 && largest[i]; i++)
+        gw_text_say(text, "; job %llu (%s) has %u task%s at workers",
+                    (unsigned long long)largest[i]->id, largest[i]->name ? largest[i]->name : "",
+                    largest[i]->placed, largest[i]->placed == 1 ? "" : "s");
+}
+
+static void explain_no_worker(const struct gw_sched *sched, struct gw_text *text)
+{
+    if (!sched->lost_worker_ns) {
+        gw_text_say(text, "no worker has registered yet");
+        return;
+    }
+    gw_text_say(text, "no worker is left: %s, ", sched->lost_worker);
+    gw_sched_explain_ago(sched, sched->lost_worker_ns, text);
+}
+
+/* What each worker that could run it has free, three at most; only where slots are not all that
+ * matters. */
+static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
+                     struct gw_text *text)
+{
+    uint32_t said = 0;
+    bool stock = shape->need && shape->need->resources.count > 0;
+    if (!stock && !shape->memory_bytes)
+        return;
+    for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || !gw_sched_worker_could(worker, shape))
+            continue;
+        char where[GW_WORKER_NAME_MAX], free[GW_TEXT_BYTES_ROOM], all[GW_TEXT_BYTES_ROOM];
+        gw_text_say(text, "%s %s has %u of %u slots", said++ ? "," : ":",
+                    gw_sched_worker_where(sched, worker->id, where), worker->slots_free,
+                    worker->slots);
+        if (shape->memory_bytes)
+            gw_text_say(text, ", %s of %s", gw_text_bytes(worker->memory_free, free),
+                        gw_text_bytes(worker->memory_bytes, all));
+        for (uint32_t k = 0; stock && k < worker->stock_count; k++)
+            for (uint32_t r = 0; r < shape->need->resources.count; r++)
+                if (strcmp(worker->stock[k].name, shape->need->resources.items[r].name) == 0)
+                    gw_text_say(text, ", %u of %u %s", worker->stock[k].free,
+                                worker->stock[k].amount, worker->stock[k].name);
+    }
+}
+
+/* What the next free slot would not change: memory is missing. */
+static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                           struct gw_text *text)
+{
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    uint64_t bytes = gw_sched_memory_expected(spec);
+    const struct gw_worker *best = NULL;
+    bool paused = true;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->leaves || !gw_sched_worker_could(worker, spec->shape))
+            continue;
+        paused = paused && !gw_sched_memory_lets(worker);
+        if (!best || gw_sched_memory_free(worker) > gw_sched_memory_free(best))
+            best = worker;
+    }
+    bool parked =
+        spec->queue && (spec->queue->parked || spec->shape->parked.count == GW_PARKED_MAX);
+    if (!best || (!paused && !parked))
+        return false;
+    char where[GW_WORKER_NAME_MAX];
+    gw_text_say(text, "it waits for memory: ");
+    if (bytes)
+        gw_text_say(text, "tasks like it took %.2f GiB; ", (double)bytes / (1 << 30));
+    gw_text_say(text, "%.2f GiB free below the line where %s pauses, which uses %.2f of %.2f GiB",
+                (double)gw_sched_memory_free(best) / (1 << 30),
+                gw_sched_worker_where(sched, best->id, where),
+                (double)best->memory.used_bytes / (1 << 30),
+                (double)best->memory_bytes / (1 << 30));
+    if (best->memory_trouble)
+        gw_text_say(text, "; results cannot go to disk there: %s", best->memory_trouble);
+    return true;
+}
+
+/* Which workers take none of it at the moment, three at most of each kind. */
+static void say_cooling(const struct gw_sched *sched, const struct gw_shape *shape, bool files,
+                        struct gw_text *text)
+{
+    const struct gw_shape of = {.ranks = files ? 0 : shape->ranks, .files = files && shape->files};
+    const char *first = files ? "; these workers could not lay files, and take no task with any:"
+                              : "; a gang failed because of these workers, which take no ranks:";
+    uint32_t said = 0;
+    for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        uint64_t left_ns = worker && worker->state == GW_WORKER_READY
+                               ? gw_sched_cooling_left_ns(sched, worker, &of)
+                               : 0;
+        if (left_ns)
+            gw_text_say(text, "%s %s, for %.1f s more", said++ ? "," : first, worker->remote->name,
+                        (double)left_ns / 1e9);
+    }
+}
+
+void gw_sched_explain_paused(const struct gw_sched *sched, const struct gw_job *job,
+                             struct gw_text *text)
+{
+    const struct gw_story_fact *fact =
+        gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_PAUSED);
+    gw_text_say(text, "its job is paused");
+    if (fact && fact->text)
+        gw_text_say(text, ", by %s, ", fact->text);
+    if (fact)
+        gw_sched_explain_ago(sched, fact->at_ns, text);
+    gw_text_say(text, " (`gangway resume %llu` lets it go on)", (unsigned long long)job->id);
+}
+
+void gw_sched_explain_elastic(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                              struct gw_text *text)
+{
+    char why[512];
+    gw_sched_gang_size_explain(sched, job, row, why, sizeof why);
+    gw_text_say(text, "%s", why);
+}
+
+/* A preference that nothing can meet now is no error, but perhaps a name that was mistyped. */
+void gw_sched_explain_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
+                                struct gw_text *text)
+{
+    char gone[320];
+    if (shape->need && shape->need->prefer &&
+        gw_sched_need_gone(sched, shape->need, gone, sizeof gone))
+        gw_text_say(text, "; no worker or host that is here is called %s, which it prefers", gone);
+}
+
+/* How many slots are free, of the workers that it asks for where it asks for some. */
+static void say_slots(const struct gw_sched *sched, const struct gw_shape *shape,
+                      struct gw_text *text)
+{
+    uint32_t all = 0, free = 0;
+    bool some = false;
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        const struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_READY)
+            continue;
+        if (shape->need && !gw_sched_need_allows(shape->need, worker)) {
+            some = true;
+            continue;
+        }
+        all += worker->slots;
+        free += worker->slots_free;
+    }
+    gw_text_say(text, "; %u of %u slots %s free%s", free, all, free == 1 ? "is" : "are",
+                some ? " there" : "");
+}
+
+/* Whether tasks of a job that are not at workers come before those of younger ones as urgent. */
+static bool goes_first(const struct gw_job *job, int32_t priority)
+{
+    if (job->unfinished <= job->placed || gw_sched_job_rests(job) || job->actor || job->calls_of)
+        return false;
+    for (size_t i = 0; i < job->queues.count; i++)
+        if (job->queues.items[i]->priority >= priority)
+            return true;
+    return false;
+}
+
+/* Slots that come free one by one go to older tasks that need no more than that: a larger one may
+ * wait for all of those, and people take it for forgotten. */
+static void say_older(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                      struct gw_text *text)
+{
+    const int32_t priority = job->specs.items[job->tasks.spec[row]].message.priority;
+    const struct gw_job *oldest = NULL;
+    uint64_t others = 0;
+    uint32_t seen = 0;
+    for (const struct gw_job *older = sched->first_job;
+         older && older != job && seen < JOBS_SEEN_MAX; older = older->next, seen++)
+        if (goes_first(older, priority)) {
+            others += oldest != NULL;
+            oldest = oldest ? oldest : older;
+        }
+    if (!oldest || priority == INT32_MAX || job->specs.items[job->tasks.spec[row]].shape->ranks > 0)
+        return; /* gangs have what is kept for them */
+    gw_text_say(text, "; older work goes first: job %llu", (unsigned long long)oldest->id);
+    if (others > 0)
+        gw_text_say(text, " and %s%llu other%s", seen == JOBS_SEEN_MAX ? "at least " : "",
+                    (unsigned long long)others, others == 1 ? "" : "s");
+    gw_text_say(text, " (what %s with --priority %d would not wait for that)",
+                priority >= 0 && sched->options.address ? "an admin submits" : "is submitted",
+                priority + 1);
+}
+
+static void say_reservation(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct gw_text *text)
+{
+    char kept[640];
+    gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
+    gw_text_say(text, "%s", kept);
+}
+
+void gw_sched_explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                            struct gw_text *text)
+{
+    const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
+    uint32_t gpus = gw_sched_shape_gpus(shape);
+    char size[GW_TEXT_BYTES_ROOM];
+    struct gw_error error;
+    if (job->calls_of) {
+        char why[320];
+        gw_sched_actor_explain(job, row, why, sizeof why);
+        gw_text_say(text, "%s", why);
+        return;
+    }
+    if (job->paused) {
+        gw_sched_explain_paused(sched, job, text);
+        return;
+    }
+    if (job->awaits) {
+        char why[512];
+        const char *may = !job->opened_ns             ? "may still run this"
+                          : gpus || shape->gpu_if_any ? "may still run something on GPUs"
+                                                      : "may still have what it takes";
+        gw_sched_hold_explain(sched, may, why, sizeof why);
+        gw_text_say(text, "%s", why);
+        return;
+    }
+    if (sched->workers_ready == 0) {
+        explain_no_worker(sched, text);
+        return;
+    }
+    if (gw_sched_infeasible(sched, shape, &error) < 0) {
+        gw_text_say(text, "%s", error.text);
+        return;
+    }
+    char need[320] = "";
+    if (shape->need && !shape->need->prefer &&
+        gw_sched_need_gone(sched, shape->need, need, sizeof need))
+        gw_text_say(text, "%s, which it asks for, is gone, and may come back; ", need);
+    if (explain_memory(sched, job, row, text))
+        return;
+    char back[320];
+    gw_sched_away_explain(sched, shape, back, sizeof back);
+    if (shape->ranks > 0)
+        gw_text_say(text, "a gang of %u needs %u free slots", shape->ranks,
+                    shape->ranks * shape->slots);
+    else
+        gw_text_say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
+    if (job->tasks.flags[row] & GW_TASK_ALONE)
+        gw_text_say(text,
+                    " on a worker where nothing else runs (it was lost with its worker before)");
+    need[0] = '\0';
+    gw_sched_gpu_text_of(shape, need, sizeof need);
+    gw_text_say(text, "%s%s", need, gpus && shape->ranks ? " a rank" : "");
+    if (shape->memory_bytes)
+        gw_text_say(text, ", %s of memory%s", gw_text_bytes(shape->memory_bytes, size),
+                    shape->ranks ? " a rank" : "");
+    need[0] = '\0';
+    gw_sched_need_describe(shape->need, need, sizeof need);
+    gw_text_say(text, "%s", need);
+    say_slots(sched, shape, text);
+    need[0] = '\0';
+    gw_sched_gpu_explain(sched, shape, need, sizeof need);
+    gw_text_say(text, "%s", need);
+    gw_text_say(text, "%s", back);
+    say_room(sched, shape, text);
+    say_cooling(sched, shape, false, text);
+    say_cooling(sched, shape, true, text);
+    gw_sched_parting_explain(sched, shape, text);
+    gw_sched_explain_preferred(sched, shape, text);
+    say_who_holds(sched, text);
+    say_older(sched, job, row, text);
+    gw_sched_explain_elastic(sched, job, row, text);
+    say_reservation(sched, job, row, text);
+}
+
+static void explain_delayed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct gw_text *text)
+{
+    const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[row]].message;
+    double left_s = (double)gw_sched_delay_left_ns(sched, job, row) / 1e9;
+    uint32_t tries = job->tasks.charges[row].tries;
+    gw_text_say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
+    if (spec->retries > 0) /* those before it was retried by its user count for nothing */
+        gw_text_say(text, " of %u", tries + 1 + spec->retries - job->tasks.charges[row].retries);
+    if (job->tasks.charges[row].retries + job->tasks.charges[row].crashes == 0)
+        gw_text_say(text, ": worker %u gave it back, which is short of memory",
+                    job->tasks.worker[row]);
+    if (job->tasks.waiting[row])
+        gw_text_say(text, "; ");
+}
+
+void gw_sched_explain_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              struct gw_text *text)
+{
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t waiting = tasks->waiting[row] - job->gated;
+    struct gw_row original;
+    if (gw_sched_alias_of(sched, job, row, &original)) {
+        gw_text_say(text, "it is pure, and shares the result of task %u of job %llu, which is %s",
+                    original.index, (unsigned long long)original.job->id,
+                    gw_sm_name(&gw_sched_task_sm, original.job->tasks.state[original.index]));
+        return;
+    }
+    if (tasks->flags[row] & GW_TASK_DELAYED)
+        explain_delayed(sched, job, row, text);
+    if (job->gated) {
+        char jobs[512];
+        gw_sched_gate_explain(sched, job, jobs, sizeof jobs);
+        if (job->unwritten)
+            gw_text_say(text, "its job is not on disk yet%s", waiting ? "; " : "");
+        else
+            gw_text_say(text, "its job comes after %s%s", *jobs ? jobs : "others",
+                        waiting ? "; " : ", not ended yet");
+    }
+    if ((job->gated || (tasks->flags[row] & GW_TASK_DELAYED)) && !waiting)
+        return;
+    gw_text_say(text, "it waits for %u task%s before it", waiting, waiting == 1 ? "" : "s");
+    int said = 0;
+    for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row) && said < 3; e++) {
+        struct gw_row dep;
+        char label[128];
+        if (!gw_sched_dep(sched, job, e, &dep) || gw_sched_task_satisfied(dep.job, dep.index))
+            continue;
+        gw_sched_task_label(dep.job, dep.index, label, sizeof label);
+        gw_text_say(text, "%s %s (task %u, %s)", said ? "," : ":", label, dep.index,
+                    gw_sm_name(&gw_sched_task_sm, dep.job->tasks.state[dep.index]));
+        said++;
+    }
+}

@@ -1,0 +1,141 @@
+/* What a running task waits for inside, by what its session has asked and was not answered.
+ *
+ * What always holds: nothing is kept for this. A line of what clients coordinate by, a question
+ * about a job's end and a future that has not ended say it all; which of several futures a task
+ * looks at, only the task knows, and the first is named. */
+#include "scheduler/core/view/inside.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/share.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/requests/coordination/sync.h"
+
+enum { RANKS_SAID_MAX = 3 };
+
+static void say_task(struct gw_job *job, uint32_t row, const char *whose, struct gw_text *text)
+{
+    char label[128];
+    gw_sched_task_label(job, row, label, sizeof label);
+    gw_text_say(text, "%s %llu/%u (%s), which is %s", whose, (unsigned long long)job->id, row,
+                label, gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]));
+}
+
+/* A job whose end it asked for. */
+static bool say_job(const struct gw_sched *sched, const struct gw_session *session,
+                    struct gw_text *text)
+{
+    size_t at = 0;
+    uint64_t relay, value;
+    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
+        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
+        if (question->type != GW_MESSAGE_wait || question->peer.id != session->remote->peer.id)
+            continue;
+        const struct gw_job *job = gw_sched_job_find(sched, question->job);
+        gw_text_say(text, "the end of job %llu", (unsigned long long)question->job);
+        if (job)
+            gw_text_say(text, " (%s), %u of its tasks have not ended", job->name ? job->name : "",
+                        job->unfinished);
+        return true;
+    }
+    return false;
+}
+
+/* The first task of a job whose result it holds a future of, and that has not ended; GW_NONE. */
+static uint32_t first_awaited(const struct gw_job *job)
+{
+    const struct gw_tasks *tasks = &job->tasks;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
+         row = gw_sched_row_next(job, row + 1))
+        if ((tasks->flags[row] & GW_TASK_HELD) && !gw_sched_task_final(job, row))
+            return row;
+    return GW_NONE;
+}
+
+/* The oldest task that it submitted and holds a future of; the newest jobs come first. */
+static bool say_child(const struct gw_session *session, struct gw_text *text)
+{
+    struct gw_job *oldest = NULL;
+    uint64_t unfinished = 0;
+    uint32_t first = GW_NONE;
+    for (struct gw_job *job = session->jobs; job; job = job->session_next) {
+        unfinished += job->unfinished;
+        uint32_t row =
+            job->unfinished && (!oldest || job->id < oldest->id) ? first_awaited(job) : GW_NONE;
+        if (row == GW_NONE)
+            continue;
+        oldest = job;
+        first = row;
+    }
+    if (!oldest)
+        return false;
+    say_task(oldest, first, "its child task", text);
+    if (unfinished > 1)
+        gw_text_say(text, "; %llu tasks that it submitted have not ended",
+                    (unsigned long long)unfinished);
+    return true;
+}
+
+/* A task of others that it looked up. */
+static bool say_share(const struct gw_session *session, struct gw_text *text)
+{
+    size_t at = 0;
+    uint64_t request, value;
+    while (gw_map_next(&session->shares, &at, &request, &value)) {
+        const struct gw_share *share = (const struct gw_share *)(uintptr_t)value;
+        if (!gw_sched_row_live(share->job, share->index) ||
+            gw_sched_task_final(share->job, share->index))
+            continue;
+        say_task(share->job, share->index, "task", text);
+        return true;
+    }
+    return false;
+}
+
+/* What a client inside waits for; false: none waits for anything that is known. */
+static bool say_what(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                     struct gw_text *text)
+{
+    for (const struct gw_session *at = attempt->sessions; at; at = at->inside_next) {
+        if (at->sync_waiters) {
+            gw_sync_explain(sched, at->sync_waiters, text);
+            return true;
+        }
+        if (attempt->blocked &&
+            (say_job(sched, at, text) || say_child(at, text) || say_share(at, text)))
+            return true;
+    }
+    return false;
+}
+
+void gw_sched_inside_explain(const struct gw_sched *sched, const struct gw_attempt *attempt,
+                             struct gw_text *text)
+{
+    char what[640];
+    struct gw_text said = {what, sizeof what, 0};
+    if (say_what(sched, attempt, &said))
+        gw_text_say(text, "; it runs and waits for %s%s", what,
+                    attempt->blocked ? "; its slots are lent meanwhile" : "");
+    else if (attempt->blocked)
+        gw_text_say(
+            text,
+            "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
+}
+
+void gw_sched_inside_explain_gang(const struct gw_sched *sched, const struct gw_gang_try *gang,
+                                  struct gw_text *text)
+{
+    uint32_t waiting = 0;
+    for (uint32_t rank = 0; rank < gang->count; rank++) {
+        char what[320];
+        struct gw_text said = {what, sizeof what, 0};
+        uint32_t slot = gang->ranks[rank].slot;
+        if (slot == GW_NONE || !say_what(sched, &sched->attempts.items[slot], &said))
+            continue;
+        if (waiting++ < RANKS_SAID_MAX)
+            gw_text_say(text, "; rank %u waits for %s", rank, what);
+    }
+    if (waiting > RANKS_SAID_MAX)
+        gw_text_say(text, "; so do %u more of its ranks", waiting - RANKS_SAID_MAX);
+}

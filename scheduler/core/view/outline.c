@@ -1,0 +1,262 @@
+/* Outlines of jobs.
+ *
+ * Each row belongs to one node; `of` says to which. Tasks of other jobs that this one takes results
+ * from are one node a job. Nodes are numbered in the order of their first rows, so that edges run
+ * from lower numbers to higher ones, but for those inside a group. */
+#include "scheduler/core/view/outline.h"
+
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/view/running.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STATES = GW_TASK_HANDED + 1, EDGES_MAX = 20000 };
+
+struct node {
+    char label[128];
+    const char *kind;
+    uint64_t job;                   /* another one's; 0: this */
+    uint64_t tasks, states[STATES]; /* placed: those too that run */
+    uint64_t running;
+    uint32_t ranks, first;
+};
+
+struct outline {
+    const struct gw_sched *sched;
+    struct gw_job *job;
+    struct gw_running runs;
+    GW_ARRAY(struct node) nodes;
+    uint32_t limit;
+    bool grouped;
+    uint32_t *of;           /* row -> node */
+    struct gw_strmap names; /* label of a group -> node */
+    struct gw_map jobs;     /* another job -> node */
+    struct gw_map edges;    /* from << 32 | to -> how many */
+    uint64_t edge_count;
+    bool cut; /* not all edges are there */
+};
+
+static void set(struct gw_value *dict, const char *key, struct gw_value *value)
+{
+    GW_MUST(gw_dict_set(dict, key, value));
+}
+
+static const char *kind_of(const struct gw_job *job, const struct gw_spec *spec)
+{
+    if (job->actor)
+        return "actor";
+    if (spec->message.ranks > 0)
+        return "gang";
+    return spec->message.kind == GW_SPEC_VALUE ? "value" : "task";
+}
+
+/* "step-12" and "step-13" are both "step-*". */
+static void strip_number(char *label)
+{
+    size_t length = strlen(label), end = length;
+    while (end > 0 && isdigit((unsigned char)label[end - 1]))
+        end--;
+    if (end < length && end + 1 < length + 1)
+        memcpy(label + end, "*", 2);
+}
+
+static uint32_t add_node(struct outline *outline, const struct node *node)
+{
+    GW_MUST(gw_array_push(&outline->nodes, *node));
+    return (uint32_t)outline->nodes.count - 1;
+}
+
+static uint32_t node_of_row(struct outline *outline, uint32_t row)
+{
+    struct gw_job *job = outline->job;
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
+    struct node node = {.kind = kind_of(job, spec), .ranks = spec->message.ranks, .first = row};
+    uint64_t known;
+    gw_sched_task_label(job, row, node.label, sizeof node.label);
+    if (!outline->grouped)
+        return add_node(outline, &node);
+    strip_number(node.label);
+    if (gw_strmap_get(&outline->names, node.label, &known))
+        return (uint32_t)known;
+    if (outline->nodes.count >= outline->limit) { /* the last one takes what is left */
+        uint32_t last = (uint32_t)outline->nodes.count - 1;
+        (void)snprintf(outline->nodes.items[last].label, sizeof node.label, "others");
+        return last;
+    }
+    uint32_t number = add_node(outline, &node);
+    GW_MUST(gw_strmap_put(&outline->names, node.label, number));
+    return number;
+}
+
+static void add_rows(struct outline *outline)
+{
+    const struct gw_tasks *tasks = &outline->job->tasks;
+    uint32_t last_spec = GW_NONE, last = 0;
+    outline->grouped = tasks->count > outline->limit;
+    outline->of = calloc((size_t)tasks->count + 1, sizeof *outline->of);
+    GW_MUST_PTR(outline->of);
+    for (uint32_t row = 0; row < tasks->count; row++) {
+        bool same =
+            outline->grouped && tasks->spec[row] == last_spec &&
+            gw_job_rare(outline->job)->names.count == 0; /* of a million tasks, most are alike */
+        if (!same)
+            last = node_of_row(outline, row);
+        last_spec = tasks->spec[row];
+        outline->of[row] = last;
+        struct node *node = &outline->nodes.items[last];
+        uint8_t state = tasks->state[row];
+        node->tasks++;
+        node->states[state == GW_TASK_RELEASED ? GW_TASK_DONE : state]++;
+        node->running += state == GW_TASK_PLACED &&
+                         gw_running_row(&outline->runs, outline->sched, outline->job, row);
+    }
+}
+
+/* All numbers of a range, of which some are rows now. */
+static void add_range(struct outline *outline)
+{
+    struct gw_job *job = outline->job;
+    struct node node = {.kind = "range", .tasks = job->range->count};
+    (void)snprintf(node.label, sizeof node.label, "%s", job->name);
+    node.states[GW_TASK_DONE] = job->done;
+    node.states[GW_TASK_FAILED] = job->failed;
+    node.states[GW_TASK_CANCELLED] = job->cancelled_tasks;
+    node.states[GW_TASK_PLACED] = job->placed;
+    node.states[GW_TASK_WAITING] = job->unfinished - job->placed;
+    node.running = gw_running_job(&outline->runs, job);
+    (void)add_node(outline, &node);
+}
+
+/* The node of another job that something is taken from. */
+static uint32_t node_of_job(struct outline *outline, uint64_t id)
+{
+    uint64_t known;
+    if (gw_map_get(&outline->jobs, id, &known))
+        return (uint32_t)known;
+    const struct gw_job *other = gw_sched_job_find(outline->sched, id);
+    struct node node = {.kind = "job", .job = id, .tasks = 1};
+    (void)snprintf(node.label, sizeof node.label, "%s",
+                   other && other->name ? other->name : "a job that is over");
+    uint32_t number = add_node(outline, &node);
+    GW_MUST(gw_map_put(&outline->jobs, id, number));
+    return number;
+}
+
+static void add_edge(struct outline *outline, uint32_t from, uint32_t to)
+{
+    uint64_t key = (uint64_t)from << 32 | to, count = 0;
+    outline->edge_count++;
+    if (!gw_map_get(&outline->edges, key, &count) && outline->edges.count >= EDGES_MAX) {
+        outline->cut = true;
+        return;
+    }
+    GW_MUST(gw_map_put(&outline->edges, key, count + 1));
+}
+
+static void add_edges(struct outline *outline)
+{
+    const struct gw_tasks *tasks = &outline->job->tasks;
+    uint32_t rows = outline->job->range && tasks->count > 1 ? 1 : tasks->count; /* all alike */
+    for (uint32_t row = 0; row < rows && !tasks->edges_gone; row++) {
+        if (!gw_sched_row_live(outline->job, row))
+            continue;
+        uint32_t to = outline->of ? outline->of[row] : 0;
+        for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
+            const struct gw_edge from = gw_sched_edge(tasks, e);
+            bool own = from.job == 0 || from.job == outline->job->id;
+            add_edge(outline, own ? outline->of[from.index] : node_of_job(outline, from.job), to);
+        }
+    }
+}
+
+/* As `tasks` has them. One that is being ended runs until it has. */
+static struct gw_value *describe_states(const struct node *node)
+{
+    struct gw_value *states = gw_dict();
+    const uint64_t placed = node->states[GW_TASK_PLACED];
+    const uint64_t running = node->running < placed ? node->running : placed;
+    for (uint32_t state = 0; state < STATES; state++)
+        if (node->states[state] && state != GW_TASK_PLACED)
+            set(states, gw_sm_name(&gw_sched_task_sm, state), gw_i64((int64_t)node->states[state]));
+    if (running)
+        set(states, "running", gw_i64((int64_t)running));
+    if (placed > running)
+        set(states, "queued", gw_i64((int64_t)(placed - running)));
+    return states;
+}
+
+static struct gw_value *describe_nodes(const struct outline *outline)
+{
+    struct gw_value *list = gw_list();
+    for (size_t i = 0; i < outline->nodes.count; i++) {
+        const struct node *node = &outline->nodes.items[i];
+        struct gw_value *dict = gw_dict();
+        set(dict, "label", gw_str(node->label));
+        set(dict, "kind", gw_str(node->kind));
+        set(dict, "tasks", gw_i64((int64_t)node->tasks));
+        if (node->job)
+            set(dict, "job", gw_i64((int64_t)node->job));
+        else
+            set(dict, "index", gw_i64(node->first));
+        if (node->ranks)
+            set(dict, "ranks", gw_i64(node->ranks));
+        set(dict, "states", describe_states(node));
+        GW_MUST(gw_list_push(list, dict));
+    }
+    return list;
+}
+
+static struct gw_value *describe_edges(const struct outline *outline)
+{
+    struct gw_value *list = gw_list();
+    size_t at = 0;
+    uint64_t key, count;
+    while (gw_map_next(&outline->edges, &at, &key, &count)) {
+        struct gw_value *edge = gw_list();
+        GW_MUST(gw_list_push(edge, gw_i64((int64_t)(key >> 32))));
+        GW_MUST(gw_list_push(edge, gw_i64((int64_t)(key & UINT32_MAX))));
+        GW_MUST(gw_list_push(edge, gw_i64((int64_t)count)));
+        GW_MUST(gw_list_push(list, edge));
+    }
+    return list;
+}
+
+struct gw_value *gw_sched_outline_query(const struct gw_sched *sched, struct gw_job *job,
+                                        uint32_t limit)
+{
+    struct outline outline = {.sched = sched, .job = job, .limit = limit};
+    struct gw_value *dict = gw_dict();
+    const char *note = "";
+    gw_running_init(&outline.runs, sched);
+    if (job->range)
+        add_range(&outline);
+    else
+        add_rows(&outline);
+    gw_running_deinit(&outline.runs);
+    add_edges(&outline);
+    if (job->tasks.edges_gone)
+        note = "the job is over: which task came after which is not known any more";
+    else if (outline.cut)
+        note = "not all edges are shown: there are too many";
+    set(dict, "job", gw_i64((int64_t)job->id));
+    set(dict, "name", gw_str(job->name ? job->name : ""));
+    set(dict, "tasks", gw_i64(gw_sched_rows_in_all(job)));
+    set(dict, "edge_count", gw_i64((int64_t)outline.edge_count));
+    set(dict, "grouped", gw_bool(outline.grouped));
+    set(dict, "note", gw_str(note));
+    set(dict, "nodes", describe_nodes(&outline));
+    set(dict, "edges", describe_edges(&outline));
+    free(outline.of);
+    gw_array_deinit(&outline.nodes);
+    gw_strmap_deinit(&outline.names);
+    gw_map_deinit(&outline.jobs);
+    gw_map_deinit(&outline.edges);
+    return dict;
+}

@@ -1,0 +1,367 @@
+/* Queries.
+ *
+ * Answers are dicts and lists of plain values (PROTOCOL.md names the keys). A query that came as a
+ * message is answered within a bounded turn and fits a message: listings come in pages (page.h). */
+#include "scheduler/core/view/query.h"
+
+#include "scheduler/core/model/dict.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/requests/coordination/sync.h"
+#include "scheduler/core/requests/share.h"
+#include "scheduler/core/view/cluster_rows.h"
+#include "scheduler/core/view/explain.h"
+#include "scheduler/core/view/job_rows.h"
+#include "scheduler/core/view/outline.h"
+#include "scheduler/core/view/page.h"
+#include "scheduler/core/view/running_rows.h"
+#include "scheduler/core/view/selection.h"
+#include "scheduler/core/view/task_rows.h"
+
+#include "graph/wire/codec.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/sched.h"
+#include "scheduler/core/send/effect.h"
+#include "scheduler/core/view/running.h"
+
+#include <string.h>
+
+/* A query under way. */
+struct asked {
+    const struct gw_sched *sched;
+    const struct gw_value *arguments; /* NULL: none */
+    uint32_t uid;                     /* who asks */
+    struct gw_page *page;             /* of a listing */
+    struct gw_value *answer;          /* of anything else */
+    uint64_t counted;                 /* rows of a listing that were counted, and left out */
+    struct gw_job *job;               /* of a query about one */
+    int64_t row;                      /* of a query about a task; negative: the whole job */
+};
+
+static int64_t number_of(const struct asked *asked, const char *key, int64_t otherwise)
+{
+    const struct gw_value *value = asked->arguments ? gw_value_find(asked->arguments, key) : NULL;
+    if (value)
+        (void)gw_value_get_i64(value, &otherwise, NULL);
+    return otherwise;
+}
+
+static bool flag_of(const struct asked *asked, const char *key)
+{
+    const struct gw_value *value = asked->arguments ? gw_value_find(asked->arguments, key) : NULL;
+    bool flag = false;
+    if (value)
+        (void)gw_value_get_bool(value, &flag, NULL);
+    return flag;
+}
+
+static const char *text_of(const struct asked *asked, const char *key)
+{
+    const struct gw_value *value = asked->arguments ? gw_value_find(asked->arguments, key) : NULL;
+    const char *text = NULL;
+    if (value)
+        (void)gw_value_get_str(value, &text, NULL);
+    return text;
+}
+
+/* -- Of the whole cluster ------------------------------------------------------------------------
+ */
+
+static int ask_status(struct asked *asked, struct gw_error *error)
+{
+    (void)error;
+    asked->answer = gw_cluster_rows_status(asked->sched);
+    return 0;
+}
+
+static int ask_jobs(struct asked *asked, struct gw_error *error)
+{
+    struct gw_selection selection;
+    int rc = gw_selection_init(&selection, asked->arguments, asked->uid, error);
+    if (rc < 0)
+        return rc;
+    const int64_t limit = number_of(asked, "limit", UINT32_MAX);
+    const struct gw_job_rows wanted = {
+        .selection = &selection,
+        .rows_max = limit < 0            ? 0
+                    : limit > UINT32_MAX ? UINT32_MAX
+                                         : (uint32_t)limit,
+        .brief = flag_of(asked, "brief"),
+        .counts = flag_of(asked, "count"),
+    };
+    asked->counted = gw_job_rows(asked->sched, &wanted, asked->page);
+    return 0;
+}
+
+static int ask_running(struct asked *asked, struct gw_error *error)
+{
+    (void)error;
+    gw_running_rows(asked->sched, asked->page);
+    return 0;
+}
+
+/* -- Of a job ------------------------------------------------------------------------------------
+ */
+
+/* The job that arguments name, and optionally a task of it. */
+static int find_row(const struct gw_sched *sched, const struct gw_value *arguments,
+                    struct gw_job **job, int64_t *row, struct gw_error *error)
+{
+    int64_t id = 0;
+    const struct gw_value *value = arguments ? gw_value_find(arguments, "job") : NULL;
+    if (!value || gw_value_get_i64(value, &id, NULL) < 0)
+        return gw_error_set(error, GW_EINVAL, "which job? (argument \"job\", a number)");
+    *job = gw_sched_job_find(sched, (uint64_t)id);
+    if (!*job)
+        return gw_error_set(error, GW_ENOENT, "there is no job %lld", (long long)id);
+    *row = -1;
+    const char *name;
+    value = gw_value_find(arguments, "name");
+    if (value) {
+        uint32_t named = GW_NONE;
+        if (gw_value_get_str(value, &name, NULL) == 0)
+            named = gw_sched_row_named(*job, name);
+        if (named == GW_NONE)
+            return gw_error_set(error, GW_ENOENT, "job %lld has no task named \"%s\"",
+                                (long long)id, gw_value_type(value) == GW_STR ? name : "?");
+        *row = named;
+        return 0;
+    }
+    value = gw_value_find(arguments, "index");
+    if (value && (gw_value_get_i64(value, row, NULL) < 0 || *row < 0 ||
+                  *row >= (int64_t)gw_sched_rows_in_all(*job)))
+        return gw_error_set(error, GW_ENOENT, "job %lld has no such task", (long long)id);
+    return 0;
+}
+
+/* The task that is worth an explanation when nobody says which: the first that has not ended. */
+static uint32_t first_waiting(const struct gw_job *job)
+{
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (!gw_sched_task_final(job, row) && job->tasks.state[row] != GW_TASK_PLACED)
+            return row;
+    for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
+         row = gw_sched_row_next(job, row + 1))
+        if (!gw_sched_task_final(job, row))
+            return row;
+    return 0;
+}
+
+static int ask_job(struct asked *asked, struct gw_error *error)
+{
+    struct gw_running runs;
+    (void)error;
+    gw_running_init(&runs, asked->sched);
+    asked->answer = gw_job_rows_describe(asked->sched, asked->job, &runs);
+    gw_running_deinit(&runs);
+    return 0;
+}
+
+static int ask_tasks(struct asked *asked, struct gw_error *error)
+{
+    (void)error;
+    const int64_t from = number_of(asked, "from", 0);
+    if (asked->page->cursor == 0 && from > 0)
+        asked->page->cursor = (uint64_t)from;
+    const struct gw_task_rows wanted = {asked->job, text_of(asked, "state"), asked->row,
+                                        flag_of(asked, "results")};
+    gw_task_rows(asked->sched, &wanted, asked->page);
+    return 0;
+}
+
+static int ask_attempts(struct asked *asked, struct gw_error *error)
+{
+    const uint32_t row = asked->row < 0 ? 0 : (uint32_t)asked->row;
+    if (asked->job->range && !gw_sched_row_live(asked->job, row))
+        return gw_error_set(error, GW_ENOENT, "nothing is known of the attempts of task %u", row);
+    if (row < asked->job->tasks.count)
+        gw_page_take_list(asked->page, gw_task_rows_attempts(asked->job, row));
+    return 0;
+}
+
+static int ask_who_has(struct asked *asked, struct gw_error *error)
+{
+    const uint32_t row = asked->row < 0 ? 0 : (uint32_t)asked->row;
+    (void)error;
+    if (row < asked->job->tasks.count && gw_sched_row_live(asked->job, row))
+        gw_page_take_list(asked->page, gw_sched_query_who_has(asked->sched, asked->job, row));
+    return 0;
+}
+
+static int ask_explain(struct asked *asked, struct gw_error *error)
+{
+    char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
+    const struct gw_sched *sched = asked->sched;
+    struct gw_job *job = asked->job;
+    (void)error;
+    if (asked->row < 0 && job->range)
+        gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
+    else if (asked->row < 0 && job->tasks.count > 1 && job->unfinished == 0)
+        gw_sched_explain_job(sched, job, text, sizeof text);
+    else if (job->tasks.count)
+        gw_sched_explain(sched, job, asked->row < 0 ? first_waiting(job) : (uint32_t)asked->row,
+                         text, sizeof text);
+    asked->answer = gw_str(text);
+    return 0;
+}
+
+static int ask_story(struct asked *asked, struct gw_error *error)
+{
+    (void)error;
+    asked->answer = gw_sched_story_query(asked->sched, asked->job, asked->row);
+    return 0;
+}
+
+/* With fewer nodes where its labels are too long for a message. */
+static int ask_graph(struct asked *asked, struct gw_error *error)
+{
+    int64_t limit = number_of(asked, "limit", GW_OUTLINE_NODES);
+    (void)error;
+    limit = limit < 1 ? 1 : limit > GW_OUTLINE_NODES_MAX ? GW_OUTLINE_NODES_MAX : limit;
+    asked->answer = gw_sched_outline_query(asked->sched, asked->job, (uint32_t)limit);
+    while (gw_page_bytes(asked->answer) > GW_PAGE_ANSWER_BYTES && limit > 1) {
+        gw_value_unref(asked->answer);
+        limit /= 2;
+        asked->answer = gw_sched_outline_query(asked->sched, asked->job, (uint32_t)limit);
+    }
+    return 0;
+}
+
+/* -- Asking --------------------------------------------------------------------------------------
+ */
+
+/* Rules: a query with of_job set has a job, and perhaps a task, among its arguments; one with lists
+ * set fills a page, of at most so many rows where the whole is asked for. */
+static const struct kind {
+    const char *what;
+    int (*ask)(struct asked *asked, struct gw_error *error);
+    bool of_job;
+    uint32_t lists;
+    struct gw_value *(*list)(const struct gw_sched *sched); /* in place of ask */
+} kinds[] = {
+    {"status", .ask = ask_status},
+    {"jobs", .ask = ask_jobs, .lists = GW_ANSWER_JOBS_MAX},
+    {"running", .ask = ask_running, .lists = UINT32_MAX},
+    {"workers", .lists = UINT32_MAX, .list = gw_cluster_rows_workers},
+    {"gpus", .lists = UINT32_MAX, .list = gw_cluster_rows_gpus},
+    {"actors", .lists = UINT32_MAX, .list = gw_cluster_rows_actors},
+    {"sync", .lists = UINT32_MAX, .list = gw_sync_query},
+    {"published", .lists = UINT32_MAX, .list = gw_sched_query_published},
+    {"job", .ask = ask_job, .of_job = true},
+    {"tasks", .ask = ask_tasks, .of_job = true, .lists = GW_ANSWER_TASKS_MAX},
+    {"attempts", .ask = ask_attempts, .of_job = true, .lists = UINT32_MAX},
+    {"who_has", .ask = ask_who_has, .of_job = true, .lists = UINT32_MAX},
+    {"explain", .ask = ask_explain, .of_job = true},
+    {"story", .ask = ask_story, .of_job = true},
+    {"graph", .ask = ask_graph, .of_job = true},
+};
+
+static const struct kind *find_kind(const char *what, struct gw_error *error)
+{
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(what, kinds[i].what) == 0)
+            return &kinds[i];
+    gw_error_set(error, GW_EINVAL, "there is no query \"%s\"", what);
+    return NULL;
+}
+
+static int ask(const struct kind *kind, struct asked *asked, struct gw_error *error)
+{
+    if (kind->list) {
+        gw_page_take_list(asked->page, kind->list(asked->sched));
+        return 0;
+    }
+    int rc = kind->of_job
+                 ? find_row(asked->sched, asked->arguments, &asked->job, &asked->row, error)
+                 : 0;
+    return rc < 0 ? rc : kind->ask(asked, error);
+}
+
+int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
+                   struct gw_value **answer, struct gw_error *error)
+{
+    struct gw_page page = {0};
+    struct asked asked = {.sched = sched, .arguments = arguments, .page = &page};
+    const struct kind *kind = find_kind(what, error);
+    if (!kind)
+        return GW_EINVAL;
+    if (kind->lists)
+        gw_page_init_whole(&page, kind->lists);
+    int rc = ask(kind, &asked, error);
+    if (rc < 0)
+        gw_value_unref(page.rows);
+    else
+        *answer = kind->lists ? page.rows : asked.answer;
+    return rc;
+}
+
+/* {"rows", "next" (where there is more), "more" (rows that were counted, and left out)}. */
+static struct gw_value *page_answer(const struct asked *asked)
+{
+    const struct gw_page *page = asked->page;
+    struct gw_value *dict = gw_dict();
+    GW_MUST_PTR(dict);
+    gw_dict_put(dict, "rows", page->rows);
+    if (page->more)
+        gw_dict_put_u64(dict, "next", page->next);
+    if (asked->counted)
+        gw_dict_put_u64(dict, "more", asked->counted);
+    return dict;
+}
+
+/* The arguments of a message, a dict; nil is none. */
+static int decode(const struct gw_msg_query *query, struct gw_value **arguments,
+                  struct gw_error *error)
+{
+    int rc = 0;
+    *arguments = NULL;
+    if (query->arguments.size)
+        rc = gw_codec_decode(query->arguments.data, query->arguments.size, NULL, arguments, error);
+    if (rc == 0 && *arguments && gw_value_type(*arguments) != GW_DICT) {
+        rc = gw_value_type(*arguments) == GW_NIL
+                 ? 0
+                 : gw_error_set(error, GW_EINVAL, "the arguments are not a dict");
+        gw_value_unref(*arguments);
+        *arguments = NULL;
+    }
+    return rc;
+}
+
+int gw_sched_query_encoded(struct gw_sched *sched, const struct gw_remote *remote,
+                           const struct gw_msg_query *query, struct gw_bin *body,
+                           struct gw_error *error)
+{
+    struct gw_page page = {0};
+    struct asked asked = {.sched = sched, .uid = remote->uid, .page = &page};
+    struct gw_value *arguments;
+    const struct kind *kind = find_kind(query->what, error);
+    int rc = kind ? decode(query, &arguments, error) : GW_EINVAL;
+    if (rc < 0)
+        return rc;
+    asked.arguments = arguments;
+    const int64_t cursor = number_of(&asked, "cursor", 0);
+    const int64_t limit = number_of(&asked, "limit", UINT32_MAX);
+    if (kind->lists)
+        gw_page_init(&page, cursor > 0 ? (uint64_t)cursor : 0);
+    if (kind->lists && kind->ask != ask_jobs && limit >= 0 && limit < UINT32_MAX)
+        gw_page_limit(&page, (uint32_t)limit);
+    rc = ask(kind, &asked, error);
+    gw_value_unref(arguments);
+    if (rc < 0) {
+        gw_value_unref(page.rows);
+        return rc;
+    }
+    struct gw_value *answer =
+        kind->lists ? page_answer(&asked) : gw_page_shorten(asked.answer, GW_PAGE_ANSWER_BYTES);
+    struct gw_buffer bytes = {0};
+    GW_MUST(gw_codec_encode(answer, NULL, &bytes));
+    gw_value_unref(answer);
+    if (bytes.size > GW_PAGE_ANSWER_BYTES)
+        rc = gw_error_set(error, GW_ELIMIT, "the answer is larger than a message: narrow it");
+    else
+        *body = gw_sched_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
+    gw_buffer_deinit(&bytes);
+    return rc;
+}

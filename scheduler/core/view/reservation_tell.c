@@ -1,0 +1,133 @@
+/* What the reservation means for who waits, in words. */
+#include "scheduler/core/placement/reservation.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/model/changes/ranks.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/worker_name.h"
+#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/workers/ranks.h"
+
+enum { WORKERS_SAID = 4 };
+
+/* How many gangs come before a queue's first; it looks at all that wait. */
+static uint32_t gangs_before(const struct gw_sched *sched, const struct gw_queue *queue)
+{
+    uint32_t before = 0;
+    for (const struct gw_queue *other = sched->ageing; other; other = other->age_next)
+        if (other != queue && gw_sched_queue_before(other, queue))
+            before += other->ready.count;
+    return before;
+}
+
+static void say_in(uint64_t ns, struct gw_text *text)
+{
+    double seconds = (double)ns / 1e9;
+    if (seconds < 90)
+        gw_text_say(text, "%.0f s", seconds);
+    else if (seconds < 90 * 60)
+        gw_text_say(text, "%.0f min", seconds / 60);
+    else
+        gw_text_say(text, "%.1f hours", seconds / 3600);
+}
+
+static void say_start(const struct gw_sched *sched, const char *who, struct gw_text *text)
+{
+    uint64_t attempt = 0, job = 0;
+    uint64_t start_ns = gw_sched_reservation_start(sched, &attempt);
+    uint32_t slot = attempt ? gw_sched_attempt_find(sched, attempt) : GW_NONE;
+    if (slot != GW_NONE)
+        job = sched->attempts.items[slot].job->id;
+    if (start_ns == UINT64_MAX) {
+        gw_text_say(text, "; no estimate of when %s starts: ", who);
+        if (job)
+            gw_text_say(text, "job %llu has no wall limit (--wall)", (unsigned long long)job);
+        else
+            gw_text_say(text, "a worker is short of memory");
+        return;
+    }
+    gw_text_say(text, "; %s starts in about ", who);
+    say_in(start_ns > sched->now_ns ? start_ns - sched->now_ns : 0, text);
+    if (job)
+        gw_text_say(text, " at the latest, when job %llu reaches its wall limit",
+                    (unsigned long long)job);
+}
+
+static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
+    const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
+    uint64_t free_ranks = 0;
+    gw_text_say(text, "; it is the first gang that waits, and has room reserved for its ranks:");
+    for (size_t i = 0; i < reservation->berths.count; i++) {
+        const struct gw_berth *berth = &reservation->berths.items[i];
+        uint64_t now = gw_sched_ranks_at(sched, berth->worker, shape, false);
+        free_ranks += now < berth->ranks ? now : berth->ranks;
+        char where[GW_WORKER_NAME_MAX];
+        if (i < WORKERS_SAID)
+            gw_text_say(text, "%s %u at %s", i ? "," : "", berth->ranks,
+                        gw_sched_worker_where(sched, berth->worker->id, where));
+    }
+    if (reservation->berths.count > WORKERS_SAID)
+        gw_text_say(text, " and at %zu more", reservation->berths.count - WORKERS_SAID);
+    gw_text_say(text, "; for %llu of %u it is free by now", (unsigned long long)free_ranks,
+                shape->ranks);
+    say_start(sched, "it", text);
+}
+
+/* When it would have ended, for who asks why it may not run before the gang starts. */
+static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
+{
+    const uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
+    if (spec->wall_ns == 0) {
+        gw_text_say(text,
+                    "; with a wall limit (--wall) that ends before that starts it could run there");
+        return;
+    }
+    gw_text_say(text, "; it could run there if it had surely ended by then, which takes up to ");
+    say_in(spec->wall_ns, text);
+    gw_text_say(text, " (--wall) and ");
+    say_in(grace_ns, text);
+    gw_text_say(text, " more (--grace)");
+}
+
+void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_job *job,
+                                  uint32_t index, char *to, size_t bytes)
+{
+    const struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_spec *spec = &job->specs.items[job->tasks.spec[index]];
+    struct gw_text text = {to, bytes, 0};
+    *to = '\0';
+    if (reservation->job == job->id && reservation->index == index) {
+        tell_holder(sched, &text);
+        return;
+    }
+    if (spec->shape->ranks > 0 && spec->queue) {
+        uint32_t before = gangs_before(sched, spec->queue);
+        if (before)
+            gw_text_say(&text, "; %u gang%s before it in the queue", before,
+                        before == 1 ? " is" : "s are");
+        else if (!reservation->job)
+            gw_text_say(&text,
+                        gw_sched_gang_size_could(sched, spec->shape)
+                            ? "; it is the first gang that waits, but tasks that come before it in "
+                              "the queue wait for slots, too: none are kept for it before those run"
+                            : "; nothing is kept for it while the workers that are here could not "
+                              "hold its ranks even if they were empty");
+    }
+    if (!reservation->job || job->depth > 0)
+        return;
+    const struct gw_job *holder = gw_sched_job_find(sched, reservation->job);
+    uint32_t ranks = 0;
+    for (size_t i = 0; i < reservation->berths.count; i++)
+        ranks += reservation->berths.items[i].ranks;
+    uint32_t all = holder->specs.items[holder->tasks.spec[reservation->index]].shape->ranks;
+    gw_text_say(&text, "; slots that come free are kept for job %llu (%s), a gang of %u that waits",
+                (unsigned long long)holder->id, holder->name ? holder->name : "", all);
+    if (ranks < all)
+        gw_text_say(&text, " (there is room for %u)", ranks);
+    say_end(&spec->message, &text);
+    say_start(sched, "that gang", &text);
+}

@@ -1,0 +1,154 @@
+/* Which tasks run.
+ *
+ * Always: of a lane's short attempts no more run than it has debits for, and of an actor's calls
+ * one, but for those that said that they have started. */
+#include "scheduler/core/view/running.h"
+
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/job_usage.h"
+
+#include <stdlib.h>
+
+static void count(struct gw_running *running, const struct gw_job *job)
+{
+    uint64_t before = 0;
+    (void)gw_map_get(&running->tasks, job->id, &before);
+    GW_MUST(gw_map_put(&running->tasks, job->id, before + 1));
+}
+
+/* Calls wait in their actor's runner, one behind the other. */
+static bool first_call(struct gw_map *actors, const struct gw_attempt *attempt)
+{
+    const uint64_t actor = (uintptr_t)attempt->job->calls_of;
+    if (gw_map_get(actors, actor, NULL))
+        return false;
+    GW_MUST(gw_map_put(actors, actor, 1));
+    return true;
+}
+
+/* What was asked back is what its worker has not begun, most likely; what was handed over waits for
+ * others. shared: by shape, the debits that short attempts have together. */
+static bool runs(const struct gw_attempt *attempt, uint32_t *shared, struct gw_map *actors)
+{
+    if (attempt->state == GW_ATTEMPT_RUNNING)
+        return true;
+    if (attempt->job->calls_of)
+        return first_call(actors, attempt);
+    if (attempt->is_long)
+        return true;
+    uint32_t *left = &shared[attempt->lane->shape->id];
+    if (attempt->handed || attempt->state == GW_ATTEMPT_RECALLED || *left == 0)
+        return false;
+    --*left;
+    return true;
+}
+
+static void use(struct gw_running *running, const struct gw_sched *sched,
+                const struct gw_attempt *attempt)
+{
+    uint64_t at;
+    if (!gw_map_get(&running->used, attempt->job->id, &at)) {
+        at = running->usages.count;
+        GW_MUST(gw_array_push(&running->usages, (struct gw_job_usage){0}));
+        GW_MUST(gw_map_put(&running->used, attempt->job->id, at));
+    }
+    gw_job_usage_add(sched, attempt, &running->usages.items[at]);
+}
+
+static void look(struct gw_running *running, const struct gw_sched *sched,
+                 const struct gw_worker *worker, uint32_t *shared, struct gw_map *actors)
+{
+    for (uint32_t i = 0; i < worker->lane_count; i++) {
+        const struct gw_worker_queue *lane = worker->lanes[i];
+        shared[i] = lane ? lane->debits - lane->longs : 0;
+    }
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+        const struct gw_attempt *attempt = &sched->attempts.items[slot];
+        running->runs[slot] = runs(attempt, shared, actors);
+        if (running->runs[slot])
+            use(running, sched, attempt);
+        if (running->runs[slot] && !attempt->gang)
+            count(running, attempt->job);
+    }
+}
+
+void gw_running_init(struct gw_running *running, const struct gw_sched *sched)
+{
+    uint32_t lanes = 1;
+    size_t at = 0;
+    uint64_t id, value;
+    struct gw_map actors = {0};
+    *running = (struct gw_running){.runs = calloc(sched->attempts.count + 1, 1)};
+    GW_MUST_PTR(running->runs);
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i] && sched->workers.items[i]->lane_count > lanes)
+            lanes = sched->workers.items[i]->lane_count;
+    uint32_t *shared = calloc(lanes, sizeof *shared);
+    GW_MUST_PTR(shared);
+    for (size_t i = 0; i < sched->workers.count; i++)
+        if (sched->workers.items[i])
+            look(running, sched, sched->workers.items[i], shared, &actors);
+    while (gw_map_next(&sched->gangs, &at, &id, &value)) {
+        const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)value;
+        uint8_t state = gang->job->tasks.state[gang->index];
+        if (state == GW_TASK_PLACED || state == GW_TASK_CANCELLING)
+            count(running, gang->job);
+    }
+    free(shared);
+    gw_map_deinit(&actors);
+}
+
+void gw_running_deinit(struct gw_running *running)
+{
+    free(running->runs);
+    gw_map_deinit(&running->used);
+    gw_array_deinit(&running->usages);
+    gw_map_deinit(&running->tasks);
+    *running = (struct gw_running){0};
+}
+
+uint32_t gw_running_job(const struct gw_running *running, const struct gw_job *job)
+{
+    uint64_t tasks = 0;
+    (void)gw_map_get(&running->tasks, job->id, &tasks);
+    return (uint32_t)tasks;
+}
+
+uint64_t gw_running_all(const struct gw_running *running)
+{
+    size_t at = 0;
+    uint64_t job, tasks, all = 0;
+    while (gw_map_next(&running->tasks, &at, &job, &tasks))
+        all += tasks;
+    return all;
+}
+
+void gw_running_usage(const struct gw_running *running, const struct gw_job *job,
+                      struct gw_job_usage *usage)
+{
+    uint64_t at;
+    if (!gw_map_get(&running->used, job->id, &at))
+        return;
+    usage->slot_ns += running->usages.items[at].slot_ns;
+    usage->gpu_ns += running->usages.items[at].gpu_ns;
+    usage->memory_mib_ms += running->usages.items[at].memory_mib_ms;
+}
+
+bool gw_running_row(const struct gw_running *running, const struct gw_sched *sched,
+                    const struct gw_job *job, uint32_t row)
+{
+    const uint64_t attempt = job->tasks.attempt[row];
+    if (gw_map_get(&sched->gangs, attempt, NULL))
+        return true;
+    uint32_t slot = gw_sched_attempt_find(sched, attempt);
+    return slot != GW_NONE && running->runs[slot];
+}
+
+uint32_t gw_running_worker(const struct gw_running *running, const struct gw_sched *sched,
+                           const struct gw_worker *worker)
+{
+    uint32_t all = 0;
+    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next)
+        all += running->runs[slot];
+    return all;
+}

@@ -1,0 +1,582 @@
+/* Telling: facts in words, and the answer to the query "story".
+ *
+ * What a story lacks because nobody kept it is taken from the task as it is now (who submitted it,
+ * what it waited for, how it ended), and the answer says in "note" what may be missing. */
+#include "scheduler/core/model/jobs/story.h"
+
+#include "graph/base/text.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/outcome.h"
+#include "scheduler/core/model/worker_name.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* -- Words ---------------------------------------------------------------------------------------
+ */
+
+static void say_size(struct gw_text *text, uint64_t bytes)
+{
+    char size[GW_TEXT_BYTES_ROOM];
+    gw_text_say(text, "%s", gw_text_bytes(bytes, size));
+}
+
+static void say_duration(struct gw_text *text, uint64_t ns)
+{
+    if (ns < GW_NS_PER_MS)
+        gw_text_say(text, "%.0f us", (double)ns / 1e3);
+    else if (ns < GW_NS_PER_S)
+        gw_text_say(text, "%.0f ms", (double)ns / 1e6);
+    else
+        gw_text_say(text, "%.1f s", (double)ns / 1e9);
+}
+
+static void say_worker(const struct gw_sched *sched, struct gw_text *text, uint32_t id)
+{
+    char where[GW_WORKER_NAME_MAX];
+    gw_text_say(text, "%s", gw_sched_worker_where(sched, id, where));
+}
+
+static void tell_placed(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                        struct gw_text *text)
+{
+    gw_text_say(text, "placed at ");
+    say_worker(sched, text, fact->worker);
+    switch (fact->detail) {
+    case GW_PLACED_DATA:
+        gw_text_say(text, ", which has most of its inputs (");
+        say_size(text, fact->number);
+        gw_text_say(text, ")");
+        break;
+    case GW_PLACED_NEED:
+        gw_text_say(text, ", which has what it asks for");
+        break;
+    case GW_PLACED_QUEUED:
+        gw_text_say(text, ", behind short tasks: no slot was free");
+        break;
+    case GW_PLACED_HEIR:
+        gw_text_say(text, " ahead of time: it makes what this waits for");
+        break;
+    case GW_PLACED_CALL:
+        gw_text_say(text, ", where its actor is");
+        break;
+    case GW_PLACED_ONLY:
+        gw_text_say(text, ", the only one");
+        break;
+    default:
+        gw_text_say(text, ", which had most free slots");
+    }
+}
+
+static void tell_done(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                      struct gw_text *text)
+{
+    gw_text_say(text, "done");
+    if (fact->run_ns) {
+        gw_text_say(text, " after running ");
+        say_duration(text, fact->run_ns);
+    }
+    if (!fact->count) { /* it is pure, and another's is its own */
+        gw_text_say(text, "; it shares another task's result");
+        return;
+    }
+    if (fact->count > 1)
+        gw_text_say(text, "; %u results, ", fact->count);
+    else
+        gw_text_say(text, "; its result is ");
+    say_size(text, fact->number);
+    if (fact->worker) {
+        gw_text_say(text, ", at ");
+        say_worker(sched, text, fact->worker);
+    }
+}
+
+static void tell_cancel(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    const char *by = fact->text;
+    if (fact->detail == GW_KILL_SESSION)
+        gw_text_say(text, "to be cancelled: its client%s%s is gone", by ? " " : "", by ? by : "");
+    else if (by)
+        gw_text_say(text, "to be cancelled%s, by %s", fact->count ? " at once" : "", by);
+    else
+        gw_text_say(text, "to be cancelled: nobody needs it any more");
+}
+
+static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    const char *why = fact->text ? fact->text : gw_sched_outcome_name(fact->detail);
+    bool here = strncmp(why, "on ", 3) == 0; /* "failed on a", but "failed: rank 0 on a" */
+    if (fact->detail == 0)
+        gw_text_say(text, "given back by its worker before it began");
+    else
+        gw_text_say(text, "attempt %u %s %s", fact->try_number,
+                    fact->number                           ? "did not begin:"
+                    : fact->detail == GW_OUTCOME_PREEMPTED ? "ended,"
+                    : here                                 ? "failed"
+                                                           : "failed:",
+                    why);
+}
+
+/* Of a command's nobody knows the step. */
+static void tell_checkpoint_lost(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    if (fact->detail == GW_STORY_LOST_UNSEEN) {
+        gw_text_say(text,
+                    "%s, where its rank 0 ran, is lost, and no checkpoint of it was seen: where "
+                    "hosts do not share the folder of checkpoints it STARTS FROM STEP 0",
+                    fact->text);
+        return;
+    }
+    gw_text_say(text, "%s, which saved its checkpoint", fact->text);
+    if (!fact->count)
+        gw_text_say(text, " of step %llu", (unsigned long long)fact->number);
+    gw_text_say(text, fact->detail == GW_STORY_LOST_FOLDER
+                          ? ", has it no more, and no other has a copy: it STARTS FROM STEP 0"
+                          : ", is lost: where hosts do not share the folder of checkpoints it "
+                            "STARTS FROM STEP 0");
+}
+
+static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    unsigned long long number = fact->number;
+    if (fact->kind == GW_STORY_GANG_PLACED)
+        gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
+    else if (fact->kind == GW_STORY_GROWS)
+        gw_text_say(text,
+                    "there is room for %llu ranks: attempt %u, which has %u, was told at its "
+                    "checkpoint to %s",
+                    number, fact->try_number, fact->count,
+                    fact->detail ? "end, and starts again" : "return at its next step");
+    else
+        gw_text_say(text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
+    if (fact->kind == GW_STORY_GANG_STARTED && fact->count < number)
+        gw_text_say(text, ", fewer than %llu (--min-ranks)", number);
+}
+
+static void tell_at_worker(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                           struct gw_text *text)
+{
+    char said[GW_WORKER_NAME_MAX];
+    const char *name = gw_sched_worker_name(sched, fact->worker, said);
+    if (fact->kind == GW_STORY_STARTED)
+        gw_text_say(text, "attempt %u started at %s", fact->try_number, name);
+    else if (fact->kind == GW_STORY_RECALLED)
+        gw_text_say(text, "asked back from %s, %s", name,
+                    fact->detail ? "where it waits for others: its slots are wanted"
+                                 : "where it queues: another one is idle");
+    else if (fact->kind == GW_STORY_KILLED)
+        gw_text_say(text, "%s is told to end it%s", name, fact->detail ? " at once" : "");
+    else if (fact->kind == GW_STORY_REGAINED)
+        gw_text_say(text, "%s came back with its result", name);
+    else if (!fact->worker)
+        gw_text_say(text, "its result is lost: no worker came back with it to the scheduler, which "
+                          "started again");
+    else
+        gw_text_say(text, "its result was lost with %s", name);
+}
+
+/* number: the last of several ranks there; 0: of one. */
+static void tell_adopted(const struct gw_sched *sched, const struct gw_story_fact *fact,
+                         struct gw_text *text)
+{
+    bool several = fact->number > 0;
+    gw_text_say(text, "attempt %u", fact->try_number);
+    if (several)
+        gw_text_say(text, ": ranks %u to %u", fact->count - 1, (unsigned)fact->number);
+    else if (fact->count)
+        gw_text_say(text, ": rank %u", fact->count - 1);
+    gw_text_say(text, " %s at ", fact->detail ? "ended" : several ? "run on" : "runs on");
+    say_worker(sched, text, fact->worker);
+    gw_text_say(text, ", where %s while the scheduler was not: %s taken over",
+                several ? "they were" : "it was", several ? "they are" : "it is");
+}
+
+static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
+{
+    static const char *const whys[] = {
+        "it runs again: its result is needed, and gone",
+        "it runs again: its user asked for that",
+        "it runs again, for a task that is retried",
+    };
+    gw_text_say(text, "%s", whys[fact->detail < 3 ? fact->detail : 0]);
+}
+
+/* What needs no more words; NULL: its text says all. */
+static const char *const plain[] = {
+    [GW_STORY_READY] = "ready to run",
+    [GW_STORY_RELEASED] = "its result was let go: nobody holds or needs it",
+    [GW_STORY_UNNEEDED] = "it need not run again: nobody needs it any more",
+    [GW_STORY_OPENED] = "the jobs before its job have ended",
+    [GW_STORY_CHECKPOINT] = NULL,
+};
+
+/* What a fact says, in words. */
+static void tell_fact(const struct gw_sched *sched, const struct gw_story_fact *fact, char *to,
+                      size_t bytes)
+{
+    struct gw_text text = {to, bytes, 0};
+    *to = '\0';
+    switch (fact->kind) {
+    case GW_STORY_PLACED:
+        tell_placed(sched, fact, &text);
+        break;
+    case GW_STORY_ADOPTED:
+        tell_adopted(sched, fact, &text);
+        break;
+    case GW_STORY_STARTED:
+    case GW_STORY_RECALLED:
+    case GW_STORY_KILLED:
+    case GW_STORY_LOST:
+    case GW_STORY_REGAINED:
+        tell_at_worker(sched, fact, &text);
+        break;
+    case GW_STORY_GANG_PLACED:
+    case GW_STORY_GANG_STARTED:
+    case GW_STORY_GROWS:
+        tell_gang(fact, &text);
+        break;
+    case GW_STORY_CHECKPOINT_LOST:
+        tell_checkpoint_lost(fact, &text);
+        break;
+    case GW_STORY_BLOCKED:
+        gw_text_say(&text,
+                    fact->detail ? "goes on" : "waits inside for others; its slots are lent");
+        break;
+    case GW_STORY_TRY_ENDED:
+        tell_try_ended(fact, &text);
+        break;
+    case GW_STORY_DELAYED:
+        gw_text_say(&text, "waits ");
+        say_duration(&text, fact->number);
+        gw_text_say(&text, " before attempt %u", fact->try_number + 1);
+        break;
+    case GW_STORY_DONE:
+        tell_done(sched, fact, &text);
+        break;
+    case GW_STORY_FAILED:
+        gw_text_say(&text, "failed%s%s",
+                    fact->detail ? " without running: a task before it failed"
+                    : fact->text ? ": "
+                                 : ": it has no further attempt",
+                    fact->text ? fact->text : "");
+        break;
+    case GW_STORY_CANCELLED:
+        gw_text_say(&text, "cancelled%s",
+                    fact->detail ? " without running: a task before it was" : "");
+        break;
+    case GW_STORY_CANCEL:
+        tell_cancel(fact, &text);
+        break;
+    case GW_STORY_AGAIN:
+        tell_again(fact, &text);
+        break;
+    case GW_STORY_PAUSED:
+        gw_text_say(&text, "its job was %s by %s", fact->detail ? "paused" : "resumed", fact->text);
+        break;
+    case GW_STORY_STOPPED:
+        gw_text_say(&text, "attempt %u was %s", fact->try_number, fact->text);
+        break;
+    case GW_STORY_ACTOR:
+        gw_text_say(&text, "as an actor it is %s", gw_sm_name(&gw_sched_actor_sm, fact->detail));
+        break;
+    default:
+        gw_text_say(&text, "%s", plain[fact->kind] ? plain[fact->kind] : fact->text);
+    }
+}
+
+/* -- The answer ----------------------------------------------------------------------------------
+ */
+
+struct telling {
+    const struct gw_sched *sched;
+    struct gw_job *job;
+    bool names; /* of all tasks */
+    struct gw_value *list;
+};
+
+static void set(struct gw_value *dict, const char *key, struct gw_value *value)
+{
+    GW_MUST(gw_dict_set(dict, key, value));
+}
+
+/* at_ns: by the wall; 0: nobody kept it. */
+static struct gw_value *push(const struct telling *telling, uint64_t at_ns, const char *what,
+                             const char *text)
+{
+    struct gw_value *dict = gw_dict();
+    if (at_ns)
+        set(dict, "at_ns", gw_i64((int64_t)at_ns));
+    set(dict, "what", gw_str(what));
+    set(dict, "text", gw_str(text));
+    GW_MUST(gw_list_push(telling->list, dict));
+    return dict;
+}
+
+static uint64_t wall_of(const struct gw_sched *sched, uint64_t at_ns)
+{
+    return sched->wall_ns - (sched->now_ns - at_ns);
+}
+
+static void push_fact(const struct telling *telling, const struct gw_story_fact *fact)
+{
+    static const char *const names[] = {
+#define NAME(name, text) [GW_STORY_##name] = text,
+        GW_STORY_KINDS(NAME)
+#undef NAME
+    };
+    char text[512], label[128];
+    tell_fact(telling->sched, fact, text, sizeof text);
+    struct gw_value *dict =
+        push(telling, wall_of(telling->sched, fact->at_ns), names[fact->kind], text);
+    if (fact->index != GW_INDEX_ALL && telling->names) {
+        gw_sched_task_label(telling->job,
+                            gw_sched_row_live(telling->job, fact->index) ? fact->index : 0, label,
+                            sizeof label);
+        set(dict, "name", gw_str(label));
+    }
+    if (fact->index != GW_INDEX_ALL)
+        set(dict, "index", gw_i64(fact->index));
+    if (fact->worker)
+        set(dict, "worker", gw_i64(fact->worker));
+    if (fact->try_number)
+        set(dict, "attempt", gw_i64(fact->try_number));
+    if (fact->kind == GW_STORY_DONE) {
+        set(dict, "bytes", gw_i64((int64_t)fact->number));
+        set(dict, "run_ns", gw_i64((int64_t)fact->run_ns));
+    }
+}
+
+#define MOMENT_NS UINT64_C(1000000)
+
+struct found {
+    const struct gw_story_fact *fact;
+    uint64_t number;
+};
+
+static int by_time(const void *a, const void *b)
+{
+    const struct found *x = a, *y = b;
+    if (x->fact->at_ns != y->fact->at_ns)
+        return x->fact->at_ns < y->fact->at_ns ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+/* Of the ranks of a gang that are taken over at a worker one after the other, one fact. */
+static struct gw_story_fact merged(const struct found *found, size_t count, size_t *at)
+{
+    struct gw_story_fact fact = *found[*at].fact;
+    for (; fact.kind == GW_STORY_ADOPTED && fact.count && *at + 1 < count; ++*at) {
+        const struct gw_story_fact *next = found[*at + 1].fact;
+        if (next->kind != fact.kind || next->index != fact.index || next->worker != fact.worker ||
+            next->try_number != fact.try_number || next->detail != fact.detail ||
+            next->count != found[*at].fact->count + 1)
+            break;
+        fact.number = next->count - 1;
+    }
+    return fact;
+}
+
+/* How many there are beside those that the answer has. */
+static size_t push_facts(const struct telling *telling, int64_t row)
+{
+    const struct gw_story *story = &telling->sched->story;
+    GW_ARRAY(struct found) found = {0};
+    for (uint64_t n = story->told - story->facts.count + 1; n <= story->told; n++) {
+        const struct gw_story_fact *fact = &story->facts.items[(n - 1) % GW_STORY_FACTS_MAX];
+        if (fact->job == telling->job->id &&
+            (row < 0 || fact->index == row || fact->index == GW_INDEX_ALL))
+            GW_MUST(gw_array_push(&found, (struct found){fact, n}));
+    }
+    if (found.count)
+        qsort(found.items, found.count, sizeof *found.items, by_time);
+    size_t first = found.count > GW_STORY_ANSWER_MAX ? found.count - GW_STORY_ANSWER_MAX : 0;
+    /* Results are let go after a job's end; clocks are slewed, so what is within a moment of it is
+     * not after it. */
+    bool ends = row < 0 && telling->job->state == GW_JOB_ENDED;
+    uint64_t end_ns = telling->job->ended_wall_ns;
+    for (size_t i = first; i < found.count; i++) {
+        const struct gw_story_fact fact = merged(found.items, found.count, &i);
+        if (ends && wall_of(telling->sched, fact.at_ns) > end_ns + MOMENT_NS) {
+            push(telling, end_ns, "ended", "the job has ended");
+            ends = false;
+        }
+        push_fact(telling, &fact);
+    }
+    if (ends)
+        push(telling, end_ns, "ended", "the job has ended");
+    gw_array_deinit(&found);
+    return first;
+}
+
+/* When the first of it came, and before all that is told of it. */
+static uint64_t submitted_ns(const struct telling *telling)
+{
+    const struct gw_job *job = telling->job;
+    return job->opened_ns ? wall_of(telling->sched, job->opened_ns) : job->submitted_wall_ns;
+}
+
+static void push_submitted(const struct telling *telling)
+{
+    const struct gw_job *job = telling->job;
+    char words[512];
+    struct gw_text text = {words, sizeof words, 0};
+    gw_text_say(&text, "submitted by %s as job %llu (%s)%s", job->user, (unsigned long long)job->id,
+                job->name ? job->name : "", job->detached ? ", detached" : "");
+    push(telling, submitted_ns(telling), "submitted", words);
+}
+
+/* What a task waited for, or waits for; nothing where it never waited. */
+static void push_inputs(const struct telling *telling, uint32_t row)
+{
+    struct gw_job *job = telling->job;
+    const struct gw_tasks *tasks = &job->tasks;
+    char words[640], label[128];
+    struct gw_text text = {words, sizeof words, 0};
+    uint32_t first = tasks->deps_at[row], end = gw_sched_deps_end(tasks, row);
+    if (first == end || tasks->edges_gone)
+        return;
+    gw_text_say(&text, "comes after %u task%s: ", end - first, end - first == 1 ? "" : "s");
+    for (uint32_t e = first; e < end && e < first + 3; e++) {
+        struct gw_row dep;
+        gw_text_say(&text, e > first ? ", " : "");
+        if (!gw_sched_dep(telling->sched, job, e, &dep)) {
+            gw_text_say(&text, "task %u of a job that is over", gw_sched_edge(tasks, e).index);
+            continue;
+        }
+        gw_sched_task_label(dep.job, gw_sched_row_live(dep.job, dep.index) ? dep.index : 0, label,
+                            sizeof label);
+        gw_text_say(&text, "%s (task %u", label, dep.index);
+        if (dep.job != job)
+            gw_text_say(&text, " of job %llu", (unsigned long long)dep.job->id);
+        gw_text_say(&text, ")");
+    }
+    if (end - first > 3)
+        gw_text_say(&text, " and %u more", end - first - 3);
+    push(telling, submitted_ns(telling), "inputs", words);
+}
+
+static bool has(const struct telling *telling, const char *what, uint16_t try_number)
+{
+    for (size_t i = gw_value_count(telling->list); i-- > 0;) {
+        const struct gw_value *dict = gw_value_at(telling->list, i);
+        const char *text = "";
+        int64_t attempt = 0;
+        (void)gw_value_get_str(gw_value_find(dict, "what"), &text, NULL);
+        if (gw_value_find(dict, "attempt"))
+            (void)gw_value_get_i64(gw_value_find(dict, "attempt"), &attempt, NULL);
+        if (strcmp(text, what) == 0 && (try_number == 0 || attempt == try_number))
+            return true;
+    }
+    return false;
+}
+
+/* An attempt that is under way, of a job that is not told whole. */
+static void push_live(const struct telling *telling, uint32_t row)
+{
+    const struct gw_sched *sched = telling->sched;
+    const struct gw_tasks *tasks = &telling->job->tasks;
+    uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[row]);
+    uint16_t tries = tasks->charges[row].tries;
+    if (slot == GW_NONE || has(telling, "placed", tries) || has(telling, "taken over", tries))
+        return;
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_story_fact fact = {.kind = GW_STORY_PLACED,
+                                 .at_ns = attempt->placed_ns,
+                                 .index = row,
+                                 .worker = attempt->worker->id,
+                                 .try_number = tries,
+                                 .detail = attempt->why,
+                                 .number = attempt->near_bytes};
+    push_fact(telling, &fact);
+    fact.kind = GW_STORY_STARTED;
+    fact.at_ns = attempt->started_ns;
+    if (attempt->started_ns)
+        push_fact(telling, &fact);
+}
+
+/* How it ended, where that is told no more. */
+static void push_end(const struct telling *telling, uint32_t row)
+{
+    const struct gw_job *job = telling->job;
+    bool live = gw_sched_row_live(job, row);
+    uint32_t state = live ? job->tasks.state[row] : gw_sched_range_row_state(job, row);
+    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const char *name =
+        gw_sm_name(&gw_sched_task_sm, state == GW_TASK_RELEASED ? GW_TASK_DONE : state);
+    bool ended = state == GW_TASK_DONE || state == GW_TASK_RELEASED || state == GW_TASK_FAILED ||
+                 state == GW_TASK_CANCELLED;
+    if (ended && !has(telling, name, 0))
+        push(telling, 0, name, failure && *failure->text ? failure->text : name);
+    else if (state == GW_TASK_FAILED && live && failure)
+        push(telling, 0, "cause", failure->text);
+    if (live && job->progress && job->progress->index == row) {
+        char words[256];
+        struct gw_text text = {words, sizeof words, 0};
+        gw_text_say(&text, "it said last: %.0f%% %s", job->progress->fraction * 100,
+                    job->progress->text);
+        push(telling, 0, "progress", words);
+    }
+}
+
+/* What may be missing; empty: nothing. */
+static void say_note(const struct gw_sched *sched, const struct gw_job *job, size_t left,
+                     struct gw_text *text)
+{
+    const struct gw_story *story = &sched->story;
+    uint64_t dropped = story->told - story->facts.count;
+    if (!job->opened_ns)
+        gw_text_say(text, "What was before the scheduler started again is not known. ");
+    if (dropped > job->story_from)
+        gw_text_say(text, "Older facts have been dropped: the latest %u of all jobs are kept. ",
+                    GW_STORY_FACTS_MAX);
+    if (left)
+        gw_text_say(text, "These are the latest %u of %zu facts. ", GW_STORY_ANSWER_MAX,
+                    left + GW_STORY_ANSWER_MAX);
+    if (!gw_sched_story_whole(job))
+        gw_text_say(text,
+                    "Of a job of more than %u tasks%s only what is unusual is kept, and what "
+                    "tasks did that ran for 100 ms or longer. ",
+                    GW_STORY_TASKS_MAX, job->calls_of ? " (or of calls)" : "");
+    if (job->story_unusual > GW_STORY_UNUSUAL_MAX)
+        gw_text_say(text, "Facts after the first %u of those have been dropped. ",
+                    GW_STORY_UNUSUAL_MAX);
+    while (text->used > 0 && text->used < text->size && text->to[text->used - 1] == ' ')
+        text->to[--text->used] = '\0';
+}
+
+struct gw_value *gw_sched_story_query(const struct gw_sched *sched, struct gw_job *job, int64_t row)
+{
+    char label[128] = "", note[512] = "";
+    struct gw_text text = {note, sizeof note, 0};
+    bool whole = row < 0 && job->tasks.count != 1;
+    if (row < 0 && !whole)
+        row = 0;
+    const struct telling telling = {sched, job, whole, gw_list()};
+    struct gw_value *dict = gw_dict();
+    push_submitted(&telling);
+    bool live = !whole && gw_sched_row_live(job, (uint32_t)row);
+    if (live)
+        push_inputs(&telling, (uint32_t)row);
+    size_t left = push_facts(&telling, row);
+    if (live)
+        push_live(&telling, (uint32_t)row);
+    if (!whole)
+        push_end(&telling, (uint32_t)row);
+    say_note(sched, job, left, &text);
+    if (!whole && job->tasks.count)
+        gw_sched_task_label(job, live ? (uint32_t)row : 0, label, sizeof label);
+    set(dict, "job", gw_i64((int64_t)job->id));
+    set(dict, "name", gw_str(whole ? (job->name ? job->name : "") : label));
+    if (!whole)
+        set(dict, "index", gw_i64(row));
+    set(dict, "tries", gw_i64(live ? job->tasks.charges[row].tries : 0));
+    set(dict, "submitted_ns", gw_i64((int64_t)submitted_ns(&telling)));
+    set(dict, "note", gw_str(note));
+    set(dict, "facts", telling.list);
+    return dict;
+}

@@ -1,0 +1,387 @@
+/* Leftovers: what a worker finds in its folder when it starts, or comes back.
+ *
+ * Always: what may be of a job goes only when its scheduler has said that it does not know that
+ * job, or, of its checkpoints, that it will not run again. What is of another cluster, whose jobs
+ * have the same numbers, is renamed, and stays: a scheduler that lost its state is another cluster,
+ * too. So a worker that is started again (a crash, a service manager, a reboot) gives a gang its
+ * checkpoints, and people their output. What is to go is set aside under another name first, at
+ * once: nobody finds half of it. */
+#include "worker/net/checkpoints/leftovers.h"
+
+#include "graph/base/array.h"
+#include "graph/base/dir.h"
+#include "graph/base/log.h"
+#include "graph/base/must.h"
+#include "graph/wire/enums.h"
+#include "worker/net/checkpoints/carry.h"
+#include "worker/net/checkpoints/checkpoint_path.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/state.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define ASIDE ".gone-"
+#define OVER "over-" /* no job's name: also a scheduler whose folder it is removes it */
+
+enum { CLUSTER_BYTES = 64, ROOM = 2 * PATH_MAX, SWEEP_MS = 1000 };
+
+struct removal {
+    uv_work_t work;
+    char path[PATH_MAX + 64];
+};
+
+static void removal_on_thread(uv_work_t *work)
+{
+    const struct removal *removal = work->data;
+    struct gw_error error;
+    if (gw_dir_remove(removal->path, &error) < 0)
+        gw_log_warn("%s", error.text);
+}
+
+static void removal_on_done(uv_work_t *work, int status)
+{
+    (void)status;
+    free(work->data);
+}
+
+/* -- What is to go -------------------------------------------------------------------------------
+ */
+
+/* A folder that takes it, and then goes with all that is in it. */
+static struct removal *removal_new(struct gw_host *host)
+{
+    struct removal *removal = calloc(1, sizeof *removal);
+    GW_MUST_PTR(removal);
+    removal->work.data = removal;
+    (void)snprintf(removal->path, sizeof removal->path, "%s/" ASIDE "%016" PRIx64 ".%" PRIu64,
+                   host->options.dir, host->incarnation, ++host->set_aside);
+    (void)gw_dir_make(removal->path, NULL);
+    return removal;
+}
+
+static void removal_start(struct gw_host *host, struct removal *removal)
+{
+    GW_MUST(uv_queue_work(host->loop, &removal->work, removal_on_thread, removal_on_done));
+}
+
+static void set_aside(const struct removal *removal, const char *folder, const char *name)
+{
+    char from[ROOM], to[ROOM];
+    const char *last = strrchr(folder, '/');
+    (void)snprintf(from, sizeof from, "%s/%s", folder, name);
+    (void)snprintf(to, sizeof to, "%s/%s.%s", removal->path, last ? last + 1 : "", name);
+    if (rename(from, to) < 0 && errno != ENOENT)
+        gw_log_warn("%s stays: %s", from, strerror(errno));
+}
+
+/* The job that an entry is of, "5" or, of a copy, "5.0"; 0: of none. */
+static uint64_t job_of(const char *name)
+{
+    char *end;
+    uint64_t job = *name >= '0' && *name <= '9' ? strtoull(name, &end, 10) : 0;
+    return job && (*end == '\0' || *end == '.') ? job : 0;
+}
+
+/* -- Of earlier lives ----------------------------------------------------------------------------
+ */
+
+/* What another worker's life kept is ours to give: it kept it in case that its host is lost. */
+static void adopt_copies(struct gw_host *host)
+{
+    char all[PATH_MAX + 16], own[PATH_MAX + 64], theirs[ROOM], from[ROOM + 256], to[ROOM];
+    (void)snprintf(all, sizeof all, "%s/.copies", host->checkpoint_dir);
+    gw_checkpoint_path_copy(host, 0, 0, own, sizeof own);
+    DIR *lives = opendir(all);
+    for (const struct dirent *life; lives && (life = readdir(lives));) {
+        if (life->d_name[0] == '.' || gw_dir_make(own, NULL) < 0)
+            continue;
+        gw_carries_adopted(host->carries);
+        (void)snprintf(theirs, sizeof theirs, "%s/%s", all, life->d_name);
+        DIR *copies = strcmp(theirs, own) == 0 ? NULL : opendir(theirs);
+        for (const struct dirent *copy; copies && (copy = readdir(copies));) {
+            (void)snprintf(from, sizeof from, "%s/%s", theirs, copy->d_name);
+            (void)snprintf(to, sizeof to, "%s/%s", own, copy->d_name);
+            if (job_of(copy->d_name))
+                (void)rename(from, to);
+        }
+        if (copies)
+            (void)closedir(copies);
+        (void)rmdir(theirs);
+    }
+    if (lives)
+        (void)closedir(lives);
+}
+
+/* Entries of a folder whose names begin so; they are of no job. */
+static void set_aside_named(const struct removal *removal, const char *folder, const char *prefix)
+{
+    DIR *dir = opendir(folder);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0)
+            set_aside(removal, folder, entry->d_name);
+    if (dir)
+        (void)closedir(dir);
+}
+
+/* Sockets of workers that were killed. One that no process has is refused; so is one that is about
+ * to listen, but its process lives. */
+static void remove_sockets(const char *folder)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    DIR *dir = opendir(folder);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        int pid, end = 0;
+        if ((sscanf(entry->d_name, "worker-%d.sock%n", &pid, &end) != 1 &&
+             sscanf(entry->d_name, "tasks-%d.sock%n", &pid, &end) != 1) ||
+            !end || entry->d_name[end] || pid <= 0 || kill(pid, 0) == 0 || errno != ESRCH ||
+            snprintf(address.sun_path, sizeof address.sun_path, "%s/%s", folder, entry->d_name) >=
+                (int)sizeof address.sun_path)
+            continue;
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && connect(fd, (const struct sockaddr *)&address, sizeof address) < 0 &&
+            errno == ECONNREFUSED)
+            (void)unlink(address.sun_path);
+        if (fd >= 0)
+            close(fd);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+void gw_leftovers_open(struct gw_host *host)
+{
+    remove_sockets(host->options.dir);
+    if (!host->options.first_in_folder)
+        return;
+    adopt_copies(host);
+    DIR *dir = opendir(host->options.dir); /* what an earlier life did not come to remove */
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, ASIDE, strlen(ASIDE)) != 0)
+            continue;
+        struct removal *removal = calloc(1, sizeof *removal);
+        GW_MUST_PTR(removal);
+        removal->work.data = removal;
+        (void)snprintf(removal->path, sizeof removal->path, "%s/%.60s", host->options.dir,
+                       entry->d_name);
+        removal_start(host, removal);
+    }
+    if (dir)
+        (void)closedir(dir);
+    struct removal *removal = removal_new(host);
+    set_aside_named(removal, host->checkpoint_dir, ".carrying");
+    set_aside_named(removal, host->checkpoint_dir, ".worker-");
+    set_aside_named(removal, host->checkpoint_dir, OVER);
+    set_aside_named(removal, host->log_dir, "runner.");
+    removal_start(host, removal);
+}
+
+/* -- Of another cluster --------------------------------------------------------------------------
+ */
+
+/* Renames an entry of a folder of ours to one in `aside`, which is made for the first. */
+static void keep_aside(const char *aside, const char *folder, const char *name)
+{
+    char from[ROOM], to[ROOM];
+    const char *last = strrchr(folder, '/');
+    (void)snprintf(from, sizeof from, "%s/%s", folder, name);
+    (void)snprintf(to, sizeof to, "%s/%s.%s", aside, last ? last + 1 : "", name);
+    if (access(from, F_OK) < 0)
+        return;
+    if (mkdir(aside, 0700) == 0)
+        gw_log_warn("what lies here of the jobs of another cluster is in %s from now on: remove "
+                    "that when nobody needs it",
+                    aside);
+    if (rename(from, to) < 0)
+        gw_log_warn("%s stays: %s", from, strerror(errno));
+}
+
+static void keep_jobs_aside(const char *aside, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        if (job_of(entry->d_name))
+            keep_aside(aside, folder, entry->d_name);
+    if (dir)
+        (void)closedir(dir);
+}
+
+void gw_leftovers_on_welcome(struct gw_host *host, const char *cluster)
+{
+    char path[PATH_MAX + 16], aside[PATH_MAX + 64], known[CLUSTER_BYTES] = "";
+    if (!host->options.connect || !*cluster)
+        return;
+    (void)snprintf(path, sizeof path, "%s/cluster", host->options.dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0 || flock(fd, LOCK_EX) < 0 || read(fd, known, sizeof known - 1) < 0) {
+        gw_log_warn("%s: %s: what lies beside it counts as this cluster's", path, strerror(errno));
+    } else if (strcmp(known, cluster) != 0) {
+        (void)uv_timer_stop(&host->sweep_timer);
+        gw_leftovers_close(host); /* its numbers are jobs of the other cluster */
+        const bool whole = strspn(known, "0123456789abcdef") == strlen(known) && *known;
+        (void)snprintf(aside, sizeof aside, "%s/foreign-%.8s.%016" PRIx64 ".%" PRIu64,
+                       host->options.dir, whole ? known : "unknown", host->incarnation,
+                       ++host->set_aside);
+        keep_jobs_aside(aside, host->checkpoint_dir);
+        keep_jobs_aside(aside, host->log_dir);
+        keep_aside(aside, host->checkpoint_dir, ".copies");
+        const size_t bytes = strlen(cluster);
+        if (ftruncate(fd, 0) < 0 || pwrite(fd, cluster, bytes, 0) != (ssize_t)bytes)
+            gw_log_warn("%s: %s", path, strerror(errno));
+    }
+    if (fd >= 0)
+        close(fd);
+}
+
+/* -- Of this one ---------------------------------------------------------------------------------
+ */
+
+struct found {
+    GW_ARRAY(uint64_t) jobs;
+};
+
+static void tell(struct gw_host *host, struct found *found)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_leftovers,
+        .leftovers.job = {found->jobs.items, (uint32_t)found->jobs.count}};
+    if (found->jobs.count)
+        gw_host_send_scheduler(&message, host);
+    gw_array_clear(&found->jobs);
+}
+
+static void find(struct gw_host *host, struct found *found, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        uint64_t job = job_of(entry->d_name);
+        if (job)
+            GW_MUST(gw_array_push(&found->jobs, job));
+        if (found->jobs.count == GW_LEFTOVERS_MAX)
+            tell(host, found);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+void gw_leftovers_tell(struct gw_host *host)
+{
+    char copies[PATH_MAX + 64];
+    struct found found = {0};
+    if (!host->options.connect)
+        return;
+    gw_checkpoint_path_copy(host, 0, 0, copies, sizeof copies);
+    find(host, &found, host->checkpoint_dir);
+    find(host, &found, host->log_dir);
+    find(host, &found, copies);
+    tell(host, &found);
+    gw_array_deinit(&found.jobs);
+}
+
+void gw_leftovers_on_unknown(struct gw_host *host, const struct gw_msg_leftovers *unknown)
+{
+    if (!host->options.connect)
+        return;
+    struct removal *removal = removal_new(host);
+    for (uint32_t i = 0; i < unknown->job.count; i++) {
+        const uint64_t job = gw_col64_at(unknown->job, i);
+        char name[32];
+        (void)snprintf(name, sizeof name, "%" PRIu64, job);
+        set_aside(removal, host->checkpoint_dir, name);
+        set_aside(removal, host->log_dir, name);
+        gw_carry_forget(host->carries, job);
+    }
+    removal_start(host, removal);
+}
+
+/* -- Of jobs that are over -----------------------------------------------------------------------
+ *
+ * Few of very many jobs have a folder: all that are over in a second cost one look together.
+ */
+
+struct gw_sweep {
+    uv_work_t work;
+    char dir[PATH_MAX];
+    GW_ARRAY(uint64_t) jobs;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Of workers that share the folder one renames it. */
+static void remove_folder(const struct gw_sweep *sweep, uint64_t job)
+{
+    char from[PATH_MAX + 32], to[PATH_MAX + 32];
+    struct gw_error error;
+    (void)snprintf(from, sizeof from, "%s/%" PRIu64, sweep->dir, job);
+    (void)snprintf(to, sizeof to, "%s/" OVER "%" PRIu64, sweep->dir, job);
+    if (rename(from, to) == 0 && gw_dir_remove(to, &error) < 0)
+        gw_log_warn("%s", error.text);
+}
+
+static void sweep_on_thread(uv_work_t *work)
+{
+    const struct gw_sweep *sweep = work->data;
+    qsort(sweep->jobs.items, sweep->jobs.count, sizeof *sweep->jobs.items, by_number);
+    DIR *dir = opendir(sweep->dir);
+    for (const struct dirent *entry; dir && (entry = readdir(dir));) {
+        const uint64_t job = job_of(entry->d_name);
+        if (job && bsearch(&job, sweep->jobs.items, sweep->jobs.count, sizeof job, by_number))
+            remove_folder(sweep, job);
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+static void sweep_free(struct gw_sweep *sweep)
+{
+    gw_array_deinit(&sweep->jobs);
+    free(sweep);
+}
+
+static void sweep_on_done(uv_work_t *work, int status)
+{
+    (void)status;
+    sweep_free(work->data);
+}
+
+static void sweep_on_timer(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    struct gw_sweep *sweep = host->sweep;
+    host->sweep = NULL;
+    GW_MUST(uv_queue_work(host->loop, &sweep->work, sweep_on_thread, sweep_on_done));
+}
+
+void gw_leftovers_on_forget(struct gw_host *host, uint64_t job)
+{
+    if (!host->sweep) {
+        host->sweep = calloc(1, sizeof *host->sweep);
+        GW_MUST_PTR(host->sweep);
+        host->sweep->work.data = host->sweep;
+        memcpy(host->sweep->dir, host->checkpoint_dir, sizeof host->sweep->dir);
+        (void)uv_timer_start(&host->sweep_timer, sweep_on_timer, SWEEP_MS, 0);
+    }
+    GW_MUST(gw_array_push(&host->sweep->jobs, job));
+}
+
+void gw_leftovers_close(struct gw_host *host)
+{
+    if (host->sweep)
+        sweep_free(host->sweep);
+    host->sweep = NULL;
+}

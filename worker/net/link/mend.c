@@ -1,0 +1,247 @@
+/* Connections that are mended.
+ *
+ * A link that is cut is often not closed: what is sent waits longer and longer in the kernel before
+ * it is tried again, and after eight seconds of silence it would wait beyond the time at which this
+ * worker kills its runners. So after SILENT_NS another connection is tried, again and again; the
+ * first that comes through takes over. Until the other side of one has proven that it is the
+ * scheduler, whatever it says is a connection that broke, too.
+ *
+ * Where the scheduler has moved to the second link it resets the first. What stands between the two
+ * may pass that on as an end, and before the answer on the second: so an end of the first counts
+ * only when the second, where there is one, has come to nothing.
+ *
+ * Always: what the core sent is in the backlog, in its order, before it goes anywhere; the second
+ * link, once it has said hello, is never closed by us with a farewell, since the scheduler may have
+ * moved to it, but abandoned: then the scheduler waits for the next. */
+#include "worker/net/link/mend.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+#include "graph/wire/timeouts.h"
+#include "worker/net/link/host_link.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/state.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 250 };
+#define SILENT_NS (4500 * GW_NS_PER_MS)  /* four heartbeats are missing */
+#define CONNECT_NS (1000 * GW_NS_PER_MS) /* then it is tried anew, */
+#define ANSWER_NS (2500 * GW_NS_PER_MS)  /* also where it shook hands, and hears nothing more */
+static_assert(CONNECT_NS + LOOK_MS * GW_NS_PER_MS < GW_REDIAL_NS, "it is dialled often enough");
+
+static void mend_on_given_up(uv_timer_t *timer);
+
+void gw_mend_init(struct gw_host *host,
+                  void (*gone)(struct gw_host_link *link, const struct gw_error *error))
+{
+    host->mend.host = host;
+    host->mend.gone = gone;
+    host->mend.give_up = mend_on_given_up;
+    (void)uv_timer_init(host->loop, &host->mend.timer);
+    host->mend.timer.data = host;
+}
+
+void gw_mend_close(struct gw_host *host)
+{
+    uv_close((uv_handle_t *)&host->mend.timer, NULL);
+}
+
+void gw_mend_deinit(struct gw_host *host)
+{
+    gw_backlog_free(host->mend.backlog);
+    host->mend.backlog = NULL;
+}
+
+/* -- Giving up -----------------------------------------------------------------------------------
+ */
+
+/* There is nothing to mend any more. */
+static void stop(struct gw_mend *mend)
+{
+    (void)uv_timer_stop(&mend->timer);
+    gw_backlog_free(mend->backlog);
+    mend->backlog = NULL;
+    if (mend->second)
+        gw_link_close(mend->second->link);
+}
+
+static void mend_on_look(uv_timer_t *timer);
+
+static void look(struct gw_mend *mend)
+{
+    (void)uv_timer_start(&mend->timer, mend_on_look, LOOK_MS, LOOK_MS);
+}
+
+static void mend_on_given_up(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    struct gw_mend *mend = &host->mend;
+    const struct gw_error why = mend->why;
+    if (!mend->broken) { /* mended in the same turn */
+        look(mend);
+        return;
+    }
+    stop(mend);
+    mend->broken = mend->ended = false;
+    mend->gone(host->scheduler, &why);
+}
+
+void gw_mend_give_up(struct gw_host *host)
+{
+    (void)uv_timer_start(&host->mend.timer, mend_on_given_up, 0, 0);
+}
+
+/* -- The second link -----------------------------------------------------------------------------
+ */
+
+static void dial(struct gw_mend *mend)
+{
+    struct gw_host *host = mend->host;
+    struct gw_message hello = {.type = GW_MESSAGE_hello};
+    hello.hello = (struct gw_msg_hello){
+        .protocol = GW_PROTOCOL_LINK,
+        .role = GW_ROLE_WORKER,
+        .pid = (uint32_t)getpid(),
+        .version = GANGWAY_VERSION,
+        .name = host->options.name,
+        .mends = mend->worker,
+        .secret = {mend->secret, sizeof mend->secret},
+        .taken = gw_intake_say(&mend->intake),
+        .dialled = ++mend->dialled,
+    };
+    (void)gw_host_link_connect_scheduler(host, &mend->second);
+    if (!mend->second)
+        gw_intake_stay(&mend->intake);
+    if (mend->second)
+        (void)gw_link_send(mend->second->link, &hello, (struct gw_channel_fds){0});
+}
+
+static void mend_on_look(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    struct gw_mend *mend = &host->mend;
+    uint64_t now_ns = gw_clock_now_ns();
+    struct gw_host_link *second = mend->second;
+    if (mend->broken && now_ns - mend->heard_ns >= GW_FENCE_NS) {
+        gw_mend_give_up(host);
+        return;
+    }
+    if (second && now_ns - second->opened_ns >=
+                      (gw_tls_identity(second->transport) ? ANSWER_NS : CONNECT_NS)) {
+        gw_tls_abandon(second->transport);
+        gw_link_close(second->link);
+    }
+    if (second || (!mend->broken && now_ns - mend->heard_ns < SILENT_NS))
+        return;
+    if (!mend->broken && !mend->silent)
+        gw_log_info("the scheduler is silent: another connection to it is tried");
+    mend->silent = true;
+    dial(mend);
+}
+
+/* The scheduler goes on at the second link. */
+static void adopt(struct gw_mend *mend, uint64_t taken)
+{
+    struct gw_host *host = mend->host;
+    const struct gw_backlog_item *item;
+    gw_log_info("the connection to the scheduler is mended by another");
+    gw_host_link_take_over(host->scheduler, mend->second, mend->broken);
+    mend->second = NULL;
+    mend->broken = mend->ended = mend->silent = false;
+    mend->heard_ns = gw_clock_now_ns();
+    gw_intake_move(&mend->intake);
+    (void)gw_backlog_took(mend->backlog, taken);
+    int rc = 0;
+    for (uint64_t number = taken + 1; rc == 0 && (item = gw_backlog_item(mend->backlog, number));
+         number++)
+        rc = gw_host_send_frame(host->scheduler, item);
+    if (rc < 0)
+        gw_link_close(host->scheduler->link);
+}
+
+void gw_mend_on_second(struct gw_host *host, const struct gw_message *message)
+{
+    struct gw_mend *mend = &host->mend;
+    if (message->type == GW_MESSAGE_mended && mend->backlog &&
+        gw_backlog_can_mend(mend->backlog, message->mended.taken)) {
+        adopt(mend, message->mended.taken);
+        return;
+    }
+    const bool refused = message->type == GW_MESSAGE_refuse;
+    gw_log_warn("the connection to the scheduler cannot be mended: %s",
+                refused ? message->refuse.text : "too much of what was sent is lost");
+    gw_link_close(mend->second->link);
+    mend->heard_ns = gw_clock_now_ns(); /* perhaps the first comes to itself */
+    if (mend->broken)
+        gw_mend_give_up(host);
+    else if (refused && message->refuse.code == GW_ENOENT) /* to the scheduler it is no more */
+        gw_link_close(host->scheduler->link);
+}
+
+void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error)
+{
+    const bool refused = host->mend.second && gw_tls_refused(host->mend.second->transport);
+    if (error->code == GW_EPERM || error->code == GW_EPROTO)
+        gw_host_link_say_absent(host, error);
+    host->mend.second = NULL;
+    gw_intake_stay(&host->mend.intake);
+    if (refused && !host->mend.broken) { /* the scheduler is dead: this is no partition */
+        gw_tls_abandon(host->scheduler->transport);
+        gw_link_close(host->scheduler->link);
+        return;
+    }
+    if ((refused || host->mend.ended) && host->mend.broken)
+        gw_mend_give_up(host);
+}
+
+/* -- The first link ------------------------------------------------------------------------------
+ */
+
+int gw_mend_on_message(struct gw_host *host, const struct gw_message *message)
+{
+    struct gw_mend *mend = &host->mend;
+    mend->heard_ns = gw_clock_now_ns();
+    mend->silent = false;
+    if (message->type == GW_MESSAGE_welcome && host->options.connect &&
+        message->welcome.secret.size == sizeof mend->secret) {
+        gw_mend_deinit(host);
+        GW_MUST_PTR(mend->backlog = gw_backlog_new());
+        mend->intake = (struct gw_intake){0};
+        mend->dialled = 0;
+        mend->worker = message->welcome.worker;
+        memcpy(mend->secret, message->welcome.secret.data, sizeof mend->secret);
+        look(mend);
+    }
+    if (!mend->backlog)
+        return 0;
+    if (message->type == GW_MESSAGE_heartbeat)
+        return gw_backlog_took(mend->backlog, message->heartbeat.taken);
+    return gw_intake_take(&mend->intake, message) ? 0 : GW_EEXIST;
+}
+
+bool gw_mend_on_broken(struct gw_host *host, const struct gw_error *error)
+{
+    struct gw_mend *mend = &host->mend;
+    const bool ended = mend->backlog && gw_tls_ended(host->scheduler->transport);
+    const bool mends = mend->backlog && !host->exiting && !host->shutting_down &&
+                       (error->code == GW_ECLOSED || error->code == GW_EIO) &&
+                       (!ended || mend->second);
+    if (!mends) {
+        stop(mend);
+        return false;
+    }
+    gw_log_info("the connection to the scheduler broke: %s", error->text);
+    mend->broken = true;
+    host->scheduler->transport = NULL; /* its link has it, which is over: it goes with that */
+    mend->ended = ended;
+    mend->why = *error;
+    if (!mend->second)
+        dial(mend);
+    return true;
+}

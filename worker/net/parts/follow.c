@@ -1,0 +1,274 @@
+/* Following output. An attempt's output lies in its own files, or in a scroll of its job; that of
+ * an ordinary task which a pooled runner executes at the moment, in the runner's capture files,
+ * behind its mark. (What an actor's call prints comes when the call has ended.)
+ *
+ * Files change without a word to us, so those that are followed are looked at again ten times a
+ * second, while anybody follows; those of what has ended at once. */
+#include "worker/net/parts/follow.h"
+
+#include "graph/base/array.h"
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "worker/store/logfile.h"
+#include "worker/store/scrolls.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    LOOK_EVERY_MS = 100,
+    FORGET_AFTER_MS = 10000,
+    DATA_BYTES_MAX = 256 * 1024,
+};
+
+struct gw_follow {
+    struct gw_follow_options options;
+    uv_timer_t timer, idle; /* idle: nobody asked for long */
+    int closing;            /* timers */
+    struct gw_scrolls *scrolls;
+    GW_ARRAY(struct gw_msg_log_read) waiting;
+    uint8_t data[DATA_BYTES_MAX];
+};
+
+struct gw_follow *gw_follow_new(const struct gw_follow_options *options)
+{
+    struct gw_follow *follow = calloc(1, sizeof *follow);
+    GW_MUST_PTR(follow);
+    follow->options = *options;
+    follow->scrolls = gw_scrolls_new();
+    follow->timer.data = follow->idle.data = follow;
+    (void)uv_timer_init(options->loop, &follow->timer);
+    (void)uv_timer_init(options->loop, &follow->idle);
+    return follow;
+}
+
+static void follow_on_closed(uv_handle_t *handle)
+{
+    struct gw_follow *follow = handle->data;
+    if (--follow->closing)
+        return;
+    gw_scrolls_free(follow->scrolls);
+    gw_array_deinit(&follow->waiting);
+    free(follow);
+}
+
+void gw_follow_close(struct gw_follow *follow)
+{
+    follow->closing = 2;
+    uv_close((uv_handle_t *)&follow->timer, follow_on_closed);
+    uv_close((uv_handle_t *)&follow->idle, follow_on_closed);
+}
+
+/* A part of a file. */
+struct part {
+    char path[PATH_MAX];
+    uint64_t begin, bytes; /* bytes UINT64_MAX: to its end */
+    bool captured;         /* it is a runner's: */
+    char mark[GW_NODE_PATH_MAX];
+};
+
+/* Whether a runner executes the attempt still, and where its output begins in its capture: 0 as
+ * long as it has no mark. */
+static bool is_marked(const char *path, const struct gw_msg_log_read *request, uint64_t *begin)
+{
+    struct gw_scroll_mark mark;
+    *begin = 0;
+    if (!gw_scrolls_mark(path, &mark))
+        return true;
+    *begin = mark.begin[request->stream == 2];
+    return mark.attempt == request->attempt;
+}
+
+/* The capture of the runner that executes it; false: none does. */
+static bool locate_captured(const struct gw_follow *follow, const struct gw_msg_log_read *request,
+                            const struct gw_node_place *place, struct part *part)
+{
+    const struct gw_follow_options *options = &follow->options;
+    struct gw_node_place first;
+    struct stat status;
+    if (place->kind != GW_SPEC_FUNCTION || place->rank != GW_RANK_NONE || !place->process ||
+        !gw_node_core_executing(options->core, place->process, &first) ||
+        first.attempt != place->attempt || first.keeps)
+        return false;
+    gw_node_capture_path(options->log_dir, options->incarnation, place->process, GW_SCROLL_MARK,
+                         part->mark);
+    gw_node_capture_path(options->log_dir, options->incarnation, place->process,
+                         request->stream == 2 ? "err" : "out", part->path);
+    if (!is_marked(part->mark, request, &part->begin))
+        return false;
+    if (stat(part->path, &status) < 0 || (uint64_t)status.st_size < part->begin)
+        part->begin = 0; /* it was emptied */
+    part->captured = true;
+    return true;
+}
+
+/* Where its output lies; tells whether the attempt still lives. */
+static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read *request,
+                   struct part *part)
+{
+    const struct gw_follow_options *options = &follow->options;
+    const char *extension = request->stream == 2 ? "err" : "out";
+    char folder[GW_NODE_PATH_MAX];
+    struct gw_scrolls_part found;
+    struct gw_node_place place;
+    bool lives = gw_node_core_find(options->core, request->attempt, request->rank, &place);
+    *part = (struct part){.bytes = UINT64_MAX};
+    if (!lives)
+        place = (struct gw_node_place){.job = request->job,
+                                       .attempt = request->attempt,
+                                       .index = request->index,
+                                       .rank = request->rank};
+    else if (locate_captured(follow, request, &place, part))
+        return true;
+    part->begin = 0;
+    gw_node_output_path(options->log_dir, &place, extension, part->path);
+    if (place.rank != GW_RANK_NONE || access(part->path, F_OK) == 0)
+        return lives;
+    (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, options->log_dir, place.job);
+    if (gw_scrolls_find(follow->scrolls, folder, request->attempt, request->stream, &found)) {
+        memcpy(part->path, found.path, sizeof part->path);
+        part->begin = found.begin;
+        part->bytes = found.bytes;
+    }
+    return lives;
+}
+
+/* Reads what comes next, behind a hole where one begins there: *offset is where that is. */
+static int read_next(struct gw_follow *follow, const struct part *part, uint64_t *offset,
+                     uint32_t *bytes, uint64_t *total, struct gw_error *error)
+{
+    uint64_t at, end;
+    gw_logfile_next(part->path, part->begin + *offset, &at, &end);
+    if (part->bytes != UINT64_MAX && end > part->begin + part->bytes)
+        end = part->begin + part->bytes;
+    uint32_t most = at > end ? 0 : end - at < *bytes ? (uint32_t)(end - at) : *bytes;
+    int rc = gw_logfile_read(part->path, at, follow->data, &most, total, error);
+    if (rc < 0)
+        return rc;
+    *total = *total > part->begin ? *total - part->begin : 0;
+    *total = *total > part->bytes ? part->bytes : *total;
+    *offset = at - part->begin;
+    *bytes = most;
+    return 0;
+}
+
+/* Answers what there is to tell; false: nothing, and the attempt lives. */
+static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *request)
+{
+    struct part part;
+    char note[GW_LOGFILE_FULL_BYTES] = "";
+    struct gw_error error = {0};
+    uint64_t total = 0, offset = request->offset, begin;
+    uint32_t bytes = request->bytes_max && request->bytes_max < DATA_BYTES_MAX ? request->bytes_max
+                                                                               : DATA_BYTES_MAX;
+    bool lives = locate(follow, request, &part);
+    int rc = read_next(follow, &part, &offset, &bytes, &total, &error);
+    if (rc == 0 && part.captured && !is_marked(part.mark, request, &begin)) {
+        offset = request->offset; /* it ended meanwhile: that may have been another's */
+        bytes = 0;
+    }
+    const uint64_t left_out = rc == 0 ? offset - request->offset : 0;
+    if (rc == 0 && bytes == 0 && left_out == 0 && lives && request->follow)
+        return false;
+    const bool end = rc < 0 || (!lives && offset + bytes >= total);
+    if (rc == 0 && (end || bytes == 0)) /* to its reader this is all */
+        (void)gw_logfile_full(part.path, note);
+    struct gw_message message = {.type = GW_MESSAGE_log_data};
+    message.log_data = (struct gw_msg_log_data){
+        .request = request->request,
+        .code = rc,
+        .text = rc < 0 ? error.text : note,
+        .attempt = request->attempt,
+        .offset = offset,
+        .end = end,
+        .data = {follow->data, rc < 0 ? 0 : bytes},
+        .left_out = left_out,
+    };
+    follow->options.send(&message, follow->options.arg);
+    return true;
+}
+
+static void follow_on_timer(uv_timer_t *timer)
+{
+    struct gw_follow *follow = timer->data;
+    for (size_t i = follow->waiting.count; i-- > 0;)
+        if (answer(follow, &follow->waiting.items[i]))
+            gw_array_remove_swap(&follow->waiting, i);
+    if (!follow->waiting.count)
+        uv_timer_stop(timer);
+}
+
+/* What its reader has by now is told the process that waits for it. */
+static void tell_held(const struct gw_follow *follow, const struct gw_msg_log_read *request)
+{
+    const struct gw_follow_options *options = &follow->options;
+    struct gw_node_place place;
+    if (request->holds &&
+        gw_node_core_find(options->core, request->attempt, request->rank, &place) && place.process)
+        options->on_held_read(place.process, request->stream, request->offset, options->arg);
+}
+
+/* To a reader that wants no more. */
+static void answer_nothing(const struct gw_follow *follow, const struct gw_msg_log_read *request)
+{
+    struct gw_message message = {.type = GW_MESSAGE_log_data};
+    message.log_data = (struct gw_msg_log_data){.request = request->request,
+                                                .text = "",
+                                                .attempt = request->attempt,
+                                                .offset = request->offset};
+    follow->options.send(&message, follow->options.arg);
+}
+
+/* What was read of scrolls is much where many tasks printed. */
+static void follow_on_idle(uv_timer_t *timer)
+{
+    struct gw_follow *follow = timer->data;
+    if (!follow->waiting.count)
+        gw_scrolls_forget(follow->scrolls);
+    else
+        (void)uv_timer_start(timer, follow_on_idle, FORGET_AFTER_MS, 0);
+}
+
+void gw_follow_read(struct gw_follow *follow, const struct gw_msg_log_read *message)
+{
+    struct gw_msg_log_read request = *message;
+    if (!request.attempt) {
+        char folder[GW_NODE_PATH_MAX];
+        (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, follow->options.log_dir, request.job);
+        request.attempt = gw_logfile_latest(folder, request.index);
+        const uint64_t other = gw_scrolls_latest(follow->scrolls, folder, request.index);
+        request.attempt = other > request.attempt ? other : request.attempt;
+    }
+    (void)uv_timer_start(&follow->idle, follow_on_idle, FORGET_AFTER_MS, 0);
+    tell_held(follow, &request);
+    if (request.holds && request.offset == UINT64_MAX) {
+        answer_nothing(follow, &request);
+        return;
+    }
+    if (answer(follow, &request))
+        return;
+    GW_MUST(gw_array_push(&follow->waiting, request));
+    if (!uv_is_active((uv_handle_t *)&follow->timer))
+        (void)uv_timer_start(&follow->timer, follow_on_timer, LOOK_EVERY_MS, LOOK_EVERY_MS);
+}
+
+void gw_follow_ended(struct gw_follow *follow)
+{
+    struct gw_node_place place;
+    for (size_t i = follow->waiting.count; i-- > 0;) {
+        const struct gw_msg_log_read *request = &follow->waiting.items[i];
+        if (!gw_node_core_find(follow->options.core, request->attempt, request->rank, &place) &&
+            answer(follow, request))
+            gw_array_remove_swap(&follow->waiting, i);
+    }
+}
+
+void gw_follow_forget(struct gw_follow *follow)
+{
+    gw_array_clear(&follow->waiting);
+    uv_timer_stop(&follow->timer);
+}

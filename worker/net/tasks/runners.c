@@ -1,0 +1,253 @@
+/* Around the lives of processes: the socket of a runner, the folder of output, and what a runner
+ * that is gone left in its capture files.
+ *
+ * Always: a runner's capture is moved to the attempt that it executed last, before the core tells
+ * of that attempt's end, and removed once the runner is buried and its link closed. */
+
+#include "worker/net/tasks/runners.h"
+
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "worker/net/link/host_link.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/state.h"
+#include "worker/net/link/step.h"
+#include "worker/net/tasks/held.h"
+#include "worker/net/tasks/task_socket.h"
+#include "worker/net/tasks/tunnels.h"
+#include "worker/store/logfile.h"
+#include "worker/store/scrolls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void gw_host_runner_free(struct gw_host_runner *runner)
+{
+    if (runner->began)
+        munmap((void *)(uintptr_t)runner->began, sizeof *runner->began);
+    free(runner);
+}
+
+static struct gw_host_runner *runner_of(const struct gw_host *host, uint64_t process)
+{
+    uint64_t value;
+    return gw_map_get(&host->runners, process, &value) ? (struct gw_host_runner *)(uintptr_t)value
+                                                       : NULL;
+}
+
+static void spawn_failed(struct gw_host *host, uint64_t process, const char *why)
+{
+    struct gw_message message = {.type = GW_MESSAGE_spawned};
+    message.spawned = (struct gw_msg_spawned){.process = process, .code = GW_ESTART, .text = why};
+    gw_step_later(host, &(struct gw_event){.type = GW_EVENT_MESSAGE,
+                                           .peer = {host->supervisor->id},
+                                           .message = &message});
+}
+
+/* Our end of its standard input is for a tunnel. */
+static void spawn_with_input(struct gw_host *host, const struct gw_message *message)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) {
+        spawn_failed(host, message->spawn.process, strerror(errno));
+        return;
+    }
+    gw_tunnels_keep_input(host->tunnels, message->spawn.process, ends[1]);
+    gw_host_send(host->supervisor, message, &ends[0], 1);
+    close(ends[0]);
+}
+
+/* What its processes find of the cluster is written here: the secret in it is no business of the
+ * core's. */
+static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
+{
+    struct gw_message message = effect->message;
+    struct gw_buffer env = {0};
+    if (effect->number && gw_task_socket_introduce(host, effect, &env) == 0)
+        message.spawn.env = (struct gw_bin){env.data, (uint32_t)env.size};
+    if (message.spawn.in)
+        spawn_with_input(host, &message);
+    else
+        gw_host_send(host->supervisor, &message, NULL, 0);
+    gw_buffer_deinit(&env);
+}
+
+void gw_host_spawn(struct gw_host *host, const struct gw_effect *effect)
+{
+    const struct gw_message *message = &effect->message;
+    const struct gw_msg_spawn *spawn = &message->spawn;
+    int pair[2];
+    gw_logfile_make_folder(spawn->out);
+    if (spawn->held)
+        gw_held_begin(host, spawn->process);
+    if (!spawn->runner) {
+        spawn_command(host, effect);
+        return;
+    }
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0) {
+        spawn_failed(host, spawn->process, strerror(errno));
+        return;
+    }
+    (void)fcntl(pair[1], F_SETFL, 0); /* a runner blocks on its end */
+    struct gw_host_link *link = gw_host_link_new(host, pair[0], GW_ROLE_RUNNER);
+    if (!link) {
+        close(pair[1]);
+        spawn_failed(host, spawn->process, "too many open files");
+        return;
+    }
+    struct gw_host_runner *runner = calloc(1, sizeof *runner);
+    GW_MUST_PTR(runner);
+    GW_MUST(gw_map_put(&host->runners, spawn->process, (uintptr_t)runner));
+    link->process = spawn->process;
+    link->told_core = true;
+    gw_host_send(host->supervisor, message, &pair[1], 1);
+    close(pair[1]);
+    gw_step_later(host, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                           .peer = {link->id},
+                                           .number = spawn->process,
+                                           .role = GW_ROLE_RUNNER});
+}
+
+static void capture_paths(const struct gw_host *host, uint64_t process, const char *extension,
+                          char path[GW_NODE_PATH_MAX])
+{
+    gw_node_capture_path(host->log_dir, host->incarnation, process, extension, path);
+}
+
+/* What is written while it runs lies in the runner's capture, or in files of its own. What waits
+ * for its reader has no more to write. */
+uint64_t gw_host_output_bytes(const struct gw_host *host, uint64_t process)
+{
+    static const char *const extensions[] = {"out", "err"};
+    struct gw_node_place place;
+    struct stat status;
+    uint64_t bytes = 0;
+    if (!gw_node_core_executing(host->core, process, &place))
+        return 0;
+    for (int i = 0; i < 2; i++) {
+        char path[GW_NODE_PATH_MAX];
+        gw_node_output_path(host->log_dir, &place, extensions[i], path);
+        if (stat(path, &status) == 0) {
+            bytes += (uint64_t)status.st_size;
+            if (gw_held_waits(host, process, (uint32_t)i + 1, (uint64_t)status.st_size))
+                return UINT64_MAX;
+        }
+        capture_paths(host, process, extensions[i], path);
+        if (stat(path, &status) == 0)
+            bytes += (uint64_t)status.st_size;
+    }
+    return bytes;
+}
+
+/* The last of a runner has come: what it still held, and is in no scroll, belongs to what it
+ * executed: as it said itself, if it did. */
+static void move_capture(const struct gw_host *host, uint64_t process)
+{
+    static const char *const extensions[] = {"out", "err"};
+    struct gw_node_place place;
+    struct gw_scroll_mark mark = {0};
+    char path[GW_NODE_PATH_MAX];
+    capture_paths(host, process, GW_SCROLL_MARK, path);
+    if (!(gw_scrolls_mark(path, &mark) && mark.attempt &&
+          gw_node_core_find(host->core, mark.attempt, GW_RANK_NONE, &place)) &&
+        !gw_node_core_executing(host->core, process, &place))
+        return;
+    for (int i = 0; i < 2; i++) {
+        char from[GW_NODE_PATH_MAX], to[GW_NODE_PATH_MAX];
+        struct gw_error error;
+        capture_paths(host, process, extensions[i], from);
+        gw_node_output_path(host->log_dir, &place, extensions[i], to);
+        if (gw_logfile_move(from, mark.begin[i], to, &error) < 0)
+            gw_log_warn("%s", error.text);
+    }
+}
+
+static void mark(struct gw_host *host, uint64_t process, bool buried, bool closed)
+{
+    struct gw_host_runner *runner = runner_of(host, process);
+    if (!runner)
+        return;
+    runner->buried |= buried;
+    runner->closed |= closed;
+    if (runner->buried && runner->closed)
+        move_capture(host, process);
+}
+
+/* The page in which a runner with an actor writes what it begins: it outlives a crash. */
+void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *fds,
+                            uint8_t fd_count)
+{
+    struct gw_host_runner *runner = runner_of(host, process);
+    struct stat status;
+    if (runner && !runner->began && fd_count > 0 && fstat(fds[0], &status) == 0 &&
+        status.st_size >= (off_t)sizeof *runner->began) {
+        void *page = mmap(NULL, sizeof *runner->began, PROT_READ, MAP_SHARED, fds[0], 0);
+        runner->began = page == MAP_FAILED ? NULL : page;
+    }
+    for (uint8_t i = 0; i < fd_count; i++)
+        close(fds[i]);
+}
+
+/* What a runner of functions said that it executes; 0: nothing, or it has not said. */
+static uint64_t marked(const struct gw_host *host, uint64_t process)
+{
+    struct gw_scroll_mark mark = {0};
+    char path[GW_NODE_PATH_MAX];
+    capture_paths(host, process, GW_SCROLL_MARK, path);
+    return gw_scrolls_mark(path, &mark) ? mark.attempt : 0;
+}
+
+const struct gw_message *gw_host_on_supervisor_message(struct gw_host *host,
+                                                       const struct gw_message *message,
+                                                       struct gw_message *filled)
+{
+    const struct gw_host_runner *runner =
+        message->type == GW_MESSAGE_exited ? runner_of(host, message->exited.process) : NULL;
+    if (runner) {
+        *filled = *message;
+        filled->exited.executing = runner->began ? __atomic_load_n(runner->began, __ATOMIC_ACQUIRE)
+                                                 : marked(host, message->exited.process);
+        message = filled;
+    }
+    if (message->type == GW_MESSAGE_spawned && message->spawned.code >= 0)
+        gw_usage_add(host->usage, message->spawned.process, (pid_t)message->spawned.pid);
+    else if (message->type == GW_MESSAGE_buried)
+        gw_usage_remove(host->usage, message->buried.process);
+    if (message->type == GW_MESSAGE_buried)
+        gw_held_end(host, message->buried.process);
+    else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
+        gw_held_end(host, message->spawned.process);
+    if (message->type == GW_MESSAGE_buried)
+        mark(host, message->buried.process, true, false);
+    else if (message->type == GW_MESSAGE_spawned && message->spawned.code < 0)
+        mark(host, message->spawned.process, true, false);
+    return message;
+}
+
+void gw_host_on_runner_closed(struct gw_host *host, uint64_t process)
+{
+    mark(host, process, false, true);
+}
+
+/* After the core has told of its end, and the tail of its output was read. */
+void gw_host_tidy_runner(struct gw_host *host, uint64_t process)
+{
+    char path[GW_NODE_PATH_MAX];
+    struct gw_host_runner *runner = runner_of(host, process);
+    if (!runner || !runner->buried || !runner->closed)
+        return;
+    capture_paths(host, process, "out", path);
+    (void)unlink(path);
+    capture_paths(host, process, "err", path);
+    (void)unlink(path);
+    capture_paths(host, process, GW_SCROLL_MARK, path);
+    (void)unlink(path);
+    gw_map_remove(&host->runners, process);
+    gw_host_runner_free(runner);
+}

@@ -1,0 +1,73 @@
+/* The supervisor as its worker sees it: started once, before anything runs, and told again and
+ * again that the worker goes on. Where its link closes, the core ends all; see peers.c. */
+#include "worker/net/tasks/supervisor.h"
+
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/timeouts.h"
+#include "worker/net/link/host_link.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/state.h"
+#include "worker/net/link/step.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { BEAT_MS = GW_HEARTBEAT_NS / GW_NS_PER_MS };
+
+/* It looks whether we stand still: then our own fence does not come. */
+static void beat_on_timer(uv_timer_t *timer)
+{
+    struct gw_host *host = timer->data;
+    const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
+    if (host->supervisor && !host->supervisor->closed)
+        gw_host_send(host->supervisor, &message, NULL, 0);
+}
+
+static void supervisor_on_exit(uv_process_t *process, int64_t status, int signal)
+{
+    if (status || signal)
+        gw_log_error("the supervisor ended (exit code %lld, signal %d)", (long long)status, signal);
+    uv_close((uv_handle_t *)process, NULL);
+}
+
+int gw_supervisor_start(struct gw_host *host, struct gw_error *error)
+{
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return gw_error_set(error, GW_EIO, "cannot start the supervisor: %s", strerror(errno));
+    char *argv[] = {"gangway", "supervisor", *host->spill_dir ? host->spill_dir : NULL, NULL};
+    uv_stdio_container_t stdio[] = {
+        {.flags = UV_IGNORE},
+        {.flags = UV_INHERIT_FD, .data.fd = STDOUT_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = STDERR_FILENO},
+        {.flags = UV_INHERIT_FD, .data.fd = pair[1]},
+    };
+    uv_process_options_t options = {
+        .exit_cb = supervisor_on_exit,
+        .file = "/proc/self/exe", /* this very binary, also when its file was replaced */
+        .args = argv,
+        .stdio = stdio,
+        .stdio_count = 4,
+        .flags = UV_PROCESS_DETACHED, /* a terminal's Ctrl-C is not for it */
+    };
+    int rc = uv_spawn(host->loop, &host->supervisor_process, &options);
+    close(pair[1]);
+    if (rc < 0) {
+        uv_close((uv_handle_t *)&host->supervisor_process, NULL);
+        close(pair[0]);
+        return gw_error_set(error, GW_EIO, "cannot start the supervisor: %s", uv_strerror(rc));
+    }
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    host->supervisor = gw_host_link_new(host, pair[0], GW_ROLE_GUARDIAN);
+    if (!host->supervisor)
+        return gw_error_set(error, GW_EIO, "cannot speak with the supervisor");
+    (void)uv_timer_start(&host->beat, beat_on_timer, 0, BEAT_MS);
+    host->supervisor->told_core = true;
+    return gw_host_step(host, &(struct gw_event){.type = GW_EVENT_OPEN,
+                                                 .peer = {host->supervisor->id},
+                                                 .role = GW_ROLE_GUARDIAN});
+}

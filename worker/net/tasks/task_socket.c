@@ -1,0 +1,196 @@
+/* What processes of commands are told of the cluster, and their connections to it.
+ *
+ * Always: a connection is given for an attempt that is here, to whoever has its secret. */
+#include "worker/net/tasks/task_socket.h"
+
+#include "graph/base/log.h"
+#include "graph/base/user_dir.h"
+#include "graph/wire/hash.h"
+#include "worker/net/link/host_link.h"
+#include "worker/net/link/state.h"
+
+#include <inttypes.h>
+#include <msgpack.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { RELAYS_MAX = 512 }; /* of all tasks here, at once */
+
+/* -- The socket ----------------------------------------------------------------------------------
+ */
+
+static void task_socket_on_accept(int fd, void *arg)
+{
+    gw_host_link_greet(arg, fd, NULL);
+}
+
+/* In the worker's folder, or in a folder of a shorter path. */
+static int place(const struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX],
+                 struct gw_error *error)
+{
+    const size_t most = sizeof((struct sockaddr_un *)0)->sun_path;
+    const int pid = (int)getpid();
+    char dir[PATH_MAX];
+    if ((size_t)snprintf(path, most, "%s/tasks-%d.sock", host->options.dir, pid) < most)
+        return 0;
+    int rc = gw_user_socket_dir(host->options.dir, dir, error);
+    if (rc == 0 && (size_t)snprintf(path, most, "%s/tasks-%d.sock", dir, pid) >= most)
+        rc = gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", dir);
+    return rc;
+}
+
+static int listen_at(struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX], struct gw_error *error)
+{
+    const struct gw_acceptor_callbacks callbacks = {.on_accept = task_socket_on_accept,
+                                                    .arg = host};
+    int fd, rc = place(host, path, error);
+    if (rc == 0)
+        rc = gw_endpoint_listen(path, &fd, NULL, error);
+    return rc < 0
+               ? rc
+               : gw_acceptor_open(host->loop, fd, &callbacks, &host->task_socket.acceptor, error);
+}
+
+/* Where other workers come by a unix socket, processes of tasks come there, too. */
+static int open_once(struct gw_host *host)
+{
+    struct gw_task_socket *socket = &host->task_socket;
+    struct gw_error error;
+    char path[GW_ENDPOINT_TEXT_MAX];
+    if (*socket->path || socket->refused)
+        return *socket->path ? 0 : GW_EIO;
+    int rc = gw_tls_secret_random(socket->secret);
+    if (rc < 0)
+        (void)gw_error_set(&error, rc, "no random numbers");
+    else if (host->options.peers)
+        rc = listen_at(host, path, &error);
+    else
+        (void)snprintf(path, sizeof path, "%.*s", GW_ENDPOINT_TEXT_MAX - 1, host->peers_address);
+    if (rc == 0) {
+        strcpy(socket->path, path);
+        return 0;
+    }
+    socket->refused = true;
+    gw_log_warn("commands reach no cluster from inside: %s", error.text);
+    return GW_EIO;
+}
+
+void gw_task_socket_close(struct gw_task_socket *socket)
+{
+    if (!socket->acceptor)
+        return;
+    gw_acceptor_close(socket->acceptor);
+    socket->acceptor = NULL;
+    (void)unlink(socket->path);
+}
+
+/* -- Identities ----------------------------------------------------------------------------------
+ */
+
+static int secret_of(const struct gw_host *host, uint64_t attempt, uint32_t rank,
+                     uint8_t secret[GW_TLS_SECRET_BYTES])
+{
+    char label[64];
+    (void)snprintf(label, sizeof label, "task %" PRIu64 ".%" PRIu32, attempt, rank);
+    return gw_tls_secret_derive(host->task_socket.secret, label, secret);
+}
+
+/* Where the items of an encoded list begin, and how many there are; NULL: it is none. */
+static const uint8_t *items_of(struct gw_bin list, uint32_t *count)
+{
+    const uint8_t *bytes = list.data;
+    if (list.size >= 1 && (bytes[0] & 0xf0) == 0x90) {
+        *count = bytes[0] & 0x0f;
+        return bytes + 1;
+    }
+    if (list.size >= 3 && bytes[0] == 0xdc) {
+        *count = (uint32_t)bytes[1] << 8 | bytes[2];
+        return bytes + 3;
+    }
+    return NULL;
+}
+
+static int add_line(struct gw_bin list, const char *line, struct gw_buffer *longer)
+{
+    uint32_t count;
+    const uint8_t *end = (const uint8_t *)list.data + list.size, *items = items_of(list, &count);
+    if (!items)
+        return GW_EINVAL;
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    msgpack_pack_array(&packer, count + 1);
+    int rc = msgpack_sbuffer_write(&buffer, (const char *)items, (size_t)(end - items));
+    if (rc == 0)
+        rc = msgpack_pack_str_with_body(&packer, line, strlen(line));
+    if (rc == 0)
+        rc = gw_buffer_append(longer, buffer.data, buffer.size);
+    msgpack_sbuffer_destroy(&buffer);
+    return rc < 0 ? GW_ENOMEM : 0;
+}
+
+int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effect,
+                             struct gw_buffer *env)
+{
+    uint8_t secret[GW_TLS_SECRET_BYTES];
+    char hex[GW_HASH_TEXT_BYTES], line[PATH_MAX];
+    int rc = host->options.private_cluster ? GW_EIO : open_once(host); /* its only client's own */
+    if (rc == 0)
+        rc = secret_of(host, effect->number, effect->count, secret);
+    if (rc < 0)
+        return GW_EIO;
+    gw_hash_format(secret, hex);
+    const struct gw_bin address = effect->bytes.size ? effect->bytes : (struct gw_bin){"-", 1};
+    int length = snprintf(line, sizeof line, "GANGWAY_IDENTITY=%" PRIu64 ".%" PRIu32 ".%s %.*s %s",
+                          effect->number, effect->count, hex, (int)address.size,
+                          (const char *)address.data, host->task_socket.path);
+    rc = length < (int)sizeof line ? add_line(effect->message.spawn.env, line, env) : GW_EINVAL;
+    explicit_bzero(line, sizeof line);
+    return rc < 0 ? GW_EIO : 0;
+}
+
+static bool is_proven(const struct gw_host *host, const struct gw_msg_hello *hello)
+{
+    uint8_t secret[GW_TLS_SECRET_BYTES];
+    return *host->task_socket.path && hello->secret.size == sizeof secret &&
+           secret_of(host, hello->attempt, hello->rank, secret) == 0 &&
+           gw_tls_secret_equals((const uint8_t *)hello->secret.data, secret);
+}
+
+/* -- Connections ---------------------------------------------------------------------------------
+ */
+
+static int connect_task(struct gw_host *host, const struct gw_msg_hello *hello, int *fd,
+                        struct gw_error *error)
+{
+    struct gw_node_place place;
+    if (!is_proven(host, hello))
+        return gw_error_set(error, GW_EPERM,
+                            "GANGWAY_IDENTITY is of no task that this worker started");
+    if (!gw_node_core_find(host->core, hello->attempt, hello->rank, &place))
+        return gw_error_set(error, GW_EPERM,
+                            "the task has ended that this process was started in, and with it what "
+                            "it may do in the cluster");
+    if (!host->welcomed)
+        return gw_error_set(error, GW_EAGAIN, "this worker has lost its scheduler");
+    if (host->relays.count >= RELAYS_MAX)
+        return gw_error_set(error, GW_EAGAIN,
+                            "%d processes of tasks on this worker are connected to the cluster, "
+                            "and no more can be at once",
+                            RELAYS_MAX);
+    return gw_host_link_connect_task(host, hello->attempt, hello->rank, fd, error);
+}
+
+void gw_task_socket_answer(struct gw_host_link *link, const struct gw_msg_hello *hello)
+{
+    struct gw_message message = {.type = GW_MESSAGE_task_linked};
+    struct gw_error error = {0};
+    int fd = -1, rc = connect_task(link->host, hello, &fd, &error);
+    message.task_linked = (struct gw_msg_task_linked){
+        .attempt = hello->attempt, .code = rc, .text = rc < 0 ? error.text : ""};
+    (void)gw_link_send(link->link, &message, (struct gw_channel_fds){&fd, rc == 0, true});
+    gw_link_close(link->link);
+}

@@ -1,0 +1,799 @@
+/* The worker's ends of tunnels. Each is a stream of libuv: one end of a socketpair, whose other is
+ * descriptor 3 of a companion that the supervisor starts (worker/companion), a TCP connection, or
+ * the pipe that is the standard input of a command.
+ *
+ * Always: never more than a window of bytes is kept here: reading stops where the client gave no
+ * credit, and a client that sends more than its own is closed. A companion is buried when its
+ * tunnel, its rank or the scheduler's link ends. */
+#include "worker/net/tasks/tunnels.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/log.h"
+#include "graph/wire/codec.h"
+#include "graph/wire/enums.h"
+#include "worker/net/checkpoints/carry.h"
+#include "worker/net/checkpoints/checkpoint_path.h"
+#include "worker/net/link/send.h"
+#include "worker/net/link/state.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Numbers of processes that are not the core's. */
+#define COMPANION (UINT64_C(1) << 63)
+
+enum { ENVIRON_BYTES_MAX = 1 << 20, BURY_GRACE_MS = 1000 };
+
+enum { FOLDER_BYTES = PATH_MAX + 64 };
+enum { TUNNEL_STARTS, TUNNEL_STANDS, TUNNEL_CLOSING };
+
+struct tunnel {
+    struct gw_tunnels *tunnels;
+    uint64_t id, attempt;
+    uint32_t index, rank;
+    uint64_t job, process; /* process: with COMPANION; 0: none */
+    uint8_t state;
+    bool left;          /* in the folder of a task that has ended */
+    bool input;         /* to the standard input of the rank: nothing comes out, and */
+    bool spent, closed; /* its pipe is closed (the handle, too) before it is over */
+    struct gw_msg_tunnel_open wanted; /* until the rank has a process; argv is owned */
+    void *wanted_argv;                /* NULL: it does not wait for that */
+    uint64_t credit;                  /* bytes that may be sent */
+    uint64_t pending;                 /* bytes that were taken and not written yet */
+    bool ended_out;                   /* nothing more comes from here */
+    bool ended_in;                    /* nothing more comes from the client */
+    union {
+        uv_handle_t handle;
+        uv_stream_t stream;
+        uv_tcp_t tcp;
+        uv_pipe_t pipe;
+    };
+    uv_connect_t connect;
+    uv_shutdown_t shutdown;
+    char data[GW_TUNNEL_DATA_BYTES];
+};
+
+struct gw_tunnels {
+    struct gw_host *host;
+    struct gw_map map;       /* id -> struct tunnel * that is not closing */
+    struct gw_map processes; /* process -> id */
+    struct gw_map inputs;    /* process of the core's -> our end of its standard input */
+    uint64_t next_process;
+    uint32_t open; /* handles */
+    bool closed;
+};
+
+/* -- To the scheduler ----------------------------------------------------------------------------
+ */
+
+static void tell(struct gw_tunnels *tunnels, const struct gw_message *message)
+{
+    gw_host_send_scheduler(message, tunnels->host);
+}
+
+static void tell_opened(struct gw_tunnels *tunnels, uint64_t id, const struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_opened};
+    message.tunnel_opened = (struct gw_msg_tunnel_opened){
+        .request = id, .code = error->code, .text = error->code ? error->text : "", .tunnel = id};
+    tell(tunnels, &message);
+}
+
+static void tell_closed(struct gw_tunnels *tunnels, uint64_t id, const struct gw_error *error)
+{
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_close};
+    message.tunnel_close =
+        (struct gw_msg_tunnel_close){id, error->code, error->code ? error->text : ""};
+    tell(tunnels, &message);
+}
+
+/* -- Ending --------------------------------------------------------------------------------------
+ */
+
+static void tunnels_free_if_over(struct gw_tunnels *tunnels)
+{
+    if (!tunnels->closed || tunnels->open > 0)
+        return;
+    gw_map_deinit(&tunnels->map);
+    gw_map_deinit(&tunnels->processes);
+    gw_map_deinit(&tunnels->inputs);
+    free(tunnels);
+}
+
+static void tunnel_on_closed(uv_handle_t *handle)
+{
+    struct tunnel *tunnel = handle->data;
+    struct gw_tunnels *tunnels = tunnel->tunnels;
+    tunnels->open--;
+    free(tunnel->wanted_argv);
+    free(tunnel);
+    tunnels_free_if_over(tunnels);
+}
+
+/* Closes our end; the client was told, or told us. */
+static void end(struct tunnel *tunnel)
+{
+    struct gw_tunnels *tunnels = tunnel->tunnels;
+    if (tunnel->state == TUNNEL_CLOSING)
+        return;
+    tunnel->state = TUNNEL_CLOSING;
+    (void)gw_map_remove(&tunnels->map, tunnel->id);
+    if (tunnel->process && tunnels->host->supervisor) {
+        struct gw_message bury = {.type = GW_MESSAGE_bury};
+        bury.bury = (struct gw_msg_bury){tunnel->process, BURY_GRACE_MS * GW_NS_PER_MS, 0};
+        gw_host_send(tunnels->host->supervisor, &bury, NULL, 0);
+    }
+    if (!tunnel->spent)
+        uv_close(&tunnel->handle, tunnel_on_closed);
+    else if (tunnel->closed)
+        tunnel_on_closed(&tunnel->handle);
+}
+
+static void tunnel_on_spent(uv_handle_t *handle)
+{
+    struct tunnel *tunnel = handle->data;
+    tunnel->closed = true;
+    if (tunnel->state == TUNNEL_CLOSING)
+        tunnel_on_closed(handle);
+}
+
+/* The task gets no more input: it has all, or does not read. The tunnel stays, so that its client
+ * hears when this attempt is over. */
+static void spend(struct tunnel *tunnel)
+{
+    if (tunnel->spent || tunnel->state == TUNNEL_CLOSING)
+        return;
+    tunnel->spent = true;
+    uv_close(&tunnel->handle, tunnel_on_spent);
+}
+
+/* Ends it and tells the client why (code 0: well). */
+static void fail(struct tunnel *tunnel, const struct gw_error *error)
+{
+    if (tunnel->state == TUNNEL_CLOSING)
+        return;
+    struct gw_error why = *error;
+    if (tunnel->state == TUNNEL_STARTS && why.code == 0)
+        gw_error_set(&why, GW_ECLOSED, "it ended before it stood");
+    if (tunnel->state == TUNNEL_STARTS)
+        tell_opened(tunnel->tunnels, tunnel->id, &why);
+    else
+        tell_closed(tunnel->tunnels, tunnel->id, &why);
+    end(tunnel);
+}
+
+/* -- The stream ----------------------------------------------------------------------------------
+ */
+
+static void tunnel_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
+{
+    struct tunnel *tunnel = handle->data;
+    (void)suggested;
+    size_t room = sizeof tunnel->data;
+    *buffer = uv_buf_init(tunnel->data, (unsigned)(tunnel->credit < room ? tunnel->credit : room));
+}
+
+static void tunnel_on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
+{
+    struct tunnel *tunnel = stream->data;
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_data};
+    struct gw_error error = {0};
+    if (bytes == 0)
+        return;
+    message.tunnel_data.tunnel = tunnel->id;
+    if (bytes > 0) {
+        message.tunnel_data.data = (struct gw_bin){buffer->base, (uint32_t)bytes};
+        tunnel->credit -= (uint64_t)bytes;
+        if (tunnel->credit == 0)
+            (void)uv_read_stop(stream);
+        tell(tunnel->tunnels, &message);
+        return;
+    }
+    (void)uv_read_stop(stream);
+    tunnel->ended_out = true;
+    if (bytes != UV_EOF)
+        gw_error_set(&error, GW_ECLOSED, "the connection broke: %s", uv_strerror((int)bytes));
+    if (bytes == UV_EOF)
+        tell(tunnel->tunnels, &message);
+    if (bytes != UV_EOF || tunnel->process || tunnel->ended_in)
+        fail(tunnel, &error);
+}
+
+static void read_more(struct tunnel *tunnel)
+{
+    if (tunnel->state == TUNNEL_STANDS && tunnel->credit > 0 && !tunnel->ended_out &&
+        !tunnel->input)
+        (void)uv_read_start(&tunnel->stream, tunnel_on_room, tunnel_on_read);
+}
+
+struct writing {
+    uv_write_t request;
+    struct tunnel *tunnel;
+    size_t bytes;
+    char data[];
+};
+
+static void tunnel_on_written(uv_write_t *request, int status)
+{
+    struct writing *writing = (struct writing *)request;
+    struct tunnel *tunnel = writing->tunnel;
+    struct gw_message message = {.type = GW_MESSAGE_tunnel_credit};
+    tunnel->pending -= writing->bytes;
+    if (status == 0 && tunnel->state == TUNNEL_STANDS) {
+        message.tunnel_credit = (struct gw_msg_tunnel_credit){tunnel->id, writing->bytes};
+        tell(tunnel->tunnels, &message);
+    }
+    free(writing); /* a broken stream is seen by reading: what it said last comes first */
+    if (tunnel->input && (status < 0 || (tunnel->ended_in && tunnel->pending == 0)))
+        spend(tunnel);
+}
+
+static void tunnel_on_shut(uv_shutdown_t *request, int status)
+{
+    struct tunnel *tunnel = request->handle->data;
+    struct gw_error error = {0};
+    (void)status;
+    if (tunnel->ended_out && tunnel->state == TUNNEL_STANDS)
+        fail(tunnel, &error);
+}
+
+static void take(struct tunnel *tunnel, struct gw_bin data)
+{
+    struct gw_error error;
+    if (tunnel->spent)
+        return; /* no credit is given for it */
+    if (tunnel->ended_in || tunnel->pending + data.size > GW_TUNNEL_WINDOW_BYTES) {
+        gw_error_set(&error, GW_EPROTO, "more was sent than there was credit for");
+        fail(tunnel, &error);
+    } else if (data.size == 0) {
+        tunnel->ended_in = true;
+        if (tunnel->input) { /* a pipe has no half to shut: it is closed when all is written */
+            if (tunnel->pending == 0)
+                spend(tunnel);
+            return;
+        }
+        if (uv_shutdown(&tunnel->shutdown, &tunnel->stream, tunnel_on_shut) < 0 &&
+            tunnel->ended_out)
+            fail(tunnel, &(struct gw_error){0});
+    } else {
+        struct writing *writing = malloc(sizeof *writing + data.size);
+        GW_MUST_PTR(writing);
+        writing->tunnel = tunnel;
+        writing->bytes = data.size;
+        memcpy(writing->data, data.data, data.size);
+        uv_buf_t buffer = uv_buf_init(writing->data, data.size);
+        tunnel->pending += data.size;
+        int rc = uv_write(&writing->request, &tunnel->stream, &buffer, 1, tunnel_on_written);
+        if (rc < 0) {
+            tunnel->pending -= data.size;
+            free(writing);
+        }
+        if (rc < 0 && tunnel->input)
+            spend(tunnel);
+    }
+}
+
+static void stand(struct tunnel *tunnel)
+{
+    struct gw_error well = {0};
+    tunnel->state = TUNNEL_STANDS;
+    tell_opened(tunnel->tunnels, tunnel->id, &well);
+    read_more(tunnel);
+}
+
+/* -- A port --------------------------------------------------------------------------------------
+ */
+
+static void tunnel_on_connect(uv_connect_t *request, int status)
+{
+    struct tunnel *tunnel = request->handle->data;
+    struct gw_error error;
+    if (tunnel->state != TUNNEL_STARTS)
+        return;
+    if (status < 0) {
+        gw_error_set(&error, GW_ECLOSED, "nothing takes connections at that port of %s: %s",
+                     tunnel->tunnels->host->options.name, uv_strerror(status));
+        fail(tunnel, &error);
+        return;
+    }
+    (void)uv_tcp_nodelay(&tunnel->tcp, 1);
+    stand(tunnel);
+}
+
+static void open_port(struct tunnel *tunnel, uint32_t port)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    struct gw_error error;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    (void)uv_tcp_init(tunnel->tunnels->host->loop, &tunnel->tcp);
+    int rc = port == 0 || port > UINT16_MAX
+                 ? UV_EINVAL
+                 : uv_tcp_connect(&tunnel->connect, &tunnel->tcp, (const struct sockaddr *)&address,
+                                  tunnel_on_connect);
+    if (rc < 0) {
+        gw_error_set(&error, GW_EINVAL, "cannot connect to port %u: %s", port, uv_strerror(rc));
+        fail(tunnel, &error);
+    }
+}
+
+/* -- A process -----------------------------------------------------------------------------------
+ */
+
+/* Reads what the kernel keeps of a process's environment; below 0: there is no such process. */
+static ssize_t read_environment(pid_t pid, char *text, size_t size)
+{
+    char path[64];
+    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    size_t bytes = 0;
+    ssize_t got = fd < 0 ? -1 : 1;
+    while (got > 0 && bytes < size) {
+        got = read(fd, text + bytes, size - bytes);
+        bytes += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return got < 0 ? -1 : (ssize_t)bytes;
+}
+
+/* Whether an entry of a rank's environment holds for the companion, too. A runner's descriptor does
+ * not: the companion, and each program that calls gw_init, would take itself for that runner. */
+static bool goes_along(const char *entry)
+{
+    static const char runner[] = "GANGWAY_RUNNER_FD=";
+    return strncmp(entry, runner, sizeof runner - 1) != 0;
+}
+
+/* What the rank was started with: a list of strings, encoded. It has none for the moment of an
+ * exec, and a rank in a container has several of those: that is waited for. */
+static int environment_of(pid_t pid, struct gw_buffer *encoded, struct gw_error *error)
+{
+    enum { TRIES = 40 };
+    const struct timespec moment = {.tv_nsec = 500 * (long)GW_NS_PER_US};
+    char *text = malloc(ENVIRON_BYTES_MAX + 1);
+    GW_MUST_PTR(text);
+    ssize_t bytes = read_environment(pid, text, ENVIRON_BYTES_MAX);
+    for (int i = 0; bytes == 0 && i < TRIES; i++) {
+        (void)nanosleep(&moment, NULL);
+        bytes = read_environment(pid, text, ENVIRON_BYTES_MAX);
+    }
+    if (bytes <= 0) {
+        free(text);
+        return gw_error_set(error, GW_ENOENT, "the rank has ended");
+    }
+    text[bytes] = '\0';
+    struct gw_value *list = gw_list();
+    for (size_t at = 0; at < (size_t)bytes; at += strlen(text + at) + 1)
+        if (goes_along(text + at))
+            GW_MUST(gw_list_push(list, gw_str(text + at)));
+    GW_MUST(gw_codec_encode(list, NULL, encoded));
+    gw_value_unref(list);
+    free(text);
+    return 0;
+}
+
+/* Of nobody's: enough to find programs. */
+static void environment_plain(struct gw_buffer *encoded)
+{
+    const char *path = getenv("PATH");
+    char text[PATH_MAX];
+    struct gw_value *list = gw_list();
+    (void)snprintf(text, sizeof text, "PATH=%s", path ? path : "/usr/local/bin:/usr/bin:/bin");
+    GW_MUST(gw_list_push(list, gw_str(text)));
+    GW_MUST(gw_codec_encode(list, NULL, encoded));
+    gw_value_unref(list);
+}
+
+/* Replaces {pid} and {rank} in a word. */
+static struct gw_value *filled_in(const char *word, pid_t pid, uint32_t rank)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
+    GW_MUST_PTR(out);
+    while (*word)
+        if (strncmp(word, "{pid}", 5) == 0)
+            word += fprintf(out, "%d", (int)pid) > 0 ? 5 : 0;
+        else if (strncmp(word, "{rank}", 6) == 0)
+            word += fprintf(out, "%u", rank == GW_RANK_NONE ? 0 : rank) > 0 ? 6 : 0;
+        else
+            fputc(*word++, out);
+    GW_MUST(fclose(out) == 0 ? 0 : GW_ENOMEM);
+    struct gw_value *value = gw_str(text);
+    free(text);
+    return value;
+}
+
+/* gangway companion ROWSxCOLUMNS PROGRAM ARGUMENT...; no terminal: 0x0. */
+static int arguments_of(const struct gw_msg_tunnel_open *open, pid_t pid, struct gw_buffer *encoded,
+                        struct gw_error *error)
+{
+    struct gw_value *given, *list = gw_list();
+    char size[32];
+    const char *word;
+    int rc = gw_codec_decode(open->argv.data, open->argv.size, NULL, &given, error);
+    if (rc < 0) {
+        gw_value_unref(list);
+        return rc;
+    }
+    (void)snprintf(size, sizeof size, "%ux%u", open->number >> 16, open->number & 0xffff);
+    GW_MUST(gw_list_push(list, gw_str("gangway")));
+    GW_MUST(gw_list_push(list, gw_str("companion")));
+    GW_MUST(gw_list_push(list, gw_str(size)));
+    for (size_t i = 0; i < gw_value_count(given) && rc == 0; i++) {
+        rc = gw_value_get_str(gw_value_at(given, i), &word, error);
+        if (rc == 0)
+            GW_MUST(gw_list_push(list, filled_in(word, pid, open->rank)));
+    }
+    if (rc == 0 && gw_value_count(given) == 0)
+        rc = gw_error_set(error, GW_EINVAL, "there is no program to start");
+    if (rc == 0)
+        GW_MUST(gw_codec_encode(list, NULL, encoded));
+    gw_value_unref(given);
+    gw_value_unref(list);
+    return rc;
+}
+
+static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, pid_t pid, int fd,
+                 struct gw_error *error)
+{
+    struct gw_buffer argv = {0}, env = {0};
+    struct gw_host *host = tunnel->tunnels->host;
+    char link[64], cwd[PATH_MAX];
+    ssize_t length = snprintf(cwd, sizeof cwd, "%s", open->cwd);
+    (void)snprintf(link, sizeof link, "/proc/%d/cwd", (int)pid);
+    if (!tunnel->left)
+        length = readlink(link, cwd, sizeof cwd - 1);
+    int rc = length < 0 || length >= (ssize_t)sizeof cwd
+                 ? gw_error_set(error, GW_ENOENT, "the rank has ended")
+                 : 0;
+    if (rc == 0 && tunnel->left)
+        environment_plain(&env);
+    else if (rc == 0)
+        rc = environment_of(pid, &env, error);
+    if (rc == 0)
+        rc = arguments_of(open, pid, &argv, error);
+    if (rc == 0 && !host->supervisor)
+        rc = gw_error_set(error, GW_ESTART, "the supervisor is gone");
+    if (rc == 0) {
+        cwd[length] = '\0';
+        tunnel->process = COMPANION | ++tunnel->tunnels->next_process;
+        GW_MUST(gw_map_put(&tunnel->tunnels->processes, tunnel->process, tunnel->id));
+        struct gw_message message = {.type = GW_MESSAGE_spawn};
+        message.spawn = (struct gw_msg_spawn){
+            .process = tunnel->process,
+            .path = "/proc/self/exe",
+            .argv = {argv.data, (uint32_t)argv.size},
+            .env = {env.data, (uint32_t)env.size},
+            .cwd = cwd,
+            .out = "",
+            .err = "",
+            .runner = 1,
+        };
+        gw_host_send(host->supervisor, &message, &fd, 1);
+    }
+    gw_buffer_deinit(&argv);
+    gw_buffer_deinit(&env);
+    return rc;
+}
+
+static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, pid_t pid)
+{
+    int pair[2] = {-1, -1};
+    struct gw_error error = {0};
+    int rc = 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        rc = gw_error_set(&error, GW_EIO, "cannot start a process: %s", strerror(errno));
+    if (rc == 0)
+        rc = spawn(tunnel, open, pid, pair[1], &error);
+    if (rc == 0 && uv_pipe_open(&tunnel->pipe, pair[0]) == 0)
+        pair[0] = -1; /* its own now */
+    else if (rc == 0)
+        rc = gw_error_set(&error, GW_EIO, "cannot start a process: out of descriptors");
+    for (int i = 0; i < 2; i++)
+        if (pair[i] >= 0)
+            close(pair[i]);
+    if (rc < 0)
+        fail(tunnel, &error);
+}
+
+/* -- Standard input ------------------------------------------------------------------------------
+ */
+
+void gw_tunnels_keep_input(struct gw_tunnels *tunnels, uint64_t process, int fd)
+{
+    GW_MUST(gw_map_put(&tunnels->inputs, process, (uint64_t)fd));
+}
+
+static void drop_input(struct gw_tunnels *tunnels, uint64_t process)
+{
+    uint64_t fd;
+    if (!gw_map_get(&tunnels->inputs, process, &fd))
+        return;
+    (void)gw_map_remove(&tunnels->inputs, process);
+    close((int)fd);
+}
+
+/* Once the process is there; who comes second finds that it is taken. */
+static void open_input(struct tunnel *tunnel, uint64_t process)
+{
+    struct gw_tunnels *tunnels = tunnel->tunnels;
+    struct gw_error error = {0};
+    uint64_t fd;
+    if (!gw_map_get(&tunnels->inputs, process, &fd)) {
+        gw_error_set(&error, GW_EEXIST,
+                     "the standard input of task %u of job %llu is /dev/null, or another's",
+                     tunnel->index, (unsigned long long)tunnel->job);
+        fail(tunnel, &error);
+        return;
+    }
+    (void)gw_map_remove(&tunnels->inputs, process);
+    if (uv_pipe_open(&tunnel->pipe, (int)fd) < 0) {
+        close((int)fd);
+        gw_error_set(&error, GW_EIO, "its standard input cannot be written to");
+        fail(tunnel, &error);
+        return;
+    }
+    stand(tunnel);
+}
+
+/* -- Starting ------------------------------------------------------------------------------------
+ */
+
+/* A rank was told to go, and has no process yet: gw_tunnels_look comes back to it. */
+static void wait_for_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open)
+{
+    tunnel->wanted = *open;
+    tunnel->wanted.cwd = "";
+    tunnel->wanted_argv = malloc(open->argv.size + 1);
+    GW_MUST_PTR(tunnel->wanted_argv);
+    memcpy(tunnel->wanted_argv, open->argv.data, open->argv.size);
+    tunnel->wanted.argv.data = tunnel->wanted_argv;
+}
+
+static void look_for_process(struct tunnel *tunnel, const struct gw_node_place *place)
+{
+    pid_t pid = gw_usage_pid(tunnel->tunnels->host->usage, place->process);
+    void *argv = tunnel->wanted_argv;
+    if (tunnel->input) {
+        if (place->process && tunnel->state == TUNNEL_STARTS)
+            open_input(tunnel, place->process);
+        return;
+    }
+    if (pid <= 0 || !argv)
+        return;
+    tunnel->wanted_argv = NULL;
+    open_process(tunnel, &tunnel->wanted, pid);
+    free(argv);
+}
+
+bool gw_tunnels_on_supervisor(struct gw_tunnels *tunnels, const struct gw_message *message)
+{
+    uint64_t process = message->type == GW_MESSAGE_spawned  ? message->spawned.process
+                       : message->type == GW_MESSAGE_exited ? message->exited.process
+                       : message->type == GW_MESSAGE_buried ? message->buried.process
+                                                            : 0;
+    uint64_t id, value;
+    struct gw_error error;
+    bool cannot = message->type == GW_MESSAGE_spawned && message->spawned.code < 0;
+    if (!(process & COMPANION)) {
+        if (cannot || message->type == GW_MESSAGE_buried)
+            drop_input(tunnels, process);
+        return false;
+    }
+    struct tunnel *tunnel =
+        gw_map_get(&tunnels->processes, process, &id) && gw_map_get(&tunnels->map, id, &value)
+            ? (struct tunnel *)(uintptr_t)value
+            : NULL;
+    if (tunnel && cannot) {
+        gw_error_set(&error, message->spawned.code, "%s", message->spawned.text);
+        tunnel->process = 0;
+        fail(tunnel, &error);
+    } else if (tunnel && message->type == GW_MESSAGE_spawned && tunnel->state == TUNNEL_STARTS) {
+        stand(tunnel);
+    }
+    if (cannot || message->type == GW_MESSAGE_buried) /* what it said last is still being read */
+        (void)gw_map_remove(&tunnels->processes, process);
+    return true;
+}
+
+/* -- The table -----------------------------------------------------------------------------------
+ */
+
+struct gw_tunnels *gw_tunnels_new(struct gw_host *host)
+{
+    struct gw_tunnels *tunnels = calloc(1, sizeof *tunnels);
+    GW_MUST_PTR(tunnels);
+    tunnels->host = host;
+    return tunnels;
+}
+
+/* Where a task that has ended was: in the folder that the scheduler names, or in one of its own. */
+static int find_left(const struct gw_tunnels *tunnels, struct gw_msg_tunnel_open *open,
+                     struct gw_error *error)
+{
+    uint64_t most = tunnels->host->options.kept_bytes_max;
+    const char *kept = gw_node_core_kept(tunnels->host->core, open->job, open->index, open->rank);
+    if (!*open->cwd && kept)
+        open->cwd = kept;
+    if (*open->cwd)
+        return 0;
+    if (most < 2) /* 1: what `gangway up --keep-files 0` says */
+        return gw_error_set(error, GW_ENOENT,
+                            "task %u of job %llu has ended, and its own folder with it: %s keeps "
+                            "none (`gangway worker --keep-files`)",
+                            open->index, (unsigned long long)open->job,
+                            tunnels->host->options.name);
+    return gw_error_set(error, GW_ENOENT,
+                        "task %u of job %llu has ended, and its own folder is gone: %s keeps the "
+                        "last %d of detached jobs, %.1f %s in all and no more than are free "
+                        "(`gangway worker --keep-files`), and none of what was killed. Get files "
+                        "while it runs, or let it write elsewhere what is to stay",
+                        open->index, (unsigned long long)open->job, tunnels->host->options.name,
+                        GW_NODE_KEPT_MAX, (double)most / (most >> 30 ? 1 << 30 : 1 << 20),
+                        most >> 30 ? "GiB" : "MiB");
+}
+
+/* Whether a folder has something in it: 0, or GW_ENOENT, also where there is none; or GW_EIO. */
+static int find_content(const char *path, struct gw_error *error)
+{
+    DIR *folder = opendir(path);
+    bool empty = true;
+    if (!folder && errno != ENOENT)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    for (const struct dirent *entry; folder && empty && (entry = readdir(folder));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (folder)
+        (void)closedir(folder);
+    return empty ? GW_ENOENT : 0;
+}
+
+/* Its folder of checkpoints, or, where that is empty, the copy of another host's. */
+static int find_checkpoint(const struct gw_tunnels *tunnels, struct gw_msg_tunnel_open *open,
+                           char folder[static FOLDER_BYTES], struct gw_error *error)
+{
+    static const uint8_t no_words = 0x90;
+    const struct gw_host *host = tunnels->host;
+    gw_checkpoint_path_folder(host, open->job, open->index, folder, FOLDER_BYTES);
+    int rc = find_content(folder, error);
+    if (rc == GW_ENOENT) {
+        gw_checkpoint_path_copy(host, open->job, open->index, folder, FOLDER_BYTES);
+        rc = find_content(folder, error);
+    }
+    if (rc < 0 && rc != GW_ENOENT)
+        return rc;
+    if (rc == GW_ENOENT)
+        return gw_error_set(error, GW_ENOENT,
+                            "there is no checkpoint of task %u of job %llu: nothing is in its "
+                            "GANGWAY_CHECKPOINT_DIR at %s",
+                            open->index, (unsigned long long)open->job, host->options.name);
+    open->cwd = folder;
+    if (open->argv.size == 1 && *(const uint8_t *)open->argv.data == no_words)
+        return gw_error_set(error, GW_EEXIST, "it has a checkpoint");
+    return 0;
+}
+
+static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open *asked)
+{
+    char folder[FOLDER_BYTES];
+    struct gw_node_place place = {0};
+    struct gw_error error;
+    struct gw_msg_tunnel_open given = *asked;
+    const struct gw_msg_tunnel_open *open = &given;
+    bool left = open->left && open->kind == GW_TUNNEL_PROCESS && open->attempt == 0;
+    int rc = 0;
+    if (left && open->left == GW_LEFT_CHECKPOINT)
+        rc = find_checkpoint(tunnels, &given, folder, &error);
+    else if (left)
+        rc = find_left(tunnels, &given, &error);
+    if (rc < 0) {
+        tell_opened(tunnels, open->request, &error);
+        return;
+    }
+    if (!left && !gw_node_core_find(tunnels->host->core, open->attempt, open->rank, &place)) {
+        gw_error_set(&error, GW_ENOENT, "task %u of job %llu has ended", open->index,
+                     (unsigned long long)open->job);
+        tell_opened(tunnels, open->request, &error);
+        return;
+    }
+    struct tunnel *tunnel = calloc(1, sizeof *tunnel);
+    GW_MUST_PTR(tunnel);
+    tunnel->tunnels = tunnels;
+    tunnel->id = open->request;
+    tunnel->job = open->job;
+    tunnel->index = open->index;
+    tunnel->attempt = open->attempt;
+    tunnel->rank = open->rank;
+    tunnel->left = left;
+    tunnel->input = open->kind == GW_TUNNEL_INPUT;
+    tunnel->credit = GW_TUNNEL_WINDOW_BYTES;
+    GW_MUST(gw_map_put(&tunnels->map, tunnel->id, (uintptr_t)tunnel));
+    tunnels->open++;
+    tunnel->handle.data = tunnel;
+    if (open->kind == GW_TUNNEL_PORT) {
+        open_port(tunnel, open->number);
+        return;
+    }
+    (void)uv_pipe_init(tunnels->host->loop, &tunnel->pipe, 0);
+    if (left) {
+        open_process(tunnel, open, 0);
+    } else if (tunnel->input) {
+        look_for_process(tunnel, &place);
+    } else {
+        wait_for_process(tunnel, open);
+        look_for_process(tunnel, &place);
+    }
+}
+
+void gw_tunnels_on_message(struct gw_tunnels *tunnels, const struct gw_message *message)
+{
+    uint64_t value, id = message->type == GW_MESSAGE_tunnel_data     ? message->tunnel_data.tunnel
+                         : message->type == GW_MESSAGE_tunnel_credit ? message->tunnel_credit.tunnel
+                                                                     : message->tunnel_close.tunnel;
+    if (message->type == GW_MESSAGE_tunnel_open) {
+        on_open(tunnels, &message->tunnel_open);
+        return;
+    }
+    if (!gw_map_get(&tunnels->map, id, &value))
+        return; /* closed from here meanwhile */
+    struct tunnel *tunnel = (struct tunnel *)(uintptr_t)value;
+    if (message->type == GW_MESSAGE_tunnel_close) {
+        end(tunnel);
+    } else if (message->type == GW_MESSAGE_tunnel_credit) {
+        tunnel->credit += message->tunnel_credit.bytes;
+        if (tunnel->credit > GW_TUNNEL_WINDOW_BYTES)
+            tunnel->credit = GW_TUNNEL_WINDOW_BYTES;
+        read_more(tunnel);
+    } else if (tunnel->state == TUNNEL_STANDS) {
+        take(tunnel, message->tunnel_data.data);
+    }
+}
+
+void gw_tunnels_look(struct gw_tunnels *tunnels)
+{
+    uint64_t id, value;
+    struct gw_node_place place;
+    struct gw_error error;
+    for (size_t at = 0; gw_map_next(&tunnels->map, &at, &id, &value);) {
+        struct tunnel *tunnel = (struct tunnel *)(uintptr_t)value;
+        size_t count = tunnels->map.count;
+        if (tunnel->left)
+            continue;
+        if (gw_node_core_find(tunnels->host->core, tunnel->attempt, tunnel->rank, &place)) {
+            look_for_process(tunnel, &place);
+        } else {
+            gw_error_set(&error, GW_ECANCELLED, "task %u of job %llu has ended", tunnel->index,
+                         (unsigned long long)tunnel->job);
+            fail(tunnel, &error);
+        }
+        if (tunnels->map.count != count)
+            at = 0; /* the map has changed */
+    }
+}
+
+void gw_tunnels_forget(struct gw_tunnels *tunnels)
+{
+    uint64_t id, value;
+    for (size_t at = 0; gw_map_next(&tunnels->map, &at, &id, &value); at = 0)
+        end((struct tunnel *)(uintptr_t)value);
+}
+
+void gw_tunnels_close(struct gw_tunnels *tunnels)
+{
+    size_t at = 0;
+    uint64_t process, fd;
+    gw_tunnels_forget(tunnels);
+    while (gw_map_next(&tunnels->inputs, &at, &process, &fd))
+        close((int)fd);
+    tunnels->closed = true;
+    tunnels_free_if_over(tunnels);
+}

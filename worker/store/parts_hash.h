@@ -1,0 +1,16 @@
+/* The hash of the parts of a bundle, computed at the host that sends and at the one that takes. */
+#ifndef GW_STORE_PARTS_HASH_H
+#define GW_STORE_PARTS_HASH_H
+
+#include "graph/wire/hash.h"
+#include "graph/wire/message.h"
+
+struct gw_parts_hash {
+    struct evp_md_ctx_st *context; /* SHA-256; owned */
+};
+void gw_parts_hash_init(struct gw_parts_hash *hash);
+void gw_parts_hash_add(struct gw_parts_hash *hash, const struct gw_msg_carry_part *part);
+void gw_parts_hash_final(struct gw_parts_hash *hash, uint8_t digest[GW_HASH_BYTES]);
+void gw_parts_hash_deinit(struct gw_parts_hash *hash);
+
+#endif

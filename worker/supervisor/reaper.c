@@ -1,0 +1,487 @@
+/* The reaper: starts one process, reports its end, and buries all that came of it.
+ *
+ * It is a child subreaper, so every orphan below it becomes its child: it has no descendants
+ * exactly when wait says that it has no children. No scan is needed to know that, only to kill.
+ * Always holds: `buried` is sent after `exited` and when wait has said so; a new process is taken
+ * only then. It is single-threaded, handles no signals and reads them from a descriptor. */
+#include "worker/supervisor/reaper.h"
+
+#include "graph/base/clock.h"
+#include "graph/base/dir.h"
+#include "graph/base/log.h"
+#include "graph/base/sm.h"
+#include "graph/wire/channel.h"
+#include "graph/wire/frame.h"
+#include "worker/supervisor/capture.h"
+#include "worker/supervisor/oom.h"
+#include "worker/supervisor/spawn.h"
+#include "worker/supervisor/subtree.h"
+#include "worker/supervisor/turns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SWEEP_MIN_NS GW_NS_PER_MS
+#define SWEEP_MAX_NS (100 * GW_NS_PER_MS)
+#define SWEEPS_FAST 500 /* this many before it slows down: a fork bomb must not outrun them */
+#define CAPTURE_SOON_NS (100 * GW_NS_PER_MS)
+#define CAPTURE_LATE_NS GW_NS_PER_S
+#define OOM_BASE_NS (100 * GW_NS_PER_MS)
+#define SPAWNED_LATER_NS (4 * GW_NS_PER_MS)
+
+#define EPILOG_NS (20 * GW_NS_PER_S)
+
+enum { REAPER_IDLE, REAPER_RUNNING, REAPER_LEFT, REAPER_EPILOG };
+
+static const struct gw_sm_state reaper_states[] = {
+    [REAPER_IDLE] = {"idle", GW_SM_NEXT(REAPER_RUNNING)},
+    [REAPER_RUNNING] = {"running", GW_SM_NEXT(REAPER_LEFT)},
+    /* the process ended; others may be left */
+    [REAPER_LEFT] = {"left", GW_SM_NEXT(REAPER_IDLE) | GW_SM_NEXT(REAPER_EPILOG)},
+    [REAPER_EPILOG] = {"epilog", GW_SM_NEXT(REAPER_IDLE)}, /* none was left; what it runs now is */
+};
+static const struct gw_sm reaper_sm = {"reaper", reaper_states, 4, NULL};
+
+struct reaper {
+    struct gw_channel *channel;
+    int signal_fd, null_fd;
+    struct gw_oom_score score;
+    uint8_t state;
+    uint64_t process;
+    pid_t child;
+    struct gw_capture out, err;
+    uint64_t kill_at_ns;  /* from TERM to KILL; 0: no TERM was sent */
+    uint64_t sweep_at_ns; /* next KILL of what is still there; 0: not killing */
+    uint64_t sweep_ns;    /* how long to wait after the next one */
+    uint32_t sweeps;
+    uint64_t capture_at_ns;
+    uint64_t spawned_at_ns; /* when to say `spawned`; 0: said */
+    uint64_t began_ns;
+    struct gw_turns turns;
+    bool killed; /* SIGKILL is ours */
+    uint64_t oom_kills, oom_read_ns;
+    bool closed;
+    struct gw_msg_spawn epilog; /* what to run when none is left; argv.size 0: nothing */
+    void *epilog_block;         /* what it points to; owned */
+    int exit_code;              /* for it; as shells have it */
+};
+
+static void reaper_send(struct reaper *reaper, const struct gw_message *message)
+{
+    if (gw_channel_put(reaper->channel, message, (struct gw_channel_fds){0}) < 0)
+        reaper->closed = true;
+}
+
+static void reaper_refuse(struct reaper *reaper, uint64_t process, const struct gw_error *error)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_spawned,
+        .spawned = {.process = process, .code = error->code, .text = error->text}};
+    gw_capture_close(&reaper->out);
+    gw_capture_close(&reaper->err);
+    reaper_send(reaper, &message);
+}
+
+/* One that was to wait for its turn. */
+static void reaper_return(struct reaper *reaper, uint64_t process, int code)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_spawned,
+        .spawned = {.process = process, .code = code, .text = "not begun"}};
+    reaper_send(reaper, &message);
+}
+
+static void reaper_return_all(struct reaper *reaper)
+{
+    while (reaper->turns.list.count) {
+        uint64_t process = reaper->turns.list.items[0].process;
+        (void)gw_turns_drop(&reaper->turns, process);
+        reaper_return(reaper, process, GW_EAGAIN);
+    }
+}
+
+/* How many kills for memory there were before this process: read seldom, it is a large file. */
+static void reaper_oom_base(struct reaper *reaper)
+{
+    uint64_t now_ns = gw_clock_now_ns();
+    if (reaper->oom_read_ns && now_ns - reaper->oom_read_ns < OOM_BASE_NS)
+        return;
+    reaper->oom_kills = gw_oom_kills();
+    reaper->oom_read_ns = now_ns;
+}
+
+/* Mostly it is there already. */
+static int folder_make(const char *path, struct gw_error *error)
+{
+    return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : gw_dir_make(path, error);
+}
+
+/* A spawn of its own, with copies: the message goes. */
+static void keep_epilog(struct reaper *reaper, const struct gw_msg_spawn *spawn)
+{
+    if (!spawn->epilog.size)
+        return;
+    char *copy = malloc((size_t)spawn->epilog.size + spawn->env.size);
+    GW_MUST_PTR(copy);
+    memcpy(copy, spawn->epilog.data, spawn->epilog.size);
+    if (spawn->env.size)
+        memcpy(copy + spawn->epilog.size, spawn->env.data, spawn->env.size);
+    reaper->epilog_block = copy;
+    reaper->epilog = (struct gw_msg_spawn){.process = spawn->process,
+                                           .path = "", /* argv[0] */
+                                           .argv = {copy, spawn->epilog.size},
+                                           .env = {copy + spawn->epilog.size, spawn->env.size},
+                                           .cwd = "/",
+                                           .cpus = ""};
+}
+
+/* A runner's files are looked for by their names. */
+static int capture_open(struct gw_capture *capture, const char *path,
+                        const struct gw_msg_spawn *spawn, struct gw_error *error)
+{
+    const struct gw_capture_options options = {.path = path,
+                                               .bytes_max = spawn->output_bytes_max,
+                                               .named = spawn->runner,
+                                               .held = spawn->held};
+    return gw_capture_open(capture, &options, error);
+}
+
+static void reaper_start(struct reaper *reaper, const struct gw_msg_spawn *spawn, int fd)
+{
+    struct gw_error error;
+    if ((*spawn->checkpoints && folder_make(spawn->checkpoints, &error) < 0) ||
+        capture_open(&reaper->out, spawn->out, spawn, &error) < 0 ||
+        capture_open(&reaper->err, spawn->err, spawn, &error) < 0) {
+        reaper_refuse(reaper, spawn->process, &error);
+        return;
+    }
+    reaper_oom_base(reaper);
+    const struct gw_spawn_options options = {.message = spawn,
+                                             .in_fd = spawn->in ? fd : reaper->null_fd,
+                                             .out_fd = gw_capture_child_fd(&reaper->out),
+                                             .err_fd = gw_capture_child_fd(&reaper->err),
+                                             .runner_fd = spawn->in ? -1 : fd,
+                                             .score = &reaper->score};
+    int rc = gw_spawn(&options, &reaper->child, &error);
+    gw_capture_started(&reaper->out);
+    gw_capture_started(&reaper->err);
+    if (rc < 0) {
+        reaper_refuse(reaper, spawn->process, &error);
+        return;
+    }
+    gw_sm_move(&reaper_sm, &reaper->state, REAPER_RUNNING);
+    reaper->process = spawn->process;
+    keep_epilog(reaper, spawn);
+    reaper->kill_at_ns = reaper->sweep_at_ns = 0;
+    reaper->killed = false;
+    reaper->capture_at_ns = spawn->output_bytes_max ? gw_clock_now_ns() + CAPTURE_SOON_NS : 0;
+    reaper->began_ns = gw_clock_now_ns();
+    reaper->spawned_at_ns = reaper->began_ns + SPAWNED_LATER_NS;
+}
+
+/* Who comes next may kill us: what was said of those before is on its way by then. False: nobody
+ * is left to hear it. */
+static bool reaper_may_start(struct reaper *reaper)
+{
+    reaper->closed = reaper->closed || gw_channel_flush(reaper->channel) == GW_ECLOSED;
+    return !reaper->closed;
+}
+
+/* Nothing waits behind a process for longer than that takes to be told of. */
+static void reaper_on_spawn(struct reaper *reaper, const struct gw_msg_spawn *spawn, int fd)
+{
+    if (reaper->state == REAPER_IDLE && reaper_may_start(reaper))
+        reaper_start(reaper, spawn, fd);
+    else if (reaper->spawned_at_ns && !spawn->runner)
+        gw_turns_add(&reaper->turns, spawn);
+    else
+        reaper_return(reaper, spawn->process, GW_EAGAIN);
+}
+
+static void reaper_next(struct reaper *reaper)
+{
+    struct gw_msg_spawn spawn;
+    while (reaper->state == REAPER_IDLE && reaper->turns.list.count && reaper_may_start(reaper))
+        if (gw_turns_take(&reaper->turns, &spawn))
+            reaper_start(reaper, &spawn, -1);
+}
+
+/* Said a moment later: a process that has ended by then needs one message in all, and two wake-ups
+ * of others less while it starts. */
+static void reaper_say_spawned(struct reaper *reaper)
+{
+    const struct gw_message message = {
+        .type = GW_MESSAGE_spawned,
+        .spawned = {.process = reaper->process, .pid = (uint32_t)reaper->child}};
+    if (reaper->spawned_at_ns)
+        reaper_send(reaper, &message);
+    reaper->spawned_at_ns = 0;
+}
+
+static void reaper_kill(struct reaper *reaper)
+{
+    reaper->killed = true;
+    reaper->sweep_at_ns = gw_clock_now_ns();
+    reaper->sweep_ns = SWEEP_MIN_NS;
+    reaper->sweeps = 0;
+}
+
+/* The process and its group go first, and at once: mostly that is all there is. */
+static void reaper_sweep(struct reaper *reaper)
+{
+    size_t alive = 0;
+    if (reaper->state == REAPER_RUNNING && reaper->sweeps++ == 0)
+        kill(-reaper->child, SIGKILL);
+    else
+        (void)gw_subtree_signal(&(struct gw_subtree_options){.root = getpid(), .signal = SIGKILL},
+                                &alive);
+    reaper->sweep_at_ns = gw_clock_now_ns() + reaper->sweep_ns;
+    if ((alive == 0 || reaper->sweeps++ > SWEEPS_FAST) && reaper->sweep_ns < SWEEP_MAX_NS)
+        reaper->sweep_ns *= 2;
+}
+
+/* To the process and all its descendants; 0: SIGTERM. */
+static void reaper_signal(const struct reaper *reaper, uint32_t number)
+{
+    size_t alive;
+    int signal = number ? (int)number : SIGTERM;
+    if (gw_subtree_signal(&(struct gw_subtree_options){.root = getpid(), .signal = signal},
+                          &alive) < 0)
+        kill(-reaper->child, signal);
+}
+
+static void reaper_on_signal(const struct reaper *reaper, const struct gw_msg_signal *signal)
+{
+    if (reaper->state == REAPER_RUNNING && reaper->process == signal->process &&
+        !reaper->sweep_at_ns)
+        reaper_signal(reaper, signal->signal);
+}
+
+static void reaper_on_read(struct reaper *reaper, const struct gw_msg_output_read *read)
+{
+    if (reaper->state != REAPER_IDLE && reaper->process == read->process)
+        gw_capture_on_read(read->stream == 2 ? &reaper->err : &reaper->out, read->offset);
+}
+
+static void reaper_on_bury(struct reaper *reaper, const struct gw_msg_bury *bury)
+{
+    if (gw_turns_drop(&reaper->turns, bury->process)) {
+        reaper_return(reaper, bury->process, GW_ECANCELLED);
+        return;
+    }
+    if (reaper->state == REAPER_IDLE || reaper->state == REAPER_EPILOG ||
+        reaper->process != bury->process || reaper->sweep_at_ns)
+        return;
+    gw_capture_on_read(&reaper->out, UINT64_MAX); /* its last words wait for nobody */
+    gw_capture_on_read(&reaper->err, UINT64_MAX);
+    uint64_t now_ns = gw_clock_now_ns();
+    uint64_t kill_at_ns =
+        bury->grace_ns < UINT64_MAX - now_ns ? now_ns + bury->grace_ns : UINT64_MAX;
+    if (bury->grace_ns == 0) {
+        reaper_kill(reaper);
+    } else if (reaper->kill_at_ns == 0) {
+        reaper->kill_at_ns = kill_at_ns;
+        reaper_signal(reaper, bury->signal);
+    } else if (kill_at_ns < reaper->kill_at_ns) {
+        reaper->kill_at_ns = kill_at_ns;
+    }
+}
+
+static void reaper_on_exit(struct reaper *reaper, int status)
+{
+    bool signalled = WIFSIGNALED(status);
+    bool oom = signalled && WTERMSIG(status) == SIGKILL && !reaper->killed &&
+               gw_oom_kills() > reaper->oom_kills;
+    const struct gw_message message = {.type = GW_MESSAGE_exited,
+                                       .exited = {.process = reaper->process,
+                                                  .exit_code = signalled ? 0 : WEXITSTATUS(status),
+                                                  .signal = signalled ? WTERMSIG(status) : 0,
+                                                  .oom = oom,
+                                                  .unasked = !reaper->killed && !reaper->kill_at_ns,
+                                                  .ran_ns = gw_clock_now_ns() - reaper->began_ns}};
+    reaper->exit_code = signalled ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    reaper_say_spawned(reaper);
+    reaper_send(reaper, &message);
+    gw_sm_move(&reaper_sm, &reaper->state, REAPER_LEFT);
+}
+
+static void reaper_on_buried(struct reaper *reaper)
+{
+    gw_capture_close(&reaper->out);
+    gw_capture_close(&reaper->err);
+    gw_sm_move(&reaper_sm, &reaper->state, REAPER_IDLE);
+    const struct gw_message message = {.type = GW_MESSAGE_buried,
+                                       .buried = {.process = reaper->process}};
+    reaper_send(reaper, &message);
+    reaper_next(reaper);
+}
+
+/* What it prints goes to where errors went. */
+static void reaper_begin_epilog(struct reaper *reaper)
+{
+    struct gw_error error;
+    char variable[32];
+    pid_t ignored;
+    (void)snprintf(variable, sizeof variable, "GANGWAY_EXIT_CODE=%d", reaper->exit_code);
+    const struct gw_spawn_options options = {.message = &reaper->epilog,
+                                             .in_fd = reaper->null_fd,
+                                             .out_fd = reaper->err.fd,
+                                             .err_fd = reaper->err.fd,
+                                             .runner_fd = -1,
+                                             .variable = variable,
+                                             .score = &reaper->score};
+    gw_sm_move(&reaper_sm, &reaper->state, REAPER_EPILOG);
+    gw_capture_drain(&reaper->out);
+    gw_capture_drain(&reaper->err);
+    gw_capture_name(&reaper->out);
+    gw_capture_name(&reaper->err);
+    reaper->sweep_at_ns = 0;
+    reaper->kill_at_ns = gw_clock_now_ns() + EPILOG_NS;
+    if (gw_spawn(&options, &ignored, &error) < 0)
+        gw_log_warn("after process %llu: %s", (unsigned long long)reaper->process, error.text);
+    free(reaper->epilog_block);
+    reaper->epilog_block = NULL;
+    reaper->epilog = (struct gw_msg_spawn){0};
+}
+
+static void reaper_reap(struct reaper *reaper)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        if (reaper->state == REAPER_RUNNING && pid == reaper->child)
+            reaper_on_exit(reaper, status);
+    bool none_left = pid < 0 && errno == ECHILD;
+    if (reaper->state == REAPER_LEFT && none_left && reaper->epilog.argv.size) {
+        reaper_begin_epilog(reaper);
+        none_left = waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD; /* it did not start */
+    }
+    if (reaper->state == REAPER_LEFT && !none_left && !reaper->sweep_at_ns)
+        reaper_kill(reaper);
+    if ((reaper->state == REAPER_LEFT || reaper->state == REAPER_EPILOG) && none_left)
+        reaper_on_buried(reaper);
+}
+
+static void reaper_receive(struct reaper *reaper)
+{
+    struct gw_message message;
+    int fds[GW_FRAME_FDS_MAX];
+    uint8_t fd_count = 0;
+    int rc;
+    for (bool read = true;
+         (rc = gw_channel_get(reaper->channel, read, &message, fds, &fd_count, NULL)) == 0;
+         read = false) { /* one read: the poll tells again */
+        if (message.type == GW_MESSAGE_spawn)
+            reaper_on_spawn(reaper, &message.spawn, fd_count ? fds[0] : -1);
+        else if (message.type == GW_MESSAGE_bury)
+            reaper_on_bury(reaper, &message.bury);
+        else if (message.type == GW_MESSAGE_signal)
+            reaper_on_signal(reaper, &message.signal);
+        else if (message.type == GW_MESSAGE_output_read)
+            reaper_on_read(reaper, &message.output_read);
+        for (uint8_t i = 0; i < fd_count; i++)
+            close(fds[i]);
+    }
+    if (rc != GW_EAGAIN)
+        reaper->closed = true;
+}
+
+static void reaper_tick(struct reaper *reaper)
+{
+    if (reaper->state == REAPER_IDLE)
+        return;
+    uint64_t now_ns = gw_clock_now_ns();
+    if (reaper->spawned_at_ns && now_ns >= reaper->spawned_at_ns) {
+        gw_capture_name(&reaper->out); /* from now on others may look into them */
+        gw_capture_name(&reaper->err);
+        reaper_say_spawned(reaper);
+    }
+    if (!reaper->spawned_at_ns)
+        reaper_return_all(reaper);
+    if (reaper->kill_at_ns && now_ns >= reaper->kill_at_ns && !reaper->sweep_at_ns)
+        reaper_kill(reaper);
+    if (reaper->sweep_at_ns && now_ns >= reaper->sweep_at_ns)
+        reaper_sweep(reaper);
+    if (reaper->capture_at_ns && now_ns >= reaper->capture_at_ns) {
+        bool grew = gw_capture_check(&reaper->out);
+        grew = gw_capture_check(&reaper->err) || grew;
+        reaper->capture_at_ns = now_ns + (grew ? CAPTURE_SOON_NS : CAPTURE_LATE_NS);
+    }
+}
+
+static void reaper_wait(struct reaper *reaper)
+{
+    uint64_t deadline_ns = UINT64_MAX;
+    const uint64_t deadlines_ns[] = {reaper->sweep_at_ns ? 0 : reaper->kill_at_ns,
+                                     reaper->sweep_at_ns, reaper->capture_at_ns,
+                                     reaper->spawned_at_ns};
+    for (int i = 0; i < 4 && reaper->state != REAPER_IDLE; i++)
+        if (deadlines_ns[i] && deadlines_ns[i] < deadline_ns)
+            deadline_ns = deadlines_ns[i];
+
+    uint64_t now_ns = gw_clock_now_ns();
+    uint64_t wait_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+    struct timespec wait = {(time_t)(wait_ns / GW_NS_PER_S), (long)(wait_ns % GW_NS_PER_S)};
+    struct pollfd fds[] = {
+        {.fd = reaper->closed ? -1 : gw_channel_fd(reaper->channel),
+         .events = gw_channel_queued_bytes(reaper->channel) ? POLLIN | POLLOUT : POLLIN},
+        {.fd = reaper->signal_fd, .events = POLLIN},
+        {.fd = gw_capture_poll_fd(&reaper->out), .events = POLLIN},
+        {.fd = gw_capture_poll_fd(&reaper->err), .events = POLLIN}};
+    if (ppoll(fds, 4, deadline_ns == UINT64_MAX ? NULL : &wait, NULL) <= 0)
+        return;
+    if (fds[2].revents)
+        gw_capture_copy(&reaper->out);
+    if (fds[3].revents)
+        gw_capture_copy(&reaper->err);
+    if (fds[1].revents) {
+        struct signalfd_siginfo ignored; /* SIGCHLD does not queue: there is one at most */
+        (void)!read(reaper->signal_fd, &ignored, sizeof ignored);
+        reaper_reap(reaper);
+    }
+    if (fds[0].revents)
+        reaper_receive(reaper);
+}
+
+void gw_reaper_main(int fd)
+{
+    struct reaper reaper = {.out = GW_CAPTURE_CLOSED, .err = GW_CAPTURE_CLOSED};
+    sigset_t chld;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+
+    /* the only descriptors: standard streams, the socket as 3, and what is opened here */
+    if (dup2(fd, 3) < 0 || close_range(4, ~0U, 0) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
+        _exit(1);
+    reaper.signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
+    reaper.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    /* Stopped by its own process, it goes on when the supervisor ends, and buries. */
+    if (reaper.signal_fd < 0 || reaper.null_fd < 0 || gw_channel_new(3, &reaper.channel) < 0 ||
+        prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
+        _exit(1);
+    (void)prctl(PR_SET_NAME, "gangway-reaper");
+    gw_oom_score_open(&reaper.score);
+
+    while (!reaper.closed || reaper.state != REAPER_IDLE) {
+        reaper_wait(&reaper);
+        reaper_tick(&reaper);
+        if (!reaper.closed && gw_channel_flush(reaper.channel) == GW_ECLOSED)
+            reaper.closed = true;
+        /* Last before it waits, whoever of those above found that the supervisor is gone. */
+        if (reaper.closed && reaper.state != REAPER_IDLE && reaper.state != REAPER_EPILOG &&
+            !reaper.sweep_at_ns)
+            reaper_kill(&reaper);
+    }
+    _exit(0);
+}
