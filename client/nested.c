@@ -84,6 +84,6 @@ struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error)
     client->task = task;
     client->task_thread = pthread_self();
     task->client = client;
-    task->client_end = gw_client_end;
+    task->client_end = gw_open_undo;
     return client;
 }

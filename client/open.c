@@ -302,10 +302,10 @@ void gw_client_close(struct gw_client *client)
         return;
     if (client->started && !client->cluster)
         end_jobs(client);
-    gw_client_end(client);
+    gw_open_undo(client);
 }
 
-void gw_client_end(struct gw_client *client)
+void gw_open_undo(struct gw_client *client)
 {
     if (client->task)
         client->task = NULL; /* futures may live on for a moment, and it does not */

@@ -4,8 +4,8 @@
 
 #include "client/link/client.h"
 
-/* gw_client_end closes the connection and gives up the owner's reference; what it submitted is for
+/* gw_open_undo closes the connection and gives up the owner's reference; what it submitted is for
  * the scheduler to end. */
-void gw_client_end(struct gw_client *client);
+void gw_open_undo(struct gw_client *client);
 
 #endif

@@ -10,9 +10,9 @@ static int run(struct gw_comm *comm, enum gw_comm_verb verb, const struct gw_com
 {
     if (comm->group)
         return gw_comm_group_add(comm->group, &(const struct gw_comm_item){verb, *args}, error);
-    gw_comm_begin(comm, verb);
+    gw_comm_backend_begin(comm, verb);
     int rc = comm->backend->run(comm, verb, args, error);
-    gw_comm_end(comm);
+    gw_comm_backend_end(comm);
     return rc;
 }
 
@@ -35,7 +35,7 @@ const char *gw_comm_backend(const struct gw_comm *comm)
 static int args_check(const struct gw_comm *comm, enum gw_comm_verb verb,
                       const struct gw_comm_args *args, struct gw_error *error)
 {
-    const char *name = gw_comm_verb_name(verb);
+    const char *name = gw_comm_backend_verb_name(verb);
     const bool scattered = verb == GW_COMM_ALL_GATHER || verb == GW_COMM_REDUCE_SCATTER;
     const bool reduces = verb == GW_COMM_ALL_REDUCE || verb == GW_COMM_REDUCE_SCATTER;
     size_t bytes;
@@ -126,10 +126,10 @@ static int run_pair(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     if (rc < 0)
         return rc;
     if (full.root == comm->rank)
-        return gw_error_set(error, GW_EINVAL, "%s: rank %d with itself", gw_comm_verb_name(verb),
-                            full.root);
+        return gw_error_set(error, GW_EINVAL, "%s: rank %d with itself",
+                            gw_comm_backend_verb_name(verb), full.root);
     if (full.count > 0 && (verb == GW_COMM_SEND ? !full.send : !full.recv))
-        return gw_error_set(error, GW_EINVAL, "%s: no buffer", gw_comm_verb_name(verb));
+        return gw_error_set(error, GW_EINVAL, "%s: no buffer", gw_comm_backend_verb_name(verb));
     full.reduce = GW_REDUCE_SUM;
     return run(comm, verb, &full, error);
 }
@@ -155,7 +155,7 @@ static int refuse_in_group(const struct gw_comm *comm, enum gw_comm_verb verb,
                            struct gw_error *error)
 {
     return comm->group ? gw_error_set(error, GW_EINVAL, "%s: not between begin and end of a group",
-                                      gw_comm_verb_name(verb))
+                                      gw_comm_backend_verb_name(verb))
                        : 0;
 }
 
@@ -164,9 +164,9 @@ int gw_comm_wait(struct gw_comm *comm, void *stream, struct gw_error *error)
     int rc = refuse_in_group(comm, GW_COMM_WAIT, error);
     if (rc < 0)
         return rc;
-    gw_comm_begin(comm, GW_COMM_WAIT);
+    gw_comm_backend_begin(comm, GW_COMM_WAIT);
     rc = comm->backend->wait(comm, stream, error);
-    gw_comm_end(comm);
+    gw_comm_backend_end(comm);
     return rc;
 }
 
@@ -177,9 +177,9 @@ int gw_comm_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_e
     int rc = refuse_in_group(comm, GW_COMM_ALLOC, error);
     if (rc < 0)
         return rc;
-    gw_comm_begin(comm, GW_COMM_ALLOC);
+    gw_comm_backend_begin(comm, GW_COMM_ALLOC);
     rc = comm->backend->alloc(comm, bytes, memory, error);
-    gw_comm_end(comm);
+    gw_comm_backend_end(comm);
     return rc;
 }
 
@@ -195,9 +195,9 @@ int gw_comm_split(struct gw_comm *comm, const struct gw_comm_split *split, struc
     int rc = refuse_in_group(comm, GW_COMM_SPLIT, error);
     if (rc < 0)
         return rc;
-    gw_comm_begin(comm, GW_COMM_SPLIT);
+    gw_comm_backend_begin(comm, GW_COMM_SPLIT);
     rc = comm->backend->split(comm, split, child, error);
-    gw_comm_end(comm);
+    gw_comm_backend_end(comm);
     return rc;
 }
 

@@ -171,9 +171,9 @@ int gw_comm_group_end(struct gw_comm *comm, struct gw_error *error)
         gw_comm_abort(comm, rc, comm->rank);
         gw_error_set(error, rc, "group: one of its operations was not recorded");
     } else {
-        gw_comm_begin(comm, GW_COMM_GROUP);
+        gw_comm_backend_begin(comm, GW_COMM_GROUP);
         rc = group->count > 0 ? group_run(comm, group, error) : 0;
-        gw_comm_end(comm);
+        gw_comm_backend_end(comm);
     }
     gw_comm_group_free(group);
     return rc;

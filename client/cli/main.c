@@ -1,6 +1,5 @@
 /* The entry of the `gangway` binary: one table of subcommands; finds the one that is meant and runs
  * it. */
-#include "client/cli/bench/bench.h"
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/manual.h"
 #include "client/cli/lib/options.h"

@@ -55,7 +55,7 @@ int gw_address_parse(const char *address, const char **place, bool *tcp, struct 
 
 int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error)
 {
-    int rc = gw_user_state_dir(dir, error);
+    int rc = gw_user_dir_state(dir, error);
     if (rc < 0)
         return rc;
     struct gw_error why;
@@ -71,7 +71,7 @@ int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error)
 int gw_address_default_socket(char path[PATH_MAX], struct gw_error *error)
 {
     char dir[PATH_MAX];
-    int rc = gw_user_state_dir(dir, error);
+    int rc = gw_user_dir_state(dir, error);
     if (rc == 0 && snprintf(path, PATH_MAX, "%s/%s", dir, GW_ADDRESS_SOCKET) >= PATH_MAX)
         rc = gw_error_set(error, GW_EINVAL, "the path %.64s... is too long", dir);
     return rc;
@@ -131,7 +131,7 @@ int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
     char numeric[GW_ENDPOINT_TEXT_MAX];
     struct gw_token token;
     struct gw_tls_key key;
-    int fd, rc = gw_token_mine(&token, error);
+    int fd, rc = gw_token_file_own(&token, error);
     if (rc == 0)
         rc = gw_endpoint_resolve(place, numeric, error);
     if (rc < 0) { /* nobody was asked yet */
@@ -157,7 +157,7 @@ int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
 static int read_line(char address[GW_ADDRESS_TCP_MAX], int line, struct gw_error *error)
 {
     char dir[PATH_MAX], path[PATH_MAX + 32], text[GW_ADDRESS_TCP_MAX];
-    int rc = gw_user_state_dir(dir, error);
+    int rc = gw_user_dir_state(dir, error);
     if (rc < 0)
         return rc;
     snprintf(path, sizeof path, "%s/address", dir);

@@ -16,7 +16,7 @@ struct gw_transport;
  * or "tcp:HOST:PORT": borrowed from the text. GW_EINVAL for anything else. */
 int gw_address_parse(const char *address, const char **place, bool *tcp, struct gw_error *error);
 
-/* gw_address_default_dir is the folder of this user's running cluster (gw_user_state_dir); made,
+/* gw_address_default_dir is the folder of this user's running cluster (gw_user_dir_state); made,
  * for this user only. GW_ENOENT, GW_EPERM, GW_EIO. */
 int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error);
 
@@ -29,8 +29,9 @@ int gw_address_default_socket(char path[PATH_MAX], struct gw_error *error);
 int gw_address_connect(const char *path, int *fd, struct gw_error *error);
 
 /* gw_address_connect_tcp connects to HOST:PORT (a name is looked up) by this machine's token
- * (gw_token_mine); the transport is the caller's, its handshake still to be made. Blocks for at
- * most 10 s. GW_ENOSCHEDULER when nobody listens there, GW_EINVAL, and what gw_token_mine gives. */
+ * (gw_token_file_own); the transport is the caller's, its handshake still to be made. Blocks for at
+ * most 10 s. GW_ENOSCHEDULER when nobody listens there, GW_EINVAL, and what gw_token_file_own
+ * gives. */
 int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
                            struct gw_error *error);
 

@@ -391,7 +391,7 @@ int gw_cluster_open(const struct gw_cluster_options *options, struct gw_cluster 
     struct gw_cluster *cluster = calloc(1, sizeof *cluster);
     if (!cluster)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    int rc = gw_user_runtime_dir(runtime, error);
+    int rc = gw_user_dir_runtime(runtime, error);
     if (rc < 0)
         goto fail;
     sweep_stale(runtime);

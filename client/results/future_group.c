@@ -176,7 +176,8 @@ void gw_future_group_set_value(struct gw_future *future, uint32_t rank,
     settle(future, GW_DONE);
     return;
 no_memory:
-    gw_future_group_set_failure(future, gw_failure_new(GW_ENOMEM, 0, 0, "out of memory"));
+    gw_future_group_set_failure(future,
+                                gw_value_slot_failure_new(GW_ENOMEM, 0, 0, "out of memory"));
 }
 
 /* The group that a row of this request belongs to, or NULL. */
@@ -217,7 +218,8 @@ void gw_future_group_failed(struct gw_client *client, const struct gw_msg_failed
             continue;
         int code = failed->code < 0 ? failed->code : GW_ETASK;
         gw_future_group_set_failure(
-            future, gw_failure_new(code, failed->exit_code, failed->attempt, failed->text));
+            future,
+            gw_value_slot_failure_new(code, failed->exit_code, failed->attempt, failed->text));
     }
 }
 
@@ -226,7 +228,7 @@ void gw_future_group_fail_pending(struct gw_future_group *group, const struct gw
     for (uint32_t i = 0; i < group->count; i++)
         if (!group->futures[i].released && atomic_load(&group->futures[i].state) == GW_PENDING)
             gw_future_group_set_failure(&group->futures[i],
-                                        gw_failure_new(error->code, 0, 0, error->text));
+                                        gw_value_slot_failure_new(error->code, 0, 0, error->text));
 }
 
 /* What came of a gang before the connection ended comes again, of all ranks. */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gw_failure *gw_failure_new(int code, int exit_code, uint64_t attempt, const char *text)
+struct gw_failure *gw_value_slot_failure_new(int code, int exit_code, uint64_t attempt,
+                                             const char *text)
 {
     size_t length = strlen(text);
     struct gw_failure *failure = malloc(sizeof *failure + length + 1);

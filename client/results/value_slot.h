@@ -48,8 +48,9 @@ struct gw_landing {
     uint32_t bytes;
 };
 
-/* gw_failure_new copies a text; NULL when out of memory (set_failure accepts it). */
-struct gw_failure *gw_failure_new(int code, int exit_code, uint64_t attempt, const char *text);
+/* gw_value_slot_failure_new copies a text; NULL when out of memory (set_failure accepts it). */
+struct gw_failure *gw_value_slot_failure_new(int code, int exit_code, uint64_t attempt,
+                                             const char *text);
 
 /* gw_value_slot_set copies a value in; false when out of memory. gw_value_slot_clear frees what a
  * result holds and makes it NONE. */

@@ -138,7 +138,7 @@ int gw_actor_new_call(struct gw_client *client, struct gw_actor **out, struct gw
     struct gw_graph_rows rows;
     uint64_t job = UINT64_MAX - 1;
     (void)gw_graph_call(graph, function, options ? options->task : NULL, values, count);
-    int rc = gw_graph_seal(graph, &rows, error);
+    int rc = gw_graph_rows_seal(graph, &rows, error);
     if (rc == 0 && (rows.specs[0].options.ranks > 0 || (options && options->restarts > UINT8_MAX)))
         rc = gw_error_set(error, GW_EINVAL,
                           "an actor is one process (no ranks), with at most 255 restarts");
@@ -290,7 +290,7 @@ static int call_graph(struct gw_actor *actor, struct gw_actor_batch_row *row,
     struct gw_graph *graph = take_graph();
     struct gw_graph_rows rows;
     (void)gw_graph_call(graph, row->spec.function, NULL, values, count);
-    int rc = gw_graph_seal(graph, &rows, error);
+    int rc = gw_graph_rows_seal(graph, &rows, error);
     if (rc == 0 && actor->calls.client->inlined) {
         rc = call_inline(actor, &rows, future, error);
     } else if (rc == 0) {

@@ -30,7 +30,7 @@ int gw_inline_open(struct gw_client *client, struct gw_error *error)
     char dir[PATH_MAX], path[PATH_MAX + 32];
     if (getenv(CHECKPOINTS))
         return 0;
-    int rc = gw_user_runtime_dir(dir, error);
+    int rc = gw_user_dir_runtime(dir, error);
     if (rc < 0)
         return rc;
     snprintf(path, sizeof path, "%s/inline-%d", dir, (int)getpid());
@@ -118,21 +118,21 @@ static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
             struct gw_error why;
             deps[k] = earlier(run->client, rows->dep_job[first + k], index, &why);
             if (!deps[k])
-                own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0, why.text);
+                own->failure = gw_value_slot_failure_new(GW_EDEPENDENCY, 0, 0, why.text);
         } else if (run->outcomes[index].failure) {
             struct gw_error error = {0};
             gw_error_set(&error, GW_EDEPENDENCY, "a task before it failed: %s",
                          run->outcomes[index].failure->text);
-            own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0, error.text);
+            own->failure = gw_value_slot_failure_new(GW_EDEPENDENCY, 0, 0, error.text);
         } else if (rank == GW_DEP_ALL) {
             deps[k] = all_ranks(&run->outcomes[index], world_of(rows, index));
         } else if (rank != GW_DEP_AFTER) {
             deps[k] = rank < world_of(rows, index) ? gw_value_ref(run->outcomes[index].values[rank])
                                                    : NULL;
             if (!deps[k])
-                own->failure = gw_failure_new(GW_EDEPENDENCY, 0, 0,
-                                              "it takes the value of a rank that "
-                                              "the task before it has not");
+                own->failure = gw_value_slot_failure_new(GW_EDEPENDENCY, 0, 0,
+                                                         "it takes the value of a rank that "
+                                                         "the task before it has not");
         }
     }
     return !own->failure;
@@ -193,7 +193,7 @@ static int run_row(struct run *run, uint32_t row, struct gw_error *error)
         struct gw_inline_folder folder;
         rc = gw_inline_folder_open(spec->options.files, &folder, error);
         if (rc == 0 && call_again(&call, &spec->options, outcome->values, &failed) < 0)
-            outcome->failure = gw_failure_new(GW_ETASK, 0, 0, failed.text);
+            outcome->failure = gw_value_slot_failure_new(GW_ETASK, 0, 0, failed.text);
         gw_inline_folder_close(&folder);
     }
     if (rc == 0 && outcome->failure) {
@@ -218,7 +218,7 @@ static void settle(struct run *run, struct gw_future_group *group)
         if (outcome->failure)
             gw_future_group_set_failure(
                 &group->futures[i],
-                gw_failure_new(outcome->failure->code, 0, 0, outcome->failure->text));
+                gw_value_slot_failure_new(outcome->failure->code, 0, 0, outcome->failure->text));
         for (uint32_t rank = 0; !outcome->failure && rank < world_of(run->rows, row); rank++)
             gw_future_group_set_value(&group->futures[i], rank,
                                       &(struct gw_landing){.value = outcome->values[rank]});

@@ -104,8 +104,8 @@ void gw_range_failed(struct gw_client *client, const struct gw_msg_failed *faile
     if (!run)
         return;
     struct gw_value_slot slot = {.kind = GW_VALUE_SLOT_ERROR};
-    slot.failure = gw_failure_new(failed->code < 0 ? failed->code : GW_ETASK, failed->exit_code,
-                                  failed->attempt, failed->text);
+    slot.failure = gw_value_slot_failure_new(failed->code < 0 ? failed->code : GW_ETASK,
+                                             failed->exit_code, failed->attempt, failed->text);
     if (slot.failure)
         push(run, failed->index, slot);
     else

@@ -294,7 +294,7 @@ int gw_stream_add(struct gw_stream *stream, struct gw_graph *graph, const gw_nod
     bool inlined = stream->client->inlined;
     if (stream->error.code < 0)
         return gw_error_set(error, stream->error.code, "%s", stream->error.text);
-    int rc = gw_graph_seal(graph, &rows, error);
+    int rc = gw_graph_rows_seal(graph, &rows, error);
     if (rc == 0 && rows.count == 0)
         rc = gw_error_set(error, GW_EINVAL, "the graph has no task");
     if (rc == 0)

@@ -28,7 +28,7 @@ enum {
 
 const char *gw_submission_named(const char *word)
 {
-    return gw_name_check(word, "job", NULL) == 0 ? word : "command";
+    return gw_options_check_name(word, "job", NULL) == 0 ? word : "command";
 }
 
 int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
@@ -40,7 +40,7 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
                                          .flags = options->detached ? GW_SUBMIT_DETACHED : 0,
                                          .after = options->after};
     gw_rpc_open(&submission->call, client);
-    if (gw_name_check(options->name, "job", error) < 0)
+    if (gw_options_check_name(options->name, "job", error) < 0)
         return GW_EINVAL;
     if (options->key && !options->detached)
         return gw_error_set(error, GW_EINVAL,

@@ -144,7 +144,7 @@ static int write_and_send(struct gw_submission *submission, struct gw_graph *gra
     int rc = 0;
     for (; from < rows->count && rc == 0; from = written.count) {
         written.count = rows->count - from > BLOCK_ROWS ? from + BLOCK_ROWS : rows->count;
-        gw_graph_write(graph, written.count);
+        gw_graph_rows_write(graph, written.count);
         rc = send_rows(submission, &written, targets, from, error);
     }
     return rc;
@@ -173,7 +173,7 @@ static int submit_head(struct gw_client *client, struct gw_graph *graph,
     if (rc == 0)
         rc = gw_submission_flush(&submission, error);
     if (rc == 0)
-        rc = gw_graph_sort(graph, &rows, error);
+        rc = gw_graph_rows_sort(graph, &rows, error);
     gw_targets_deinit(targets);
     *targets = (struct gw_targets){0};
     if (rc == 0)
@@ -194,7 +194,7 @@ static int submit_whole(struct gw_client *client, struct gw_graph *graph,
                         struct gw_error *error)
 {
     struct gw_graph_rows rows;
-    int rc = gw_graph_seal(graph, &rows, error);
+    int rc = gw_graph_rows_seal(graph, &rows, error);
     if (rc == 0 && rows.count == 0)
         rc = gw_error_set(error, GW_EINVAL, "the graph has no task");
     if (rc == 0)
@@ -212,7 +212,7 @@ int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
     struct gw_future_group *group = NULL;
     int rc = 0;
     if (!client->inlined && count <= EARLY_TARGETS_MAX)
-        rc = gw_graph_head(graph, &head, error);
+        rc = gw_graph_rows_head(graph, &head, error);
     if (rc == 0)
         rc = head.count > 0
                  ? submit_head(client, graph, &head, options, &wanted, &targets, &group, error)

@@ -18,22 +18,13 @@ static const char *const verb_names[] = {
     [GW_COMM_JOIN] = "join",
 };
 
-static const char *const reduce_names[] = {
-    [GW_REDUCE_SUM] = "sum",     [GW_REDUCE_PROD] = "product", [GW_REDUCE_MIN] = "minimum",
-    [GW_REDUCE_MAX] = "maximum", [GW_REDUCE_AVG] = "average",
-};
-
-const char *gw_comm_verb_name(enum gw_comm_verb verb)
+const char *gw_comm_backend_verb_name(enum gw_comm_verb verb)
 {
     return (int)verb >= GW_COMM_BARRIER && (int)verb <= GW_COMM_JOIN ? verb_names[verb] : "?";
 }
 
-const char *gw_reduce_name(enum gw_reduce reduce)
-{
-    return (int)reduce >= 0 && (int)reduce <= GW_REDUCE_AVG ? reduce_names[reduce] : "?";
-}
-
-void gw_comm_init(struct gw_comm *comm, const struct gw_comm_backend *backend, int rank, int size)
+void gw_comm_backend_init(struct gw_comm *comm, const struct gw_comm_backend *backend, int rank,
+                          int size)
 {
     comm->backend = backend;
     comm->rank = rank;
@@ -44,7 +35,7 @@ void gw_comm_init(struct gw_comm *comm, const struct gw_comm_backend *backend, i
     comm->agreed = 0;
 }
 
-void gw_comm_begin(const struct gw_comm *comm, enum gw_comm_verb verb)
+void gw_comm_backend_begin(const struct gw_comm *comm, enum gw_comm_verb verb)
 {
     struct gw_comm_pulse *pulse = comm->pulse;
     if (!pulse)
@@ -54,7 +45,7 @@ void gw_comm_begin(const struct gw_comm *comm, enum gw_comm_verb verb)
     atomic_store_explicit(&pulse->begun, begun + 1, memory_order_release);
 }
 
-void gw_comm_end(const struct gw_comm *comm)
+void gw_comm_backend_end(const struct gw_comm *comm)
 {
     if (comm->pulse)
         atomic_store_explicit(&comm->pulse->verb, 0, memory_order_release);

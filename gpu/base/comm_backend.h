@@ -125,17 +125,15 @@ int gw_comm_group_add(struct gw_comm_group *group, const struct gw_comm_item *it
 /* gw_comm_group_free frees it (NULL: nothing). */
 void gw_comm_group_free(struct gw_comm_group *group);
 
-/* gw_comm_init fills in the head, with the default timeout. */
-void gw_comm_init(struct gw_comm *comm, const struct gw_comm_backend *backend, int rank, int size);
+/* gw_comm_backend_init fills in the head, with the default timeout. */
+void gw_comm_backend_init(struct gw_comm *comm, const struct gw_comm_backend *backend, int rank,
+                          int size);
 
-/* gw_comm_begin and gw_comm_end move the pulse, around an operation. */
-void gw_comm_begin(const struct gw_comm *comm, enum gw_comm_verb verb);
-void gw_comm_end(const struct gw_comm *comm);
+/* gw_comm_backend_begin and gw_comm_backend_end move the pulse, around an operation. */
+void gw_comm_backend_begin(const struct gw_comm *comm, enum gw_comm_verb verb);
+void gw_comm_backend_end(const struct gw_comm *comm);
 
-/* gw_comm_verb_name returns "all_reduce" ...; static. */
-const char *gw_comm_verb_name(enum gw_comm_verb verb);
-
-/* gw_reduce_name returns "sum" ...; static; "?" for one that is not of the list. */
-const char *gw_reduce_name(enum gw_reduce reduce);
+/* gw_comm_backend_verb_name returns "all_reduce" ...; static. */
+const char *gw_comm_backend_verb_name(enum gw_comm_verb verb);
 
 #endif

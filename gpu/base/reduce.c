@@ -203,7 +203,7 @@ static void block_run(const struct gw_reduction *r, size_t at, size_t count)
         memcpy(target_of(r, k, at), result, count * gw_dtype_size(r->dtype));
 }
 
-void gw_reduction_run(const struct gw_reduction *r)
+void gw_reduce_run(const struct gw_reduction *r)
 {
     assert(r->sources >= 1 && r->targets >= 1);
     const bool scales = r->reduce == GW_REDUCE_AVG && divisor_of(r) != 1;
@@ -222,4 +222,14 @@ void gw_reduction_run(const struct gw_reduction *r)
         else
             block_run(r, at, count);
     }
+}
+
+static const char *const reduce_names[] = {
+    [GW_REDUCE_SUM] = "sum",     [GW_REDUCE_PROD] = "product", [GW_REDUCE_MIN] = "minimum",
+    [GW_REDUCE_MAX] = "maximum", [GW_REDUCE_AVG] = "average",
+};
+
+const char *gw_reduce_name(enum gw_reduce reduce)
+{
+    return (int)reduce >= 0 && (int)reduce <= GW_REDUCE_AVG ? reduce_names[reduce] : "?";
 }

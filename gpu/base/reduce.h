@@ -17,8 +17,11 @@ struct gw_reduction {
     size_t count;
 };
 
-/* gw_reduction_run writes source[0] . source[1] . ... into every target. A target may be one of the
+/* gw_reduce_run writes source[0] . source[1] . ... into every target. A target may be one of the
  * sources (at the same place), but must not overlap one otherwise. */
-void gw_reduction_run(const struct gw_reduction *reduction);
+void gw_reduce_run(const struct gw_reduction *reduction);
+
+/* gw_reduce_name returns "sum" ...; static; "?" for one that is not of the list. */
+const char *gw_reduce_name(enum gw_reduce reduce);
 
 #endif

@@ -56,7 +56,7 @@ int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm
                                          .recv_at = GW_SEGMENT_NOWHERE,
                                          .status = own_check(options, &own)};
     gw_comm_set_timeout(host, options->timeout_ns);
-    gw_comm_begin(host, GW_COMM_JOIN);
+    gw_comm_backend_begin(host, GW_COMM_JOIN);
     int rc = host->backend->meet(host, &call, &worst, error);
     if (rc == 0 && call.status < 0)
         rc = gw_error_set(error, own.code, "%s", own.text);
@@ -65,6 +65,6 @@ int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm
                           gw_comm_worst_rank(worst), gw_error_text(gw_comm_worst_code(worst)));
     else if (rc == 0)
         rc = module->comm_open(options, comm, error);
-    gw_comm_end(host);
+    gw_comm_backend_end(host);
     return rc;
 }

@@ -7,7 +7,7 @@ const struct gw_cuda_module *gw_cuda_module(void)
 {
     static const struct gw_cuda_module module = {
         .version = GANGWAY_VERSION,
-        .device_check = gw_nccl_device_check,
+        .device_check = gw_nccl_comm_device_check,
         .comm_open = gw_nccl_comm_open,
     };
     return &module;

@@ -74,8 +74,8 @@ static ncclResult_t nccl_launch(struct gw_nccl *self, enum gw_comm_verb verb,
 static int stream_await(struct gw_nccl *self, struct gw_error *error)
 {
     cudaError_t rc = cudaEventRecord(self->event, self->stream);
-    return rc == cudaSuccess ? gw_nccl_await(self, self->event, error)
-                             : gw_nccl_broken(self, "cudaEventRecord", rc, error);
+    return rc == cudaSuccess ? gw_nccl_wait_event(self, self->event, error)
+                             : gw_nccl_wait_broken(self, "cudaEventRecord", rc, error);
 }
 
 /* Launches what the ranks have agreed on; without a stream, waits for it and copies back. */
@@ -84,19 +84,22 @@ static int nccl_move(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
 {
     int rc = 0;
     if (places->sends_copy)
-        rc = gw_nccl_copy(self, self->stages[0].memory, args->send, places->send_bytes, error);
+        rc = gw_nccl_memory_copy(self, self->stages[0].memory, args->send, places->send_bytes,
+                                 error);
     if (rc < 0)
         return rc;
     ncclResult_t launched = nccl_launch(self, verb, args, places);
     if (launched != ncclSuccess && launched != ncclInProgress)
-        return gw_nccl_failed(self, launched, error);
-    rc = gw_nccl_await(self, NULL, error); /* it may connect first: nothing is on the stream before
-                                            */
+        return gw_nccl_wait_failed(self, launched, error);
+    rc = gw_nccl_wait_event(self, NULL,
+                            error); /* it may connect first: nothing is on the stream before
+                                     */
     if (rc < 0 || args->stream)
         return rc;
     rc = stream_await(self, error);
     if (rc == 0 && places->receives_copy)
-        rc = gw_nccl_copy(self, args->recv, self->stages[1].memory, places->recv_bytes, error);
+        rc = gw_nccl_memory_copy(self, args->recv, self->stages[1].memory, places->recv_bytes,
+                                 error);
     return rc;
 }
 
@@ -106,16 +109,16 @@ static int nccl_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     struct gw_nccl *self = (struct gw_nccl *)comm;
     struct gw_nccl_places places = {0};
     const struct gw_comm_item item = {verb, *args};
-    int rc = gw_nccl_begin(self, verb, error);
+    int rc = gw_nccl_wait_begin(self, verb, error);
     if (rc == 0 && verb != GW_COMM_BARRIER)
-        rc = gw_nccl_places_find(self, &item, args->stream != NULL, &places, error);
+        rc = gw_nccl_memory_places(self, &item, args->stream != NULL, &places, error);
     if (rc == 0)
-        rc = gw_nccl_meet_args(self, verb, args, error);
+        rc = gw_nccl_wait_meet_args(self, verb, args, error);
     if (rc < 0 || verb == GW_COMM_BARRIER || args->count == 0)
         return rc;
     rc = nccl_move(self, verb, args, &places, error);
     if (rc < 0)
-        gw_nccl_drop(self);
+        gw_nccl_wait_drop(self);
     return rc;
 }
 
@@ -137,8 +140,8 @@ static int group_launch(struct gw_nccl *self, const struct gw_comm_item *items, 
     if (launched == ncclSuccess || launched == ncclInProgress)
         launched = ended;
     if (launched != ncclSuccess && launched != ncclInProgress)
-        return gw_nccl_failed(self, launched, error);
-    int rc = gw_nccl_await(self, NULL, error);
+        return gw_nccl_wait_failed(self, launched, error);
+    int rc = gw_nccl_wait_event(self, NULL, error);
     return rc < 0 || !blocks ? rc : stream_await(self, error);
 }
 
@@ -147,16 +150,16 @@ static int nccl_group(struct gw_comm *comm, const struct gw_comm_item *items, si
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     struct gw_nccl_places places;
-    int rc = gw_nccl_begin(self, GW_COMM_GROUP, error);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_GROUP, error);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = gw_nccl_places_find(self, &items[i], true, &places, error);
+        rc = gw_nccl_memory_places(self, &items[i], true, &places, error);
     for (size_t i = 0; rc == 0 && i < count; i++)
-        rc = gw_nccl_meet_args(self, items[i].verb, &items[i].args, error);
+        rc = gw_nccl_wait_meet_args(self, items[i].verb, &items[i].args, error);
     if (rc < 0)
         return rc;
     rc = group_launch(self, items, count, error);
     if (rc < 0)
-        gw_nccl_drop(self);
+        gw_nccl_wait_drop(self);
     return rc;
 }
 
@@ -166,14 +169,14 @@ static int nccl_group(struct gw_comm *comm, const struct gw_comm_item *items, si
 static int nccl_wait(struct gw_comm *comm, void *stream, struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
-    int rc = gw_nccl_begin(self, GW_COMM_WAIT, error);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_WAIT, error);
     if (rc < 0 || !stream)
         return rc;
     cudaError_t cuda = cudaEventRecord(self->event, stream);
     if (cuda != cudaSuccess)
         return gw_error_set(error, GW_EINVAL, "wait: no stream of this rank's device: %s",
                             cudaGetErrorString(cuda));
-    return gw_nccl_await(self, self->event, error);
+    return gw_nccl_wait_event(self, self->event, error);
 }
 
 static int nccl_stream(struct gw_comm *comm, void **stream, struct gw_error *error)
@@ -221,8 +224,8 @@ static void nccl_free(struct gw_nccl *self)
 {
     (void)cudaSetDevice(self->device);
     if (self->nccl && gw_segment_broken(self->segment, NULL) == 0)
-        gw_nccl_finish(self);
-    gw_nccl_drop(self);
+        gw_nccl_wait_finish(self);
+    gw_nccl_wait_drop(self);
     gw_nccl_memory_deinit(self);
     if (self->event)
         (void)cudaEventDestroy(self->event);
@@ -250,19 +253,19 @@ static const struct gw_comm_backend nccl_backend = {
     .has_streams = true,
     .run = nccl_run,
     .wait = nccl_wait,
-    .alloc = gw_nccl_alloc,
-    .dealloc = gw_nccl_dealloc,
+    .alloc = gw_nccl_memory_alloc,
+    .dealloc = gw_nccl_memory_dealloc,
     .abort = nccl_abort,
     .close = nccl_close,
     .split = nccl_split,
     .group = nccl_group,
     .stream = nccl_stream,
     .follow = nccl_follow,
-    .reg = gw_nccl_register,
-    .unreg = gw_nccl_unregister,
+    .reg = gw_nccl_memory_register,
+    .unreg = gw_nccl_memory_unregister,
     .nccl = nccl_handle,
-    .zero = gw_nccl_zero,
-    .copy = gw_nccl_copy_out,
+    .zero = gw_nccl_memory_zero,
+    .copy = gw_nccl_memory_copy_out,
 };
 
 /* A rank over `host`, which it does not take; its device's streams and events come later. */
@@ -271,7 +274,7 @@ static struct gw_nccl *nccl_new(struct gw_comm *host, int device, uint64_t timeo
     struct gw_nccl *self = calloc(1, sizeof *self);
     if (!self)
         return NULL;
-    gw_comm_init(&self->comm, &nccl_backend, host->rank, host->size);
+    gw_comm_backend_init(&self->comm, &nccl_backend, host->rank, host->size);
     gw_comm_set_timeout(&self->comm, timeout_ns);
     self->comm.pulse = host->pulse;
     self->host = host;
@@ -283,7 +286,7 @@ static struct gw_nccl *nccl_new(struct gw_comm *host, int device, uint64_t timeo
 /* Takes the device. */
 static int nccl_init(struct gw_nccl *self, struct gw_error *error)
 {
-    int rc = gw_nccl_begin(self, GW_COMM_JOIN, error);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_JOIN, error);
     if (rc < 0)
         return rc;
     cudaError_t cuda = cudaStreamCreateWithFlags(&self->stream, cudaStreamDefault);
@@ -293,7 +296,7 @@ static int nccl_init(struct gw_nccl *self, struct gw_error *error)
         cuda = cudaEventCreateWithFlags(&self->event, cudaEventDisableTiming);
     if (cuda == cudaSuccess)
         cuda = cudaEventCreateWithFlags(&self->order, cudaEventDisableTiming);
-    return cuda == cudaSuccess ? 0 : gw_nccl_broken(self, "a stream of the GPU", cuda, error);
+    return cuda == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "a stream of the GPU", cuda, error);
 }
 
 /* What rank 0 tells the others: NCCL's id, or that there is none. */
@@ -324,17 +327,17 @@ static int nccl_join(struct gw_nccl *self, struct gw_error *error)
     if (rc < 0)
         return rc;
     if (invitation.status != ncclSuccess)
-        return gw_nccl_failed(self, (ncclResult_t)invitation.status, error);
+        return gw_nccl_wait_failed(self, (ncclResult_t)invitation.status, error);
     config.blocking = 0;
     ncclResult_t started = ncclCommInitRankConfig(&self->nccl, self->comm.size, invitation.id,
                                                   self->comm.rank, &config);
     if (!has_started(started))
-        return gw_nccl_failed(self, started, error);
-    rc = gw_nccl_await(self, NULL, error);
+        return gw_nccl_wait_failed(self, started, error);
+    rc = gw_nccl_wait_event(self, NULL, error);
     return rc < 0 ? rc : gw_comm_barrier(self->host, error);
 }
 
-int gw_nccl_device_check(int device, struct gw_error *error)
+int gw_nccl_comm_device_check(int device, struct gw_error *error)
 {
     int devices = 0;
     cudaError_t cuda = cudaGetDeviceCount(&devices);
@@ -375,10 +378,10 @@ static int part_join(struct gw_nccl *self, const struct gw_comm_split *split, st
     ncclResult_t started = ncclCommSplit(self->nccl, part ? split->colour : NCCL_SPLIT_NOCOLOR,
                                          part ? part->comm.rank : 0, &nccl, &config);
     if (!has_started(started))
-        return gw_nccl_failed(self, started, error);
-    int rc = gw_nccl_await(self, NULL, error);
+        return gw_nccl_wait_failed(self, started, error);
+    int rc = gw_nccl_wait_event(self, NULL, error);
     if (rc == 0 && nccl)
-        rc = gw_nccl_await_comm(self, nccl, error);
+        rc = gw_nccl_wait_comm(self, nccl, error);
     if (part)
         part->nccl = nccl; /* also one that failed: it is dropped with the rest */
     return rc < 0 || !part ? rc : nccl_init(part, error);
@@ -390,7 +393,7 @@ static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,
     struct gw_nccl *self = (struct gw_nccl *)comm, *part = NULL;
     struct gw_comm *host = NULL;
     int32_t worst;
-    int rc = gw_nccl_begin(self, GW_COMM_SPLIT, error);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_SPLIT, error);
     if (rc == 0)
         rc = self->host->backend->split(self->host, split, &host, error);
     if (rc < 0)
@@ -404,8 +407,8 @@ static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,
     if (rc == 0)
         rc = part_join(self, split, part, error);
     if (rc == 0)
-        rc = gw_nccl_meet(self, &(const struct gw_segment_call){.verb = GW_COMM_SPLIT}, &worst,
-                          error);
+        rc = gw_nccl_wait_meet(self, &(const struct gw_segment_call){.verb = GW_COMM_SPLIT}, &worst,
+                               error);
     if (rc == 0) {
         *child = part ? &part->comm : NULL;
         return 0;

@@ -4,8 +4,8 @@
 
 #include <gangway/comm.h>
 
-/* gw_nccl_device_check returns 0 where this process can use the GPU; GW_ENOTSUP, GW_EINVAL. */
-int gw_nccl_device_check(int device, struct gw_error *error);
+/* gw_nccl_comm_device_check returns 0 where this process can use the GPU; GW_ENOTSUP, GW_EINVAL. */
+int gw_nccl_comm_device_check(int device, struct gw_error *error);
 
 /* gw_nccl_comm_open is gw_comm_open_nccl where every rank has the module and its GPU: same
  * contract.

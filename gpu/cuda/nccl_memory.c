@@ -66,13 +66,13 @@ static struct gw_nccl_places places_of(const struct gw_nccl *self, const struct 
     return places;
 }
 
-int gw_nccl_places_find(struct gw_nccl *self, const struct gw_comm_item *item, bool reached,
-                        struct gw_nccl_places *places, struct gw_error *error)
+int gw_nccl_memory_places(struct gw_nccl *self, const struct gw_comm_item *item, bool reached,
+                          struct gw_nccl_places *places, struct gw_error *error)
 {
     *places = places_of(self, item);
     if (reached && (places->sends_copy || places->receives_copy))
         return gw_error_set(error, GW_EINVAL, "%s: %s, buffers lie in this rank's device memory",
-                            gw_comm_verb_name(item->verb),
+                            gw_comm_backend_verb_name(item->verb),
                             item->args.stream ? "with a stream" : "in a group");
     cudaError_t rc = cudaSuccess;
     if (places->sends_copy)
@@ -80,7 +80,7 @@ int gw_nccl_places_find(struct gw_nccl *self, const struct gw_comm_item *item, b
     if (rc == cudaSuccess && places->receives_copy)
         rc = stage_reserve(&self->stages[1], places->recv_bytes);
     if (rc != cudaSuccess)
-        return gw_nccl_broken(self, "memory for a copy of a buffer", rc, error);
+        return gw_nccl_wait_broken(self, "memory for a copy of a buffer", rc, error);
     if (places->sends_copy)
         places->send = self->stages[0].memory;
     if (places->receives_copy)
@@ -90,24 +90,25 @@ int gw_nccl_places_find(struct gw_nccl *self, const struct gw_comm_item *item, b
     return 0;
 }
 
-int gw_nccl_copy(struct gw_nccl *self, void *to, const void *from, size_t bytes,
-                 struct gw_error *error)
+int gw_nccl_memory_copy(struct gw_nccl *self, void *to, const void *from, size_t bytes,
+                        struct gw_error *error)
 {
     cudaError_t rc = cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, self->stream);
     if (rc == cudaSuccess)
         rc = cudaStreamSynchronize(self->stream);
-    return rc == cudaSuccess ? 0 : gw_nccl_broken(self, "copy", rc, error);
+    return rc == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "copy", rc, error);
 }
 
-int gw_nccl_copy_out(struct gw_comm *comm, void *to, const void *from, size_t bytes,
-                     struct gw_error *error)
+int gw_nccl_memory_copy_out(struct gw_comm *comm, void *to, const void *from, size_t bytes,
+                            struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     (void)cudaSetDevice(self->device);
-    return bytes > 0 ? gw_nccl_copy(self, to, from, bytes, error) : 0;
+    return bytes > 0 ? gw_nccl_memory_copy(self, to, from, bytes, error) : 0;
 }
 
-int gw_nccl_zero(struct gw_comm *comm, const struct gw_comm_span *span, struct gw_error *error)
+int gw_nccl_memory_zero(struct gw_comm *comm, const struct gw_comm_span *span,
+                        struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     const cudaStream_t stream = span->stream ? span->stream : self->stream;
@@ -115,7 +116,7 @@ int gw_nccl_zero(struct gw_comm *comm, const struct gw_comm_span *span, struct g
     cudaError_t rc = cudaMemsetAsync(span->memory, 0, span->bytes, stream);
     if (rc == cudaSuccess && !span->stream)
         rc = cudaStreamSynchronize(stream);
-    return rc == cudaSuccess ? 0 : gw_nccl_broken(self, "cudaMemset", rc, error);
+    return rc == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "cudaMemset", rc, error);
 }
 
 /* -- Blocks --------------------------------------------------------------------------------------
@@ -174,12 +175,12 @@ static struct gw_nccl_block *block_take(struct gw_nccl *self, const void *memory
     return taken;
 }
 
-int gw_nccl_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
+int gw_nccl_memory_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     struct gw_nccl_block *block = NULL;
     int32_t worst;
-    int rc = gw_nccl_begin(self, GW_COMM_ALLOC, error);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_ALLOC, error);
     if (rc < 0)
         return rc;
     const struct gw_segment_call call = {
@@ -190,7 +191,7 @@ int gw_nccl_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_e
         .recv_at = GW_SEGMENT_NOWHERE,
         .status = block_new(self, bytes, &block),
     };
-    rc = gw_nccl_meet(self, &call, &worst, error);
+    rc = gw_nccl_wait_meet(self, &call, &worst, error);
     if (rc == 0 && worst < 0)
         rc = gw_error_set(error, GW_ENOMEM, "alloc: rank %d has no %zu bytes of device memory",
                           gw_comm_worst_rank(worst), bytes);
@@ -213,13 +214,13 @@ int gw_nccl_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_e
 static void streams_settle(struct gw_nccl *self)
 {
     const cudaStream_t streams[] = {self->stream, self->side};
-    int rc = gw_nccl_begin(self, GW_COMM_WAIT, NULL);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_WAIT, NULL);
     for (size_t i = 0; rc == 0 && i < sizeof streams / sizeof streams[0]; i++)
         if (cudaEventRecord(self->event, streams[i]) == cudaSuccess)
-            rc = gw_nccl_await(self, self->event, NULL);
+            rc = gw_nccl_wait_event(self, self->event, NULL);
 }
 
-void gw_nccl_dealloc(struct gw_comm *comm, void *memory)
+void gw_nccl_memory_dealloc(struct gw_comm *comm, void *memory)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     struct gw_nccl_block *gone = block_take(self, memory);
@@ -229,11 +230,12 @@ void gw_nccl_dealloc(struct gw_comm *comm, void *memory)
     block_free(self, gone);
 }
 
-int gw_nccl_register(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
+int gw_nccl_memory_register(struct gw_comm *comm, void *memory, size_t bytes,
+                            struct gw_error *error)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     const char *begin = memory;
-    int rc = gw_nccl_begin(self, GW_COMM_JOIN, error);
+    int rc = gw_nccl_wait_begin(self, GW_COMM_JOIN, error);
     if (rc < 0)
         return rc;
     for (const struct gw_nccl_block *block = self->blocks; block; block = block->next)
@@ -251,7 +253,7 @@ int gw_nccl_register(struct gw_comm *comm, void *memory, size_t bytes, struct gw
     return 0;
 }
 
-void gw_nccl_unregister(struct gw_comm *comm, void *memory)
+void gw_nccl_memory_unregister(struct gw_comm *comm, void *memory)
 {
     struct gw_nccl *self = (struct gw_nccl *)comm;
     block_free(self, block_take(self, memory));

@@ -20,7 +20,7 @@ enum {
 static int break_with(struct gw_nccl *self, int code, const char *what, struct gw_error *error)
 {
     char text[GW_SEGMENT_TEXT_MAX];
-    (void)snprintf(text, sizeof text, "%s: rank %d: %s", gw_comm_verb_name(self->verb),
+    (void)snprintf(text, sizeof text, "%s: rank %d: %s", gw_comm_backend_verb_name(self->verb),
                    self->comm.rank, what);
     const struct gw_segment_fault fault = {
         .code = code,
@@ -32,14 +32,15 @@ static int break_with(struct gw_nccl *self, int code, const char *what, struct g
     return gw_segment_broken(self->segment, error);
 }
 
-int gw_nccl_broken(struct gw_nccl *self, const char *call, cudaError_t rc, struct gw_error *error)
+int gw_nccl_wait_broken(struct gw_nccl *self, const char *call, cudaError_t rc,
+                        struct gw_error *error)
 {
     char what[128];
     (void)snprintf(what, sizeof what, "%s: %s", call, cudaGetErrorString(rc));
     return break_with(self, GW_EABORTED, what, error);
 }
 
-void gw_nccl_drop(struct gw_nccl *self)
+void gw_nccl_wait_drop(struct gw_nccl *self)
 {
     if (self->nccl)
         (void)ncclCommAbort(self->nccl);
@@ -56,7 +57,7 @@ static void pause_between_polls(unsigned polls)
 
 /* NCCL reports an error, most often a peer that went away. Who watches that peer knows more (which
  * rank, which signal): its word is waited for, and stands if it comes. */
-int gw_nccl_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error)
+int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error)
 {
     char what[GW_SEGMENT_TEXT_MAX / 2];
     const char *last = ncclGetLastError(NULL); /* of the process: also where joining failed */
@@ -82,12 +83,12 @@ static int look(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct
     const cudaError_t there = event ? cudaEventQuery(event) : cudaSuccess;
     ncclResult_t rc = ncclCommGetAsyncError(nccl, &state);
     if (rc != ncclSuccess)
-        return gw_nccl_failed(self, rc, error);
+        return gw_nccl_wait_failed(self, rc, error);
     if (state != ncclSuccess && state != ncclInProgress)
-        return gw_nccl_failed(self, state, error);
+        return gw_nccl_wait_failed(self, state, error);
     if (state == ncclInProgress || there == cudaErrorNotReady)
         return 0;
-    return there == cudaSuccess ? 1 : gw_nccl_broken(self, "cudaEventQuery", there, error);
+    return there == cudaSuccess ? 1 : gw_nccl_wait_broken(self, "cudaEventQuery", there, error);
 }
 
 static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
@@ -105,24 +106,24 @@ static int await(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struc
             rc = break_with(self, GW_ETIMEDOUT, what, error);
         }
         if (rc < 0) {
-            gw_nccl_drop(self);
+            gw_nccl_wait_drop(self);
             return rc;
         }
         pause_between_polls(polls);
     }
 }
 
-int gw_nccl_await(struct gw_nccl *self, cudaEvent_t event, struct gw_error *error)
+int gw_nccl_wait_event(struct gw_nccl *self, cudaEvent_t event, struct gw_error *error)
 {
     return await(self, self->nccl, event, error);
 }
 
-int gw_nccl_await_comm(struct gw_nccl *self, ncclComm_t nccl, struct gw_error *error)
+int gw_nccl_wait_comm(struct gw_nccl *self, ncclComm_t nccl, struct gw_error *error)
 {
     return await(self, nccl, NULL, error);
 }
 
-int gw_nccl_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_error *error)
+int gw_nccl_wait_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_error *error)
 {
     self->verb = verb;
     self->host->timeout_ns = self->comm.timeout_ns;
@@ -131,22 +132,22 @@ int gw_nccl_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_error 
         self->deadline_ns = INT64_MAX;
     int rc = gw_segment_broken(self->segment, error);
     if (rc < 0) {
-        gw_nccl_drop(self);
+        gw_nccl_wait_drop(self);
         return rc;
     }
     cudaError_t cuda = cudaSetDevice(self->device); /* a property of the calling thread */
-    return cuda == cudaSuccess ? 0 : gw_nccl_broken(self, "cudaSetDevice", cuda, error);
+    return cuda == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "cudaSetDevice", cuda, error);
 }
 
 /* -- Meeting -------------------------------------------------------------------------------------
  */
 
-int gw_nccl_meet(struct gw_nccl *self, const struct gw_segment_call *call, int32_t *worst,
-                 struct gw_error *error)
+int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, int32_t *worst,
+                      struct gw_error *error)
 {
     int rc = self->host->backend->meet(self->host, call, worst, error);
     if (rc < 0)
-        gw_nccl_drop(self);
+        gw_nccl_wait_drop(self);
     return rc;
 }
 
@@ -187,12 +188,12 @@ static int meet_pair(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
         (letters[0].dtype != letters[1].dtype || letters[0].count != letters[1].count))
         rc = letter_differs(self, args->root, letters, error);
     if (rc < 0)
-        gw_nccl_drop(self);
+        gw_nccl_wait_drop(self);
     return rc;
 }
 
-int gw_nccl_meet_args(struct gw_nccl *self, enum gw_comm_verb verb, const struct gw_comm_args *args,
-                      struct gw_error *error)
+int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
+                           const struct gw_comm_args *args, struct gw_error *error)
 {
     int32_t worst;
     const struct gw_segment_call call = {
@@ -204,12 +205,13 @@ int gw_nccl_meet_args(struct gw_nccl *self, enum gw_comm_verb verb, const struct
         .send_at = GW_SEGMENT_NOWHERE,
         .recv_at = GW_SEGMENT_NOWHERE,
     };
-    return verb == GW_COMM_SEND || verb == GW_COMM_RECV ? meet_pair(self, verb, args, error)
-                                                        : gw_nccl_meet(self, &call, &worst, error);
+    return verb == GW_COMM_SEND || verb == GW_COMM_RECV
+               ? meet_pair(self, verb, args, error)
+               : gw_nccl_wait_meet(self, &call, &worst, error);
 }
 
 /* Lets NCCL flush what its proxies still hold for the others. */
-void gw_nccl_finish(struct gw_nccl *self)
+void gw_nccl_wait_finish(struct gw_nccl *self)
 {
     ncclResult_t state = ncclCommFinalize(self->nccl);
     const uint64_t until_ns = gw_segment_now_ns() + (uint64_t)FINISH_MAX_S * 1000000000;
@@ -225,5 +227,5 @@ void gw_nccl_finish(struct gw_nccl *self)
             break;
         pause_between_polls(polls);
     }
-    gw_nccl_drop(self);
+    gw_nccl_wait_drop(self);
 }

@@ -2,6 +2,8 @@
  * rank publishes its call and waits for all others. */
 #include "gpu/host/comm_host.h"
 
+#include "gpu/base/reduce.h"
+
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,8 +23,9 @@ static int host_break(struct gw_comm_host *host, int peer, int code, const char 
                       struct gw_error *error)
 {
     char text[GW_SEGMENT_TEXT_MAX];
-    (void)snprintf(text, sizeof text, "%s: rank %d %s rank %d", gw_comm_verb_name(host->verb),
-                   host->first_rank + host->comm.rank, what, host->first_rank + peer);
+    (void)snprintf(text, sizeof text, "%s: rank %d %s rank %d",
+                   gw_comm_backend_verb_name(host->verb), host->first_rank + host->comm.rank, what,
+                   host->first_rank + peer);
     const struct gw_segment_fault fault = {
         .code = code,
         .cause = code == GW_ETIMEDOUT ? GW_ETIMEDOUT : GW_ECLOSED,
@@ -91,7 +94,7 @@ const struct gw_segment_call *gw_comm_host_call(const struct gw_comm_host *host,
 
 static void call_describe(const struct gw_segment_call *call, char *text, size_t size)
 {
-    const char *name = gw_comm_verb_name((enum gw_comm_verb)call->verb);
+    const char *name = gw_comm_backend_verb_name((enum gw_comm_verb)call->verb);
     const char *dtype = gw_dtype_name((enum gw_dtype)call->dtype);
     const unsigned long long count = call->count;
 

@@ -58,23 +58,26 @@ int gw_comm_host_await(struct gw_comm_host *host, int peer, _Atomic uint32_t *wo
 int gw_comm_host_mismatch(struct gw_comm_host *host, const int ranks[2],
                           const struct gw_segment_call *const calls[2], struct gw_error *error);
 
-/* gw_comm_host_send and gw_comm_host_recv are the operations between two ranks. */
-int gw_comm_host_send(struct gw_comm_host *host, const struct gw_comm_args *args,
-                      struct gw_error *error);
-int gw_comm_host_recv(struct gw_comm_host *host, const struct gw_comm_args *args,
-                      struct gw_error *error);
+/* gw_comm_host_pair_send and gw_comm_host_pair_recv are the operations between two ranks. */
+int gw_comm_host_pair_send(struct gw_comm_host *host, const struct gw_comm_args *args,
+                           struct gw_error *error);
+int gw_comm_host_pair_recv(struct gw_comm_host *host, const struct gw_comm_args *args,
+                           struct gw_error *error);
 
-/* gw_comm_host_alloc and gw_comm_host_dealloc are the backend's. */
-int gw_comm_host_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error);
-void gw_comm_host_dealloc(struct gw_comm *comm, void *memory);
+/* gw_comm_host_memory_alloc and gw_comm_host_memory_dealloc are the backend's. */
+int gw_comm_host_memory_alloc(struct gw_comm *comm, size_t bytes, void **memory,
+                              struct gw_error *error);
+void gw_comm_host_memory_dealloc(struct gw_comm *comm, void *memory);
 
 /* gw_comm_host_memory_deinit unmaps everything. */
 void gw_comm_host_memory_deinit(struct gw_comm_host *host);
 
-/* gw_comm_host_where returns where in the file bytes at memory lie, or GW_SEGMENT_NOWHERE. */
-uint64_t gw_comm_host_where(const struct gw_comm_host *host, const void *memory, size_t bytes);
+/* gw_comm_host_memory_where returns where in the file bytes at memory lie, or GW_SEGMENT_NOWHERE.
+ */
+uint64_t gw_comm_host_memory_where(const struct gw_comm_host *host, const void *memory,
+                                   size_t bytes);
 
-/* gw_comm_host_at is its inverse; NULL for bytes that are not all in one allocation. */
-void *gw_comm_host_at(const struct gw_comm_host *host, uint64_t where, size_t bytes);
+/* gw_comm_host_memory_at is its inverse; NULL for bytes that are not all in one allocation. */
+void *gw_comm_host_memory_at(const struct gw_comm_host *host, uint64_t where, size_t bytes);
 
 #endif

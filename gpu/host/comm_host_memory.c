@@ -24,7 +24,8 @@ static void history_add(struct gw_comm_host *host, uint64_t event)
     host->history = (host->history ^ event) * 0x100000001b3 + 1;
 }
 
-uint64_t gw_comm_host_where(const struct gw_comm_host *host, const void *memory, size_t bytes)
+uint64_t gw_comm_host_memory_where(const struct gw_comm_host *host, const void *memory,
+                                   size_t bytes)
 {
     const uintptr_t at = (uintptr_t)memory;
     for (size_t i = 0; i < host->extents_count; i++) {
@@ -37,7 +38,7 @@ uint64_t gw_comm_host_where(const struct gw_comm_host *host, const void *memory,
     return GW_SEGMENT_NOWHERE;
 }
 
-void *gw_comm_host_at(const struct gw_comm_host *host, uint64_t where, size_t bytes)
+void *gw_comm_host_memory_at(const struct gw_comm_host *host, uint64_t where, size_t bytes)
 {
     for (size_t i = 0; i < host->extents_count; i++) {
         const struct gw_comm_host_extent *extent = &host->extents[i];
@@ -197,7 +198,8 @@ static char *place_map(struct gw_comm_host *host, const struct place *place)
     return memory;
 }
 
-int gw_comm_host_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
+int gw_comm_host_memory_alloc(struct gw_comm *comm, size_t bytes, void **memory,
+                              struct gw_error *error)
 {
     struct gw_comm_host *host = (struct gw_comm_host *)comm;
     struct gw_segment_call call = {
@@ -242,7 +244,7 @@ int gw_comm_host_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct
     return 0;
 }
 
-void gw_comm_host_dealloc(struct gw_comm *comm, void *memory)
+void gw_comm_host_memory_dealloc(struct gw_comm *comm, void *memory)
 {
     struct gw_comm_host *host = (struct gw_comm_host *)comm;
     size_t i = 0;

@@ -19,14 +19,15 @@ static void channel_push(struct gw_comm_host *host, struct gw_segment_channel *c
     gw_segment_wake(host->segment, host->comm.rank, to);
 }
 
-int gw_comm_host_send(struct gw_comm_host *host, const struct gw_comm_args *args,
-                      struct gw_error *error)
+int gw_comm_host_pair_send(struct gw_comm_host *host, const struct gw_comm_args *args,
+                           struct gw_error *error)
 {
     const int self = host->comm.rank, to = args->root;
     struct gw_segment_channel *channel = gw_segment_channel(host->segment, self, to);
     const size_t bytes = args->count * gw_dtype_size(args->dtype);
-    const uint64_t where =
-        bytes > DIRECT_BYTES_MIN ? gw_comm_host_where(host, args->send, bytes) : GW_SEGMENT_NOWHERE;
+    const uint64_t where = bytes > DIRECT_BYTES_MIN
+                               ? gw_comm_host_memory_where(host, args->send, bytes)
+                               : GW_SEGMENT_NOWHERE;
     const bool direct = where != GW_SEGMENT_NOWHERE;
     const struct gw_segment_call call = {
         .verb = GW_COMM_SEND,
@@ -55,8 +56,8 @@ int gw_comm_host_send(struct gw_comm_host *host, const struct gw_comm_args *args
                   : 0;
 }
 
-int gw_comm_host_recv(struct gw_comm_host *host, const struct gw_comm_args *args,
-                      struct gw_error *error)
+int gw_comm_host_pair_recv(struct gw_comm_host *host, const struct gw_comm_args *args,
+                           struct gw_error *error)
 {
     const int self = host->comm.rank, from = args->root;
     struct gw_segment_channel *channel = gw_segment_channel(host->segment, from, self);
@@ -75,7 +76,7 @@ int gw_comm_host_recv(struct gw_comm_host *host, const struct gw_comm_args *args
             return gw_comm_host_mismatch(
                 host, (const int[]){host->first_rank + from, host->first_rank + self},
                 (const struct gw_segment_call *const[]){call, &wanted}, error);
-        const void *source = gw_comm_host_at(host, call->send_at, bytes);
+        const void *source = gw_comm_host_memory_at(host, call->send_at, bytes);
         const size_t part = source ? bytes : min_size(bytes - at, GW_SEGMENT_MAIL_BYTES);
         if (part > 0)
             memcpy((char *)args->recv + at,

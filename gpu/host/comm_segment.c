@@ -55,7 +55,7 @@ int gw_comm_segment_progress(int fd, int rank, struct gw_comm_progress *progress
     *progress = (struct gw_comm_progress){
         .presence = (enum gw_comm_presence)atomic_load(&at->presence),
         .begun = atomic_load(&at->pulse.begun),
-        .operation = verb ? gw_comm_verb_name((enum gw_comm_verb)verb) : NULL,
+        .operation = verb ? gw_comm_backend_verb_name((enum gw_comm_verb)verb) : NULL,
     };
     gw_segment_unref(segment);
     return 0;

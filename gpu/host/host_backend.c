@@ -80,7 +80,7 @@ static void op_reduce_stages(const struct op *op, size_t at, size_t count, void 
     const void *sources[GW_COMM_HOST_RANKS_MAX];
     for (int i = 0; i < op->host->comm.size; i++)
         sources[i] = op_stage(op, i);
-    gw_reduction_run(&(const struct gw_reduction){
+    gw_reduce_run(&(const struct gw_reduction){
         .dtype = op->args->dtype,
         .reduce = op->args->reduce,
         .divisor = op->host->divisor,
@@ -108,7 +108,7 @@ static bool op_direct(const struct op *op, size_t elements, bool send, void **ad
     for (int i = 0; i < op->host->comm.size; i++) {
         const struct gw_segment_call *call = gw_comm_host_call(op->host, i);
         uint64_t where = send ? call->send_at : call->recv_at;
-        addresses[i] = gw_comm_host_at(op->host, where, elements * op->element_bytes);
+        addresses[i] = gw_comm_host_memory_at(op->host, where, elements * op->element_bytes);
         if (!addresses[i])
             return false;
     }
@@ -119,7 +119,7 @@ static int all_reduce_direct(struct op *op, void *const *sends, void *const *rec
 {
     const int size = op->host->comm.size, rank = op->host->comm.rank;
     const size_t begin = slice_begin(op, op->args->count, rank);
-    gw_reduction_run(&(const struct gw_reduction){
+    gw_reduce_run(&(const struct gw_reduction){
         .dtype = op->args->dtype,
         .reduce = op->args->reduce,
         .divisor = op->host->divisor,
@@ -208,8 +208,8 @@ static int broadcast(struct op *op)
         return 0;
     }
 
-    const void *direct = gw_comm_host_at(op->host, gw_comm_host_call(op->host, root)->send_at,
-                                         count * op->element_bytes);
+    const void *direct = gw_comm_host_memory_at(
+        op->host, gw_comm_host_call(op->host, root)->send_at, count * op->element_bytes);
     if (direct) {
         if (!is_root)
             op_copy(op, op_recv(op, 0), direct, count);
@@ -287,7 +287,7 @@ static int reduce_scatter(struct op *op)
     if (rc < 0)
         return rc;
     if (!small && op_direct(op, count * size, true, sends)) {
-        gw_reduction_run(&(const struct gw_reduction){
+        gw_reduce_run(&(const struct gw_reduction){
             .dtype = op->args->dtype,
             .reduce = op->args->reduce,
             .divisor = op->host->divisor,
@@ -334,9 +334,9 @@ static int host_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     if (rc < 0)
         return rc;
     if (verb == GW_COMM_SEND)
-        return gw_comm_host_send(host, args, error);
+        return gw_comm_host_pair_send(host, args, error);
     if (verb == GW_COMM_RECV)
-        return gw_comm_host_recv(host, args, error);
+        return gw_comm_host_pair_recv(host, args, error);
 
     const size_t element_bytes = gw_dtype_size(args->dtype);
     const size_t bytes = args->count * element_bytes;
@@ -355,8 +355,8 @@ static int host_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
                 .root = args->root,
                 .count = args->count,
                 .agreed = comm->agreed,
-                .send_at = gw_comm_host_where(host, args->send, bytes * send_parts),
-                .recv_at = gw_comm_host_where(host, args->recv, bytes * recv_parts),
+                .send_at = gw_comm_host_memory_where(host, args->send, bytes * send_parts),
+                .recv_at = gw_comm_host_memory_where(host, args->recv, bytes * recv_parts),
             },
     };
     return collectives[verb](&op);
@@ -425,8 +425,8 @@ static const struct gw_comm_backend host_backend = {
     .segment = host_segment,
     .run = host_run,
     .wait = host_wait,
-    .alloc = gw_comm_host_alloc,
-    .dealloc = gw_comm_host_dealloc,
+    .alloc = gw_comm_host_memory_alloc,
+    .dealloc = gw_comm_host_memory_dealloc,
     .abort = host_abort,
     .close = host_close,
 };
@@ -464,7 +464,7 @@ int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm
         gw_segment_unref(segment);
         return rc;
     }
-    gw_comm_init(&host->comm, &host_backend, options->rank, ranks);
+    gw_comm_backend_init(&host->comm, &host_backend, options->rank, ranks);
     gw_comm_set_timeout(&host->comm, options->timeout_ns);
     host->segment = segment;
     host->comm.pulse = &gw_segment_rank(segment, options->rank)->pulse;

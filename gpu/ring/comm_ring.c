@@ -50,7 +50,7 @@ static int fail_late(struct gw_comm_ring *self, int peer, struct gw_error *error
             return rc;
     }
     (void)snprintf(text, sizeof text, "%s: rank %d waited %.3f s for rank %d",
-                   gw_comm_verb_name(self->verb), self->comm.rank,
+                   gw_comm_backend_verb_name(self->verb), self->comm.rank,
                    (double)self->comm.timeout_ns * 1e-9, peer);
     const struct gw_segment_fault fault = {
         .code = GW_ETIMEDOUT, .cause = GW_ETIMEDOUT, .rank = peer, .text = text};
@@ -74,10 +74,10 @@ static int fail_lost(struct gw_comm_ring *self, int peer, struct gw_error *error
     if (closed >= 0)
         (void)snprintf(text, sizeof text,
                        "%s: rank %d waits for the closed communicator of rank %d",
-                       gw_comm_verb_name(self->verb), self->comm.rank, closed);
+                       gw_comm_backend_verb_name(self->verb), self->comm.rank, closed);
     else
         (void)snprintf(text, sizeof text, "%s: rank %d lost its connection to rank %d: %.100s",
-                       gw_comm_verb_name(self->verb), self->comm.rank, peer, why.text);
+                       gw_comm_backend_verb_name(self->verb), self->comm.rank, peer, why.text);
     const struct gw_segment_fault fault = {.code = GW_EABORTED,
                                            .cause = GW_ECLOSED,
                                            .rank = closed >= 0 ? closed : peer,

@@ -6,6 +6,7 @@
 
 #include "gpu/host/comm_host.h"
 #include "gpu/ring/ring.h"
+#include "gpu/ring/ring_door.h"
 #include "gpu/ring/ring_watch.h"
 
 /* Where a rank is reached. */
@@ -50,19 +51,19 @@ int gw_comm_ring_failed(struct gw_comm_ring *self, int rc, int peer, struct gw_e
  * that may take where a worker dies: that error, or 0 where nobody does. */
 int gw_comm_ring_await_break(const struct gw_comm_ring *self, struct gw_error *error);
 
-/* gw_comm_ring_sync returns when every leader has called it with the same call. */
-int gw_comm_ring_sync(struct gw_comm_ring *self, const struct gw_segment_call *call,
-                      struct gw_error *error);
+/* gw_ring_backend_sync returns when every leader has called it with the same call. */
+int gw_ring_backend_sync(struct gw_comm_ring *self, const struct gw_segment_call *call,
+                         struct gw_error *error);
 
 /* gw_comm_ring_local runs an operation among the ranks of this host. */
 int gw_comm_ring_local(struct gw_comm_ring *self, enum gw_comm_verb verb,
                        const struct gw_comm_args *args, struct gw_error *error);
 
-/* gw_comm_ring_send and gw_comm_ring_recv are the operations between two ranks. */
-int gw_comm_ring_send(struct gw_comm_ring *self, const struct gw_comm_args *args,
-                      struct gw_error *error);
-int gw_comm_ring_recv(struct gw_comm_ring *self, const struct gw_comm_args *args,
-                      struct gw_error *error);
+/* gw_comm_ring_pair_send and gw_comm_ring_pair_recv are the operations between two ranks. */
+int gw_comm_ring_pair_send(struct gw_comm_ring *self, const struct gw_comm_args *args,
+                           struct gw_error *error);
+int gw_comm_ring_pair_recv(struct gw_comm_ring *self, const struct gw_comm_args *args,
+                           struct gw_error *error);
 
 /* gw_comm_ring_backend is the backend; its ranks are made by gw_comm_open_hosts. */
 extern const struct gw_comm_backend gw_comm_ring_backend;

@@ -133,16 +133,16 @@ static int arrive(struct join *join, struct gw_ring_guest *guest, bool seen[])
     struct gw_comm_ring *self = join->self;
     const struct gw_ring_wait wait = gw_comm_ring_wait(self);
     struct arrival arrival;
-    int rc = gw_ring_welcome(guest->link, &wait, join->error);
+    int rc = gw_ring_link_welcome(guest->link, &wait, join->error);
     if (rc == 0)
-        rc = gw_ring_receive(guest->link, &(struct gw_ring_bytes){&arrival, sizeof arrival}, &wait,
-                             join->error);
+        rc = gw_ring_link_receive(guest->link, &(struct gw_ring_bytes){&arrival, sizeof arrival},
+                                  &wait, join->error);
     const bool good = rc == 0 && arrival.first_rank == guest->from && arrival.ranks >= 1 &&
                       arrival.ranks <= self->comm.size - arrival.first_rank;
     struct gw_comm_ring_place places[GW_COMM_HOST_RANKS_MAX];
     bool taken = false;
     if (good)
-        rc = gw_ring_receive(
+        rc = gw_ring_link_receive(
             guest->link, &(struct gw_ring_bytes){places, (size_t)arrival.ranks * sizeof places[0]},
             &wait, join->error);
     for (int i = 0; good && i < arrival.ranks; i++)
@@ -152,7 +152,7 @@ static int arrive(struct join *join, struct gw_ring_guest *guest, bool seen[])
         return late(join, rc, guest->from);
     }
     if (rc < 0 || !good || taken) { /* its own fault: nobody else is disturbed */
-        gw_ring_refuse(guest->link, taken ? GW_EEXIST : GW_EPERM);
+        gw_ring_link_refuse(guest->link, taken ? GW_EEXIST : GW_EPERM);
         return 0;
     }
     for (int i = 0; i < arrival.ranks; i++) {
@@ -211,7 +211,7 @@ static int gather(struct join *join)
     };
     for (int i = 0; i < join->peers_count; i++)
         for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++) {
-            rc = gw_ring_send(join->peers[i].link, &parts[k], &wait, join->error);
+            rc = gw_ring_link_send(join->peers[i].link, &parts[k], &wait, join->error);
             if (rc < 0)
                 return late(join, rc, join->peers[i].rank);
         }
@@ -239,17 +239,17 @@ static int introduce(struct join *join)
     int32_t answer = 0;
     int rc = 0;
     for (size_t i = 0; i < 2 && rc == 0; i++)
-        rc = gw_ring_send(link, &out[i], &wait, join->error);
+        rc = gw_ring_link_send(link, &out[i], &wait, join->error);
     if (rc == 0)
-        rc = gw_ring_receive(link, &(struct gw_ring_bytes){&answer, sizeof answer}, &wait,
-                             join->error);
+        rc = gw_ring_link_receive(link, &(struct gw_ring_bytes){&answer, sizeof answer}, &wait,
+                                  join->error);
     if (rc == 0 && answer < 0)
         return gw_error_set(
             join->error, answer == GW_EEXIST ? GW_EEXIST : GW_EPERM, "ranks %d to %d: %s",
             self->first_rank, self->first_rank + arrival.ranks - 1,
             answer == GW_EEXIST ? "rank 0 has others with these numbers" : "refused by rank 0");
     for (size_t i = 0; i < 3 && rc == 0; i++)
-        rc = gw_ring_receive(link, &in[i], &wait, join->error);
+        rc = gw_ring_link_receive(link, &in[i], &wait, join->error);
     return late(join, rc, 0);
 }
 
@@ -275,7 +275,7 @@ static int host_find(struct join *join, char host[GW_ENDPOINT_TEXT_MAX])
                                       .to = 0};
     if (self->comm.rank == 0)
         return own_host(join->options->listener, host, join->error);
-    int rc = gw_ring_connect(&call, &wait, &join->peers[0].link, join->error);
+    int rc = gw_ring_link_connect(&call, &wait, &join->peers[0].link, join->error);
     if (rc < 0)
         return unreached(join, rc, 0);
     join->peers_count = 1;
@@ -333,14 +333,14 @@ static int ring_links(struct join *join)
     int rc = 0;
     for (int turn = 0; turn < 2 && rc == 0; turn++) {
         if (turn == self->place % 2) {
-            rc =
-                unreached(join, gw_ring_connect(&call, &wait, &self->ring.next, join->error), next);
+            rc = unreached(join, gw_ring_link_connect(&call, &wait, &self->ring.next, join->error),
+                           next);
             continue;
         }
         rc = gw_ring_door_take(self->door, &guest, &wait, join->error);
         if (rc == 0) {
             self->ring.prev = guest.link;
-            rc = gw_ring_welcome(guest.link, &wait, join->error);
+            rc = gw_ring_link_welcome(guest.link, &wait, join->error);
         }
         rc = unreached(join, rc, guest.from);
     }
@@ -382,7 +382,7 @@ static int ring_open(struct join *join)
     if (rc < 0)
         return rc;
     const struct gw_segment_call call = {.verb = GW_COMM_BARRIER};
-    return gw_comm_ring_sync(self, &call, join->error);
+    return gw_ring_backend_sync(self, &call, join->error);
 }
 
 /* -- Opening -------------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ static int ring_new(const struct gw_comm_hosts_options *options, struct gw_comm_
     if (!self)
         return gw_error_set(error, GW_ENOMEM, "communicator");
     const size_t ranks = (size_t)options->ranks;
-    gw_comm_init(&self->comm, &gw_comm_ring_backend, options->rank, options->ranks);
+    gw_comm_backend_init(&self->comm, &gw_comm_ring_backend, options->rank, options->ranks);
     gw_comm_set_timeout(&self->comm, options->timeout_ns);
     self->open_hosts = gw_comm_open_hosts;
     self->first_rank = options->first_rank;

@@ -36,11 +36,11 @@ static int link_to(struct gw_comm_ring *self, int rank, struct gw_error *error)
                                       .purpose = GW_RING_PAIR,
                                       .from = self->comm.rank,
                                       .to = rank};
-    return self->to[rank] ? 0 : gw_ring_connect(&call, &wait, &self->to[rank], error);
+    return self->to[rank] ? 0 : gw_ring_link_connect(&call, &wait, &self->to[rank], error);
 }
 
-int gw_comm_ring_send(struct gw_comm_ring *self, const struct gw_comm_args *args,
-                      struct gw_error *error)
+int gw_comm_ring_pair_send(struct gw_comm_ring *self, const struct gw_comm_args *args,
+                           struct gw_error *error)
 {
     const int to = args->root;
     if (is_here(self, to))
@@ -53,9 +53,9 @@ int gw_comm_ring_send(struct gw_comm_ring *self, const struct gw_comm_args *args
                                        args->count * gw_dtype_size(args->dtype)};
     int rc = link_to(self, to, error);
     if (rc == 0)
-        rc = gw_ring_send(self->to[to], &head, &wait, error);
+        rc = gw_ring_link_send(self->to[to], &head, &wait, error);
     if (rc == 0)
-        rc = gw_ring_send(self->to[to], &body, &wait, error);
+        rc = gw_ring_link_send(self->to[to], &body, &wait, error);
     return rc < 0 ? gw_comm_ring_failed(self, rc, to, error) : 0;
 }
 
@@ -69,11 +69,11 @@ static int link_from(struct gw_comm_ring *self, int rank, struct gw_error *error
     if (rc < 0)
         return rc;
     self->from[rank] = guest.link;
-    return gw_ring_welcome(guest.link, &wait, error);
+    return gw_ring_link_welcome(guest.link, &wait, error);
 }
 
-int gw_comm_ring_recv(struct gw_comm_ring *self, const struct gw_comm_args *args,
-                      struct gw_error *error)
+int gw_comm_ring_pair_recv(struct gw_comm_ring *self, const struct gw_comm_args *args,
+                           struct gw_error *error)
 {
     const int from = args->root;
     if (is_here(self, from))
@@ -85,12 +85,12 @@ int gw_comm_ring_recv(struct gw_comm_ring *self, const struct gw_comm_args *args
     const struct gw_ring_bytes body = {args->recv, args->count * gw_dtype_size(args->dtype)};
     int rc = link_from(self, from, error);
     if (rc == 0)
-        rc = gw_ring_receive(self->from[from], &head, &wait, error);
+        rc = gw_ring_link_receive(self->from[from], &head, &wait, error);
     if (rc == 0 && (letter.call.dtype != wanted.dtype || letter.call.count != wanted.count))
         return gw_comm_host_mismatch(self->local, (const int[]){from, self->comm.rank},
                                      (const struct gw_segment_call *const[]){&letter.call, &wanted},
                                      error);
     if (rc == 0)
-        rc = gw_ring_receive(self->from[from], &body, &wait, error);
+        rc = gw_ring_link_receive(self->from[from], &body, &wait, error);
     return rc < 0 ? gw_comm_ring_failed(self, rc, from, error) : 0;
 }

@@ -96,7 +96,7 @@ static void reduce_staged(struct run *run, const struct gw_ring_part *part)
     const size_t element = gw_dtype_size(run->flow->dtype);
     const size_t count = run->staged / element;
     void *own = (char *)part->data + run->in_at;
-    gw_reduction_run(&(const struct gw_reduction){
+    gw_reduce_run(&(const struct gw_reduction){
         .dtype = run->flow->dtype,
         .reduce = part->is_average ? GW_REDUCE_AVG : run->flow->reduce,
         .divisor = run->flow->divisor,
@@ -179,7 +179,7 @@ static int rest(struct run *run, size_t in_total)
         fds[count++] = (struct pollfd){.fd = ring->prev->fd, .events = POLLIN};
     if (out_ready(run) > 0 || ring->next->blocked(ring->next))
         fds[count++] = (struct pollfd){.fd = ring->next->fd, .events = POLLOUT};
-    return gw_ring_pause(fds, count, run->wait, run->error);
+    return gw_ring_link_pause(fds, count, run->wait, run->error);
 }
 
 int gw_ring_run(struct gw_ring *ring, const struct gw_ring_flow *flow,

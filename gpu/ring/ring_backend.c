@@ -135,8 +135,8 @@ static void blocks_by_rank(const struct gw_comm_ring *self, struct blocks *block
         blocks->begin[i] = (size_t)self->first[i] * bytes_each;
 }
 
-int gw_comm_ring_sync(struct gw_comm_ring *self, const struct gw_segment_call *call,
-                      struct gw_error *error)
+int gw_ring_backend_sync(struct gw_comm_ring *self, const struct gw_segment_call *call,
+                         struct gw_error *error)
 {
     struct plan plan;
     uint8_t byte = 0;
@@ -176,7 +176,7 @@ static int local_reduce(struct gw_comm_ring *self, const struct gw_comm_args *ar
         return gw_comm_ring_local(self, GW_COMM_ALL_REDUCE, &part, error);
     if (part.send == part.recv && part.reduce != GW_REDUCE_AVG)
         return 0;
-    gw_reduction_run(&(const struct gw_reduction){
+    gw_reduce_run(&(const struct gw_reduction){
         .dtype = part.dtype,
         .reduce = part.reduce,
         .divisor = self->comm.size,
@@ -212,7 +212,8 @@ struct op {
 
 static int leaders_sync(struct op *op)
 {
-    return gw_comm_ring_is_leader(op->self) ? gw_comm_ring_sync(op->self, &op->call, op->error) : 0;
+    return gw_comm_ring_is_leader(op->self) ? gw_ring_backend_sync(op->self, &op->call, op->error)
+                                            : 0;
 }
 
 /* Nobody returns before all have come. */
@@ -401,9 +402,9 @@ static int ring_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     if (rc < 0)
         return rc;
     if (verb == GW_COMM_SEND)
-        return gw_comm_ring_send(self, args, error);
+        return gw_comm_ring_pair_send(self, args, error);
     if (verb == GW_COMM_RECV)
-        return gw_comm_ring_recv(self, args, error);
+        return gw_comm_ring_pair_recv(self, args, error);
     struct op op = {
         .self = self,
         .args = args,
@@ -494,13 +495,13 @@ static int ring_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct 
         rc = local_meet(self, &call, error);
     if (rc < 0)
         return rc;
-    int status = gw_comm_host_alloc(&self->local->comm, bytes, &mine, error);
+    int status = gw_comm_host_memory_alloc(&self->local->comm, bytes, &mine, error);
     if (status < 0 && status != GW_ENOMEM)
         return status;
     rc = alloc_agree(self, &call, status, error);
     if (rc < 0) {
         if (status == 0)
-            gw_comm_host_dealloc(&self->local->comm, mine);
+            gw_comm_host_memory_dealloc(&self->local->comm, mine);
         return rc;
     }
     history_add(self, bytes);
@@ -512,7 +513,7 @@ static void ring_dealloc(struct gw_comm *comm, void *memory)
 {
     struct gw_comm_ring *self = (struct gw_comm_ring *)comm;
     history_add(self, ~(uint64_t)0);
-    gw_comm_host_dealloc(&self->local->comm, memory);
+    gw_comm_host_memory_dealloc(&self->local->comm, memory);
 }
 
 static void ring_abort(struct gw_comm *comm, int cause, int rank)

@@ -41,46 +41,37 @@ struct gw_ring_call {
     int from, to; /* ranks */
 };
 
-/* gw_ring_connect connects and returns when it was let in; the caller frees the link. */
-int gw_ring_connect(const struct gw_ring_call *call, const struct gw_ring_wait *wait,
-                    struct gw_transport **link, struct gw_error *error);
+/* gw_ring_link_connect connects and returns when it was let in; the caller frees the link. */
+int gw_ring_link_connect(const struct gw_ring_call *call, const struct gw_ring_wait *wait,
+                         struct gw_transport **link, struct gw_error *error);
 
-/* gw_ring_send sends all of data; gw_ring_receive fills all of it. */
+/* gw_ring_link_send sends all of data; gw_ring_link_receive fills all of it. */
 struct gw_ring_bytes {
     void *data;
     size_t bytes;
 };
-int gw_ring_send(struct gw_transport *link, const struct gw_ring_bytes *bytes,
-                 const struct gw_ring_wait *wait, struct gw_error *error);
-int gw_ring_receive(struct gw_transport *link, const struct gw_ring_bytes *bytes,
-                    const struct gw_ring_wait *wait, struct gw_error *error);
+int gw_ring_link_send(struct gw_transport *link, const struct gw_ring_bytes *bytes,
+                      const struct gw_ring_wait *wait, struct gw_error *error);
+int gw_ring_link_receive(struct gw_transport *link, const struct gw_ring_bytes *bytes,
+                         const struct gw_ring_wait *wait, struct gw_error *error);
 
-/* gw_ring_pause waits until a descriptor is ready, or a moment has passed: 0, GW_ETIMEDOUT or
+/* gw_ring_link_pause waits until a descriptor is ready, or a moment has passed: 0, GW_ETIMEDOUT or
  * GW_EABORTED. */
 struct pollfd;
-int gw_ring_pause(struct pollfd *fds, size_t count, const struct gw_ring_wait *wait,
-                  struct gw_error *error);
+int gw_ring_link_pause(struct pollfd *fds, size_t count, const struct gw_ring_wait *wait,
+                       struct gw_error *error);
 
-/* A listening socket, and those who are about to come in. One thread. */
-struct gw_ring_door;
+/* gw_ring_link_welcome lets a guest in; gw_ring_link_refuse sends it away with a code, and frees
+ * its link. */
+int gw_ring_link_welcome(struct gw_transport *link, const struct gw_ring_wait *wait,
+                         struct gw_error *error);
+void gw_ring_link_refuse(struct gw_transport *link, int code);
 
-/* gw_ring_door_new takes the listener, also when it fails; NULL: no memory. trust is borrowed. */
-struct gw_ring_door *gw_ring_door_new(int listener, const struct gw_ring_trust *trust, int self);
-void gw_ring_door_free(struct gw_ring_door *door);
+/* gw_ring_link_plain_new makes a link without TLS and takes the descriptor, also when it fails. */
+int gw_ring_link_plain_new(int fd, struct gw_transport **link, struct gw_error *error);
 
-/* gw_ring_door_take returns the next link of this purpose from `from` (-1: anybody, then *from is
- * who). It waits; others that come meanwhile are kept for later calls. */
-struct gw_ring_guest {
-    enum gw_ring_purpose purpose;
-    int from;
-    struct gw_transport *link; /* out: the caller's */
-};
-int gw_ring_door_take(struct gw_ring_door *door, struct gw_ring_guest *guest,
-                      const struct gw_ring_wait *wait, struct gw_error *error);
-
-/* gw_ring_welcome lets a guest in; gw_ring_refuse sends it away with a code, and frees its link. */
-int gw_ring_welcome(struct gw_transport *link, const struct gw_ring_wait *wait,
-                    struct gw_error *error);
-void gw_ring_refuse(struct gw_transport *link, int code);
+/* gw_ring_link_keep_alive has the kernel notice, after about ten seconds, that the host at the
+ * other end has vanished. */
+void gw_ring_link_keep_alive(int fd);
 
 #endif

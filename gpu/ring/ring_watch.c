@@ -173,7 +173,7 @@ static void question_close(struct gw_ring_watch *watch)
     struct frame cause = {
         .word = CAUSE, .code = GW_ETIMEDOUT, .cause = GW_ETIMEDOUT, .rank = culprit};
     (void)snprintf(cause.text, sizeof cause.text, "%s: rank %d waited %.3f s for rank %d",
-                   gw_comm_verb_name((enum gw_comm_verb)late->code), late->rank,
+                   gw_comm_backend_verb_name((enum gw_comm_verb)late->code), late->rank,
                    (double)late->number * 1e-9, culprit);
     break_with(watch, &cause);
     watch->question_ns = 0;

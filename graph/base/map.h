@@ -1,4 +1,4 @@
-/* Hash maps: uint64 -> uint64, and string -> uint64 (keys copied). Open addressing.
+/* Hash maps uint64 -> uint64, with open addressing. strmap.h has those whose keys are strings.
  *
  * Zero-initialised is empty. Values are indices or ids, or a pointer cast through uintptr_t. Not
  * thread-safe. The order of iteration depends on nothing but the operations that were done: the
@@ -34,17 +34,5 @@ bool gw_map_remove(struct gw_map *map, uint64_t key);
 /* gw_map_next gives the entry at or after *at and moves *at behind it; false at the end. Start with
  * at = 0; do not change the map meanwhile. */
 bool gw_map_next(const struct gw_map *map, size_t *at, uint64_t *key, uint64_t *value);
-
-struct gw_strmap {
-    struct gw_strmap_slot *slots;
-    size_t count, capacity;
-};
-
-/* gw_strmap_* are the same with strings as keys, which are copied. */
-void gw_strmap_deinit(struct gw_strmap *map);
-int gw_strmap_put(struct gw_strmap *map, const char *key, uint64_t value);
-bool gw_strmap_get(const struct gw_strmap *map, const char *key, uint64_t *value);
-bool gw_strmap_remove(struct gw_strmap *map, const char *key);
-bool gw_strmap_next(const struct gw_strmap *map, size_t *at, const char **key, uint64_t *value);
 
 #endif

@@ -31,7 +31,7 @@ static void host_name(char name[NAME_BYTES])
         strcpy(name, "localhost");
 }
 
-int gw_user_state_dir(char dir[PATH_MAX], struct gw_error *error)
+int gw_user_dir_state(char dir[PATH_MAX], struct gw_error *error)
 {
     const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     const struct passwd *entry = home && *home == '/' ? NULL : getpwuid(geteuid());
@@ -85,7 +85,7 @@ static int make(const char *dir, struct gw_error *error)
                   : 0;
 }
 
-int gw_user_runtime_dir(char dir[PATH_MAX], struct gw_error *error)
+int gw_user_dir_runtime(char dir[PATH_MAX], struct gw_error *error)
 {
     for (int n = 0; candidate(n, dir); n++)
         if (*dir)
@@ -102,7 +102,7 @@ static uint64_t hash(const char *text)
     return value;
 }
 
-int gw_user_socket_dir(const char *cluster, char dir[PATH_MAX], struct gw_error *error)
+int gw_user_dir_socket(const char *cluster, char dir[PATH_MAX], struct gw_error *error)
 {
     const size_t most = sizeof((struct sockaddr_un *)0)->sun_path - SOCKET_NAME_BYTES;
     for (int n = 0; candidate(n, dir); n++) {

@@ -4,6 +4,7 @@
 
 #include "graph/base/array.h"
 #include "graph/base/map.h"
+#include "graph/base/strmap.h"
 #include "graph/model/graph_rows.h"
 #include "graph/wire/codec.h"
 

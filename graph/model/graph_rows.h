@@ -1,8 +1,8 @@
 /* The inside of a task graph: what the client library reads to submit one. See <gangway/graph.h>.
  *
- * Nodes are dense. gw_graph_seal validates, sorts depth-first (an order that frees results early;
- * the order of submission, so that every dependency has a smaller row than its user) and gives the
- * columns of the submit message. */
+ * Nodes are dense. gw_graph_rows_seal validates, sorts depth-first (an order that frees results
+ * early; the order of submission, so that every dependency has a smaller row than its user) and
+ * gives the columns of the submit message. */
 #ifndef GW_MODEL_GRAPH_ROWS_H
 #define GW_MODEL_GRAPH_ROWS_H
 
@@ -27,21 +27,22 @@ struct gw_graph_rows {
     const uint64_t *dep_job; /* 0: this graph; else a job, and dep_row is an index in it */
 };
 
-/* gw_graph_seal validates and gives the rows (once: a sealed graph takes no more nodes, further
- * calls give the same). Errors as gw_graph_check. */
-int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
+/* gw_graph_rows_seal validates and gives the rows (once: a sealed graph takes no more nodes,
+ * further calls give the same). Errors as gw_graph_check. */
+int gw_graph_rows_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
 
-/* gw_graph_sort does as gw_graph_seal, but writes no row yet: only count, node_count, row_of_node
- * and the specs are there. gw_graph_write writes rows until there are `rows` of them, or all; what
- * lies before them can be read then. So a large graph's first rows can leave while later ones are
- * written. */
-int gw_graph_sort(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
-void gw_graph_write(struct gw_graph *graph, uint32_t rows);
+/* gw_graph_rows_sort does as gw_graph_rows_seal, but writes no row yet: only count, node_count,
+ * row_of_node and the specs are there. gw_graph_rows_write writes rows until there are `rows` of
+ * them, or all; what lies before them can be read then. So a large graph's first rows can leave
+ * while later ones are written. */
+int gw_graph_rows_sort(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
+void gw_graph_rows_write(struct gw_graph *graph, uint32_t rows);
 
-/* gw_graph_head gives the rows of a large graph's first nodes, at once: they are the first rows of
- * gw_graph_seal, too. rows->count is 0 where there is no such head: of a small graph, a sealed one,
- * or one with gw_graph_after, whose order has to be found first. The graph takes no more nodes. */
-int gw_graph_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
+/* gw_graph_rows_head gives the rows of a large graph's first nodes, at once: they are the first
+ * rows of gw_graph_rows_seal, too. rows->count is 0 where there is no such head: of a small graph,
+ * a sealed one, or one with gw_graph_after, whose order has to be found first. The graph takes no
+ * more nodes. */
+int gw_graph_rows_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
 
 /* gw_graph_external adds a node that stands for task `index` of a job submitted earlier: usable in
  * gw_ref, not run again. It takes no row: references to it become deps with dep_job. */

@@ -40,7 +40,7 @@ static int check_texts(const struct gw_task_options *options, const char *what,
     return rc < 0 ? gw_error_set(error, rc, "%s: %s: %s", what, option, why.text) : 0;
 }
 
-int gw_name_check(const char *name, const char *of, struct gw_error *error)
+int gw_options_check_name(const char *name, const char *of, struct gw_error *error)
 {
     size_t bytes = name ? strlen(name) : 0;
     if (bytes > GW_NAME_BYTES_MAX)
@@ -66,7 +66,7 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
     if (options->name && !*options->name)
         return gw_error_set(error, GW_EINVAL, "%s: the name is empty", what);
-    if (gw_name_check(options->name, "task", error) < 0)
+    if (gw_options_check_name(options->name, "task", error) < 0)
         return GW_EINVAL;
     if (options->retries > GW_RETRIES_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: retries is %u, at most %d", what,

@@ -9,8 +9,8 @@
 int gw_options_check(const struct gw_task_options *options, const char *what,
                      struct gw_error *error);
 
-/* gw_name_check: whether a job or a task (`of`: "job", "task") may be called so; NULL may be. 0, or
- * GW_EINVAL with a text that says what a name is. */
-int gw_name_check(const char *name, const char *of, struct gw_error *error);
+/* gw_options_check_name: whether a job or a task (`of`: "job", "task") may be called so; NULL may
+ * be. 0, or GW_EINVAL with a text that says what a name is. */
+int gw_options_check_name(const char *name, const char *of, struct gw_error *error);
 
 #endif

@@ -312,7 +312,7 @@ static int writing_init(struct gw_graph_writing *writing, struct gw_graph *graph
     return 0;
 }
 
-int gw_graph_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
+int gw_graph_rows_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
 {
     struct gw_graph_writing writing;
     int rc = stuck(graph, error);
@@ -328,7 +328,7 @@ int gw_graph_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_
     return rc;
 }
 
-int gw_graph_sort(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
+int gw_graph_rows_sort(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
 {
     int rc = graph && graph->sealed ? 0 : stuck(graph, error);
     if (rc == 0 && !graph->sealed)
@@ -340,15 +340,15 @@ int gw_graph_sort(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_
     return 0;
 }
 
-void gw_graph_write(struct gw_graph *graph, uint32_t rows)
+void gw_graph_rows_write(struct gw_graph *graph, uint32_t rows)
 {
     write_rows(&graph->writing, graph, rows);
 }
 
-int gw_graph_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
+int gw_graph_rows_seal(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error)
 {
-    int rc = gw_graph_sort(graph, rows, error);
+    int rc = gw_graph_rows_sort(graph, rows, error);
     if (rc == 0)
-        gw_graph_write(graph, UINT32_MAX);
+        gw_graph_rows_write(graph, UINT32_MAX);
     return rc;
 }

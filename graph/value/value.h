@@ -3,7 +3,7 @@
 #define GW_GRAPH_VALUE_H
 
 #include "graph/base/array.h"
-#include "graph/base/map.h"
+#include "graph/base/strmap.h"
 
 #include <gangway/value.h>
 #include <stddef.h>

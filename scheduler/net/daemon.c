@@ -331,7 +331,7 @@ static bool listen_again(const struct daemon *daemon)
     char sockets[PATH_MAX];
     struct gw_error error;
     if (!daemon->is_default || access(daemon->dir, F_OK) < 0 ||
-        gw_user_socket_dir(daemon->dir, sockets, &error) < 0 ||
+        gw_user_dir_socket(daemon->dir, sockets, &error) < 0 ||
         gw_server_listen_again(daemon->server, daemon->dir, sockets, &error) < 0)
         return false;
     gw_log_warn("the socket was removed: there is another in %s", sockets);
@@ -556,7 +556,7 @@ static int place_state(struct daemon *daemon, char sockets[PATH_MAX], struct gw_
         daemon->state = daemon->state_path;
     }
     int rc = check_disk(daemon, error);
-    return rc < 0 || !daemon->is_default ? rc : gw_user_socket_dir(daemon->dir, sockets, error);
+    return rc < 0 || !daemon->is_default ? rc : gw_user_dir_socket(daemon->dir, sockets, error);
 }
 
 /* A scheduler that was just killed or stopped may take a moment to be gone. */
@@ -656,7 +656,7 @@ static void set_limits(void)
     (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
 }
 
-int gw_scheduler_main(int argc, char **argv)
+int gw_daemon_main(int argc, char **argv)
 {
     struct daemon daemon = {.orphan_ms = UINT64_MAX};
     gw_log_init("scheduler", GW_LOG_INFO);

@@ -2,7 +2,7 @@
 #ifndef GW_SCHEDULER_NET_DAEMON_H
 #define GW_SCHEDULER_NET_DAEMON_H
 
-/* gw_scheduler_main runs a scheduler until it is told to end; returns the exit code. Options:
+/* gw_daemon_main runs a scheduler until it is told to end; returns the exit code. Options:
  *   --dir DIR          its folder: scheduler.sock, logs, programs (made, mode 0700)
  *   --default          DIR is the user's default: the socket lies in the user's folder for those,
  *                      and DIR has a link to it
@@ -17,6 +17,6 @@
  *   --log-max BYTES    of its log, and of each of its workers', before it begins anew (default:
  *                      GW_LOG_BYTES_MAX)
  *   --idle-stop SECONDS  ends after so long without clients and unfinished jobs (default: never) */
-int gw_scheduler_main(int argc, char **argv);
+int gw_daemon_main(int argc, char **argv);
 
 #endif

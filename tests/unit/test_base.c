@@ -9,6 +9,7 @@
 #include "graph/base/log.h"
 #include "graph/base/map.h"
 #include "graph/base/sm.h"
+#include "graph/base/strmap.h"
 #include "graph/base/text.h"
 
 #include <stdlib.h>

@@ -250,7 +250,7 @@ static void test_zero_that_is_typed_is_zero(void **state)
     }
     assert_int_equal(launch.task.slots, 3);
     json_decref(zero);
-    gw_bulk_texts_deinit(&texts);
+    gw_bulk_option_texts_deinit(&texts);
     gw_launch_options_deinit(&launch);
     char *none[] = {"submit", "--slots", "0", "true", NULL};
     assert_false(gw_launch_options_init(&launch, false, 4, none, &exit_code));

@@ -291,8 +291,8 @@ static struct gw_transport *come_and_stop(struct hall *hall, size_t bytes)
     (void)snprintf(words.place.endpoint, sizeof words.place.endpoint, "%s", hall->endpoint);
     assert_int_equal(gw_segment_ref(hall->seats[1].options.fd, &segment, NULL), 0);
     const struct gw_ring_wait wait = {segment, gw_segment_now_ns() + 10ULL * SHORT_NS};
-    if (gw_ring_connect(&call, &wait, &link, NULL) == 0)
-        (void)gw_ring_send(link, &(struct gw_ring_bytes){&words, bytes}, &wait, NULL);
+    if (gw_ring_link_connect(&call, &wait, &link, NULL) == 0)
+        (void)gw_ring_link_send(link, &(struct gw_ring_bytes){&words, bytes}, &wait, NULL);
     gw_segment_unref(segment);
     return link;
 }
@@ -335,11 +335,12 @@ static void test_rank_that_lies(void **state)
     (void)snprintf(words.place.endpoint, sizeof words.place.endpoint, "%s", hall.endpoint);
     assert_int_equal(gw_segment_ref(hall.seats[1].options.fd, &segment, NULL), 0);
     const struct gw_ring_wait wait = {segment, gw_segment_now_ns() + 60ULL * SHORT_NS};
-    assert_int_equal(gw_ring_connect(&call, &wait, &link, NULL), 0);
-    assert_int_equal(gw_ring_send(link, &(struct gw_ring_bytes){&words, sizeof words}, &wait, NULL),
-                     0);
+    assert_int_equal(gw_ring_link_connect(&call, &wait, &link, NULL), 0);
     assert_int_equal(
-        gw_ring_receive(link, &(struct gw_ring_bytes){&answer, sizeof answer}, &wait, NULL), 0);
+        gw_ring_link_send(link, &(struct gw_ring_bytes){&words, sizeof words}, &wait, NULL), 0);
+    assert_int_equal(
+        gw_ring_link_receive(link, &(struct gw_ring_bytes){&answer, sizeof answer}, &wait, NULL),
+        0);
     assert_int_equal(answer, GW_EPERM);
     link->free(link);
     gw_segment_unref(segment);

@@ -24,7 +24,7 @@ static struct gw_graph_rows seal(struct gw_graph *graph)
 {
     struct gw_graph_rows rows = {0};
     struct gw_error error;
-    if (gw_graph_seal(graph, &rows, &error) < 0)
+    if (gw_graph_rows_seal(graph, &rows, &error) < 0)
         fail_msg("%s", error.text);
     assert_int_equal(rows.count, gw_graph_count(graph));
     for (uint32_t row = 0; row < rows.count; row++) {
@@ -53,7 +53,7 @@ static void assert_fails(struct gw_graph *graph, int code, const char *wanted)
     assert_int_equal(gw_graph_check(graph, &error), code);
     if (!strstr(error.text, wanted))
         fail_msg("\"%s\" says nothing of \"%s\"", error.text, wanted);
-    assert_int_equal(gw_graph_seal(graph, &rows, NULL), code);
+    assert_int_equal(gw_graph_rows_seal(graph, &rows, NULL), code);
     gw_graph_free(graph);
 }
 
@@ -175,17 +175,17 @@ static void test_a_large_graph_has_a_head(void **state)
         earlier = node;
         node = next;
     }
-    assert_int_equal(gw_graph_head(graph, &head, NULL), 0);
+    assert_int_equal(gw_graph_rows_head(graph, &head, NULL), 0);
     assert_in_range(head.count, 1, NODES / 10);
     gw_call(graph, add, NULL); /* it takes no more nodes */
-    assert_int_equal(gw_graph_seal(graph, &rows, NULL), GW_EINVAL);
+    assert_int_equal(gw_graph_rows_seal(graph, &rows, NULL), GW_EINVAL);
     gw_graph_free(graph);
 
     graph = gw_graph_new();
     for (uint32_t i = 0; i < NODES; i++)
         node = i ? gw_call(graph, add, NULL, gw_ref(node), gw_i64(i)) : gw_call(graph, add, NULL);
-    assert_int_equal(gw_graph_head(graph, &head, NULL), 0);
-    assert_int_equal(gw_graph_seal(graph, &rows, NULL), 0);
+    assert_int_equal(gw_graph_rows_head(graph, &head, NULL), 0);
+    assert_int_equal(gw_graph_rows_seal(graph, &rows, NULL), 0);
     assert_int_equal(rows.count, NODES);
     for (uint32_t i = 0; i < head.count; i++) {
         assert_int_equal(head.spec[i], rows.spec[i]);
@@ -196,7 +196,7 @@ static void test_a_large_graph_has_a_head(void **state)
     assert_memory_equal(head.args, rows.args, head.args_at[head.count]);
     assert_memory_equal(head.dep_row, rows.dep_row, head.deps_at[head.count] * sizeof(uint32_t));
     gw_call(small, add, NULL);
-    assert_int_equal(gw_graph_head(small, &head, NULL), 0);
+    assert_int_equal(gw_graph_rows_head(small, &head, NULL), 0);
     assert_int_equal(head.count, 0);
     gw_graph_free(graph);
     gw_graph_free(small);
@@ -211,10 +211,10 @@ static void test_a_head_before_an_external_node(void **state)
     (void)state;
     for (uint32_t i = 0; i < NODES; i += 2) /* also where the head ends, at an even place */
         gw_call(graph, train, NULL, gw_ref(gw_graph_external(graph, 7, i)));
-    assert_int_equal(gw_graph_head(graph, &head, NULL), 0);
+    assert_int_equal(gw_graph_rows_head(graph, &head, NULL), 0);
     assert_in_range(head.count, 1, NODES / 10);
     assert_int_equal(head.deps_at[head.count], head.count);
-    assert_int_equal(gw_graph_seal(graph, &rows, NULL), 0);
+    assert_int_equal(gw_graph_rows_seal(graph, &rows, NULL), 0);
     assert_int_equal(rows.count, NODES / 2);
     for (uint32_t i = 0; i < head.count; i++) {
         assert_int_equal(head.dep_row[i], rows.dep_row[i]);
@@ -244,11 +244,11 @@ static void test_rows_are_written_in_steps(void **state)
     struct gw_graph *graph = make_ladder(NODES), *whole = make_ladder(NODES);
     struct gw_graph_rows rows, wanted = seal(whole);
     (void)state;
-    assert_int_equal(gw_graph_sort(graph, &rows, NULL), 0);
+    assert_int_equal(gw_graph_rows_sort(graph, &rows, NULL), 0);
     assert_int_equal(rows.count, NODES);
     assert_memory_equal(rows.row_of_node, wanted.row_of_node, (NODES + 1) * sizeof(uint32_t));
     for (uint32_t to = STEP; to <= NODES / 2; to += STEP) {
-        gw_graph_write(graph, to);
+        gw_graph_rows_write(graph, to);
         uint32_t deps = wanted.deps_at[to];
         assert_memory_equal(rows.spec, wanted.spec, to * sizeof(uint32_t));
         assert_memory_equal(rows.args_at, wanted.args_at, (to + 1) * sizeof(uint32_t));
@@ -263,8 +263,8 @@ static void test_rows_are_written_in_steps(void **state)
     gw_graph_free(whole);
 
     graph = make_ladder(NODES);
-    assert_int_equal(gw_graph_sort(graph, &rows, NULL), 0);
-    gw_graph_write(graph, STEP); /* and no further */
+    assert_int_equal(gw_graph_rows_sort(graph, &rows, NULL), 0);
+    gw_graph_rows_write(graph, STEP); /* and no further */
     gw_graph_free(graph);
 }
 
@@ -407,7 +407,7 @@ static void test_memory_runs_out_anywhere(void **state)
         gw_call(graph, add, NULL, gw_ref_all(b), gw_ref(d));
         struct gw_graph_rows rows;
         struct gw_error error;
-        rc = gw_graph_seal(graph, &rows, &error);
+        rc = gw_graph_rows_seal(graph, &rows, &error);
         gw_alloc_fail_after(-1);
         if (rc < 0)
             assert_int_equal(rc, GW_ENOMEM);
@@ -479,7 +479,7 @@ static void test_a_long_chain_and_a_wide_bag(void **state)
     for (int i = 0; i < TASKS; i++)
         gw_call(graph, add, NULL, gw_i64(i));
     struct gw_graph_rows rows;
-    assert_int_equal(gw_graph_seal(graph, &rows, NULL), 0);
+    assert_int_equal(gw_graph_rows_seal(graph, &rows, NULL), 0);
     assert_int_equal(rows.count, 2 * TASKS);
     assert_int_equal(rows.spec_count, 1);
     for (uint32_t i = 0; i < 2 * TASKS; i++)

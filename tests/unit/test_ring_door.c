@@ -1,7 +1,7 @@
 /* The door of a ring, where no descriptor is left for who stands outside. */
 #include "tests/unit/unit.h"
 
-#include "gpu/ring/ring_link.h"
+#include "gpu/ring/ring_door.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static void *call(void *arg)
 {
     struct caller *caller = arg;
     const struct gw_ring_call options = {caller->endpoint, &trust, GW_RING_DATA, 1, 0};
-    (void)gw_ring_connect(&options, &caller->wait, &caller->link, NULL);
+    (void)gw_ring_link_connect(&options, &caller->wait, &caller->link, NULL);
     return NULL;
 }
 
@@ -87,7 +87,7 @@ static void test_a_full_door_rests(void **state)
     caller.wait.segment = segment;
     assert_int_equal(pthread_create(&thread, NULL, call, &caller), 0);
     assert_int_equal(gw_ring_door_take(door, &guest, &wait, NULL), 0);
-    assert_int_equal(gw_ring_welcome(guest.link, &wait, NULL), 0);
+    assert_int_equal(gw_ring_link_welcome(guest.link, &wait, NULL), 0);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_non_null(caller.link);
     caller.link->free(caller.link);

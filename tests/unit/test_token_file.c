@@ -185,21 +185,21 @@ static void test_mine(void **state)
     struct world *w = *state;
     struct gw_token token, read;
     char text[GW_TOKEN_TEXT_BYTES], path[PATH_MAX];
-    assert_int_equal(gw_token_mine(&read, &w->error), GW_ENOENT);
+    assert_int_equal(gw_token_file_own(&read, &w->error), GW_ENOENT);
     assert_non_null(strstr(w->error.text, "GANGWAY_TOKEN"));
     assert_int_equal(gw_token_make("alice", GW_TOKEN_USER, 1, &token, &w->error), 0);
-    assert_int_equal(gw_token_keep(&token, path, &w->error), 0);
-    assert_int_equal(gw_token_mine(&read, &w->error), 0);
+    assert_int_equal(gw_token_file_write_own(&token, path, &w->error), 0);
+    assert_int_equal(gw_token_file_own(&read, &w->error), 0);
     assert_string_equal(read.id, token.id);
     assert_int_equal(chmod(path, 0644), 0);
-    assert_int_equal(gw_token_mine(&read, &w->error), GW_EPERM);
+    assert_int_equal(gw_token_file_own(&read, &w->error), GW_EPERM);
     assert_int_equal(setenv("GANGWAY_TOKEN_FILE", "/nowhere", 1), 0);
-    assert_int_equal(gw_token_mine(&read, &w->error), GW_ENOENT);
+    assert_int_equal(gw_token_file_own(&read, &w->error), GW_ENOENT);
     assert_int_equal(setenv("GANGWAY_TOKEN", "gangway-0", 1), 0);
-    assert_int_equal(gw_token_mine(&read, &w->error), GW_EINVAL);
+    assert_int_equal(gw_token_file_own(&read, &w->error), GW_EINVAL);
     gw_token_format(&token, text);
     assert_int_equal(setenv("GANGWAY_TOKEN", text, 1), 0);
-    assert_int_equal(gw_token_mine(&read, &w->error), 0);
+    assert_int_equal(gw_token_file_own(&read, &w->error), 0);
     assert_memory_equal(read.secret, token.secret, sizeof read.secret);
 }
 

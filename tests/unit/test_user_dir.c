@@ -22,17 +22,17 @@ static void state_is_in_the_users_home(void **state)
     (void)state;
     assert_int_equal(gethostname(host, sizeof host), 0);
     setenv("XDG_STATE_HOME", "/s", 1);
-    assert_int_equal(gw_user_state_dir(dir, &error), 0);
+    assert_int_equal(gw_user_dir_state(dir, &error), 0);
     snprintf(wanted, sizeof wanted, "/s/gangway/%s", host);
     assert_string_equal(dir, wanted);
     setenv("XDG_STATE_HOME", "relative", 1); /* as the XDG specification has it: passed over */
     setenv("HOME", "/h", 1);
-    assert_int_equal(gw_user_state_dir(dir, &error), 0);
+    assert_int_equal(gw_user_dir_state(dir, &error), 0);
     snprintf(wanted, sizeof wanted, "/h/.local/state/gangway/%s", host);
     assert_string_equal(dir, wanted);
     unsetenv("XDG_STATE_HOME");
     unsetenv("HOME"); /* the home that the system knows */
-    assert_int_equal(gw_user_state_dir(dir, &error), 0);
+    assert_int_equal(gw_user_dir_state(dir, &error), 0);
     assert_non_null(strstr(dir, "/.local/state/gangway/"));
 }
 
@@ -43,11 +43,11 @@ static void runtime_folder_is_closed_to_others(void **state)
     (void)state;
     assert_non_null(mkdtemp(root));
     setenv("XDG_RUNTIME_DIR", root, 1);
-    assert_int_equal(gw_user_runtime_dir(dir, &error), 0);
+    assert_int_equal(gw_user_dir_runtime(dir, &error), 0);
     snprintf(wanted, sizeof wanted, "%s/gangway", root);
     assert_string_equal(dir, wanted);
     assert_int_equal(chmod(dir, 0755), 0);
-    assert_int_equal(gw_user_runtime_dir(dir, &error), GW_EPERM);
+    assert_int_equal(gw_user_dir_runtime(dir, &error), GW_EPERM);
     assert_non_null(strstr(error.text, "chmod 700"));
     assert_int_equal(rmdir(wanted), 0);
     assert_int_equal(rmdir(root), 0);
@@ -62,15 +62,15 @@ static void sockets_have_short_paths(void **state)
     (void)state;
     assert_non_null(mkdtemp(root));
     setenv("XDG_RUNTIME_DIR", root, 1);
-    assert_int_equal(gw_user_socket_dir("/one", one, &error), 0);
-    assert_int_equal(gw_user_socket_dir("/two", two, &error), 0);
+    assert_int_equal(gw_user_dir_socket("/one", one, &error), 0);
+    assert_int_equal(gw_user_dir_socket("/two", two, &error), 0);
     assert_string_not_equal(one, two);
     assert_int_equal(strncmp(one, root, strlen(root)), 0);
     assert_true(strlen(one) + strlen("/worker-4194304.sock") < most);
     snprintf(deep, sizeof deep, "%s/%0*d", root, (int)most, 0);
     assert_int_equal(mkdir(deep, 0700), 0);
     setenv("XDG_RUNTIME_DIR", deep, 1);
-    assert_int_equal(gw_user_socket_dir("/gw-test-user-dir", two, &error), 0);
+    assert_int_equal(gw_user_dir_socket("/gw-test-user-dir", two, &error), 0);
     assert_true(strlen(two) + strlen("/worker-4194304.sock") < most);
     assert_int_equal(rmdir(two), 0);
     assert_int_equal(rmdir(deep), 0);

@@ -65,7 +65,7 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
     if (!link || link->closed)
         return; /* gone; the core hears of it by CLOSE */
     if (link == host->supervisor && effect->message.type == GW_MESSAGE_spawn) {
-        gw_host_spawn(host, effect);
+        gw_runners_spawn(host, effect);
         return;
     }
     assert(effect->token_count <= GW_FRAME_FDS_MAX);
@@ -204,7 +204,7 @@ static void effect_abort(struct gw_host *host, const struct gw_effect *effect)
 
 static void effect_measure(struct gw_host *host, uint64_t process)
 {
-    const uint64_t bytes = gw_host_output_bytes(host, process);
+    const uint64_t bytes = gw_runners_output_bytes(host, process);
     gw_step_later(host,
                   &(struct gw_event){.type = GW_EVENT_MEASURED, .number = process, .bytes = bytes});
 }
@@ -271,7 +271,7 @@ static void carry_out_last(struct gw_host *host)
         gw_follow_ended(host->follow);
 }
 
-void gw_host_carry_out(struct gw_host *host, uint64_t now_ns)
+void gw_effects_carry_out(struct gw_host *host, uint64_t now_ns)
 {
     struct gw_effect *effect;
     gw_host_send_look_at_lazy(host, now_ns);

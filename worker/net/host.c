@@ -317,7 +317,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     struct gw_host *host = calloc(1, sizeof *host);
     GW_MUST_PTR(host);
     host->loop = loop;
-    host->carry_out = gw_host_carry_out;
+    host->carry_out = gw_effects_carry_out;
     host->stepped = host_on_step;
     host->link_callbacks = (struct gw_link_callbacks){gw_peers_on_message, gw_peers_on_close, NULL};
     host->options = *options;
@@ -338,7 +338,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     if (rc == 0)
         rc = gw_cache_open(loop, &cache, &host->cache, error);
     if (rc == 0)
-        rc = gw_host_listen(host, error);
+        rc = gw_peers_listen(host, error);
     if (rc < 0) {
         if (host->cache)
             gw_cache_close(host->cache);
@@ -365,7 +365,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         (void)uv_timer_init(loop, timers[i]);
         timers[i]->data = host;
     }
-    gw_mend_init(host, gw_host_link_gone);
+    gw_mend_init(host, gw_peers_link_gone);
     *opened = host;
     (void)gw_host_step(host,
                        &(struct gw_event){.type = GW_EVENT_START, .number = host->incarnation});
@@ -376,7 +376,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         return rc;
     }
     host->reconnect_ms = 200;
-    gw_host_connect_scheduler(host);
+    gw_peers_connect_scheduler(host);
     return 0;
 }
 
@@ -385,7 +385,7 @@ static void host_exit(struct gw_host *host)
 {
     if (uv_is_closing((uv_handle_t *)&host->tick))
         return;
-    gw_host_close_links(host);
+    gw_peers_close(host);
     gw_relays_close(&host->relays);
     gw_lease_deinit(&host->leases);
     gw_cache_close(host->cache);
@@ -417,7 +417,7 @@ void gw_host_free(struct gw_host *host)
     size_t at = 0;
     uint64_t key, value;
     while (gw_map_next(&host->runners, &at, &key, &value))
-        gw_host_runner_free((struct gw_host_runner *)(uintptr_t)value);
+        gw_runners_free((struct gw_host_runner *)(uintptr_t)value);
     gw_node_core_free(host->core);
     gw_leftovers_close(host);
     gw_keyring_deinit(&host->keyring);

@@ -48,7 +48,7 @@ static void say_ready(struct gw_host *host)
     host->options.ready_fd = 0;
 }
 
-void gw_host_close_links(struct gw_host *host)
+void gw_peers_close(struct gw_host *host)
 {
     size_t at = 0;
     uint64_t key, value;
@@ -62,7 +62,7 @@ void gw_host_close_links(struct gw_host *host)
     }
     if (host->mend.broken) {
         host->mend.broken = false;
-        gw_host_link_gone(host->scheduler, &host->mend.why);
+        gw_peers_link_gone(host->scheduler, &host->mend.why);
     }
 }
 
@@ -71,7 +71,7 @@ void gw_host_close_links(struct gw_host *host)
 
 static void reconnect_on_timer(uv_timer_t *timer)
 {
-    gw_host_connect_scheduler(timer->data);
+    gw_peers_connect_scheduler(timer->data);
 }
 
 static void reconnect_later(struct gw_host *host, uint64_t pause_ms_max)
@@ -170,7 +170,7 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
     on_alone(host);
 }
 
-void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
+void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
 {
     struct gw_host *host = link->host;
     const bool refused = link->transport && gw_tls_refused(link->transport);
@@ -200,7 +200,7 @@ void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error)
                                                     .text = error->text});
     }
     if (link->role == GW_ROLE_RUNNER)
-        gw_host_tidy_runner(host, link->process);
+        gw_runners_tidy(host, link->process);
     if (link == host->scheduler && !host->exiting)
         on_scheduler_closed(host, error, refused);
     free(link);
@@ -215,7 +215,7 @@ void gw_peers_on_close(struct gw_link *handle, const struct gw_error *error, voi
         gw_mend_on_second_closed(host, error);
     if (link == host->scheduler && gw_mend_on_broken(host, error))
         return;
-    gw_host_link_gone(link, error);
+    gw_peers_link_gone(link, error);
 }
 
 static void refuse(struct gw_host_link *link, int code, const char *text)
@@ -387,7 +387,7 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
         refuse(link, GW_EPROTO, "the message does not fit the conversation");
     }
     if (supervisor && buried)
-        gw_host_tidy_runner(host, buried);
+        gw_runners_tidy(host, buried);
     if (welcome && !host->exiting) {
         host->welcomed = host->was_welcomed = true;
         host->absent = (struct gw_complaint){0};
@@ -415,7 +415,7 @@ static void welcome_on_timer(uv_timer_t *timer)
     gw_link_close(host->scheduler->link);
 }
 
-void gw_host_connect_scheduler(struct gw_host *host)
+void gw_peers_connect_scheduler(struct gw_host *host)
 {
     if (host->scheduler || host->exiting || host->shutting_down)
         return;
@@ -461,7 +461,7 @@ static void host_on_accept(int fd, void *arg)
     gw_host_link_greet(host, fd, transport);
 }
 
-int gw_host_listen(struct gw_host *host, struct gw_error *error)
+int gw_peers_listen(struct gw_host *host, struct gw_error *error)
 {
     const struct gw_acceptor_callbacks callbacks = {.on_accept = host_on_accept, .arg = host};
     char actual[GW_ENDPOINT_TEXT_MAX];

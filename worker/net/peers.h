@@ -4,11 +4,11 @@
 
 #include "worker/net/link/state.h"
 
-int gw_host_listen(struct gw_host *host, struct gw_error *error);
-void gw_host_connect_scheduler(struct gw_host *host);
-/* gw_host_link_gone tells all whom it concerns that a connection is over, and frees it. */
-void gw_host_link_gone(struct gw_host_link *link, const struct gw_error *error);
-void gw_host_close_links(struct gw_host *host);
+int gw_peers_listen(struct gw_host *host, struct gw_error *error);
+void gw_peers_connect_scheduler(struct gw_host *host);
+/* gw_peers_link_gone tells all whom it concerns that a connection is over, and frees it. */
+void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error);
+void gw_peers_close(struct gw_host *host);
 
 /* gw_peers_on_message and gw_peers_on_close are the callbacks of all links. */
 void gw_peers_on_message(struct gw_link *handle, const struct gw_message *message, const int *fds,

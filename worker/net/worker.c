@@ -339,7 +339,7 @@ static int prepare(struct daemon *daemon, struct gw_error *error)
     rc = enter_folder(daemon, error);
     if (rc == 0)
         rc = daemon->token_fd >= 0 ? read_token(daemon->token_fd, &token, error)
-                                   : gw_token_mine(&token, error);
+                                   : gw_token_file_own(&token, error);
     if (rc < 0)
         return rc;
     strcpy(daemon->key.identity, token.id);

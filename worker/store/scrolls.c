@@ -8,6 +8,7 @@
 #include "graph/base/array.h"
 #include "graph/base/map.h"
 #include "graph/base/must.h"
+#include "graph/base/strmap.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/core.h"
 
-int gw_bench_core(struct gw_bench *bench, double *figures)
+int gw_bench_alone(struct gw_bench *bench, double *figures)
 {
     enum { RUN_TASKS = 1000000, LIVE_TASKS = 10000000, CHUNK = 20000, WORKERS = 2, ROUNDS = 3 };
     double rates[ROUNDS];

@@ -1,180 +1,104 @@
-/* `gangway bench` measures this build on private clusters of its own. Every result is fetched and
- * checked: a figure of wrong results would be none. To add a figure, add a row here and a group in
- * bench.h. */
+/* What the groups of `gangway bench` share. */
 #include "client/cli/bench/bench.h"
+#include "client/cli/bench/tasks.h"
+#include "graph/base/clock.h"
 
-#include "client/cli/lib/cli.h"
-#include "client/cli/lib/options.h"
-
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
-/* So that 100 million live tasks have room in 24 GiB. */
-#define LIVE_BYTES 257
-
-static const struct row {
-    const char *key, *what, *unit;
-    double reach; /* what is aimed at; 0: nothing */
-    bool below;   /* the less, the better */
-    int (*run)(struct gw_bench *bench, double *figures);
-    int at; /* in the group's figures; rows of a group stand together */
-} rows[] = {
-    {"noop_tasks_per_s", "no-op tasks, a bag of 1M", "tasks/s", 1e6, false, gw_bench_bag, 0},
-    {"noop_killed_tasks_per_s", "  the same, one runner killed", "tasks/s", 0, false, gw_bench_bag,
-     1},
-    {"tree_tasks_per_s", "tree, 100k tasks", "tasks/s", 5e5, false, gw_bench_graphs, 0},
-    {"merge_tasks_per_s", "merge, 100k tasks", "tasks/s", 5e5, false, gw_bench_graphs, 1},
-    {"random_tasks_per_s", "random, 1.5 edges a task", "tasks/s", 5e5, false, gw_bench_graphs, 2},
-    {"submit_1m_s", "submit 1M tasks, 1.5M edges", "s", 0.6, true, gw_bench_submit, 0},
-    {"first_task_ms", "  until its first task starts", "ms", 5, true, gw_bench_submit, 1},
-    {"task_latency_us", "one task, submit to result", "us", 0, true, gw_bench_latency, 0},
-    {"latency_ratio_one_cpu", "  over 4 round trips, one CPU", "x", 2, true, gw_bench_ratio, 0},
-    {"latency_ratio_unpinned", "  over 4 round trips, unpinned", "x", 3, true, gw_bench_ratio, 1},
-    {"trickle_scheduler_cpu_us", "scheduler CPU, tasks one by one", "us", 20, true,
-     gw_bench_trickle, 0},
-    {"trickle_scheduler_syscalls", "  system calls", "", 7, true, gw_bench_trickle, 1},
-    {"trickle_scheduler_switches", "  context switches", "", 0, true, gw_bench_trickle, 2},
-    {"chain_hop_us", "chain, a hop", "us", 0, true, gw_bench_chain, 0},
-    {"chain_hop_same_runner_us", "  in one runner", "us", 5, true, gw_bench_chain_kinds, 0},
-    {"chain_hop_other_runner_us", "  to another runner", "us", 40, true, gw_bench_chain_kinds, 1},
-    {"chain_hop_other_worker_us", "  to another worker", "us", 60, true, gw_bench_chain_kinds, 2},
-    {"metg_stencil_1d_us", "METG(50%), stencil_1d, 2 cores", "us", 150, true, gw_bench_metg, 0},
-    {"handoff_64mib_us", "64 MiB to the next task", "us", 400, true, gw_bench_handoff, 0},
-    {"handoff_read_over_memcpy", "  read once, over memcpy", "x", 1.2, true, gw_bench_handoff, 1},
-    {"handoff_first_read_over_memcpy", "  the first of all", "x", 0, true, gw_bench_handoff, 2},
-    {"peer_tls_mb_per_s", "64 MiB to another worker, TLS", "MB/s", 0, false, gw_bench_peers, 0},
-    {"peer_tls_over_pump", "  over a bare TLS pump", "x", 0.8, false, gw_bench_peers, 1},
-    {"scheduler_bytes_per_task", "scheduler memory, a task", "bytes", 96, true, gw_bench_memory, 0},
-    {"scheduler_bytes_per_edge", "  an edge", "bytes", 8, true, gw_bench_memory, 1},
-    {"scheduler_alone_tasks_per_s", "scheduler alone, in one process", "tasks/s", 1.5e6, false,
-     gw_bench_core, 0},
-    {"live_10m_bytes_per_task", "  memory of 10M live tasks, each", "bytes", LIVE_BYTES, true,
-     gw_bench_core, 1},
-    {"gang4_first_allreduce_ms", "gang of 4, to first all-reduce", "ms", 0, true, gw_bench_gang, 0},
-    {"allreduce_105mb_ms", "all-reduce of 105 MB, 2 ranks", "ms", 0, true, gw_bench_all_reduce, 0},
-    {"command_tasks_per_s", "commands", "tasks/s", 0, false, gw_bench_commands, 0},
-    {"command_over_spawn", "  over bare posix_spawn", "x", 0.85, false, gw_bench_commands, 1},
-};
-enum { ROWS = sizeof rows / sizeof *rows };
-
-static void print_row(const struct row *row, double figure)
+int gw_bench_open(struct gw_bench *bench, uint32_t slots, uint32_t workers,
+                  struct gw_client **client)
 {
-    char measured[32] = "-", reach[32] = "";
-    if (!isnan(figure))
-        (void)snprintf(measured, sizeof measured, "%.*f", fabs(figure) < 1000 ? 2 : 0, figure);
-    if (row->reach > 0)
-        (void)snprintf(reach, sizeof reach, "%s %g%s", row->below ? "<=" : ">=", row->reach,
-                       isnan(figure)                                                ? ""
-                       : (row->below ? figure <= row->reach : figure >= row->reach) ? "  reached"
-                                                                                    : "");
-    printf("%-32s %12s %-8s %s\n", row->what, measured, row->unit, reach);
-    (void)fflush(stdout);
+    const struct gw_client_options options = {
+        .name = "bench", .private_cluster = true, .slots = slots, .workers = workers};
+    struct gw_value *status;
+    int rc = gw_client_open(&options, client, &bench->error);
+    if (rc < 0)
+        return rc;
+    rc = gw_client_query(*client, "status", NULL, &status, &bench->error); /* it starts with this */
+    if (rc == 0)
+        gw_value_unref(status);
+    else
+        gw_client_close(*client);
+    return rc;
 }
 
-static int run_all(struct gw_bench *bench, bool json, const bool wanted[ROWS], double figures[ROWS])
+size_t gw_bench_count(const struct gw_bench *bench, size_t full, size_t least)
 {
-    if (!json)
-        printf("%-32s %12s %-8s %s\n", "WHAT", "FIGURE", "UNIT", "REACH");
-    for (size_t i = 0, end; i < ROWS; i = end) {
-        double group[GW_BENCH_FIGURES_MAX];
-        bool any = false;
-        for (end = i; end < ROWS && rows[end].run == rows[i].run; end++)
-            any |= wanted[end];
-        if (!any)
-            continue;
-        int rc = rows[i].run(bench, group);
-        if (rc < 0) {
-            gw_error_prefix(&bench->error, "%s", rows[i].key);
-            return rc;
-        }
-        for (size_t k = i; k < end; k++) {
-            figures[k] = group[rows[k].at];
-            if (wanted[k] && !json)
-                print_row(&rows[k], figures[k]);
-        }
-    }
+    size_t count = bench->quick ? full / 100 : full;
+    return count > least ? count : least;
+}
+
+double gw_bench_seconds_since(uint64_t begin_ns)
+{
+    return (double)(gw_clock_now_ns() - begin_ns) / 1e9;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+double gw_bench_median(double *items, size_t count)
+{
+    qsort(items, count, sizeof *items, by_size);
+    return count % 2 ? items[count / 2] : (items[count / 2 - 1] + items[count / 2]) / 2;
+}
+
+int gw_bench_wrong(struct gw_bench *bench, size_t task)
+{
+    return gw_error_set(&bench->error, GW_ECORRUPT, "task %zu gave a wrong result", task);
+}
+
+int gw_bench_no_memory(struct gw_bench *bench)
+{
+    return gw_error_set(&bench->error, GW_ENOMEM, "out of memory");
+}
+
+int gw_bench_get_i64(struct gw_bench *bench, struct gw_future *future, int64_t *result)
+{
+    struct gw_value *value;
+    int rc = gw_future_get(future, 0, &value, &bench->error);
+    if (rc < 0)
+        return rc;
+    rc = gw_value_get_i64(value, result, &bench->error);
+    gw_value_unref(value);
+    return rc;
+}
+
+int gw_bench_get_f64(struct gw_bench *bench, struct gw_future *future, double *result)
+{
+    struct gw_value *value;
+    int rc = gw_future_get(future, 0, &value, &bench->error);
+    if (rc < 0)
+        return rc;
+    rc = gw_value_get_f64(value, result, &bench->error);
+    gw_value_unref(value);
+    return rc;
+}
+
+int64_t gw_bench_runners_see(struct gw_bench_runners *runners, int64_t result)
+{
+    if (!(result & GW_BENCH_TOLD))
+        return result;
+    pid_t pid = (pid_t)(result & ((1 << GW_BENCH_PID_BITS) - 1));
+    uint32_t i = 0;
+    while (i < runners->count && runners->pids[i] != pid)
+        i++;
+    if (i == runners->count && i < sizeof runners->pids / sizeof *runners->pids)
+        runners->pids[runners->count++] = pid;
+    return gw_bench_plain(result);
+}
+
+int gw_bench_runners_check(struct gw_bench *bench, const struct gw_bench_runners *runners)
+{
+    for (uint32_t i = 0; i < runners->count; i++)
+        if (runners->pids[i] == getpid())
+            return gw_error_set(&bench->error, GW_EMISMATCH, "a task ran in the client's process");
+    /* A quick measurement may be over before the second runner has started. */
+    if (runners->count < (bench->quick ? 1 : 2))
+        return gw_error_set(&bench->error, GW_EMISMATCH, "%u runners did all the work",
+                            runners->count);
     return 0;
-}
-
-static void print_json(const bool wanted[ROWS], const double figures[ROWS])
-{
-    const char *separator = "{\n  ";
-    for (size_t i = 0; i < ROWS; i++) {
-        if (!wanted[i])
-            continue;
-        if (isnan(figures[i]))
-            printf("%s\"%s\": null", separator, rows[i].key);
-        else
-            printf("%s\"%s\": %.3f", separator, rows[i].key, figures[i]);
-        separator = ",\n  ";
-    }
-    printf("\n}\n");
-}
-
-static const char *next_key(void *arg, size_t i)
-{
-    (void)arg;
-    return i < ROWS ? rows[i].key : NULL;
-}
-
-/* False, with words, when a key is no figure's. */
-static bool choose(const char *only, bool wanted[ROWS])
-{
-    for (size_t i = 0; i < ROWS; i++)
-        wanted[i] = !only;
-    while (only) {
-        size_t length = strcspn(only, ","), i = 0;
-        while (i < ROWS && (strlen(rows[i].key) != length || strncmp(rows[i].key, only, length)))
-            i++;
-        if (i == ROWS) {
-            char key[64];
-            (void)snprintf(key, sizeof key, "%.*s", (int)(length < 63 ? length : 63), only);
-            const char *nearest = gw_options_nearest(key, next_key, NULL);
-            (void)fprintf(stderr, "gangway bench: --only: no figure is called '%s'%s%s%s\n", key,
-                          nearest ? ", did you mean '" : "", nearest ? nearest : "",
-                          nearest ? "'?" : "; `gangway bench --help` lists them");
-            return false;
-        }
-        wanted[i] = true;
-        only = only[length] ? only + length + 1 : NULL;
-    }
-    return true;
-}
-
-int gw_cli_bench(int argc, char **argv)
-{
-    struct gw_bench bench = {0};
-    const char *only = NULL;
-    bool json = false, wanted[ROWS];
-    int first, exit_code;
-    char details[4096];
-    const struct gw_option table[] = {
-        {"only", 0, GW_OPTION_TEXT, &only, "KEY[,KEY]", "these figures, and no others"},
-        {"quick", 0, GW_OPTION_FLAG, &bench.quick, NULL, "a hundredth of the work, for tests"},
-        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
-        {0},
-    };
-    size_t at = (size_t)snprintf(details, sizeof details,
-                                 "A dash, or null, is what cannot be measured here. Keys:");
-    for (size_t i = 0; i < ROWS && at < sizeof details; i++)
-        at += (size_t)snprintf(details + at, sizeof details - at, "\n  %-28s %s", rows[i].key,
-                               rows[i].what + strspn(rows[i].what, " "));
-    const struct gw_options options = {
-        .command = "bench",
-        .arguments = "",
-        .summary = "Measure this build on private clusters: two runners, every result checked.",
-        .details = details,
-        .table = table,
-    };
-    double figures[ROWS] = {0};
-    if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
-        return exit_code;
-    if (!choose(only, wanted))
-        return GW_EXIT_USAGE;
-    if (run_all(&bench, json, wanted, figures) < 0)
-        return gw_cli_error(&bench.error);
-    if (json)
-        print_json(wanted, figures);
-    return GW_EXIT_OK;
 }

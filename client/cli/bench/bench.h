@@ -1,7 +1,8 @@
-/* The inside of `gangway bench`: one file a group of figures, listed in bench.c.
+/* The inside of `gangway bench`: one file a group of figures. The table in
+ * ../commands/bench.c lists them.
  *
  * A group measures on private clusters, fetches and checks every result, and writes its figures in
- * the order of its rows in bench.c; a figure that cannot be measured here is NAN. Groups return 0,
+ * the order of its rows there; a figure that cannot be measured here is NAN. Groups return 0,
  * or a negative GW_E... with bench->error set. */
 #ifndef GW_CLI_BENCH_H
 #define GW_CLI_BENCH_H
@@ -16,27 +17,24 @@ struct gw_bench {
     struct gw_error error;
 };
 
-/* gw_cli_bench is the subcommand. */
-int gw_cli_bench(int argc, char **argv);
-
 int gw_bench_bag(struct gw_bench *bench, double *figures);
 int gw_bench_graphs(struct gw_bench *bench, double *figures);
 int gw_bench_submit(struct gw_bench *bench, double *figures);
 int gw_bench_latency(struct gw_bench *bench, double *figures);
-int gw_bench_ratio(struct gw_bench *bench, double *figures);
-int gw_bench_trickle(struct gw_bench *bench, double *figures);
+int gw_bench_latency_ratio(struct gw_bench *bench, double *figures);
+int gw_bench_latency_trickle(struct gw_bench *bench, double *figures);
 int gw_bench_chain(struct gw_bench *bench, double *figures);
 int gw_bench_chain_kinds(struct gw_bench *bench, double *figures);
 int gw_bench_metg(struct gw_bench *bench, double *figures);
 int gw_bench_handoff(struct gw_bench *bench, double *figures);
 int gw_bench_peers(struct gw_bench *bench, double *figures);
 int gw_bench_memory(struct gw_bench *bench, double *figures);
-int gw_bench_core(struct gw_bench *bench, double *figures);
+int gw_bench_alone(struct gw_bench *bench, double *figures);
 int gw_bench_gang(struct gw_bench *bench, double *figures);
-int gw_bench_all_reduce(struct gw_bench *bench, double *figures);
+int gw_bench_gang_all_reduce(struct gw_bench *bench, double *figures);
 int gw_bench_commands(struct gw_bench *bench, double *figures);
 
-/* -- kit.c: what they share */
+/* -- bench.c: what they share */
 
 /* gw_bench_open starts a private cluster of `workers` workers with `slots` slots in all, whose
  * scheduler has started when it returns. gw_client_close ends it. */
@@ -78,25 +76,25 @@ int gw_bench_runners_check(struct gw_bench *bench, const struct gw_bench_runners
 
 /* -- process.c: what the kernel knows of the cluster's processes */
 
-/* gw_bench_scheduler is the scheduler's process, 0 where there is none. */
-pid_t gw_bench_scheduler(const struct gw_client *client);
+/* gw_bench_process_of_scheduler is the scheduler's process, 0 where there is none. */
+pid_t gw_bench_process_of_scheduler(const struct gw_client *client);
 
 /* What a process has used so far, all its threads together. */
 struct gw_bench_usage {
     uint64_t cpu_ns, switches; /* switches: of context, voluntary ones */
 };
-int gw_bench_usage_read(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage);
+int gw_bench_process_usage(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage);
 
-/* gw_bench_own_bytes gives the memory that a process holds now, without the pages of files, which
- * come and go with the kernel's reading ahead. */
-int gw_bench_own_bytes(struct gw_bench *bench, pid_t pid, uint64_t *bytes);
+/* gw_bench_process_bytes gives the memory that a process holds now, without the pages of files,
+ * which come and go with the kernel's reading ahead. */
+int gw_bench_process_bytes(struct gw_bench *bench, pid_t pid, uint64_t *bytes);
 
-/* gw_bench_trace_open counts the system calls of a process, by ptrace, on a thread of its own; what
- * is timed meanwhile is slower. GW_EPERM where that is not allowed. gw_bench_trace_close lets it
- * go; client is one of the scheduler that is traced. */
+/* gw_bench_process_trace_open counts the system calls of a process, by ptrace, on a thread of its
+ * own; what is timed meanwhile is slower. GW_EPERM where that is not allowed.
+ * gw_bench_process_trace_close lets it go; client is one of the scheduler that is traced. */
 struct gw_bench_trace;
-int gw_bench_trace_open(pid_t pid, struct gw_bench_trace **trace, struct gw_error *error);
-uint64_t gw_bench_trace_count(const struct gw_bench_trace *trace);
-void gw_bench_trace_close(struct gw_bench_trace *trace, struct gw_client *client);
+int gw_bench_process_trace_open(pid_t pid, struct gw_bench_trace **trace, struct gw_error *error);
+uint64_t gw_bench_process_trace_count(const struct gw_bench_trace *trace);
+void gw_bench_process_trace_close(struct gw_bench_trace *trace, struct gw_client *client);
 
 #endif

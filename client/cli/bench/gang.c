@@ -44,7 +44,7 @@ int gw_bench_gang(struct gw_bench *bench, double *figures)
     return rc;
 }
 
-int gw_bench_all_reduce(struct gw_bench *bench, double *figures)
+int gw_bench_gang_all_reduce(struct gw_bench *bench, double *figures)
 {
     struct gw_client *client;
     struct gw_future *future;

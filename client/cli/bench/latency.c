@@ -135,7 +135,7 @@ static int ratio(struct gw_bench *bench, double *figure)
 }
 
 /* On one CPU: this process, and with it the cluster that it starts. */
-int gw_bench_ratio(struct gw_bench *bench, double *figures)
+int gw_bench_latency_ratio(struct gw_bench *bench, double *figures)
 {
     cpu_set_t before, one;
     if (sched_getaffinity(0, sizeof before, &before) < 0)
@@ -160,33 +160,33 @@ static int trickle(struct gw_bench *bench, struct gw_client *client, double *fig
     static double seconds[ROUNDS_MAX];
     struct gw_bench_usage before, after;
     struct gw_bench_trace *trace;
-    pid_t pid = gw_bench_scheduler(client);
+    pid_t pid = gw_bench_process_of_scheduler(client);
     size_t count = gw_bench_count(bench, ROUNDS_MAX, 50);
     int rc = some_tasks(bench, client, 20, seconds);
     if (rc == 0)
-        rc = gw_bench_usage_read(bench, pid, &before);
+        rc = gw_bench_process_usage(bench, pid, &before);
     if (rc == 0)
         rc = some_tasks(bench, client, count, seconds);
     if (rc == 0)
-        rc = gw_bench_usage_read(bench, pid, &after);
+        rc = gw_bench_process_usage(bench, pid, &after);
     if (rc < 0)
         return rc;
     figures[0] = (double)(after.cpu_ns - before.cpu_ns) / 1e3 / (double)count;
     figures[2] = (double)(after.switches - before.switches) / (double)count;
 
     figures[1] = NAN;
-    if (gw_bench_trace_open(pid, &trace, NULL) < 0)
+    if (gw_bench_process_trace_open(pid, &trace, NULL) < 0)
         return 0;
     rc = some_tasks(bench, client, 10, seconds);
-    uint64_t begin = gw_bench_trace_count(trace);
+    uint64_t begin = gw_bench_process_trace_count(trace);
     if (rc == 0)
         rc = some_tasks(bench, client, count / 5, seconds);
-    figures[1] = (double)(gw_bench_trace_count(trace) - begin) / (double)(count / 5);
-    gw_bench_trace_close(trace, client);
+    figures[1] = (double)(gw_bench_process_trace_count(trace) - begin) / (double)(count / 5);
+    gw_bench_process_trace_close(trace, client);
     return rc;
 }
 
-int gw_bench_trickle(struct gw_bench *bench, double *figures)
+int gw_bench_latency_trickle(struct gw_bench *bench, double *figures)
 {
     struct gw_client *client;
     int rc = gw_bench_open(bench, 2, 1, &client);

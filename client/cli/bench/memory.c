@@ -52,12 +52,12 @@ static int growth(struct gw_bench *bench, const struct gw_bench_edges *edges, bo
     int rc = gw_bench_open(bench, 1, 1, &client);
     if (rc < 0)
         return rc;
-    pid_t pid = gw_bench_scheduler(client);
+    pid_t pid = gw_bench_process_of_scheduler(client);
     rc = gw_submit(client, &hold, &bench->error, bench_hold, NULL);
     if (rc == 0)
         rc = settle(bench, client);
     if (rc == 0)
-        rc = gw_bench_own_bytes(bench, pid, &before);
+        rc = gw_bench_process_bytes(bench, pid, &before);
     if (rc == 0) {
         struct gw_graph *graph = make_graph(edges, with_edges, &last);
         rc = gw_client_submit(client, graph, last, &future, &bench->error);
@@ -66,7 +66,7 @@ static int growth(struct gw_bench *bench, const struct gw_bench_edges *edges, bo
     if (rc == 0)
         rc = settle(bench, client);
     if (rc == 0)
-        rc = gw_bench_own_bytes(bench, pid, &after);
+        rc = gw_bench_process_bytes(bench, pid, &after);
     if (rc == 0)
         *bytes = (double)after - (double)before;
     gw_future_cancel(hold, true, NULL);

@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-pid_t gw_bench_scheduler(const struct gw_client *client)
+pid_t gw_bench_process_of_scheduler(const struct gw_client *client)
 {
     return client->io ? gw_io_peer_pid(client->io) : 0;
 }
@@ -66,14 +66,14 @@ static int untold(struct gw_bench *bench, pid_t pid)
     return gw_error_set(&bench->error, GW_EIO, "/proc does not tell of process %d", (int)pid);
 }
 
-int gw_bench_usage_read(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage)
+int gw_bench_process_usage(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage)
 {
     *usage = (struct gw_bench_usage){0};
     return each_thread(pid, add_thread, usage) < 0 ? untold(bench, pid) : 0;
 }
 
 /* smaps_rollup is counted as it is read; what status says lags behind by megabytes. */
-int gw_bench_own_bytes(struct gw_bench *bench, pid_t pid, uint64_t *bytes)
+int gw_bench_process_bytes(struct gw_bench *bench, pid_t pid, uint64_t *bytes)
 {
     char path[64], line[256];
     uint64_t kib = 0;
@@ -174,7 +174,7 @@ static void *trace_main(void *arg)
     }
 }
 
-int gw_bench_trace_open(pid_t pid, struct gw_bench_trace **out, struct gw_error *error)
+int gw_bench_process_trace_open(pid_t pid, struct gw_bench_trace **out, struct gw_error *error)
 {
     struct gw_bench_trace *trace = calloc(1, sizeof *trace);
     if (!trace)
@@ -201,12 +201,12 @@ int gw_bench_trace_open(pid_t pid, struct gw_bench_trace **out, struct gw_error 
     return 0;
 }
 
-uint64_t gw_bench_trace_count(const struct gw_bench_trace *trace)
+uint64_t gw_bench_process_trace_count(const struct gw_bench_trace *trace)
 {
     return atomic_load(&trace->stops) / 2;
 }
 
-void gw_bench_trace_close(struct gw_bench_trace *trace, struct gw_client *client)
+void gw_bench_process_trace_close(struct gw_bench_trace *trace, struct gw_client *client)
 {
     struct gw_value *status;
     atomic_store(&trace->stop, true);

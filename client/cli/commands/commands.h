@@ -33,10 +33,11 @@ int gw_cli_token(int argc, char **argv);
 int gw_cli_scheduler(int argc, char **argv);
 int gw_cli_worker(int argc, char **argv);
 int gw_cli_new(int argc, char **argv);
+int gw_cli_bench(int argc, char **argv);
 int gw_cli_completion(int argc, char **argv);
 
-/* gw_cli_end_workers ends the workers that outlived the scheduler of this user's own cluster, of
+/* gw_cli_down_workers ends the workers that outlived the scheduler of this user's own cluster, of
  * which there is none, and what says that there may be another; gives their number. Blocks. */
-uint32_t gw_cli_end_workers(void);
+uint32_t gw_cli_down_workers(void);
 
 #endif

@@ -18,7 +18,7 @@
 
 #define WORKER_END_NS (20 * GW_NS_PER_S)
 
-uint32_t gw_cli_end_workers(void)
+uint32_t gw_cli_down_workers(void)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     uint32_t count = 0;
@@ -169,7 +169,7 @@ int gw_cli_down(int argc, char **argv)
     if (rc < 0 && running)
         return gw_cli_error(&error);
     const char *address = getenv("GANGWAY_ADDRESS");
-    uint32_t left = running || (address && *address) ? 0 : gw_cli_end_workers();
+    uint32_t left = running || (address && *address) ? 0 : gw_cli_down_workers();
     if (json)
         printf("{\"was_running\": %s}\n", running ? "true" : "false");
     else if (left)

@@ -55,7 +55,7 @@ static int start(struct typed *typed)
     add_given(&argv, "--scatter-memory", scheduler->scatter_memory_bytes);
     add_given(&argv, "--pure-keep", scheduler->pure_keep_bytes);
     /* getopt may change the order of words, never the words */
-    return gw_scheduler_main(argv.count, (char **)(uintptr_t)argv.words);
+    return gw_daemon_main(argv.count, (char **)(uintptr_t)argv.words);
 }
 
 /* Whether it was started by `up`, or by a client, which know the daemon's own options. */
@@ -97,7 +97,7 @@ int gw_cli_scheduler(int argc, char **argv)
         .table = table,
     };
     if (is_started(argc, argv))
-        return gw_scheduler_main(argc, argv);
+        return gw_daemon_main(argc, argv);
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
     return start(&typed);

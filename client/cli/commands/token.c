@@ -241,7 +241,7 @@ static int run_store(int argc, char **argv)
     text[got] = '\0';
     int rc = gw_token_parse(text, &token, &error);
     if (rc == 0)
-        rc = gw_token_keep(&token, path, &error);
+        rc = gw_token_file_write_own(&token, path, &error);
     explicit_bzero(text, sizeof text);
     if (rc < 0)
         return gw_cli_error(&error);

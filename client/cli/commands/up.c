@@ -205,7 +205,7 @@ static void take_down(struct gw_client *client, pid_t pid)
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         continue;
     if (open_own(&other, NULL) == GW_ENOSCHEDULER)
-        (void)gw_cli_end_workers();
+        (void)gw_cli_down_workers();
     gw_client_close(other);
 }
 

@@ -30,10 +30,10 @@ struct typed {
  * the network is no place for what tasks write. */
 static int make_parent(char dir[PATH_MAX], struct gw_error *error)
 {
-    if (gw_user_state_dir(dir, NULL) == 0 && gw_disk_kind_of(dir) == GW_DISK_LOCAL &&
+    if (gw_user_dir_state(dir, NULL) == 0 && gw_disk_kind_of(dir) == GW_DISK_LOCAL &&
         gw_dir_make(dir, NULL) == 0)
         return 0;
-    return gw_user_runtime_dir(dir, error);
+    return gw_user_dir_runtime(dir, error);
 }
 
 /* What several schedulers' workers on this machine must not share. */

@@ -371,7 +371,7 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
     }
     free(env);
     free(argv);
-    gw_bulk_texts_deinit(&texts);
+    gw_bulk_option_texts_deinit(&texts);
     env_deinit(&with);
     return rc;
 }

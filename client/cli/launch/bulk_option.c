@@ -287,7 +287,7 @@ bool gw_bulk_option_is_known(const char *key)
     return false;
 }
 
-void gw_bulk_texts_deinit(struct gw_bulk_texts *texts)
+void gw_bulk_option_texts_deinit(struct gw_bulk_texts *texts)
 {
     for (size_t i = 0; i < texts->count; i++)
         free(texts->lists[i]);

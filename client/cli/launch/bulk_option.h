@@ -19,7 +19,7 @@ struct gw_bulk_texts {
  * a key that there is not; GW_EINVAL, and what it takes is written; GW_ENOMEM. */
 int gw_bulk_option_set(struct gw_task_options *task, struct gw_bulk_texts *texts, const char *key,
                        const json_t *value, const char **takes);
-void gw_bulk_texts_deinit(struct gw_bulk_texts *texts);
+void gw_bulk_option_texts_deinit(struct gw_bulk_texts *texts);
 
 /* gw_bulk_option_is_known tells whether there is such a key. */
 bool gw_bulk_option_is_known(const char *key);

@@ -11,6 +11,7 @@
 #include "graph/base/must.h"
 #include "graph/base/planted.h"
 #include "graph/base/sm.h"
+#include "graph/base/strmap.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/step.h"
 #include "scheduler/core/model/adopted.h"

@@ -197,7 +197,7 @@ static int check_columns(const struct gw_msg_submit *chunk, struct gw_error *err
         sum32(chunk->dep_count) != chunk->dep_job.count ||
         sum32(chunk->name_size) != chunk->names.size)
         return gw_error_set(error, GW_EPROTO, "submit: columns that do not match");
-    return gw_name_check(chunk->name, "job", error);
+    return gw_options_check_name(chunk->name, "job", error);
 }
 
 /* Whether no task of the job has ranks: then what an edge comes from has not to be looked up. */

@@ -5,6 +5,7 @@
  * from lower numbers to higher ones, but for those inside a group. */
 #include "scheduler/core/view/outline.h"
 
+#include "graph/base/strmap.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/job_rare.h"

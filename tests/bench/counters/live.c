@@ -60,10 +60,10 @@ static void help(int fd)
     char asked;
     if (read(fd, &pid, sizeof pid) != sizeof pid)
         _exit(0);
-    answer = gw_bench_trace_open(pid, &trace, NULL);
+    answer = gw_bench_process_trace_open(pid, &trace, NULL);
     while (write(fd, &answer, sizeof answer) == sizeof answer && answer >= 0 &&
            read(fd, &asked, 1) == 1)
-        answer = (int64_t)gw_bench_trace_count(trace);
+        answer = (int64_t)gw_bench_process_trace_count(trace);
     _exit(0);
 }
 
@@ -185,7 +185,7 @@ static void read_switches(const pid_t pids[ROLES], uint64_t switches[ROLES])
     struct gw_bench bench = {0};
     struct gw_bench_usage usage;
     for (enum role role = CLIENT; role < RUNNER; role++) {
-        if (gw_bench_usage_read(&bench, pids[role], &usage) < 0)
+        if (gw_bench_process_usage(&bench, pids[role], &usage) < 0)
             gw_error_exit(&bench.error);
         switches[role] = usage.switches;
     }
@@ -242,7 +242,8 @@ int main(int argc, char **argv)
         gw_error_exit(&error);
     (void)submit(client, 0, 2048);
     pid_t runner = submit(client, 0, 1);
-    const pid_t pids[ROLES] = {getpid(), gw_bench_scheduler(client), worker_of(runner), runner};
+    const pid_t pids[ROLES] = {getpid(), gw_bench_process_of_scheduler(client), worker_of(runner),
+                               runner};
     count_switches(client, pids);
     for (enum role role = CLIENT; role < ROLES; role++) {
         count_calls(client, &helpers[role], role, pids[role]);

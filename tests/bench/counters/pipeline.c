@@ -456,7 +456,7 @@ void pipeline_run(struct pipeline *p, struct gw_graph *graph, const gw_node *nod
     struct gw_graph_rows rows;
     struct gw_error error;
     enter(p, CLIENT);
-    GW_MUST(gw_graph_seal(graph, &rows, &error));
+    GW_MUST(gw_graph_rows_seal(graph, &rows, &error));
     p->request++;
     struct gw_future_group *group = gw_future_group_new(p->client, p->request, NULL, count);
     GW_MUST_PTR(group);

@@ -10,7 +10,7 @@
 #include "worker/net/parts/rendezvous.h"
 
 #include "graph/base/log.h"
-#include "graph/base/map.h"
+#include "graph/base/strmap.h"
 #include "graph/wire/endpoint.h"
 
 #include <microhttpd.h>

@@ -27,7 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void gw_host_runner_free(struct gw_host_runner *runner)
+void gw_runners_free(struct gw_host_runner *runner)
 {
     if (runner->began)
         munmap((void *)(uintptr_t)runner->began, sizeof *runner->began);
@@ -78,7 +78,7 @@ static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
     gw_buffer_deinit(&env);
 }
 
-void gw_host_spawn(struct gw_host *host, const struct gw_effect *effect)
+void gw_runners_spawn(struct gw_host *host, const struct gw_effect *effect)
 {
     const struct gw_message *message = &effect->message;
     const struct gw_msg_spawn *spawn = &message->spawn;
@@ -122,7 +122,7 @@ static void capture_paths(const struct gw_host *host, uint64_t process, const ch
 
 /* What is written while it runs lies in the runner's capture, or in files of its own. What waits
  * for its reader has no more to write. */
-uint64_t gw_host_output_bytes(const struct gw_host *host, uint64_t process)
+uint64_t gw_runners_output_bytes(const struct gw_host *host, uint64_t process)
 {
     static const char *const extensions[] = {"out", "err"};
     struct gw_node_place place;
@@ -236,7 +236,7 @@ void gw_host_on_runner_closed(struct gw_host *host, uint64_t process)
 }
 
 /* After the core has told of its end, and the tail of its output was read. */
-void gw_host_tidy_runner(struct gw_host *host, uint64_t process)
+void gw_runners_tidy(struct gw_host *host, uint64_t process)
 {
     char path[GW_NODE_PATH_MAX];
     struct gw_host_runner *runner = runner_of(host, process);
@@ -249,5 +249,5 @@ void gw_host_tidy_runner(struct gw_host *host, uint64_t process)
     capture_paths(host, process, GW_SCROLL_MARK, path);
     (void)unlink(path);
     gw_map_remove(&host->runners, process);
-    gw_host_runner_free(runner);
+    gw_runners_free(runner);
 }

@@ -159,7 +159,7 @@ static void look(const struct gw_survey *survey, struct gw_stand *stands)
         stands[i].stopped = pid > 0 && is_stopped(pid);
         if (survey->segment < 0 && pid > 0)
             stands[i].active = gw_usage_cpu_of(pid) +
-                               gw_host_output_bytes(survey->host, survey->stands[i].process);
+                               gw_runners_output_bytes(survey->host, survey->stands[i].process);
         if (survey->segment >= 0 &&
             gw_comm_segment_progress(survey->segment, (int)stands[i].place, &progress, NULL) == 0) {
             stands[i].begun = progress.begun;

@@ -35,7 +35,7 @@ static int place(const struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX],
     char dir[PATH_MAX];
     if ((size_t)snprintf(path, most, "%s/tasks-%d.sock", host->options.dir, pid) < most)
         return 0;
-    int rc = gw_user_socket_dir(host->options.dir, dir, error);
+    int rc = gw_user_dir_socket(host->options.dir, dir, error);
     if (rc == 0 && (size_t)snprintf(path, most, "%s/tasks-%d.sock", dir, pid) >= most)
         rc = gw_error_set(error, GW_EINVAL, "%s: too long for a socket's path", dir);
     return rc;

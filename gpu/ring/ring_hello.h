@@ -1,0 +1,21 @@
+/* The first message of a connection of the ring (ring_link.c sends it, ring_door.c checks it). */
+#ifndef GW_GPU_RING_HELLO_H
+#define GW_GPU_RING_HELLO_H
+
+#include <stdint.h>
+
+#define GW_RING_MAGIC "GWRING1"
+enum { GW_RING_BYTE_ORDER = 0x01020304 };
+
+/* Hosts of different byte order are refused, so a hello goes as it lies. */
+struct gw_ring_hello {
+    char magic[sizeof GW_RING_MAGIC];
+    uint32_t order;
+    uint32_t purpose;
+    uint64_t attempt;
+    uint32_t ranks;
+    int32_t from, to;
+    uint32_t zero;
+};
+
+#endif
