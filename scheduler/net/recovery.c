@@ -2,6 +2,7 @@
 #include "scheduler/net/recovery.h"
 
 #include "graph/base/log.h"
+#include "scheduler/store/damaged_state.h"
 #include "scheduler/store/database.h"
 
 #include <limits.h>
@@ -19,7 +20,7 @@ int gw_recovery_open(uv_loop_t *loop, const struct gw_recovery_options *options,
         return rc;
     gw_log_warn("%s", error->text);
     facts->size = 0;
-    rc = gw_database_set_aside(options->state, options->jobs, aside, error);
+    rc = gw_damaged_state_set_aside(options->state, options->jobs, aside, error);
     if (rc < 0)
         return rc;
     gw_log_warn("--accept-loss: what the state in %s was is in %s now; a new one begins without "

@@ -13,7 +13,7 @@ struct gw_recovery_options {
 };
 
 /* gw_recovery_open opens the journal, and appends what it holds to `facts`. What gw_journal_open
- * and gw_database_set_aside give. */
+ * and gw_damaged_state_set_aside give. */
 int gw_recovery_open(uv_loop_t *loop, const struct gw_recovery_options *options,
                      struct gw_buffer *facts, struct gw_journal **journal, struct gw_error *error);
 

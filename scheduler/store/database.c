@@ -5,17 +5,15 @@
  * (watermark.h). Until a state has been read whole, nothing of it is changed. After a failed fsync
  * nothing is known about what the disk holds: that is never tried again.
  *
- * The head has the id of the cluster, made with the file: jobs of one id are numbered once.
- *
- * A file of some MiB lies beside it, in reserve: where the disk is full it goes, and what ends jobs
- * still fits; so does what a start writes. */
+ * The head has the id of the cluster, made with the file: jobs of one id are numbered once. */
 #include "scheduler/store/database.h"
 
 #include "graph/base/dir.h"
 #include "graph/base/log.h"
 #include "graph/base/must.h"
-#include "graph/base/text.h"
 #include "graph/wire/hash.h"
+#include "scheduler/store/reserve.h"
+#include "scheduler/store/state_lock.h"
 #include "scheduler/store/wal.h"
 #include "scheduler/store/watermark.h"
 
@@ -26,11 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -38,7 +32,6 @@ enum {
     SCHEMA_VERSION = 2,
     SCHEMA_VERSION_FILE = 1,  /* the id of the cluster was in a file of its own */
     ROW_BYTES_MAX = 64 << 20, /* of a larger group several rows are made */
-    RESERVE_BYTES = 8 << 20,
 };
 
 struct gw_database {
@@ -47,7 +40,6 @@ struct gw_database {
     sqlite3 *sqlite;
     sqlite3_stmt *insert, *update;
     int lock_fd;
-    bool full;
     bool unfolded;    /* the log holds what the file does not */
     bool imports;     /* it is of SCHEMA_VERSION_FILE, until it was read */
     uint64_t last;    /* number of the last row */
@@ -66,30 +58,6 @@ struct gw_database {
     "Put back a copy of the folder, or begin without its jobs: `gangway up --accept-loss` "        \
     "sets it aside"
 #define ADVICE "Nothing was changed. " WAYS_OUT
-
-static int lock(struct gw_database *database, struct gw_error *error)
-{
-    char path[PATH_MAX];
-    char owner[32] = "";
-    (void)snprintf(path, sizeof path, "%s/lock", database->dir);
-    database->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (database->lock_fd < 0)
-        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    if (flock(database->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        ssize_t got = pread(database->lock_fd, owner, sizeof owner - 1, 0);
-        owner[got > 0 ? got : 0] = '\0';
-        owner[strcspn(owner, "\n")] = '\0';
-        return gw_error_set(error, GW_EEXIST,
-                            "the state in %s is in use by another scheduler (process %s): end that "
-                            "one first, or give another folder by --state",
-                            database->dir, *owner ? owner : "?");
-    }
-    int bytes = snprintf(owner, sizeof owner, "%d\n", (int)getpid());
-    if (ftruncate(database->lock_fd, 0) < 0 ||
-        pwrite(database->lock_fd, owner, (size_t)bytes, 0) < 0)
-        gw_log_warn("%s: %s", path, strerror(errno)); /* only who looks for the owner misses it */
-    return 0;
-}
 
 static int run(struct gw_database *database, const char *sql)
 {
@@ -157,17 +125,6 @@ static void cluster_hash(const struct gw_database *database, char text[GW_HASH_T
     uint8_t hash[GW_HASH_BYTES];
     gw_hash_bytes(database->cluster, GW_CLUSTER_ID_BYTES - 1, hash);
     gw_hash_format(hash, text);
-}
-
-int gw_cluster_id_make(char id[GW_CLUSTER_ID_BYTES], struct gw_error *error)
-{
-    uint8_t bytes[(GW_CLUSTER_ID_BYTES - 1) / 2];
-    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
-        return gw_error_set(error, GW_EIO, "no random numbers for the cluster's id: %s",
-                            strerror(errno));
-    for (size_t i = 0; i < sizeof bytes; i++)
-        (void)snprintf(id + 2 * i, 3, "%02x", bytes[i]);
-    return 0;
 }
 
 static int make(struct gw_database *database)
@@ -250,33 +207,6 @@ static bool lacks_room(const struct gw_database *database, int rc)
            ((rc & 0xff) == SQLITE_IOERR && (os == ENOSPC || os == EDQUOT));
 }
 
-static void reserve_path(const struct gw_database *database, char path[PATH_MAX])
-{
-    (void)snprintf(path, PATH_MAX, "%s/reserve", database->dir);
-}
-
-static void take_reserve(struct gw_database *database)
-{
-    char path[PATH_MAX];
-    gw_log_error("no room for the state in %s: taking what is kept in reserve", database->dir);
-    reserve_path(database, path);
-    (void)unlink(path);
-    database->full = true;
-}
-
-/* What has to be free for a state that does not fit, and what is. */
-static int no_room(const struct gw_database *database, const char *what, struct gw_error *error)
-{
-    char wants[GW_TEXT_BYTES_ROOM], has[GW_TEXT_BYTES_ROOM];
-    struct statvfs disk = {0};
-    (void)statvfs(database->dir, &disk);
-    return gw_error_set(error, GW_EIO,
-                        "the state in %s cannot be written: %s; %s must be free on that disk, and "
-                        "it has %s: free some, and try again",
-                        database->dir, what, gw_text_bytes(RESERVE_BYTES, wants),
-                        gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
-}
-
 /* Without a checkpoint when it is closed: a log that turns out to be damaged stays as it is. Locked
  * first, so that it is read without the index of the log in a file, for which a full disk has no
  * room. */
@@ -307,7 +237,7 @@ static int begin(struct gw_database *database, const char *path, struct gw_error
         make(database) == SQLITE_OK)
         return 0;
     return lacks_room(database, sqlite3_extended_errcode(database->sqlite))
-               ? no_room(database, "its disk is full", error)
+               ? gw_reserve_lack(database->dir, "its disk is full", error)
                : failed(database, error);
 }
 
@@ -346,14 +276,14 @@ int gw_database_open(const char *dir, struct gw_database **database, struct gw_e
     if (!realpath(dir, opened->dir) || strlen(opened->dir) >= sizeof opened->dir - 1)
         rc = gw_error_set(error, GW_EIO, "%s: %s", dir, strerror(errno));
     if (rc == 0)
-        rc = lock(opened, error);
+        rc = gw_state_lock_take(opened->dir, &opened->lock_fd, error);
     if (rc == 0)
         rc = prepare(opened, error);
     if (rc < 0) {
         gw_database_close(opened);
         return rc;
     }
-    (void)gw_database_full(opened, NULL);
+    (void)gw_reserve_full(opened->dir, NULL);
     *database = opened;
     return 0;
 }
@@ -503,7 +433,7 @@ static int trust(struct gw_database *database, struct gw_error *error)
 {
     int rc = database->imports ? import(database) : SQLITE_OK;
     if (rc != SQLITE_OK && lacks_room(database, sqlite3_extended_errcode(database->sqlite))) {
-        take_reserve(database);
+        gw_reserve_take(database->dir);
         rc = import(database);
     }
     if (rc != SQLITE_OK ||
@@ -649,13 +579,13 @@ static int write_group(struct gw_database *database, bool anew, const void *fact
 {
     int rc = write_once(database, anew, facts, bytes);
     if (lacks_room(database, rc)) {
-        take_reserve(database);
+        gw_reserve_take(database->dir);
         rc = write_once(database, anew, facts, bytes);
     }
     if (rc == 0)
         return 0;
     if (lacks_room(database, rc))
-        return no_room(database, sqlite3_errstr(rc), error);
+        return gw_reserve_lack(database->dir, sqlite3_errstr(rc), error);
     return gw_error_set(error, GW_EIO, "the state in %s cannot be written: %s", database->dir,
                         sqlite3_errstr(rc));
 }
@@ -672,6 +602,11 @@ int gw_database_rewrite(struct gw_database *database, const void *facts, size_t 
     return write_group(database, true, facts, bytes, error);
 }
 
+bool gw_database_full(const struct gw_database *database, struct gw_error *error)
+{
+    return gw_reserve_full(database->dir, error);
+}
+
 bool gw_database_lost(const struct gw_database *database)
 {
     char path[PATH_MAX];
@@ -680,101 +615,4 @@ bool gw_database_lost(const struct gw_database *database)
     if (stat(path, &info) < 0)
         return errno == ENOENT || errno == ENOTDIR;
     return info.st_dev != database->file.st_dev || info.st_ino != database->file.st_ino;
-}
-
-/* -- Room ----------------------------------------------------------------------------------------
- */
-
-bool gw_database_full(struct gw_database *database, struct gw_error *error)
-{
-    char path[PATH_MAX], wants[GW_TEXT_BYTES_ROOM], has[GW_TEXT_BYTES_ROOM];
-    struct statvfs disk;
-    reserve_path(database, path);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int rc = fd < 0 ? errno : posix_fallocate(fd, 0, RESERVE_BYTES);
-    if (fd >= 0)
-        close(fd);
-    database->full = rc != 0;
-    if (rc == 0)
-        return false;
-    (void)unlink(path);
-    if (rc != ENOSPC || statvfs(database->dir, &disk) < 0)
-        (void)gw_error_set(error, GW_EIO,
-                           "there is no room for another job in %s (%s): free some, or cancel jobs",
-                           database->dir, strerror(rc));
-    else
-        (void)gw_error_set(error, GW_EIO,
-                           "there is no room for another job in %s (%s): %s must be free on that "
-                           "disk, and it has %s; free some, or cancel jobs",
-                           database->dir, strerror(rc), gw_text_bytes(RESERVE_BYTES, wants),
-                           gw_text_bytes((uint64_t)disk.f_bavail * disk.f_frsize, has));
-    return true;
-}
-
-/* -- Setting aside -------------------------------------------------------------------------------
- */
-
-/* Renames what is at `from`/name to `to`/name; one that is not there is passed over. */
-static int move(const char *from, const char *to, const char *name, struct gw_error *error)
-{
-    char source[PATH_MAX + 64], target[PATH_MAX + 64];
-    (void)snprintf(source, sizeof source, "%s/%s", from, name);
-    (void)snprintf(target, sizeof target, "%s/%s", to, name);
-    if (rename(source, target) < 0 && errno != ENOENT)
-        return gw_error_set(error, GW_EIO, "%s cannot be moved to %s: %s", source, target,
-                            strerror(errno));
-    return 0;
-}
-
-/* Renames what workers on this machine keep of jobs: these are numbered from 1 again. */
-static int move_jobs(const char *dir, const char *to, struct gw_error *error)
-{
-    static const char *const folders[] = {"checkpoints", "logs"};
-    char source[PATH_MAX + 64], target[PATH_MAX + 64];
-    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        (void)snprintf(source, sizeof source, "%s/%s", dir, folders[i]);
-        (void)snprintf(target, sizeof target, "%s/%s.%s", dir, folders[i], strrchr(to, '/') + 1);
-        if (rename(source, target) == 0)
-            gw_log_warn("%s is %s now", source, target);
-        else if (errno != ENOENT)
-            return gw_error_set(error, GW_EIO, "%s cannot be moved to %s: %s", source, target,
-                                strerror(errno));
-    }
-    return 0;
-}
-
-int gw_database_set_aside(const char *dir, const char *jobs, char to[PATH_MAX],
-                          struct gw_error *error)
-{
-    static const char *const names[] = {
-        "facts.db", "facts.db-wal", "facts.db-shm", GW_WATERMARK_NAME,
-        "cluster",  "programs",     "blobs"};
-    struct gw_database locked = {.lock_fd = -1};
-    const time_t now = time(NULL);
-    struct tm when;
-    char stamp[32];
-    if (!realpath(dir, locked.dir) || strlen(locked.dir) >= sizeof locked.dir - 1)
-        return gw_error_set(error, GW_EIO, "%s: %s", dir, strerror(errno));
-    int rc = lock(&locked, error);
-    (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", gmtime_r(&now, &when));
-    for (int i = 0; rc == 0; i++) {
-        if (snprintf(to, PATH_MAX, "%s/damaged-%s.%d", locked.dir, stamp, i) >= PATH_MAX)
-            rc = gw_error_set(error, GW_EIO, "%s: too long a path", locked.dir);
-        else if (mkdir(to, 0700) == 0)
-            break;
-        else if (errno != EEXIST)
-            rc = gw_error_set(error, GW_EIO, "%s: %s", to, strerror(errno));
-    }
-    for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++)
-        rc = move(locked.dir, to, names[i], error);
-    if (rc == 0 && jobs)
-        rc = move_jobs(jobs, to, error);
-    if (rc == 0) { /* it shows an earlier life, and holds nothing */
-        char path[PATH_MAX];
-        reserve_path(&locked, path);
-        (void)unlink(path);
-    }
-    if (locked.lock_fd >= 0)
-        close(locked.lock_fd);
-    return rc;
 }

@@ -6,13 +6,12 @@
 #define GW_SCHEDULER_STORE_DATABASE_H
 
 #include "graph/wire/message.h"
+#include "scheduler/store/cluster_id.h"
 
 #include <limits.h>
 #include <stdbool.h>
 
 struct gw_database;
-
-enum { GW_CLUSTER_ID_BYTES = 33 }; /* 32 hexadecimal digits and the end */
 
 /* gw_database_open opens, or makes, the facts of a state folder (made with mode 0700 where it is
  * not there) and locks the folder, until it is closed or the process is gone. GW_EEXIST where
@@ -22,23 +21,14 @@ enum { GW_CLUSTER_ID_BYTES = 33 }; /* 32 hexadecimal digits and the end */
 int gw_database_open(const char *dir, struct gw_database **database, struct gw_error *error);
 void gw_database_close(struct gw_database *database);
 
-/* gw_database_set_aside renames what lies in a state folder, so that the next gw_database_open
- * makes a new one; `to` gets the name of the folder in it that has the old one then. jobs: a folder
- * whose `checkpoints` and `logs` are renamed, too; NULL: none. Nothing of it is deleted. GW_EEXIST
- * where a scheduler has it, GW_EIO. */
-int gw_database_set_aside(const char *dir, const char *jobs, char to[PATH_MAX],
-                          struct gw_error *error);
-
 /* gw_database_read appends all facts to `facts`. GW_ECORRUPT where a row is not what was written,
  * or fewer commits are there than were acknowledged, GW_EIO, GW_ENOMEM. To be called once, before
  * the first append. */
 int gw_database_read(struct gw_database *database, struct gw_buffer *facts, struct gw_error *error);
 
 /* gw_database_cluster gives the id of the cluster whose jobs are numbered here: made with the
- * state, and known once it was read; borrowed. gw_cluster_id_make makes one that is kept nowhere.
- */
+ * state, and known once it was read; borrowed. */
 const char *gw_database_cluster(const struct gw_database *database);
-int gw_cluster_id_make(char id[GW_CLUSTER_ID_BYTES], struct gw_error *error);
 
 /* gw_database_commits gives how many commits there were since it was made, known likewise. */
 uint64_t gw_database_commits(const struct gw_database *database);
@@ -71,6 +61,6 @@ bool gw_database_lost(const struct gw_database *database);
 
 /* gw_database_full tells whether the reserve is used up, after it has tried to fill it again. Then
  * text says why. */
-bool gw_database_full(struct gw_database *database, struct gw_error *error);
+bool gw_database_full(const struct gw_database *database, struct gw_error *error);
 
 #endif

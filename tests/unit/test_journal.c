@@ -2,6 +2,7 @@
  * end of the process, whole or refused, and a full disk lets ends through. */
 #include "scheduler/store/journal.h"
 
+#include "scheduler/store/damaged_state.h"
 #include "scheduler/store/database.h"
 #include "tests/unit/journal_world.h"
 
@@ -476,7 +477,7 @@ static void test_damaged_state_is_set_aside(void **state)
     path_in(copy.dir, "programs", path);
     assert_int_equal(mkdir(path, 0700), 0);
     refuses(copy.dir, "are missing");
-    assert_int_equal(gw_database_set_aside(copy.dir, NULL, aside, &error), 0);
+    assert_int_equal(gw_damaged_state_set_aside(copy.dir, NULL, aside, &error), 0);
     assert_memory_equal(aside, copy.dir, strlen(copy.dir));
     assert_true(there_is(aside, "programs"));
     assert_true(there_is(aside, "facts.mark"));
