@@ -10,22 +10,15 @@
 #include "graph/base/clock.h"
 #include "graph/base/log.h"
 #include "graph/base/machine.h"
-#include "graph/base/map.h"
-#include "graph/wire/acceptor.h"
 #include "graph/wire/backlog.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/timeouts.h"
 #include "graph/wire/tls.h"
-#include "graph/wire/tokens.h"
-#include "scheduler/net/connection.h"
-#include "scheduler/net/door.h"
 #include "scheduler/net/hello.h"
-#include "scheduler/net/programs.h"
 #include "scheduler/net/recovery.h"
-#include "scheduler/net/secrets.h"
-#include "scheduler/store/database.h"
-#include "scheduler/store/journal.h"
+#include "scheduler/net/server_effects.h"
+#include "scheduler/net/server_state.h"
 
 #include <assert.h>
 #include <pwd.h>
@@ -37,37 +30,6 @@
 
 enum { SHUTDOWN_PEER = 1, FIRST_PEER = 2 }; /* signals end the cluster in the first one's name */
 enum { BEAT_MS = GW_HEARTBEAT_NS / GW_NS_PER_MS };
-
-struct gw_server {
-    uv_loop_t *loop;
-    struct gw_server_options options;
-    struct gw_sched *core;
-    struct gw_effects effects;
-    struct gw_programs *programs;
-    struct gw_journal *journal;
-    struct gw_tokens tokens;
-    struct gw_map connections; /* id -> struct gw_connection * */
-    struct gw_greetings greetings;
-    uint64_t next_peer;
-    struct gw_acceptor *acceptor;
-    struct gw_door *door; /* NULL: no TCP */
-    uv_timer_t tick, beat;
-    struct gw_local local;
-    uint32_t open_handles; /* close callbacks that are still to come */
-    bool closing;
-    char cluster[GW_CLUSTER_ID_BYTES];
-    char owner[64];            /* the user whose cluster it is; empty: not known */
-    struct gw_secrets secrets; /* of this life */
-};
-
-static void carry_out(struct gw_server *server);
-
-static struct gw_connection *connection_find(const struct gw_server *server, uint64_t id)
-{
-    uint64_t value;
-    return gw_map_get(&server->connections, id, &value) ? (struct gw_connection *)(uintptr_t)value
-                                                        : NULL;
-}
 
 /* -- Driving the core ----------------------------------------------------------------------------
  */
@@ -101,7 +63,7 @@ static int step(struct gw_server *server, struct gw_event *event)
     event->now_ns = gw_clock_now_ns();
     event->wall_ns = gw_clock_wall_ns();
     int rc = gw_sched_step(server->core, event, &server->effects);
-    carry_out(server);
+    gw_server_effects_run(server);
     if (!server->closing)
         set_tick(server);
     return rc;
@@ -138,7 +100,7 @@ static void server_on_room(const struct gw_error *why, void *arg)
 
 static void programs_send(uint64_t peer, const struct gw_message *message, int fd, void *arg)
 {
-    struct gw_connection *connection = connection_find(arg, peer);
+    struct gw_connection *connection = gw_server_find_connection(arg, peer);
     if (connection && gw_connection_reachable(connection))
         gw_connection_send(connection, message, &fd, fd >= 0 ? 1 : 0);
 }
@@ -147,100 +109,6 @@ static bool programs_used(struct gw_bin hash, void *arg)
 {
     const struct gw_server *server = arg;
     return gw_sched_uses_files(server->core, hash);
-}
-
-static void announce(struct gw_server *server, uint64_t worker, const struct gw_msg_spec *spec)
-{
-    gw_programs_announce(server->programs, worker, spec->program);
-    gw_programs_announce(server->programs, worker, spec->files);
-}
-
-/* Whether a message lacks what only the I/O side knows. */
-static bool is_filled_in(uint32_t type)
-{
-    return type == GW_MESSAGE_welcome || type == GW_MESSAGE_neighbour || type == GW_MESSAGE_gang ||
-           type == GW_MESSAGE_heartbeat;
-}
-
-static void send_filled_in(const struct gw_server *server, struct gw_connection *connection,
-                           const struct gw_effect *effect)
-{
-    uint8_t secret[GW_TLS_SECRET_BYTES];
-    struct gw_message message = effect->message;
-    if (message.type == GW_MESSAGE_welcome && message.welcome.worker)
-        connection->worker = message.welcome.worker;
-    if (gw_secrets_add(&server->secrets, connection->worker, &message, secret) < 0)
-        gw_log_error("cannot derive a key for worker %u: it goes without", connection->worker);
-    if (message.type == GW_MESSAGE_heartbeat)
-        message.heartbeat.taken = connection->taken;
-    gw_connection_send(connection, &message, NULL, 0);
-    explicit_bzero(secret, sizeof secret);
-}
-
-static void effect_send(struct gw_server *server, const struct gw_effect *effect)
-{
-    struct gw_connection *connection = connection_find(server, effect->peer.id);
-    if (!connection || !gw_connection_reachable(connection))
-        return; /* gone; the core hears of it by CLOSE */
-
-    gw_connection_log(connection, &effect->message);
-    if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)
-        announce(server, connection->id, &effect->message.spec);
-
-    int fds[GW_FRAME_FDS_MAX];
-    assert(effect->token_count <= GW_FRAME_FDS_MAX);
-    for (uint32_t i = 0; i < effect->token_count; i++)
-        fds[i] = gw_tokens_fd(&server->tokens, effect->tokens[i]);
-    if (is_filled_in(effect->message.type))
-        send_filled_in(server, connection, effect);
-    else
-        gw_connection_carry_out(connection, effect, fds);
-}
-
-static void carry_out(struct gw_server *server)
-{
-    struct gw_error damage = {0};
-    bool exits = false;
-    struct gw_connection *connection;
-    struct gw_effect *effect;
-    GW_ARRAY_EACH (&server->effects.list, effect) {
-        switch (effect->type) {
-        case GW_EFFECT_SEND:
-            effect_send(server, effect);
-            break;
-        case GW_EFFECT_CLOSE:
-            connection = connection_find(server, effect->peer.id);
-            if (connection)
-                gw_connection_end(connection);
-            break;
-        case GW_EFFECT_DROP_TOKEN:
-            gw_tokens_drop(&server->tokens, effect->tokens[0]);
-            break;
-        case GW_EFFECT_COMMIT:
-            GW_MUST(gw_journal_append(server->journal, effect->number, effect->bytes));
-            break;
-        case GW_EFFECT_KEEP:
-            gw_programs_keep(server->programs, effect->bytes, gw_journal_keep, server->journal);
-            break;
-        case GW_EFFECT_EXIT:
-            exits = true;
-            break;
-        case GW_EFFECT_DAMAGED:
-            (void)gw_journal_lack(server->journal, effect->number, (const char *)effect->bytes.data,
-                                  &damage);
-            break;
-        case GW_EFFECT_LOG:
-            gw_log_info("%s", (const char *)effect->bytes.data);
-            break;
-        default:
-            assert(!"an effect that only workers have");
-        }
-    }
-    gw_array_clear(&server->effects.list);
-    if (damage.code)
-        server->options.on_damaged(&damage, server->options.arg);
-    else if (exits)
-        server->options.on_exit(server->options.arg);
 }
 
 /* -- Connections ---------------------------------------------------------------------------------

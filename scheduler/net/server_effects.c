@@ -1,0 +1,105 @@
+/* Carries out what the scheduler's core decided: messages, facts for the journal, the end. */
+#include "scheduler/net/server_effects.h"
+
+#include "graph/base/log.h"
+#include "graph/wire/enums.h"
+#include "graph/wire/frame.h"
+#include "graph/wire/tls.h"
+#include "scheduler/net/server_state.h"
+
+#include <assert.h>
+#include <string.h>
+
+static void announce(struct gw_server *server, uint64_t worker, const struct gw_msg_spec *spec)
+{
+    gw_programs_announce(server->programs, worker, spec->program);
+    gw_programs_announce(server->programs, worker, spec->files);
+}
+
+/* Whether a message lacks what only the I/O side knows. */
+static bool is_filled_in(uint32_t type)
+{
+    return type == GW_MESSAGE_welcome || type == GW_MESSAGE_neighbour || type == GW_MESSAGE_gang ||
+           type == GW_MESSAGE_heartbeat;
+}
+
+static void send_filled_in(const struct gw_server *server, struct gw_connection *connection,
+                           const struct gw_effect *effect)
+{
+    uint8_t secret[GW_TLS_SECRET_BYTES];
+    struct gw_message message = effect->message;
+    if (message.type == GW_MESSAGE_welcome && message.welcome.worker)
+        connection->worker = message.welcome.worker;
+    if (gw_secrets_add(&server->secrets, connection->worker, &message, secret) < 0)
+        gw_log_error("cannot derive a key for worker %u: it goes without", connection->worker);
+    if (message.type == GW_MESSAGE_heartbeat)
+        message.heartbeat.taken = connection->taken;
+    gw_connection_send(connection, &message, NULL, 0);
+    explicit_bzero(secret, sizeof secret);
+}
+
+static void effect_send(struct gw_server *server, const struct gw_effect *effect)
+{
+    struct gw_connection *connection = gw_server_find_connection(server, effect->peer.id);
+    if (!connection || !gw_connection_reachable(connection))
+        return; /* gone; the core hears of it by CLOSE */
+
+    gw_connection_log(connection, &effect->message);
+    if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)
+        announce(server, connection->id, &effect->message.spec);
+
+    int fds[GW_FRAME_FDS_MAX];
+    assert(effect->token_count <= GW_FRAME_FDS_MAX);
+    for (uint32_t i = 0; i < effect->token_count; i++)
+        fds[i] = gw_tokens_fd(&server->tokens, effect->tokens[i]);
+    if (is_filled_in(effect->message.type))
+        send_filled_in(server, connection, effect);
+    else
+        gw_connection_carry_out(connection, effect, fds);
+}
+
+void gw_server_effects_run(struct gw_server *server)
+{
+    struct gw_error damage = {0};
+    bool exits = false;
+    struct gw_connection *connection;
+    struct gw_effect *effect;
+    GW_ARRAY_EACH (&server->effects.list, effect) {
+        switch (effect->type) {
+        case GW_EFFECT_SEND:
+            effect_send(server, effect);
+            break;
+        case GW_EFFECT_CLOSE:
+            connection = gw_server_find_connection(server, effect->peer.id);
+            if (connection)
+                gw_connection_end(connection);
+            break;
+        case GW_EFFECT_DROP_TOKEN:
+            gw_tokens_drop(&server->tokens, effect->tokens[0]);
+            break;
+        case GW_EFFECT_COMMIT:
+            GW_MUST(gw_journal_append(server->journal, effect->number, effect->bytes));
+            break;
+        case GW_EFFECT_KEEP:
+            gw_programs_keep(server->programs, effect->bytes, gw_journal_keep, server->journal);
+            break;
+        case GW_EFFECT_EXIT:
+            exits = true;
+            break;
+        case GW_EFFECT_DAMAGED:
+            (void)gw_journal_lack(server->journal, effect->number, (const char *)effect->bytes.data,
+                                  &damage);
+            break;
+        case GW_EFFECT_LOG:
+            gw_log_info("%s", (const char *)effect->bytes.data);
+            break;
+        default:
+            assert(!"an effect that only workers have");
+        }
+    }
+    gw_array_clear(&server->effects.list);
+    if (damage.code)
+        server->options.on_damaged(&damage, server->options.arg);
+    else if (exits)
+        server->options.on_exit(server->options.arg);
+}
