@@ -8,32 +8,25 @@
 #include "worker/net/tasks/tunnels.h"
 
 #include "graph/base/clock.h"
-#include "graph/base/log.h"
-#include "graph/wire/codec.h"
+#include "graph/base/must.h"
 #include "graph/wire/enums.h"
-#include "worker/net/checkpoints/carry.h"
-#include "worker/net/checkpoints/checkpoint_path.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
+#include "worker/net/tasks/companion.h"
+#include "worker/net/tasks/left_folder.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Numbers of processes that are not the core's. */
 #define COMPANION (UINT64_C(1) << 63)
 
-enum { ENVIRON_BYTES_MAX = 1 << 20, BURY_GRACE_MS = 1000 };
-
-enum { FOLDER_BYTES = PATH_MAX + 64 };
+enum { BURY_GRACE_MS = 1000 };
 enum { TUNNEL_STARTS, TUNNEL_STANDS, TUNNEL_CLOSING };
 
 struct tunnel {
@@ -328,121 +321,6 @@ static void open_port(struct tunnel *tunnel, uint32_t port)
 /* -- A process -----------------------------------------------------------------------------------
  */
 
-/* Reads what the kernel keeps of a process's environment; below 0: there is no such process. */
-static ssize_t read_environment(pid_t pid, char *text, size_t size)
-{
-    char path[64];
-    (void)snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    size_t bytes = 0;
-    ssize_t got = fd < 0 ? -1 : 1;
-    while (got > 0 && bytes < size) {
-        got = read(fd, text + bytes, size - bytes);
-        bytes += got > 0 ? (size_t)got : 0;
-    }
-    if (fd >= 0)
-        close(fd);
-    return got < 0 ? -1 : (ssize_t)bytes;
-}
-
-/* Whether an entry of a rank's environment holds for the companion, too. A runner's descriptor does
- * not: the companion, and each program that calls gw_init, would take itself for that runner. */
-static bool goes_along(const char *entry)
-{
-    static const char runner[] = "GANGWAY_RUNNER_FD=";
-    return strncmp(entry, runner, sizeof runner - 1) != 0;
-}
-
-/* What the rank was started with: a list of strings, encoded. It has none for the moment of an
- * exec, and a rank in a container has several of those: that is waited for. */
-static int environment_of(pid_t pid, struct gw_buffer *encoded, struct gw_error *error)
-{
-    enum { TRIES = 40 };
-    const struct timespec moment = {.tv_nsec = 500 * (long)GW_NS_PER_US};
-    char *text = malloc(ENVIRON_BYTES_MAX + 1);
-    GW_MUST_PTR(text);
-    ssize_t bytes = read_environment(pid, text, ENVIRON_BYTES_MAX);
-    for (int i = 0; bytes == 0 && i < TRIES; i++) {
-        (void)nanosleep(&moment, NULL);
-        bytes = read_environment(pid, text, ENVIRON_BYTES_MAX);
-    }
-    if (bytes <= 0) {
-        free(text);
-        return gw_error_set(error, GW_ENOENT, "the rank has ended");
-    }
-    text[bytes] = '\0';
-    struct gw_value *list = gw_list();
-    for (size_t at = 0; at < (size_t)bytes; at += strlen(text + at) + 1)
-        if (goes_along(text + at))
-            GW_MUST(gw_list_push(list, gw_str(text + at)));
-    GW_MUST(gw_codec_encode(list, NULL, encoded));
-    gw_value_unref(list);
-    free(text);
-    return 0;
-}
-
-/* Of nobody's: enough to find programs. */
-static void environment_plain(struct gw_buffer *encoded)
-{
-    const char *path = getenv("PATH");
-    char text[PATH_MAX];
-    struct gw_value *list = gw_list();
-    (void)snprintf(text, sizeof text, "PATH=%s", path ? path : "/usr/local/bin:/usr/bin:/bin");
-    GW_MUST(gw_list_push(list, gw_str(text)));
-    GW_MUST(gw_codec_encode(list, NULL, encoded));
-    gw_value_unref(list);
-}
-
-/* Replaces {pid} and {rank} in a word. */
-static struct gw_value *filled_in(const char *word, pid_t pid, uint32_t rank)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *out = open_memstream(&text, &bytes);
-    GW_MUST_PTR(out);
-    while (*word)
-        if (strncmp(word, "{pid}", 5) == 0)
-            word += fprintf(out, "%d", (int)pid) > 0 ? 5 : 0;
-        else if (strncmp(word, "{rank}", 6) == 0)
-            word += fprintf(out, "%u", rank == GW_RANK_NONE ? 0 : rank) > 0 ? 6 : 0;
-        else
-            fputc(*word++, out);
-    GW_MUST(fclose(out) == 0 ? 0 : GW_ENOMEM);
-    struct gw_value *value = gw_str(text);
-    free(text);
-    return value;
-}
-
-/* gangway companion ROWSxCOLUMNS PROGRAM ARGUMENT...; no terminal: 0x0. */
-static int arguments_of(const struct gw_msg_tunnel_open *open, pid_t pid, struct gw_buffer *encoded,
-                        struct gw_error *error)
-{
-    struct gw_value *given, *list = gw_list();
-    char size[32];
-    const char *word;
-    int rc = gw_codec_decode(open->argv.data, open->argv.size, NULL, &given, error);
-    if (rc < 0) {
-        gw_value_unref(list);
-        return rc;
-    }
-    (void)snprintf(size, sizeof size, "%ux%u", open->number >> 16, open->number & 0xffff);
-    GW_MUST(gw_list_push(list, gw_str("gangway")));
-    GW_MUST(gw_list_push(list, gw_str("companion")));
-    GW_MUST(gw_list_push(list, gw_str(size)));
-    for (size_t i = 0; i < gw_value_count(given) && rc == 0; i++) {
-        rc = gw_value_get_str(gw_value_at(given, i), &word, error);
-        if (rc == 0)
-            GW_MUST(gw_list_push(list, filled_in(word, pid, open->rank)));
-    }
-    if (rc == 0 && gw_value_count(given) == 0)
-        rc = gw_error_set(error, GW_EINVAL, "there is no program to start");
-    if (rc == 0)
-        GW_MUST(gw_codec_encode(list, NULL, encoded));
-    gw_value_unref(given);
-    gw_value_unref(list);
-    return rc;
-}
-
 static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, pid_t pid, int fd,
                  struct gw_error *error)
 {
@@ -457,11 +335,11 @@ static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, p
                  ? gw_error_set(error, GW_ENOENT, "the rank has ended")
                  : 0;
     if (rc == 0 && tunnel->left)
-        environment_plain(&env);
+        gw_companion_plain_environment(&env);
     else if (rc == 0)
-        rc = environment_of(pid, &env, error);
+        rc = gw_companion_environment(pid, &env, error);
     if (rc == 0)
-        rc = arguments_of(open, pid, &argv, error);
+        rc = gw_companion_arguments(open, pid, &argv, error);
     if (rc == 0 && !host->supervisor)
         rc = gw_error_set(error, GW_ESTART, "the supervisor is gone");
     if (rc == 0) {
@@ -617,74 +495,9 @@ struct gw_tunnels *gw_tunnels_new(struct gw_host *host)
     return tunnels;
 }
 
-/* Where a task that has ended was: in the folder that the scheduler names, or in one of its own. */
-static int find_left(const struct gw_tunnels *tunnels, struct gw_msg_tunnel_open *open,
-                     struct gw_error *error)
-{
-    uint64_t most = tunnels->host->options.kept_bytes_max;
-    const char *kept = gw_node_core_kept(tunnels->host->core, open->job, open->index, open->rank);
-    if (!*open->cwd && kept)
-        open->cwd = kept;
-    if (*open->cwd)
-        return 0;
-    if (most < 2) /* 1: what `gangway up --keep-files 0` says */
-        return gw_error_set(error, GW_ENOENT,
-                            "task %u of job %llu has ended, and its own folder with it: %s keeps "
-                            "none (`gangway worker --keep-files`)",
-                            open->index, (unsigned long long)open->job,
-                            tunnels->host->options.name);
-    return gw_error_set(error, GW_ENOENT,
-                        "task %u of job %llu has ended, and its own folder is gone: %s keeps the "
-                        "last %d of detached jobs, %.1f %s in all and no more than are free "
-                        "(`gangway worker --keep-files`), and none of what was killed. Get files "
-                        "while it runs, or let it write elsewhere what is to stay",
-                        open->index, (unsigned long long)open->job, tunnels->host->options.name,
-                        GW_NODE_KEPT_MAX, (double)most / (most >> 30 ? 1 << 30 : 1 << 20),
-                        most >> 30 ? "GiB" : "MiB");
-}
-
-/* Whether a folder has something in it: 0, or GW_ENOENT, also where there is none; or GW_EIO. */
-static int find_content(const char *path, struct gw_error *error)
-{
-    DIR *folder = opendir(path);
-    bool empty = true;
-    if (!folder && errno != ENOENT)
-        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
-    for (const struct dirent *entry; folder && empty && (entry = readdir(folder));)
-        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
-    if (folder)
-        (void)closedir(folder);
-    return empty ? GW_ENOENT : 0;
-}
-
-/* Its folder of checkpoints, or, where that is empty, the copy of another host's. */
-static int find_checkpoint(const struct gw_tunnels *tunnels, struct gw_msg_tunnel_open *open,
-                           char folder[static FOLDER_BYTES], struct gw_error *error)
-{
-    static const uint8_t no_words = 0x90;
-    const struct gw_host *host = tunnels->host;
-    gw_checkpoint_path_folder(host, open->job, open->index, folder, FOLDER_BYTES);
-    int rc = find_content(folder, error);
-    if (rc == GW_ENOENT) {
-        gw_checkpoint_path_copy(host, open->job, open->index, folder, FOLDER_BYTES);
-        rc = find_content(folder, error);
-    }
-    if (rc < 0 && rc != GW_ENOENT)
-        return rc;
-    if (rc == GW_ENOENT)
-        return gw_error_set(error, GW_ENOENT,
-                            "there is no checkpoint of task %u of job %llu: nothing is in its "
-                            "GANGWAY_CHECKPOINT_DIR at %s",
-                            open->index, (unsigned long long)open->job, host->options.name);
-    open->cwd = folder;
-    if (open->argv.size == 1 && *(const uint8_t *)open->argv.data == no_words)
-        return gw_error_set(error, GW_EEXIST, "it has a checkpoint");
-    return 0;
-}
-
 static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open *asked)
 {
-    char folder[FOLDER_BYTES];
+    char folder[GW_LEFT_FOLDER_BYTES];
     struct gw_node_place place = {0};
     struct gw_error error;
     struct gw_msg_tunnel_open given = *asked;
@@ -692,9 +505,9 @@ static void on_open(struct gw_tunnels *tunnels, const struct gw_msg_tunnel_open 
     bool left = open->left && open->kind == GW_TUNNEL_PROCESS && open->attempt == 0;
     int rc = 0;
     if (left && open->left == GW_LEFT_CHECKPOINT)
-        rc = find_checkpoint(tunnels, &given, folder, &error);
+        rc = gw_left_folder_checkpoint(tunnels->host, &given, folder, &error);
     else if (left)
-        rc = find_left(tunnels, &given, &error);
+        rc = gw_left_folder_find(tunnels->host, &given, &error);
     if (rc < 0) {
         tell_opened(tunnels, open->request, &error);
         return;

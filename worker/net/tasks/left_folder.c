@@ -1,0 +1,71 @@
+/* Finds the folder that a task has left behind. */
+#include "worker/net/tasks/left_folder.h"
+
+#include "worker/net/checkpoints/checkpoint_path.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+/* Where a task that has ended was: in the folder that the scheduler names, or in one of its own. */
+int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *open,
+                        struct gw_error *error)
+{
+    uint64_t most = host->options.kept_bytes_max;
+    const char *kept = gw_node_core_kept(host->core, open->job, open->index, open->rank);
+    if (!*open->cwd && kept)
+        open->cwd = kept;
+    if (*open->cwd)
+        return 0;
+    if (most < 2) /* 1: what `gangway up --keep-files 0` says */
+        return gw_error_set(error, GW_ENOENT,
+                            "task %u of job %llu has ended, and its own folder with it: %s keeps "
+                            "none (`gangway worker --keep-files`)",
+                            open->index, (unsigned long long)open->job, host->options.name);
+    return gw_error_set(error, GW_ENOENT,
+                        "task %u of job %llu has ended, and its own folder is gone: %s keeps the "
+                        "last %d of detached jobs, %.1f %s in all and no more than are free "
+                        "(`gangway worker --keep-files`), and none of what was killed. Get files "
+                        "while it runs, or let it write elsewhere what is to stay",
+                        open->index, (unsigned long long)open->job, host->options.name,
+                        GW_NODE_KEPT_MAX, (double)most / (most >> 30 ? 1 << 30 : 1 << 20),
+                        most >> 30 ? "GiB" : "MiB");
+}
+
+/* Whether a folder has something in it: 0, or GW_ENOENT, also where there is none; or GW_EIO. */
+static int find_content(const char *path, struct gw_error *error)
+{
+    DIR *folder = opendir(path);
+    bool empty = true;
+    if (!folder && errno != ENOENT)
+        return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
+    for (const struct dirent *entry; folder && empty && (entry = readdir(folder));)
+        empty = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+    if (folder)
+        (void)closedir(folder);
+    return empty ? GW_ENOENT : 0;
+}
+
+/* Its folder of checkpoints, or, where that is empty, the copy of another host's. */
+int gw_left_folder_checkpoint(const struct gw_host *host, struct gw_msg_tunnel_open *open,
+                              char folder[static GW_LEFT_FOLDER_BYTES], struct gw_error *error)
+{
+    static const uint8_t no_words = 0x90;
+    gw_checkpoint_path_folder(host, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
+    int rc = find_content(folder, error);
+    if (rc == GW_ENOENT) {
+        gw_checkpoint_path_copy(host, open->job, open->index, folder, GW_LEFT_FOLDER_BYTES);
+        rc = find_content(folder, error);
+    }
+    if (rc < 0 && rc != GW_ENOENT)
+        return rc;
+    if (rc == GW_ENOENT)
+        return gw_error_set(error, GW_ENOENT,
+                            "there is no checkpoint of task %u of job %llu: nothing is in its "
+                            "GANGWAY_CHECKPOINT_DIR at %s",
+                            open->index, (unsigned long long)open->job, host->options.name);
+    open->cwd = folder;
+    if (open->argv.size == 1 && *(const uint8_t *)open->argv.data == no_words)
+        return gw_error_set(error, GW_EEXIST, "it has a checkpoint");
+    return 0;
+}
