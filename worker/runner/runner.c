@@ -157,16 +157,6 @@ static void on_assign(struct runner *runner, const struct gw_msg_assign *assign,
     runner->last = &batch->next;
 }
 
-static uint8_t *copy_of(struct gw_bin bin)
-{
-    uint8_t *copy = malloc(bin.size + 1);
-    if (!copy)
-        out_of_memory();
-    if (bin.size)
-        memcpy(copy, bin.data, bin.size);
-    return copy;
-}
-
 /* Tells whether it took the descriptor. */
 static bool on_linked(struct runner *runner, const struct gw_msg_task_linked *linked, int fd)
 {
@@ -175,17 +165,10 @@ static bool on_linked(struct runner *runner, const struct gw_msg_task_linked *li
         return false;
     runner->linking = NULL;
     runner->link_error.code = 0;
-    if (linked->code < 0 || fd < 0) {
-        (void)gw_error_set(&runner->link_error, linked->code < 0 ? linked->code : GW_EPROTO, "%s",
-                           linked->text);
-        return false;
-    }
-    *link = (struct gw_task_link){.fd = fd,
-                                  .program = copy_of(linked->program),
-                                  .program_bytes = linked->program.size,
-                                  .env = copy_of(linked->env),
-                                  .env_bytes = linked->env.size};
-    return true;
+    int rc = gw_task_link_take(link, linked, fd, &runner->link_error);
+    if (rc == GW_ENOMEM)
+        out_of_memory();
+    return rc == 0;
 }
 
 /* -- Memory files ------------------------------------------------------------------------------

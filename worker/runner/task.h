@@ -5,20 +5,12 @@
 
 #include "worker/runner/actor.h"
 #include "worker/runner/result.h"
+#include "worker/runner/task_link.h"
 
 #include <gangway/task.h>
 #include <stdbool.h>
 
 struct gw_client;
-
-/* A connection to the scheduler for a task, on which hello was said, and what its spec says. */
-struct gw_task_link {
-    int fd;
-    uint8_t *program; /* hash; owned by the caller then, as env is */
-    uint32_t program_bytes;
-    uint8_t *env; /* a MessagePack list of "NAME=value" */
-    uint32_t env_bytes;
-};
 
 /* How a task reaches the world; NULL in a task: nobody listens (inline mode). */
 struct gw_task_hooks {
