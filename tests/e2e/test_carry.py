@@ -502,6 +502,33 @@ class Brought(e2e.Case):
         self.assertEqual(self.content("out", "weights"), "weights of it\n")
         self.assertIn("its checkpoint is in out", done.stderr)
 
+    def test_a_folder_below_others_that_are_missing(self):
+        self.gangway("submit", "--checkpoint-dir", "runs/1/out", "--", "sh", "-c", SAVE)
+        self.assertEqual(self.content("runs", "1", "out", "weights"), "weights of it\n")
+        self.gangway("submit", "--array", "0-1", "--checkpoint-dir", "sweeps/1", "--", "sh", "-c",
+                     SAVE, "sh", "{index}")
+        self.assertEqual(self.content("sweeps", "1", "1", "weights"), "weights of 1\n")
+
+    def test_a_folder_that_cannot_be_made_is_refused_before_the_job(self):
+        self.write("file", "")
+        os.mkdir(os.path.join(self.dir, "closed"), 0o500)
+        folders = [("file", "file is no folder"), ("file/out", "lies below a file")]
+        if os.getuid():  # to root it is open
+            folders += [(name, f"{name}: nothing can be written into closed")
+                        for name in ("closed", "closed/1/out")]
+        for folder, why in folders:
+            refused = self.gangway("submit", "--checkpoint-dir", folder, "--", "touch", "ran", rc=2)
+            self.assertIn(why, refused.stderr)
+        self.assertFalse(os.path.exists(os.path.join(self.dir, "ran")))
+
+    def test_one_that_could_not_be_brought_is_not_denied(self):
+        """The folder became a file while the job ran."""
+        failed = self.gangway("submit", "--checkpoint-dir", "out", "--", "sh", "-c",
+                              SAVE + "; echo > out", rc=1)
+        self.assertIn("the checkpoint of task 0 is not in out: the folder out cannot be made",
+                      failed.stderr)
+        self.assertNotIn("it saved no checkpoint", failed.stderr)
+
     def test_that_it_goes_is_told(self):
         done = self.gangway("submit", "--", "sh", "-c", SAVE)
         self.assertIn("job 1 saved a checkpoint, which goes with it: --checkpoint-dir", done.stderr)

@@ -145,17 +145,6 @@ static int fetch(struct gw_console_options *console, char *path, const char *int
     return 0;
 }
 
-/* Makes the last folder of its path. */
-static int make_folder(const char *path, struct gw_error *error)
-{
-    struct stat status;
-    if (mkdir(path, 0777) == 0 || (stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
-        return 0;
-    return gw_error_set(error, GW_EINVAL,
-                        "there is no folder %s to put them in, and it cannot be made: %s", path,
-                        strerror(errno));
-}
-
 /* Of another host's ranks: what they wrote since all hosts had the same (worker/store/union.h). */
 static const char written_script[] =
     "mark=../.${PWD##*/}.known; [ -e \"$mark\" ] || mark=; "
@@ -215,7 +204,7 @@ int gw_fetch_checkpoint(struct gw_client *client, const struct gw_selected_task 
     char all[] = ".";
     int rc = ranks == UINT32_MAX ? find_ranks(client, task, &ranks, error) : 0;
     if (rc == 0)
-        rc = make_folder(into, error);
+        rc = gw_cli_make_output(into, error);
     if (rc < 0)
         return rc;
     const int first = rc = fetch(&console, all, into, error);
@@ -249,7 +238,7 @@ int gw_fetch_find_checkpoint(struct gw_client *client, const struct gw_selected_
 int gw_fetch_files(struct gw_console_options *console, char **paths, const char *into,
                    struct gw_error *error)
 {
-    int rc = make_folder(into, error);
+    int rc = gw_cli_make_output(into, error);
     for (char **path = paths; *path && rc == 0; path++)
         rc = fetch(console, *path, into, error);
     return rc;

@@ -17,7 +17,6 @@
 #include "graph/base/clock.h"
 #include "graph/model/hostname.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
@@ -26,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CONNECT_TIMEOUT_S = 10 };
@@ -394,14 +392,11 @@ static int at_terminal(struct launch *launch)
 static int bring(const struct launch *launch, const struct gw_selected_task *task, const char *into,
                  struct gw_error *error)
 {
-    const char *all = launch->options.checkpoint_dir;
     const uint32_t ranks = launch->bulk ? UINT32_MAX : launch->options.task.ranks;
     if (ranks <= 1 || launch->bulk) {
         int rc = gw_fetch_find_checkpoint(launch->client, task, error);
         if (rc < 0)
             return rc;
-        if (launch->bulk && mkdir(all, 0777) < 0 && errno != EEXIST)
-            return gw_error_set(error, GW_EIO, "%s: %s", all, strerror(errno));
     }
     return gw_fetch_checkpoint(launch->client, task, ranks, into, error);
 }
@@ -417,7 +412,7 @@ static int keep_checkpoint(const struct launch *launch, int exit_code)
     struct gw_selected_task task = {.job = launch->job};
     struct gw_error error = {0};
     char into[PATH_MAX];
-    size_t brought = 0;
+    size_t brought = 0, failed = 0;
     for (; task.index < tasks && !typed->checkpoint_dir && task.index < ASKED_MAX; task.index++) {
         if (gw_fetch_find_checkpoint(launch->client, &task, NULL) < 0)
             continue;
@@ -437,11 +432,12 @@ static int keep_checkpoint(const struct launch *launch, int exit_code)
         brought += rc == 0;
         if (rc == 0 || rc == GW_ENOENT)
             continue;
+        failed++;
         gw_cli_message("gangway: the checkpoint of task %" PRIu32 " is not in %s: %s", task.index,
                        into, error.text);
         exit_code = exit_code ? exit_code : GW_EXIT_FAILED;
     }
-    if (typed->checkpoint_dir && !typed->json && !typed->quiet)
+    if (typed->checkpoint_dir && (brought || !failed) && !typed->json && !typed->quiet)
         gw_cli_message(brought ? "gangway: its checkpoint is in %s"
                                : "gangway: it saved no checkpoint: nothing is in its "
                                  "GANGWAY_CHECKPOINT_DIR for %s",

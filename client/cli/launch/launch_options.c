@@ -344,7 +344,12 @@ static bool check_checkpoint_dir(const struct gw_launch_options *launch, const c
             command, launch->checkpoint_dir);
         return false;
     }
-    return true;
+    /* Before it runs: at its end, a private cluster takes along what cannot be brought here. */
+    struct gw_error error;
+    if (gw_cli_check_output("--checkpoint-dir", launch->checkpoint_dir, &error) == 0)
+        return true;
+    gw_cli_message("gangway %s: %s", command, error.text);
+    return false;
 }
 
 /* What one option alone does not show; false, and a text was printed, when it is wrong. */

@@ -7,6 +7,9 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +25,43 @@ int gw_cli_check_folder(const char *option, const char *path, struct gw_error *e
         return 0;
     return gw_error_set(error, GW_EINVAL, there ? "%s %s is no folder" : "%s %s lies below a file",
                         option, path);
+}
+
+int gw_cli_check_output(const char *option, const char *path, struct gw_error *error)
+{
+    char there[PATH_MAX];
+    int rc = gw_cli_check_folder(option, path, error);
+    if (rc < 0 || !path)
+        return rc;
+    if ((size_t)snprintf(there, sizeof there, "%s", path) >= sizeof there)
+        return gw_error_set(error, GW_EINVAL, "%s: too long a path", option);
+    struct stat status;
+    while (stat(there, &status) < 0 && errno == ENOENT) {
+        char above[PATH_MAX];
+        (void)snprintf(above, sizeof above, "%s", dirname(there)); /* may be a part of `there` */
+        (void)snprintf(there, sizeof there, "%s", above);
+    }
+    if (access(there, W_OK | X_OK) < 0)
+        return gw_error_set(error, GW_EINVAL, "%s %s: nothing can be written into %s: %s", option,
+                            path, there, strerror(errno));
+    return 0;
+}
+
+int gw_cli_make_output(const char *path, struct gw_error *error)
+{
+    char part[PATH_MAX];
+    struct stat status;
+    if ((size_t)snprintf(part, sizeof part, "%s", path) >= sizeof part)
+        return gw_error_set(error, GW_EINVAL, "too long a path: %.200s", path);
+    for (char *slash = part; *slash && (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        (void)mkdir(part, 0777); /* if this fails, so does the last one */
+        *slash = '/';
+    }
+    if (mkdir(part, 0777) == 0 || (stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
+        return 0;
+    return gw_error_set(error, GW_EINVAL, "the folder %s cannot be made: %s", path,
+                        strerror(errno));
 }
 
 int gw_cli_error(const struct gw_error *error)

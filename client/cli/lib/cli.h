@@ -26,8 +26,13 @@ void gw_cli_show_verbs_by(void (*show)(const char *command, const struct gw_cli_
  * was not to be typed, else GW_EIO. */
 int gw_cli_path_error(const char *path, int why, struct gw_error *error);
 
-/* gw_cli_check_folder refuses (GW_EINVAL) what is there and is no folder; path may be NULL. */
+/* gw_cli_check_folder refuses (GW_EINVAL) what is there and is no folder; path may be NULL.
+ * gw_cli_check_output also refuses a folder that cannot be made, or written into. */
 int gw_cli_check_folder(const char *option, const char *path, struct gw_error *error);
+int gw_cli_check_output(const char *option, const char *path, struct gw_error *error);
+
+/* gw_cli_make_output makes a folder for results, and the missing folders above it. GW_EINVAL. */
+int gw_cli_make_output(const char *path, struct gw_error *error);
 
 /* gw_cli_error prints "gangway: text" to stderr and gives the exit code. */
 int gw_cli_error(const struct gw_error *error);
