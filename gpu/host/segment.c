@@ -321,6 +321,7 @@ void gw_segment_break(const struct gw_segment *segment, const struct gw_segment_
     header->code = fault->code;
     header->cause = fault->cause;
     header->rank = fault->rank;
+    header->unreached = fault->unreached;
     size_t length = strnlen(fault->text, sizeof header->text - 1);
     memcpy(header->text, fault->text, length);
     header->text[length] = '\0';
@@ -368,6 +369,12 @@ int gw_segment_broken(const struct gw_segment *segment, struct gw_error *error)
     memcpy(text, header->text, sizeof text);
     text[sizeof text - 1] = '\0';
     return gw_error_set(error, header->code, "%s", text);
+}
+
+int gw_segment_unreached(const struct gw_segment *segment)
+{
+    const struct gw_segment_header *header = gw_segment_header(segment);
+    return atomic_load(&header->broken) == 2 ? header->unreached - 1 : -1;
 }
 
 uint64_t gw_segment_now_ns(void)

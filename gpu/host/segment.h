@@ -18,7 +18,7 @@
 #include <stdbool.h>
 
 enum {
-    GW_SEGMENT_VERSION = 2,
+    GW_SEGMENT_VERSION = 3,
     GW_SEGMENT_PAGE = 64 << 10,         /* a multiple of every page size of Linux machines in use */
     GW_SEGMENT_STAGE_BYTES = 256 << 10, /* of each of a rank's two stages */
     GW_SEGMENT_MAIL_BYTES = 16 << 10,   /* of each of a channel's two mailboxes */
@@ -60,6 +60,7 @@ struct gw_segment_header {
     uint64_t fixed_bytes;
     alignas(64) _Atomic uint32_t broken; /* 0; 1: being written; 2: written */
     int32_t code, cause, rank;           /* valid from broken 2 on, like the text */
+    int32_t unreached;                   /* also: 1 + the rank that rank could not reach, or 0 */
     char text[GW_SEGMENT_TEXT_MAX];
     alignas(64) _Atomic uint32_t parked[GW_COMM_HOST_RANKS_MAX]; /* 0, or 1 + whom it waits for */
 };
@@ -102,6 +103,7 @@ void gw_segment_unmap(struct gw_segment *segment, void *memory);
  * are dropped. code is what operations return. */
 struct gw_segment_fault {
     int code, cause, rank;
+    int unreached; /* 1 + the rank that rank could not reach; 0: that is not the cause */
     const char *text;
 };
 void gw_segment_break(const struct gw_segment *segment, const struct gw_segment_fault *fault);
@@ -111,6 +113,10 @@ void gw_segment_abort(struct gw_segment *segment, int cause, int rank);
 
 /* gw_segment_broken returns 0, or the code of the cause, with its text in error. */
 int gw_segment_broken(const struct gw_segment *segment, struct gw_error *error);
+
+/* gw_segment_unreached returns the rank that one of the segment's ranks could not reach, if that is
+ * the cause, or -1. */
+int gw_segment_unreached(const struct gw_segment *segment);
 
 /* One rank's wait. */
 struct gw_segment_wait {

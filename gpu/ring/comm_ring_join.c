@@ -33,6 +33,7 @@ struct join {
     struct gw_error *error;
     struct gw_ring_peer peers[GW_RING_HOSTS_MAX]; /* of a leader */
     int peers_count;
+    int unreached;     /* the rank that this one could not reach; -1: none */
     uint64_t reach_ns; /* how long it may take to reach another rank, and when that is over */
     uint64_t reach_deadline_ns;
 };
@@ -75,11 +76,11 @@ static int late(const struct join *join, int rc, int rank)
 }
 
 /* The same, of a rank that was not reached. */
-static int unreached(const struct join *join, int rc, int rank)
+static int unreached(struct join *join, int rc, int rank)
 {
     rc = late_after(join, rc, rank, join->reach_ns);
-    if ((rc == GW_ETIMEDOUT || rc == GW_ECLOSED || rc == GW_EIO) && join->options->unreached)
-        *join->options->unreached = rank;
+    if (rc == GW_ETIMEDOUT || rc == GW_ECLOSED || rc == GW_EIO)
+        join->unreached = rank;
     return rc;
 }
 
@@ -446,17 +447,24 @@ static int ring_new(const struct gw_comm_hosts_options *options, struct gw_comm_
     return 0;
 }
 
-/* A rank that cannot join takes the others of its host with it. */
+/* A rank that cannot join takes the others of its host with it. All of them name the rank that was
+ * not reached: the report of any of them may be the first, and the others are killed for it. */
 static int fail(struct join *join, int rc)
 {
     struct gw_comm_ring *self = join->self;
+    const struct gw_segment *segment = self->local->segment;
     char text[GW_SEGMENT_TEXT_MAX];
     (void)snprintf(text, sizeof text, "%.*s", (int)sizeof text - 1, join->error->text);
     const struct gw_segment_fault fault = {.code = rc == GW_ETIMEDOUT ? rc : GW_EABORTED,
                                            .cause = rc,
                                            .rank = self->comm.rank,
+                                           .unreached = join->unreached + 1,
                                            .text = text};
-    gw_segment_break(self->local->segment, &fault);
+    gw_segment_break(segment, &fault);
+    if (join->unreached < 0)
+        join->unreached = gw_segment_unreached(segment);
+    if (join->unreached >= 0 && join->options->unreached)
+        *join->options->unreached = join->unreached;
     for (int i = 0; i < join->peers_count; i++)
         join->peers[i].link->free(join->peers[i].link);
     gw_comm_ring_free(self);
@@ -467,7 +475,7 @@ int gw_comm_open_hosts(const struct gw_comm_hosts_options *options, struct gw_co
                        struct gw_error *error)
 {
     struct gw_error own;
-    struct join join = {.options = options, .error = error ? error : &own};
+    struct join join = {.options = options, .error = error ? error : &own, .unreached = -1};
     int rc = options_check(options, error);
     if (rc == 0 && options->local_ranks == options->ranks)
         return gw_comm_open_host(

@@ -259,6 +259,36 @@ static void test_rank_zero_that_goes(void **state)
     }
 }
 
+/* The report of each rank of a host may be the first, so each names the rank that was not reached:
+ * also the one that only waited for its leader. */
+static void test_all_ranks_of_a_host_name_the_unreached_rank(void **state)
+{
+    struct hall hall;
+    int unreached[3] = {-1, -1, -1}, fd;
+    hall_init(&hall, 3);
+    assert_int_equal(gw_comm_segment_create(2, &fd, NULL), 0);
+    for (int i = 1; i < 3; i++) {
+        struct gw_comm_hosts_options *options = &hall.seats[i].options;
+        close(options->fd);
+        options->fd = dup(fd);
+        options->first_rank = 1;
+        options->local_ranks = 2;
+        options->key = NULL;
+        options->unreached = &unreached[i];
+        sit(&hall, i);
+    }
+    await_knock(&hall);
+    const int door = accept(hall.listener, NULL, NULL);
+    assert_true(door >= 0);
+    close(door);
+    stand(&hall, 1, GW_ECLOSED);
+    stand(&hall, 2, GW_EABORTED);
+    assert_int_equal(unreached[1], 0);
+    assert_int_equal(unreached[2], 0);
+    close(fd);
+    hall_deinit(&hall);
+}
+
 /* On the same host as one that waits. */
 static void test_missing_neighbour(void **state)
 {
@@ -380,12 +410,18 @@ static void test_wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_key),         cmocka_unit_test(test_old_attempt),
-        cmocka_unit_test(test_two_of_one_number), cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_missing_rank),      cmocka_unit_test(test_wrong_options),
-        cmocka_unit_test(test_missing_rank_zero), cmocka_unit_test(test_rank_zero_that_goes),
-        cmocka_unit_test(test_missing_neighbour), cmocka_unit_test(test_rank_that_stops_on_the_way),
+        cmocka_unit_test(test_other_key),
+        cmocka_unit_test(test_old_attempt),
+        cmocka_unit_test(test_two_of_one_number),
+        cmocka_unit_test(test_strangers),
+        cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_wrong_options),
+        cmocka_unit_test(test_missing_rank_zero),
+        cmocka_unit_test(test_rank_zero_that_goes),
+        cmocka_unit_test(test_missing_neighbour),
+        cmocka_unit_test(test_rank_that_stops_on_the_way),
         cmocka_unit_test(test_rank_that_lies),
+        cmocka_unit_test(test_all_ranks_of_a_host_name_the_unreached_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

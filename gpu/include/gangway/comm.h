@@ -273,8 +273,8 @@ struct gw_comm_hosts_options {
                              NULL: plain TCP, and whoever can connect is believed */
     uint64_t timeout_ns;  /* also for joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS. Ranks reach each other
                              within GW_COMM_REACH_NS, or not at all */
-    int *unreached; /* written where this rank cannot reach another, or that one does not come:
-                       its number; NULL: not wanted */
+    int *unreached; /* written if this rank, or another of its host, cannot reach a rank, or that
+                       one does not come: its number; NULL: not wanted */
 };
 
 #define GW_COMM_REACH_NS (30ULL * 1000 * 1000 * 1000)
