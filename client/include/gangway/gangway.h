@@ -7,9 +7,10 @@
  *     gw_client_submit(client, graph, node, &future, &error);
  *     gw_future_get(future, 0, &value, &error);
  *
- * All calls are thread-safe on distinct futures and on one client, and block only where it says so.
- * Every `struct gw_error *` may be NULL. After a fork only exec is allowed in the child. A thread
- * must not be cancelled (pthread_cancel) inside of a call: locks that it holds would stay so. */
+ * All calls are thread-safe on one client and on different futures. A call blocks only if its
+ * comment says so. Every `struct gw_error *` may be NULL. After a fork, the child may only call
+ * exec. Do not cancel a thread (pthread_cancel) inside a call: its locks would never be released.
+ */
 #ifndef GANGWAY_GANGWAY_H
 #define GANGWAY_GANGWAY_H
 
@@ -37,103 +38,115 @@ struct gw_client;
 struct gw_future;
 
 struct gw_client_options {
-    const char *address;   /* of a cluster ("unix:/path"); NULL: $GANGWAY_ADDRESS, or in a command
-                              the cluster that runs it ($GANGWAY_IDENTITY), else this user's
-                              running cluster, else a private one is started */
+    const char *address;   /* of a cluster ("unix:/path"). NULL: $GANGWAY_ADDRESS, or the cluster
+                              that runs this command ($GANGWAY_IDENTITY), or this user's running
+                              cluster, or else a new private cluster */
     const char *name;      /* of this session, shown in listings; NULL: the program's name */
-    uint32_t slots;        /* of a private cluster; 0: the cores of this machine; it grows when a
-                              task or gang needs more */
+    uint32_t slots;        /* of a private cluster; 0: the number of cores. More are added if a
+                              task or gang needs them */
     uint32_t workers;      /* of a private cluster; 0: 1 */
-    const char *resources; /* that a private cluster's first worker offers, "license=1,tape=2":
-                              tasks ask for them with gw_task_options.resources; NULL: none */
-    const char *peers; /* an address of this host over which a private cluster's workers exchange
-                          results by TLS, as they would between hosts; NULL: descriptors */
-    /* Of a private cluster's workers together: above 0.6 of it results go to disk, above 0.8
-     * nothing new starts, above 0.95 the process that uses most is killed; 0: the machine's memory,
-     * or its cgroup's. */
+    const char *resources; /* resources that a private cluster's first worker offers, for example
+                              "license=1,tape=2"; tasks ask for them with
+                              gw_task_options.resources; NULL: none */
+    const char *peers; /* an address of this host. A private cluster's workers then exchange results
+                          through it by TLS, as between hosts; NULL: they pass descriptors */
+    /* Memory of all workers of a private cluster together; 0: the machine's memory, or its
+     * cgroup's. Above 0.6 of the limit results are written to disk, above 0.8 no new task starts,
+     * above 0.95 the largest process is killed. */
     uint64_t memory_limit_bytes;
-    /* When the scheduler of a cluster that is not private goes away without a word, killed or cut
-     * off, the client looks for it at the same address for reconnect_ns (0: a minute); calls wait
-     * meanwhile. Who answers there without the proof to be a scheduler that knows the token is
-     * nobody; at the first connection that is an error at once. When it, or the next one, is there,
-     * what was unfinished is submitted again: graphs, calls, maps and scattered values, with the
-     * same futures, under other numbers of jobs. A task may so run twice. Values that came here
-     * stay; those that lay in the cluster are made again. Ranges, streams, actors, published names,
-     * coordination, tasks with files, scattered values beyond 256 large ones, and what is over 1
-     * GiB to say again fail with GW_ECLOSED at once. */
+    /* How long the client tries to reconnect if the scheduler of a shared cluster disappears; 0:
+     * one minute. Calls wait during this time. The client reconnects only to a scheduler that
+     * proves that it knows the token. On the first connection a missing proof is an error at once.
+     *
+     * After a reconnect the client submits unfinished graphs, calls, maps and scattered values
+     * again. Their futures stay the same; their job numbers change; a task may run twice. Values
+     * that the client already has stay; values that lay in the cluster are computed again. The
+     * following fail with GW_ECLOSED at once: ranges, streams, actors, published names,
+     * coordination, tasks with files, more than 256 large scattered values, and submissions of more
+     * than 1 GiB in all. */
     uint64_t reconnect_ns;
-    bool no_reconnect;    /* what is unfinished fails with GW_ECLOSED when the connection ends */
-    bool must_exist;      /* do not start a private cluster: GW_ENOSCHEDULER instead */
-    bool private_cluster; /* always start a private one */
-    /* What functions of this client's attached jobs print comes out here, on the stream of the same
-     * kind, with "[JOB/TASK] " (of a gang "[JOB/TASK:RANK] ") before each line: lines when they are
-     * whole, ten times a second. More than 128 KiB a stream and look is left out, with a word, and
-     * what a task prints right before it crashes may be. 1: so it is; -1: it is not; 0: where a
-     * private cluster was started and standard output is a terminal, when the client is opened.
-     * gw_client_close prints all that came, and waits for who reads it: if nothing was read for a
-     * minute, as from a terminal that Ctrl-S has stopped, the rest is dropped. `gangway logs` has
-     * it anyway. */
+    bool no_reconnect;    /* unfinished work fails with GW_ECLOSED if the connection ends */
+    bool must_exist;      /* never start a private cluster: fail with GW_ENOSCHEDULER */
+    bool private_cluster; /* always start a private cluster */
+    /* Whether the output of functions in this client's attached jobs is printed here too. 1: yes;
+     * -1: no; 0: yes if this client starts a private cluster and standard output is a terminal.
+     *
+     * Each stream is printed on the stream of the same kind. Each line starts with "[JOB/TASK] ",
+     * in a gang with "[JOB/TASK:RANK] ". Whole lines are printed, ten times a second. If a stream
+     * has more than 128 KiB between two of these times, the rest is replaced by a note. Output that
+     * a task prints right before it crashes may be missing. gw_client_close prints all output that
+     * has arrived. It drops the rest if nobody reads for one minute, for example because Ctrl-S
+     * stopped the terminal. `gangway logs` shows the output in every case. */
     int32_t show_output;
-    /* For how long gw_client_open waits where a cluster was not taken down and no scheduler
-     * answers: one that was killed may be started again in a moment. 0: 10 s; 1: not at all. An
-     * address HOST:PORT is waited for only if this is set. */
+    /* How long gw_client_open waits if a cluster was not taken down and no scheduler answers,
+     * because a killed scheduler may start again soon. 0: 10 s; 1: do not wait. If the address is
+     * HOST:PORT, the client waits only if this field is set. */
     uint64_t connect_timeout_ns;
 };
 
-/* gw_client_open connects (blocks for at most 10 s, and connect_timeout_ns) and starts the client's
- * I/O thread; a private cluster is started by the first call that needs it, which blocks for as
- * long and may give GW_ENOSCHEDULER then. options may be NULL. GW_ENOSCHEDULER, GW_EVERSION,
- * GW_EPERM, GW_EIO. Close it with gw_client_close, which ends a private cluster and cancels what is
- * unfinished and attached, but what other clients hold or need, and lets go of its actors; it
- * blocks until that is done, and the names of actors that nobody else holds are free, at most 10 s,
- * and while output is read that is shown here (show_output).
- * It accepts NULL. Futures of a closed client answer GW_ECLOSED, and are still to be released.
- * GW_EINVAL is an address, resources or a limit that is none; GW_ESTART: this process is a runner,
- * and did not begin with gw_init. */
+/* gw_client_open connects and starts the client's I/O thread. It blocks for at most 10 s plus
+ * connect_timeout_ns. A private cluster is started by the first call that needs it; that call
+ * blocks for the same time and may fail with GW_ENOSCHEDULER. options may be NULL. Errors:
+ * GW_ENOSCHEDULER, GW_EVERSION, GW_EPERM, GW_EIO; GW_EINVAL: malformed address, resources or limit;
+ * GW_ESTART: this process is a runner that did not call gw_init first.
+ *
+ * gw_client_close closes the client (NULL is accepted). It ends a private cluster, cancels
+ * unfinished attached work that no other client holds or needs, and releases the client's actors.
+ * It blocks until this is done and until the names of actors that nobody else holds are free, at
+ * most 10 s; with show_output also while somebody reads the output. Futures of a closed client fail
+ * with GW_ECLOSED and must still be released. */
 GW_API int gw_client_open(const struct gw_client_options *options, struct gw_client **client,
                           struct gw_error *error);
 GW_API void gw_client_close(struct gw_client *client);
 
-/* gw_client_submit submits a graph (borrowed; may be freed after) and gives a future for one node.
- * Blocks until the scheduler accepted it whole or refused it: GW_ECYCLE, GW_EEXIST, GW_ENOENT (a
- * function that this program does not hold), GW_EINFEASIBLE (no worker could ever hold it),
- * GW_ECLOSED. A plain call is not waited for: one function without options, names and inputs, where
- * one like that was accepted on this connection. What it is refused for is its future's error.
- * gw_client_submit_many gives `count` futures for `count` nodes, all or none. */
+/* gw_client_submit submits a graph (borrowed; may be freed afterwards) and returns a future for one
+ * node. It blocks until the scheduler has accepted or refused the whole graph. Errors: GW_ECYCLE;
+ * GW_EEXIST; GW_ENOENT: this program has no such function; GW_EINFEASIBLE: no worker can ever run
+ * it; GW_ECLOSED.
+ *
+ * One case does not block: a graph of one function call without options, names and inputs, if the
+ * scheduler has already accepted such a call on this connection. If the scheduler refuses it, its
+ * future has the error.
+ *
+ * gw_client_submit_many returns `count` futures for `count` nodes, or none at all. */
 GW_API int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node node,
                             struct gw_future **future, struct gw_error *error);
 struct gw_submit_options {
-    const char *name; /* of the job, a line of UTF-8 of at most 255 bytes; NULL: that of the first
-                       * target or function */
-    bool detached;    /* goes on when this client ends */
-    const uint64_t *after; /* numbers of jobs that have to end before anything of it starts; */
-    size_t after_count;    /* one that does not end well fails it (GW_EDEPENDENCY), */
-    bool after_any;        /* unless any end will do */
-    /* An idempotency key, of a detached job: at most 255 bytes, chosen by the caller. As long as
-     * the cluster knows a job of this user with this key, submitting again gives that job's number
-     * and starts nothing; the futures then fail with GW_EEXIST (gw_job_wait waits for the job).
-     * After GW_ECLOSED it is so safe to submit again. NULL: none. */
+    const char *name; /* of the job, one line of UTF-8 of at most 255 bytes; NULL: the name of the
+                       * first target or function */
+    bool detached;    /* the job goes on when this client ends */
+    const uint64_t *after; /* job numbers: nothing starts before all these jobs have ended */
+    size_t after_count;
+    bool after_any; /* also start if one of these jobs failed; false: fail with GW_EDEPENDENCY */
+    /* An idempotency key of a detached job, at most 255 bytes, chosen by the caller; NULL: none.
+     * While the cluster knows a job of this user with this key, a second submission returns that
+     * job's number and starts nothing. Its futures then fail with GW_EEXIST; use gw_job_wait to
+     * wait for the job. So it is safe to submit again after GW_ECLOSED. */
     const char *key;
 };
 GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
                                  const struct gw_submit_options *options, const gw_node *nodes,
                                  size_t count, struct gw_future **futures, struct gw_error *error);
 
-/* How far the files of a task (gw_task_options.files) are on their way to the cluster. */
+/* How much of a task's files (gw_task_options.files) has been sent to the cluster. */
 struct gw_shipping {
-    bool reading; /* they are read still: total_bytes is not known, and 0 */
+    bool reading; /* the files are still being read: total_bytes is unknown, and 0 */
     uint64_t done_bytes, total_bytes;
 };
 
-/* gw_client_shipping tells that of a call that submits in another thread; false where none sends
- * files now, and *shipping is as it was. What the cluster has already counts as done. Any thread;
- * does not block. */
+/* gw_client_shipping reports the progress of a submission that runs in another thread. It returns
+ * false, and does not change *shipping, if no submission sends files now. Files that the cluster
+ * already has count as done. Any thread; does not block. */
 GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shipping);
 
-/* One task or gang without a graph: gw_submit(client, &future, &error, function, options, args...)
- * and gw_dispatch(client, ranks, &future, &error, function, args...): a gang of `ranks`, one future
- * with N results: gw_future_get(future, rank, ...). They block, and fail, as gw_client_submit.
- * gw_submit_call is both as a function: takes `count` values. */
+/* One task or gang without a graph:
+ *
+ *     gw_submit(client, &future, &error, function, options, arguments...)
+ *     gw_dispatch(client, ranks, &future, &error, function, arguments...)
+ *
+ * gw_dispatch starts a gang of `ranks`. Its future has one result for each rank:
+ * gw_future_get(future, rank, ...). Both block and fail like gw_client_submit. gw_submit_call is
+ * the function behind both macros; it takes `count` values. */
 #ifdef __cplusplus
 #define gw_submit(client, future, error, function, ...)                                            \
     gw_submit_call_list((client), (future), (error), &gw_function_##function,                      \
@@ -156,14 +169,17 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
                           const struct gw_task_options *options, struct gw_value **values,
                           size_t count);
 
-/* gw_map submits `count` calls of a function at once: make_args(i, args, arg) fills the arguments
- * of call i (args: room for arg_count values, all taken) and returns 0, or a negative GW_E... that
- * ends the map; it runs on this thread, before gw_map returns. At most 255 arguments. futures: room
- * for count; all or none are given. Results of earlier tasks, and scattered values, are arguments
- * by gw_ref_future(graph, future), where `graph` is given: an empty one, in which nothing but these
- * references is made, and which may be freed afterwards. Blocks, and fails, as gw_client_submit;
- * GW_EINVAL: more than 2^30 calls. A count of 0 is well, and submits nothing. For many calls that
- * differ by a number, see range.h. */
+/* gw_map submits `count` calls of a function at once. It calls make_args(i, args, arg) for each
+ * call i, on this thread, before it returns. make_args fills args (room for arg_count values;
+ * gw_map takes them) and returns 0, or a negative GW_E... that ends the map. A call has at most 255
+ * arguments. futures has room for `count`; all or none are returned.
+ *
+ * To pass a result of an earlier task or a scattered value, set `graph` to an empty graph and make
+ * the argument with gw_ref_future(graph, future). The graph holds nothing else and may be freed
+ * afterwards.
+ *
+ * gw_map blocks and fails like gw_client_submit. GW_EINVAL: more than 2^30 calls. A count of 0
+ * succeeds and submits nothing. For many calls that differ by a number, see range.h. */
 struct gw_map_call {
     const struct gw_function *function;    /* &gw_function_NAME of a GW_TASK(NAME) */
     const struct gw_task_options *options; /* may be NULL; its name is the job's */
@@ -171,22 +187,28 @@ struct gw_map_call {
     size_t arg_count;
     int (*make_args)(size_t i, struct gw_value **args, void *arg);
     void *arg;
-    struct gw_graph *graph; /* that references were made in; NULL: there are none */
+    struct gw_graph *graph; /* in which references were made; NULL: no references */
 };
 GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
                   struct gw_future **futures, struct gw_error *error);
 
-/* gw_scatter puts a value (borrowed) into the cluster once, for many tasks of graphs to take by
- * gw_ref_future; releasing the future frees it. A result made of it that is lost with its worker is
- * made again as long as that future is held; else it is GW_ELOST, with a text that names the value,
- * who scattered it, and the worker. Values lie in the scheduler's memory, with some 1.1 KiB beside
- * each: where it has no room (`gangway up --scatter-memory`), or no descriptor for one larger than
- * 256 KiB, GW_ELIMIT says how many there are; nothing else is hurt, releasing others makes room.
- * gw_scatter_many is the same for `count` values, with a future each (futures: room for count):
- * hundreds travel at once, where gw_scatter blocks for an answer each time; on the first error none
- * are given, nor left there. gw_gather gets `count` futures' values (rank 0's), blocks, large ones
- * 128 a round trip; values: room for count, each to be unref'd; the first in their order that
- * failed ends it: what stands behind it is not waited for, and none are given. */
+/* gw_scatter puts a value (borrowed) into the cluster once. Many tasks can then take it by
+ * gw_ref_future. Releasing the future frees the value. If a result that was computed from the value
+ * is lost with its worker, it is computed again while the future is held. Otherwise it fails with
+ * GW_ELOST, and the text names the value, its owner and the worker.
+ *
+ * Values lie in the scheduler's memory, and each needs about 1.1 KiB beside its bytes. GW_ELIMIT:
+ * the memory (`gangway up --scatter-memory`) is full, or no descriptor is free for a value of more
+ * than 256 KiB. The text says how many values there are. Other work is not affected; releasing
+ * values makes room.
+ *
+ * gw_scatter_many scatters `count` values and returns one future each (futures: room for count). It
+ * sends hundreds of values at once, while gw_scatter blocks for one answer each. On the first error
+ * it returns no futures and leaves no value in the cluster.
+ *
+ * gw_gather returns the values of `count` futures (rank 0's). It blocks and fetches large values
+ * 128 at a time. values: room for count; unref each. On the first failure, in the order of the
+ * futures, it returns no values and does not wait for the rest. */
 GW_API int gw_scatter(struct gw_client *client, const struct gw_value *value,
                       struct gw_future **future, struct gw_error *error);
 GW_API int gw_scatter_many(struct gw_client *client, const struct gw_value *const *values,
@@ -194,71 +216,83 @@ GW_API int gw_scatter_many(struct gw_client *client, const struct gw_value *cons
 GW_API int gw_gather(struct gw_client *client, struct gw_future *const *futures, size_t count,
                      struct gw_value **values, struct gw_error *error);
 
-/* Results that several clients of one user hold. Each future counts by itself: a result stays as
- * long as one holds it, a task needs it, or it is published, also when the client that submitted it
- * is gone; its task goes on likewise. All of these block for one answer of the scheduler.
+/* Results that several clients of one user share. Each future counts by itself. A result stays
+ * while a future holds it, a task needs it, or it is published, even if the client that submitted
+ * its task has ended. Its task then goes on too. All of these calls block for one answer of the
+ * scheduler.
  *
- * gw_client_lookup gives a future of its own of a task by name: what is published as `name`, else
- * "JOB/NAME" (the task of job number JOB that was submitted with that name), else the task NAME of
- * the latest job that has one. gw_client_task does so by number, as gw_future_job and
- * gw_future_index give it. The task may be pending. GW_ENOENT: there is none, or its result was
+ * gw_client_lookup returns a new future of a task by name. It looks for `name` among published
+ * results, then for "JOB/NAME" (the task NAME of job number JOB), then for the task NAME of the
+ * latest job that has one. gw_client_task does the same by number (see gw_future_job and
+ * gw_future_index). The task may be pending. GW_ENOENT: there is no such task, or its result was
  * released. */
 GW_API int gw_client_lookup(struct gw_client *client, const char *name, struct gw_future **future,
                             struct gw_error *error);
 GW_API int gw_client_task(struct gw_client *client, uint64_t job, uint32_t index,
                           struct gw_future **future, struct gw_error *error);
 
-/* gw_publish keeps a future's result (it may be pending) under a name, 1 to 255 bytes of one line,
- * until gw_unpublish or the end of the cluster; GW_EEXIST: the name is taken; GW_ELIMIT: 65,536
- * are. gw_published gives a future of what is published; gw_unpublish lets go (futures of it keep
- * it). GW_ENOENT: nothing is published so. The query "published" lists them. */
+/* gw_publish keeps a future's result (it may be pending) under a name of 1 to 255 bytes in one
+ * line, until gw_unpublish or the end of the cluster. GW_EEXIST: the name is taken. GW_ELIMIT:
+ * 65,536 names are in use. gw_published returns a future of a published result. gw_unpublish
+ * removes the name; futures of the result keep it. GW_ENOENT: no such name. The query "published"
+ * lists all names. */
 GW_API int gw_publish(struct gw_client *client, const char *name, const struct gw_future *future,
                       struct gw_error *error);
 GW_API int gw_published(struct gw_client *client, const char *name, struct gw_future **future,
                         struct gw_error *error);
 GW_API int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *error);
 
-/* gw_who_has asks where a future's result lies: *answer, to be unref'd, is a list of dicts, one a
- * rank and worker: "rank", "worker" (its id; 0: the scheduler), "host", "bytes". Empty while it is
- * pending. Blocks. replica.h has copies made. */
+/* gw_who_has asks where a future's result lies. *answer (unref it) is a list of dicts, one for each
+ * rank and worker: "rank", "worker" (its id; 0: the scheduler), "host", "bytes". The list is empty
+ * while the result is pending. Blocks. To make copies, see replica.h. */
 GW_API int gw_who_has(const struct gw_future *future, struct gw_value **answer,
                       struct gw_error *error);
 
-/* gw_ref_future stands, inside `graph`, for the result of a future of an earlier submission or a
- * scatter (rank 0's of a gang); the future may be pending, and must not be released before the
- * graph was submitted. */
+/* gw_ref_future makes a reference, inside `graph`, to the result of a future (rank 0's of a gang):
+ * of an earlier submission or a scattered value. The future may be pending. Do not release it
+ * before the graph was submitted. */
 GW_API struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future);
 
-/* gw_future_state tells how a future stands, as far as this process has heard; does not block. Any
- * thread. GW_FAILED: also cancelled, lost, or of a closed client; gw_future_get has the cause. */
+/* gw_future_state returns the state of a future as far as this process knows. It does not block.
+ * Any thread. GW_FAILED includes cancelled and lost tasks and futures of a closed client;
+ * gw_future_get returns the cause. */
 enum gw_future_state { GW_PENDING, GW_DONE, GW_FAILED };
 GW_API enum gw_future_state gw_future_state(const struct gw_future *future);
 
-/* gw_future_get blocks until the task has ended and gives the value of a rank (0 for ordinary
- * tasks), to be unref'd; a large one is a read-only mapping, fetched at the first get. On failure
- * the code and text of the first cause: which task, rank, host, signal or exit code, last lines of
- * its stderr. GW_ETASK, GW_ECRASHED, GW_ESTART, GW_ETIMEDOUT (its wall limit), GW_ECANCELLED,
- * GW_EDEPENDENCY, GW_ELOST, GW_ECLOSED; GW_EINVAL for a rank that it has not. */
+/* gw_future_get blocks until the task has ended and returns the value of a rank (0 for an ordinary
+ * task). Unref the value. A large value is a read-only mapping, fetched by the first call.
+ *
+ * On failure it returns the code and text of the first cause: task, rank, host, signal or exit
+ * code, and the last lines of stderr. Errors: GW_ETASK; GW_ECRASHED; GW_ESTART; GW_ETIMEDOUT: the
+ * time limit; GW_ECANCELLED; GW_EDEPENDENCY; GW_ELOST; GW_ECLOSED; GW_EINVAL: there is no such
+ * rank. */
 GW_API int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **value,
                          struct gw_error *error);
 
-/* gw_future_wait blocks until the task has ended (well or not: 0) or timeout_ns passed
- * (GW_ETIMEDOUT); UINT64_MAX waits for ever. gw_future_wait_any does so for one of
- * `count` and gives its index; one that had ended before counts, so leave it out of the next;
- * GW_ENOENT where there is none, GW_ENOMEM.
- * Inside a task gw_future_wait, for ever, gw_future_get and gw_gather give GW_ECYCLE for what was
- * looked up and is the task itself or comes after it, and for calls of the task's own actor. */
+/* gw_future_wait blocks until the task has ended, whether it succeeded or failed (returns 0), or
+ * until timeout_ns has passed (GW_ETIMEDOUT). UINT64_MAX: no timeout. gw_future_wait_any waits for
+ * one of `count` futures and returns its index. A future that has already ended counts, so leave it
+ * out of the next call. GW_ENOENT: count is 0. GW_ENOMEM.
+ *
+ * Inside a task, gw_future_wait without a timeout, gw_future_get and gw_gather return GW_ECYCLE for
+ * a looked-up future of this task, of a task that depends on this task, and of a call of the task's
+ * own actor: they would wait for ever. */
 GW_API int gw_future_wait(struct gw_future *future, uint64_t timeout_ns);
 GW_API int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t timeout_ns,
                               size_t *index);
 
-/* As completed: gw_completions_new watches `count` futures (borrowed: each until its index was
- * given, the others longer than it lives; all of one client; a count of 0 is well), or is
- * GW_ENOMEM. gw_completions_next blocks and gives each index once, in the order of their ends;
- * GW_ENOENT when all were given, GW_ETIMEDOUT. gw_completions_add watches one more future, borrowed
- * likewise; *index is its place, behind all before it, and gw_completions_next gives it in its
- * turn, also after a GW_ENOENT. It does not block; GW_ENOMEM; GW_EINVAL: a future of another
- * client. One thread at a time. gw_completions_free accepts NULL; the futures stay. */
+/* Futures in the order of their completion. gw_completions_new watches `count` futures of one
+ * client; count may be 0; GW_ENOMEM. A future is borrowed until its index was returned, the others
+ * until gw_completions_free.
+ *
+ * gw_completions_next blocks and returns each index once, in the order in which the tasks end.
+ * GW_ENOENT: all were returned. GW_ETIMEDOUT.
+ *
+ * gw_completions_add watches one more future, borrowed in the same way. *index is its place after
+ * all earlier ones. gw_completions_next returns it like the others, also after a GW_ENOENT. It does
+ * not block. GW_ENOMEM; GW_EINVAL: the future belongs to another client.
+ *
+ * One thread at a time. gw_completions_free accepts NULL and does not release the futures. */
 struct gw_completions;
 GW_API int gw_completions_new(struct gw_future *const *futures, size_t count,
                               struct gw_completions **completions);
@@ -268,66 +302,78 @@ GW_API int gw_completions_add(struct gw_completions *completions, struct gw_futu
                               size_t *index);
 GW_API void gw_completions_free(struct gw_completions *completions);
 
-/* gw_future_cancel stops the task, running or not (TERM, grace, KILL; `hard`: KILL at once), and
- * what depends on it; does not wait for its end, and does nothing to one that has ended. A pure one
- * whose result others wait for goes on for them. GW_ECLOSED. gw_future_retry runs a failed one
- * again, with what failed before it: the future is pending again. Other futures of what runs again
- * say that it failed until it has ended, and then how it did now. It blocks for the scheduler's
- * answer; GW_EINVAL: it has not failed; GW_ENOENT: nothing is left of it; GW_ECLOSED.
- * gw_future_release gives up the result and frees the future (NULL is accepted); the task itself
- * goes on if others need it, and is cancelled if nobody does; does not block. */
+/* gw_future_cancel cancels the task and all tasks that depend on it, running or not: SIGTERM, the
+ * grace time, then SIGKILL; with `hard` SIGKILL at once. It does not wait for the end. A task that
+ * has ended does not change. A pure task goes on if other clients wait for its result. GW_ECLOSED.
+ *
+ * gw_future_retry runs a failed task again, with the failed tasks before it. The future is pending
+ * again. Other futures of these tasks stay failed until the tasks have ended again. It blocks for
+ * the scheduler's answer. GW_EINVAL: the task has not failed. GW_ENOENT: the cluster no longer
+ * knows the task. GW_ECLOSED.
+ *
+ * gw_future_release gives up the result and frees the future (NULL is accepted). The task goes on
+ * if others need it; otherwise it is cancelled. Does not block. */
 GW_API int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error);
 GW_API int gw_future_retry(struct gw_future *future, struct gw_error *error);
 GW_API void gw_future_release(struct gw_future *future);
 
-/* gw_future_job and gw_future_index name the task for the command line. The number of a plain call
- * (see gw_client_submit) that the scheduler has not answered yet is asked for: gw_future_job and
- * gw_future_cancel block for that. gw_future_exit_code is the exit code of a command's failure
- * (128 + signal), 0 if it had none; gw_future_attempt the attempt by which it failed, or its last
- * before it was cancelled, as gw_job_log takes it: 0 where there was none, and so no output, or it
- * has not failed. Any thread. */
+/* gw_future_job and gw_future_index name the task as the command line does. If the scheduler has
+ * not yet answered a call that gw_client_submit did not wait for, gw_future_job and
+ * gw_future_cancel block until it has.
+ *
+ * gw_future_exit_code is the exit code of a failed command (128 + signal); 0 if there is none.
+ * gw_future_attempt is the attempt that failed, or the last attempt before the task was cancelled,
+ * for gw_job_log; 0 if there is no attempt, and so no output, or if the task has not failed. Any
+ * thread. */
 GW_API uint64_t gw_future_job(const struct gw_future *future);
 GW_API uint32_t gw_future_index(const struct gw_future *future);
 GW_API int gw_future_exit_code(const struct gw_future *future);
 GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
-/* gw_client_query asks the scheduler for a listing: "status", "jobs", "running", "workers", "gpus",
- * "actors", "sync" and "published" of all; "job", "tasks", "attempts", "explain", "story", "graph"
- * and "who_has" of {"job": N} and, where it is about one task, its "index" or "name" (answers:
- * graph/wire/PROTOCOL.md). Blocks; *answer is to be unref'd. arguments is borrowed and may be NULL.
+/* gw_client_query asks the scheduler for a listing. "status", "jobs", "running", "workers", "gpus",
+ * "actors", "sync" and "published" are about the whole cluster. "job", "tasks", "attempts",
+ * "explain", "story", "graph" and "who_has" are about {"job": N}; add "index" or "name" for one
+ * task. graph/wire/PROTOCOL.md describes the answers. Blocks. Unref *answer. arguments is borrowed
+ * and may be NULL.
  *
- * A list comes from the scheduler in pages, each within a message, and is given whole, or up to
- * {"limit": N} rows. With {"cursor": C}, 0 at first, *answer is one page, as it is in the second it
- * was made: {"rows": [...], "next": the next page's cursor, if there is one}. A page may be empty.
- * "jobs" are the newest first, of all users, and narrowed by "ranges" ([[first, last], ...]),
- * "name" (the latest job called so), "last" (true: the latest that no task submitted), "all" (true:
- * all of one's own, as with "name" and "last"), "user" (a name or number), "all_users",
- * "unfinished", "state", "since_ns" (wall clock) and "where" (annotations). "brief" makes a row
- * [number, whether it has ended]; "count" adds to a page "more", how many it saw beyond "limit".
+ * The scheduler sends lists in pages that fit a message. This function returns the whole list, or
+ * the first {"limit": N} rows. With {"cursor": C} (first 0) it returns one page: {"rows": [...],
+ * "next": the next page's cursor, if there is one}. A page shows the state at the time when it was
+ * made. A page may be empty.
  *
- * GW_EINVAL: no such listing, or arguments that it does not take; GW_ENOENT: no such job or task;
+ * "jobs" lists the newest first. These arguments narrow it: "ranges" ([[first, last], ...]); "name"
+ * (the latest job of this name); "last" (true: the latest job that was not submitted by a task);
+ * "all" (true: all jobs of this user; with "name" and "last" only this user's jobs count anyway);
+ * "user" (a name or number); "all_users"; "unfinished"; "state"; "since_ns" (wall clock); "where"
+ * (annotations). With "brief" a row is [number, whether the job has ended]. "count" adds "more" to
+ * a page: the number of rows beyond "limit".
+ *
+ * GW_EINVAL: no such listing, or an argument that it does not take. GW_ENOENT: no such job or task.
  * GW_ECLOSED. */
 GW_API int gw_client_query(struct gw_client *client, const char *what,
                            const struct gw_value *arguments, struct gw_value **answer,
                            struct gw_error *error);
 
-/* Calls on jobs by number, of this session or not; each blocks for the scheduler's answer. All:
- * GW_ENOENT, there is no such job; GW_EPERM, it is another user's; GW_ECLOSED. gw_job_wait blocks
- * until the job has ended: 0, or the code and text of its first failure; *exit_code (not NULL) is 0
- * or that failure's. GW_ETIMEDOUT where that takes longer; timeout_ns 0 asks whether it has ended,
- * and UINT64_MAX waits for ever. gw_job_cancel ends all of a job as gw_future_cancel does a task,
- * what has ended stays; it does not wait for that.
- * gw_job_cancel_task cancels one task by its index as gw_future_cancel does, also of a range, whose
- * tasks have no futures; 0, too, for one that has ended, and for one of a range that has not begun:
- * it never does. GW_ENOENT: there is none, or (of a range) nothing of it is left.
+/* Calls on jobs by number, of this session or another. Each blocks for the scheduler's answer. All:
+ * GW_ENOENT: no such job; GW_EPERM: another user's job; GW_ECLOSED.
  *
- * gw_job_retry runs again what failed or was cancelled in a job, and what never ran because of
- * that, and gives how many tasks those are (tasks: not NULL); gw_job_retry_task one task, and what
- * failed before it.
- * Of a range, which has to be detached, its numbers that failed, and those that were cancelled
- * before they began. What is done stays so; wait for the job anew. GW_EINVAL: nothing has failed;
- * GW_ENOENT: nothing is left of it, as of a job that ended with its client; GW_ENOTSUP: a range
- * that ends with its client. */
+ * gw_job_wait blocks until the job has ended. It returns 0, or the code and text of the first
+ * failure; *exit_code (not NULL) is 0 or the failure's. GW_ETIMEDOUT: timeout_ns has passed; 0 asks
+ * whether the job has ended; UINT64_MAX: no timeout.
+ *
+ * gw_job_cancel cancels all tasks of a job, as gw_future_cancel does for one. Results of tasks that
+ * have ended stay. It does not wait for the end. gw_job_cancel_task cancels one task by its index;
+ * a task of a range too, which has no future. It returns 0 also for a task that has ended, and for
+ * a task of a range that has not started and now never starts. GW_ENOENT: no such task, or (of a
+ * range) the cluster no longer knows it.
+ *
+ * gw_job_retry runs again all tasks of a job that failed or were cancelled, and the tasks that did
+ * not run because of that. *tasks (not NULL) is their number. gw_job_retry_task runs one task
+ * again, and the failed tasks before it. Of a detached range, they run the numbers that failed, and
+ * those that were cancelled before they started. Finished tasks do not change. Wait for the job
+ * again afterwards. GW_EINVAL: nothing has failed. GW_ENOENT: the cluster no longer knows the
+ * tasks, for example because the job ended with its client. GW_ENOTSUP: a range that is not
+ * detached. */
 GW_API int gw_job_cancel(struct gw_client *client, uint64_t job, bool hard, struct gw_error *error);
 GW_API int gw_job_cancel_task(struct gw_client *client, uint64_t job, uint32_t index, bool hard,
                               struct gw_error *error);
@@ -338,49 +384,54 @@ GW_API int gw_job_retry_task(struct gw_client *client, uint64_t job, uint32_t in
 GW_API int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int *exit_code,
                        struct gw_error *error);
 
-/* gw_job_restart ends the gangs of a job that run, gently (their `grace`), and lets them start
- * again, from their checkpoints if they keep any: as new attempts, charged as preemptions.
- * GW_ENOENT where none runs. */
+/* gw_job_restart ends the running gangs of a job within their grace time and starts them again,
+ * from their checkpoints if there are any. The new attempts count as preemptions. GW_ENOENT: no
+ * gang runs. */
 GW_API int gw_job_restart(struct gw_client *client, uint64_t job, struct gw_error *error);
 
-/* gw_job_pause has nothing of a job start any more, until gw_job_resume. What runs of its ordinary
- * tasks, or lies at a worker already, runs to its end. A gang that has not begun does not. One of
- * functions gets GW_PAUSE from its next gw_task_step, at the same step in all ranks: it saves,
- * returns (that is no result), and goes on from its checkpoint when the job is resumed; one that
- * calls no gw_task_step runs to its end. With `now` it is ended gently, within its `grace`, as a
- * gang of commands always is. Nothing is charged. GW_EINVAL for what has ended, an actor, and
- * (resume) a job that is not paused.
+/* gw_job_pause stops new work: no task of the job starts until gw_job_resume. Ordinary tasks that
+ * run, or are already at a worker, run to their end. A gang that has not started does not start. A
+ * gang of functions gets GW_PAUSE from its next gw_task_step, at the same step in all ranks. It
+ * saves a checkpoint and returns; this return is not a result. After gw_job_resume it continues
+ * from the checkpoint. A gang that never calls gw_task_step runs to its end. With `now` the gang is
+ * ended within its grace time instead, as a gang of commands always is. A pause does not count
+ * against the retry budget. GW_EINVAL: the job has ended, it is an actor, or (gw_job_resume) it is
+ * not paused.
  *
- * gw_job_stop asks the gangs of a job to end well: a function gets GW_STOP from its next
- * gw_task_step, and what it returns is its result; a command gets its `signal`, nothing after that,
- * and ends as its exit code says. None starts again then. GW_ENOENT where none runs. */
+ * gw_job_stop asks the gangs of a job to end successfully. A function gets GW_STOP from its next
+ * gw_task_step; the value that it returns is its result. A command gets its `signal` and nothing
+ * after that; its exit code decides how it ended. No gang of the job starts again. GW_ENOENT: no
+ * gang runs. */
 GW_API int gw_job_pause(struct gw_client *client, uint64_t job, bool now, struct gw_error *error);
 GW_API int gw_job_resume(struct gw_client *client, uint64_t job, struct gw_error *error);
 GW_API int gw_job_stop(struct gw_client *client, uint64_t job, struct gw_error *error);
 
-/* gw_gpu_drain has nothing more placed at a GPU, by the UUID that the query "gpus" has for it, or
- * the GPU's whose instances they are; what runs there runs on. Like one that had an error after
- * which it cannot be trusted, it stays drained when its worker or the scheduler starts again.
+/* gw_gpu_drain places no more work on a GPU. uuid is the UUID in the answer of the query "gpus";
+ * the UUID of a whole GPU drains all its instances. Running work goes on. The GPU stays drained
+ * when its worker or the scheduler restarts, like a GPU that had an error after which it cannot be
+ * trusted.
  *
- * gw_gpu_undrain says that one that is drained may be used again: who asks has reset it, or knows
- * what is left there. A worker that drained it looks at it within a second, and drains it anew
- * where it is lost or, after an error, not as it was before. 0 when its workers were told.
- * GW_EPERM: only an admin, or who started the cluster, may; GW_EINVAL: it is not drained;
- * GW_ENOENT: no worker has it. */
+ * gw_gpu_undrain allows work on a drained GPU again. The caller has reset the GPU, or knows what
+ * still runs on it. The worker checks the GPU within a second. It drains the GPU again if the GPU
+ * is lost or, after an error, not in its earlier state. Returns 0 when the workers were told.
+ * GW_EPERM: only an admin, or the user who started the cluster, may do this. GW_EINVAL: the GPU is
+ * not drained. GW_ENOENT: no worker has it. */
 GW_API int gw_gpu_drain(struct gw_client *client, const char *uuid, struct gw_error *error);
 GW_API int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *error);
 
-/* gw_job_log reads a task's output, at most 256 KiB at a time: with `follow` it blocks until there
- * is some or it ended; without it, what is not there yet is no bytes, and no end. With `holds` the
- * caller is the reader of a command with held_output: the command may go on as what lies before
- * `offset` has been read; UINT64_MAX: it never waits again, and the chunk is empty. On success the
- * chunk's data is the caller's. GW_ENOENT: no such job, task, attempt or rank; GW_EPERM: another
- * user's job; GW_ELOST: the worker that had it is lost, and the output with it; GW_ECLOSED. */
+/* gw_job_log reads a task's output, at most 256 KiB in one call. With `follow` it blocks until
+ * there is output or the attempt has ended; without it, it returns 0 bytes if there is no new
+ * output. With `holds` the caller is the reader of a command with held_output: the command
+ * continues when the output before `offset` has been read; UINT64_MAX: it never waits again, and
+ * the chunk is empty. On success the chunk's data belongs to the caller. GW_ENOENT: no such job,
+ * task, attempt or rank. GW_EPERM: another user's job. GW_ELOST: the output was lost with its
+ * worker. GW_ECLOSED. */
 struct gw_log_request {
     uint64_t job;
     uint32_t index;
     uint64_t attempt; /* 0: the latest */
-    uint64_t after;   /* with attempt 0: the first after this one (1: of all); 0: the latest */
+    uint64_t
+        after; /* with attempt 0: the next attempt after this one (1: the first); 0: the latest */
     uint32_t rank;
     uint32_t stream; /* 1 out, 2 err */
     uint64_t offset;
@@ -392,21 +443,21 @@ struct gw_log_chunk {
     struct gw_value *data; /* bytes, to be unref'd */
     uint64_t attempt;      /* whose output this is */
     uint64_t next_offset;
-    bool end;                   /* that attempt has ended, and this is the last of it */
-    char note[GW_LOG_NOTE_MAX]; /* with the last of it: why there may be less than was printed */
-    uint64_t left_out;          /* bytes right before this data that were printed and not kept */
+    bool end;                   /* the attempt has ended, and this is the last chunk */
+    char note[GW_LOG_NOTE_MAX]; /* with `end`: why some output may be missing; else empty */
+    uint64_t left_out;          /* bytes before this data that were printed but not kept */
 };
 GW_API int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                       struct gw_log_chunk *chunk, struct gw_error *error);
 
-/* gw_client_shutdown ends the cluster: running work is cancelled, with its own grace (5 minutes at
- * most). Blocks until all is gone. GW_EPERM, GW_ETIMEDOUT. */
+/* gw_client_shutdown ends the cluster. Running work is cancelled within its own grace time, at most
+ * 5 minutes. Blocks until all processes have ended. GW_EPERM, GW_ETIMEDOUT. */
 GW_API int gw_client_shutdown(struct gw_client *client, struct gw_error *error);
 
-/* gw_error_exit prints the text to stderr and exits with gw_error_exit_code (error.h). */
+/* gw_error_exit prints the error's text to stderr and exits with gw_error_exit_code (error.h). */
 GW_API void gw_error_exit(const struct gw_error *error) __attribute__((noreturn));
 
-/* gw_version is "major.minor.patch"; static. */
+/* gw_version returns "major.minor.patch"; static. */
 GW_API const char *gw_version(void);
 
 #ifdef __cplusplus

@@ -12,9 +12,9 @@
  *     }
  *     gw_range_close(run);
  *
- * Neither this process nor the scheduler holds anything for a task that has not begun, and no more
- * than `ahead` results that were not taken: a program that takes them slowly slows the tasks down.
- * What was taken costs nothing any more. */
+ * A task that has not started needs no memory in this process or the scheduler. At most `ahead`
+ * results wait to be taken: a program that takes results slowly slows the tasks down. A result that
+ * was taken needs no memory any more. */
 #ifndef GANGWAY_RANGE_H
 #define GANGWAY_RANGE_H
 
@@ -27,66 +27,67 @@ extern "C" {
 struct gw_client;
 struct gw_future;
 
-/* The numbers begin, begin + step, ... before end; step 0: 1; a negative step goes down. At most
- * 2^30 of them. Everything is borrowed until gw_map_range returns. */
+/* The numbers begin, begin + step, ... below end. step 0: 1. With a negative step the numbers fall
+ * and stay above end. At most 2^30 numbers. Everything is borrowed until gw_map_range returns. */
 struct gw_range {
     const struct gw_function *function;    /* called with the number, then arguments, then inputs */
-    const struct gw_command *command;      /* or this is run: `{index}` in its arguments becomes
-                                              the number, and GANGWAY_ARRAY_INDEX has it */
-    const struct gw_task_options *options; /* of each task; may be NULL; its name is the job's; no
-                                              `ranks`, and not `pure` */
+    const struct gw_command *command;      /* or a command: `{index}` in its arguments becomes the
+                                              number, which is also in GANGWAY_ARRAY_INDEX */
+    const struct gw_task_options *options; /* of each task; may be NULL; the name is the job's; no
+                                              `ranks`, not `pure` */
     int64_t begin, end, step;
-    struct gw_value *const *arguments; /* the same for all; no references; 64 KiB in all */
+    struct gw_value *const *arguments; /* the same for all tasks; no references; 64 KiB in all */
     size_t argument_count;
-    struct gw_future *const *inputs; /* results (rank 0's) that each takes; may be pending */
+    struct gw_future *const *inputs; /* results (rank 0's) that each task takes; may be pending */
     size_t input_count;
-    uint32_t limit;        /* tasks that may run at once; 0: as many as there is room for */
-    uint32_t ahead;        /* results that may wait to be taken; 0: 65536 */
-    bool discard_results;  /* they are let go at once: only the end is waited for */
-    bool stop_at_failure;  /* the first task that fails for good cancels the others */
-    bool detached;         /* goes on when this client ends; with discard_results only */
-    const uint64_t *after; /* starts when these jobs have ended, see gw_submit_options */
+    uint32_t limit;        /* tasks that may run at once; 0: no limit */
+    uint32_t ahead;        /* results that may wait to be taken; 0: 65,536 */
+    bool discard_results;  /* keep no results; gw_range_wait waits for the end */
+    bool stop_at_failure;  /* the first final failure cancels the other tasks */
+    bool detached;         /* goes on when this client ends; needs discard_results */
+    const uint64_t *after; /* as in gw_submit_options */
     size_t after_count;
     bool after_any;
-    const char *key; /* of a detached one: see gw_submit_options */
+    const char *key; /* of a detached range: as in gw_submit_options */
 };
 
 /* A range under way. */
 struct gw_range_run;
 
-/* gw_map_range submits a range; blocks until the scheduler accepted or refused it: GW_EINVAL (no
- * number in it, a reference among the arguments, options that a range cannot have), GW_ELIMIT (too
- * many), and what gw_client_submit gives. gw_range_close gives up what was not taken, cancels what
- * has not ended (not of a detached one) and frees; accepts NULL; it must come before
- * gw_client_close. */
+/* gw_map_range submits a range. It blocks until the scheduler has accepted or refused it.
+ * GW_EINVAL: no number, a reference among the arguments, or options that a range cannot have.
+ * GW_ELIMIT: too many numbers. Other errors as gw_client_submit.
+ *
+ * gw_range_close drops results that were not taken, cancels tasks that have not ended (not those of
+ * a detached range), and frees the run. It accepts NULL. Call it before gw_client_close. */
 GW_API int gw_map_range(struct gw_client *client, const struct gw_range *range,
                         struct gw_range_run **run, struct gw_error *error);
 GW_API void gw_range_close(struct gw_range_run *run);
 
-/* How one task ended. error.code is 0 and value its value (to be unref'd), or value is NULL and
- * error the first cause. */
+/* How one task ended. On success error.code is 0 and value is its value (unref it). On failure
+ * value is NULL and error is the first cause. */
 struct gw_range_result {
     int64_t number;
-    uint32_t index; /* in the range, from 0; the task of the job */
+    uint32_t index; /* in the range, from 0; also the task's index in the job */
     struct gw_value *value;
     struct gw_error error;
     int exit_code; /* of a command that failed (128 + signal), else 0 */
 };
 
-/* gw_range_next gives the next result, in the order of their ends; blocks for at most timeout_ns
- * (UINT64_MAX: for ever). 0 for a task that failed, too. GW_ENOENT: there are no more (tasks that
- * were cancelled before any worker had them give none); GW_ETIMEDOUT; GW_EINVAL with
- * discard_results; GW_ECLOSED. One thread at a time. */
+/* gw_range_next returns the next result, in the order in which the tasks end. It blocks for at most
+ * timeout_ns (UINT64_MAX: no timeout). It returns 0 also for a failed task. GW_ENOENT: no more
+ * results; a task that was cancelled before a worker had it gives none. GW_ETIMEDOUT. GW_EINVAL:
+ * discard_results is set. GW_ECLOSED. One thread at a time. */
 GW_API int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns,
                          struct gw_range_result *result, struct gw_error *error);
 
-/* gw_range_wait blocks until all tasks have ended: 0, or the first cause of a failure;
- * GW_ETIMEDOUT. Without discard_results another thread must take the results. */
+/* gw_range_wait blocks until all tasks have ended. It returns 0, or the first cause of a failure.
+ * GW_ETIMEDOUT. Without discard_results another thread must take the results meanwhile. */
 GW_API int gw_range_wait(struct gw_range_run *run, uint64_t timeout_ns, struct gw_error *error);
 
-/* gw_range_cancel ends what runs and lets nothing more begin; it blocks for the scheduler's answer,
- * not for the end. GW_ECLOSED; GW_ENOENT where the job is known no more. gw_range_job is the job's
- * number, gw_range_count how many tasks it has. Any thread. */
+/* gw_range_cancel cancels the running tasks and starts no more. It blocks for the scheduler's
+ * answer, not for the end of the tasks. GW_ECLOSED. GW_ENOENT: the cluster no longer knows the job.
+ * gw_range_job returns the job's number, gw_range_count the number of tasks. Any thread. */
 GW_API int gw_range_cancel(struct gw_range_run *run, bool hard, struct gw_error *error);
 GW_API uint64_t gw_range_job(const struct gw_range_run *run);
 GW_API uint32_t gw_range_count(const struct gw_range_run *run);

@@ -1,11 +1,12 @@
-/* Values: what tasks take and give. A value is nil, a bool, a number, a string, bytes, a list, a
- * dict (a map from strings), or a reference to the result of another task in the same graph.
+/* Values: the arguments and results of tasks. A value is nil, a bool, a number, a string, bytes, a
+ * list, a dict (a map from strings), or a reference to the result of another task in the same
+ * graph.
  *
- * Constructors return a value with one reference, or NULL when out of memory; every function that
+ * A constructor returns a value with one reference, or NULL if out of memory. Every function that
  * takes a value accepts NULL and then fails with GW_ENOMEM, so calls can be nested without checks.
- * "takes" below means that the callee owns the value after the call, also when it fails.
- * A value does not change once it was given away. Distinct values may be used by distinct threads;
- * reference counts are atomic. */
+ * "takes" means that the callee owns the value after the call, also if the call fails. A value does
+ * not change after it was given away. Different threads may use different values; reference counts
+ * are atomic. */
 #ifndef GANGWAY_VALUE_H
 #define GANGWAY_VALUE_H
 
@@ -47,46 +48,46 @@ GW_API struct gw_value *gw_f64(double d);
 /* gw_str makes a string; the text (UTF-8, terminated) is copied. */
 GW_API struct gw_value *gw_str(const char *text);
 
-/* gw_bytes makes a view of bytes: nothing is copied, data must stay valid until the call that takes
- * the value has returned (gw_call and gw_task_return copy or send before they return). */
+/* gw_bytes makes a view of bytes without a copy. data must stay valid until the call that takes the
+ * value has returned: gw_call and gw_task_return copy or send the bytes before they return. */
 GW_API struct gw_value *gw_bytes(const void *data, size_t bytes);
 
-/* gw_bytes_copy makes bytes of its own. */
+/* gw_bytes_copy makes a value with its own copy of the bytes. */
 GW_API struct gw_value *gw_bytes_copy(const void *data, size_t bytes);
 
-/* gw_bytes_owned makes bytes that call free_fn(data, bytes) when the last reference goes (a
- * mapping, say). Takes data, also when it returns NULL. */
+/* gw_bytes_owned makes a value that owns data (a mapping, for example) and calls free_fn(data,
+ * bytes) when the last reference is gone. It takes data also if it returns NULL. */
 GW_API struct gw_value *gw_bytes_owned(void *data, size_t bytes,
                                        void (*free_fn)(void *data, size_t bytes));
 
-/* gw_list makes an empty list; gw_list_push appends (takes value). 0, GW_ENOMEM or GW_EINVAL (not a
- * list, or nested deeper than 16). The code sticks: a list that lost an item is refused wherever it
- * is given. The same holds for dicts. */
+/* gw_list makes an empty list. gw_list_push appends (takes value). Returns 0, GW_ENOMEM or
+ * GW_EINVAL: not a list, or nested deeper than 16. The error sticks: a list that lost an item is
+ * refused by every function that takes it. The same holds for dicts. */
 GW_API struct gw_value *gw_list(void);
 GW_API int gw_list_push(struct gw_value *list, struct gw_value *value);
 
-/* gw_dict makes an empty map; gw_dict_set sets a key (copied; takes value), new or not. */
+/* gw_dict makes an empty dict. gw_dict_set sets a key, new or not (copies key, takes value). */
 GW_API struct gw_value *gw_dict(void);
 GW_API int gw_dict_set(struct gw_value *dict, const char *key, struct gw_value *value);
 
-/* gw_ref stands for the result of a node that was made before in the same graph: rank 0's where the
- * node is a gang. gw_ref_rank takes another rank's; gw_ref_all the list of all ranks' values. */
+/* gw_ref makes a reference to the result of an earlier node of the same graph (rank 0's of a gang).
+ * gw_ref_rank refers to another rank's result, gw_ref_all to the list of all ranks' results. */
 GW_API struct gw_value *gw_ref(gw_node node);
 GW_API struct gw_value *gw_ref_rank(gw_node node, int32_t rank);
 GW_API struct gw_value *gw_ref_all(gw_node node);
 
-/* gw_value_ref and gw_value_unref count references; ref gives the value again. NULL is accepted.
- * Any thread. */
+/* gw_value_ref and gw_value_unref count references. gw_value_ref returns the value. NULL is
+ * accepted. Any thread. */
 GW_API struct gw_value *gw_value_ref(struct gw_value *value);
 GW_API void gw_value_unref(struct gw_value *value);
 
-/* gw_value_type gives a value's type, GW_NIL for NULL; gw_value_type_name calls a type "a number",
- * "a string"... (static). */
+/* gw_value_type returns a value's type, GW_NIL for NULL. gw_value_type_name returns a name of a
+ * type for people, for example "a number"; static. */
 GW_API enum gw_value_type gw_value_type(const struct gw_value *value);
 GW_API const char *gw_value_type_name(enum gw_value_type type);
 
-/* gw_value_get_* read a scalar; 0, or GW_EINVAL with a text that names both types. f64 accepts an
- * integer, i64 a whole number. Strings and bytes are borrowed from the value. */
+/* gw_value_get_* read a scalar. They return 0, or GW_EINVAL with a text that names both types. f64
+ * accepts an integer, i64 a whole number. Strings and bytes are borrowed from the value. */
 GW_API int gw_value_get_bool(const struct gw_value *value, bool *b, struct gw_error *error);
 GW_API int gw_value_get_i64(const struct gw_value *value, int64_t *i, struct gw_error *error);
 GW_API int gw_value_get_f64(const struct gw_value *value, double *d, struct gw_error *error);
@@ -95,22 +96,23 @@ GW_API int gw_value_get_str(const struct gw_value *value, const char **text,
 GW_API int gw_value_get_bytes(const struct gw_value *value, const void **data, size_t *bytes,
                               struct gw_error *error);
 
-/* gw_value_get_ref gives what gw_ref_rank was made from; GW_EINVAL for what is no reference. */
+/* gw_value_get_ref returns the node and rank of a reference; GW_EINVAL: not a reference. */
 GW_API int gw_value_get_ref(const struct gw_value *value, gw_node *node, int32_t *rank);
 
-/* gw_value_count is the number of items of a list or dict, 0 for others. gw_value_at gives item i
- * of a list, or value i of a dict (borrowed; NULL when out of range); gw_value_key the key of item
- * i of a dict; gw_value_find the value of a key (borrowed), or NULL. */
+/* gw_value_count returns the number of items of a list or dict, 0 for other types. gw_value_at
+ * returns item i of a list or value i of a dict (borrowed), or NULL if i is out of range.
+ * gw_value_key returns the key of item i of a dict. gw_value_find returns the value of a key
+ * (borrowed), or NULL. */
 GW_API size_t gw_value_count(const struct gw_value *value);
 GW_API struct gw_value *gw_value_at(const struct gw_value *value, size_t i);
 GW_API const char *gw_value_key(const struct gw_value *value, size_t i);
 GW_API struct gw_value *gw_value_find(const struct gw_value *value, const char *key);
 
-/* gw_value_equal compares deeply. */
+/* gw_value_equal compares two values, with all their items. */
 GW_API bool gw_value_equal(const struct gw_value *a, const struct gw_value *b);
 
-/* gw_value_format writes a value as JSON-like text for a person ("<1.5 MB of bytes>" for bytes),
- * cut and terminated; returns the length it would have. */
+/* gw_value_format writes a value as JSON-like text for people ("<1.5 MB of bytes>" for bytes), cut
+ * to text_bytes and terminated. It returns the length of the whole text. */
 GW_API size_t gw_value_format(const struct gw_value *value, char *text, size_t text_bytes);
 
 #ifdef __cplusplus

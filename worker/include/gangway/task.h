@@ -1,11 +1,13 @@
-/* Inside a task: registration, arguments, the result, and, in a gang, ranks and their communicator.
+/* Functions for use inside a task: registration, arguments, the result, and, in a gang, ranks and
+ * their communicator.
  *
  * A task function runs in a runner: this same program, started again by a worker. All functions
- * here are called on the thread that runs the task; a `struct gw_task` is valid until it returns.
- * A runner's environment and working directory are those of the program that submitted the task, at
- * that time (see gw_function in graph.h), with GANGWAY_*, CUDA_VISIBLE_DEVICES and the like set;
- * what a task changes of them (setenv, chdir) later tasks of that runner may find. What its threads
- * or children print when it has ended is shown as output of the task that runs there then. */
+ * here are called on the thread that runs the task. A `struct gw_task` is valid until the task
+ * returns. A runner has the environment and working directory that the submitting program had at
+ * that time (see gw_function in graph.h), with GANGWAY_*, CUDA_VISIBLE_DEVICES and similar
+ * variables set. If a task changes them (setenv, chdir), later tasks of that runner may see the
+ * change. Output of threads or children that go on after the task has ended is shown as output of
+ * the task that runs there then. */
 #ifndef GANGWAY_TASK_H
 #define GANGWAY_TASK_H
 
@@ -16,14 +18,14 @@
 extern "C" {
 #endif
 
-/* What gw_task_step and friends answer besides errors. */
+/* Answers of gw_task_step besides errors. */
 enum { GW_CONTINUE = 0, GW_PAUSE = 1, GW_STOP = 2 };
 
 /* GW_TASK(function) makes `static int function(struct gw_task *)` a task of this program and
- * defines gw_function_<function> for gw_call. Once per name in a program, at file scope. The
- * function returns 0 after gw_task_return (no return: nil), or a negative GW_E... after
- * gw_task_fail. What the last gw_task_step answered is as good as 0; any other positive number is a
- * failure, and an error says so: 1 is what programs return that failed. */
+ * defines gw_function_<function> for gw_call. Use it once for each name, at file scope. The
+ * function returns 0 after gw_task_return (without it the result is nil), or a negative GW_E...
+ * after gw_task_fail. It may also return the last answer of gw_task_step, which counts as 0. Any
+ * other positive number is a failure with its own error, because failed programs often return 1. */
 #define GW_TASK(function)                                                                          \
     GW_TASK_DECLARE(function);                                                                     \
     const struct gw_function gw_function_##function = {#function, function};                       \
@@ -33,26 +35,26 @@ enum { GW_CONTINUE = 0, GW_PAUSE = 1, GW_STOP = 2 };
     }                                                                                              \
     extern const struct gw_function gw_function_##function
 
-/* GW_TASK_DECLARE(function) lets another file call it, and, where it stands before that, the
- * function itself: a task that submits its own kind. */
+/* GW_TASK_DECLARE(function) declares the task in another file that calls it, or before the function
+ * itself if the task submits tasks of its own kind. */
 #define GW_TASK_DECLARE(function) extern const struct gw_function gw_function_##function
 
-/* gw_function_register adds a function to this program's; GW_TASK calls it before main. Two of one
- * name end the program with a message. The function is borrowed for ever. */
+/* gw_function_register adds a function to this program. GW_TASK calls it before main. Two functions
+ * of one name end the program with a message. The function must stay valid for ever. */
 GW_API void gw_function_register(const struct gw_function *function);
 
-/* gw_function_find finds a registered function by name; NULL when there is none. */
+/* gw_function_find returns the registered function of a name, or NULL. */
 GW_API const struct gw_function *gw_function_find(const char *name);
 
-/* gw_init is the first statement of main. In a runner it runs tasks and never returns; otherwise it
- * takes --gangway-* options out of argv and returns. Code before it runs in every runner; globals
- * set after it do not exist there. */
+/* gw_init must be the first statement of main. In a runner it runs tasks and never returns.
+ * Otherwise it removes --gangway-* options from argv and returns. Code before it runs in every
+ * runner. Globals that are set after it have no value in a runner. */
 GW_API void gw_init(int *argc, char ***argv);
 
-/* gw_task_arg_count and gw_task_arg_* read argument i: 0, or GW_EINVAL with the task's error set,
- * with function, argument and both types ("add: argument 1 is a string, wanted a number"). Strings,
- * bytes and values are borrowed and valid until the task returns; large bytes are a read-only
- * mapping. */
+/* gw_task_arg_count returns the number of arguments. gw_task_arg_* read argument i and return 0, or
+ * GW_EINVAL with the task's error set to the function, the argument and both types ("add: argument
+ * 1 is a string, wanted a number"). Strings, bytes and values are borrowed and valid until the task
+ * returns. Large bytes are a read-only mapping. */
 GW_API uint32_t gw_task_arg_count(const struct gw_task *task);
 GW_API int gw_task_arg_bool(struct gw_task *task, uint32_t i, bool *b);
 GW_API int gw_task_arg_i64(struct gw_task *task, uint32_t i, int64_t *n);
@@ -61,90 +63,99 @@ GW_API int gw_task_arg_str(struct gw_task *task, uint32_t i, const char **text);
 GW_API int gw_task_arg_bytes(struct gw_task *task, uint32_t i, const void **data, size_t *bytes);
 GW_API int gw_task_arg_value(struct gw_task *task, uint32_t i, struct gw_value **value);
 
-/* gw_task_return sets the result (takes value; copied before it returns). 0, or with the task's
- * error set GW_ENOMEM, GW_ELIMIT (more than 4 GiB), GW_EINVAL (a reference in it, or lists nested
- * deeper than 16). Meant as the last statement: `return gw_task_return(task, gw_f64(x));`. */
+/* gw_task_return sets the result (takes value; copies it before it returns). It returns 0, or with
+ * the task's error set: GW_ENOMEM; GW_ELIMIT: more than 4 GiB; GW_EINVAL: a reference in it, or
+ * lists nested deeper than 16. Use it as the last statement: `return gw_task_return(task,
+ * gw_f64(x));`. */
 GW_API int gw_task_return(struct gw_task *task, struct gw_value *value);
 
 /* gw_task_fail sets the error's text and returns code: `return gw_task_fail(task, GW_EIO, "...")`.
  */
 GW_API int gw_task_fail(struct gw_task *task, int code, const char *format, ...) GW_PRINTF(3, 4);
 
-/* gw_task_error is where the text of this task's error lies, to pass to functions that want one. */
+/* gw_task_error returns this task's error, to pass to functions that take one. */
 GW_API struct gw_error *gw_task_error(struct gw_task *task);
 
-/* gw_task_job, gw_task_index and gw_task_try: the job's number, the task's index in it, and which
- * attempt this is (0: the first). */
+/* gw_task_job returns the job's number, gw_task_index the task's index in the job, and gw_task_try
+ * the number of attempts before this one. */
 GW_API uint64_t gw_task_job(const struct gw_task *task);
 GW_API uint32_t gw_task_index(const struct gw_task *task);
 GW_API uint32_t gw_task_try(const struct gw_task *task);
 
-/* gw_task_rank and gw_task_world: 0 and 1 in an ordinary task. gw_task_local_rank counts on this
- * host. */
+/* gw_task_rank and gw_task_world return 0 and 1 in an ordinary task. gw_task_local_rank counts the
+ * ranks on this host. */
 GW_API uint32_t gw_task_rank(const struct gw_task *task);
 GW_API uint32_t gw_task_world(const struct gw_task *task);
 GW_API uint32_t gw_task_local_rank(const struct gw_task *task);
 
-/* gw_task_gpu_count is how many GPUs this rank may use: CUDA sees these only, from 0 on. */
+/* gw_task_gpu_count returns how many GPUs this rank may use. CUDA shows only these, numbered from
+ * 0. */
 GW_API uint32_t gw_task_gpu_count(const struct gw_task *task);
 
-/* gw_task_client is a client inside the running task: everything of <gangway/gangway.h> and
- * <gangway/coordination.h>, as the task's own user. Borrowed, the same at every call; it ends with
- * this attempt, however that ends, and then what was submitted through it and is not detached is
- * cancelled and its locks and leases are let go (gw_client_close does nothing to it; futures are
- * the task's to release). While the task's own thread waits in a call of it, the task gives its
- * slots back for others to run there (not its memory or GPUs): tasks may wait for tasks on a single
- * slot. When the wait is over it goes on at once; wall and progress limits count on meanwhile.
- * Where 512 tasks of a worker wait in this way the next one that would fails with GW_ELIMIT. What
- * other threads of the task wait for keeps the slots. Tasks that it submits have the environment
- * and the folder of its own job, and come before what its job still has waiting. In a gang every
- * rank may have one, each for itself. NULL with GW_ECLOSED (the cluster is going away),
- * GW_ENOMEM, GW_EIO. With GANGWAY_INLINE=1 what it submits runs at once, on this thread. */
+/* gw_task_client returns a client inside the running task, for all functions of <gangway/gangway.h>
+ * and <gangway/coordination.h>, as the task's user. It is borrowed, and the same at every call. It
+ * ends with this attempt: attached work that was submitted through it is then cancelled, and its
+ * locks and leases are released. gw_client_close does nothing to it. The task releases its own
+ * futures.
+ *
+ * While the task's own thread waits in a call on this client, the task yields its slots to other
+ * tasks, but not its memory and GPUs. So tasks can wait for tasks on a single slot. After the wait
+ * the task continues at once. Its time limit and inactivity timeout count during the wait. If 512
+ * tasks of a worker wait in this way, the next one that would wait fails with GW_ELIMIT. A wait of
+ * another thread does not yield the slots.
+ *
+ * Tasks that it submits have the environment and the folder of its own job, and run before the
+ * waiting tasks of that job. In a gang every rank may have a client of its own. NULL: GW_ECLOSED:
+ * the cluster is shutting down; GW_ENOMEM; GW_EIO. With GANGWAY_INLINE=1 submitted tasks run at
+ * once, on this thread. */
 struct gw_client;
 GW_API struct gw_client *gw_task_client(struct gw_task *task, struct gw_error *error);
 
-/* gw_task_comm is the gang's communicator, of one rank in an ordinary task; borrowed, closed by the
- * runner. */
+/* gw_task_comm returns the gang's communicator; in an ordinary task one with a single rank. It is
+ * borrowed; the runner closes it. */
 GW_API struct gw_comm *gw_task_comm(struct gw_task *task);
 
-/* gw_task_actor, in the task that makes an actor (<gangway/actor.h>), gives it its state: what
- * every call of the actor gets from gw_task_state. Both run in one process, one after the other.
- * destroy (or NULL) is called with the state when the actor ends because nobody holds it any more,
- * and when this task fails after all; a process that is killed or crashes does not come to it.
- * GW_EINVAL in any other task. gw_task_state is NULL in a task that is no call of an actor, and
- * where none was given. */
+/* gw_task_actor sets the state of an actor (<gangway/actor.h>), in the task that makes the actor.
+ * gw_task_state returns this state in every call of the actor. The task and all calls run in one
+ * process, one after the other. destroy (may be NULL) is called with the state when the actor ends
+ * because nobody holds it, and when this task fails after all. It is not called if the process is
+ * killed or crashes. GW_EINVAL: in any other task. gw_task_state returns NULL in a task that is not
+ * a call of an actor, and if no state was set. */
 GW_API int gw_task_actor(struct gw_task *task, void *state, void (*destroy)(void *state));
 GW_API void *gw_task_state(const struct gw_task *task);
 
-/* gw_task_step reports one step of training and asks what to do next. Collective: every rank calls
- * it at the same steps, and all get the same answer: GW_CONTINUE, GW_PAUSE (save a checkpoint and
- * return), GW_STOP, or an error. metric may be NULL; rank 0's value is the one reported.
- * A gentle cancel, a wall limit and the cluster's end ask for GW_STOP: a gang that answers within
- * its grace has time to save; what runs on is killed when the grace is over. */
+/* gw_task_step reports one step of training and returns what to do next: GW_CONTINUE, GW_PAUSE
+ * (save a checkpoint and return), GW_STOP, or an error. It is collective: every rank calls it at
+ * the same steps, and all ranks get the same answer. metric may be NULL. The value of rank 0 is
+ * reported. A cancel with a grace time, a time limit and the end of the cluster ask for GW_STOP, so
+ * a gang that answers within its grace time can save. When the grace time is over, the gang is
+ * killed. */
 GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, double value);
 
-/* gw_task_progress tells how far the task is, from 0 to 1, and in words (text may be NULL; 200
- * bytes of it are kept): `gangway jobs` shows the latest of rank 0's. As a step and as output it is
- * a sign of life for options.progress_ns. Cheap: it may be called often. GW_EINVAL for what is no
- * fraction. */
+/* gw_task_progress reports how far the task is, from 0 to 1, and a text (may be NULL; 200 bytes of
+ * it are kept). `gangway jobs` shows the latest of rank 0. Like a step and output it resets the
+ * inactivity timeout (options.progress_ns). It is cheap and may be called often. GW_EINVAL: the
+ * fraction is not from 0 to 1. */
 GW_API int gw_task_progress(struct gw_task *task, double fraction, const char *text);
 
-/* gw_task_checkpoint_dir is this task's own folder for checkpoints, which is there when it
- * returns; borrowed; NULL, with the task's error set, where there is none or it cannot be made. */
+/* gw_task_checkpoint_dir returns this task's folder for checkpoints, and makes it if necessary.
+ * Borrowed. NULL, with the task's error set: there is none, or it cannot be made. */
 GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
 
 /* gw_checkpoint_save writes `bytes` of state and the step as the task's checkpoint, from rank 0,
- * atomically; collective. GW_EIO where it cannot be written, a full disk say, with the path and the
- * reason, and how much room it takes: the one before stays; GW_ENOENT where there is no folder, and
- * of a gang what its communicator fails with. gw_checkpoint_load gives the newest
- * whole one to all ranks, one of the attempt before this one too, or, where there is none yet,
- * leaves state alone and sets *step to 0; GW_EMISMATCH when its size is another. A file that is
- * torn is told of on rank 0's stderr, and the one before it is taken; GW_ECORRUPT where that is
- * torn, too. Where hosts do not share the folder, the file is brought to rank 0's host before any
- * rank starts, and another host of the gang keeps a copy of the newest: it may be some steps
- * behind when the host that saved is lost, and step says so. Without one the gang starts from step
- * 0 then, and says so on rank 0's stderr and in `gangway story`. GW_ENOENT where it is not there
- * though nobody is known to be lost (another life of the scheduler). */
+ * atomically. Collective. GW_EIO: it cannot be written, for example because the disk is full; the
+ * text has the path, the reason and the bytes needed, and the checkpoint before it stays.
+ * GW_ENOENT: there is no folder. In a gang also the errors of its communicator.
+ *
+ * gw_checkpoint_load gives the newest intact checkpoint to all ranks, also one of an earlier
+ * attempt. If there is none, it does not change state and sets *step to 0. GW_EMISMATCH: the
+ * checkpoint has another size. If a file is torn, rank 0 logs it on stderr and the checkpoint
+ * before it is used. GW_ECORRUPT: that one is torn too. If the hosts do not share the folder, the
+ * file is copied to rank 0's host before any rank starts, and another host of the gang keeps a copy
+ * of the newest checkpoint. If the host that saved is lost, this copy may be some steps behind;
+ * *step is the step of the copy. Without a copy the gang starts from step 0; rank 0's stderr and
+ * `gangway story` say so. GW_ENOENT: the checkpoint is missing although no host is known to be
+ * lost, for example after a restart of the scheduler. */
 GW_API int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step);
 GW_API int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step);
 
