@@ -370,7 +370,7 @@ class Launch(e2e.Case):
 
 class Crowded(e2e.Case):
     def test_more_ranks_on_a_host_than_collectives_have(self):
-        """Commands bring their own; of functions 128 are the most (tests/unit/test_sched_gang.c)"""
+        """Commands bring their own; of functions 128 are the most (test_sched_gang.c)"""
         self.up("--slots", "130")
         job = self.gangway("dispatch", "-d", "-n", "129", "--", "sh", "-c",
                            "[ $RANK != 128 ] || echo of $LOCAL_WORLD_SIZE").stdout.strip()

@@ -1,7 +1,7 @@
 /* The NCCL backend for the conformance suite (tests/unit/test_comm.c): all ranks on GPU 0, each a
  * process that NCCL takes for a host of its own. NCCL refuses two ranks with one host and one
  * device; it reads the host's name from NCCL_HOSTID once a process. Times mean nothing this way. */
-#include "tests/unit/comm_world.h"
+#include "tests/unit/gpu/comm_world.h"
 
 #include <cuda_runtime_api.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Training by N ranks equals training by one with N times the batch, up to rounding; for the
  * backend of COMM_HOOKS, whose gradients may lie in a device's memory. */
-#include "tests/unit/comm_world.h"
+#include "tests/unit/gpu/comm_world.h"
 
 #include <gangway/ddp.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* The NCCL backend when NCCL or CUDA fails, against the fakes: each fault ends in time, with a text
  * that says what it was. */
 #include "tests/gpu/fake/fake.h"
-#include "tests/unit/comm_world.h"
+#include "tests/unit/gpu/comm_world.h"
 
 #include <pthread.h>
 #include <setjmp.h>

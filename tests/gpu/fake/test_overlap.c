@@ -1,7 +1,7 @@
 /* Gradient buckets beside backward, against the fakes: a bucket's reduction begins after what
  * backward had enqueued when it was ready, and does not wait for, nor hold up, what comes later. */
 #include "tests/gpu/fake/fake.h"
-#include "tests/unit/comm_world.h"
+#include "tests/unit/gpu/comm_world.h"
 
 #include <gangway/ddp.h>
 #include <pthread.h>

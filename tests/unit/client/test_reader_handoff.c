@@ -1,0 +1,329 @@
+/* Tasks one at a time: calls whose answer nobody waits for, and who reads what comes. */
+#include "tests/unit/client/fake_client.h"
+
+#include "client/link/client.h"
+
+#include <gangway/gangway.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+FAKED(echo);
+FAKED(never);
+FAKED(refused);
+FAKED(gone);
+FAKED(leaves);
+
+/* The fake keeps the specs of few jobs that are half said. */
+static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
+
+/* The fake tells of none of these before it is asked. */
+static void test_plain_calls_are_not_waited_for(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future, *first, *second;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(1)), 0);
+    gw_future_release(future);
+    assert_int_equal(gw_submit(f->client, &first, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, &second, &f->error, never, NULL), 0);
+    assert_int_equal(gw_future_job(second), 3);
+    assert_int_equal(gw_future_job(first), 2);
+    assert_int_equal(gw_future_cancel(first, false, NULL), 0);
+    assert_int_equal(gw_future_get(first, 0, &value, &f->error), GW_ECANCELLED);
+    gw_future_release(first);
+    gw_future_release(second);
+
+    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    gw_future_release(future); /* before its job is known */
+    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, NULL), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_EINFEASIBLE);
+    assert_string_equal(f->error.text, "too large");
+    gw_future_release(future);
+    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, GW_OPTIONS(.retries = 1)),
+                     GW_EINFEASIBLE);   /* what has options is waited for */
+    while (count_of(f, "releases") < 4) /* they follow some milliseconds later */
+        continue;
+}
+
+/* Each of them is let go before it is answered, and the scheduler hears of each. */
+static void test_plain_calls_given_up_at_once(void **state)
+{
+    enum { CALLS = 200 };
+    struct fixture *f = *state;
+    struct gw_future *future;
+    for (int i = 0; i <= CALLS; i++) {
+        assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+        gw_future_release(future);
+        while (i == 0 && gw_fake_scheduler_releases(f->fake) < 1)
+            sched_yield();
+    }
+    while (gw_fake_scheduler_releases(f->fake) <= CALLS) /* nothing else is said to it */
+        sched_yield();
+}
+
+static void test_plain_calls_when_the_scheduler_goes(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *first, *second, *last = NULL;
+    struct gw_value *value;
+    assert_int_equal(gw_submit(f->client, &first, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, &second, &f->error, never, NULL), 0);
+    int rc = gw_submit(f->client, &last, &f->error, gone, NULL); /* told so here, or by `last` */
+    assert_int_equal(gw_future_get(second, 0, &value, &f->error), GW_ECLOSED);
+    if (rc == 0)
+        rc = gw_future_get(last, 0, &value, &f->error);
+    assert_int_equal(rc, GW_ECLOSED);
+    assert_int_equal(gw_future_job(second), 0);
+    assert_int_equal(gw_future_get(first, 0, &value, &f->error), GW_ECLOSED);
+    gw_future_release(first);
+    gw_future_release(second);
+    gw_future_release(last);
+}
+
+static int64_t echo_of(struct fixture *f, int64_t n)
+{
+    struct gw_future *future;
+    struct gw_value *list;
+    int64_t got = -1;
+    struct gw_error error;
+    pthread_mutex_lock(&submitting);
+    assert_int_equal(gw_submit(f->client, &future, &error, echo, NULL, gw_i64(n)), 0);
+    pthread_mutex_unlock(&submitting);
+    assert_int_equal(gw_future_get(future, 0, &list, &error), 0);
+    assert_int_equal(gw_value_get_i64(gw_value_at(list, 0), &got, NULL), 0);
+    gw_value_unref(list);
+    gw_future_release(future);
+    return got;
+}
+
+/* Until who waits is who reads. */
+static void be_lent(struct fixture *f)
+{
+    int64_t i = 0;
+    do
+        assert_int_equal(echo_of(f, i), i);
+    while (i++, !atomic_load(&f->client->turn.lent));
+}
+
+static void *get_never(void *arg)
+{
+    struct fixture *f = arg;
+    struct gw_error error;
+    struct gw_future *future;
+    struct gw_value *value;
+    if (gw_submit(f->client, &future, &error, never, NULL) < 0)
+        return NULL;
+    (void)gw_future_get(future, 0, &value, &error);
+    return future;
+}
+
+/* Or until it sleeps: on a slow machine the loop thread has taken the link back before that. */
+static void wait_for_reader(struct fixture *f)
+{
+    bool reading = false;
+    while (!reading) {
+        pthread_mutex_lock(&f->client->turn.lock);
+        reading = f->client->turn.reading || f->client->turn.waiter;
+        pthread_mutex_unlock(&f->client->turn.lock);
+        sched_yield();
+    }
+}
+
+static void test_who_waits_reads(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    be_lent(f);
+    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_future_wait(future, 1000000), GW_ETIMEDOUT);
+    gw_future_release(future);
+    be_lent(f);
+    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(5)), 0);
+    while (gw_future_state(future) == GW_PENDING) /* who only looks is told, too */
+        sched_yield();
+    gw_future_release(future);
+    while (atomic_load(&f->client->turn.lent)) /* by itself, when nobody reads */
+        sched_yield();
+}
+
+/* One reads for a long time; another's answers come through it, and then by the loop thread. */
+static void test_two_wait(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t thread;
+    void *future;
+    be_lent(f);
+    assert_int_equal(pthread_create(&thread, NULL, get_never, f), 0);
+    wait_for_reader(f);
+    for (int64_t i = 0; i < 100; i++)
+        assert_int_equal(echo_of(f, i), i);
+    gw_client_close(f->client); /* and wakes who reads */
+    f->client = NULL;
+    assert_int_equal(pthread_join(thread, &future), 0);
+    assert_non_null(future);
+    assert_int_equal(gw_future_state(future), GW_FAILED);
+    gw_future_release(future);
+}
+
+static void *echo_some(void *arg)
+{
+    struct fixture *f = arg;
+    for (int64_t i = 0; i < 200; i++)
+        assert_int_equal(echo_of(f, i), i);
+    return NULL;
+}
+
+static void test_many_wait(void **state)
+{
+    enum { THREADS = 6 };
+    struct fixture *f = *state;
+    pthread_t threads[THREADS];
+    be_lent(f);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, echo_some, f), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+    be_lent(f); /* again, now that one is alone */
+}
+
+static void test_cancelled_while_one_reads(void **state)
+{
+    struct fixture *f = *state;
+    struct gw_future *future;
+    struct gw_value *value;
+    pthread_t thread;
+    void *other;
+    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    be_lent(f);
+    assert_int_equal(pthread_create(&thread, NULL, get_never, f), 0);
+    wait_for_reader(f);
+    assert_int_equal(gw_future_cancel(future, false, &f->error), 0);
+    assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ECANCELLED);
+    gw_future_release(future);
+    gw_client_close(f->client);
+    f->client = NULL;
+    assert_int_equal(pthread_join(thread, &other), 0);
+    gw_future_release(other);
+}
+
+static void *wait_in_turn(void *arg)
+{
+    struct gw_waiter *waiter = ((void **)arg)[1];
+    size_t item;
+    assert_int_equal(gw_reader_handoff_wait(((void **)arg)[0], waiter, UINT64_MAX, &item), 0);
+    return NULL;
+}
+
+/* Whatever the loop thread delivered: who is asleep already would not read. */
+static void test_it_is_not_lent_to_who_sleeps(void **state)
+{
+    (void)state;
+    struct gw_reader_handoff turn;
+    struct gw_waiter waiter;
+    pthread_t thread;
+    bool asleep = false;
+    gw_reader_handoff_init(&turn);
+    gw_waiter_init(&waiter, NULL);
+    assert_int_equal(
+        pthread_create(&thread, NULL, wait_in_turn, (void *[]){(void *)&turn, (void *)&waiter}), 0);
+    while (!asleep) {
+        pthread_mutex_lock(&turn.lock);
+        asleep = turn.waiter == &waiter;
+        pthread_mutex_unlock(&turn.lock);
+    }
+    assert_false(gw_reader_handoff_is_wanted(&turn));
+    assert_false(gw_reader_handoff_lend(&turn, NULL));
+    gw_waiter_fire(&waiter, 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(gw_reader_handoff_is_wanted(&turn));
+    assert_true(gw_reader_handoff_lend(&turn, NULL));
+    assert_int_equal(gw_reader_handoff_look(&turn, false), GW_READER_HANDOFF_WATCH);
+    gw_reader_handoff_keep(&turn);
+    assert_int_equal(gw_reader_handoff_look(&turn, false), GW_READER_HANDOFF_BACK);
+    gw_reader_handoff_unkeep(&turn);
+    assert_false(gw_reader_handoff_lend(&turn, NULL)); /* nobody has slept since */
+    gw_reader_handoff_deinit(&turn);
+}
+
+/* It is lent, and who read it gave up. Lent once more, it would be refused to the loop thread if
+ * somebody began to read just then; and that reads what it is refused. */
+static void test_it_is_lent_once(void **state)
+{
+    (void)state;
+    struct gw_reader_handoff turn;
+    struct gw_waiter waiter;
+    size_t item;
+    gw_reader_handoff_init(&turn);
+    gw_waiter_init(&waiter, NULL);
+    assert_int_equal(gw_reader_handoff_wait(&turn, &waiter, 0, &item), GW_ETIMEDOUT);
+    assert_true(gw_reader_handoff_is_wanted(&turn));
+    assert_true(gw_reader_handoff_lend(&turn, NULL));
+    pthread_mutex_lock(&turn.lock);
+    turn.reading = true; /* another thread: there is no link here */
+    pthread_mutex_unlock(&turn.lock);
+    assert_int_equal(gw_reader_handoff_wait(&turn, &waiter, 0, &item), GW_ETIMEDOUT);
+    assert_false(gw_reader_handoff_is_wanted(&turn));
+    pthread_mutex_lock(&turn.lock);
+    turn.reading = false;
+    pthread_mutex_unlock(&turn.lock);
+    gw_reader_handoff_recall(&turn);
+    assert_int_equal(gw_reader_handoff_look(&turn, false), GW_READER_HANDOFF_BACK);
+    assert_true(gw_reader_handoff_is_wanted(&turn)); /* who slept meanwhile counts then */
+    gw_reader_handoff_deinit(&turn);
+}
+
+static void test_another_scheduler_is_there(void **state)
+{
+    struct fixture *f = *state;
+    const struct gw_client_options options = {.address = gw_fake_scheduler_address(f->fake)};
+    struct gw_future *future;
+    struct gw_value *list;
+    int64_t got;
+    gw_client_close(f->client);
+    f->client = NULL;
+    assert_int_equal(gw_client_open(&options, &f->client, &f->error), 0);
+    be_lent(f);
+    assert_int_equal(gw_submit(f->client, &future, &f->error, leaves, NULL, gw_i64(7)), 0);
+    assert_int_equal(gw_future_get(future, 0, &list, &f->error), 0);
+    assert_int_equal(gw_value_get_i64(gw_value_at(list, 0), &got, NULL), 0);
+    assert_int_equal(got, 7);
+    gw_value_unref(list);
+    gw_future_release(future);
+    be_lent(f);
+}
+
+static void test_the_scheduler_goes_while_one_reads(void **state)
+{
+    struct fixture *f = *state;
+    pthread_t thread;
+    void *future;
+    be_lent(f);
+    assert_int_equal(pthread_create(&thread, NULL, get_never, f), 0);
+    wait_for_reader(f);
+    gw_fake_scheduler_leave(f->fake);
+    assert_int_equal(pthread_join(thread, &future), 0);
+    assert_non_null(future);
+    assert_int_equal(gw_future_state(future), GW_FAILED);
+    gw_future_release(future);
+}
+
+int main(int argc, char **argv)
+{
+    gw_init(&argc, &argv);
+    const struct CMUnitTest tests[] = {
+        WITH_FAKE(test_plain_calls_are_not_waited_for),
+        WITH_FAKE(test_plain_calls_given_up_at_once),
+        WITH_FAKE(test_plain_calls_when_the_scheduler_goes),
+        WITH_FAKE(test_who_waits_reads),
+        WITH_FAKE(test_two_wait),
+        WITH_FAKE(test_many_wait),
+        WITH_FAKE(test_cancelled_while_one_reads),
+        cmocka_unit_test(test_it_is_not_lent_to_who_sleeps),
+        cmocka_unit_test(test_it_is_lent_once),
+        WITH_FAKE(test_another_scheduler_is_there),
+        WITH_FAKE(test_the_scheduler_goes_while_one_reads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,185 @@
+/* Every operation of a communicator when a rank is missing: aborted from outside, and past its
+ * deadline. Nobody hangs, all ranks get the same code, and nothing goes on afterwards. For any
+ * backend that fills in comm_backend_hooks. */
+#include "tests/unit/gpu/comm_world.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#ifndef COMM_HOOKS /* as in test_comm.c */
+#define COMM_HOOKS comm_host_hooks
+#endif
+extern const struct comm_backend_hooks COMM_HOOKS;
+static const struct comm_backend_hooks *const hooks = &COMM_HOOKS;
+
+enum { RANKS = 3, MISSING = 2, COUNT = 20000, DEADLINE_NS = 50000000 };
+
+enum operation {
+    ALL_REDUCE,
+    BROADCAST,
+    ALL_GATHER,
+    REDUCE_SCATTER,
+    SEND,
+    RECV,
+    BARRIER,
+    ALLOC,
+    SPLIT,
+    GROUP,
+    OPERATIONS,
+};
+
+struct trial {
+    enum operation operation;
+    int wanted; /* GW_EABORTED or GW_ETIMEDOUT */
+};
+
+static int group(struct gw_comm *comm, float *data, struct gw_error *error)
+{
+    const int peer = (gw_comm_rank(comm) + 1) % 2;
+    struct gw_comm_args args = {.recv = data, .count = COUNT, .dtype = GW_DTYPE_F32, .root = peer};
+    int rc = gw_comm_group_begin(comm, error);
+    if (rc == 0 && gw_comm_rank(comm) != MISSING)
+        rc = gw_comm_recv(comm, &args, error);
+    args.send = data + COUNT;
+    if (rc == 0 && gw_comm_rank(comm) != MISSING)
+        rc = gw_comm_send(comm, &args, error);
+    args = (struct gw_comm_args){.recv = data + 2 * COUNT, .count = 5, .dtype = GW_DTYPE_F32};
+    if (rc == 0)
+        rc = gw_comm_all_reduce(comm, &args, error);
+    return rc < 0 ? rc : gw_comm_group_end(comm, error);
+}
+
+/* One operation in which rank MISSING is needed. */
+static int call(struct gw_comm *comm, enum operation operation, float *data, struct gw_error *error)
+{
+    const bool missing = gw_comm_rank(comm) == MISSING;
+    struct gw_comm_args args = {
+        .send = data, .recv = data + RANKS * COUNT, .count = COUNT, .dtype = GW_DTYPE_F32};
+    const struct gw_comm_split split = {.colour = 0};
+    struct gw_comm *child;
+    void *memory;
+    switch (operation) {
+    case ALL_REDUCE:
+        return gw_comm_all_reduce(comm, &args, error);
+    case BROADCAST:
+        args.root = MISSING;
+        return gw_comm_broadcast(comm, &args, error);
+    case ALL_GATHER:
+        return gw_comm_all_gather(comm, &args, error);
+    case REDUCE_SCATTER:
+        return gw_comm_reduce_scatter(comm, &args, error);
+    case SEND:
+        args.root = missing ? 0 : MISSING;
+        return gw_comm_send(comm, &args, error);
+    case RECV:
+        args.root = missing ? 0 : MISSING;
+        return gw_comm_recv(comm, &args, error);
+    case BARRIER:
+        return gw_comm_barrier(comm, error);
+    case ALLOC:
+        return gw_comm_alloc(comm, 1 << 20, &memory, error);
+    case SPLIT:
+        return gw_comm_split(comm, &split, &child, error);
+    case GROUP:
+        return group(comm, data, error);
+    case OPERATIONS:
+        break;
+    }
+    return GW_EINVAL;
+}
+
+/* The one that comes late from another host finds what the others had sent, of this operation or of
+ * the one before, until the cause reaches it. */
+static bool is_end(const struct trial *trial, bool late, int rc)
+{
+    return rc == trial->wanted || (late && (rc == 0 || rc == GW_EMISMATCH));
+}
+
+static int rank_trial(struct world_rank *self)
+{
+    const struct trial *trial = self->context;
+    struct gw_error error;
+    void *memory;
+    RANK_CHECK_RC(gw_comm_alloc(self->comm, sizeof(float) * 2 * RANKS * COUNT, &memory, &error), 0);
+    /* No rank is still in the alloc; one may be in here when the others' deadline has passed. */
+    const int met = gw_comm_barrier(self->comm, &error);
+    RANK_CHECK(met == 0 || (met == trial->wanted && self->rank == MISSING));
+    if (trial->wanted == GW_ETIMEDOUT)
+        gw_comm_set_timeout(self->comm, DEADLINE_NS);
+    world_tell(self);
+    if (self->rank == MISSING)
+        world_wait_gate(self);
+    /* The cause takes a moment to another host: what needs nobody there may still go well. */
+    const bool late = self->rank == MISSING && hooks->has_hosts;
+    const bool alone = late && (trial->operation == SEND || trial->operation == BROADCAST);
+    for (int twice = 0; twice < 2 && !alone; twice++) {
+        const int rc = call(self->comm, trial->operation, memory, &error);
+        RANK_CHECK(is_end(trial, late, rc));
+        RANK_CHECK(rc == 0 || (error.code == rc && error.text[0]));
+        if (twice == 0)
+            world_tell(self);
+    }
+    RANK_CHECK(is_end(trial, late, gw_comm_barrier(self->comm, &error)));
+    return 0;
+}
+
+/* Returns once the ranks that are not missing are inside their operation, where one can see it. */
+static void wait_inside(const struct world *world)
+{
+    struct gw_comm_progress progress;
+    for (int rank = 0; !hooks->has_hosts && rank < MISSING; rank++)
+        do {
+            (void)sched_yield();
+            assert_int_equal(gw_comm_segment_progress(world->handle, rank, &progress, NULL), 0);
+        } while (!progress.operation);
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void run_trial(struct trial trial)
+{
+    struct world world = {
+        .hooks = hooks, .ranks = RANKS, .function = rank_trial, .context = &trial};
+    world_start(&world);
+    world_hear(&world, RANKS);
+    const uint64_t start_ns = now_ns();
+    if (trial.wanted == GW_EABORTED) {
+        wait_inside(&world);
+        assert_int_equal(hooks->abort(world.handle, GW_ECRASHED, MISSING), 0);
+    }
+    world_hear(&world, RANKS - 1); /* those inside are out, and the missing one did nothing */
+    world_open_gate(&world);
+    assert_int_equal(world_join(&world), 0);
+    assert_true(now_ns() - start_ns < 30000000000); /* of a deadline of 60 s, or of 0.05 */
+}
+
+static void test_aborted_in_each(void **state)
+{
+    for (int operation = 0; operation < OPERATIONS; operation++)
+        run_trial((struct trial){(enum operation)operation, GW_EABORTED});
+}
+
+static void test_late_in_each(void **state)
+{
+    for (int operation = 0; operation < OPERATIONS; operation++)
+        run_trial((struct trial){(enum operation)operation, GW_ETIMEDOUT});
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_aborted_in_each),
+        cmocka_unit_test(test_late_in_each),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

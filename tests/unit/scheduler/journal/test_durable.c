@@ -1,0 +1,553 @@
+/* Durable facts over lives of the scheduler's core: what they give, and what is left of them once
+ * jobs are forgotten. */
+#include "tests/unit/scheduler/sched_world.h"
+
+#include <stdlib.h>
+
+/* Facts as they are committed, and a world that begins with those so far. */
+struct lives {
+    struct gw_buffer facts;
+    struct world *w;
+    bool keeps_workers; /* they live on while there is no scheduler */
+    bool alone;         /* and have not come back when it begins */
+    uint64_t begin_ns;  /* by its clocks; 0: one millisecond */
+    uint32_t history;   /* ended jobs that it lists; 0: one */
+};
+
+static void keep(struct lives *lives)
+{
+    const struct world *w = lives->w;
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        if (w->effects.list.items[i].type == GW_EFFECT_COMMIT)
+            assert_int_equal(gw_buffer_append(&lives->facts, w->effects.list.items[i].bytes.data,
+                                              w->effects.list.items[i].bytes.size),
+                             0);
+}
+
+static void commit(struct lives *lives)
+{
+    keep(lives);
+    (void)step(lives->w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+    keep(lives);
+}
+
+static void begin(struct lives *lives)
+{
+    struct world *w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    w->now_ns = lives->begin_ns ? lives->begin_ns : MS;
+    w->sched =
+        gw_sched_new(&(struct gw_sched_options){.state_dir = "/s",
+                                                .history_jobs = lives->history ? lives->history : 1,
+                                                .keeps_workers = lives->keeps_workers});
+    assert_int_equal(gw_sched_restore(w->sched, lives->facts.data, lives->facts.size), 0);
+    lives->w = w;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
+    keep(lives);
+    (void)step(w,
+               (struct gw_event){
+                   .type = GW_EVENT_OPEN, .peer = {CLIENT}, .role = GW_ROLE_CLIENT, .text = "c"});
+    if (!lives->alone)
+        add_worker(w, 0, 1, "a");
+}
+
+static void end(struct lives *lives)
+{
+    free_world(lives->w);
+    lives->w = NULL;
+}
+
+static uint64_t attempt_now(const struct lives *lives)
+{
+    return attempt_in(must(lives->w, WORKER, GW_MESSAGE_assign), 0);
+}
+
+/* A detached job of one task; gives its number. Its attempt, where it is placed at once. */
+static uint64_t submit_one(struct lives *lives, uint64_t request, uint64_t *attempt)
+{
+    send_spec(lives->w, (struct gw_msg_spec){.key = request});
+    submit(lives->w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    if (attempt)
+        *attempt = attempt_now(lives);
+    commit(lives);
+    return must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+}
+
+static void finish_one(struct lives *lives, uint64_t attempt)
+{
+    finish(lives->w, 0, attempt, GW_RANK_NONE, 3);
+    commit(lives);
+}
+
+static void what_was_under_way_runs_again(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    uint64_t done = submit_one(&lives, 1, &attempt);
+    finish_one(&lives, attempt);
+    uint64_t job = submit_one(&lives, 2, &attempt);
+    end(&lives);
+
+    begin(&lives); /* adds the worker last: the job is placed there */
+    assert_int_equal(gw_col64_at(must(lives.w, WORKER, GW_MESSAGE_assign)->assign.job, 0), job);
+    uint64_t again = attempt_now(&lives);
+    assert_int_not_equal(again, attempt);
+    finish(lives.w, 0, attempt, GW_RANK_NONE, 3); /* of the life before: it counts for nothing */
+    assert_int_not_equal(gw_sched_idle_since_ns(lives.w->sched), 0);
+    finish_one(&lives, again);
+    assert_true(gw_sched_knows(lives.w->sched, done) || gw_sched_knows(lives.w->sched, job));
+    uint64_t next = submit_one(&lives, 1, &attempt);
+    assert_true(next > job);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void how_often_a_task_was_tried_is_known(void **state)
+{
+    struct lives lives = {0};
+    struct gw_value *jobs, *arguments = gw_dict();
+    uint64_t attempt;
+    int64_t tries = 0;
+    (void)state;
+    begin(&lives);
+    (void)submit_one(&lives, 1, &attempt);
+    finish_one(&lives, attempt);
+    end(&lives);
+    begin(&lives);
+    assert_int_equal(gw_sched_query(lives.w->sched, "jobs", arguments, &jobs, NULL), 0);
+    assert_int_equal(gw_value_get_i64(gw_value_find(gw_value_at(jobs, 0), "tries"), &tries, NULL),
+                     0);
+    assert_int_equal(tries, 1);
+    gw_value_unref(jobs);
+    gw_value_unref(arguments);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* By the time of day, and no longer than it would have waited where that was set back. */
+static void what_waits_for_its_next_try_goes_on_waiting(void **state)
+{
+    struct lives lives = {.begin_ns = 100000 * MS};
+    (void)state;
+    begin(&lives);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 1, .retries = 3, .backoff_ns = 2000 * MS});
+    submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    uint64_t attempt = attempt_now(&lives);
+    commit(&lives);
+    int64_t job = (int64_t)must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    fail_attempt(lives.w, 0, attempt);
+    commit(&lives);
+    explained(lives.w, job, "it waits 2.0 s before attempt 2 of 4");
+    end(&lives);
+
+    lives.begin_ns = 101500 * MS;
+    begin(&lives);
+    explained(lives.w, job, "it waits 0.5 s before attempt 2 of 4");
+    end(&lives);
+
+    lives.begin_ns = 60000 * MS;
+    begin(&lives);
+    explained(lives.w, job, "it waits 2.0 s before attempt 2 of 4");
+    pass(lives.w, 2000 * MS);
+    attempt = attempt_now(&lives);
+    end(&lives);
+
+    lives.begin_ns = 130000 * MS;
+    begin(&lives);
+    (void)attempt_now(&lives);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* Its end was not reported yet when the scheduler died: nobody who cancelled it sees it run again.
+ */
+static void what_was_cancelled_stays_cancelled(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    uint64_t job = submit_one(&lives, 1, &attempt);
+    say(lives.w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {1, job, GW_INDEX_ALL, 0}});
+    must(lives.w, WORKER, GW_MESSAGE_kill);
+    commit(&lives);
+    end(&lives);
+    begin(&lives);
+    assert_null(sent(lives.w, WORKER, GW_MESSAGE_assign, 0));
+    say(lives.w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, job}});
+    commit(&lives);
+    commit(&lives);
+    end(&lives);
+    struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
+    assert_int_equal(gw_sched_restore(sched, lives.facts.data, lives.facts.size), 0);
+    assert_int_equal(gw_sched_idle_since_ns(sched), 0); /* nothing is unfinished */
+    gw_sched_free(sched);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void numbers_go_on_after_a_clean_stop(void **state)
+{
+    struct lives lives = {0};
+    uint64_t jobs[3];
+    (void)state;
+    for (int life = 0; life < 3; life++) {
+        begin(&lives);
+        jobs[life] = submit_one(&lives, 1, NULL);
+        (void)step(lives.w, (struct gw_event){.type = GW_EVENT_STOP});
+        commit(&lives);
+        end(&lives);
+    }
+    assert_int_equal(jobs[1], jobs[0] + 1);
+    assert_int_equal(jobs[2], jobs[0] + 2);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static uint64_t submit_keyed(struct lives *lives, uint64_t request, const char *key, bool *known)
+{
+    send_spec(lives->w, (struct gw_msg_spec){.key = request, .job_key = key});
+    submit(lives->w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    commit(lives);
+    const struct gw_msg_accepted *accepted = &must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted;
+    assert_int_equal(accepted->request, request);
+    *known = accepted->known;
+    return accepted->job;
+}
+
+/* In one life of the scheduler, and in the next. */
+static void one_key_is_one_job(void **state)
+{
+    struct lives lives = {.history = 100};
+    bool known;
+    (void)state;
+    begin(&lives);
+    const uint64_t job = submit_keyed(&lives, 1, "a key", &known);
+    assert_false(known);
+    assert_int_not_equal(submit_keyed(&lives, 2, "another", &known), job);
+    assert_false(known);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 3, .job_key = "a key"}); /* known at once */
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job, job);
+    submit(lives.w, (struct chunk){3, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    assert_null(sent(lives.w, CLIENT, GW_MESSAGE_rejected, 0));
+    assert_null(sent(lives.w, CLIENT, GW_MESSAGE_accepted, 0));
+    end(&lives);
+    begin(&lives);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 4, .job_key = "a key"});
+    commit(&lives); /* what it says is on disk as all before it */
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job, job);
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.known, 1);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* If it began before, and was lost with its scheduler, whoever asks again would have it run twice.
+ * Without a key nobody can ask again, and nothing waits. */
+static void a_job_with_a_key_starts_when_it_is_on_disk(void **state)
+{
+    struct lives lives = {0};
+    (void)state;
+    for (int keyed = 0; keyed < 2; keyed++) {
+        begin(&lives);
+        send_spec(lives.w, (struct gw_msg_spec){.key = 1, .job_key = keyed ? "k" : ""});
+        submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+        assert_int_equal(sent(lives.w, WORKER, GW_MESSAGE_assign, 0) == NULL, keyed);
+        keep(&lives);
+        commit(&lives);
+        assert_int_equal(sent(lives.w, WORKER, GW_MESSAGE_assign, 0) != NULL, keyed);
+        end(&lives);
+        gw_buffer_deinit(&lives.facts);
+    }
+}
+
+/* Nothing is told of a job that is not on disk, to whoever asks. */
+static void two_of_one_key_at_once_are_one_job(void **state)
+{
+    struct lives lives = {0};
+    (void)state;
+    begin(&lives);
+    for (uint64_t request = 1; request <= 2; request++)
+        send_spec(lives.w, (struct gw_msg_spec){.key = request, .job_key = "k"});
+    for (uint64_t request = 1; request <= 2; request++) {
+        submit(lives.w, (struct chunk){request, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+        keep(&lives);
+        assert_null(sent(lives.w, CLIENT, GW_MESSAGE_accepted, 0));
+    }
+    commit(&lives);
+    const struct gw_message *first = sent(lives.w, CLIENT, GW_MESSAGE_accepted, 0);
+    const struct gw_message *second = sent(lives.w, CLIENT, GW_MESSAGE_accepted, 1);
+    assert_non_null(first);
+    assert_non_null(second);
+    assert_int_equal(first->accepted.job, second->accepted.job);
+    assert_int_equal(first->accepted.known + second->accepted.known, 1);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void a_full_disk_refuses_detached_jobs(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    (void)step(lives.w, (struct gw_event){
+                            .type = GW_EVENT_ROOM, .code = GW_EIO, .text = "no room on this disk"});
+    send_spec(lives.w, (struct gw_msg_spec){.key = 1});
+    submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    assert_string_equal(must(lives.w, CLIENT, GW_MESSAGE_rejected)->rejected.text,
+                        "no room on this disk");
+    send_spec(lives.w, (struct gw_msg_spec){.key = 2});
+    submit(lives.w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0}); /* attached: not on disk */
+    attempt = attempt_now(&lives);
+    finish(lives.w, 0, attempt, GW_RANK_NONE, 3);
+    (void)step(lives.w, (struct gw_event){.type = GW_EVENT_ROOM, .text = "room again"});
+    (void)submit_one(&lives, 3, &attempt);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void same_state(const struct gw_buffer *a, const struct gw_buffer *b)
+{
+    struct gw_buffer dumps[2] = {{0}};
+    const struct gw_buffer *both[] = {a, b};
+    for (int i = 0; i < 2; i++) {
+        struct gw_sched *sched =
+            gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .history_jobs = 1});
+        assert_int_equal(gw_sched_restore(sched, both[i]->data, both[i]->size), 0);
+        gw_sched_durable_dump(sched, &dumps[i]);
+        gw_sched_free(sched);
+    }
+    assert_int_equal(dumps[0].size, dumps[1].size);
+    assert_memory_equal(dumps[0].data, dumps[1].data, dumps[0].size);
+    gw_buffer_deinit(&dumps[0]);
+    gw_buffer_deinit(&dumps[1]);
+}
+
+static void forgotten_jobs_leave_nothing(void **state)
+{
+    struct lives lives = {0};
+    struct gw_buffer less = {0}, again = {0};
+    uint64_t attempt, job = 0;
+    (void)state;
+    begin(&lives);
+    for (uint64_t i = 1; i <= 6; i++) {
+        job = submit_one(&lives, i, &attempt);
+        finish_one(&lives, attempt);
+    }
+    end(&lives);
+    begin(&lives);
+    assert_true(gw_sched_knows(lives.w->sched, job));
+    assert_false(gw_sched_knows(lives.w->sched, job - 2));
+    end(&lives);
+
+    assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
+    assert_true(less.size < lives.facts.size / 2);
+    same_state(&lives.facts, &less);
+    assert_int_equal(gw_sched_compact(&less, &again), 0);
+    assert_int_equal(again.size, less.size);
+    less.size--; /* the last fact is cut */
+    again.size = 0;
+    assert_int_equal(gw_sched_compact(&less, &again), GW_ECORRUPT);
+    gw_buffer_deinit(&less);
+    gw_buffer_deinit(&again);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* Request 2: a detached job of one task after another. */
+static uint64_t submit_after(struct lives *lives, uint64_t before, uint32_t any)
+{
+    send_spec(lives->w, (struct gw_msg_spec){.key = 2});
+    say(lives->w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_after,
+                            .after = {2, GW_SUBMIT_DETACHED, {&before, 1}, {&any, 1}}});
+    submit(lives->w, (struct chunk){2, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    commit(lives);
+    return must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+}
+
+/* A job that another one's content names stays, forgotten or not: its rows are looked up when that
+ * is applied. */
+static void what_a_job_comes_after_stays(void **state)
+{
+    struct lives lives = {0};
+    struct gw_buffer less = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    const uint64_t before = submit_one(&lives, 1, &attempt);
+    (void)submit_after(&lives, before, true);
+    finish(lives.w, 0, attempt, GW_RANK_NONE, 3);
+    attempt = attempt_now(&lives);
+    commit(&lives);
+    finish_one(&lives, attempt); /* two have ended: the first is forgotten */
+    assert_false(gw_sched_knows(lives.w->sched, before));
+    end(&lives);
+    assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
+    same_state(&lives.facts, &less);
+    gw_buffer_deinit(&less);
+    gw_buffer_deinit(&lives.facts);
+}
+
+static void retry(struct lives *lives, uint64_t job)
+{
+    say(lives->w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {9, job, 0}});
+}
+
+static uint64_t job_placed(const struct lives *lives)
+{
+    return gw_col64_at(must(lives->w, WORKER, GW_MESSAGE_assign)->assign.job, 0);
+}
+
+/* Both failed once, of which the facts say nothing to the gate of what runs again. */
+static void what_is_retried_after_another_is_so_in_the_next_life(void **state)
+{
+    struct lives lives = {.history = 2};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    const uint64_t before = submit_one(&lives, 1, &attempt);
+    const uint64_t after = submit_after(&lives, before, false);
+    fail_attempt(lives.w, 0, attempt);
+    commit(&lives);
+    retry(&lives, before);
+    commit(&lives);
+    retry(&lives, after);
+    commit(&lives);
+    end(&lives);
+
+    begin(&lives);
+    assert_int_equal(job_placed(&lives), before);
+    finish(lives.w, 0, attempt_now(&lives), GW_RANK_NONE, 3);
+    assert_int_equal(job_placed(&lives), after);
+    commit(&lives);
+    end(&lives);
+
+    begin(&lives);
+    assert_int_equal(job_placed(&lives), after);
+    finish_one(&lives, attempt_now(&lives));
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* Who asks for output that lies at a worker that is not here hears of that. */
+static void output_of_who_is_gone_is_lost(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    uint64_t job = submit_one(&lives, 1, &attempt);
+    finish_one(&lives, attempt);
+    end(&lives);
+    begin(&lives);
+    const struct gw_message ask = {.type = GW_MESSAGE_log_read,
+                                   .log_read = {.request = 9, .job = job, .stream = 1}};
+    say(lives.w, CLIENT, ask);
+    assert_int_equal(must(lives.w, WORKER, GW_MESSAGE_log_read)->log_read.attempt, attempt);
+    (void)step(lives.w,
+               (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
+    say(lives.w, CLIENT, ask);
+    assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+/* Where that worker may come back, the question waits for it, and not for ever. */
+static void output_is_waited_for(void **state)
+{
+    (void)state;
+    for (int comes = 0; comes < 2; comes++) {
+        struct lives lives = {.keeps_workers = true};
+        uint64_t attempt;
+        begin(&lives);
+        commit(&lives); /* that it is there */
+        uint64_t job = submit_one(&lives, 1, &attempt);
+        finish_one(&lives, attempt);
+        end(&lives);
+        lives.alone = true;
+        begin(&lives);
+        say(lives.w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_log_read,
+                                .log_read = {.request = 9, .job = job, .stream = 1}});
+        assert_null(sent(lives.w, CLIENT, GW_MESSAGE_log_data, 0));
+        if (comes) {
+            add_worker(lives.w, 0, 1, "a");
+            assert_int_equal(must(lives.w, WORKER, GW_MESSAGE_log_read)->log_read.attempt, attempt);
+        } else {
+            pass(lives.w, GW_LOST_NS);
+            assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
+        }
+        end(&lives);
+        gw_buffer_deinit(&lives.facts);
+    }
+}
+
+static const struct gw_msg_gang *gang_now(const struct lives *lives)
+{
+    return &must(lives->w, WORKER, GW_MESSAGE_gang)->gang;
+}
+
+static void stand_and_go(struct lives *lives, uint64_t attempt)
+{
+    say(lives->w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {attempt, 0, {"", 0}}});
+    must(lives->w, WORKER, GW_MESSAGE_gang_go);
+}
+
+/* Another life of the scheduler knows where a checkpoint lies, and that it lies nowhere. */
+static void where_a_checkpoint_lies_is_known(void **state)
+{
+    struct lives lives = {0};
+    (void)state;
+    begin(&lives);
+    send_spec(lives.w, (struct gw_msg_spec){.key = 1, .ranks = 1});
+    submit(lives.w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    const uint64_t saved = attempt_now(&lives);
+    commit(&lives);
+    stand_and_go(&lives, saved);
+    say(lives.w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_checkpointed, .checkpointed = {saved, 0, 5}});
+    keep(&lives);
+    end(&lives);
+
+    begin(&lives);
+    struct gw_msg_gang told = *gang_now(&lives);
+    assert_true(told.checkpoint == saved && !told.checkpoint_lost);
+    assert_int_not_equal(told.carry_worker, 0); /* it looks where it is to be */
+    keep(&lives);
+    say(lives.w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_carry_absent,
+                            .carry_absent = {told.attempt, told.carry_worker, 0, "gone"}});
+    keep(&lives);
+    end(&lives);
+
+    begin(&lives);
+    told = *gang_now(&lives);
+    assert_true(told.checkpoint == saved && told.checkpoint_lost && !told.carry_worker);
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(output_of_who_is_gone_is_lost),
+        cmocka_unit_test(output_is_waited_for),
+        cmocka_unit_test(what_was_under_way_runs_again),
+        cmocka_unit_test(how_often_a_task_was_tried_is_known),
+        cmocka_unit_test(what_waits_for_its_next_try_goes_on_waiting),
+        cmocka_unit_test(what_was_cancelled_stays_cancelled),
+        cmocka_unit_test(one_key_is_one_job),
+        cmocka_unit_test(two_of_one_key_at_once_are_one_job),
+        cmocka_unit_test(a_job_with_a_key_starts_when_it_is_on_disk),
+        cmocka_unit_test(a_full_disk_refuses_detached_jobs),
+        cmocka_unit_test(numbers_go_on_after_a_clean_stop),
+        cmocka_unit_test(forgotten_jobs_leave_nothing),
+        cmocka_unit_test(what_a_job_comes_after_stays),
+        cmocka_unit_test(what_is_retried_after_another_is_so_in_the_next_life),
+        cmocka_unit_test(where_a_checkpoint_lies_is_known),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

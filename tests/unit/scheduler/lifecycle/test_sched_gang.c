@@ -1,0 +1,659 @@
+/* Gangs that start again: budgets, workers that cool down, and what their users ask. */
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/state.h"
+#include "tests/unit/scheduler/gang_world.h"
+
+#include <gangway/comm.h>
+
+#define SECOND (1000 * MS)
+
+static void beat(struct world *w, int worker)
+{
+    static uint64_t number;
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {++number, 0, 0, 0}});
+}
+
+/* Rank 0 fails, and rank 1 is killed with it. */
+static void fail_gang(struct world *w, int worker, uint64_t attempt)
+{
+    attempt_ended(
+        w, worker,
+        (struct gw_msg_ended){
+            .attempt = attempt, .outcome = GW_OUTCOME_FAILED, .code = -1, .executing = 1});
+    must(w, WORKER + (uint64_t)worker, GW_MESSAGE_kill);
+    attempt_ended(
+        w, worker,
+        (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
+}
+
+/* Rank 1 of a gang of two, at different workers, says that it cannot reach rank 0. Gives the
+ * workers where they were, as bits. */
+static uint32_t part_gang(struct world *w, int workers)
+{
+    uint32_t where = 0;
+    uint64_t attempt = 0;
+    int at[2] = {-1, -1};
+    for (int i = 0; i < workers; i++) {
+        const struct gw_message *assign = sent(w, WORKER + (uint64_t)i, GW_MESSAGE_assign, 0);
+        if (!assign)
+            continue;
+        where |= 1U << i;
+        attempt = attempt_in(assign, 0);
+        at[gw_col32_at(assign->assign.rank, 0)] = i;
+    }
+    assert_true(at[0] >= 0 && at[1] >= 0);
+    for (int rank = 0; rank < 2; rank++)
+        ready(w, at[rank], attempt, (uint32_t)rank);
+    attempt_ended(w, at[1],
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = 1,
+                                        .outcome = GW_OUTCOME_UNREACHED,
+                                        .code = GW_ETIMEDOUT,
+                                        .text = "no route"});
+    attempt_ended(w, at[0],
+                  (struct gw_msg_ended){.attempt = attempt, .outcome = GW_OUTCOME_KILLED});
+    return where;
+}
+
+static void ranks_that_cannot_meet_are_placed_where_they_can(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_worker(w, i, 1, (const char *const[]){"a", "b", "c"}[i]);
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2}); /* without retries */
+    const uint32_t first = part_gang(w, 3), second = part_gang(w, 3);
+    assert_true(first != second);
+    const uint32_t third = part_gang(w, 3);
+    assert_true(third != first && third != second);
+    for (int i = 0; i < 3; i++)
+        assert_null(sent(w, WORKER + (uint64_t)i, GW_MESSAGE_assign, 0)); /* no pair is left */
+    explained(w, 1, "could not reach each other: ");
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+    free_world(w);
+}
+
+static void a_pair_that_cannot_meet_is_tried_again_and_then_told(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
+    uint64_t for_ns = GW_PARTING_NS;
+    for (int i = 0; i <= GW_UNREACHED_MAX; i++) {
+        assert_int_equal(part_gang(w, 2), 3);
+        if (i == GW_UNREACHED_MAX)
+            break;
+        explained(w, 1, " and ");
+        for (uint64_t passed = SECOND; passed < for_ns; passed += SECOND) {
+            for (int k = 0; k < 2; k++)
+                beat(w, k);
+            pass(w, SECOND);
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        }
+        pass(w, SECOND);
+        for_ns = 2 * for_ns < GW_PARTING_NS_MAX ? 2 * for_ns : GW_PARTING_NS_MAX;
+    }
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_non_null(strstr(failed->text, "could not reach rank 0 at "));
+    free_world(w);
+}
+
+static void ask_for(struct world *w, uint64_t job, uint32_t verb)
+{
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {77, job, verb}});
+}
+
+static void ask_restart(struct world *w, uint64_t job)
+{
+    ask_for(w, job, GW_ASK_RESTART);
+}
+
+static void errors_of_its_own_take_its_restarts(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 2});
+    uint64_t last = 0;
+    for (int i = 0; i < 3; i++) {
+        uint64_t attempt = go(w, 0);
+        assert_true(attempt != last);
+        last = attempt;
+        fail_gang(w, 0, attempt);
+    }
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ETASK);
+    free_world(w);
+}
+
+static void what_an_earlier_attempt_says_is_no_news(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 1});
+    uint64_t first = go(w, 0);
+    fail_gang(w, 0, first);
+    uint64_t second = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    ready(w, 0, second, 0);
+    ready(w, 0, first, 1);
+    assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
+    ready(w, 0, second, 1);
+    must(w, WORKER, GW_MESSAGE_gang_go);
+    attempt_ended(w, 0, (struct gw_msg_ended){.attempt = first, .outcome = GW_OUTCOME_FAILED});
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
+    free_world(w);
+}
+
+static void refuses_restart(struct world *w, uint64_t job, const char *words)
+{
+    ask_restart(w, job);
+    const struct gw_msg_reply *reply = &must(w, CLIENT, GW_MESSAGE_reply)->reply;
+    assert_int_equal(reply->code, GW_ELIMIT);
+    assert_non_null(strstr(reply->text, words));
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
+}
+
+static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1,
+                (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1, .grace_ns = 5 * SECOND});
+    uint64_t attempt = go(w, 0);
+    ask_restart(w, 1);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
+    assert_int_equal(kill->grace_ns, 5 * SECOND);
+    assert_int_equal(kill->reason, GW_KILL_PREEMPT);
+    ask_restart(w, 1); /* it is being ended */
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
+    finish(w, 0, attempt, 0, 1); /* it saved, and ended well: that is no result */
+    attempt_ended(
+        w, 0, (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
+    (void)go(w, 0);
+    refuses_restart(w, 1, "1 time, and may be 1 (--max-preemptions)"); /* that would be its end */
+    free_world(w);
+}
+
+/* Rank 0 says that it returns because it was told to; then both do. */
+static void pause_at_a_step(struct world *w, uint64_t attempt)
+{
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 1);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {attempt, 0}});
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+}
+
+static void what_a_paused_gang_returns_is_no_result(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1});
+    for (int i = 0; i < 3; i++) { /* nothing is charged */
+        uint64_t attempt = go(w, 0);
+        ask_for(w, 1, GW_ASK_PAUSE);
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+        pause_at_a_step(w, attempt);
+        assert_null(sent(w, CLIENT, GW_MESSAGE_done, 0));
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        explained(w, 1, "its job is paused, by c (user");
+        explained(w, 1, "gangway resume 1");
+        ask_for(w, 1, GW_ASK_RESUME);
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    }
+    uint64_t attempt = go(w, 0);
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    ask_for(w, 1, GW_ASK_PAUSE);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_EINVAL);
+    free_world(w);
+}
+
+static void a_gang_that_is_resumed_before_its_step_goes_on(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
+    uint64_t attempt = go(w, 0);
+    ask_for(w, 1, GW_ASK_PAUSE);
+    ask_for(w, 1, GW_ASK_RESUME);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 0);
+    ask_for(w, 1, GW_ASK_RESUME);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_EINVAL);
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    free_world(w);
+}
+
+static void a_command_that_is_paused_is_ended_and_starts_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1,
+                (struct gw_msg_spec){
+                    .kind = GW_SPEC_COMMAND, .ranks = 2, .grace_ns = 5 * SECOND, .signal = 10});
+    uint64_t attempt = go(w, 0);
+    ask_for(w, 1, GW_ASK_PAUSE);
+    const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
+    assert_int_equal(kill->grace_ns, 5 * SECOND);
+    assert_int_equal(kill->reason, GW_KILL_PREEMPT);
+    for (uint32_t rank = 0; rank < 2; rank++)
+        attempt_ended(
+            w, 0,
+            (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    ask_for(w, 1, GW_ASK_RESUME);
+    (void)go(w, 0);
+    free_world(w);
+}
+
+static void port_taken(struct world *w, uint64_t attempt)
+{
+    for (uint32_t rank = 0; rank < 2; rank++)
+        attempt_ended(w, 0,
+                      (struct gw_msg_ended){.attempt = attempt,
+                                            .rank = rank,
+                                            .outcome = GW_OUTCOME_FAILED,
+                                            .exit_code = 98,
+                                            .executing = 1,
+                                            .port_taken = rank == 0});
+}
+
+static void a_port_that_was_taken_is_not_charged_three_times(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    for (uint32_t i = 0; i < GW_PORT_TRIES_MAX; i++)
+        port_taken(w, go(w, 0));
+    uint64_t attempt = go(w, 0);
+    port_taken(w, attempt);
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->code, GW_ETASK);
+    assert_non_null(strstr(failed->text, "has taken its MASTER_PORT"));
+    free_world(w);
+}
+
+static void a_port_that_is_taken_late_is_no_excuse(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    uint64_t attempt = go(w, 0);
+    w->now_ns += GW_GANG_EARLY_NS + SECOND;
+    port_taken(w, attempt);
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_null(strstr(failed->text, "MASTER_PORT"));
+    free_world(w);
+}
+
+static void a_gang_that_was_stopped_does_not_start_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 9});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    ask_for(w, 1, GW_ASK_STOP); /* it does not go yet */
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
+    ready(w, 0, attempt, 0);
+    ready(w, 0, attempt, 1);
+    ask_for(w, 1, GW_ASK_STOP);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 2);
+    fail_gang(w, 0, attempt);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_non_null(strstr(failed->text, ": it was told to stop: "));
+    free_world(w);
+}
+
+/* A gang that is told to stop (or not) and ends without a value, and a task that takes that and
+ * fails; gives what is said of the task. */
+static struct world *world_without_value(bool stopped, const char **text)
+{
+    const uint32_t rank = 0, size = 1;
+    const uint64_t bytes = 1, run_ns = MS;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 1});
+    send_spec(w, (struct gw_msg_spec){.key = 1, .number = 1});
+    submit_in_turns(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0}, 2);
+    const uint64_t gang = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    ready(w, 0, gang, 0);
+    if (stopped)
+        ask_for(w, 1, GW_ASK_STOP);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_finished,
+                            .finished = {.attempt = {&gang, 1},
+                                         .rank = {&rank, 1},
+                                         .bytes = {&bytes, 1},
+                                         .value_size = {&size, 1},
+                                         .values = {"\xc0", 1},
+                                         .run_ns = {&run_ns, 1}}});
+    fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
+    *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
+    return w;
+}
+
+static void who_lacks_the_value_of_a_stopped_gang_is_told(void **state)
+{
+    const char *text;
+    struct world *w = world_without_value(true, &text);
+    (void)state;
+    assert_non_null(strstr(text, "(task 1 of job 1), on a: no luck\n"));
+    assert_non_null(
+        strstr(text, "\nf (task 0 of job 1) was told to stop, with what it has, by c "));
+    assert_non_null(strstr(text, ", and gave no value"));
+    free_world(w);
+    w = world_without_value(false, &text);
+    assert_null(strstr(text, "told to stop"));
+    free_world(w);
+}
+
+static void nothing_of_a_paused_job_starts(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
+    ask_for(w, 1, GW_ASK_PAUSE);
+    add_worker(w, 0, 2, "a");
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    ask_for(w, 1, GW_ASK_RESUME);
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
+/* It was about to: what stands for that ends, uncharged, and never goes. */
+static void a_gang_that_prepares_is_paused_before_it_begins(void **state)
+{
+    static const uint32_t verbs[] = {GW_ASK_PAUSE, GW_ASK_PAUSE_NOW};
+    static const uint32_t kinds[] = {GW_SPEC_FUNCTION, GW_SPEC_COMMAND};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct world *w = new_world();
+        add_worker(w, 0, 2, "a");
+        submit_task(
+            w, 1,
+            (struct gw_msg_spec){.kind = kinds[i / 2], .ranks = 2, .preemptions_max = UINT32_MAX});
+        uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+        ready(w, 0, attempt, 0);
+        ask_for(w, 1, verbs[i % 2]);
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_PREEMPT);
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+        ready(w, 0, attempt, 1);
+        assert_null(sent(w, WORKER, GW_MESSAGE_gang_go, 0));
+        for (uint32_t rank = 0; rank < 2; rank++)
+            attempt_ended(w, 0,
+                          (struct gw_msg_ended){
+                              .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+        ask_for(w, 1, GW_ASK_RESUME);
+        assert_true(go(w, 0) != attempt);
+        assert_int_equal(gw_sched_job_find(w->sched, 1)->tasks.charges[0].tries, 1);
+        free_world(w);
+    }
+}
+
+static void revoke(struct world *w, int worker)
+{
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
+                                    .peer = {WORKER + (uint64_t)worker},
+                                    .code = GW_EPERM});
+}
+
+/* It was told to end, and has ended what it ran. */
+static void say_goodbye(struct world *w, int worker)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_refuse, .refuse = {0, "it was ended (SIGTERM)"}});
+}
+
+static void a_lost_worker_is_another_budget(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
+    for (int i = 0; i < 2; i++) {
+        add_worker(w, i, 2, i ? "b" : "a");
+        (void)go(w, i);
+        (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)i}});
+    }
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ELOST);
+    free_world(w);
+}
+
+static void leaves_uncharged(void (*leave)(struct world *w, int worker))
+{
+    struct world *w = new_world();
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
+    for (int i = 0; i < 4; i++) {
+        add_worker(w, i, 2, "a");
+        (void)go(w, i);
+        leave(w, i);
+    }
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
+    free_world(w);
+    w = new_world();
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    add_worker(w, 0, 2, "a");
+    (void)go(w, 0);
+    leave(w, 0);
+    must(w, CLIENT, GW_MESSAGE_failed);
+    free_world(w);
+}
+
+/* Whose token is revoked, or who is told to end, has not failed: neither its tasks nor its name pay
+ * for it. But who allows no loss at all wants what ran never to run twice. */
+static void a_worker_that_was_sent_away_is_charged_to_nobody(void **state)
+{
+    (void)state;
+    leaves_uncharged(revoke);
+}
+
+static void a_worker_that_says_goodbye_is_charged_to_nobody(void **state)
+{
+    (void)state;
+    leaves_uncharged(say_goodbye);
+}
+
+static void a_function_has_no_more_ranks_than_its_collectives(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = GW_COMM_HOST_RANKS_MAX});
+    assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
+    send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = GW_COMM_HOST_RANKS_MAX + 1});
+    const struct gw_msg_rejected *rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
+    assert_non_null(strstr(rejected->text, "of a function 128 are the most"));
+    free_world(w);
+}
+
+static void without_a_budget_the_first_is_the_last(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    add_worker(w, 0, 2, "a");
+    (void)go(w, 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_failed)->failed.code, GW_ELOST);
+
+    add_worker(w, 1, 2, "b");
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .preemptions_max = UINT32_MAX});
+    (void)go(w, 1);
+    refuses_restart(w, 2, "0 times, and may be 0 (--max-preemptions)");
+    free_world(w);
+}
+
+/* Loses worker 0, which comes back at once as the next number. */
+static void lose(struct world *w, int number)
+{
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)number}});
+    add_worker(w, number + 1, 2, "a");
+}
+
+static void a_worker_that_was_lost_cools_down(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
+    for (int i = 0; i < 3; i++) { /* 1 s, 2 s, 4 s */
+        (void)go(w, i);
+        lose(w, i);
+        assert_null(sent(w, WORKER + (uint64_t)i + 1, GW_MESSAGE_assign, 0));
+        explained(w, 1, "take no ranks: a, for ");
+        pass(w, (SECOND << i) - MS);
+        assert_null(sent(w, WORKER + (uint64_t)i + 1, GW_MESSAGE_assign, 0));
+        assert_true(gw_sched_deadline_ns(w->sched) <= w->now_ns + MS);
+        pass(w, MS);
+    }
+    uint64_t attempt = go(w, 3);
+    finish(w, 3, attempt, 0, 1);
+    finish(w, 3, attempt, 1, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2}); /* that it ended well is what counts now */
+    (void)go(w, 3);
+    lose(w, 3);
+    pass(w, SECOND);
+    must(w, WORKER + 4, GW_MESSAGE_assign);
+    free_world(w);
+}
+
+static void others_take_the_ranks_meanwhile(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
+    (void)go(w, 0);
+    lose(w, 0);
+    send_spec(w, (struct gw_msg_spec){.key = 2}); /* what is no gang runs there */
+    submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    add_worker(w, 2, 2, "b");
+    (void)go(w, 2);
+    free_world(w);
+}
+
+static void submit_files(struct world *w, uint64_t request)
+{
+    static const uint8_t hash[32] = {7};
+    send_spec(w, (struct gw_msg_spec){.key = request, .files = {hash, sizeof hash}});
+    submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
+}
+
+/* The task that a worker has just been assigned gets no files there. */
+static void lack_files(struct world *w, int worker)
+{
+    uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = attempt,
+                                      .rank = GW_RANK_NONE,
+                                      .outcome = GW_OUTCOME_FILES,
+                                      .code = GW_ESTART,
+                                      .text = "its files: no space left",
+                                      .stderr_tail = ""}});
+}
+
+/* A worker whose disk is full is idle, and would draw all that has files. */
+static void who_cannot_lay_files_gets_none(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 1, "b");
+    submit_files(w, 1);
+    lack_files(w, 0);
+    uint64_t attempt = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
+    submit_files(w, 2);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    explained(w, 2, "could not lay files, and take no task with any: a, for ");
+    send_spec(w, (struct gw_msg_spec){.key = 3}); /* what has none runs there */
+    submit(w, (struct chunk){3, 1, GW_SUBMIT_LAST, false, 0});
+    must(w, WORKER, GW_MESSAGE_assign);
+    pass(w, SECOND);
+    lack_files(w, 0); /* it tries again, in vain, and b is still busy: 2 s */
+    pass(w, SECOND);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 1, attempt, GW_RANK_NONE, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
+    pass(w, 2 * SECOND);
+    lack_files(w, 0); /* nobody else is left: that is what its user wants to know */
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->code, GW_ESTART);
+    assert_non_null(strstr(failed->text, "its files: no space left"));
+    free_world(w);
+}
+
+/* A gang with files that ends well has laid them. */
+static void a_gang_whose_files_are_laid_ends_that_rest(void **state)
+{
+    static const uint8_t hash[32] = {7};
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 1, "b");
+    submit_files(w, 1);
+    lack_files(w, 0);
+    (void)attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
+    pass(w, SECOND);
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .files = {hash, sizeof hash}});
+    uint64_t attempt = go(w, 0);
+    finish(w, 0, attempt, 0, 1);
+    finish(w, 0, attempt, 1, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    submit_files(w, 3);
+    lack_files(w, 0); /* the first time, again: 1 s */
+    pass(w, SECOND);
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(errors_of_its_own_take_its_restarts),
+        cmocka_unit_test(ranks_that_cannot_meet_are_placed_where_they_can),
+        cmocka_unit_test(a_pair_that_cannot_meet_is_tried_again_and_then_told),
+        cmocka_unit_test(what_an_earlier_attempt_says_is_no_news),
+        cmocka_unit_test(a_restart_that_is_asked_for_has_its_own_budget),
+        cmocka_unit_test(what_a_paused_gang_returns_is_no_result),
+        cmocka_unit_test(a_gang_that_is_resumed_before_its_step_goes_on),
+        cmocka_unit_test(a_command_that_is_paused_is_ended_and_starts_again),
+        cmocka_unit_test(a_port_that_was_taken_is_not_charged_three_times),
+        cmocka_unit_test(a_port_that_is_taken_late_is_no_excuse),
+        cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
+        cmocka_unit_test(who_lacks_the_value_of_a_stopped_gang_is_told),
+        cmocka_unit_test(nothing_of_a_paused_job_starts),
+        cmocka_unit_test(a_gang_that_prepares_is_paused_before_it_begins),
+        cmocka_unit_test(a_lost_worker_is_another_budget),
+        cmocka_unit_test(a_worker_that_was_sent_away_is_charged_to_nobody),
+        cmocka_unit_test(a_worker_that_says_goodbye_is_charged_to_nobody),
+        cmocka_unit_test(a_function_has_no_more_ranks_than_its_collectives),
+        cmocka_unit_test(without_a_budget_the_first_is_the_last),
+        cmocka_unit_test(a_worker_that_was_lost_cools_down),
+        cmocka_unit_test(others_take_the_ranks_meanwhile),
+        cmocka_unit_test(who_cannot_lay_files_gets_none),
+        cmocka_unit_test(a_gang_whose_files_are_laid_ends_that_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

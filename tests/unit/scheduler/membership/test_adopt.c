@@ -1,0 +1,750 @@
+/* What another life of the scheduler takes over of what workers say that they run, what it does
+ * not, and for how long it waits for them. */
+#include "scheduler/core/lifecycle/checkpoint.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "tests/unit/scheduler/sched_life.h"
+
+#include <stdlib.h>
+
+#define SECOND (1000 * MS)
+
+/* A row of a registration. */
+struct row {
+    uint64_t attempt, job;
+    uint32_t rank, index, claim, world, gpus;
+};
+
+enum { ROWS_MAX = 16 };
+
+static const char *claims_are_of = ""; /* which cluster */
+
+static void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation,
+                           const struct row *rows, uint32_t count)
+{
+    uint64_t attempt[ROWS_MAX], job[ROWS_MAX];
+    uint32_t rank[ROWS_MAX], index[ROWS_MAX], claim[ROWS_MAX], world[ROWS_MAX], gpus[ROWS_MAX];
+    static const uint32_t numbers[ROWS_MAX] = {3};
+    uint32_t gpu_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        attempt[i] = rows[i].attempt;
+        job[i] = rows[i].job;
+        rank[i] = rows[i].rank;
+        index[i] = rows[i].index;
+        claim[i] = rows[i].claim;
+        world[i] = rows[i].world;
+        gpu_count += gpus[i] = rows[i].gpus;
+    }
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "w"});
+    struct gw_message message = {.type = GW_MESSAGE_registration};
+    message.registration = (struct gw_msg_registration){.incarnation = incarnation,
+                                                        .slots = 2,
+                                                        .memory_bytes = 1000,
+                                                        .host = "h",
+                                                        .address = "h",
+                                                        .attempt = {attempt, count},
+                                                        .attempt_rank = {rank, count},
+                                                        .attempt_job = {job, count},
+                                                        .attempt_index = {index, count},
+                                                        .attempt_claim = {claim, count},
+                                                        .attempt_world = {world, count},
+                                                        .attempt_gpu_count = {gpus, count},
+                                                        .attempt_gpus = {numbers, gpu_count},
+                                                        .cluster = claims_are_of};
+    say(w, peer, message);
+}
+
+/* A life in which a detached task is placed at worker 7; gives its attempt. */
+static struct row one_runs(void)
+{
+    life_facts.size = 0;
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    life_commit(w);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    struct row row = {.rank = GW_RANK_NONE, .claim = GW_CLAIM_RUNS};
+    row.attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    life_commit(w);
+    row.job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    free_world(w);
+    return row;
+}
+
+static bool killed(const struct world *w, uint64_t attempt)
+{
+    const struct gw_message *kill;
+    for (int n = 0; (kill = sent(w, WORKER, GW_MESSAGE_kill, n)); n++)
+        for (uint32_t i = 0; i < kill->kill.attempt.count; i++)
+            if (gw_col64_at(kill->kill.attempt, i) == attempt)
+                return true;
+    return false;
+}
+
+/* Whoever begins to submit when the workers are there must not come before they are. */
+static void a_worker_takes_part_when_it_is_on_disk(void **state)
+{
+    (void)state;
+    struct world *w =
+        new_world_with((struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
+    connect_worker(w, WORKER, 7, NULL, 0);
+    assert_int_equal(gw_sched_workers_known(w->sched), 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
+    assert_int_equal(gw_sched_workers_known(w->sched), 1);
+    free_world(w);
+}
+
+static void what_runs_is_taken_over(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = life_begin();
+    connect_worker(w, WORKER + 1, 8, NULL, 0); /* another, which has room */
+    life_commit(w);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    connect_worker(w, WORKER, 7, &row, 1);
+    assert_false(killed(w, row.attempt));
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    finish(w, 0, row.attempt, GW_RANK_NONE, 3);
+    life_commit(w);
+    assert_true(gw_sched_knows(w->sched, row.job));
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, row.job}});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+    free_world(w);
+}
+
+/* Its jobs have the same numbers, and its attempts may. */
+static void what_is_of_another_cluster_is_ended(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = life_begin();
+    claims_are_of = "another";
+    connect_worker(w, WORKER, 7, &row, 1);
+    claims_are_of = "";
+    assert_true(killed(w, row.attempt));
+    free_world(w);
+}
+
+/* Whatever a worker says, nothing of it is believed that cannot be. */
+static void what_makes_no_sense_is_ended(void **state)
+{
+    (void)state;
+    const struct row right = one_runs();
+    struct row rows[] = {right, right, right, right, right, right, right, right};
+    for (uint32_t i = 0; i < 7; i++)
+        rows[i].attempt += (i + 1) << 24;
+    rows[0].job = 999;
+    rows[1].index = 1;
+    rows[2].rank = 0;
+    rows[3].world = 2;
+    rows[4].claim = 99;
+    rows[5].gpus = 1;
+    rows[6].attempt = (right.attempt & 0xffffffffffff) | UINT64_C(2) << 48; /* of this life */
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, rows, 8);
+    for (uint32_t i = 0; i < 7; i++)
+        assert_true(killed(w, rows[i].attempt));
+    assert_false(killed(w, right.attempt));
+    struct row thief = right; /* somebody else's, which is taken already */
+    connect_worker(w, WORKER + 1, 8, &thief, 1);
+    assert_non_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+    finish(w, 1, right.attempt, GW_RANK_NONE, 3);
+    finish(w, 0, right.attempt, GW_RANK_NONE, 3);
+    life_commit(w);
+    free_world(w);
+}
+
+static void who_does_not_come_is_waited_for(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 8, NULL, 0);
+    life_commit(w);
+    pass(w, GW_LOST_NS - SECOND);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    w->now_ns += SECOND - 10 * MS;
+    say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0, 0}});
+    pass(w, 10 * MS);
+    assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), row.job);
+    connect_worker(w, WORKER + 1, 7, &row, 1); /* too late */
+    assert_non_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+    free_world(w);
+}
+
+static void who_is_gone_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct row row = one_runs();
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 8, NULL, 0);
+    life_commit(w);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"});
+    assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), row.job);
+    free_world(w);
+}
+
+/* Bytes of the facts of the last gang's going. */
+static size_t unwritten;
+
+/* A life in which a detached gang goes, rank 0 at worker 7 and rank 1 at worker 8; gives its rows.
+ */
+static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
+{
+    life_facts.size = 0;
+    struct world *w = life_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        connect_worker(w, WORKER + i, 7 + i, NULL, 0);
+        life_commit(w);
+    }
+    spec.key = 1;
+    spec.ranks = 2;
+    spec.slots = 2;
+    send_spec(w, spec);
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    life_commit(w);
+    const uint64_t job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    unwritten = life_facts.size;
+    for (uint32_t i = 0; i < 2; i++) {
+        say(w, WORKER + i,
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {attempt, i, {"", 0}, ""}});
+        rows[i] = (struct row){attempt, job, .rank = i, .claim = GW_CLAIM_RUNS, .world = 2};
+    }
+    must(w, WORKER, GW_MESSAGE_gang_go);
+    life_commit(w);
+    unwritten = life_facts.size - unwritten;
+    free_world(w);
+}
+
+/* Its workers tell once that ranks stand still, whoever is back by then and has ended since. */
+static void who_hangs_before_all_are_back_hangs(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    const uint32_t rank = 0, stopped = 1, size = 0;
+    const uint64_t begun = 4;
+    gang_runs(rows, (struct gw_msg_spec){.hang_ns = SECOND});
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, &rows[0], 1);
+    struct gw_message stuck = {.type = GW_MESSAGE_gang_stuck,
+                               .gang_stuck = {.attempt = rows[0].attempt,
+                                              .rank = {&rank, 1},
+                                              .begun = {&begun, 1},
+                                              .stopped = {&stopped, 1},
+                                              .operation_size = {&size, 1},
+                                              .operations = {"", 0},
+                                              .stack_size = {&size, 1},
+                                              .stacks = {"", 0}}};
+    say(w, WORKER, stuck);
+    rows[1].claim = GW_CLAIM_ENDED;
+    connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+    assert_false(killed(w, rows[0].attempt));
+    assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
+    finish(w, 1, rows[1].attempt, 1, 3);
+    must(w, WORKER, GW_MESSAGE_gang_look);
+    stuck.gang_stuck.closely = 1;
+    say(w, WORKER, stuck);
+    assert_true(killed(w, rows[0].attempt));
+    free_world(w);
+}
+
+/* As users see it. */
+static int64_t tries_of(const struct world *w, uint64_t job)
+{
+    struct gw_value *tasks = ask(w, "tasks", (int64_t)job, 0);
+    int64_t tries = -1;
+    const struct gw_value *found = gw_value_find(gw_value_at(tasks, 0), "tries");
+    assert_int_equal(gw_value_get_i64(found, &tries, NULL), 0);
+    gw_value_unref(tasks);
+    return tries;
+}
+
+/* When nobody else is awaited a rank that comes back alone does not wait for the others. */
+static void who_comes_back_alone_and_late_does_not_gather(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    struct world *w = life_begin();
+    w->now_ns += GW_LOST_NS + SECOND;
+    (void)step(w, (struct gw_event){.type = GW_EVENT_TICK});
+    connect_worker(w, WORKER, 7, &rows[0], 1);
+    assert_true(killed(w, rows[0].attempt));
+    free_world(w);
+}
+
+/* Both workers of a life before are here, and have nothing of it. */
+static void begin_anew(struct world *w)
+{
+    for (uint32_t i = 0; i < 2; i++)
+        connect_worker(w, WORKER + i, 7 + i, NULL, 0);
+}
+
+/* Which attempt of its gang rank 0 is told that it is, from 0. */
+static uint32_t try_number(const struct world *w)
+{
+    return gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.try_number, 0);
+}
+
+static void a_gang_that_went_is_counted(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    for (uint32_t life = 1; life < 4; life++) { /* one that did not go is none */
+        struct world *w = life_begin();
+        assert_int_equal(tries_of(w, rows[0].job), 1);
+        begin_anew(w);
+        assert_int_equal(try_number(w), 1);
+        assert_int_equal(tries_of(w, rows[0].job), 2);
+        free_world(w);
+    }
+}
+
+static void a_gang_that_is_taken_over_is_counted_once(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.retries = 1});
+    for (uint32_t life = 1; life < 3; life++) {
+        struct world *w = life_begin();
+        for (uint32_t i = 0; i < 2; i++)
+            connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+        life_commit(w);
+        assert_int_equal(tries_of(w, rows[0].job), 1);
+        free_world(w);
+    }
+    struct world *w = life_begin();
+    begin_anew(w);
+    assert_int_equal(try_number(w), 1);
+    free_world(w);
+}
+
+/* The last facts of a life may be lost: what runs all the same is counted when it is seen. */
+static void a_gang_that_went_unwritten_is_counted(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    life_facts.size -= unwritten;
+    struct world *w = life_begin();
+    assert_int_equal(tries_of(w, rows[0].job), 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+        life_commit(w);
+    }
+    free_world(w);
+    w = life_begin();
+    assert_int_equal(tries_of(w, rows[0].job), 1);
+    free_world(w);
+}
+
+/* And where it saves is where it runs, though nothing of its going was written. */
+static void commands_of_a_gang_that_went_unwritten_have_a_home(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .retries = 1});
+    life_facts.size -= unwritten;
+    struct world *w = life_begin();
+    const struct gw_job *job = gw_sched_job_find(w->sched, rows[0].job);
+    assert_int_equal(gw_sched_checkpoint_home(w->sched, job, 0), 0);
+    for (uint32_t i = 2; i-- > 0;)
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+    const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, 0);
+    assert_non_null(saved);
+    assert_int_equal(saved->home.incarnation, 7);
+    assert_int_equal(saved->member_count, 1);
+    assert_int_equal(saved->members[0].incarnation, 8);
+    assert_int_equal(gw_sched_checkpoint_home(w->sched, job, 0), saved->home.worker);
+    free_world(w);
+}
+
+static void ranks_that_are_taken_over_are_told_as_such(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){0});
+    struct world *w = life_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+        life_commit(w);
+    }
+    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: rank 0 runs on at "));
+    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: rank 1 runs on at "));
+    assert_false(story_says(w, (int64_t)rows[0].job, "placed"));
+    assert_false(story_says(w, (int64_t)rows[0].job, "attempt 1 started"));
+    free_world(w);
+    w = life_begin();
+    connect_worker(w, WORKER, 7, rows, 2); /* it says that both are there */
+    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
+    assert_false(story_says(w, (int64_t)rows[0].job, "rank 1 runs"));
+    free_world(w);
+}
+
+/* Its workers may still be on their way to another life, however often it went in the one before.
+ */
+static void a_gang_waits_for_all_in_each_life(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.min_ranks = 1, .full_wait_ns = 30 * SECOND});
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    life_commit(w);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"}); /* the other one */
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    connect_worker(w, WORKER + 1, 9, NULL, 0);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.world, 2);
+    free_world(w);
+}
+
+/* A worker tells how an attempt ended that it had listed as such. */
+static void tell_crash(struct world *w, uint64_t peer, const struct row *row)
+{
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_ended,
+                            .ended = {.attempt = row->attempt,
+                                      .rank = row->rank,
+                                      .outcome = GW_OUTCOME_CRASHED,
+                                      .signal = 9,
+                                      .executing = 1,
+                                      .text = "killed",
+                                      .stderr_tail = ""}});
+}
+
+/* Worker 8, with rank 1, comes when the attempt has failed by rank 0, in the same life or in the
+ * next, and others are still awaited. With one restart, it starts again. */
+static void a_gang_that_ended_in_parts_is_charged_once(void **state)
+{
+    (void)state;
+    for (int lives = 1; lives <= 2; lives++) {
+        struct row rows[2];
+        gang_runs(rows, (struct gw_msg_spec){.retries = 1});
+        struct world *w = life_begin();
+        for (uint32_t i = 0; i < 3; i++) {
+            connect_worker(w, WORKER + i, 7 + i, &rows[i], i < 2);
+            life_commit(w);
+        }
+        free_world(w);
+        w = life_begin();
+        rows[0].claim = rows[1].claim = GW_CLAIM_ENDED;
+        connect_worker(w, WORKER, 7, &rows[0], 1);
+        tell_crash(w, WORKER, &rows[0]);
+        life_commit(w);
+        if (lives == 2) {
+            free_world(w);
+            w = life_begin();
+            connect_worker(w, WORKER, 7, NULL, 0);
+            life_commit(w);
+        }
+        connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+        life_commit(w);
+        tell_crash(w, WORKER + 1, &rows[1]);
+        life_commit(w);
+        connect_worker(w, WORKER + 2, 9, NULL, 0);
+        assert_int_equal(try_number(w), 1);
+        free_world(w);
+    }
+}
+
+/* Nor does one come back that was lost with its worker, which lives on. */
+static void a_task_that_was_lost_is_not_taken_over(void **state)
+{
+    (void)state;
+    for (int lives = 1; lives <= 2; lives++) {
+        const struct row row = one_runs();
+        struct world *w = life_begin();
+        connect_worker(w, WORKER, 7, &row, 1);
+        assert_false(killed(w, row.attempt));
+        (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+        life_commit(w);
+        if (lives == 2) {
+            free_world(w);
+            w = life_begin();
+        }
+        connect_worker(w, WORKER, 7, &row, 1);
+        assert_true(killed(w, row.attempt));
+        free_world(w);
+    }
+}
+
+/* A life that takes over both ranks; gives it in the step in which they have gathered. */
+static struct world *take_over(const struct row rows[2])
+{
+    struct world *w = life_begin();
+    for (uint32_t i = 0; i < 2; i++) {
+        if (i > 0)
+            life_commit(w);
+        connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
+    }
+    return w;
+}
+
+/* A life in which this is asked of a gang that goes, which ends before its workers hear of it. */
+static void ask_and_die(const struct row rows[2], const uint32_t verbs[2])
+{
+    struct world *w = take_over(rows);
+    life_commit(w);
+    for (uint32_t i = 0; i < 2 && verbs[i]; i++) {
+        say(w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_gang_ask,
+                                .gang_ask = {70 + i, rows[0].job, verbs[i]}});
+        assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+        life_commit(w);
+    }
+    free_world(w);
+}
+
+static void what_was_asked_of_a_gang_is_asked_again(void **state)
+{
+    static const struct {
+        uint32_t verbs[2], control;
+    } asked[] = {{{GW_ASK_STOP}, 2}, {{GW_ASK_PAUSE}, 1}, {{GW_ASK_PAUSE, GW_ASK_RESUME}, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+        struct row rows[2];
+        gang_runs(rows, (struct gw_msg_spec){0});
+        ask_and_die(rows, asked[i].verbs);
+        struct world *w = take_over(rows);
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, asked[i].control);
+        assert_null(sent(w, WORKER, GW_MESSAGE_control, 1));
+        if (i == 0)
+            assert_true(story_says(w, (int64_t)rows[0].job, "told to stop, with what it has, by"));
+        free_world(w);
+    }
+}
+
+/* Its job is paused, or resumed, by a life that does not know of the gang yet. */
+static void a_gang_is_told_what_became_of_its_job_meanwhile(void **state)
+{
+    (void)state;
+    for (uint32_t resumes = 0; resumes < 2; resumes++) {
+        struct row rows[2];
+        gang_runs(rows, (struct gw_msg_spec){0});
+        if (resumes)
+            ask_and_die(rows, (const uint32_t[2]){GW_ASK_PAUSE});
+        struct world *w = life_begin();
+        say(w, CLIENT,
+            (struct gw_message){
+                .type = GW_MESSAGE_gang_ask,
+                .gang_ask = {70, rows[0].job, resumes ? GW_ASK_RESUME : GW_ASK_PAUSE}});
+        life_commit(w);
+        connect_worker(w, WORKER, 7, &rows[0], 1);
+        life_commit(w);
+        connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+        assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, resumes ? 0 : 1);
+        assert_null(sent(w, WORKER, GW_MESSAGE_control, 1));
+        free_world(w);
+    }
+}
+
+static void who_is_to_start_again_is_ended_again(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.grace_ns = 5 * SECOND});
+    ask_and_die(rows, (const uint32_t[2]){GW_ASK_RESTART});
+    struct world *w = take_over(rows);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gw_msg_kill *kill = &must(w, WORKER + i, GW_MESSAGE_kill)->kill;
+        assert_int_equal(kill->reason, GW_KILL_PREEMPT);
+        assert_int_equal(kill->grace_ns, 5 * SECOND);
+    }
+    free_world(w);
+}
+
+/* It was to end with what it has, and has nothing. */
+static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    gang_runs(rows, (struct gw_msg_spec){.retries = 3});
+    ask_and_die(rows, (const uint32_t[2]){GW_ASK_STOP});
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    life_commit(w);
+    connect_worker(w, WORKER + 1, 8, NULL, 0);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    life_commit(w);
+    explained(w, rows[0].job, "it was told to stop, with what it has, by c");
+    explained(w, rows[0].job, "and did not come back after the scheduler had started again");
+    connect_worker(w, WORKER + 2, 9, &rows[0], 1); /* too late */
+    assert_non_null(sent(w, WORKER + 2, GW_MESSAGE_kill, 0));
+    free_world(w);
+    w = life_begin(); /* a new attempt, which its user wants, has nothing to do with that */
+    begin_anew(w);
+    life_commit(w);
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_retry, .retry = {3, rows[0].job, GW_INDEX_ALL}});
+    must(w, WORKER, GW_MESSAGE_assign);
+    free_world(w);
+}
+
+/* -- Chains --------------------------------------------------------------------------------------
+ */
+
+/* A life that ends when the first of two tasks in a row has ended, and the second was placed; that
+ * the first ended is not on disk. */
+static void chain_runs(struct row rows[2])
+{
+    life_facts.size = 0;
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, NULL, 0);
+    life_commit(w);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, true, 0});
+    for (uint32_t i = 0; i < 2; i++)
+        rows[i] = (struct row){.rank = GW_RANK_NONE, .index = i, .claim = GW_CLAIM_RUNS};
+    rows[0].attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    life_commit(w);
+    rows[0].job = rows[1].job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
+    rows[1].attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    free_world(w);
+}
+
+static void assert_ended_well(struct world *w, uint64_t job)
+{
+    life_commit(w);
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, job}});
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
+}
+
+/* Its claim comes with that of the first, whichever is listed first. */
+static void a_claim_waits_for_the_end_behind_it(void **state)
+{
+    (void)state;
+    for (uint32_t turned = 0; turned < 2; turned++)
+        for (uint32_t kind = GW_CLAIM_RUNS; kind <= GW_CLAIM_ENDED; kind++) {
+            struct row rows[2];
+            chain_runs(rows);
+            const struct row first = rows[0], second = rows[1];
+            rows[turned] = first;
+            rows[turned].claim = GW_CLAIM_ENDED;
+            rows[1 - turned] = second;
+            rows[1 - turned].claim = kind;
+            struct world *w = life_begin();
+            connect_worker(w, WORKER, 7, rows, 2);
+            assert_false(killed(w, second.attempt));
+            finish(w, 0, first.attempt, GW_RANK_NONE, 3);
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+            assert_false(killed(w, second.attempt));
+            finish(w, 0, second.attempt, GW_RANK_NONE, 3);
+            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+            assert_ended_well(w, first.job);
+            free_world(w);
+        }
+}
+
+/* What is queued in a process behind what runs is begun there: before a kill could come, perhaps.
+ * Until then its worker is given other work. */
+static void what_is_queued_in_a_process_is_taken_over(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    chain_runs(rows);
+    rows[1].claim = GW_CLAIM_WAITS;
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, rows, 2);
+    assert_false(killed(w, rows[1].attempt));
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    assert_int_not_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0),
+                         rows[0].job);
+    finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    finish(w, 0, rows[1].attempt, GW_RANK_NONE, 3);
+    assert_ended_well(w, rows[0].job);
+    free_world(w);
+}
+
+/* The first ran at another worker, which is back later: the second may have ended by then. */
+static void a_claim_waits_for_the_worker_of_the_end(void **state)
+{
+    (void)state;
+    for (uint32_t ended = 0; ended < 2; ended++) {
+        struct row rows[2];
+        chain_runs(rows);
+        rows[0].claim = GW_CLAIM_ENDED;
+        struct world *w = life_begin();
+        for (uint32_t i = 0; i < 2; i++) { /* so that both are known */
+            connect_worker(w, WORKER + i, 7 + i, NULL, 0);
+            life_commit(w);
+        }
+        free_world(w);
+        w = life_begin();
+        connect_worker(w, WORKER + 1, 8, &rows[1], 1);
+        life_commit(w);
+        assert_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+        if (ended)
+            finish(w, 1, rows[1].attempt, GW_RANK_NONE, 3);
+        connect_worker(w, WORKER, 7, &rows[0], 1);
+        assert_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
+        finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+        assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+        if (!ended)
+            finish(w, 1, rows[1].attempt, GW_RANK_NONE, 3);
+        assert_ended_well(w, rows[0].job);
+        free_world(w);
+    }
+}
+
+/* Nobody tells of the first any more: both run again, one after the other. */
+static void a_claim_whose_end_does_not_come_is_refused(void **state)
+{
+    (void)state;
+    struct row rows[2];
+    chain_runs(rows);
+    struct world *w = life_begin();
+    connect_worker(w, WORKER, 7, &rows[1], 1);
+    assert_true(killed(w, rows[1].attempt));
+    attempt_ended(w, 0,
+                  (struct gw_msg_ended){.attempt = rows[1].attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_KILLED});
+    const uint64_t again = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    finish(w, 0, again, GW_RANK_NONE, 3);
+    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 3);
+    assert_ended_well(w, rows[0].job);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_worker_takes_part_when_it_is_on_disk),
+        cmocka_unit_test(what_runs_is_taken_over),
+        cmocka_unit_test(what_is_of_another_cluster_is_ended),
+        cmocka_unit_test(what_makes_no_sense_is_ended),
+        cmocka_unit_test(who_does_not_come_is_waited_for),
+        cmocka_unit_test(who_is_gone_is_not_waited_for),
+        cmocka_unit_test(who_hangs_before_all_are_back_hangs),
+        cmocka_unit_test(who_comes_back_alone_and_late_does_not_gather),
+        cmocka_unit_test(a_gang_that_went_is_counted),
+        cmocka_unit_test(a_gang_that_is_taken_over_is_counted_once),
+        cmocka_unit_test(a_gang_that_went_unwritten_is_counted),
+        cmocka_unit_test(commands_of_a_gang_that_went_unwritten_have_a_home),
+        cmocka_unit_test(ranks_that_are_taken_over_are_told_as_such),
+        cmocka_unit_test(a_gang_waits_for_all_in_each_life),
+        cmocka_unit_test(a_gang_that_ended_in_parts_is_charged_once),
+        cmocka_unit_test(a_task_that_was_lost_is_not_taken_over),
+        cmocka_unit_test(what_was_asked_of_a_gang_is_asked_again),
+        cmocka_unit_test(a_gang_is_told_what_became_of_its_job_meanwhile),
+        cmocka_unit_test(who_is_to_start_again_is_ended_again),
+        cmocka_unit_test(a_gang_that_was_to_stop_and_is_lost_does_not_start_again),
+        cmocka_unit_test(a_claim_waits_for_the_end_behind_it),
+        cmocka_unit_test(what_is_queued_in_a_process_is_taken_over),
+        cmocka_unit_test(a_claim_waits_for_the_worker_of_the_end),
+        cmocka_unit_test(a_claim_whose_end_does_not_come_is_refused),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gw_buffer_deinit(&life_facts);
+    return failed;
+}

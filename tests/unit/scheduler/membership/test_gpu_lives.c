@@ -1,0 +1,277 @@
+/* What lasts of GPUs over lives of their workers and of the scheduler: those that stay drained, and
+ * those that something of a lost worker may be on. */
+#include "graph/wire/codec.h"
+#include "tests/unit/scheduler/sched_life.h"
+
+#include <gangway/value.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SECOND (1000 * MS)
+
+enum { ADMIN = CLIENT + 1 };
+
+static struct world *begin(void)
+{
+    struct world *w = life_begin();
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {ADMIN},
+                                    .role = GW_ROLE_CLIENT,
+                                    .admin = true,
+                                    .text = "ops"});
+    return w;
+}
+
+static void push(struct gw_value *list, struct gw_value *value)
+{
+    assert_int_equal(gw_list_push(list, value), 0);
+}
+
+/* A worker of this number, of one machine, comes in this incarnation with two GPUs of this name. */
+static void come_with(struct world *w, int number, uint64_t incarnation, const char *gpus)
+{
+    struct gw_value *list = gw_list();
+    struct gw_buffer bytes = {0};
+    char name[8], uuid[16];
+    for (int i = 0; i < 2; i++) {
+        struct gw_value *gpu = gw_list();
+        (void)snprintf(uuid, sizeof uuid, "%s%d", gpus, i);
+        push(gpu, gw_str(uuid));
+        push(gpu, gw_str("Fake"));
+        push(gpu, gw_i64(INT64_C(16) << 30));
+        push(list, gpu);
+    }
+    assert_int_equal(gw_codec_encode(list, NULL, &bytes), 0);
+    const uint64_t peer = WORKER + (uint64_t)number;
+    (void)snprintf(name, sizeof name, "w%d", number);
+    w->sequence[peer] = 0;
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = name});
+    say(w, peer,
+        (struct gw_message){.type = GW_MESSAGE_registration,
+                            .registration = {.incarnation = incarnation,
+                                             .slots = 8,
+                                             .memory_bytes = 1000,
+                                             .gpus = {bytes.data, (uint32_t)bytes.size},
+                                             .machine = "m",
+                                             .host = "m",
+                                             .address = "m"}});
+    gw_buffer_deinit(&bytes);
+    gw_value_unref(list);
+    life_commit(w);
+}
+
+static void come(struct world *w, int number, uint64_t incarnation)
+{
+    come_with(w, number, incarnation, "a");
+}
+
+static void go_away(struct world *w, int number)
+{
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)number}});
+    life_commit(w);
+}
+
+static void drain(struct world *w, int worker, uint32_t gpu, const char *why, bool lasts)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){.type = GW_MESSAGE_gpu_drained, .gpu_drained = {gpu, why, lasts}});
+    life_commit(w);
+}
+
+static int32_t ask_gpu(struct world *w, const char *uuid, bool out)
+{
+    say(w, ADMIN,
+        (struct gw_message){.type = GW_MESSAGE_gpu_ask,
+                            .gpu_ask = {.request = 9, .uuid = uuid, .drain = out}});
+    int32_t code = must(w, ADMIN, GW_MESSAGE_reply)->reply.code;
+    life_commit(w);
+    return code;
+}
+
+/* What the query "gpus" says of the first worker's: "free", "drained: why". */
+static void assert_gpu(struct world *w, size_t number, const char *wanted)
+{
+    struct gw_value *answer;
+    const char *state = "", *why = "";
+    char text[400];
+    assert_int_equal(gw_sched_query(w->sched, "gpus", NULL, &answer, NULL), 0);
+    const struct gw_value *gpu = gw_value_at(answer, number);
+    assert_int_equal(gw_value_get_str(gw_value_find(gpu, "state"), &state, NULL), 0);
+    assert_int_equal(gw_value_get_str(gw_value_find(gpu, "drained"), &why, NULL), 0);
+    (void)snprintf(text, sizeof text, "%s%s%s", state, *why ? ": " : "", why);
+    assert_string_equal(text, wanted);
+    gw_value_unref(answer);
+}
+
+static void over(void)
+{
+    gw_buffer_deinit(&life_facts);
+    life_facts = (struct gw_buffer){0};
+}
+
+/* One that broke is as bad when its worker, or the scheduler, starts again; one whose memory was
+ * not back is what its new worker says of it. */
+static void what_broke_stays_drained(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    come(w, 0, 1);
+    drain(w, 0, 0, "Xid 79", true);
+    drain(w, 0, 1, "5 GiB are still there", false);
+    go_away(w, 0);
+    come(w, 0, 2);
+    assert_gpu(w, 0, "drained: Xid 79");
+    assert_gpu(w, 1, "free");
+    free_world(w);
+
+    w = begin();
+    come(w, 0, 3);
+    assert_gpu(w, 0, "drained: Xid 79");
+    assert_int_equal(ask_gpu(w, "a1", false), GW_EINVAL);
+    assert_int_equal(ask_gpu(w, "a0", false), 0);
+    assert_null(sent(w, WORKER, GW_MESSAGE_gpu_undrain, 0)); /* it does not know of it */
+    assert_gpu(w, 0, "free");
+    free_world(w);
+
+    w = begin();
+    come(w, 0, 3);
+    assert_gpu(w, 0, "free");
+    free_world(w);
+    over();
+}
+
+/* However many break, none is forgotten. */
+static void all_that_broke_stay_drained(void **state)
+{
+    enum { WORKERS = 2100 };
+    struct world *w = begin();
+    char name[8];
+    (void)state;
+    for (uint64_t i = 0; i < WORKERS; i++) {
+        (void)snprintf(name, sizeof name, "%u-", (unsigned)i);
+        come_with(w, 0, i + 1, name);
+        drain(w, 0, 0, "Xid 79", true);
+        drain(w, 0, 1, "Xid 48", true);
+        go_away(w, 0);
+    }
+    for (int lives = 0; lives < 2; lives++) {
+        come_with(w, 0, WORKERS + 1, "0-");
+        assert_gpu(w, 0, "drained: Xid 79");
+        assert_gpu(w, 1, "drained: Xid 48");
+        free_world(w);
+        w = begin();
+    }
+    free_world(w);
+    over();
+}
+
+static void one_is_given_back_while_nobody_has_it(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    come(w, 0, 1);
+    drain(w, 0, 0, "Xid 48", true);
+    go_away(w, 0);
+    assert_int_equal(ask_gpu(w, "a0", false), 0);
+    assert_int_equal(ask_gpu(w, "a0", false), GW_ENOENT);
+    come(w, 0, 2);
+    assert_gpu(w, 0, "free");
+    free_world(w);
+    over();
+}
+
+/* By an admin: what runs there runs on, and nothing follows it. */
+static void one_is_taken_out_by_hand(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    come(w, 0, 1);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 2});
+    const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    assert_int_equal(ask_gpu(w, "a7", true), GW_ENOENT);
+    assert_int_equal(ask_gpu(w, "a1", true), 0);
+    assert_gpu(w, 1, "drained: by ops (user 0)");
+    finish(w, 0, attempt, GW_RANK_NONE, 1);
+    must(w, CLIENT, GW_MESSAGE_done);
+    send_spec(w, (struct gw_msg_spec){.key = 2, .gpus = 1});
+    submit(w, (struct chunk){2, 2, GW_SUBMIT_LAST, false, 0});
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.index.count, 1);
+    free_world(w);
+    w = begin();
+    come(w, 0, 1);
+    assert_gpu(w, 1, "drained: by ops (user 0)");
+    assert_int_equal(ask_gpu(w, "a1", false), 0);
+    assert_gpu(w, 1, "free");
+    free_world(w);
+    over();
+}
+
+/* In another life of the scheduler, too, nobody gets a GPU that a lost worker's task may be on. */
+static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    come(w, 0, 1);
+    come(w, 1, 2);
+    go_away(w, 0);
+    free_world(w);
+
+    w = begin();
+    come(w, 1, 2); /* it offers them, too, and does not know who has them */
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 0});
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1});
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    pass(w, GW_LOST_NS - SECOND);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+    pass(w, 2 * SECOND);
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    life_commit(w);
+    free_world(w);
+
+    w = begin(); /* it is forgotten by now: all that it waits for is the other one */
+    come(w, 1, 2);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    free_world(w);
+    over();
+}
+
+/* A worker that was lost is forgotten when nothing of it can be on its GPUs. */
+static void a_lost_worker_is_forgotten_in_time(void **state)
+{
+    struct world *w = begin();
+    (void)state;
+    come(w, 0, 1);
+    come(w, 1, 2);
+    go_away(w, 0);
+    assert_true(gw_sched_deadline_ns(w->sched) <= w->now_ns + GW_LOST_NS);
+    say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+    pass(w, GW_LOST_NS / 2 + SECOND);
+    say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+    pass(w, GW_LOST_NS / 2 + SECOND);
+    life_commit(w);
+    free_world(w);
+    w = begin();
+    come(w, 1, 2);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    must(w, WORKER + 1, GW_MESSAGE_assign);
+    free_world(w);
+    over();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_broke_stays_drained),
+        cmocka_unit_test(all_that_broke_stay_drained),
+        cmocka_unit_test(one_is_given_back_while_nobody_has_it),
+        cmocka_unit_test(one_is_taken_out_by_hand),
+        cmocka_unit_test(what_a_lost_worker_had_rests_in_the_next_life),
+        cmocka_unit_test(a_lost_worker_is_forgotten_in_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

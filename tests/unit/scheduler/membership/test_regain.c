@@ -1,0 +1,235 @@
+/* Results that workers made for an earlier life of the scheduler: who is believed to have them, who
+ * waits for them, and when they count as lost. */
+#include "tests/unit/scheduler/sched_life.h"
+
+#include <stdlib.h>
+
+#define SECOND (1000 * MS)
+#define LARGE 5000 /* bytes of a result that stays at its worker */
+
+/* A result at a worker. */
+struct thing {
+    uint64_t job, bytes, attempt;
+    uint32_t index, rank;
+};
+
+enum { THINGS_MAX = 8 };
+
+static const char *results_are_of = ""; /* which cluster */
+
+/* The worker of this number comes with what it has; its incarnation is 7 + number. */
+static void come(struct world *w, int number, const struct thing *things, uint32_t count)
+{
+    uint64_t job[THINGS_MAX], bytes[THINGS_MAX], attempt[THINGS_MAX], peer = WORKER + number;
+    uint32_t index[THINGS_MAX], rank[THINGS_MAX];
+    char name[8];
+    (void)snprintf(name, sizeof name, "w%d", number);
+    for (uint32_t i = 0; i < count; i++) {
+        job[i] = things[i].job;
+        bytes[i] = things[i].bytes;
+        attempt[i] = things[i].attempt;
+        index[i] = things[i].index;
+        rank[i] = things[i].rank;
+    }
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = name});
+    struct gw_message message = {.type = GW_MESSAGE_registration};
+    message.registration = (struct gw_msg_registration){.incarnation = 7 + (uint64_t)number,
+                                                        .slots = 2,
+                                                        .memory_bytes = 1000,
+                                                        .host = "h",
+                                                        .address = "h",
+                                                        .object_job = {job, count},
+                                                        .object_index = {index, count},
+                                                        .object_rank = {rank, count},
+                                                        .object_bytes = {bytes, count},
+                                                        .object_attempt = {attempt, count},
+                                                        .cluster = results_are_of};
+    say(w, peer, message);
+}
+
+static bool released(const struct world *w, int number, const struct thing *thing)
+{
+    const struct gw_message *message;
+    for (int n = 0; (message = sent(w, WORKER + number, GW_MESSAGE_release, n)); n++)
+        for (uint32_t i = 0; i < message->release.job.count; i++)
+            if (gw_col64_at(message->release.job, i) == thing->job &&
+                gw_col32_at(message->release.index, i) == thing->index &&
+                gw_col32_at(message->release.rank, i) == thing->rank)
+                return true;
+    return false;
+}
+
+/* A life in which a detached task ends with a large result at worker 0, another worker being there;
+ * gives the result. */
+static struct thing one_ended(void)
+{
+    life_facts.size = 0;
+    struct world *w = life_begin();
+    come(w, 0, NULL, 0);
+    life_commit(w);
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
+    struct thing thing = {.bytes = LARGE};
+    thing.attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    life_commit(w);
+    thing.job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+    finish(w, 0, thing.attempt, GW_RANK_NONE, LARGE);
+    life_commit(w);
+    come(w, 1, NULL, 0);
+    life_commit(w);
+    free_world(w);
+    return thing;
+}
+
+static void fetch(struct world *w, const struct thing *thing)
+{
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_fetch,
+                            .fetch = {9, thing->job, thing->index, thing->rank}});
+}
+
+static void what_a_worker_still_has_is_its(void **state)
+{
+    (void)state;
+    const struct thing thing = one_ended();
+    struct world *w = life_begin();
+    come(w, 1, NULL, 0);
+    life_commit(w);
+    fetch(w, &thing); /* it waits, and nothing is made again */
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    assert_null(sent(w, CLIENT, GW_MESSAGE_object, 0));
+    explained_of(w, (int64_t)thing.job, 0, "may still have its result");
+    come(w, 0, &thing, 1);
+    assert_false(released(w, 0, &thing));
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_fetch)->fetch.job, thing.job);
+    life_commit(w);
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    assert_null(strstr(explain(w, (int64_t)thing.job, 0), "may still"));
+    free_world(w);
+}
+
+/* Its jobs have the same numbers, and its attempts may. */
+static void what_is_of_another_cluster_goes(void **state)
+{
+    (void)state;
+    const struct thing thing = one_ended();
+    struct world *w = life_begin();
+    results_are_of = "another";
+    come(w, 0, &thing, 1);
+    results_are_of = "";
+    assert_true(released(w, 0, &thing));
+    free_world(w);
+}
+
+/* Only what it says of the very attempt is believed; the rest it is to let go. */
+static void what_is_not_the_same_goes(void **state)
+{
+    (void)state;
+    const struct thing right = one_ended();
+    struct thing things[] = {right, right, right, right, right};
+    things[0].attempt++;
+    things[1].bytes++;
+    things[2].index = 1;
+    things[3].job = 999;
+    things[4].attempt = 0;
+    for (uint32_t i = 0; i < 5; i++) {
+        struct world *w = life_begin();
+        come(w, 1, NULL, 0);
+        come(w, 0, &things[i], 1);
+        assert_true(released(w, 0, &things[i]));
+        assert_true(sent(w, WORKER, GW_MESSAGE_assign, 0) || /* all are back: it is made again */
+                    sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+        free_world(w);
+        (void)one_ended(); /* the same facts again */
+    }
+}
+
+static void who_comes_too_late_lets_go(void **state)
+{
+    (void)state;
+    const struct thing thing = one_ended();
+    struct world *w = life_begin();
+    come(w, 1, NULL, 0);
+    life_commit(w);
+    pass(w, GW_LOST_NS - SECOND);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    say(w, WORKER + 1, (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {1, 0, 0}});
+    pass(w, SECOND);
+    assert_int_equal(gw_col64_at(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.job, 0), thing.job);
+    life_commit(w);
+    come(w, 0, &thing, 1);
+    assert_true(released(w, 0, &thing));
+    free_world(w);
+}
+
+/* A job of this life takes it: it is placed when its worker is back, and fetches from there. */
+static void a_later_job_waits_for_it(void **state)
+{
+    (void)state;
+    for (int back = 0; back < 2; back++) {
+        const struct thing thing = one_ended();
+        struct world *w = life_begin();
+        come(w, 1, NULL, 0);
+        life_commit(w);
+        send_spec(w, (struct gw_msg_spec){.key = 1});
+        const uint32_t zero = 0, one = 1, index = thing.index;
+        say(w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_submit,
+                                .submit = {.request = 1,
+                                           .flags = GW_SUBMIT_LAST,
+                                           .name = "later",
+                                           .spec = {&zero, 1},
+                                           .args_size = {&zero, 1},
+                                           .args = {"", 0},
+                                           .dep_count = {&one, 1},
+                                           .dep_job = {&thing.job, 1},
+                                           .dep_index = {&index, 1},
+                                           .dep_rank = {&zero, 1},
+                                           .targets = {&zero, 1},
+                                           .names = {"", 0}}});
+        const uint64_t later = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
+        assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+        explained_of(w, (int64_t)later, 0, "may still have what it takes");
+        if (back)
+            come(w, 0, &thing, 1);
+        else
+            (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w0"});
+        const struct gw_message *assign = sent(w, WORKER, GW_MESSAGE_assign, 0);
+        if (!assign)
+            assign = must(w, WORKER + 1, GW_MESSAGE_assign);
+        assert_int_equal(gw_col64_at(assign->assign.job, 0), back ? later : thing.job);
+        free_world(w);
+    }
+}
+
+/* It has a copy, beside the worker that made it. */
+static void a_copy_is_as_good(void **state)
+{
+    (void)state;
+    const struct thing thing = one_ended();
+    struct world *w = life_begin();
+    come(w, 1, &thing, 1);
+    assert_false(released(w, 1, &thing));
+    (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w0"});
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    fetch(w, &thing);
+    must(w, WORKER + 1, GW_MESSAGE_fetch);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_worker_still_has_is_its),
+        cmocka_unit_test(what_is_of_another_cluster_goes),
+        cmocka_unit_test(what_is_not_the_same_goes),
+        cmocka_unit_test(who_comes_too_late_lets_go),
+        cmocka_unit_test(a_later_job_waits_for_it),
+        cmocka_unit_test(a_copy_is_as_good),
+    };
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    gw_buffer_deinit(&life_facts);
+    return failed;
+}

@@ -1,0 +1,127 @@
+/* Pure tasks: which ones share a result, and what becomes of one whose result others share. */
+#include "tests/unit/scheduler/sched_world.h"
+
+/* Two jobs of one pure task each, of which the second shares the result of the first; gives the
+ * attempt. */
+static uint64_t submit_twins(struct world *w)
+{
+    add_worker(w, 0, 4, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.pure = 1});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    submit_task(w, 2, (struct gw_msg_spec){.pure = 1});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    return attempt;
+}
+
+static void cancel(struct world *w, uint64_t job)
+{
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {9, job, 0, GW_CANCEL_HARD}});
+}
+
+/* Job 1 is told that it was cancelled; the original goes on for the other, whose result comes. */
+static void goes_on_for(struct world *w, uint64_t request, uint64_t attempt)
+{
+    const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
+    assert_int_equal(failed->request, 1);
+    assert_int_equal(failed->code, GW_ECANCELLED);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 1));
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
+    finish(w, 0, attempt, GW_RANK_NONE, 8);
+    const struct gw_msg_done *done = &must(w, CLIENT, GW_MESSAGE_done)->done;
+    assert_int_equal(done->request.count, 1);
+    assert_int_equal(gw_col64_at(done->request, 0), request);
+}
+
+static void one_goes_on_when_the_other_is_cancelled(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    uint64_t attempt = submit_twins(w);
+    cancel(w, 1);
+    goes_on_for(w, 2, attempt);
+    free_world(w);
+}
+
+/* Seed 3276 of 6abf340: what failed is shared by nobody who comes later, but still by who did. */
+static void one_that_runs_again_goes_on_too(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    uint64_t attempt = submit_twins(w);
+    fail_attempt(w, 0, attempt);
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_retry, .retry = {8, 2, 0}});
+    attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    cancel(w, 1);
+    goes_on_for(w, 2, attempt);
+    free_world(w);
+}
+
+/* Of each list all are the first one, but for one thing: each runs by itself, and the first, sent
+ * again, shares its own result. */
+static void run_apart(const struct gw_msg_spec *specs, uint64_t count)
+{
+    struct world *w = new_world();
+    add_worker(w, 0, 16, "a");
+    for (uint64_t i = 0; i < count; i++) {
+        submit_task(w, i + 1, specs[i]);
+        must(w, WORKER, GW_MESSAGE_assign);
+    }
+    for (uint64_t i = 0; i < count; i++) {
+        submit_task(w, count + i + 1, specs[i]);
+        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    }
+    free_world(w);
+}
+
+static void other_functions_are_other_tasks(void **state)
+{
+    static const struct gw_bin one = {"11111111111111111111111111111111", 32},
+                               two = {"22222222222222222222222222222222", 32};
+    const struct gw_msg_spec specs[] = {
+        {.pure = 1, .program = one},
+        {.pure = 1, .program = two},
+        {.pure = 1, .program = one, .function = "g"},
+        {.pure = 1, .program = one, .ranks = 2},
+        {.pure = 1, .program = one, .files = one},
+        {.pure = 1, .program = one, .files = two},
+    };
+    (void)state;
+    run_apart(specs, sizeof specs / sizeof *specs);
+}
+
+static void other_commands_are_other_tasks(void **state)
+{
+    static const struct gw_bin echo_a = {"\x92\xa4"
+                                         "echo"
+                                         "\xa1"
+                                         "a",
+                                         8},
+                               echo_b = {"\x92\xa4"
+                                         "echo"
+                                         "\xa1"
+                                         "b",
+                                         8},
+                               env = {"\x91\xa3"
+                                      "A=1",
+                                      5};
+    const struct gw_msg_spec specs[] = {
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_a},
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_b},
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_a, .env = env},
+        {.pure = 1, .kind = GW_SPEC_COMMAND, .argv = echo_a, .cwd = "/tmp"},
+    };
+    (void)state;
+    run_apart(specs, sizeof specs / sizeof *specs);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_goes_on_when_the_other_is_cancelled),
+        cmocka_unit_test(one_that_runs_again_goes_on_too),
+        cmocka_unit_test(other_functions_are_other_tasks),
+        cmocka_unit_test(other_commands_are_other_tasks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

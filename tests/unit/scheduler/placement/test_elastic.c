@@ -1,0 +1,530 @@
+/* Gangs that may have fewer ranks: with how many they start, when they wait for all, and when those
+ * that have fewer start again with more. */
+#include "tests/unit/scheduler/sched_world.h"
+
+#define SECOND (1000 * MS)
+
+enum { RANKS_MAX = 16, WORKERS = 4 };
+
+/* An attempt, as it was placed. */
+struct placed {
+    uint64_t attempt;
+    uint32_t count, world;
+    int worker[RANKS_MAX]; /* by rank */
+};
+
+static uint64_t request; /* the last one */
+
+/* What the last step placed; count 0: nothing. */
+static struct placed placed_now(const struct world *w)
+{
+    struct placed placed = {0};
+    for (int worker = 0; worker < WORKERS; worker++) {
+        const struct gw_message *assign = sent(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign, 0);
+        for (uint32_t i = 0; assign && i < assign->assign.attempt.count; i++, placed.count++) {
+            placed.attempt = attempt_in(assign, i);
+            placed.worker[gw_col32_at(assign->assign.rank, i)] = worker;
+            placed.world = must(w, WORKER + (uint64_t)worker, GW_MESSAGE_gang)->gang.world;
+        }
+    }
+    assert_int_equal(placed.count, placed.world);
+    return placed;
+}
+
+static struct placed submit_gang(struct world *w, struct gw_msg_spec spec)
+{
+    submit_task(w, ++request, spec);
+    return placed_now(w);
+}
+
+/* All of its ranks stand, and go. */
+static void go(struct world *w, const struct placed *placed)
+{
+    for (uint32_t i = 0; i < placed->count; i++)
+        say(w, WORKER + (uint64_t)placed->worker[i],
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {placed->attempt, i, {"", 0}}});
+    must(w, WORKER + (uint64_t)placed->worker[0], GW_MESSAGE_gang_go);
+}
+
+/* A worker is gone, and what else ran of the gang is ended. */
+static struct placed lose(struct world *w, int worker, const struct placed *placed)
+{
+    step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)worker}});
+    for (uint32_t i = 0; i < placed->count; i++)
+        if (placed->worker[i] != worker)
+            attempt_ended(w, placed->worker[i],
+                          (struct gw_msg_ended){
+                              .attempt = placed->attempt, .rank = i, .outcome = GW_OUTCOME_KILLED});
+    return placed_now(w);
+}
+
+static struct placed placed_after(struct world *w, uint64_t ns)
+{
+    pass(w, ns);
+    return placed_now(w);
+}
+
+static void save(struct world *w, const struct placed *placed, int64_t at)
+{
+    say(w, WORKER + (uint64_t)placed->worker[0],
+        (struct gw_message){.type = GW_MESSAGE_checkpointed,
+                            .checkpointed = {placed->attempt, 0, at}});
+}
+
+/* While it waits for all it starts at the end of that: who ends before may run until then. */
+static void who_ends_before_a_smaller_start_may_run(void **state)
+{
+    const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 2, .full_wait_ns = 12 * SECOND};
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 3, "a");
+    assert_int_equal(submit_gang(w, spec).count, 0);
+    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 20 * SECOND, .grace_ns = SECOND});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    explained(w, 1, "it starts in about 12 s");
+    explained(w, 2, "a gang of 4 that waits (there is room for 3)");
+    explained(w, 2, "that gang starts in about 12 s");
+    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1);
+    w->now_ns += 8 * SECOND;
+    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    assert_int_equal(placed_after(w, 5 * SECOND).count, 3);
+    free_world(w);
+}
+
+static void a_gang_whose_host_is_lost_goes_on_smaller(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(
+        w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 30 * SECOND});
+    assert_int_equal(first.count, 4);
+    go(w, &first);
+    struct placed second = lose(w, 1, &first);
+    assert_int_equal(second.count, 2);
+    go(w, &second);
+    explained(w, 1, "runs with 2 of 4 ranks (--min-ranks 2)");
+    explained(w, 1, "b was lost");
+    finish(w, 0, second.attempt, 0, 1);
+    finish(w, 0, second.attempt, 1, 1);
+    const struct gw_msg_done *done = &must(w, CLIENT, GW_MESSAGE_done)->done;
+    assert_int_equal(done->rank.count, 4); /* nil of those that it had not */
+    assert_int_equal(gw_col64_at(done->bytes, 3), 1);
+    assert_int_equal(((const uint8_t *)done->values.data)[done->values.size - 1], 0xc0);
+    free_world(w);
+}
+
+static void a_gang_that_must_have_more_waits(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 3});
+    assert_int_equal(first.count, 4);
+    go(w, &first);
+    assert_int_equal(lose(w, 1, &first).count, 0);
+    assert_int_equal(placed_after(w, 11 * SECOND).count, 0);
+    add_worker(w, 2, 1, "c");
+    assert_int_equal(placed_now(w).count, 3);
+    free_world(w);
+}
+
+static void the_first_attempt_waits_for_all(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(
+        submit_gang(w,
+                    (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 10 * SECOND})
+            .count,
+        0);
+    explained(w, 1, "it would start with 2 or more (--min-ranks) 10 s from");
+    assert_int_equal(placed_after(w, 9 * SECOND).count, 0);
+    assert_int_equal(placed_after(w, 2 * SECOND).count, 2);
+    free_world(w);
+}
+
+/* Room that is taken comes back: it waits, with a reservation, but no longer than it would. */
+static void room_that_is_taken_is_waited_for(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 1, .full_wait_ns = 10 * SECOND};
+    struct placed first = submit_gang(w, spec);
+    go(w, &first);
+    (void)submit_gang(w, (struct gw_msg_spec){.ranks = 2, .priority = 1});
+    assert_int_equal(lose(w, 1, &first).count, 2); /* the other one, which comes first */
+    add_worker(w, 2, 3, "c");                      /* 3 of 4 are free, and 4 would fit */
+    assert_int_equal(placed_now(w).count, 0);
+    assert_int_equal(placed_after(w, 11 * SECOND).count, 3);
+    free_world(w);
+}
+
+static void nodes_are_whole(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_worker(w, i, 3, (const char *[]){"a", "b", "c"}[i]);
+    struct placed first =
+        submit_gang(w, (struct gw_msg_spec){.ranks = 6, .ranks_per_node = 2, .min_ranks = 2});
+    assert_int_equal(first.count, 6);
+    go(w, &first);
+    struct placed second = lose(w, 2, &first);
+    assert_int_equal(second.count, 4); /* and not 6 of the 6 slots that are left */
+    free_world(w);
+
+    w = new_world();
+    add_worker(w, 0, 4, "a");
+    add_worker(w, 1, 3, "b");
+    first = submit_gang(w, (struct gw_msg_spec){.ranks = 4, .ranks_per_node = 4, .min_ranks = 2});
+    assert_int_equal(first.count, 4);
+    go(w, &first);
+    second = lose(w, 0, &first);
+    assert_int_equal(second.count, 3); /* all on one host, as many as it holds */
+    free_world(w);
+}
+
+/* It is told to return at the checkpoint after there is room again, and that costs nothing. */
+static void it_grows_at_a_checkpoint(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(w, (struct gw_msg_spec){.ranks = 4, .min_ranks = 2});
+    go(w, &first);
+    struct placed second = lose(w, 1, &first);
+    go(w, &second);
+    save(w, &second, 10);
+    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0)); /* there is no room */
+    add_worker(w, 2, 2, "c");
+    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0));
+    save(w, &second, 20);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 1);
+    explained(w, 1, "there is room again");
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_paused, .rank_paused = {second.attempt, 0}});
+    finish(w, 0, second.attempt, 0, 1);
+    finish(w, 0, second.attempt, 1, 1);
+    struct placed third = placed_now(w);
+    assert_int_equal(third.count, 4);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.checkpoint, second.attempt);
+    go(w, &third);
+    save(w, &third, 30);
+    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0));
+    free_world(w);
+}
+
+static void end_all(struct world *w, const struct placed *placed)
+{
+    for (uint32_t rank = 0; rank < placed->count; rank++)
+        say(w, WORKER + (uint64_t)placed->worker[rank],
+            (struct gw_message){.type = GW_MESSAGE_ended,
+                                .ended = {.attempt = placed->attempt,
+                                          .rank = rank,
+                                          .outcome = GW_OUTCOME_GPU,
+                                          .text = "",
+                                          .stderr_tail = ""}});
+}
+
+/* Rank 0 goes where the checkpoint is, and is told when that host is lost. */
+static void it_goes_where_its_checkpoint_is(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 1, 2, "b");
+    struct placed first = submit_gang(w, (struct gw_msg_spec){.ranks = 2, .min_ranks = 1});
+    assert_int_equal(first.worker[0], 1);
+    go(w, &first);
+    save(w, &first, 5);
+    add_worker(w, 0, 3, "a");
+    end_all(w, &first);
+    struct placed second = placed_now(w);
+    assert_int_equal(second.count, 2);
+    assert_int_equal(second.worker[0], 1);
+    const struct gw_msg_gang *told = &must(w, WORKER + 1, GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == first.attempt && !told->checkpoint_lost);
+    go(w, &second);
+    struct placed third = lose(w, 1, &second);
+    assert_int_equal(third.count, 2);
+    told = &must(w, WORKER, GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == first.attempt && told->checkpoint_lost);
+    free_world(w);
+}
+
+/* Its worker was asked, and has nothing (of its copies). */
+static void has_it_no_more(struct world *w, const struct placed *placed, int says, bool copy)
+{
+    const uint64_t rank_0 = WORKER + (uint64_t)placed->worker[0];
+    const uint32_t from = must(w, rank_0, GW_MESSAGE_gang)->gang.carry_worker;
+    say(w, WORKER + (uint64_t)says,
+        (struct gw_message){.type = GW_MESSAGE_carry_absent,
+                            .carry_absent = {placed->attempt, from, copy, "it is not there"}});
+    end_all(w, placed);
+}
+
+/* Whoever says that it is not there any more is not asked again: the copy's turn, then step 0. */
+static void who_has_it_no_more_is_not_asked_again(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 2});
+    const int home = at.worker[0], other = at.worker[1];
+    const uint64_t saved = at.attempt;
+    go(w, &at);
+    save(w, &at, 5);
+    const struct gw_msg_carry copied = must(w, WORKER + (uint64_t)other, GW_MESSAGE_carry)->carry;
+    say(w, WORKER + (uint64_t)other,
+        (struct gw_message){.type = GW_MESSAGE_carried,
+                            .carried = {copied.job, 0, saved, 5, copied.worker, 0, ""}});
+    end_all(w, &at);
+
+    at = placed_now(w);
+    assert_int_equal(at.worker[0], home);
+    const struct gw_msg_gang *told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == saved && told->carry_worker == copied.worker);
+    assert_int_equal(told->carry_copy, 0); /* it only looks */
+    has_it_no_more(w, &at, other, false);  /* who has no rank 0 is not believed */
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
+    assert_int_equal(told->carry_worker, copied.worker);
+    has_it_no_more(w, &at, home, true); /* nor what is said of another */
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
+    assert_int_equal(told->carry_worker, copied.worker);
+
+    has_it_no_more(w, &at, home, false);
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint == saved && told->carry_copy && !told->checkpoint_lost);
+    assert_int_not_equal(told->carry_worker, copied.worker);
+    explained(w, 1, "has no more, and ");
+
+    has_it_no_more(w, &at, at.worker[0], true);
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint_lost && !told->carry_worker);
+    go(w, &at);
+    save(w, &at, 1); /* a new beginning is as good as any */
+    end_all(w, &at);
+    at = placed_now(w);
+    told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
+    assert_true(told->checkpoint != saved && told->carry_worker && !told->checkpoint_lost);
+    free_world(w);
+}
+
+/* What ranks of commands wrote lies on several hosts: rank 0's worker asks all that are still
+ * there, and only then the others are told to have the same. */
+static void the_folder_of_commands_goes_to_all_hosts(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        add_worker(w, i, 1, (const char *[]){"a", "b", "c"}[i]);
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 3, .kind = GW_SPEC_COMMAND});
+    const uint64_t rank_0 = WORKER + (uint64_t)at.worker[0];
+    const uint64_t rank_1 = WORKER + (uint64_t)at.worker[1];
+    assert_int_equal(must(w, rank_0, GW_MESSAGE_gang)->gang.carry_worker, 0); /* nobody has any */
+    assert_int_equal(must(w, rank_1, GW_MESSAGE_gang)->gang.carry_after, 0);
+    go(w, &at);
+    end_all(w, &at);
+    at = placed_now(w);
+    assert_int_equal(WORKER + (uint64_t)at.worker[0], rank_0);
+    const struct gw_msg_gang *told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
+    const uint32_t home = told->carry_worker;
+    assert_true(home && !told->carry_member && !told->carry_after); /* where it is itself */
+    assert_int_equal(told->carry_others.count, 2);
+    told = &must(w, rank_1, GW_MESSAGE_gang)->gang;
+    assert_true(told->carry_worker == home && told->carry_after && !told->carry_others.count);
+    assert_null(sent(w, rank_1, GW_MESSAGE_carry_go, 0));
+    say(w, rank_0,
+        (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {at.attempt, 0, {"", 0}}});
+    assert_int_equal(must(w, rank_1, GW_MESSAGE_carry_go)->carry_go.attempt, at.attempt);
+    assert_null(sent(w, rank_0, GW_MESSAGE_carry_go, 0));
+    for (uint32_t i = 1; i < 3; i++)
+        say(w, WORKER + (uint64_t)at.worker[i],
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {at.attempt, i, {"", 0}}});
+
+    add_worker(w, 3, 1, "d"); /* who is lost is not asked; who comes new has nothing */
+    at = lose(w, at.worker[1], &at);
+    assert_int_equal(at.count, 3);
+    told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
+    assert_int_equal(told->carry_others.count, 1);
+    assert_int_equal(must(w, WORKER + 3, GW_MESSAGE_gang)->gang.carry_after, 1);
+    assert_true(story_says(w, 1, "ranks there wrote into it since they started is lost with it"));
+    free_world(w);
+}
+
+/* A command may have saved what nobody has seen yet: that it begins anew is told; but not where its
+ * host is still there, which is asked, nor where nothing ever ran. */
+static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 1, .kind = GW_SPEC_COMMAND});
+    at = lose(w, at.worker[0], &at); /* before it went */
+    assert_int_equal(at.count, 1);
+    assert_false(story_says(w, 1, "STARTS FROM STEP 0"));
+    go(w, &at);
+    end_all(w, &at);
+    at = placed_now(w);
+    assert_false(story_says(w, 1, "STARTS FROM STEP 0"));
+    go(w, &at);
+    add_worker(w, 2, 1, "c");
+    at = lose(w, at.worker[0], &at);
+    assert_int_equal(at.worker[0], 2);
+    assert_true(story_says(w, 1, "no checkpoint of it was seen"));
+    assert_true(story_says(w, 1, "STARTS FROM STEP 0"));
+    free_world(w);
+}
+
+static uint32_t try_number_now(struct world *w, const struct placed *placed)
+{
+    const struct gw_message *assign =
+        must(w, WORKER + (uint64_t)placed->worker[0], GW_MESSAGE_assign);
+    return gw_col32_at(assign->assign.try_number, 0);
+}
+
+/* Which steps a command saved nobody knows, and an attempt that never went does not count. */
+static void what_never_began_is_no_try(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 1, .kind = GW_SPEC_COMMAND});
+    assert_int_equal(try_number_now(w, &at), 0);
+    go(w, &at);
+    save(w, &at, 9);
+    end_all(w, &at);
+    at = placed_now(w);
+    assert_int_equal(try_number_now(w, &at), 1);
+    has_it_no_more(w, &at, 0, false);
+    at = placed_now(w);
+    assert_int_equal(try_number_now(w, &at), 1);
+    assert_true(story_says(w, 1, "a HAS ITS CHECKPOINT NO MORE"));
+    assert_true(story_says(w, 1, "attempt 2 did not begin: rank 0 on a"));
+    assert_true(story_says(w, 1, "a, which saved its checkpoint, has it no more"));
+    go(w, &at);
+    assert_true(story_says(w, 1, "attempt 2 goes"));
+    struct gw_value *attempts = ask(w, "attempts", 1, 0);
+    assert_int_equal(gw_value_count(attempts), 2);
+    gw_value_unref(attempts);
+    free_world(w);
+}
+
+/* A folder that changes whenever it is copied: one copy may fail, but not all of them unheard. */
+static void that_no_copy_succeeds_is_told(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 2, .kind = GW_SPEC_COMMAND});
+    const uint64_t other = WORKER + (uint64_t)at.worker[1];
+    go(w, &at);
+    for (int64_t saves = 1; saves <= 4; saves++) {
+        assert_int_equal(story_says(w, 1, "NO COPY"), saves > 3);
+        save(w, &at, saves);
+        const struct gw_msg_carry asked = must(w, other, GW_MESSAGE_carry)->carry;
+        say(w, other,
+            (struct gw_message){.type = GW_MESSAGE_carried,
+                                .carried = {asked.job, 0, at.attempt, saves, asked.worker,
+                                            GW_EAGAIN, "x has changed while it was copied"}});
+    }
+    explained(w, 1, "no other host has a copy: x has changed");
+    free_world(w);
+}
+
+/* Whatever else a gang asks for: rank 0 is where it was, though others have more room and come
+ * first by name. other: where the last rank is then. crowded: half of home is taken meanwhile. */
+static void goes_home(struct gw_msg_spec spec, int other, bool crowded)
+{
+    struct world *w = new_world();
+    add_worker(w, 3, spec.ranks, "d");
+    struct placed first = submit_gang(w, spec);
+    assert_int_equal(first.count, spec.ranks);
+    go(w, &first);
+    if (spec.kind != GW_SPEC_COMMAND)
+        save(w, &first, 5);
+    if (crowded) {
+        assert_int_equal(submit_gang(w, (struct gw_msg_spec){.ranks = 2, .priority = 1}).count, 0);
+        end_all(w, &first);
+        add_worker(w, 0, spec.ranks, "a");
+    } else {
+        for (int i = 0; i < 3; i++)
+            add_worker(w, i, spec.ranks + 1, (const char *[]){"a", "b", "c"}[i]);
+        end_all(w, &first);
+    }
+    struct placed second = placed_now(w);
+    assert_int_equal(second.count, spec.ranks);
+    assert_int_equal(second.worker[0], 3);
+    assert_int_equal(second.worker[spec.ranks - 1], other);
+    free_world(w);
+}
+
+static void rank_0_goes_home_however_it_is_packed(void **state)
+{
+    (void)state;
+    goes_home((struct gw_msg_spec){.ranks = 2, .spread = 1}, 0, false);
+    goes_home((struct gw_msg_spec){.ranks = 2, .ranks_per_node = 2}, 3, false);
+    goes_home((struct gw_msg_spec){.ranks = 4, .kind = GW_SPEC_COMMAND}, 3, false);
+    goes_home((struct gw_msg_spec){.ranks = 4}, 0, true);
+}
+
+static void what_cannot_be_is_refused(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    static const struct {
+        struct gw_msg_spec spec;
+        const char *text;
+    } cases[] = {
+        {{.ranks = 2, .min_ranks = 3}, "at least 3 of them"},
+        {{.ranks = 4, .ranks_per_node = 2, .min_ranks = 3}, "a multiple of 2"},
+        {{.ranks = 8, .min_ranks = 3}, "a gang of 3"}, /* the fewest do not fit */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gw_msg_spec spec = cases[i].spec;
+        spec.key = 100 + i;
+        send_spec(w, spec);
+        assert_non_null(strstr(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text, cases[i].text));
+    }
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_ends_before_a_smaller_start_may_run),
+        cmocka_unit_test(a_gang_whose_host_is_lost_goes_on_smaller),
+        cmocka_unit_test(a_gang_that_must_have_more_waits),
+        cmocka_unit_test(the_first_attempt_waits_for_all),
+        cmocka_unit_test(room_that_is_taken_is_waited_for),
+        cmocka_unit_test(nodes_are_whole),
+        cmocka_unit_test(it_grows_at_a_checkpoint),
+        cmocka_unit_test(it_goes_where_its_checkpoint_is),
+        cmocka_unit_test(who_has_it_no_more_is_not_asked_again),
+        cmocka_unit_test(the_folder_of_commands_goes_to_all_hosts),
+        cmocka_unit_test(a_command_whose_host_is_lost_begins_anew_and_says_so),
+        cmocka_unit_test(what_never_began_is_no_try),
+        cmocka_unit_test(that_no_copy_succeeds_is_told),
+        cmocka_unit_test(rank_0_goes_home_however_it_is_packed),
+        cmocka_unit_test(what_cannot_be_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,405 @@
+/* The reservation of a waiting gang: what is kept for it, who may use that all the same, and how
+ * gangs that wait rise in the order. */
+#include "tests/unit/scheduler/sched_world.h"
+
+#define SECOND (1000 * MS)
+
+enum { TASKS_MAX = 32 };
+
+/* What runs, in the order in which it was placed. */
+struct runs {
+    uint64_t attempt[TASKS_MAX];
+    int worker[TASKS_MAX];
+    uint32_t ranks[TASKS_MAX];
+    int count;
+};
+
+/* Takes note of all that the last step assigned; gives how many rows that were. */
+static int note(const struct world *w, struct runs *runs)
+{
+    int rows = 0;
+    for (int worker = 0; worker < 4; worker++) {
+        const struct gw_message *assign;
+        for (int n = 0; (assign = sent(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign, n)); n++)
+            for (uint32_t i = 0; i < assign->assign.attempt.count; i++, rows++) {
+                assert_true(runs->count < TASKS_MAX);
+                runs->attempt[runs->count] = attempt_in(assign, i);
+                runs->ranks[runs->count] = gw_col32_at(assign->assign.rank, i);
+                runs->worker[runs->count++] = worker;
+            }
+    }
+    return rows;
+}
+
+/* A job of so many alike tasks, or gangs; gives how many rows were assigned at once. */
+static int add(struct world *w, struct runs *runs, struct gw_msg_spec spec, uint32_t rows)
+{
+    static uint64_t request;
+    spec.key = ++request;
+    send_spec(w, spec);
+    submit(w, (struct chunk){spec.key, rows, GW_SUBMIT_LAST, false, 0});
+    return note(w, runs);
+}
+
+static int end(struct world *w, struct runs *runs, int i)
+{
+    finish(w, runs->worker[i], runs->attempt[i], runs->ranks[i], 1);
+    return note(w, runs);
+}
+
+static void started(struct world *w, const struct runs *runs, int i)
+{
+    say(w, WORKER + (uint64_t)runs->worker[i],
+        (struct gw_message){
+            .type = GW_MESSAGE_started,
+            .started = {.attempt = {&runs->attempt[i], 1}, .rank = {&runs->ranks[i], 1}}});
+}
+
+static int note_after(struct world *w, struct runs *runs, uint64_t ns)
+{
+    pass(w, ns);
+    return note(w, runs);
+}
+
+static void what_comes_free_is_kept(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 3, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 3}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 0); /* it comes later */
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(end(w, &runs, 2), 3);
+    assert_int_equal(runs.ranks[5], 2);
+    free_world(w);
+}
+
+static void what_is_beside_it_is_for_others(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 3, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.slots = 1}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    add_worker(w, 1, 1, "b"); /* a rank could go there, and then two stand: one on each */
+    assert_int_equal(note(w, &runs), 2);
+    free_world(w);
+
+    w = new_world();
+    runs.count = 0;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 4), 4);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2, .slots = 2}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 0);
+    add_worker(w, 2, 1, "c"); /* too small for a rank */
+    assert_int_equal(note(w, &runs), 1);
+    assert_int_equal(runs.worker[4], 2);
+    free_world(w);
+}
+
+static void wall_limits_let_others_in(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    const uint64_t grace_ns = SECOND;
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 10 * SECOND}, 1), 1);
+    started(w, &runs, 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 60 * SECOND}, 1), 1);
+    started(w, &runs, 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    (void)note_after(w, &runs, SECOND); /* 59 s are left */
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0);
+    assert_int_equal(
+        add(w, &runs, (struct gw_msg_spec){.wall_ns = 59 * SECOND, .grace_ns = grace_ns}, 1), 0);
+    assert_int_equal(
+        add(w, &runs, (struct gw_msg_spec){.wall_ns = 40 * SECOND, .grace_ns = grace_ns}, 1), 1);
+    assert_int_equal(end(w, &runs, 1), 0); /* it waits for what was let in, no longer */
+    assert_int_equal(
+        add(w, &runs, (struct gw_msg_spec){.wall_ns = 40 * SECOND, .grace_ns = grace_ns}, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    free_world(w);
+}
+
+static void nobody_is_let_in_before_what_has_no_limit(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 1, .grace_ns = 1}, 1), 0);
+    assert_int_equal(end(w, &runs, 1), 2);
+    free_world(w);
+}
+
+static void two_gangs_never_have_half_each(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 4), 4);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(end(w, &runs, 1), 0); /* the second would fit */
+    assert_int_equal(end(w, &runs, 2), 0);
+    assert_int_equal(end(w, &runs, 3), 4);
+    free_world(w);
+}
+
+static void ranks_go_where_room_comes_free(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    add_worker(w, 2, 1, "c");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 0);
+    /* Whichever two were reserved: the two that end first are taken. */
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    assert_true(runs.worker[3] != runs.worker[0] && runs.worker[4] != runs.worker[0]);
+    free_world(w);
+}
+
+/* A place goes as a whole to the worker of its host that has room first; what comes free at another
+ * place is no reason. */
+static void places_go_where_room_comes_free(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "h");
+    add_worker(w, 1, 2, "h");
+    add_worker(w, 2, 1, "k");
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(add(w, &runs, (struct gw_msg_spec){.slots = 2}, 1), 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.workers = "k"}, 1), 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 3, .workers = "k:1,h:2"}, 1), 0);
+    int second = runs.worker[0] == 1 ? 0 : 1; /* what runs at worker 1; it is kept at worker 0 */
+    assert_int_equal(end(w, &runs, second), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0); /* it is kept there now */
+    assert_int_equal(end(w, &runs, 2), 3);
+    for (int i = 3; i < 6; i++)
+        assert_int_equal(runs.worker[i], runs.ranks[i] == 0 ? 2 : 1);
+    free_world(w);
+}
+
+static void it_goes_with_its_gang(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_cancel,
+                            .cancel = {.job = 2, .index = GW_INDEX_ALL}});
+    assert_int_equal(note(w, &runs), 1);
+    free_world(w);
+}
+
+static void a_lost_worker_is_made_good(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    add_worker(w, 2, 1, "c");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 0}});
+    assert_int_equal(note(w, &runs), 0); /* the task that was lost comes before the gang */
+    add_worker(w, 3, 1, "d");
+    assert_int_equal(note(w, &runs), 1);
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    free_world(w);
+}
+
+static void what_comes_first_does_not_wait(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 1}, 1), 1);
+    assert_int_equal(end(w, &runs, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 1, .ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 2), 2);
+    free_world(w);
+}
+
+static void who_waits_rises(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 2), 2);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, 0), 0);
+    int last = 1;
+    for (int i = 0; i < 4; i++) { /* priority 2 comes first, one by one */
+        assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 1), 1);
+        assert_int_equal(end(w, &runs, last), 0);
+        last = runs.count - 1;
+    }
+    for (int i = 0; i < 15; i++) { /* its first 10 minutes: 1 more, its second: 3 */
+        w->now_ns += 90 * SECOND;
+        say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
+        assert_int_equal(note_after(w, &runs, SECOND), 0);
+    }
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 1), 0);
+    assert_int_equal(end(w, &runs, last), 2);
+    free_world(w);
+}
+
+/* Each of the words is in the explanation, in that order. */
+static void explained_in_order(struct world *w, int64_t job, const char *const words[])
+{
+    const char *text = explain(w, job, -1), *at = text;
+    for (int i = 0; words[i]; i++)
+        if (!(at = strstr(at, words[i])))
+            fail_msg("\"%s\" is not in \"%s\", or too early", words[i], text);
+}
+
+static void who_waits_is_told_for_what(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    (void)add(w, &runs, (struct gw_msg_spec){.wall_ns = 720 * SECOND}, 1);
+    started(w, &runs, 0);
+    (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.wall_ns = 715 * SECOND}, 1);
+    explained_in_order(
+        w, 3,
+        (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
+                         "2 at a", "for 0 of 2 it is free by now",
+                         "no estimate of when it starts: job 2 has no wall limit (--wall)", NULL});
+    explained_in_order(
+        w, 4, (const char *[]){"1 gang is before it in the queue", "kept for job 3", NULL});
+    explained_in_order(w, 5,
+                       (const char *[]){"kept for job 3 (j), a gang of 2 that waits",
+                                        "with a wall limit (--wall)", NULL});
+    assert_int_equal(end(w, &runs, 1), 0);
+    explained_in_order(
+        w, 3,
+        (const char *[]){"for 1 of 2 it is free by now",
+                         "it starts in about 12 min at the latest, when job 1 reaches its "
+                         "wall limit",
+                         NULL});
+    explained(w, 5, "that gang starts in about 12 min");
+    explained_in_order(w, 6,
+                       (const char *[]){"which takes up to 12 min (--wall) and 10 s more (--grace)",
+                                        "that gang starts in about 12 min", NULL});
+    free_world(w);
+}
+
+/* Tasks that come before a gang have none kept before they ran; nor has one that does not fit. */
+static void nothing_is_kept_and_why(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 1}, 4), 4);
+    for (int i = 0; i < 4; i++)
+        started(w, &runs, i);
+    (void)add(w, &runs, (struct gw_msg_spec){.slots = 2, .priority = 1}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1);
+    explained_in_order(
+        w, 3,
+        (const char *[]){"0 of 4 slots are free; ", "none are kept for it before those run", NULL});
+    (void)add(w, &runs, (struct gw_msg_spec){.workers = "a"}, 1);
+    explained(w, 4, "on a; 0 of 2 slots are free there");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
+                                    .peer = {WORKER + 1},
+                                    .text = "the connection broke"});
+    explained_in_order(
+        w, 3,
+        (const char *[]){"may fit when these are back: b on b",
+                         "nothing is kept for it while the workers that are here could not", NULL});
+    free_world(w);
+}
+
+/* A worker whose connection broke may be back in a moment: what fits with it is not refused. */
+static void who_is_away_for_a_moment_is_waited_for(void **state)
+{
+    struct world *w = new_world();
+    struct runs runs = {0};
+    (void)state;
+    add_worker(w, 0, 2, "a");
+    add_worker(w, 1, 2, "b");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
+                                    .peer = {WORKER + 1},
+                                    .text = "the connection broke"});
+    w->now_ns += 3 * SECOND;
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
+    explained_in_order(
+        w, 1,
+        (const char *[]){"a gang of 4 needs 4 free slots", "does not fit what is here",
+                         "may fit when these are back: b on b, lost 3.0 s ago", NULL});
+    send_spec(w, (struct gw_msg_spec){.key = 1000, .ranks = 5});
+    assert_non_null(
+        strstr(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text, "room for 2 ranks"));
+    send_spec(w, (struct gw_msg_spec){.key = 1001, .ranks = 3, .ranks_per_node = 3});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    add_worker(w, 2, 2, "b");
+    assert_int_equal(note(w, &runs), 4);
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 2}, .text = "gone"});
+    w->now_ns += 61 * SECOND;
+    send_spec(w, (struct gw_msg_spec){.key = 1002, .ranks = 4});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_comes_free_is_kept),
+        cmocka_unit_test(what_is_beside_it_is_for_others),
+        cmocka_unit_test(wall_limits_let_others_in),
+        cmocka_unit_test(nobody_is_let_in_before_what_has_no_limit),
+        cmocka_unit_test(two_gangs_never_have_half_each),
+        cmocka_unit_test(ranks_go_where_room_comes_free),
+        cmocka_unit_test(places_go_where_room_comes_free),
+        cmocka_unit_test(it_goes_with_its_gang),
+        cmocka_unit_test(a_lost_worker_is_made_good),
+        cmocka_unit_test(what_comes_first_does_not_wait),
+        cmocka_unit_test(who_waits_rises),
+        cmocka_unit_test(who_waits_is_told_for_what),
+        cmocka_unit_test(nothing_is_kept_and_why),
+        cmocka_unit_test(who_is_away_for_a_moment_is_waited_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

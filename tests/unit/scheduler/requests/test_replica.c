@@ -1,0 +1,304 @@
+/* Copies of results at the scheduler: who is asked for one, and what is told of it. */
+#include "tests/unit/scheduler/sched_world.h"
+
+enum { LARGE = 100000 };
+
+/* A job of one task, whose large result lies at worker 0, among `workers`. */
+static struct world *world_with_result(int workers)
+{
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "a");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    for (int i = 1; i < workers; i++)
+        add_worker(w, i, 1, "b");
+    finish(w, 0, attempt, GW_RANK_NONE, LARGE);
+    return w;
+}
+
+static void replicate_of(struct world *w, uint64_t job, uint32_t copies, const char *workers)
+{
+    say(w, CLIENT,
+        (struct gw_message){
+            .type = GW_MESSAGE_replicate,
+            .replicate = {
+                .request = 7, .job = job, .index = 0, .copies = copies, .workers = workers}});
+}
+
+static void replicate(struct world *w, uint32_t copies, const char *workers)
+{
+    replicate_of(w, 1, copies, workers);
+}
+
+static const struct gw_msg_keep *keep_of(const struct world *w, int worker)
+{
+    const struct gw_message *keep = sent(w, WORKER + (uint64_t)worker, GW_MESSAGE_keep, 0);
+    return keep ? &keep->keep : NULL;
+}
+
+static void kept(struct world *w, int worker, uint64_t request, int code)
+{
+    say(w, WORKER + (uint64_t)worker,
+        (struct gw_message){
+            .type = GW_MESSAGE_kept,
+            .kept = {.request = request, .job = 1, .code = code, .text = code ? "why" : ""}});
+}
+
+static void told(const struct world *w, int code, uint32_t copies, const char *text)
+{
+    const struct gw_msg_replicated *replicated =
+        &must(w, CLIENT, GW_MESSAGE_replicated)->replicated;
+    assert_int_equal(replicated->request, 7);
+    assert_int_equal(replicated->code, code);
+    assert_int_equal(replicated->copies, copies);
+    assert_non_null(strstr(replicated->text, text));
+}
+
+static void lose(struct world *w, int worker)
+{
+    (void)step(w, (struct gw_event){
+                      .type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)worker}, .text = "gone"});
+}
+
+/* One that has it serves two at a time; each copy that came serves two more. */
+static void copies_spread_like_a_tree(void **state)
+{
+    enum { WORKERS = 7 };
+    struct world *w = world_with_result(WORKERS);
+    uint64_t asked[WORKERS] = {0};
+    int under_way = 0, most = 0;
+    (void)state;
+    replicate(w, 0, "");
+    for (int have = 1; have < WORKERS; have++) {
+        for (int i = 1; i < WORKERS; i++)
+            if (keep_of(w, i)) {
+                assert_int_equal(asked[i], 0);
+                asked[i] = keep_of(w, i)->request;
+                assert_true(keep_of(w, i)->worker > 0 && keep_of(w, i)->bytes == LARGE);
+                under_way++;
+            }
+        assert_in_range(under_way, 1, 2 * have);
+        most = under_way > most ? under_way : most;
+        assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
+        int next = 1;
+        while (!asked[next] || asked[next] == UINT64_MAX)
+            next++;
+        kept(w, next, asked[next], 0);
+        asked[next] = UINT64_MAX;
+        under_way--;
+    }
+    assert_true(most > 2);
+    told(w, 0, WORKERS, "");
+    free_world(w);
+}
+
+static void a_copy_that_does_not_come_is_asked_for_three_times(void **state)
+{
+    struct world *w = world_with_result(2);
+    (void)state;
+    replicate(w, 2, "");
+    for (int i = 0; i < 3; i++) {
+        assert_non_null(keep_of(w, 1));
+        uint64_t request = keep_of(w, 1)->request;
+        kept(w, 1, request + 100, GW_ELOST); /* an answer to nothing */
+        assert_null(keep_of(w, 1));
+        kept(w, 1, request, GW_ELOST);
+    }
+    told(w, GW_ELOST, 1, "1 of 2 workers hold it: worker 2: why");
+    free_world(w);
+}
+
+static void who_is_short_of_memory_is_passed_over(void **state)
+{
+    struct world *w = world_with_result(3);
+    struct gw_message paused = {.type = GW_MESSAGE_memory};
+    (void)state;
+    paused.memory = (struct gw_msg_memory){.state = GW_MEMORY_PAUSED, .trouble = ""};
+    replicate(w, 2, "");
+    int first = keep_of(w, 1) ? 1 : 2, second = 3 - first;
+    kept(w, first, keep_of(w, first)->request, GW_ELIMIT); /* it knew before we did */
+    kept(w, second, keep_of(w, second)->request, 0);
+    told(w, 0, 2, "");
+    say(w, WORKER + (uint64_t)first, paused);
+    replicate(w, 3, "");
+    told(w, GW_ELIMIT, 2, "is short of memory");
+    replicate(w, 4, "");
+    told(w, GW_ELIMIT, 2, "2 of 4");
+    free_world(w);
+}
+
+static void names_narrow_it_down(void **state)
+{
+    struct world *w = world_with_result(3); /* a; b and b */
+    (void)state;
+    replicate(w, 3, "b");
+    assert_non_null(keep_of(w, 1));
+    assert_non_null(keep_of(w, 2));
+    uint64_t second = keep_of(w, 2)->request;
+    kept(w, 1, keep_of(w, 1)->request, 0);
+    kept(w, 2, second, 0);
+    told(w, GW_EINFEASIBLE, 2, "2 of 3 workers hold it: there are only 2 of these names");
+    replicate(w, 1, "b");
+    told(w, 0, 2, "");
+    replicate(w, 0, "c");
+    told(w, GW_ENOENT, 0, "no worker or host is called c");
+    replicate(w, 0, "b,");
+    told(w, GW_EINVAL, 0, "workers");
+    free_world(w);
+}
+
+/* The copy is what is left: nothing is computed again, and who takes it goes there. */
+static void a_copy_outlives_who_made_the_result(void **state)
+{
+    struct world *w = world_with_result(3);
+    uint64_t job = 1;
+    uint32_t zero = 0, one = 1;
+    (void)state;
+    replicate(w, 2, "");
+    int target = keep_of(w, 1) ? 1 : 2;
+    kept(w, target, keep_of(w, target)->request, 0);
+    told(w, 0, 2, "");
+    lose(w, 0);
+    for (int i = 1; i <= 2; i++)
+        assert_null(sent(w, WORKER + (uint64_t)i, GW_MESSAGE_assign, 0));
+
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_submit,
+                            .submit = {.request = 2,
+                                       .flags = GW_SUBMIT_LAST,
+                                       .name = "",
+                                       .spec = {&zero, 1},
+                                       .args_size = {&zero, 1},
+                                       .args = {"", 0},
+                                       .dep_count = {&one, 1},
+                                       .dep_job = {&job, 1},
+                                       .dep_index = {&zero, 1},
+                                       .dep_rank = {&zero, 1},
+                                       .names = {"", 0},
+                                       .targets = {&zero, 1}}});
+    const struct gw_msg_assign *assign =
+        &must(w, WORKER + (uint64_t)target, GW_MESSAGE_assign)->assign;
+    assert_int_equal(gw_col32_at(assign->dep_worker, 0), target + 1);
+    free_world(w);
+}
+
+static void who_is_lost_on_the_way_is_made_up_for(void **state)
+{
+    struct world *w = world_with_result(3);
+    (void)state;
+    replicate(w, 2, "");
+    int first = keep_of(w, 1) ? 1 : 2, second = 3 - first;
+    lose(w, first);
+    assert_non_null(keep_of(w, second));
+    kept(w, second, keep_of(w, second)->request, 0);
+    told(w, 0, 2, "");
+    free_world(w);
+}
+
+/* The only one that had it goes while it is copied: it is made again, and copied then. */
+static void what_is_lost_on_the_way_is_made_again(void **state)
+{
+    struct world *w = world_with_result(3);
+    (void)state;
+    replicate(w, 2, "");
+    int first = keep_of(w, 1) ? 1 : 2;
+    uint64_t request = keep_of(w, first)->request;
+    lose(w, 0);
+    int maker = sent(w, WORKER + 1, GW_MESSAGE_assign, 0) ? 1 : 2;
+    uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)maker, GW_MESSAGE_assign), 0);
+    kept(w, first, request, GW_ELOST);
+    assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
+    finish(w, maker, attempt, GW_RANK_NONE, LARGE);
+    int other = 3 - maker;
+    assert_non_null(keep_of(w, other));
+    kept(w, other, keep_of(w, other)->request, 0);
+    told(w, 0, 2, "");
+    free_world(w);
+}
+
+static void a_release_takes_what_is_on_its_way(void **state)
+{
+    struct world *w = world_with_result(2);
+    uint64_t job = 1;
+    uint32_t zero = 0;
+    (void)state;
+    replicate(w, 2, "");
+    uint64_t request = keep_of(w, 1)->request;
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_release,
+                            .release = {{&job, 1}, {&zero, 1}, {&zero, 1}}});
+    told(w, GW_ENOENT, 0, "was released");
+    must(w, WORKER, GW_MESSAGE_release);
+    must(w, WORKER + 1, GW_MESSAGE_release);
+    kept(w, 1, request, 0); /* it had come before that */
+    free_world(w);
+}
+
+static void a_task_that_has_not_ended_is_waited_for(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    add_worker(w, 1, 1, "b");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    int maker = sent(w, WORKER, GW_MESSAGE_assign, 0) ? 0 : 1;
+    uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)maker, GW_MESSAGE_assign), 0);
+    replicate(w, 0, "");
+    assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
+    finish(w, maker, attempt, GW_RANK_NONE, 8); /* small: the scheduler has it */
+    const struct gw_msg_keep *keep = keep_of(w, 0);
+    assert_non_null(keep);
+    assert_int_equal(keep->worker, 0);
+    uint64_t other = keep_of(w, 1)->request;
+    kept(w, 0, keep->request, 0);
+    kept(w, 1, other, 0);
+    told(w, 0, 2, "");
+    replicate(w, 0, "");
+    told(w, 0, 2, "");
+    free_world(w);
+}
+
+/* Two jobs share a result, and both are asked for copies of it: one copy is both's. */
+static void a_copy_is_that_of_all_who_share_the_result(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_worker(w, 0, 1, "a");
+    submit_task(w, 1, (struct gw_msg_spec){.pure = 1});
+    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    submit_task(w, 2, (struct gw_msg_spec){.pure = 1});
+    add_worker(w, 1, 1, "b");
+    finish(w, 0, attempt, GW_RANK_NONE, LARGE);
+    replicate_of(w, 2, 2, "");
+    uint64_t request = keep_of(w, 1)->request;
+    replicate_of(w, 1, 2, "");
+    assert_null(sent(w, CLIENT, GW_MESSAGE_replicated, 0));
+    kept(w, 1, request, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gw_message *message = sent(w, CLIENT, GW_MESSAGE_replicated, i);
+        assert_non_null(message);
+        assert_int_equal(message->replicated.code, 0);
+        assert_int_equal(message->replicated.copies, 2);
+    }
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_spread_like_a_tree),
+        cmocka_unit_test(a_copy_that_does_not_come_is_asked_for_three_times),
+        cmocka_unit_test(who_is_short_of_memory_is_passed_over),
+        cmocka_unit_test(names_narrow_it_down),
+        cmocka_unit_test(a_copy_outlives_who_made_the_result),
+        cmocka_unit_test(who_is_lost_on_the_way_is_made_up_for),
+        cmocka_unit_test(what_is_lost_on_the_way_is_made_again),
+        cmocka_unit_test(a_release_takes_what_is_on_its_way),
+        cmocka_unit_test(a_task_that_has_not_ended_is_waited_for),
+        cmocka_unit_test(a_copy_is_that_of_all_who_share_the_result),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,57 @@
+/* Scattered values in the scheduler's core: what many small ones take. */
+#include "scheduler/core/requests/scattered.h"
+
+#include "scheduler/core/model/counts.h"
+#include "tests/unit/scheduler/sched_world.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+/* Of the sanitizers, in builds with one: mallinfo2 knows nothing there. */
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
+
+static size_t allocated(void)
+{
+    return __sanitizer_get_current_allocated_bytes ? __sanitizer_get_current_allocated_bytes()
+                                                   : mallinfo2().uordblks;
+}
+
+static void scatter(struct world *w, uint64_t request, const void *value, uint32_t bytes)
+{
+    struct gw_message message = {
+        .type = GW_MESSAGE_scatter,
+        .sequence = ++w->sequence[CLIENT],
+        .scatter = {.request = request, .bytes = bytes, .value = {value, bytes}}};
+    struct gw_event event = {.type = GW_EVENT_MESSAGE, .peer = {CLIENT}, .message = &message};
+    event.now_ns = event.wall_ns = ++w->now_ns;
+    /* Without the check of all invariants, which looks at every value. */
+    assert_int_equal(gw_sched_step(w->sched, &event, &w->effects), 0);
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_accepted)->accepted.request, request);
+}
+
+/* What is counted of a value is what it takes, and is not a multiple of that. */
+static void test_memory_of_a_value(void **state)
+{
+    enum { WARM = 5000, COUNT = 8000, BYTES = 100 };
+    struct world *w = new_world();
+    (void)state;
+    static const uint8_t value[BYTES];
+    uint64_t request = 1;
+    for (; request <= WARM; request++) /* tables that grow by doubling have room for all */
+        scatter(w, request, value, BYTES);
+    size_t before = allocated();
+    for (; request <= COUNT; request++)
+        scatter(w, request, value, BYTES);
+    double each = (double)(allocated() - before) / (COUNT - WARM) - BYTES;
+    gw_sched_check(w->sched);
+    if (each > GW_SCATTERED_JOB_BYTES || each < GW_SCATTERED_JOB_BYTES / 2.)
+        fail_msg("a value takes %.0f bytes beside its own, and is counted with %d", each,
+                 GW_SCATTERED_JOB_BYTES);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory_of_a_value)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,328 @@
+/* What the scheduler's core tells of tasks: their facts in order, what is kept of large jobs, and
+ * what it says when some have been dropped. */
+#include "scheduler/core/model/story_fact.h"
+#include "tests/unit/scheduler/sched_world.h"
+
+#include <stdlib.h>
+
+static const char *text_of(const struct gw_value *dict, const char *key)
+{
+    const char *text = "";
+    assert_int_equal(gw_value_get_str(gw_value_find(dict, key), &text, NULL), 0);
+    return text;
+}
+
+/* The story of a task has these texts, in this order, and its times never go back. */
+static void told(struct world *w, int64_t job, int64_t index, const char *const *wanted)
+{
+    struct gw_value *story = ask(w, "story", job, index);
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    int64_t before = 0;
+    size_t i = 0;
+    for (size_t k = 0; k < gw_value_count(facts); k++) {
+        const struct gw_value *fact = gw_value_at(facts, k), *at = gw_value_find(fact, "at_ns");
+        int64_t at_ns = before;
+        if (at)
+            assert_int_equal(gw_value_get_i64(at, &at_ns, NULL), 0);
+        assert_true(at_ns >= before);
+        before = at_ns;
+        if (wanted[i] && strstr(text_of(fact, "text"), wanted[i]))
+            i++;
+    }
+    if (wanted[i]) {
+        for (size_t k = 0; k < gw_value_count(facts); k++)
+            print_message("%s\n", text_of(gw_value_at(facts, k), "text"));
+        fail_msg("not told, or not in order: %s", wanted[i]);
+    }
+    gw_value_unref(story);
+}
+
+static size_t fact_count(struct world *w, int64_t job, int64_t index)
+{
+    struct gw_value *story = ask(w, "story", job, index);
+    size_t count = gw_value_count(gw_value_find(story, "facts"));
+    gw_value_unref(story);
+    return count;
+}
+
+static void noted(struct world *w, int64_t job, const char *wanted)
+{
+    struct gw_value *story = ask(w, "story", job, 0);
+    const char *note = text_of(story, "note");
+    if (*wanted ? !strstr(note, wanted) : *note)
+        fail_msg("note: \"%s\"", note);
+    gw_value_unref(story);
+}
+
+static void end_badly(struct world *w, int worker, uint64_t attempt)
+{
+    attempt_ended(w, worker,
+                  (struct gw_msg_ended){.attempt = attempt,
+                                        .rank = GW_RANK_NONE,
+                                        .outcome = GW_OUTCOME_FAILED,
+                                        .executing = 1,
+                                        .text = "it is broken",
+                                        .stderr_tail = "first\nlast\n"});
+}
+
+static uint64_t assigned(const struct world *w, int worker)
+{
+    return attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
+}
+
+static void retries(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .retries = 1, .backoff_ns = 5 * MS});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    end_badly(w, 0, assigned(w, 0));
+    told(w, 1, 0,
+         (const char *[]){"submitted by c", "ready", "placed at h",
+                          "attempt 1 failed on h: it is broken; its last line: last",
+                          "waits 5 ms before attempt 2", NULL});
+    pass(w, 6 * MS);
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
+    told(w, 1, 0,
+         (const char *[]){"attempt 1 failed", "ready", "placed",
+                          "done after running 50 ms; its "
+                          "result is 3 B",
+                          NULL});
+    noted(w, 1, "");
+    free_world(w);
+}
+
+static void losses(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0});
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 1 << 20);
+    told(w, 1, 1,
+         (const char *[]){"comes after 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
+                          NULL});
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
+    explained_of(w, 1, 0, "no worker is left: h was lost: its connection closed, 0.0 s");
+    told(w, 1, 0,
+         (const char *[]){"done", "lost with h", "runs again: its result is needed", NULL});
+    told(w, 1, 1, (const char *[]){"placed", "h was lost: its connection closed", NULL});
+    add_worker(w, 1, 1, "g");
+    told(w, 1, 0, (const char *[]){"runs again", "placed at g", NULL});
+    (void)step(w,
+               (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}, .code = GW_EPERM});
+    explained_of(w, 1, 0, "no worker is left: g was lost: its token was revoked, 0.0 s");
+    free_world(w);
+}
+
+/* That it has begun may come behind the wish that it ends. */
+static void begins_after_its_cancel(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    uint64_t attempt = assigned(w, 0);
+    uint32_t rank = GW_RANK_NONE;
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {5, 1, 0, 0}});
+    for (int i = 0; i < 2; i++) /* once is enough */
+        say(w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_started,
+                                .started = {{&attempt, 1}, {&rank, 1}}});
+    told(w, 1, 0, (const char *[]){"placed at h", "to end it", "attempt 1 started", NULL});
+    free_world(w);
+}
+
+/* Of a job that has ended the first cause is explained, not its first task. */
+static void ends_of_jobs(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 1);
+    end_badly(w, 0, assigned(w, 0));
+    explained(w, 1,
+              "2 of 3 tasks failed, 1 of them without running, because of others; the cause: ");
+    explained(w, 1, "the cause: f (task 1 of job 1), on h: it is broken\nfirst\nlast");
+    explained_of(w, 1, 0, "it is done");
+    free_world(w);
+}
+
+/* Numbers are said only beside names that two workers have. */
+static void names_that_repeat(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    explained_of(w, 1, 0, "it is at h, attempt 1");
+    add_worker(w, 1, 1, "h");
+    explained_of(w, 1, 0, "it is at h (worker 1), attempt 1");
+    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
+    explained_of(w, 1, 0, "it is at h, attempt 1");
+    free_world(w);
+}
+
+static void cancels(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, false, 0});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_cancel,
+                            .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
+    told(w, 1, 0,
+         (const char *[]){"placed", "to be cancelled, by c (user 0)", "h is told to end it", NULL});
+    told(w, 1, 1, (const char *[]){"ready", "to be cancelled, by c (user 0)", "cancelled", NULL});
+    free_world(w);
+}
+
+static void a_task_before_it_was_cancelled(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0});
+    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {2, 1, 0, 0}});
+    told(w, 1, 1, (const char *[]){"cancelled without running: a task before it was", NULL});
+    free_world(w);
+}
+
+/* Who came by a token has a name, and a number that says nothing. */
+static void who_cancels(void **state)
+{
+    enum { ALICE = CLIENT + 1 };
+    (void)state;
+    struct world *w = new_world();
+    (void)step(w, (struct gw_event){.type = GW_EVENT_OPEN,
+                                    .peer = {ALICE},
+                                    .role = GW_ROLE_CLIENT,
+                                    .uid = 3375093766,
+                                    .admin = true,
+                                    .address = "10.0.0.3",
+                                    .text = "gangway cancel (alice)"});
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    say(w, ALICE,
+        (struct gw_message){.type = GW_MESSAGE_cancel,
+                            .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
+    struct gw_value *story = ask(w, "story", 1, 0);
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    const char *text = "";
+    for (size_t i = 0; i < gw_value_count(facts) && !strstr(text, "cancelled, by "); i++)
+        text = text_of(gw_value_at(facts, i), "text");
+    assert_string_equal(text, "to be cancelled, by gangway cancel (alice)");
+    gw_value_unref(story);
+    free_world(w);
+}
+
+static void who_stops_a_gang_is_told(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    uint64_t attempt = assigned(w, 0);
+    say(w, WORKER,
+        (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {attempt, 0, {"", 0}}});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {7, 1, GW_ASK_STOP}});
+    finish(w, 0, attempt, 0, 1);
+    told(w, 1, 0,
+         (const char *[]){"attempt 1 goes", "attempt 1 was told to stop, with what it has, by c",
+                          "done", NULL});
+    free_world(w);
+}
+
+/* A job of 2000 tasks, the first of which fails, and the second of which is slow. */
+static void large(void **state)
+{
+    (void)state;
+    enum { ROWS = 2000 };
+    struct world *w = new_world();
+    static uint32_t zeros[ROWS], targets[ROWS];
+    for (uint32_t i = 0; i < ROWS; i++)
+        targets[i] = i;
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    say(w, CLIENT,
+        (struct gw_message){.type = GW_MESSAGE_submit,
+                            .submit = {.request = 1,
+                                       .flags = GW_SUBMIT_LAST,
+                                       .name = "j",
+                                       .spec = {zeros, ROWS},
+                                       .args_size = {zeros, ROWS},
+                                       .args = {"", 0},
+                                       .dep_count = {zeros, ROWS},
+                                       .names = {"", 0},
+                                       .targets = {targets, ROWS}}});
+    assert_int_equal(fact_count(w, 1, 5), 1); /* that it was submitted */
+    told(w, 1, 0, (const char *[]){"submitted", "placed at h", NULL});
+    end_badly(w, 0, assigned(w, 0));
+    told(w, 1, 0, (const char *[]){"submitted", "placed at h", "it is broken", "failed", NULL});
+    finish_after(w, 0, assigned(w, 0), 200 * MS);
+    told(w, 1, 1, (const char *[]){"placed at h", "done after running 200 ms", NULL});
+    noted(w, 1, "only what is unusual is kept");
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
+    struct gw_value *story =
+        ask(w, "story", 1, 2); /* it was quick: only how it ended, without a time */
+    const struct gw_value *facts = gw_value_find(story, "facts");
+    assert_int_equal(gw_value_count(facts), 2);
+    assert_string_equal(text_of(gw_value_at(facts, 1), "what"), "done");
+    assert_null(gw_value_find(gw_value_at(facts, 1), "at_ns"));
+    gw_value_unref(story);
+    free_world(w);
+}
+
+/* Memory is bounded: what has fallen out is said. A second job's task fails, and is retried, until
+ * nothing of the first is left. */
+static void dropped(void **state)
+{
+    (void)state;
+    struct world *w = new_world();
+    add_worker(w, 0, 1, "h");
+    send_spec(w, (struct gw_msg_spec){.key = 1});
+    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
+    finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
+    send_spec(w, (struct gw_msg_spec){.key = 2});
+    submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
+    noted(w, 1, "");
+    for (int i = 0; i < GW_STORY_FACTS_MAX / 5 + 10; i++) {
+        end_badly(w, 0, assigned(w, 0));
+        say(w, CLIENT,
+            (struct gw_message){.type = GW_MESSAGE_retry,
+                                .retry = {.request = 3, .job = 2, .index = 0}});
+    }
+    noted(w, 1, "Older facts have been dropped");
+    noted(w, 2, "These are the latest 1000 of");
+    told(w, 1, 0, (const char *[]){"submitted", "done", NULL}); /* its end, from the task itself */
+    told(w, 2, 0, (const char *[]){"submitted", "it is broken", "its user asked for that", NULL});
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(retries),
+        cmocka_unit_test(losses),
+        cmocka_unit_test(cancels),
+        cmocka_unit_test(a_task_before_it_was_cancelled),
+        cmocka_unit_test(who_cancels),
+        cmocka_unit_test(begins_after_its_cancel),
+        cmocka_unit_test(ends_of_jobs),
+        cmocka_unit_test(names_that_repeat),
+        cmocka_unit_test(large),
+        cmocka_unit_test(dropped),
+        cmocka_unit_test(who_stops_a_gang_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

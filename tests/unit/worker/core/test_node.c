@@ -1,0 +1,788 @@
+/* The worker's core, driven by messages: what it sends for what it is told. */
+#include "tests/unit/worker/core/node_world.h"
+
+#include "graph/wire/hash.h"
+
+static void test_registers_after_welcome(void **state)
+{
+    struct world *w = new_world(3);
+    const struct gw_message *message = must_send(w, GW_MESSAGE_registration);
+    assert_int_equal(message->registration.slots, 3);
+    assert_int_equal(message->registration.incarnation, 77);
+    assert_string_equal(message->registration.address, "/d/worker.sock");
+    assert_int_equal(message->term, 7);
+    assert_int_equal(message->peer, 9);
+    must_send(w, GW_MESSAGE_heartbeat);
+    assert_int_equal(gw_node_core_deadline_ns(w->core), w->now_ns + GW_HEARTBEAT_NS);
+    free_world(w);
+}
+
+static void test_runs_a_function(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    const struct gw_message *spawn = must_send(w, GW_MESSAGE_spawn);
+    assert_int_equal(spawn->spawn.runner, 1);
+    assert_string_equal(spawn->spawn.path, "/d/programs/p/prog");
+    assert_string_equal(spawn->spawn.err, "/d/logs/runner.77.1.err");
+    assert_non_null(memmem(spawn->spawn.env.data, spawn->spawn.env.size, "OMP_NUM_THREADS=4", 17));
+    must_send(w, GW_MESSAGE_spec);
+    const struct gw_message *given = must_send(w, GW_MESSAGE_assign);
+    assert_int_equal(gw_col64_at(given->assign.attempt, 0), 1);
+
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 100), 0);
+    const struct gw_message *finished = must_send(w, GW_MESSAGE_finished);
+    assert_int_equal(gw_col64_at(finished->finished.attempt, 0), 1);
+    assert_memory_equal(finished->finished.values.data, "\x07", 1);
+
+    forget_sent(w); /* the runner is reused, and knows the spec */
+    must_assign(w, (struct task){.attempt = 2, .index = 1});
+    must_send(w, GW_MESSAGE_assign);
+    assert_null(sent(w, GW_MESSAGE_spec, 0));
+    assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    free_world(w);
+}
+
+static void test_short_tasks_are_sent_ahead(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    must_assign(w, (struct task){.attempt = 2}); /* nothing is known of its time: a second runner */
+    assert_int_equal(w->processes, 2);
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    forget_sent(w);
+    for (uint64_t attempt = 3; attempt < 9; attempt++)
+        must_assign(w, (struct task){.attempt = attempt});
+    assert_non_null(sent(w, GW_MESSAGE_assign, 5)); /* all to runner 1, while 2 starts */
+    assert_int_equal(w->processes, 2);
+    free_world(w);
+}
+
+/* What the runner said that it executes: those before it ended, and were not told. */
+static void test_a_crash_charges_what_was_executed(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    (void)state;
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    for (uint64_t attempt = 2; attempt < 7; attempt++)
+        must_assign(w, (struct task){.attempt = attempt});
+    forget_sent(w);
+    deliver(w, GUARDIAN,
+            (struct gw_message){.type = GW_MESSAGE_exited,
+                                .exited = {.process = 1, .signal = 11, .executing = 5}});
+    bury(w, 1);
+    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
+    runner_closes(w, 1);
+    const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.attempt, 5);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_CRASHED);
+    assert_null(sent(w, GW_MESSAGE_ended, 1));
+    forget_sent(w);
+    hello(w, 2, GW_PROTOCOL);
+    const struct gw_msg_assign *given = &must_send(w, GW_MESSAGE_assign)->assign;
+    const uint64_t again[] = {3, 4, 6};
+    assert_int_equal(given->attempt.count, 3);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_int_equal(gw_col64_at(given->attempt, i), again[i]);
+    free_world(w);
+}
+
+static void test_a_crash_charges_the_first_only(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    for (uint64_t attempt = 2; attempt < 6; attempt++)
+        must_assign(w, (struct task){.attempt = attempt});
+    forget_sent(w);
+    exits(w, 1, 0, 11);
+    bury(w, 1);
+    assert_null(sent(w, GW_MESSAGE_ended, 0)); /* a result may still be in the socket */
+    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
+    runner_closes(w, 1);
+    const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.attempt, 3);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_CRASHED);
+    assert_int_equal(ended->ended.signal, 11);
+    assert_int_equal(ended->ended.executing, 1);
+    assert_null(sent(w, GW_MESSAGE_ended, 1));
+    forget_sent(w);
+    hello(w, 2, GW_PROTOCOL); /* attempts 4 and 5 go to the next runner, in their order */
+    const struct gw_message *given = must_send(w, GW_MESSAGE_assign);
+    assert_int_equal(given->assign.attempt.count, 2);
+    assert_int_equal(gw_col64_at(given->assign.attempt, 0), 4);
+    assert_int_equal(gw_col64_at(given->assign.attempt, 1), 5);
+    free_world(w);
+}
+
+/* Its guardian may have been stopped: what it says in the end about how the runner ended holds. */
+static void test_a_closed_connection_is_judged_by_the_guardian(void **state)
+{
+    static const struct gw_msg_exited cases[] = {
+        {.process = 1, .signal = 9, .unasked = 1, .executing = 3}, /* it had crashed before */
+        {.process = 1, .signal = 9},                               /* it was alive */
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world *w = world_with_runner((struct gw_msg_spec){0});
+        finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+        for (uint64_t attempt = 2; attempt < 5; attempt++)
+            must_assign(w, (struct task){.attempt = attempt});
+        forget_sent(w);
+        runner_closes(w, 1);
+        tick(w, SECOND / 2);
+        assert_null(sent(w, GW_MESSAGE_bury, 0));
+        tick(w, SECOND / 2);
+        must_send(w, GW_MESSAGE_bury);
+        assert_null(sent(w, GW_MESSAGE_ended, 0));
+        deliver(w, GUARDIAN, (struct gw_message){.type = GW_MESSAGE_exited, .exited = cases[i]});
+        bury(w, 1);
+        const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+        assert_int_equal(ended->attempt, i == 0 ? 3 : 2);
+        assert_int_equal(ended->outcome, GW_OUTCOME_CRASHED);
+        assert_non_null(
+            strstr(ended->text, i == 0 ? "signal 9" : "closed its connection and went on"));
+        assert_null(sent(w, GW_MESSAGE_ended, 1)); /* the others run again */
+        free_world(w);
+    }
+}
+
+static void test_cannot_start(void **state)
+{
+    static const struct {
+        int exit_code, signal, spawn_code;
+        uint32_t protocol;
+        const char *function, *text;
+        int program_code;
+    } cases[] = {
+        {.exit_code = 127, .text = "exit code 127"},
+        {.exit_code = 0, .text = "gw_init"},
+        {.signal = 11, .text = "signal 11"},
+        {.spawn_code = GW_ENOENT, .text = "no such file"},
+        {.protocol = 99, .text = "protocol 99"},
+        {.function = "h", .protocol = GW_PROTOCOL, .text = "no function \"h\""},
+        {.program_code = GW_ECORRUPT, .text = "damaged"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world *w = new_world(2);
+        send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_FUNCTION,
+                                          .function = cases[i].function ? cases[i].function : "f"});
+        assert_int_equal(w->programs, 1);
+        must_assign(w, (struct task){.attempt = 1});
+        program_ready(w, cases[i].program_code,
+                      cases[i].program_code ? "damaged" : "/d/programs/p/prog");
+        if (cases[i].spawn_code) { /* it may be gone from there: it is asked for again, once */
+            spawned(w, 1, cases[i].spawn_code, "no such file");
+            runner_closes(w, 1);
+            assert_int_equal(w->programs, 2);
+            assert_null(sent(w, GW_MESSAGE_ended, 0));
+            program_ready(w, 0, "/d/programs/p/prog");
+            for (uint64_t k = 2; k <= w->processes; k++) { /* one may have been under way */
+                spawned(w, k, cases[i].spawn_code, "no such file");
+                runner_closes(w, k);
+            }
+            assert_int_equal(w->programs, 2);
+            assert_true(w->processes <= 4);
+        } else if (cases[i].protocol) {
+            hello(w, 1, cases[i].protocol);
+            if (cases[i].protocol != GW_PROTOCOL)
+                dies(w, 1, 0, 15);
+        } else if (!cases[i].program_code) {
+            dies(w, 1, cases[i].exit_code, cases[i].signal);
+        }
+        const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+        assert_int_equal(ended->ended.outcome, GW_OUTCOME_CANNOT_START);
+        assert_int_equal(ended->ended.executing, 0);
+        if (!strstr(ended->ended.text, cases[i].text))
+            fail_msg("%s lacks %s", ended->ended.text, cases[i].text);
+        free_world(w);
+    }
+}
+
+/* That says nothing about its program, but not for ever. */
+static void test_a_runner_is_killed_before_its_hello(void **state)
+{
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){0});
+    must_assign(w, (struct task){.attempt = 1});
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_null(sent(w, GW_MESSAGE_ended, 0));
+        assert_int_equal(w->processes, i);
+        dies(w, i, 0, 9);
+    }
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, GW_OUTCOME_CANNOT_START);
+    free_world(w);
+}
+
+static void test_no_hello_in_time(void **state)
+{
+    struct world *w = new_world(1);
+    function_spec(w, (struct gw_msg_spec){0});
+    must_assign(w, (struct task){.attempt = 1});
+    tick(w, 5 * SECOND);
+    w->now_ns = gw_node_core_deadline_ns(w->core);
+    forget_sent(w);
+    for (int i = 0; i < 10 && !sent(w, GW_MESSAGE_bury, 0); i++) {
+        uint64_t number = i + 100; /* the scheduler lives: no fence */
+        tick(w, 2 * SECOND);
+        const struct gw_message *beat = sent(w, GW_MESSAGE_heartbeat, 0);
+        uint64_t echo = beat ? beat->heartbeat.number : 0;
+        deliver(w, SCHEDULER,
+                (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {number, echo, 0}});
+        if (!sent(w, GW_MESSAGE_bury, 0))
+            forget_sent(w);
+    }
+    must_send(w, GW_MESSAGE_bury);
+    dies(w, 1, 0, 9);
+    assert_non_null(strstr(must_send(w, GW_MESSAGE_ended)->ended.text, "gw_init"));
+    free_world(w);
+}
+
+static void test_commands(void **state)
+{
+    static const struct {
+        int exit_code, signal, spawn_code;
+        uint32_t outcome; /* 0: finished */
+        const char *text;
+    } cases[] = {
+        {.outcome = 0},
+        {.exit_code = 3, .outcome = GW_OUTCOME_FAILED, .text = "exit code 3"},
+        {.signal = 11, .outcome = GW_OUTCOME_CRASHED, .text = "signal 11"},
+        {.exit_code = 127,
+         .spawn_code = GW_ENOENT,
+         .outcome = GW_OUTCOME_CANNOT_START,
+         .text = "not found"},
+        {.exit_code = 126,
+         .spawn_code = GW_ESTART,
+         .outcome = GW_OUTCOME_CANNOT_START,
+         .text = "not found"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world *w = new_world(2);
+        send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+        must_assign(w, (struct task){.attempt = 1, .index = 4});
+        const struct gw_message *spawn = must_send(w, GW_MESSAGE_spawn);
+        assert_string_equal(spawn->spawn.path, "true");
+        assert_string_equal(spawn->spawn.out, "/d/logs/1/4.1.out");
+        spawned(w, 1, cases[i].spawn_code, "not found");
+        if (!cases[i].spawn_code)
+            dies(w, 1, cases[i].exit_code, cases[i].signal);
+        if (cases[i].outcome) {
+            const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+            assert_int_equal(ended->ended.outcome, cases[i].outcome);
+            assert_int_equal(ended->ended.exit_code, cases[i].exit_code);
+            assert_non_null(strstr(ended->ended.text, cases[i].text));
+        } else {
+            assert_memory_equal(must_send(w, GW_MESSAGE_finished)->finished.values.data, "\0", 1);
+        }
+        free_world(w);
+    }
+}
+
+static void test_slots_are_kept_until_buried(void **state)
+{
+    struct world *w = new_world(1);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    must_assign(w, (struct task){.attempt = 1});
+    must_assign(w, (struct task){.attempt = 2});
+    spawned(w, 1, 0, "");
+    exits(w, 1, 0, 0);
+    assert_int_equal(w->processes, 1); /* a descendant may live */
+    bury(w, 1);
+    assert_int_equal(w->processes, 2);
+    free_world(w);
+}
+
+static void test_an_idle_runner_makes_room(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.slots = 2});
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1});
+    must_assign(w, (struct task){.attempt = 2, .spec = 1});
+    assert_null(sent(w, GW_MESSAGE_bury, 0)); /* busy */
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    assert_int_equal(w->processes, 2); /* at once: it is parked (test_node_park.c) */
+    free_world(w);
+}
+
+/* A stream of short tasks does not keep another program's from its slot for ever. */
+static void test_what_is_older_gets_its_turn(void **state)
+{
+    struct world *w = new_world(1);
+    function_spec(w, (struct gw_msg_spec){0});
+    function_spec(w, (struct gw_msg_spec){.number = 1, .cwd = "/elsewhere"});
+    must_assign(w, (struct task){.attempt = 1});
+    hello(w, 1, GW_PROTOCOL);
+    must_assign(w, (struct task){.attempt = 2, .spec = 1}); /* wants a runner of its own */
+    must_assign(w, (struct task){.attempt = 3});
+    forget_sent(w);
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    assert_null(sent(w, GW_MESSAGE_assign, 0)); /* 3 came after 2 */
+    assert_string_equal(must_send(w, GW_MESSAGE_spawn)->spawn.cwd, "/elsewhere");
+    free_world(w);
+}
+
+static void test_idle_runners_end(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    forget_sent(w);
+    tick(w, 59 * SECOND);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    tick(w, 1 * SECOND);
+    must_send(w, GW_MESSAGE_bury);
+    dies(w, 1, 0, 15);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    free_world(w);
+}
+
+static void test_kill(void **state)
+{
+    struct world *w = new_world(1);
+    function_spec(w, (struct gw_msg_spec){0});
+    must_assign(w, (struct task){.attempt = 1});
+    hello(w, 1, GW_PROTOCOL);
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    for (uint64_t attempt = 2; attempt < 5; attempt++)
+        must_assign(w, (struct task){.attempt = attempt});
+    forget_sent(w);
+    kill_attempt(w, 3, GW_KILL_CANCEL); /* behind 2: dies when its turn comes */
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    finish(w, 1, 2, GW_RANK_NONE, 0, 1000);
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 3 * SECOND);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    dies(w, 1, 0, 15);
+    const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.attempt, 3);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_KILLED);
+    assert_int_equal(ended->ended.executing, 1);
+    forget_sent(w);
+    kill_attempt(w, 4, GW_KILL_CANCEL); /* queued again: never ran */
+    ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.attempt, 4);
+    assert_int_equal(ended->ended.executing, 0);
+    free_world(w);
+}
+
+static void test_wall_limit(void **state)
+{
+    struct world *w =
+        world_with_runner((struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    forget_sent(w);
+    tick(w, 20 * MS);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_started)->started.attempt, 0), 1);
+    tick(w, 4 * SECOND);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    tick(w, 1 * SECOND);
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, SECOND);
+    dies(w, 1, 0, 15);
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, GW_OUTCOME_TIMEOUT);
+    free_world(w);
+}
+
+static void test_wall_limit_for_ever(void **state)
+{
+    struct world *w =
+        world_with_runner((struct gw_msg_spec){.wall_ns = UINT64_MAX, .grace_ns = SECOND});
+    (void)state;
+    forget_sent(w);
+    tick(w, 4 * SECOND);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    free_world(w);
+}
+
+static void test_objects_are_served_and_released(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    finish(w, 1, 1, GW_RANK_NONE, 100000, 1000);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_OPEN, .peer = {PEER}, .role = GW_ROLE_PEER});
+    forget_sent(w);
+    const struct gw_message fetch = {.type = GW_MESSAGE_fetch, .fetch = {3, 1, 0, GW_RANK_NONE}};
+    deliver(w, PEER, fetch);
+    assert_int_equal(w->effects.list.items[0].token_count, 1);
+    assert_int_equal(w->effects.list.items[0].tokens[0], 50);
+    assert_int_equal(must_send(w, GW_MESSAGE_object)->object.bytes, 100000);
+    uint64_t job = 1;
+    uint32_t index = 0, rank = 0;
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_release,
+                                .release = {{&job, 1}, {&index, 1}, {&rank, 1}}});
+    assert_int_equal(w->drops, 1);
+    forget_sent(w);
+    deliver(w, PEER, fetch);
+    assert_int_equal(must_send(w, GW_MESSAGE_object)->object.code, GW_ENOENT);
+    free_world(w);
+}
+
+static void test_inputs_are_fetched_once(void **state)
+{
+    struct world *w = new_world(2);
+    struct dep dep = {.job = 8, .index = 2, .rank = 0, .worker = 6};
+    function_spec(w, (struct gw_msg_spec){0});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_neighbour, .neighbour = {6, "/d/other"}});
+    must_assign(w, (struct task){.attempt = 1, .dep = &dep});
+    must_assign(w, (struct task){.attempt = 2, .dep = &dep});
+    assert_int_equal(w->connects, 1);
+    raise_event(w, (struct gw_event){
+                       .type = GW_EVENT_OPEN, .peer = {PEER}, .number = 6, .role = GW_ROLE_PEER});
+    const struct gw_message *fetch = must_send(w, GW_MESSAGE_fetch);
+    assert_null(sent(w, GW_MESSAGE_fetch, 1));
+    uint64_t token = 51;
+    struct gw_message object = {.type = GW_MESSAGE_object};
+    object.object = (struct gw_msg_object){.request = fetch->fetch.request, .bytes = 10000};
+    assert_int_equal(deliver_with(w, PEER, object, &token, 1), 0);
+    hello(w, 1, GW_PROTOCOL);
+    bool found = false;
+    for (size_t i = 0; i < w->effects.list.count; i++) {
+        const struct gw_effect *effect = &w->effects.list.items[i];
+        found |= effect->message.type == GW_MESSAGE_assign && effect->token_count == 1 &&
+                 effect->tokens[0] == 51;
+    }
+    assert_true(found);
+    free_world(w);
+}
+
+/* A row for all ranks has no data of its own, and a row for order has none at all. */
+static void test_inputs_of_all_ranks(void **state)
+{
+    static const uint32_t ranks[] = {GW_DEP_ALL, GW_DEP_AFTER};
+    for (int i = 0; i < 2; i++) {
+        struct world *w = new_world(1);
+        struct dep dep = {.job = 8, .index = 2, .rank = ranks[i], .worker = 6};
+        function_spec(w, (struct gw_msg_spec){0});
+        must_assign(w, (struct task){.attempt = 1, .dep = &dep});
+        hello(w, 1, GW_PROTOCOL);
+        assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_assign)->assign.dep_rank, 0),
+                         ranks[i]);
+        assert_null(sent(w, GW_MESSAGE_fetch, 0));
+        free_world(w);
+    }
+}
+
+static void test_runners_forget(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    forget_sent(w);
+    deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_forget, .forget = {1}});
+    assert_int_equal(must_send(w, GW_MESSAGE_forget)->forget.job, 1);
+    assert_int_equal(assign(w, (struct task){.attempt = 2}), GW_EPROTO); /* its spec is gone */
+    free_world(w);
+}
+
+static void test_lost_inputs(void **state)
+{
+    for (int way = 0; way < 4; way++) {
+        struct world *w = new_world(2);
+        struct dep dep = {.job = 8, .index = 2, .rank = 0, .worker = 6};
+        function_spec(w, (struct gw_msg_spec){0});
+        if (way)
+            deliver(w, SCHEDULER,
+                    (struct gw_message){.type = GW_MESSAGE_neighbour, .neighbour = {6, "/d/o"}});
+        must_assign(w, (struct task){.attempt = 1, .dep = &dep});
+        if (way == 1)
+            raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .number = 6, .text = "no"});
+        if (way == 2) {
+            raise_event(
+                w, (struct gw_event){
+                       .type = GW_EVENT_OPEN, .peer = {PEER}, .number = 6, .role = GW_ROLE_PEER});
+            deliver(
+                w, PEER,
+                (struct gw_message){
+                    .type = GW_MESSAGE_object,
+                    .object = {
+                        must_send(w, GW_MESSAGE_fetch)->fetch.request, GW_ENOENT, "no", 0, {0}}});
+        }
+        if (way == 3) { /* nobody answers, and the scheduler lives */
+            for (uint64_t i = 1; i <= 8; i++) {
+                tick(w, 2 * SECOND);
+                deliver(
+                    w, SCHEDULER,
+                    (struct gw_message){.type = GW_MESSAGE_heartbeat, .heartbeat = {i, i + 1, 0}});
+            }
+        }
+        assert_int_equal(must_send(w, GW_MESSAGE_object_lost)->object_lost.worker, 6);
+        const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+        assert_int_equal(ended->ended.outcome, GW_OUTCOME_LOST_INPUT);
+        assert_int_equal(ended->ended.executing, 0);
+        free_world(w);
+    }
+}
+
+/* -- The scheduler's link ------------------------------------------------------------------------
+ */
+
+static void test_stale_messages_are_dropped(void **state)
+{
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    forget_sent(w);
+    uint64_t token = 9;
+    struct gw_message go_message = {.type = GW_MESSAGE_shutdown};
+    for (int way = 0; way < 3; way++) {
+        go_message.term = way == 0 ? 6 : 7;
+        go_message.peer = way == 1 ? 8 : 9;
+        go_message.sequence = way == 2 ? w->sequence : ++w->sequence;
+        raise_event(w, (struct gw_event){.type = GW_EVENT_MESSAGE,
+                                         .peer = {SCHEDULER},
+                                         .message = &go_message,
+                                         .tokens = &token,
+                                         .token_count = 1});
+    }
+    assert_int_equal(w->exits, 0);
+    assert_int_equal(w->drops, 3);
+    free_world(w);
+}
+
+static void test_broken_protocol_changes_nothing(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    forget_sent(w);
+    assert_int_equal(finish(w, 1, 99, GW_RANK_NONE, 5000, 1), GW_EPROTO);
+    assert_int_equal(w->drops, 1);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, NO_DESCRIPTOR, 1), GW_EPROTO);
+    assert_int_equal(assign(w, (struct task){.attempt = 2, .spec = 44}), GW_EPROTO);
+    assert_int_equal(assign(w, (struct task){.attempt = 2, .rank = 1}), GW_EPROTO);
+    assert_int_equal(w->sent.count, 0);
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1), 0);
+    free_world(w);
+}
+
+static void test_a_new_connection_hears_of_what_lives(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    must_assign(w, (struct task){.attempt = 2});
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    forget_sent(w);
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
+    w->sequence += 1000;
+    open_scheduler(w);
+    const struct gw_msg_registration *now = &must_send(w, GW_MESSAGE_registration)->registration;
+    assert_int_equal(now->attempt.count, 1);
+    assert_int_equal(gw_col64_at(now->attempt, 0), 2);
+    assert_null(sent(w, GW_MESSAGE_finished, 0));
+    free_world(w);
+}
+
+static void test_fence(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    tick(w, 2 * SECOND);
+    const struct gw_message *beat = sent(w, GW_MESSAGE_heartbeat, 1);
+    assert_non_null(beat);
+    w->now_ns += 3 * SECOND; /* the fence counts from when it was sent, not from the answer */
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_heartbeat,
+                                .heartbeat = {1, beat->heartbeat.number, 0}});
+    forget_sent(w);
+    tick(w, GW_FENCE_NS - 3 * SECOND - 1);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    tick(w, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    dies(w, 1, 0, 9);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    w->sequence += 1000;
+    forget_sent(w);
+    open_scheduler(w);
+    assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, 0);
+    free_world(w);
+}
+
+static void refuse(struct world *w)
+{
+    raise_event(w, (struct gw_event){.type = GW_EVENT_REFUSED, .number = w->now_ns});
+}
+
+/* That nobody is there to connect to is no silence. */
+static void test_refused_runs_on(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    forget_sent(w);
+    refuse(w);
+    for (int i = 0; i < 66; i++) {
+        tick(w, 9 * SECOND);
+        assert_null(sent(w, GW_MESSAGE_bury, 0));
+        refuse(w);
+    }
+    tick(w, 6 * SECOND); /* ten minutes */
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
+    free_world(w);
+}
+
+static void test_refused_and_silent(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    forget_sent(w);
+    tick(w, 5 * SECOND);
+    refuse(w);
+    tick(w, GW_FENCE_NS - 1);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    tick(w, 1);
+    must_send(w, GW_MESSAGE_bury);
+    free_world(w);
+}
+
+static void test_shutdown_buries_all(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SHUTDOWN});
+    must_send(w, GW_MESSAGE_bury);
+    assert_int_equal(w->exits, 0);
+    dies(w, 1, 0, 15);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+}
+
+static void told_to_end(struct world *w, uint64_t grace_ns_max, uint64_t wanted_ns)
+{
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_shutdown,
+                                .shutdown = {.text = "", .grace_ns_max = grace_ns_max}});
+    assert_true(must_send(w, GW_MESSAGE_bury)->bury.grace_ns == wanted_ns);
+    assert_int_equal(w->exits, 0);
+    forget_sent(w);
+}
+
+/* What runs has its own grace, but no more than is given; told again, it has less. */
+static void test_shutdown_leaves_time(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
+    forget_sent(w);
+    told_to_end(w, 300 * SECOND, 20 * SECOND);
+    told_to_end(w, 0, SECOND / 2);
+    dies(w, 1, 0, 15);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+    w = world_with_runner((struct gw_msg_spec){.grace_ns = 400 * SECOND});
+    forget_sent(w);
+    told_to_end(w, 300 * SECOND, 300 * SECOND);
+    free_world(w);
+}
+
+static void leave(struct world *w, const char *why, uint64_t wanted_ns)
+{
+    forget_sent(w);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEAVE, .text = why});
+    assert_true(must_send(w, GW_MESSAGE_bury)->bury.grace_ns == wanted_ns);
+    assert_int_equal(w->exits, 0);
+}
+
+/* A worker that is told to end leaves what runs its own grace, up to a bound, and waits as long
+ * again for who takes its checkpoints; told twice it does neither. */
+static void test_leaving_leaves_time(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
+    leave(w, "ended", 20 * SECOND);
+    assert_int_equal(must_send(w, GW_MESSAGE_leaving)->leaving.empty, 0);
+    tick(w, 15 * SECOND);
+    forget_sent(w);
+    dies(w, 1, 0, 15);
+    assert_int_equal(must_send(w, GW_MESSAGE_leaving)->leaving.empty, 1);
+    assert_true(gw_node_core_deadline_ns(w->core) <= w->now_ns + GW_LEAVE_NS);
+    tick(w, GW_LEAVE_NS - 1);
+    assert_int_equal(w->exits, 0);
+    tick(w, 1);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+    w = world_with_runner((struct gw_msg_spec){.grace_ns = 400 * SECOND});
+    leave(w, "ended", GW_LEAVE_NS);
+    leave(w, "ended", SECOND / 2);
+    dies(w, 1, 0, 9);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+    w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
+    leave(w, NULL, SECOND / 2); /* nobody wants its tasks any more */
+    free_world(w);
+}
+
+static void test_folders_go_with_their_processes(void **state)
+{
+    static const uint8_t hash[GW_HASH_BYTES] = {1};
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){.files = bin(hash, sizeof hash)});
+    must_assign(w, (struct task){.attempt = 1});
+    assert_int_equal(w->processes, 0); /* it waits for its files */
+    raise_event(
+        w, (struct gw_event){.type = GW_EVENT_FOLDER, .number = w->folder, .text = "/d/work/1"});
+    spawned(w, 1, 0, "");
+    hello(w, 1, GW_PROTOCOL);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SHUTDOWN});
+    must_send(w, GW_MESSAGE_bury);
+    assert_int_equal(w->folders_gone, 0); /* the process still runs in it */
+    dies(w, 1, 0, 15);
+    assert_int_equal(w->folders_gone, 1);
+    free_world(w);
+}
+
+/* A disk that is full here may not be elsewhere; files that are nowhere any more are not. */
+static void test_why_there_are_no_files(void **state)
+{
+    static const uint8_t hash[GW_HASH_BYTES] = {1};
+    const int codes[] = {GW_EIO, GW_ENOENT};
+    const uint32_t outcomes[] = {GW_OUTCOME_FILES, GW_OUTCOME_CANNOT_START};
+    (void)state;
+    for (uint32_t i = 0; i < 2; i++) {
+        struct world *w = new_world(2);
+        function_spec(w, (struct gw_msg_spec){.files = bin(hash, sizeof hash)});
+        must_assign(w, (struct task){.attempt = 1});
+        raise_event(
+            w, (struct gw_event){
+                   .type = GW_EVENT_FOLDER, .number = w->folder, .code = codes[i], .text = "no"});
+        assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, outcomes[i]);
+        free_world(w);
+    }
+}
+
+static void test_guardian_gone(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {GUARDIAN}, .text = "closed"});
+    must_send(w, GW_MESSAGE_refuse);
+    assert_int_equal(w->exits, 1);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_registers_after_welcome),
+        cmocka_unit_test(test_runs_a_function),
+        cmocka_unit_test(test_short_tasks_are_sent_ahead),
+        cmocka_unit_test(test_a_crash_charges_what_was_executed),
+        cmocka_unit_test(test_a_crash_charges_the_first_only),
+        cmocka_unit_test(test_a_closed_connection_is_judged_by_the_guardian),
+        cmocka_unit_test(test_cannot_start),
+        cmocka_unit_test(test_a_runner_is_killed_before_its_hello),
+        cmocka_unit_test(test_no_hello_in_time),
+        cmocka_unit_test(test_commands),
+        cmocka_unit_test(test_slots_are_kept_until_buried),
+        cmocka_unit_test(test_an_idle_runner_makes_room),
+        cmocka_unit_test(test_what_is_older_gets_its_turn),
+        cmocka_unit_test(test_idle_runners_end),
+        cmocka_unit_test(test_inputs_of_all_ranks),
+        cmocka_unit_test(test_runners_forget),
+        cmocka_unit_test(test_kill),
+        cmocka_unit_test(test_wall_limit),
+        cmocka_unit_test(test_wall_limit_for_ever),
+        cmocka_unit_test(test_objects_are_served_and_released),
+        cmocka_unit_test(test_inputs_are_fetched_once),
+        cmocka_unit_test(test_lost_inputs),
+        cmocka_unit_test(test_stale_messages_are_dropped),
+        cmocka_unit_test(test_broken_protocol_changes_nothing),
+        cmocka_unit_test(test_a_new_connection_hears_of_what_lives),
+        cmocka_unit_test(test_fence),
+        cmocka_unit_test(test_refused_runs_on),
+        cmocka_unit_test(test_refused_and_silent),
+        cmocka_unit_test(test_folders_go_with_their_processes),
+        cmocka_unit_test(test_why_there_are_no_files),
+        cmocka_unit_test(test_shutdown_buries_all),
+        cmocka_unit_test(test_shutdown_leaves_time),
+        cmocka_unit_test(test_leaving_leaves_time),
+        cmocka_unit_test(test_guardian_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

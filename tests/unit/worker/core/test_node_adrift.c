@@ -1,0 +1,274 @@
+/* The worker's core, ends that were told to a scheduler which died before it had read them. */
+#include "tests/unit/worker/core/node_world.h"
+
+static void let_command_end(struct world *w, uint64_t attempt, int exit_code)
+{
+    must_assign(w, (struct task){.attempt = attempt, .index = (uint32_t)attempt});
+    spawned(w, w->processes, 0, "");
+    dies(w, w->processes, exit_code, 0);
+}
+
+/* One slot, and commands 1 and 2, which have ended well, and 3, which has not: all were told. */
+static struct world *world_with_ends(void)
+{
+    struct world *w = new_world(1);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    let_command_end(w, 1, 0);
+    let_command_end(w, 2, 0);
+    let_command_end(w, 3, 3);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_finished)->finished.attempt, 0), 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 3);
+    return w;
+}
+
+static const struct gw_msg_registration *come_back(struct world *w, bool new_life)
+{
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    w->lives += new_life;
+    forget_sent(w);
+    open_scheduler(w);
+    return &must_send(w, GW_MESSAGE_registration)->registration;
+}
+
+/* The scheduler answers a heartbeat that is sent now. */
+static void acknowledge(struct world *w)
+{
+    forget_sent(w);
+    tick(w, 2 * SECOND);
+    const uint64_t number = must_send(w, GW_MESSAGE_heartbeat)->heartbeat.number;
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_heartbeat,
+                                .heartbeat = {.number = number, .echo = number}});
+}
+
+static void what_was_told_to_a_dying_scheduler_is_told_again(void **state)
+{
+    struct world *w = world_with_ends();
+    (void)state;
+    for (int lives = 0; lives < 2; lives++) { /* the next one may die as soon */
+        const struct gw_msg_registration *said = come_back(w, true);
+        assert_int_equal(said->attempt.count, 2);
+        for (uint32_t i = 0; i < 2; i++) {
+            assert_int_equal(gw_col64_at(said->attempt, i), i + 1);
+            assert_int_equal(gw_col32_at(said->attempt_claim, i), GW_CLAIM_ENDED);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            const struct gw_message *finished = sent(w, GW_MESSAGE_finished, i);
+            assert_non_null(finished);
+            assert_int_equal(gw_col64_at(finished->finished.attempt, 0), i + 1);
+        }
+        assert_null(sent(w, GW_MESSAGE_ended, 0)); /* 3 may have been charged */
+    }
+    free_world(w);
+}
+
+/* It counted what was here as lost. */
+static void a_scheduler_that_lives_hears_nothing_again(void **state)
+{
+    struct world *w = world_with_ends();
+    (void)state;
+    assert_int_equal(come_back(w, false)->attempt.count, 0);
+    assert_null(sent(w, GW_MESSAGE_finished, 0));
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    free_world(w);
+}
+
+static void what_was_surely_heard_is_forgotten(void **state)
+{
+    struct world *w = world_with_ends();
+    (void)state;
+    acknowledge(w);
+    let_command_end(w, 4, 0); /* that heartbeat was sent before */
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 1);
+    assert_int_equal(gw_col64_at(said->attempt, 0), 4);
+    acknowledge(w);
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    free_world(w);
+}
+
+/* Functions are many, and may run again. */
+static void ends_of_functions_are_told_once(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0});
+    (void)state;
+    must_assign(w, (struct task){.attempt = 1});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    free_world(w);
+}
+
+static void ends_of_functions_that_must_not_run_again_are_told_again(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.losses_max = UINT32_MAX});
+    (void)state;
+    must_assign(w, (struct task){.attempt = 1});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 3, 1000), 0);
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 1);
+    assert_int_equal(gw_col32_at(said->attempt_claim, 0), GW_CLAIM_ENDED);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_finished)->finished.attempt, 0), 1);
+    free_world(w);
+}
+
+/* A runner has two tasks, and a command waits for its slots: that one the next scheduler places. */
+static void what_a_runner_has_is_claimed_and_nothing_else(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){.slots = 2});
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 3, 1000), 0); /* such tasks are short */
+    for (uint32_t i = 2; i <= 3; i++)
+        must_assign(w, (struct task){.attempt = i, .index = i});
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1, .slots = 2});
+    must_assign(w, (struct task){.attempt = 4, .index = 4, .spec = 1});
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(gw_col32_at(said->attempt_claim, i),
+                         gw_col64_at(said->attempt, i) == 2 ? GW_CLAIM_RUNS : GW_CLAIM_WAITS);
+    free_world(w);
+}
+
+/* A gang of two functions here that goes. */
+static struct world *world_with_gang(void)
+{
+    struct world *w = new_world(2);
+    uint64_t token = 60, key = 61;
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1, .world = 2, .local = 2, .groups = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
+                                     .number = 1,
+                                     .code = 4321,
+                                     .text = "127.0.0.1",
+                                     .tokens = &token,
+                                     .token_count = 1});
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        hello(w, rank + 1, GW_PROTOCOL);
+        deliver(w, RUNNER + rank + 1,
+                (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, rank, {0}}});
+    }
+    const struct gw_bin info = must_send(w, GW_MESSAGE_rank_ready)->rank_ready.info;
+    const struct gw_message go = {.type = GW_MESSAGE_gang_go, .gang_go = {1, info}};
+    assert_int_equal(deliver_with(w, SCHEDULER, go, &key, 1), 0);
+    return w;
+}
+
+static void ends_of_ranks_are_told_again(void **state)
+{
+    struct world *w = world_with_gang();
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, 0, 300000, 1000), 0);
+    const struct gw_msg_registration *said = come_back(w, true); /* rank 1 runs yet */
+    assert_int_equal(said->attempt.count, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        assert_int_equal(gw_col32_at(said->attempt_claim, i),
+                         gw_col32_at(said->attempt_rank, i) ? GW_CLAIM_RUNS : GW_CLAIM_ENDED);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_finished)->finished.rank, 0), 0);
+    assert_int_equal(finish(w, 2, 1, 1, 300000, 1000), 0);
+    said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(gw_col32_at(said->attempt_claim, i), GW_CLAIM_ENDED);
+        assert_int_equal(gw_col64_at(said->object_attempt, i), 1); /* what they returned is here */
+        assert_non_null(sent(w, GW_MESSAGE_finished, i));
+    }
+    free_world(w);
+}
+
+/* What a rank returned was let go: that it ended is no use to anybody. */
+static void what_was_let_go_is_not_told_again(void **state)
+{
+    struct world *w = world_with_gang();
+    uint64_t job = 1;
+    uint32_t index = 0, rank = 1;
+    (void)state;
+    assert_int_equal(finish(w, 1, 1, 0, 300000, 1000), 0);
+    assert_int_equal(finish(w, 2, 1, 1, 300000, 1000), 0);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_release,
+                                .release = {{&job, 1}, {&index, 1}, {&rank, 1}}});
+    const struct gw_msg_registration *said = come_back(w, true);
+    assert_int_equal(said->attempt.count, 1);
+    assert_int_equal(gw_col32_at(said->attempt_rank, 0), 0);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_finished)->finished.rank, 0), 0);
+    assert_null(sent(w, GW_MESSAGE_finished, 1));
+    free_world(w);
+}
+
+/* Nobody was there to hear it: the first who comes does, and charges it, and no other. */
+static void a_bad_end_is_told_to_one_scheduler(void **state)
+{
+    struct world *w = new_world(1);
+    (void)state;
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
+    must_assign(w, (struct task){.attempt = 1, .index = 1});
+    spawned(w, w->processes, 0, "");
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    w->lives++;
+    dies(w, w->processes, 3, 0);
+    forget_sent(w);
+    open_scheduler(w);
+    assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 1);
+    assert_int_equal(come_back(w, true)->attempt.count, 0);
+    assert_null(sent(w, GW_MESSAGE_ended, 0));
+    free_world(w);
+}
+
+/* The highest count of the same cluster is kept, and said to each scheduler that comes. */
+static void what_heartbeats_said_of_the_history_is_said_again(void **state)
+{
+    static const struct {
+        const char *cluster, *said;
+        uint64_t life, commits, known_life, known;
+    } lives[] = {
+        {"a", "", 1, 7, 0, 0},
+        {"a", "a", 2, 5, 1, 7}, /* a copy that is older: it may come again */
+        {"b", "a", 3, 2, 1, 7},
+        {"b", "b", 4, 3, 3, 2},
+    };
+    struct world *w = new_world(1);
+    (void)state;
+    for (size_t i = 0; i < sizeof lives / sizeof *lives; i++) {
+        raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+        w->lives++;
+        forget_sent(w);
+        raise_event(w, (struct gw_event){
+                           .type = GW_EVENT_OPEN, .peer = {SCHEDULER}, .role = GW_ROLE_SCHEDULER});
+        deliver(w, SCHEDULER,
+                (struct gw_message){.type = GW_MESSAGE_welcome,
+                                    .welcome = {5, "0.1.0", "/s", .cluster = lives[i].cluster}});
+        const struct gw_msg_registration *now =
+            &must_send(w, GW_MESSAGE_registration)->registration;
+        assert_string_equal(now->cluster, lives[i].said);
+        assert_int_equal(now->life, lives[i].known_life);
+        assert_int_equal(now->commits, lives[i].known);
+        deliver(w, SCHEDULER,
+                (struct gw_message){.type = GW_MESSAGE_heartbeat,
+                                    .heartbeat = {.number = i + 1,
+                                                  .life = lives[i].life,
+                                                  .commits = lives[i].commits}});
+    }
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_told_to_a_dying_scheduler_is_told_again),
+        cmocka_unit_test(a_scheduler_that_lives_hears_nothing_again),
+        cmocka_unit_test(what_was_surely_heard_is_forgotten),
+        cmocka_unit_test(ends_of_functions_are_told_once),
+        cmocka_unit_test(ends_of_functions_that_must_not_run_again_are_told_again),
+        cmocka_unit_test(what_a_runner_has_is_claimed_and_nothing_else),
+        cmocka_unit_test(ends_of_ranks_are_told_again),
+        cmocka_unit_test(what_was_let_go_is_not_told_again),
+        cmocka_unit_test(a_bad_end_is_told_to_one_scheduler),
+        cmocka_unit_test(what_heartbeats_said_of_the_history_is_said_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,715 @@
+/* Gangs in the worker's core: ranks that stand, go and end together. */
+#include "tests/unit/worker/core/node_world.h"
+
+static void send_gang(struct world *w, uint64_t attempt, uint32_t world)
+{
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang, .gang = {attempt, world, 0, world, 0, 1}});
+}
+
+static void leased(struct world *w, uint64_t attempt)
+{
+    uint64_t token = 60;
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
+                                     .number = attempt,
+                                     .code = 4321,
+                                     .text = "127.0.0.1",
+                                     .tokens = &token,
+                                     .token_count = 1});
+}
+
+static void go(struct world *w, uint64_t attempt)
+{
+    struct gw_msg_rank_ready ready = must_send(w, GW_MESSAGE_rank_ready)->rank_ready;
+    assert_int_equal(ready.rank, 0);
+    uint64_t token = 61;
+    struct gw_message message = {.type = GW_MESSAGE_gang_go, .gang_go = {attempt, ready.info}};
+    assert_int_equal(deliver_with(w, SCHEDULER, message, &token, 1), 0);
+}
+
+/* A gang of two function ranks that run. */
+/* Of commands it is told to be one; its processes are runners all the same. */
+static struct world *world_with_gang_of(struct gw_msg_spec spec)
+{
+    struct world *w = new_world(2);
+    const uint32_t commands = spec.kind == GW_SPEC_COMMAND;
+    spec.kind = GW_SPEC_FUNCTION;
+    function_spec(w, spec);
+    deliver(w, SCHEDULER,
+            (struct gw_message){
+                .type = GW_MESSAGE_gang,
+                .gang = {.attempt = 1, .world = 2, .local = 2, .groups = 1, .commands = commands}});
+    assert_int_equal(w->leases, 1);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    leased(w, 1);
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        hello(w, rank + 1, GW_PROTOCOL);
+        deliver(w, RUNNER + rank + 1,
+                (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, rank, {0}}});
+    }
+    assert_non_null(sent(w, GW_MESSAGE_gang, 1)); /* each runner was told of it */
+    assert_non_null(sent(w, GW_MESSAGE_rank_ready, 1));
+    go(w, 1);
+    assert_non_null(sent(w, GW_MESSAGE_gang_go, 1));
+    forget_sent(w);
+    return w;
+}
+
+static struct world *world_with_gang(void)
+{
+    return world_with_gang_of((struct gw_msg_spec){.ranks = 2});
+}
+
+static void test_gang_of_functions(void **state)
+{
+    struct world *w = world_with_gang();
+    deliver(w, RUNNER + 1,
+            (struct gw_message){.type = GW_MESSAGE_metric, .metric = {1, 0, 10, "loss", 0.5}});
+    assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 10);
+    deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_control, .control = {1, 2}});
+    assert_int_equal(must_send(w, GW_MESSAGE_control)->control.command, 2);
+    assert_int_equal(w->unbinds, 1); /* before the ranks go, which bind the port */
+    assert_int_equal(finish(w, 1, 1, 0, 0, 1000), 0);
+    assert_int_equal(w->unleases, 0); /* its number is theirs until they have ended */
+    assert_int_equal(finish(w, 2, 1, 1, 0, 1000), 0);
+    assert_int_equal(w->unleases, 1);
+    assert_non_null(sent(w, GW_MESSAGE_finished, 1));
+    send_gang(w, 2, 2); /* on warm runners */
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 2, .rank = 1});
+    must_assign(w, (struct task){.attempt = 2, .rank = 2});
+    assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    assert_non_null(sent(w, GW_MESSAGE_assign, 1));
+    free_world(w);
+}
+
+static void test_gang_rank_dies(void **state)
+{
+    struct world *w = world_with_gang();
+    dies(w, 2, 0, 9);
+    const struct gw_message *ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.rank, 1);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_CRASHED);
+    assert_int_equal(w->aborts, 0);
+    forget_sent(w);
+    kill_attempt(w, 1, GW_KILL_GANG);
+    assert_int_equal(w->aborts, 1);
+    must_send(w, GW_MESSAGE_bury);
+    dies(w, 1, 0, 15);
+    ended = must_send(w, GW_MESSAGE_ended);
+    assert_int_equal(ended->ended.rank, 0);
+    assert_int_equal(ended->ended.outcome, GW_OUTCOME_KILLED);
+    free_world(w);
+}
+
+static void saves(struct world *w, uint32_t runner, uint64_t attempt, int64_t step, bool is_told)
+{
+    forget_sent(w);
+    deliver(
+        w, RUNNER + runner,
+        (struct gw_message){.type = GW_MESSAGE_checkpointed, .checkpointed = {attempt, 0, step}});
+    const struct gw_message *message = sent(w, GW_MESSAGE_checkpointed, 0);
+    assert_int_equal(message != NULL, is_told);
+    assert_true(!is_told || message->checkpointed.step == step);
+}
+
+/* What rank 0 saves in the time that it has to end counts, whoever told it to; what it says of
+ * another attempt, or when nobody gave it time, does not. */
+static void test_what_is_saved_in_the_grace_counts(void **state)
+{
+    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
+    saves(w, 1, 1, 3, true);
+    kill_attempt(w, 1, GW_KILL_STALE);
+    must_send(w, GW_MESSAGE_bury);
+    saves(w, 1, 1, 4, true);
+    free_world(w);
+    w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEAVE, .text = "ended"});
+    saves(w, 1, 1, 5, true);
+    saves(w, 1, 7, 5, false);
+    saves(w, 2, 1, 5, false); /* rank 1's runner */
+    free_world(w);
+    w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
+    tick(w, 20 * SECOND); /* it hears nothing, and gives up all that runs */
+    must_send(w, GW_MESSAGE_bury);
+    saves(w, 1, 1, 6, false);
+    free_world(w);
+}
+
+/* Rank 1 is stopped, whenever it is looked at. */
+static void surveyed(struct world *w, int32_t closely)
+{
+    const struct gw_stand stands[] = {{.rank = 0, .process = 1, .begun = 3, .operation = "barrier"},
+                                      {.rank = 1, .process = 2, .begun = 2, .stopped = true}};
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SURVEYED,
+                                     .number = 1,
+                                     .code = closely,
+                                     .stands = stands,
+                                     .stand_count = 2});
+}
+
+/* What it said to a scheduler that died, perhaps unheard, it says to the next. */
+static void test_hang_is_told_to_each_life(void **state)
+{
+    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    (void)state;
+    surveyed(w, 0);
+    tick(w, SECOND);
+    surveyed(w, 0);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 1);
+    forget_sent(w);
+    tick(w, SECOND);
+    surveyed(w, 0);
+    assert_null(sent(w, GW_MESSAGE_gang_stuck, 0));
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    tick(w, SECOND);
+    w->lives++;
+    open_scheduler(w);
+    assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, 2);
+    tick(w, SECOND);
+    surveyed(w, 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 2);
+    free_world(w);
+}
+
+static void surveyed_commands(struct world *w, uint64_t active)
+{
+    const struct gw_stand stands[] = {{.rank = 0, .process = 1},
+                                      {.rank = 1, .process = 2, .active = active}};
+    raise_event(w, (struct gw_event){
+                       .type = GW_EVENT_SURVEYED, .number = 1, .stands = stands, .stand_count = 2});
+}
+
+/* Commands that use no CPU and write nothing are told of, and that they do again, too. */
+static void test_idle_commands_are_told_of(void **state)
+{
+    struct world *w = world_with_gang_of(
+        (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND, .kind = GW_SPEC_COMMAND});
+    (void)state;
+    surveyed_commands(w, 1);
+    tick(w, SECOND);
+    surveyed_commands(w, 2); /* it works, and is in no collective for long */
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 0);
+    forget_sent(w);
+    tick(w, SECOND);
+    surveyed_commands(w, 2);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 2);
+    forget_sent(w);
+    tick(w, SECOND);
+    surveyed_commands(w, 2);
+    assert_null(sent(w, GW_MESSAGE_gang_stuck, 0));
+    tick(w, SECOND);
+    surveyed_commands(w, 3);
+    assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 0);
+    free_world(w);
+}
+
+/* Only who is asked looks closely, and says so; who has moved meanwhile says that. */
+static void test_hang_is_looked_at_when_asked(void **state)
+{
+    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    const struct gw_message look = {.type = GW_MESSAGE_gang_look, .gang_look = {1}};
+    (void)state;
+    deliver(w, SCHEDULER, look); /* it said nothing */
+    surveyed(w, 0);
+    tick(w, SECOND);
+    surveyed(w, 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.closely, 0);
+    forget_sent(w);
+    deliver(w, SCHEDULER, look);
+    surveyed(w, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.closely, 1);
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 2);
+    forget_sent(w);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SURVEYED, .number = 1}); /* otherwise */
+    assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 0);
+    forget_sent(w);
+    deliver(w, SCHEDULER, look);
+    surveyed(w, 0);
+    assert_null(sent(w, GW_MESSAGE_gang_stuck, 0));
+    free_world(w);
+}
+
+/* Of a gang that forms, those are looked at that have a process and are not ready. */
+static void test_rank_that_is_not_ready_is_looked_at(void **state)
+{
+    (void)state;
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 0});
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    forget_sent(w);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang_look, .gang_look = {.attempt = 1}});
+    const struct gw_effect *survey = NULL, *effect;
+    GW_ARRAY_EACH (&w->effects.list, effect)
+        if (effect->type == GW_EFFECT_SURVEY)
+            survey = effect;
+    assert_non_null(survey);
+    assert_int_equal(survey->count, 1);
+    assert_true(survey->stand_count > 0);
+    surveyed(w, 1);
+    const struct gw_msg_gang_stuck *stuck = &must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck;
+    assert_int_equal(stuck->closely, 2);
+    assert_int_equal(gw_col32_at(stuck->stopped, 1), 1);
+    free_world(w);
+}
+
+static bool has(const struct gw_msg_spawn *spawn, const char *text)
+{
+    return memmem(spawn->env.data, spawn->env.size, text, strlen(text)) != NULL;
+}
+
+static void test_gang_of_commands(void **state)
+{
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND,
+                                      .ranks = 2,
+                                      .streams = GW_STREAM_HELD | GW_STREAM_INPUT,
+                                      .env = bin("\x92\xaaHOME=/home\xaeMASTER_PORT=77", 27)});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1, .gpu = 2});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2, .gpu = 1});
+    assert_int_equal(w->processes, 0);
+    leased(w, 1);
+    must_send(w, GW_MESSAGE_rank_ready);
+    forget_sent(w);
+    struct gw_message message = {.type = GW_MESSAGE_gang_go};
+    message.gang_go.attempt = 1;
+    deliver(w, SCHEDULER, message);
+    for (size_t i = 0; i < 2; i++) {
+        const struct gw_message *spawn = sent(w, GW_MESSAGE_spawn, i);
+        assert_non_null(spawn);
+        assert_true(has(&spawn->spawn, i ? "LOCAL_RANK=1" : "LOCAL_RANK=0"));
+        assert_true(has(&spawn->spawn, "WORLD_SIZE=2"));
+        assert_true(has(&spawn->spawn, "MASTER_ADDR=127.0.0.1"));
+        assert_true(has(&spawn->spawn, "MASTER_PORT=77")); /* the user's wins */
+        assert_false(has(&spawn->spawn, "MASTER_PORT=4321"));
+        assert_true(has(&spawn->spawn, "GLOO_SOCKET_IFNAME=lo"));
+        assert_true(has(&spawn->spawn, "CUDA_VISIBLE_DEVICES=GPU-b,GPU-a"));
+        assert_true(has(&spawn->spawn, i ? "GANGWAY_GPUS=1" : "GANGWAY_GPUS=0"));
+        assert_true(spawn->spawn.held); /* each rank has a reader, and the first one's input */
+        assert_int_equal(spawn->spawn.in, i == 0);
+        assert_string_equal(spawn->spawn.out, i ? "/d/logs/1/0.1.1.out" : "/d/logs/1/0.1.0.out");
+    }
+    free_world(w);
+}
+
+/* Ranks of a gang of `world` commands run, and process 1 turns out to be an MPI program. */
+static struct world *world_with_mpi(uint32_t world)
+{
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = world});
+    send_gang(w, 1, world);
+    for (uint32_t rank = 1; rank <= world; rank++)
+        must_assign(w, (struct task){.attempt = 1, .rank = rank});
+    leased(w, 1);
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang_go, .gang_go = {.attempt = 1}});
+    for (uint32_t rank = 1; rank <= world; rank++)
+        spawned(w, rank, 0, "");
+    forget_sent(w);
+    const struct gw_process_use use = {.process = 1, .mpi = "prog is an MPI program"};
+    raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .uses = &use, .use_count = 1});
+    return w;
+}
+
+/* No attempt of it is made again: the next one would load the same. */
+static void test_several_ranks_of_mpi_are_refused(void **state)
+{
+    struct world *w = world_with_mpi(2);
+    (void)state;
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
+    dies(w, 1, 0, 15);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_CANNOT_START);
+    assert_int_equal(ended->exit_code, 126);
+    assert_string_equal(ended->text, "prog is an MPI program");
+    free_world(w);
+    w = world_with_mpi(1); /* rank 0 of 1 is what it says */
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    free_world(w);
+}
+
+/* A gang of three commands at two workers, of which the second has one: what launchers tell. */
+static void test_gang_of_commands_is_told_as_launchers_do(void **state)
+{
+    static const uint8_t locals[] = {2, 0, 0, 0, 1, 0, 0, 0};
+    static const char *const wanted[] = {
+        "OMPI_COMM_WORLD_RANK=2",
+        "OMPI_COMM_WORLD_SIZE=3",
+        "OMPI_COMM_WORLD_LOCAL_RANK=0",
+        "OMPI_COMM_WORLD_LOCAL_SIZE=1",
+        "OMPI_COMM_WORLD_NODE_RANK=0",
+        "NODE_RANK=1",
+        "HOROVOD_RANK=2",
+        "HOROVOD_SIZE=3",
+        "HOROVOD_LOCAL_RANK=0",
+        "HOROVOD_LOCAL_SIZE=1",
+        "HOROVOD_CROSS_RANK=1",
+        "HOROVOD_CROSS_SIZE=2",
+        "HOROVOD_CONTROLLER=gloo",
+        "HOROVOD_CPU_OPERATIONS=gloo",
+        "HOROVOD_HOSTNAME=here.1",
+        "HOROVOD_GLOO_RENDEZVOUS_ADDR=10.0.0.1",
+        "HOROVOD_GLOO_RENDEZVOUS_PORT=99",
+        "NAME=rank 2 of 3",
+        "OTHER={rank}",
+    };
+    struct world *w = new_world(2);
+    send_spec(w,
+              (struct gw_msg_spec){
+                  .kind = GW_SPEC_COMMAND,
+                  .ranks = 3,
+                  .env_templates = 1,
+                  .argv = bin("\x92\xa4"
+                              "echo\xd9\x2f{node_rank}/{local_rank}{rank}{x}{line}{{}rank}",
+                              55),
+                  .env = bin("\x92\xacOTHER={rank}\xd9\x20NAME=rank {rank} of {world_size}", 48)});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {1, 3, 2, 1, 1, 2, 0, 1, {(const void *)locals, 2}}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 3});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED, .number = 1, .text = "10.0.0.2"});
+    struct gw_message message = {.type = GW_MESSAGE_gang_go};
+    message.gang_go.attempt = 1;
+    message.gang_go.info = bin("\x82\xabmaster_addr\xa8"
+                               "10.0.0.1\xafrendezvous_port\x63",
+                               39);
+    deliver(w, SCHEDULER, message);
+    const struct gw_msg_spawn *spawn = &must_send(w, GW_MESSAGE_spawn)->spawn;
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        if (!has(spawn, wanted[i]))
+            fail_msg("%s is not in the environment", wanted[i]);
+    assert_non_null(memmem(spawn->argv.data, spawn->argv.size, "1/02{x}{line}{rank}", 19));
+    free_world(w);
+}
+
+/* Each rank has a door of its own, tells it when it stands, and hears of all. */
+static void test_doors_of_commands(void **state)
+{
+    const uint32_t ports[] = {71, 72};
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 3});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1,
+                                         .world = 3,
+                                         .first_rank = 1,
+                                         .local = 2,
+                                         .group_rank = 1,
+                                         .groups = 2,
+                                         .commands = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    must_assign(w, (struct task){.attempt = 1, .rank = 3});
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    raise_event(
+        w,
+        (struct gw_event){
+            .type = GW_EVENT_LEASED, .number = 1, .text = "::2", .ports = ports, .port_count = 2});
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct gw_msg_rank_ready *ready = &sent(w, GW_MESSAGE_rank_ready, i)->rank_ready;
+        assert_string_equal(ready->door, ready->rank == 1 ? "[::2]:71" : "[::2]:72");
+    }
+    struct gw_message message = {.type = GW_MESSAGE_gang_go};
+    message.gang_go.attempt = 1;
+    message.gang_go.doors = bin("\x93\xa3"
+                                "h:1\xa3"
+                                "h:2\xa3"
+                                "h:3",
+                                13);
+    deliver(w, SCHEDULER, message);
+    assert_int_equal(w->unbinds, 1);
+    assert_true(has(&sent(w, GW_MESSAGE_spawn, 1)->spawn,
+                    "TF_CONFIG={\"cluster\": {\"worker\": [\"h:1\", \"h:2\", \"h:3\"]}, "
+                    "\"task\": {\"type\": \"worker\", \"index\": 2}}"));
+    free_world(w);
+}
+
+/* What would not be JSON, or is not of all ranks, is not told. */
+static void test_doors_that_are_none(void **state)
+{
+    static const struct {
+        const char *list;
+        uint32_t bytes;
+    } wrong[] = {{"\x91\xa3h\"1", 5}, {"\x92\xa1x\xa1y", 5}, {"\x91\x01", 2}, {"\x91", 1}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        struct world *w = new_world(2);
+        send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 1});
+        send_gang(w, 1, 1);
+        must_assign(w, (struct task){.attempt = 1, .rank = 1});
+        leased(w, 1);
+        struct gw_message message = {.type = GW_MESSAGE_gang_go};
+        message.gang_go.attempt = 1;
+        message.gang_go.doors = bin(wrong[i].list, wrong[i].bytes);
+        deliver(w, SCHEDULER, message);
+        assert_false(has(&must_send(w, GW_MESSAGE_spawn)->spawn, "TF_CONFIG"));
+        free_world(w);
+    }
+}
+
+static void test_a_program_that_is_not_there(void **state)
+{
+    struct world *w = new_world(2);
+    w->look_code = GW_ENOENT;
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    leased(w, 1);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_CANNOT_START);
+    assert_int_equal(ended->exit_code, 127);
+    assert_string_equal(ended->text, "it is not there");
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    free_world(w);
+}
+
+/* Not that it could not start: its attempt is charged, and another follows. */
+static void test_a_rank_is_killed_before_its_hello(void **state)
+{
+    struct world *w = new_world(1);
+    function_spec(w, (struct gw_msg_spec){.ranks = 1});
+    send_gang(w, 1, 1);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    leased(w, 1);
+    dies(w, 1, 0, 9);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_CRASHED);
+    assert_int_equal(ended->signal, 9);
+    free_world(w);
+}
+
+/* A worker that was stopped hears of the kill first, and then that a rank had been killed before
+ * that: what is told is the cause. */
+static void test_a_rank_fell_before_the_kill_came(void **state)
+{
+    for (uint32_t unasked = 0; unasked < 2; unasked++) {
+        struct world *w = world_with_gang();
+        (void)state;
+        kill_attempt(w, 1, GW_KILL_GANG);
+        forget_sent(w);
+        deliver(w, GUARDIAN,
+                (struct gw_message){.type = GW_MESSAGE_exited,
+                                    .exited = {.process = 2, .signal = 9, .unasked = unasked}});
+        runner_closes(w, 2);
+        bury(w, 2);
+        const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+        assert_int_equal(ended->rank, 1);
+        assert_int_equal(ended->outcome, unasked ? GW_OUTCOME_CRASHED : GW_OUTCOME_KILLED);
+        assert_int_equal(ended->signal, unasked ? 9 : 0);
+        assert_int_equal(ended->executing, 1);
+        dies(w, 1, 0, 15);
+        free_world(w);
+    }
+}
+
+static void test_gang_killed_while_forming(void **state)
+{
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    send_gang(w, 1, 2);
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    hello(w, 1, GW_PROTOCOL);
+    forget_sent(w);
+    kill_attempt(w, 1, GW_KILL_CANCEL);
+    assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.rank, 1); /* never had a runner */
+    assert_null(sent(w, GW_MESSAGE_ended, 1));
+    dies(w, 1, 0, 15);
+    assert_int_equal(sent(w, GW_MESSAGE_ended, 1)->ended.rank, 0);
+    leased(w, 1); /* too late */
+    assert_int_equal(w->drops, 1);
+    free_world(w);
+}
+
+static bool holds(struct gw_bin info, const char *key)
+{
+    return info.size && memmem(info.data, info.size, key, strlen(key));
+}
+
+/* Ranks at several workers: each makes a segment of its own before its ranks stand; the first also
+ * opens the door of the ring, which rank 0 gets. The key that the scheduler made goes to ranks
+ * only.
+ */
+static void test_gang_on_several_workers(void **state)
+{
+    const uint8_t key[32] = {7};
+    for (uint32_t first_rank = 0; first_rank < 2; first_rank++) {
+        const bool leads = first_rank == 0;
+        struct world *w = new_world(1);
+        function_spec(w, (struct gw_msg_spec){.ranks = 2});
+        deliver(w, SCHEDULER,
+                (struct gw_message){.type = GW_MESSAGE_gang,
+                                    .gang = {.attempt = 1,
+                                             .world = 2,
+                                             .first_rank = first_rank,
+                                             .local = 1,
+                                             .group_rank = first_rank,
+                                             .groups = 2,
+                                             .key = {key, sizeof key}}});
+        assert_int_equal(w->leases, 1);
+        must_assign(w, (struct task){.attempt = 1, .rank = first_rank + 1});
+        hello(w, 1, GW_PROTOCOL);
+        const struct gw_message ready = {.type = GW_MESSAGE_rank_ready,
+                                         .rank_ready = {1, first_rank, {0}}};
+        deliver(w, RUNNER + 1, ready);
+        assert_null(sent(w, GW_MESSAGE_rank_ready, 0)); /* no segment yet */
+        assert_int_equal(must_send(w, GW_MESSAGE_gang)->gang.key.size, 0);
+        const uint64_t tokens[] = {60, 61};
+        raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
+                                         .number = 1,
+                                         .code = leads ? 4321 : 0,
+                                         .text = "10.0.0.1",
+                                         .rank = leads ? 777 : 0,
+                                         .tokens = tokens,
+                                         .token_count = leads ? 2 : 1});
+        const struct gw_msg_rank_ready told = must_send(w, GW_MESSAGE_rank_ready)->rank_ready;
+        assert_int_equal(holds(told.info, "ring_port"), leads);
+        assert_false(holds(told.info, "ring_key")); /* the scheduler made it, and knows it */
+        struct gw_message message = {.type = GW_MESSAGE_gang_go, .gang_go = {1, {0}}};
+        message.gang_go.info = leads ? told.info : bin("\x81\xa9ring_port\x07", 12);
+        deliver(w, SCHEDULER, message);
+        const struct gw_bin info = must_send(w, GW_MESSAGE_gang_go)->gang_go.info;
+        assert_true(holds(info, "ring_port"));
+        assert_non_null(memmem(info.data, info.size, key, sizeof key));
+        assert_int_equal(w->drops, leads); /* the door is rank 0's now */
+        assert_int_equal(w->unbinds, leads);
+        free_world(w);
+    }
+}
+
+/* What rank 0 goes on from is looked for before it stands; where it is no more, the scheduler is
+ * told so before it is told that the rank has ended. */
+static void test_a_checkpoint_that_is_no_more(void **state)
+{
+    struct world *w = new_world(2);
+    (void)state;
+    function_spec(w, (struct gw_msg_spec){.ranks = 2});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_neighbour,
+                                .neighbour = {.worker = 7, .address = "elsewhere"}});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1,
+                                         .world = 2,
+                                         .local = 2,
+                                         .groups = 1,
+                                         .checkpoint = 5,
+                                         .carry_worker = 7,
+                                         .carry_copy = 1,
+                                         .carry_job = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 1});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    leased(w, 1);
+    hello(w, 1, GW_PROTOCOL);
+    deliver(w, RUNNER + 1,
+            (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, 0, {0}}});
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0)); /* it is not here yet */
+    forget_sent(w);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CARRIED,
+                                     .number = 1,
+                                     .code = GW_ENOENT,
+                                     .text = "it is not there"});
+    const struct gw_msg_carry_absent absent = must_send(w, GW_MESSAGE_carry_absent)->carry_absent;
+    assert_true(absent.attempt == 1 && absent.worker == 7 && absent.copy == 1);
+    dies(w, 1, 0, 9);
+    const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
+    assert_int_equal(ended->outcome, GW_OUTCOME_LOST_INPUT);
+    assert_non_null(strstr(ended->text, "it is not there"));
+    free_world(w);
+}
+
+/* What the last step asked for; NULL: nothing. */
+static const struct gw_msg_carry *carry_asked(const struct world *w)
+{
+    for (size_t i = 0; i < w->effects.list.count; i++)
+        if (w->effects.list.items[i].type == GW_EFFECT_CARRY)
+            return &w->effects.list.items[i].message.carry;
+    return NULL;
+}
+
+/* A rank of commands where rank 0 is not: it stands when its folder is what rank 0's is, which
+ * rank 0's worker has put together by carry_go. code: GW_ELOST if that worker is gone,
+ * GW_EIO if this one's disk is full. The next scheduler must not take it for a rank that ran. */
+static void folder_of_another_rank(int code)
+{
+    static const uint8_t locals[] = {1, 0, 0, 0, 1, 0, 0, 0};
+    struct world *w = new_world(2);
+    send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .ranks = 2});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_neighbour,
+                                .neighbour = {.worker = 7, .address = "elsewhere"}});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1,
+                                         .world = 2,
+                                         .first_rank = 1,
+                                         .local = 1,
+                                         .group_rank = 1,
+                                         .groups = 2,
+                                         .checkpoint = 5,
+                                         .commands = 1,
+                                         .locals = {locals, 2},
+                                         .carry_worker = 7,
+                                         .carry_after = 1,
+                                         .carry_job = 1}});
+    must_assign(w, (struct task){.attempt = 1, .rank = 2});
+    leased(w, 1);
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    assert_null(carry_asked(w));
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_carry_go, .carry_go = {.attempt = 1}});
+    assert_non_null(carry_asked(w));
+    assert_int_equal(carry_asked(w)->how, GW_CARRY_MIRROR);
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
+    raise_event(
+        w, (struct gw_event){
+               .type = GW_EVENT_CARRIED, .number = 1, .code = code, .text = "it does not answer"});
+    if (code)
+        assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome,
+                         code == GW_ELOST ? GW_OUTCOME_LOST_INPUT : GW_OUTCOME_FAILED);
+    else
+        assert_int_equal(must_send(w, GW_MESSAGE_rank_ready)->rank_ready.rank, 1);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
+    w->lives++;
+    forget_sent(w);
+    open_scheduler(w);
+    assert_int_equal(must_send(w, GW_MESSAGE_registration)->registration.attempt.count, code == 0);
+    free_world(w);
+}
+
+static void test_all_ranks_have_the_folder_of_rank_0(void **state)
+{
+    (void)state;
+    folder_of_another_rank(0);
+    folder_of_another_rank(GW_ELOST);
+    folder_of_another_rank(GW_EIO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gang_of_functions),
+        cmocka_unit_test(test_gang_rank_dies),
+        cmocka_unit_test(test_what_is_saved_in_the_grace_counts),
+        cmocka_unit_test(test_hang_is_told_to_each_life),
+        cmocka_unit_test(test_idle_commands_are_told_of),
+        cmocka_unit_test(test_hang_is_looked_at_when_asked),
+        cmocka_unit_test(test_rank_that_is_not_ready_is_looked_at),
+        cmocka_unit_test(test_gang_of_commands),
+        cmocka_unit_test(test_several_ranks_of_mpi_are_refused),
+        cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
+        cmocka_unit_test(test_doors_of_commands),
+        cmocka_unit_test(test_doors_that_are_none),
+        cmocka_unit_test(test_a_program_that_is_not_there),
+        cmocka_unit_test(test_all_ranks_have_the_folder_of_rank_0),
+        cmocka_unit_test(test_a_rank_is_killed_before_its_hello),
+        cmocka_unit_test(test_a_rank_fell_before_the_kill_came),
+        cmocka_unit_test(test_gang_killed_while_forming),
+        cmocka_unit_test(test_gang_on_several_workers),
+        cmocka_unit_test(test_a_checkpoint_that_is_no_more),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

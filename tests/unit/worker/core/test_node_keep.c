@@ -1,0 +1,234 @@
+/* Copies that the scheduler wants at a worker: fetched, kept, refused, given up. */
+#include "tests/unit/worker/core/node_world.h"
+
+enum { OTHER = 6 }; /* the worker that has the object */
+
+static void keep(struct world *w, uint64_t request)
+{
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_keep,
+                                .keep = {.request = request,
+                                         .job = 8,
+                                         .index = 2,
+                                         .rank = 0,
+                                         .bytes = 100,
+                                         .worker = OTHER}});
+}
+
+static void release(struct world *w)
+{
+    const uint64_t job = 8;
+    const uint32_t index = 2, rank = 0;
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_release,
+                                .release = {{&job, 1}, {&index, 1}, {&rank, 1}}});
+}
+
+static void open_peer(struct world *w)
+{
+    raise_event(w,
+                (struct gw_event){
+                    .type = GW_EVENT_OPEN, .peer = {PEER}, .number = OTHER, .role = GW_ROLE_PEER});
+}
+
+/* A worker that knows the other one, and is connected to it where `open`. */
+static struct world *world_with_peer(bool open)
+{
+    struct world *w = new_world(2);
+    function_spec(w, (struct gw_msg_spec){0});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_neighbour, .neighbour = {OTHER, "/d/o"}});
+    if (open) { /* it connects when it first wants something */
+        keep(w, 1);
+        open_peer(w);
+    }
+    return w;
+}
+
+static void answer(struct world *w, int code)
+{
+    const uint64_t token = 77;
+    struct gw_message message = {.type = GW_MESSAGE_object};
+    message.object =
+        (struct gw_msg_object){.request = must_send(w, GW_MESSAGE_fetch)->fetch.request,
+                               .code = code,
+                               .text = code ? "no" : "",
+                               .bytes = code ? 0 : 10000};
+    assert_int_equal(deliver_with(w, PEER, message, &token, code == 0), 0);
+}
+
+static void must_say(const struct world *w, size_t nth, uint64_t request, int code)
+{
+    const struct gw_message *kept = sent(w, GW_MESSAGE_kept, nth);
+    assert_non_null(kept);
+    assert_int_equal(kept->kept.request, request);
+    assert_int_equal(kept->kept.code, code);
+    assert_int_equal(kept->kept.job, 8);
+    assert_int_equal(kept->kept.index, 2);
+}
+
+static void it_is_fetched_once_and_kept(void **state)
+{
+    struct world *w = world_with_peer(true);
+    (void)state;
+    keep(w, 2);
+    assert_null(sent(w, GW_MESSAGE_kept, 0));
+    assert_null(sent(w, GW_MESSAGE_fetch, 1)); /* one for both */
+    answer(w, 0);
+    must_say(w, 0, 1, 0);
+    must_say(w, 1, 2, 0);
+    assert_true(gw_node_core_holds(w->core, 8, 2, 0));
+    forget_sent(w);
+    keep(w, 3); /* it is here */
+    must_say(w, 0, 3, 0);
+    assert_null(sent(w, GW_MESSAGE_fetch, 0));
+    release(w);
+    assert_false(gw_node_core_holds(w->core, 8, 2, 0));
+    assert_int_equal(w->drops, 1);
+    free_world(w);
+}
+
+/* A run that takes the object meanwhile waits for the same fetch, and it stays when the run is
+ * killed; without the copy it would not. */
+static void a_run_shares_the_fetch(void **state)
+{
+    for (int kept = 0; kept < 2; kept++) {
+        struct world *w = world_with_peer(true);
+        struct dep dep = {.job = 8, .index = 2, .rank = 0, .worker = OTHER};
+        (void)state;
+        if (!kept) /* it was given up, and asked for anew by the run */
+            release(w);
+        forget_sent(w);
+        must_assign(w, (struct task){.attempt = 1, .dep = &dep});
+        if (kept) {
+            assert_null(sent(w, GW_MESSAGE_fetch, 0));
+            keep(w, 2);
+            release(w);
+            must_say(w, 0, 1, GW_ECANCELLED); /* the run waits all the same */
+            keep(w, 3);
+        }
+        kill_attempt(w, 1, GW_KILL_CANCEL);
+        const struct gw_msg_object object = {
+            .request = kept ? 1 : must_send(w, GW_MESSAGE_fetch)->fetch.request,
+            .text = "",
+            .bytes = 10000};
+        const uint64_t token = 77;
+        struct gw_message message = {.type = GW_MESSAGE_object, .object = object};
+        assert_int_equal(deliver_with(w, PEER, message, &token, 1), 0);
+        assert_int_equal(gw_node_core_holds(w->core, 8, 2, 0), kept);
+        assert_int_equal(w->drops, !kept);
+        free_world(w);
+    }
+}
+
+static bool assigned_with(const struct world *w, uint64_t attempt, uint64_t token)
+{
+    for (size_t i = 0; i < w->effects.list.count; i++) {
+        const struct gw_effect *effect = &w->effects.list.items[i];
+        if (effect->message.type == GW_MESSAGE_assign && effect->token_count == 1 &&
+            effect->tokens[0] == token)
+            return gw_col64_at(effect->message.assign.attempt, 0) == attempt;
+    }
+    return false;
+}
+
+/* The task was run again, here, while its result was fetched: the copy does not take the place of
+ * what is made here, which is told by its attempt to another life of the scheduler. */
+static void what_is_made_meanwhile_stays(void **state)
+{
+    struct world *w = world_with_runner((struct gw_msg_spec){0}); /* which executes attempt 1 */
+    const struct dep dep = {.job = 1, .index = 2, .rank = 0};     /* at the scheduler */
+    (void)state;
+    must_assign(w, (struct task){.attempt = 2, .index = 3, .dep = &dep});
+    const struct gw_msg_object object = {
+        .request = must_send(w, GW_MESSAGE_fetch)->fetch.request, .text = "", .bytes = 5000};
+    must_assign(w, (struct task){.attempt = 3, .index = 2});
+    assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
+    assert_int_equal(finish(w, 1, 3, GW_RANK_NONE, 5000, 1000), 0); /* its token is 50 */
+    const uint64_t token = 77;
+    const struct gw_message message = {.type = GW_MESSAGE_object, .object = object};
+    assert_int_equal(deliver_with(w, SCHEDULER, message, &token, 1), 0);
+    assert_true(assigned_with(w, 2, 50));
+    assert_int_equal(w->drops, 1);
+    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
+    raise_event(w,
+                (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "closed"});
+    forget_sent(w);
+    w->sequence += 1000;
+    open_scheduler(w);
+    const struct gw_msg_registration *now = &must_send(w, GW_MESSAGE_registration)->registration;
+    assert_int_equal(now->object_attempt.count, 1);
+    assert_int_equal(gw_col64_at(now->object_attempt, 0), 3);
+    free_world(w);
+}
+
+static void a_release_gives_it_up(void **state)
+{
+    struct world *w = world_with_peer(true);
+    (void)state;
+    release(w);
+    must_say(w, 0, 1, GW_ECANCELLED);
+    answer(w, 0); /* too late */
+    assert_false(gw_node_core_holds(w->core, 8, 2, 0));
+    assert_int_equal(w->drops, 1);
+    assert_null(sent(w, GW_MESSAGE_kept, 1));
+    free_world(w);
+}
+
+/* Only who says that he has not got it has lost it. */
+static void what_does_not_come_is_told(void **state)
+{
+    (void)state;
+    struct world *w = world_with_peer(true);
+    answer(w, GW_ENOENT);
+    assert_int_equal(must_send(w, GW_MESSAGE_object_lost)->object_lost.worker, OTHER);
+    must_say(w, 0, 1, GW_ELOST);
+    free_world(w);
+
+    w = world_with_peer(false);
+    keep(w, 1);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .number = OTHER, .text = "no"});
+    must_say(w, 0, 1, GW_ELOST);
+    assert_null(sent(w, GW_MESSAGE_object_lost, 0));
+    free_world(w);
+}
+
+/* A scheduler that is gone wants nothing any more. */
+static void it_goes_with_the_scheduler(void **state)
+{
+    struct world *w = world_with_peer(true);
+    (void)state;
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = "gone"});
+    answer(w, 0);
+    assert_false(gw_node_core_holds(w->core, 8, 2, 0));
+    assert_null(sent(w, GW_MESSAGE_kept, 0));
+    free_world(w);
+}
+
+static void who_is_short_of_memory_refuses(void **state)
+{
+    struct world *w = new_world_limited(
+        2, &(struct gw_node_options){.memory_bytes = 1000000, .pause_permille = 800});
+    (void)state;
+    raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 900000});
+    keep(w, 1);
+    must_say(w, 0, 1, GW_ELIMIT);
+    raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 100000});
+    keep(w, 2); /* now it tries */
+    must_say(w, 1, 2, GW_ELOST);
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_fetched_once_and_kept),
+        cmocka_unit_test(a_run_shares_the_fetch),
+        cmocka_unit_test(what_is_made_meanwhile_stays),
+        cmocka_unit_test(a_release_gives_it_up),
+        cmocka_unit_test(what_does_not_come_is_told),
+        cmocka_unit_test(it_goes_with_the_scheduler),
+        cmocka_unit_test(who_is_short_of_memory_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* Parked runners: their slots are others' while they have nothing to do, and they are used again.
+ */
+#include "tests/unit/worker/core/node_world.h"
+
+/* Specs that differ in nothing but their slots: number 0 has one, 1 two and 2 three. */
+static struct world *shapes_world(uint32_t slots)
+{
+    struct world *w = new_world(slots);
+    for (uint32_t i = 0; i < 3; i++)
+        function_spec(w, (struct gw_msg_spec){.number = i, .slots = i + 1});
+    return w;
+}
+
+/* Runs one of a spec in a process, which is new where `first`. */
+static void run_one(struct world *w, uint64_t attempt, uint32_t spec, uint64_t process, bool first)
+{
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = attempt, .spec = spec});
+    if (first) {
+        assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process, process);
+        hello(w, process, GW_PROTOCOL);
+    } else {
+        assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    }
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), attempt);
+    assert_null(sent(w, GW_MESSAGE_bury, 0));
+    assert_int_equal(finish(w, process, attempt, GW_RANK_NONE, 0, 1000), 0);
+}
+
+static void tasks_of_two_shapes_in_turns_start_two_runners(void **state)
+{
+    struct world *w = shapes_world(2);
+    uint64_t attempt = 0;
+    (void)state;
+    run_one(w, ++attempt, 0, 1, true);
+    run_one(w, ++attempt, 1, 2, true);
+    for (int i = 0; i < 5; i++) {
+        run_one(w, ++attempt, 0, 1, false);
+        run_one(w, ++attempt, 1, 2, false);
+    }
+    assert_int_equal(w->processes, 2);
+    free_world(w);
+}
+
+/* What runs has the slots, and what waits for them is first in line when it ends. */
+static void a_parked_runner_gets_work_when_there_is_room_for_it(void **state)
+{
+    struct world *w = shapes_world(2);
+    (void)state;
+    run_one(w, 1, 0, 1, true);
+    run_one(w, 2, 1, 2, true); /* parks the first */
+    must_assign(w, (struct task){.attempt = 3, .spec = 1});
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 4});
+    assert_null(sent(w, GW_MESSAGE_assign, 0));
+    assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    assert_int_equal(finish(w, 2, 3, GW_RANK_NONE, 0, 1000), 0);
+    assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), 4);
+    assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    free_world(w);
+}
+
+static void no_more_are_parked_than_there_are_slots(void **state)
+{
+    struct world *w = new_world(1);
+    (void)state;
+    function_spec(w, (struct gw_msg_spec){0});
+    function_spec(w, (struct gw_msg_spec){.number = 1, .cwd = "/elsewhere"});
+    function_spec(w, (struct gw_msg_spec){.number = 2, .cwd = "/anywhere"});
+    run_one(w, 1, 0, 1, true);
+    tick(w, SECOND);
+    run_one(w, 2, 1, 2, true);
+    forget_sent(w);
+    must_assign(w, (struct task){.attempt = 3, .spec = 2});
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1); /* was idle longest */
+    assert_null(sent(w, GW_MESSAGE_bury, 1));
+    assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process, 3); /* at once */
+    dies(w, 1, 0, 15);
+    free_world(w);
+}
+
+/* It gives no slots back: it had none. */
+static void a_parked_runner_that_dies_frees_nothing(void **state)
+{
+    struct world *w = shapes_world(2);
+    (void)state;
+    run_one(w, 1, 0, 1, true);
+    run_one(w, 2, 1, 2, true);
+    must_assign(w, (struct task){.attempt = 3, .spec = 1});
+    forget_sent(w);
+    dies(w, 1, 0, 9);
+    must_assign(w, (struct task){.attempt = 4});
+    assert_null(sent(w, GW_MESSAGE_spawn, 0));
+    assert_int_equal(finish(w, 2, 3, GW_RANK_NONE, 0, 1000), 0);
+    assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process, 3);
+    free_world(w);
+}
+
+static void parked_runners_end_when_nobody_wants_them(void **state)
+{
+    struct world *w = shapes_world(2);
+    (void)state;
+    run_one(w, 1, 0, 1, true);
+    run_one(w, 2, 1, 2, true);
+    forget_sent(w);
+    tick(w, 61 * SECOND);
+    assert_non_null(sent(w, GW_MESSAGE_bury, 1));
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tasks_of_two_shapes_in_turns_start_two_runners),
+        cmocka_unit_test(a_parked_runner_gets_work_when_there_is_room_for_it),
+        cmocka_unit_test(no_more_are_parked_than_there_are_slots),
+        cmocka_unit_test(a_parked_runner_that_dies_frees_nothing),
+        cmocka_unit_test(parked_runners_end_when_nobody_wants_them),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,764 @@
+/* The supervisor with real processes: how they start, how they end, and that nothing of them stays.
+ */
+#include "tests/unit/unit.h"
+
+#include "graph/base/clock.h"
+#include "graph/wire/enums.h"
+#include "tests/unit/worker/supervisor/supervisor_harness.h"
+#include "worker/supervisor/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define SHELL(script) ARGV("/bin/sh", "-c", script)
+#define FOREVER_NS (600 * GW_NS_PER_S)
+
+static struct harness harness;
+
+static int set_up(void **state)
+{
+    harness_open(&harness);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    harness_close(&harness);
+    return 0;
+}
+
+static void start(uint64_t process, const char *const *argv)
+{
+    harness_spawn(&harness, &(struct harness_spawn){.process = process, .argv = argv});
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, process);
+    if (event.code < 0)
+        fail_msg("%s", event.text);
+    assert_true(event.pid > 1);
+}
+
+static struct harness_event wait_exited(uint64_t process)
+{
+    return harness_wait(&harness, GW_MESSAGE_exited, process);
+}
+
+static void wait_buried(uint64_t process)
+{
+    (void)harness_wait(&harness, GW_MESSAGE_buried, process);
+}
+
+static void test_ends_are_reported_as_they_were(void **state)
+{
+    static const struct {
+        const char *script;
+        int exit_code, number;
+    } cases[] = {
+        {"exit 0", 0, 0},
+        {"exit 7", 7, 0},
+        {"kill -SEGV $$", 0, SIGSEGV},
+        {"kill -KILL $$", 0, SIGKILL},
+    };
+    for (uint64_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        start(i, SHELL(cases[i].script));
+        struct harness_event event = wait_exited(i);
+        assert_int_equal(event.unasked, 1);
+        assert_int_equal(event.exit_code, cases[i].exit_code);
+        assert_int_equal(event.signal, cases[i].number);
+        assert_int_equal(event.oom, 0);
+        wait_buried(i);
+    }
+}
+
+static void write_file(const char *path, const char *text, mode_t mode)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void test_what_cannot_start_says_why(void **state)
+{
+    char foreign[96], closed[96], orphan[96];
+    snprintf(foreign, sizeof foreign, "%s/foreign", harness.dir);
+    snprintf(closed, sizeof closed, "%s/closed", harness.dir);
+    snprintf(orphan, sizeof orphan, "%s/orphan", harness.dir);
+    write_file(foreign, "\177ELF of no machine at all", 0700);
+    write_file(closed, "#!/bin/sh\n", 0600);
+    write_file(orphan, "#!/nowhere/interpreter\n", 0700);
+    const struct {
+        struct harness_spawn spawn;
+        const char *text;
+        int code;
+    } cases[] = {
+        {{.argv = ARGV("/nowhere/program")},
+         "cannot start /nowhere/program: no such file",
+         GW_ENOENT},
+        {{.argv = ARGV("no-such-program-on-path")},
+         "no-such-program-on-path: no such file",
+         GW_ENOENT},
+        {{.argv = ARGV(closed)}, "permission denied", GW_ESTART},
+        {{.argv = ARGV(foreign)}, "exec format error: built for another machine", GW_ESTART},
+        {{.argv = ARGV(orphan)}, "interpreter", GW_ESTART},
+        {{.argv = ARGV("/bin/true"), .cwd = "/nowhere"},
+         "working directory /nowhere: no such",
+         GW_ESTART},
+        {{.argv = ARGV("/bin/true"), .out = "/nowhere/out"},
+         "output file /nowhere/out: No such",
+         GW_ESTART},
+        {{.path = "/bin/true", .argv = (const char *const[]){NULL}}, "no argv[0]", GW_ESTART},
+    };
+    for (uint64_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct harness_spawn spawn = cases[i].spawn;
+        spawn.process = i;
+        harness_spawn(&harness, &spawn);
+        struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, i);
+        assert_int_equal(event.code, cases[i].code);
+        if (!strstr(event.text, cases[i].text))
+            fail_msg("\"%s\" lacks \"%s\"", event.text, cases[i].text);
+    }
+    start(100, ARGV("/bin/true")); /* and the next one does */
+    wait_buried(100);
+    assert_int_equal(harness.events.count, 1); /* its `exited`, and nothing of the others */
+}
+
+/* The mask that a process finds itself bound to when it is started with `cpus`. */
+static void assert_bound(uint64_t process, const char *cpus, const cpu_set_t *wanted)
+{
+    static const char *const argv[] = {"/bin/grep", "^Cpus_allowed_list:", "/proc/self/status",
+                                       NULL};
+    char out[96], text[4096] = "Cpus_allowed_list:\t";
+    size_t used = strlen(text);
+    for (int i = 0, end; i < CPU_SETSIZE; i = end + 1) { /* as the kernel writes it */
+        for (end = i; end < CPU_SETSIZE && CPU_ISSET(end, wanted);)
+            end++;
+        if (end == i)
+            continue;
+        const char *comma = text[used - 1] == '\t' ? "" : ",";
+        used += (size_t)(end - i == 1 ? snprintf(text + used, sizeof text - used, "%s%d", comma, i)
+                                      : snprintf(text + used, sizeof text - used, "%s%d-%d", comma,
+                                                 i, end - 1));
+    }
+    (void)snprintf(text + used, sizeof text - used, "\n");
+    (void)snprintf(out, sizeof out, "%s/cpus%llu", harness.dir, (unsigned long long)process);
+    harness_spawn(&harness, &(struct harness_spawn){
+                                .process = process, .argv = argv, .out = out, .cpus = cpus});
+    assert_int_equal(wait_exited(process).exit_code, 0);
+    wait_buried(process);
+    assert_string_equal(harness_read(out), text);
+}
+
+static void test_a_process_is_bound_to_what_we_may_use(void **state)
+{
+    cpu_set_t ours, one;
+    char list[64];
+    int last = 0;
+    assert_int_equal(sched_getaffinity(0, sizeof ours, &ours), 0);
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        last = CPU_ISSET(i, &ours) ? i : last;
+    CPU_ZERO(&one);
+    CPU_SET(last, &one);
+    (void)snprintf(list, sizeof list, "%d", last);
+    assert_bound(1, list, &one);
+    (void)snprintf(list, sizeof list, "%d,%d-4095", last, last); /* most of it is not there */
+    assert_bound(2, list, &one);
+    assert_bound(3, "4094-4095", &ours);
+    assert_bound(4, "0-4095", &ours);
+    assert_bound(5, "", &ours);
+    (void)snprintf(list, sizeof list, "%d,x", last); /* not a list */
+    assert_bound(6, list, &ours);
+    (void)snprintf(list, sizeof list, "%d-4096", last);
+    assert_bound(7, list, &ours);
+}
+
+static void test_a_process_starts_clean(void **state)
+{
+    char out[96], err[96];
+    snprintf(out, sizeof out, "%s/out", harness.dir);
+    snprintf(err, sizeof err, "%s/err", harness.dir);
+    const struct harness_spawn spawn = {
+        .process = 1,
+        .argv = ARGV("sh", "-c",
+                     "pwd; echo $VALUE; cat; ls -m /proc/self/fd; "
+                     "grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d' ' -f1,5,6 /proc/$$/stat; "
+                     "n=0; while cmp -s /proc/$$/oom_score_adj /proc/$PPID/oom_score_adj && "
+                     "[ $((n+=1)) -lt 1000 ]; do :; done; " /* the reaper lowers its own again */
+                     "cat /proc/$$/oom_score_adj /proc/$PPID/oom_score_adj; "
+                     "stat -Lc %a /proc/$$/fd/1; echo $$ >&2"),
+        .env = ARGV("PATH=/nowhere:/usr/bin:/bin", "VALUE=of mine"),
+        .out = out,
+        .err = err,
+    };
+    harness_spawn(&harness, &spawn);
+    uint32_t pid = harness_wait(&harness, GW_MESSAGE_spawned, 1).pid;
+    wait_buried(1);
+
+    char wanted[512];
+    snprintf(wanted, sizeof wanted,
+             "%s\nof mine\n0, 1, 2, 3\n" /* 3: what ls reads */
+             "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n%u %u %u\n",
+             harness.dir, pid, pid, pid);
+    const char *text = harness_read(out);
+    if (strncmp(text, wanted, strlen(wanted)) != 0)
+        fail_msg("got:\n%swanted:\n%s", text, wanted);
+    int own = atoi(harness_read("/proc/self/oom_score_adj"));
+    snprintf(wanted, sizeof wanted, "\n%d\n%d\n600\n", own + 500 > 1000 ? 1000 : own + 500, own);
+    assert_non_null(strstr(harness_read(out), wanted));
+    snprintf(wanted, sizeof wanted, "%u\n", pid);
+    assert_string_equal(harness_read(err), wanted);
+}
+
+static void test_a_runner_gets_its_socket(void **state)
+{
+    int fds[2];
+    char word[3] = "";
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+    harness_spawn(&harness, &(struct harness_spawn){
+                                .process = 1, .argv = SHELL("echo hi >&3"), .runner_fd = fds[1]});
+    close(fds[1]);
+    assert_int_equal(read(fds[0], word, 2), 2);
+    assert_string_equal(word, "hi");
+    wait_buried(1);
+    assert_int_equal(read(fds[0], word, 1), 1); /* the newline, and then the end: */
+    assert_int_equal(read(fds[0], word, 1), 0); /* nobody else holds it */
+    close(fds[0]);
+}
+
+static void test_bury_asks_first(void **state)
+{
+    start(1, SHELL("trap 'exit 3' TERM; echo $$ > pids; while :; do sleep 0.1; done"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, FOREVER_NS);
+    struct harness_event event = wait_exited(1);
+    assert_int_equal(event.exit_code, 3);
+    assert_int_equal(event.unasked, 0);
+    wait_buried(1);
+}
+
+static void test_bury_kills_who_ignores_it(void **state)
+{
+    start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
+    pid_t pid = harness_pid(&harness);
+    uint64_t before_ns = gw_clock_now_ns();
+    harness_bury(&harness, 1, 200 * GW_NS_PER_MS);
+    struct harness_event event = wait_exited(1);
+    assert_true(gw_clock_now_ns() - before_ns >= 200 * GW_NS_PER_MS);
+    assert_int_equal(event.signal, SIGKILL);
+    assert_int_equal(event.oom, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(pid));
+}
+
+static void test_a_second_bury_shortens_the_grace(void **state)
+{
+    start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, FOREVER_NS);
+    harness_bury(&harness, 1, GW_NS_PER_MS);
+    wait_buried(1);
+    harness_bury(&harness, 1, 0);  /* already gone */
+    harness_bury(&harness, 99, 0); /* never was */
+    start(2, ARGV("/bin/true"));
+    wait_buried(2);
+}
+
+static void test_a_stopped_process_is_asked_too(void **state)
+{
+    start(1, SHELL("trap 'exit 4' TERM; echo $$ > pids; kill -STOP $$; sleep 1000"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, FOREVER_NS);
+    assert_int_equal(wait_exited(1).exit_code, 4);
+    wait_buried(1);
+}
+
+/* The helper below: a grandchild in a session of its own, its parents gone, its environment empty,
+ * TERM ignored. It writes its pid to the fifo, and the first process goes when that is done. */
+static int daemon_main(void)
+{
+    int fifo = open("pids", O_WRONLY | O_CLOEXEC), fds[2];
+    char byte;
+    if (pipe2(fds, O_CLOEXEC) < 0)
+        return 1;
+    if (fork() != 0) {
+        close(fds[1]);
+        return read(fds[0], &byte, 1) == 0 ? 0 : 1;
+    }
+    setsid();
+    if (fork() != 0)
+        return 0;
+    clearenv();
+    signal(SIGTERM, SIG_IGN);
+    dprintf(fifo, "%d\n", (int)getpid());
+    execle("/bin/sleep", "sleep", "1000", (char *)NULL, (char *const[]){NULL});
+    return 1;
+}
+
+/* Forks and goes, a new session each time, for as long as it is let. */
+static int mover_main(void)
+{
+    int fifo = open("pids", O_WRONLY | O_CLOEXEC);
+    uint64_t end_ns = gw_clock_now_ns() + 20 * GW_NS_PER_S;
+    dprintf(fifo, "%d\n", (int)getpid());
+    signal(SIGTERM, SIG_IGN);
+    while (gw_clock_now_ns() < end_ns) {
+        if (fork() != 0)
+            _exit(0);
+        setsid();
+    }
+    return 0;
+}
+
+/* This program as the helper, out of a shell that goes on to do `then`. */
+#define HELPER(which, then) ARGV("/bin/sh", "-c", "\"$0\" " which "; " then, self)
+static char self[4096];
+
+static void spawn_two(const char *const *first, const char *const *second)
+{
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1, .argv = first, .more = true});
+    harness_spawn(&harness, &(struct harness_spawn){.process = 2, .argv = second, .behind = 1});
+}
+
+static void test_a_turn_comes_when_the_one_before_cannot_start(void **state)
+{
+    spawn_two(ARGV("/nowhere/program"), SHELL("exit 3"));
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 1).code, GW_ENOENT);
+    assert_int_equal(wait_exited(2).exit_code, 3);
+    wait_buried(2);
+}
+
+/* Within 4 ms of the first one's start, or it comes back: a matter of how busy the machine is. */
+static void test_a_turn_comes_when_the_one_before_is_buried(void **state)
+{
+    spawn_two(HELPER("daemon", "exit 0"), SHELL("exit 3"));
+    pid_t pid = harness_pid(&harness);
+    assert_int_equal(wait_exited(1).exit_code, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(pid));
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
+    assert_true(event.code == 0 || event.code == GW_EAGAIN);
+    if (event.code == 0) {
+        assert_int_equal(wait_exited(2).exit_code, 3);
+        wait_buried(2);
+    }
+    assert_int_equal(harness.events.count, 1); /* spawned 1 */
+}
+
+static void test_who_waits_for_long_comes_back(void **state)
+{
+    spawn_two(SHELL("echo $$ > pids; sleep 1000"), ARGV("/bin/true"));
+    (void)harness_pid(&harness);
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
+    harness_spawn(&harness, /* it runs for long already */
+                  &(struct harness_spawn){.process = 3, .argv = ARGV("/bin/true"), .behind = 1});
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 3).code, GW_EAGAIN);
+    harness_spawn(&harness,
+                  &(struct harness_spawn){.process = 4, .argv = ARGV("/bin/true"), .behind = 9});
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 4).code, GW_EAGAIN);
+    start(2, ARGV("/bin/true")); /* elsewhere */
+    wait_buried(2);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+}
+
+static void test_who_waits_is_buried_unbegun(void **state)
+{
+    spawn_two(SHELL("echo $$ > pids; sleep 1000"), SHELL("echo begun > pids"));
+    harness_bury(&harness, 2, 0);
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
+    assert_true(event.code == GW_ECANCELLED || event.code == GW_EAGAIN);
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+}
+
+static void test_who_waits_outlives_its_reaper(void **state)
+{
+    spawn_two(SHELL("kill -KILL $PPID; sleep 1000"), ARGV("/bin/true"));
+    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
+    assert_int_equal(wait_exited(1).signal, SIGKILL);
+    wait_buried(1);
+    start(2, ARGV("/bin/true"));
+    wait_buried(2);
+}
+
+enum { LINE = 8 };
+
+/* Where one of them kills their reaper: what those before it said is heard, though nobody listened
+ * when they said it. LINE: none does. Who comes back is a matter of how busy the machine is. */
+static void line_with_killer(uint64_t first, unsigned killer)
+{
+    for (unsigned i = 0; i < LINE; i++)
+        harness_spawn(&harness, &(struct harness_spawn){
+                                    .process = first + i,
+                                    .argv = i == killer ? SHELL("kill -KILL $PPID; sleep 1000")
+                                                        : ARGV("/bin/true"),
+                                    .behind = i ? first + i - 1 : 0,
+                                    .more = i < LINE - 1});
+    for (unsigned i = 0; i < LINE; i++) {
+        if (i == killer)
+            continue;
+        struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, first + i);
+        assert_true(event.code == 0 || event.code == GW_EAGAIN);
+        if (event.code == 0) {
+            assert_int_equal(wait_exited(first + i).signal, 0);
+            wait_buried(first + i);
+        }
+    }
+}
+
+static void test_a_line_is_heard_to_its_end(void **state)
+{
+    for (unsigned killer = 1; killer <= LINE; killer++)
+        line_with_killer(1 + killer * LINE, killer);
+}
+
+static void test_what_is_left_behind_is_buried(void **state)
+{
+    start(1, HELPER("daemon", "exit 5"));
+    pid_t pid = harness_pid(&harness);
+    assert_int_equal(wait_exited(1).exit_code, 5);
+    wait_buried(1);
+    assert_true(harness_is_gone(pid));
+}
+
+static void test_bury_finds_daemons_and_only_its_own(void **state)
+{
+    start(1, HELPER("daemon", "sleep 1000"));
+    pid_t first = harness_pid(&harness);
+    start(2, HELPER("daemon", "sleep 1000"));
+    pid_t second = harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(first));
+    assert_false(harness_is_gone(second));
+    assert_false(harness_has(&harness, GW_MESSAGE_exited, 2));
+    harness_bury(&harness, 2, 10 * GW_NS_PER_MS);
+    wait_buried(2);
+    assert_true(harness_is_gone(second));
+}
+
+static void test_a_mover_is_caught(void **state)
+{
+    start(1, HELPER("mover", "sleep 1000"));
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+}
+
+static void test_the_workers_death_buries_all(void **state)
+{
+    struct harness mine;
+    pid_t pids[4];
+    harness_open(&mine);
+    const char *const *const argvs[] = {
+        SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"),
+        HELPER("daemon", "sleep 1000"),
+        HELPER("daemon", "kill -STOP $PPID; sleep 1000"),
+        SHELL("setsid sh -c 'echo $$ > pids; exec sleep 1000' & wait"),
+    };
+    for (uint64_t i = 0; i < 4; i++) {
+        harness_spawn(&mine, &(struct harness_spawn){.process = i, .argv = argvs[i]});
+        (void)harness_wait(&mine, GW_MESSAGE_spawned, i);
+        pids[i] = harness_pid(&mine);
+    }
+    harness_close(&mine); /* waits for the supervisor */
+    for (int i = 0; i < 4; i++)
+        assert_true(harness_is_gone(pids[i]));
+}
+
+static void beat(struct harness *to)
+{
+    const struct gw_message message = {.type = GW_MESSAGE_heartbeat};
+    assert_int_equal(gw_channel_put(to->channel, &message, (struct gw_channel_fds){0}), 0);
+    assert_int_equal(gw_channel_flush(to->channel), 0);
+}
+
+/* One worker stands still after its first beat, another one goes on beating: what the first runs
+ * is over within the time after which its scheduler gives it away, and nobody is blamed for it. */
+static void test_a_worker_that_stands_still(void **state)
+{
+    struct harness still, well;
+    (void)state;
+    struct harness *both[] = {&still, &well};
+    for (size_t i = 0; i < 2; i++) {
+        harness_open(both[i]);
+        beat(both[i]);
+        harness_spawn(both[i], &(struct harness_spawn){
+                                   .process = 1, .argv = SHELL("trap '' TERM; tail -f /dev/null")});
+        (void)harness_wait(both[i], GW_MESSAGE_spawned, 1);
+    }
+    const uint64_t begun_ns = gw_clock_now_ns();
+    while (!harness_has(&still, GW_MESSAGE_exited, 1)) {
+        struct pollfd fd = {.fd = gw_channel_fd(still.channel), .events = POLLIN};
+        beat(&well);
+        assert_true(gw_clock_now_ns() - begun_ns < 60 * GW_NS_PER_S);
+        (void)poll(&fd, 1, 1000);
+    }
+    assert_true(gw_clock_now_ns() - begun_ns > 9 * GW_NS_PER_S);
+    assert_int_equal(harness_wait(&still, GW_MESSAGE_exited, 1).unasked, 0);
+    (void)harness_wait(&still, GW_MESSAGE_buried, 1);
+    assert_false(harness_has(&well, GW_MESSAGE_exited, 1));
+    for (size_t i = 0; i < 2; i++)
+        harness_close(both[i]);
+}
+
+static void test_the_supervisors_death_buries_all(void **state)
+{
+    struct harness mine;
+    harness_open(&mine);
+    harness_spawn(&mine, &(struct harness_spawn){.process = 1,
+                                                 .argv = HELPER("daemon", "echo $$ > pids; "
+                                                                          "sleep 1000")});
+    pid_t daemon = harness_pid(&mine), process = harness_pid(&mine);
+    harness_spawn(&mine, &(struct harness_spawn){.process = 2,
+                                                 .argv = HELPER("daemon", "kill -STOP $PPID; "
+                                                                          "echo $$ > pids; "
+                                                                          "sleep 1000")});
+    pid_t stopped_daemon = harness_pid(&mine), stopped = harness_pid(&mine);
+    kill(mine.supervisor, SIGKILL);
+    harness_wait_gone(process);
+    harness_wait_gone(daemon);
+    harness_wait_gone(stopped);
+    harness_wait_gone(stopped_daemon);
+    harness_close(&mine);
+}
+
+static void test_a_killed_reaper_is_no_way_out(void **state)
+{
+    start(1, HELPER("daemon", "echo $$ > pids; sleep 1000"));
+    pid_t other_daemon = harness_pid(&harness), other = harness_pid(&harness);
+    harness_spawn(&harness, /* its reaper may be dead before it says that it started it */
+                  &(struct harness_spawn){
+                      .process = 2,
+                      .argv = HELPER("daemon", "echo $$ > pids; kill -KILL $PPID; sleep 1000")});
+    pid_t daemon = harness_pid(&harness), process = harness_pid(&harness);
+    assert_int_equal(wait_exited(2).signal, SIGKILL);
+    wait_buried(2);
+    assert_true(harness_is_gone(daemon));
+    assert_true(harness_is_gone(process));
+    assert_false(harness_is_gone(other));
+    assert_false(harness_is_gone(other_daemon));
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    assert_true(harness_is_gone(other_daemon));
+}
+
+/* Nor is it one that a program could not be started, where it had hardly begun. */
+static void test_a_reaper_is_killed_before_it_said_anything(void **state)
+{
+    for (uint64_t i = 1; i <= 5; i++) {
+        harness_spawn(&harness, &(struct harness_spawn){
+                                    .process = i, .argv = SHELL("kill -KILL $PPID; sleep 1000")});
+        assert_int_equal(wait_exited(i).signal, SIGKILL);
+        wait_buried(i);
+    }
+}
+
+static void test_its_groups_signals_stay_its_own(void **state)
+{
+    start(1, SHELL("trap '' TERM HUP INT; kill -TERM 0; kill -HUP $PPID; kill -TERM $PPID; "
+                   "kill -INT $PPID; exit 6"));
+    assert_int_equal(wait_exited(1).exit_code, 6);
+    wait_buried(1);
+}
+
+static void test_output_is_cut(void **state)
+{
+    char out[96];
+    struct stat status;
+    snprintf(out, sizeof out, "%s/out", harness.dir);
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1,
+                                                    .argv = SHELL("yes | head -c 3000000"),
+                                                    .out = out,
+                                                    .output_bytes_max = 1000});
+    wait_buried(1);
+    assert_int_equal(stat(out, &status), 0);
+    assert_in_range(status.st_size, 3000000, 3000000 + 4095);
+    assert_true(status.st_blocks * 512 <= 64 << 10);
+    assert_int_equal(strlen(harness_read(out)), 4096);
+}
+
+/* It goes on as its reader does, and says its last words to nobody when it is to end. */
+static void test_a_held_process(void **state)
+{
+    char out[96];
+    struct stat status;
+    snprintf(out, sizeof out, "%s/out", harness.dir);
+    harness_spawn(&harness, &(struct harness_spawn){
+                                .process = 1,
+                                .argv = SHELL("trap 'exit 3' TERM; echo $$ >pids; while :; do "
+                                              "head -c 4000000 /dev/zero; done"),
+                                .out = out,
+                                .output_bytes_max = 1 << 20,
+                                .held = true});
+    (void)harness_pid(&harness);
+    do
+        assert_false(harness_has(&harness, GW_MESSAGE_exited, 1));
+    while (stat(out, &status) < 0 || status.st_size < GW_HELD_BYTES);
+    assert_true(status.st_size < GW_HELD_BYTES + (1 << 20));
+    harness_read_to(&harness, 1, 1, 1 << 20);
+    while (stat(out, &status) < 0 || status.st_size < GW_HELD_BYTES + (1 << 20))
+        assert_false(harness_has(&harness, GW_MESSAGE_exited, 1));
+    assert_true(status.st_size < GW_HELD_BYTES + (2 << 20));
+    harness_bury(&harness, 1, FOREVER_NS);
+    assert_int_equal(wait_exited(1).exit_code, 3);
+    wait_buried(1);
+}
+
+static void test_a_process_reads_what_it_was_given(void **state)
+{
+    char out[96];
+    int ends[2];
+    snprintf(out, sizeof out, "%s/out", harness.dir);
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    harness_spawn(&harness, &(struct harness_spawn){
+                                .process = 1, .argv = ARGV("cat"), .out = out, .in_fd = ends[0]});
+    close(ends[0]);
+    assert_int_equal(write(ends[1], "hello\n", 6), 6);
+    close(ends[1]);
+    assert_int_equal(wait_exited(1).exit_code, 0);
+    wait_buried(1);
+    assert_string_equal(harness_read(out), "hello\n");
+}
+
+static void test_a_number_runs_once_at_a_time(void **state)
+{
+    start(1, ARGV("sleep", "1000"));
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1, .argv = ARGV("/bin/true")});
+    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 1);
+    assert_int_equal(event.code, GW_ESTART);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    start(1, ARGV("/bin/true"));
+    wait_buried(1);
+}
+
+enum { MANY = 150 };
+
+static void test_many_at_once(void **state)
+{
+    uint32_t pids[MANY];
+    for (uint64_t i = 0; i < MANY; i++)
+        harness_spawn(&harness,
+                      &(struct harness_spawn){.process = i, .argv = ARGV("sleep", "1000")});
+    for (uint64_t i = 0; i < MANY; i++) {
+        struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, i);
+        assert_int_equal(event.code, 0);
+        pids[i] = event.pid;
+    }
+    for (uint64_t i = 0; i < MANY; i++)
+        harness_bury(&harness, i, i % 2 ? 0 : FOREVER_NS);
+    for (uint64_t i = 0; i < MANY; i++) {
+        assert_int_equal(wait_exited(i).signal, i % 2 ? SIGKILL : SIGTERM);
+        wait_buried(i);
+        assert_true(harness_is_gone((pid_t)pids[i]));
+    }
+    for (uint64_t i = 0; i < MANY; i++) { /* and their reapers work again, or make room */
+        start(i, ARGV("/bin/true"));
+        wait_buried(i);
+    }
+}
+
+/* What is to run at the end runs when none is left, in the same environment, before `buried`;
+ * burying the process again does not end it, and what it leaves behind is buried too. */
+static void test_an_epilog_runs_when_none_is_left(void **state)
+{
+    static const char *const env[] = {"PATH=/usr/bin:/bin", "NAME=value", NULL};
+    char path[128], script[512], line[64] = "";
+    (void)snprintf(path, sizeof path, "%s/epilog", harness.dir);
+    (void)snprintf(script, sizeof script,
+                   "read pid < %s/pid; kill -0 $pid 2>/dev/null && echo early > %s; "
+                   "(trap '' TERM; exec setsid sleep 1000) & echo $NAME $GANGWAY_EXIT_CODE >> %s",
+                   harness.dir, path, path);
+    char body[256];
+    (void)snprintf(body, sizeof body,
+                   "setsid sleep 1000 & echo $! > %s/pid; echo $$ > %s/pids; wait", harness.dir,
+                   harness.dir);
+    harness_spawn(&harness,
+                  &(struct harness_spawn){
+                      .process = 1, .argv = SHELL(body), .env = env, .epilog = SHELL(script)});
+    (void)harness_wait(&harness, GW_MESSAGE_spawned, 1);
+    (void)harness_pid(&harness);
+    harness_bury(&harness, 1, 0);
+    (void)wait_exited(1);
+    harness_bury(&harness, 1, 0);
+    wait_buried(1);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_string_equal(line, "value 137\n");
+    fclose(file);
+    (void)unlink(path);
+    (void)snprintf(path, sizeof path, "%s/pid", harness.dir);
+    (void)unlink(path);
+}
+
+/* One that cannot start is no reason to keep the process. */
+static void test_an_epilog_that_cannot_start(void **state)
+{
+    harness_spawn(&harness, &(struct harness_spawn){.process = 1,
+                                                    .argv = ARGV("true"),
+                                                    .epilog = ARGV("/no/such/program")});
+    (void)wait_exited(1);
+    wait_buried(1);
+    start(2, ARGV("true"));
+    wait_buried(2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    if (argc > 1 && strcmp(argv[1], "supervisor") == 0)
+        return gw_supervisor_main(argc - 1, argv + 1);
+    if (argc == 2 && strcmp(argv[1], "daemon") == 0)
+        return daemon_main();
+    if (argc == 2 && strcmp(argv[1], "mover") == 0)
+        return mover_main();
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        TEST(test_ends_are_reported_as_they_were),
+        TEST(test_what_cannot_start_says_why),
+        TEST(test_a_process_is_bound_to_what_we_may_use),
+        TEST(test_a_process_starts_clean),
+        TEST(test_a_runner_gets_its_socket),
+        TEST(test_bury_asks_first),
+        TEST(test_bury_kills_who_ignores_it),
+        TEST(test_a_second_bury_shortens_the_grace),
+        TEST(test_a_stopped_process_is_asked_too),
+        TEST(test_a_line_is_heard_to_its_end),
+        TEST(test_what_is_left_behind_is_buried),
+        TEST(test_bury_finds_daemons_and_only_its_own),
+        TEST(test_a_mover_is_caught),
+        TEST(test_a_killed_reaper_is_no_way_out),
+        TEST(test_a_reaper_is_killed_before_it_said_anything),
+        TEST(test_its_groups_signals_stay_its_own),
+        TEST(test_a_turn_comes_when_the_one_before_cannot_start),
+        TEST(test_a_turn_comes_when_the_one_before_is_buried),
+        TEST(test_who_waits_for_long_comes_back),
+        TEST(test_who_waits_is_buried_unbegun),
+        TEST(test_who_waits_outlives_its_reaper),
+        TEST(test_output_is_cut),
+        TEST(test_a_held_process),
+        TEST(test_a_process_reads_what_it_was_given),
+        TEST(test_a_number_runs_once_at_a_time),
+        TEST(test_many_at_once),
+        TEST(test_an_epilog_runs_when_none_is_left),
+        TEST(test_an_epilog_that_cannot_start),
+        cmocka_unit_test(test_the_workers_death_buries_all),
+        cmocka_unit_test(test_the_supervisors_death_buries_all),
+        cmocka_unit_test(test_a_worker_that_stands_still),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
