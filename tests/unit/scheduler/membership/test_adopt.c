@@ -3,57 +3,11 @@
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/model/jobs/checkpoint.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "tests/unit/scheduler/sched_life.h"
+#include "tests/unit/scheduler/membership/claims.h"
 
 #include <stdlib.h>
 
 #define SECOND (1000 * MS)
-
-/* A row of a registration. */
-struct row {
-    uint64_t attempt, job;
-    uint32_t rank, index, claim, world, gpus;
-};
-
-enum { ROWS_MAX = 16 };
-
-static const char *claims_are_of = ""; /* which cluster */
-
-static void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation,
-                           const struct row *rows, uint32_t count)
-{
-    uint64_t attempt[ROWS_MAX], job[ROWS_MAX];
-    uint32_t rank[ROWS_MAX], index[ROWS_MAX], claim[ROWS_MAX], world[ROWS_MAX], gpus[ROWS_MAX];
-    static const uint32_t numbers[ROWS_MAX] = {3};
-    uint32_t gpu_count = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        attempt[i] = rows[i].attempt;
-        job[i] = rows[i].job;
-        rank[i] = rows[i].rank;
-        index[i] = rows[i].index;
-        claim[i] = rows[i].claim;
-        world[i] = rows[i].world;
-        gpu_count += gpus[i] = rows[i].gpus;
-    }
-    (void)step(w, (struct gw_event){
-                      .type = GW_EVENT_OPEN, .peer = {peer}, .role = GW_ROLE_WORKER, .text = "w"});
-    struct gw_message message = {.type = GW_MESSAGE_registration};
-    message.registration = (struct gw_msg_registration){.incarnation = incarnation,
-                                                        .slots = 2,
-                                                        .memory_bytes = 1000,
-                                                        .host = "h",
-                                                        .address = "h",
-                                                        .attempt = {attempt, count},
-                                                        .attempt_rank = {rank, count},
-                                                        .attempt_job = {job, count},
-                                                        .attempt_index = {index, count},
-                                                        .attempt_claim = {claim, count},
-                                                        .attempt_world = {world, count},
-                                                        .attempt_gpu_count = {gpus, count},
-                                                        .attempt_gpus = {numbers, gpu_count},
-                                                        .cluster = claims_are_of};
-    say(w, peer, message);
-}
 
 /* A life in which a detached task is placed at worker 7; gives its attempt. */
 static struct row one_runs(void)
@@ -70,16 +24,6 @@ static struct row one_runs(void)
     row.job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
     free_world(w);
     return row;
-}
-
-static bool killed(const struct world *w, uint64_t attempt)
-{
-    const struct gw_message *kill;
-    for (int n = 0; (kill = sent(w, WORKER, GW_MESSAGE_kill, n)); n++)
-        for (uint32_t i = 0; i < kill->kill.attempt.count; i++)
-            if (gw_col64_at(kill->kill.attempt, i) == attempt)
-                return true;
-    return false;
 }
 
 /* Whoever begins to submit when the workers are there must not come before they are. */
@@ -586,136 +530,6 @@ static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **stat
     free_world(w);
 }
 
-/* -- Chains --------------------------------------------------------------------------------------
- */
-
-/* A life that ends when the first of two tasks in a row has ended, and the second was placed; that
- * the first ended is not on disk. */
-static void chain_runs(struct row rows[2])
-{
-    life_facts.size = 0;
-    struct world *w = life_begin();
-    connect_worker(w, WORKER, 7, NULL, 0);
-    life_commit(w);
-    send_spec(w, (struct gw_msg_spec){.key = 1});
-    submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, true, 0});
-    for (uint32_t i = 0; i < 2; i++)
-        rows[i] = (struct row){.rank = GW_RANK_NONE, .index = i, .claim = GW_CLAIM_RUNS};
-    rows[0].attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    life_commit(w);
-    rows[0].job = rows[1].job = must(w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
-    finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
-    rows[1].attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    free_world(w);
-}
-
-static void assert_ended_well(struct world *w, uint64_t job)
-{
-    life_commit(w);
-    say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, job}});
-    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
-}
-
-/* Its claim comes with that of the first, whichever is listed first. */
-static void a_claim_waits_for_the_end_behind_it(void **state)
-{
-    (void)state;
-    for (uint32_t turned = 0; turned < 2; turned++)
-        for (uint32_t kind = GW_CLAIM_RUNS; kind <= GW_CLAIM_ENDED; kind++) {
-            struct row rows[2];
-            chain_runs(rows);
-            const struct row first = rows[0], second = rows[1];
-            rows[turned] = first;
-            rows[turned].claim = GW_CLAIM_ENDED;
-            rows[1 - turned] = second;
-            rows[1 - turned].claim = kind;
-            struct world *w = life_begin();
-            connect_worker(w, WORKER, 7, rows, 2);
-            assert_false(killed(w, second.attempt));
-            finish(w, 0, first.attempt, GW_RANK_NONE, 3);
-            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-            assert_false(killed(w, second.attempt));
-            finish(w, 0, second.attempt, GW_RANK_NONE, 3);
-            assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-            assert_ended_well(w, first.job);
-            free_world(w);
-        }
-}
-
-/* What is queued in a process behind what runs is begun there: before a kill could come, perhaps.
- * Until then its worker is given other work. */
-static void what_is_queued_in_a_process_is_taken_over(void **state)
-{
-    (void)state;
-    struct row rows[2];
-    chain_runs(rows);
-    rows[1].claim = GW_CLAIM_WAITS;
-    struct world *w = life_begin();
-    connect_worker(w, WORKER, 7, rows, 2);
-    assert_false(killed(w, rows[1].attempt));
-    send_spec(w, (struct gw_msg_spec){.key = 1});
-    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
-    assert_int_not_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0),
-                         rows[0].job);
-    finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    finish(w, 0, rows[1].attempt, GW_RANK_NONE, 3);
-    assert_ended_well(w, rows[0].job);
-    free_world(w);
-}
-
-/* The first ran at another worker, which is back later: the second may have ended by then. */
-static void a_claim_waits_for_the_worker_of_the_end(void **state)
-{
-    (void)state;
-    for (uint32_t ended = 0; ended < 2; ended++) {
-        struct row rows[2];
-        chain_runs(rows);
-        rows[0].claim = GW_CLAIM_ENDED;
-        struct world *w = life_begin();
-        for (uint32_t i = 0; i < 2; i++) { /* so that both are known */
-            connect_worker(w, WORKER + i, 7 + i, NULL, 0);
-            life_commit(w);
-        }
-        free_world(w);
-        w = life_begin();
-        connect_worker(w, WORKER + 1, 8, &rows[1], 1);
-        life_commit(w);
-        assert_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
-        if (ended)
-            finish(w, 1, rows[1].attempt, GW_RANK_NONE, 3);
-        connect_worker(w, WORKER, 7, &rows[0], 1);
-        assert_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
-        finish(w, 0, rows[0].attempt, GW_RANK_NONE, 3);
-        assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-        assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
-        if (!ended)
-            finish(w, 1, rows[1].attempt, GW_RANK_NONE, 3);
-        assert_ended_well(w, rows[0].job);
-        free_world(w);
-    }
-}
-
-/* Nobody tells of the first any more: both run again, one after the other. */
-static void a_claim_whose_end_does_not_come_is_refused(void **state)
-{
-    (void)state;
-    struct row rows[2];
-    chain_runs(rows);
-    struct world *w = life_begin();
-    connect_worker(w, WORKER, 7, &rows[1], 1);
-    assert_true(killed(w, rows[1].attempt));
-    attempt_ended(w, 0,
-                  (struct gw_msg_ended){.attempt = rows[1].attempt,
-                                        .rank = GW_RANK_NONE,
-                                        .outcome = GW_OUTCOME_KILLED});
-    const uint64_t again = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    finish(w, 0, again, GW_RANK_NONE, 3);
-    finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 3);
-    assert_ended_well(w, rows[0].job);
-    free_world(w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -739,10 +553,6 @@ int main(void)
         cmocka_unit_test(a_gang_is_told_what_became_of_its_job_meanwhile),
         cmocka_unit_test(who_is_to_start_again_is_ended_again),
         cmocka_unit_test(a_gang_that_was_to_stop_and_is_lost_does_not_start_again),
-        cmocka_unit_test(a_claim_waits_for_the_end_behind_it),
-        cmocka_unit_test(what_is_queued_in_a_process_is_taken_over),
-        cmocka_unit_test(a_claim_waits_for_the_worker_of_the_end),
-        cmocka_unit_test(a_claim_whose_end_does_not_come_is_refused),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&life_facts);

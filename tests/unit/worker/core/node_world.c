@@ -383,3 +383,20 @@ struct world *world_with_runner(struct gw_msg_spec spec)
     hello(w, 1, GW_PROTOCOL);
     return w;
 }
+
+void send_gang(struct world *w, uint64_t attempt, uint32_t world)
+{
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang, .gang = {attempt, world, 0, world, 0, 1}});
+}
+
+void leased(struct world *w, uint64_t attempt)
+{
+    uint64_t token = 60;
+    raise_event(w, (struct gw_event){.type = GW_EVENT_LEASED,
+                                     .number = attempt,
+                                     .code = 4321,
+                                     .text = "127.0.0.1",
+                                     .tokens = &token,
+                                     .token_count = 1});
+}

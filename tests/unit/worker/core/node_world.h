@@ -89,4 +89,8 @@ void dies(struct world *w, uint64_t process, int exit_code, int signal);
 void kill_attempt(struct world *w, uint64_t attempt, uint32_t reason);
 struct world *world_with_runner(struct gw_msg_spec spec);
 
+/* send_gang tells of a gang of `world` ranks, all of them here; leased gives it its port. */
+void send_gang(struct world *w, uint64_t attempt, uint32_t world);
+void leased(struct world *w, uint64_t attempt);
+
 #endif

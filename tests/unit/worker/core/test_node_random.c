@@ -4,6 +4,7 @@
  * seed: run the program with it as its argument
  * (two: from, to). */
 #include "tests/unit/worker/core/node_world.h"
+#include "tests/unit/worker/core/transitions.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -574,36 +575,6 @@ static void pass_time(struct random *r)
                                     .heartbeat = {++r->acked, r->heartbeat, 0}});
 }
 
-/* Every transition that a table allows must be taken: else the table, or this world, says too much.
- */
-static uint64_t taken[8][GW_SM_STATES_MAX * GW_SM_STATES_MAX];
-
-static void count_transitions(void)
-{
-    struct gw_sm *sm;
-    for (size_t i = 0; (sm = gw_node_core_machine(i)) != NULL; i++)
-        sm->taken = taken[i];
-}
-
-static void want_transitions(void)
-{
-    const struct gw_sm *sm;
-    bool all = true;
-    for (size_t i = 0; (sm = gw_node_core_machine(i)) != NULL; i++) {
-        if (strcmp(sm->name, "worker object") == 0 || strcmp(sm->name, "worker GPU") == 0 ||
-            strcmp(sm->name, "worker memfile") == 0)
-            continue; /* tests/sim takes them all */
-        for (unsigned from = 0; from < sm->count; from++)
-            for (unsigned to = 0; to < sm->count; to++)
-                if (gw_sm_may(sm, from, to) && !sm->taken[from * sm->count + to]) {
-                    fprintf(stderr, "never taken: %s, %s -> %s\n", sm->name, gw_sm_name(sm, from),
-                            gw_sm_name(sm, to));
-                    all = false;
-                }
-    }
-    assert_true(all);
-}
-
 /* -- Runs ----------------------------------------------------------------------------------------
  */
 
@@ -698,11 +669,11 @@ static uint64_t first_seed = 1, last_seed = SEEDS, seed_now;
 
 static void test_random_worlds(void **state)
 {
-    count_transitions();
+    transitions_count();
     for (seed_now = first_seed; seed_now <= last_seed; seed_now++)
         run(seed_now);
     if (first_seed != last_seed)
-        want_transitions();
+        transitions_want_all();
 }
 
 static int tell_seed(void **state)

@@ -4,7 +4,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/wire/enums.h"
-#include "tests/unit/worker/supervisor/supervisor_harness.h"
+#include "tests/unit/worker/supervisor/supervisor_world.h"
 #include "worker/supervisor/supervisor.h"
 
 #include <fcntl.h>
@@ -18,43 +18,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define ARGV(...) ((const char *const[]){__VA_ARGS__, NULL})
-#define SHELL(script) ARGV("/bin/sh", "-c", script)
-#define FOREVER_NS (600 * GW_NS_PER_S)
-
-static struct harness harness;
-
-static int set_up(void **state)
-{
-    harness_open(&harness);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    harness_close(&harness);
-    return 0;
-}
-
-static void start(uint64_t process, const char *const *argv)
-{
-    harness_spawn(&harness, &(struct harness_spawn){.process = process, .argv = argv});
-    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, process);
-    if (event.code < 0)
-        fail_msg("%s", event.text);
-    assert_true(event.pid > 1);
-}
-
-static struct harness_event wait_exited(uint64_t process)
-{
-    return harness_wait(&harness, GW_MESSAGE_exited, process);
-}
-
-static void wait_buried(uint64_t process)
-{
-    (void)harness_wait(&harness, GW_MESSAGE_buried, process);
-}
 
 static void test_ends_are_reported_as_they_were(void **state)
 {
@@ -281,28 +244,6 @@ static void test_a_stopped_process_is_asked_too(void **state)
     wait_buried(1);
 }
 
-/* The helper below: a grandchild in a session of its own, its parents gone, its environment empty,
- * TERM ignored. It writes its pid to the fifo, and the first process goes when that is done. */
-static int daemon_main(void)
-{
-    int fifo = open("pids", O_WRONLY | O_CLOEXEC), fds[2];
-    char byte;
-    if (pipe2(fds, O_CLOEXEC) < 0)
-        return 1;
-    if (fork() != 0) {
-        close(fds[1]);
-        return read(fds[0], &byte, 1) == 0 ? 0 : 1;
-    }
-    setsid();
-    if (fork() != 0)
-        return 0;
-    clearenv();
-    signal(SIGTERM, SIG_IGN);
-    dprintf(fifo, "%d\n", (int)getpid());
-    execle("/bin/sleep", "sleep", "1000", (char *)NULL, (char *const[]){NULL});
-    return 1;
-}
-
 /* Forks and goes, a new session each time, for as long as it is let. */
 static int mover_main(void)
 {
@@ -316,110 +257,6 @@ static int mover_main(void)
         setsid();
     }
     return 0;
-}
-
-/* This program as the helper, out of a shell that goes on to do `then`. */
-#define HELPER(which, then) ARGV("/bin/sh", "-c", "\"$0\" " which "; " then, self)
-static char self[4096];
-
-static void spawn_two(const char *const *first, const char *const *second)
-{
-    harness_spawn(&harness, &(struct harness_spawn){.process = 1, .argv = first, .more = true});
-    harness_spawn(&harness, &(struct harness_spawn){.process = 2, .argv = second, .behind = 1});
-}
-
-static void test_a_turn_comes_when_the_one_before_cannot_start(void **state)
-{
-    spawn_two(ARGV("/nowhere/program"), SHELL("exit 3"));
-    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 1).code, GW_ENOENT);
-    assert_int_equal(wait_exited(2).exit_code, 3);
-    wait_buried(2);
-}
-
-/* Within 4 ms of the first one's start, or it comes back: a matter of how busy the machine is. */
-static void test_a_turn_comes_when_the_one_before_is_buried(void **state)
-{
-    spawn_two(HELPER("daemon", "exit 0"), SHELL("exit 3"));
-    pid_t pid = harness_pid(&harness);
-    assert_int_equal(wait_exited(1).exit_code, 0);
-    wait_buried(1);
-    assert_true(harness_is_gone(pid));
-    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
-    assert_true(event.code == 0 || event.code == GW_EAGAIN);
-    if (event.code == 0) {
-        assert_int_equal(wait_exited(2).exit_code, 3);
-        wait_buried(2);
-    }
-    assert_int_equal(harness.events.count, 1); /* spawned 1 */
-}
-
-static void test_who_waits_for_long_comes_back(void **state)
-{
-    spawn_two(SHELL("echo $$ > pids; sleep 1000"), ARGV("/bin/true"));
-    (void)harness_pid(&harness);
-    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
-    harness_spawn(&harness, /* it runs for long already */
-                  &(struct harness_spawn){.process = 3, .argv = ARGV("/bin/true"), .behind = 1});
-    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 3).code, GW_EAGAIN);
-    harness_spawn(&harness,
-                  &(struct harness_spawn){.process = 4, .argv = ARGV("/bin/true"), .behind = 9});
-    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 4).code, GW_EAGAIN);
-    start(2, ARGV("/bin/true")); /* elsewhere */
-    wait_buried(2);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
-}
-
-static void test_who_waits_is_buried_unbegun(void **state)
-{
-    spawn_two(SHELL("echo $$ > pids; sleep 1000"), SHELL("echo begun > pids"));
-    harness_bury(&harness, 2, 0);
-    struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, 2);
-    assert_true(event.code == GW_ECANCELLED || event.code == GW_EAGAIN);
-    (void)harness_pid(&harness);
-    harness_bury(&harness, 1, 0);
-    wait_buried(1);
-}
-
-static void test_who_waits_outlives_its_reaper(void **state)
-{
-    spawn_two(SHELL("kill -KILL $PPID; sleep 1000"), ARGV("/bin/true"));
-    assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
-    assert_int_equal(wait_exited(1).signal, SIGKILL);
-    wait_buried(1);
-    start(2, ARGV("/bin/true"));
-    wait_buried(2);
-}
-
-enum { LINE = 8 };
-
-/* Where one of them kills their reaper: what those before it said is heard, though nobody listened
- * when they said it. LINE: none does. Who comes back is a matter of how busy the machine is. */
-static void line_with_killer(uint64_t first, unsigned killer)
-{
-    for (unsigned i = 0; i < LINE; i++)
-        harness_spawn(&harness, &(struct harness_spawn){
-                                    .process = first + i,
-                                    .argv = i == killer ? SHELL("kill -KILL $PPID; sleep 1000")
-                                                        : ARGV("/bin/true"),
-                                    .behind = i ? first + i - 1 : 0,
-                                    .more = i < LINE - 1});
-    for (unsigned i = 0; i < LINE; i++) {
-        if (i == killer)
-            continue;
-        struct harness_event event = harness_wait(&harness, GW_MESSAGE_spawned, first + i);
-        assert_true(event.code == 0 || event.code == GW_EAGAIN);
-        if (event.code == 0) {
-            assert_int_equal(wait_exited(first + i).signal, 0);
-            wait_buried(first + i);
-        }
-    }
-}
-
-static void test_a_line_is_heard_to_its_end(void **state)
-{
-    for (unsigned killer = 1; killer <= LINE; killer++)
-        line_with_killer(1 + killer * LINE, killer);
 }
 
 static void test_what_is_left_behind_is_buried(void **state)
@@ -715,17 +552,15 @@ static void test_an_epilog_that_cannot_start(void **state)
     wait_buried(2);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "supervisor") == 0)
         return gw_supervisor_main(argc - 1, argv + 1);
     if (argc == 2 && strcmp(argv[1], "daemon") == 0)
-        return daemon_main();
+        return supervisor_daemon_main();
     if (argc == 2 && strcmp(argv[1], "mover") == 0)
         return mover_main();
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+    if (readlink("/proc/self/exe", supervisor_self, sizeof supervisor_self - 1) < 0)
         return 1;
     const struct CMUnitTest tests[] = {
         TEST(test_ends_are_reported_as_they_were),
@@ -737,18 +572,12 @@ int main(int argc, char **argv)
         TEST(test_bury_kills_who_ignores_it),
         TEST(test_a_second_bury_shortens_the_grace),
         TEST(test_a_stopped_process_is_asked_too),
-        TEST(test_a_line_is_heard_to_its_end),
         TEST(test_what_is_left_behind_is_buried),
         TEST(test_bury_finds_daemons_and_only_its_own),
         TEST(test_a_mover_is_caught),
         TEST(test_a_killed_reaper_is_no_way_out),
         TEST(test_a_reaper_is_killed_before_it_said_anything),
         TEST(test_its_groups_signals_stay_its_own),
-        TEST(test_a_turn_comes_when_the_one_before_cannot_start),
-        TEST(test_a_turn_comes_when_the_one_before_is_buried),
-        TEST(test_who_waits_for_long_comes_back),
-        TEST(test_who_waits_is_buried_unbegun),
-        TEST(test_who_waits_outlives_its_reaper),
         TEST(test_output_is_cut),
         TEST(test_a_held_process),
         TEST(test_a_process_reads_what_it_was_given),

@@ -1,0 +1,140 @@
+/* MIG instances in the scheduler's core: who gets one, and who needs whole GPUs. */
+#include "tests/unit/scheduler/gpu_world.h"
+
+static void a_task_gets_an_instance_before_a_whole_one(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaX");
+    add_gpus(w, 1, "b", "aaaAA");
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "3");
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "a", .workers_prefer = 1});
+    assert_gpus(w, 0, "2"); /* though it has more memory */
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = 6 * GIB, .workers = "b"});
+    assert_gpus(w, 1, "0"); /* the instance is too small */
+    submit_task(
+        w, 4, (struct gw_msg_spec){.gpu_mode = GW_GPU_MODE_IF_ANY}); /* not where slots are free */
+    assert_gpus(w, 1, "4");
+    submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* and then whatever there is */
+    assert_gpus(w, 0, "0");
+    free_world(w);
+}
+
+static void a_gang_waits_for_whole_ones(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaAAA");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_gpus(w, 0, "0 1");
+    uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
+    explained(w, 2, "3 of 5 GPUs (3 of them are MIG instances, and it waits for whole ones)");
+    submit_task(w, 3,
+                (struct gw_msg_spec){.gpus = 1}); /* of no use to it: nothing is kept of those */
+    assert_gpus(w, 0, "2");
+    for (uint32_t rank = 0; rank < 2; rank++)
+        say(w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_rank_ready,
+                                .rank_ready = {first, rank, {"", 0}, ""}});
+    finish(w, 0, first, 0, 1);
+    finish(w, 0, first, 1, 1);
+    assert_gpus(w, 0, "0 1");
+    free_world(w);
+}
+
+static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aaAAABBC");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
+    assert_gpus(w, 0, "2 5 7"); /* each on another board, and none whole */
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 0);
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
+    assert_gpus(w, 0, "3 4 6"); /* as many as there are */
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 1);
+    struct gw_value *story = ask(w, "story", 2, -1);
+    char text[2048];
+    (void)gw_value_format(story, text, sizeof text);
+    if (!strstr(text, "some share a GPU's MIG instances, so that none can use NCCL"))
+        fail_msg("%s", text);
+    gw_value_unref(story);
+    submit_task(w, 3, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .min_ranks = 2});
+    assert_gpus(w, 0, "0 1");
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 0);
+    free_world(w);
+}
+
+static void what_a_gang_gets_follows_the_workers(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aAA");
+    add_gpus(w, 1, "b", "a");
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* it could have whole ones */
+    drain(w, 0, 0, "Xid 79");
+    assert_gpus(w, 0, "1 2");
+    free_world(w);
+}
+
+static void ranks_on_different_boards_come_first(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "AA");
+    add_gpus(w, 1, "b", "ABB");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    assert_gpus(w, 1, "0 1");
+    free_world(w);
+}
+
+static void what_needs_whole_ones_is_refused(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aAAAA");
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 2});
+    refused(w, GW_EINFEASIBLE,
+            "it wants 2 GPUs; the largest worker has 1 (4 MIG instances do not count: CUDA shows "
+            "a process one, so that a rank with several GPUs needs whole ones)");
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
+    refused(w, GW_EINFEASIBLE, "it wants 2 GPUs a rank; the largest worker has 1 (4 MIG");
+    submit_task(w, 3, (struct gw_msg_spec){.ranks = 5, .gpus = 1});
+    refused(w, GW_EINFEASIBLE,
+            "the ranks of a gang get whole GPUs or MIG instances, never some of both: for 5 ranks "
+            "there are 1 GPU and 4 instances");
+    submit_task(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1, .gpu_memory_bytes = 6 * GIB});
+    refused(w, GW_EINFEASIBLE, "does not fit this cluster");
+    submit_task(w, 5, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* instances alone suffice */
+    assert_gpus(w, 0, "1 2 3 4");
+    free_world(w);
+}
+
+static void shares_are_of_either(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_gpus(w, 0, "a", "aX");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .gpu_share = 500});
+    assert_gpus(w, 0, "0 1 1");
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_task_gets_an_instance_before_a_whole_one),
+        cmocka_unit_test(a_gang_waits_for_whole_ones),
+        cmocka_unit_test(a_gang_that_whole_ones_never_suffice_gets_instances),
+        cmocka_unit_test(what_a_gang_gets_follows_the_workers),
+        cmocka_unit_test(ranks_on_different_boards_come_first),
+        cmocka_unit_test(what_needs_whole_ones_is_refused),
+        cmocka_unit_test(shares_are_of_either),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,149 @@
+/* GPUs that two workers of one machine offer. */
+#include "tests/unit/scheduler/gpu_world.h"
+
+/* What the list of GPUs says of one. */
+static void assert_by(struct world *w, size_t at, const char *wanted)
+{
+    struct gw_value *gpus = ask(w, "gpus", 1, -1);
+    const char *text;
+    assert_int_equal(gw_value_get_str(gw_value_find(gw_value_at(gpus, at), "by"), &text, NULL), 0);
+    assert_string_equal(text, wanted);
+    gw_value_unref(gpus);
+}
+
+static void a_gpu_of_two_workers_is_given_once(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 1, NULL);
+    add_machine(w, 1, "b", 2, NULL);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "a"});
+    assert_gpus(w, 0, "0");
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 2});
+    refused(w, GW_EINFEASIBLE, "it wants 2 GPUs; the largest worker has 1");
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "1");
+    submit_task(w, 4, (struct gw_msg_spec){.gpus = 1});
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    struct gw_value *status = ask(w, "status", 1, -1);
+    int64_t count;
+    assert_int_equal(gw_value_get_i64(gw_value_find(status, "gpus"), &count, NULL), 0);
+    assert_int_equal(count, 2);
+    gw_value_unref(status);
+    assert_by(w, 1, "it is given to tasks by a, which offered it first");
+    free_world(w);
+}
+
+/* What the other ran may live until it has been silent for long. */
+static void a_gpu_is_left_while_what_was_there_may_live(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 1, NULL);
+    add_machine(w, 1, "b", 1, NULL);
+    pass_seconds(w, 3);
+    leaves(w, 0); /* it was heard 3 s ago */
+    assert_by(w, 0, "a was lost, and may run something there for 17 s yet");
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    pass_seconds(w, LOST_S - 4);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    pass_seconds(w, 1);
+    assert_gpus(w, 1, "0");
+    free_world(w);
+}
+
+/* It counts once while one that offers it is away: as that one's own, or as who got it then. */
+static void a_gpu_of_who_is_away_counts_once(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 2, NULL);
+    add_machine(w, 1, "b", 2, NULL);
+    leaves(w, 1);
+    send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 3, .gpus = 1});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    add_machine(w, 1, "b", 2, NULL);
+    leaves(w, 0);
+    send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 2, .gpus = 1});
+    assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are a's, which may be back */
+    pass_seconds(w, LOST_S + 1);
+    send_spec(w, (struct gw_msg_spec){.key = 3, .ranks = 3, .gpus = 1});
+    must(w, CLIENT, GW_MESSAGE_rejected);
+    free_world(w);
+}
+
+/* Two of a host have its name; both are cut off, and the one that had none is back first. */
+static void who_is_back_from_the_same_break_is_not_the_other(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 1, NULL);
+    add_machine(w, 1, "a", 1, NULL);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 0, "0");
+    leaves(w, 0);
+    leaves(w, 1);
+    add_machine(w, 1, "a", 1, NULL);
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
+    add_machine(w, 0, "a", 1, NULL);
+    assert_gpus(w, 0, "0");
+    free_world(w);
+}
+
+static void who_comes_back_gets_what_is_idle(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 2, NULL);
+    add_machine(w, 1, "b", 2, NULL);
+    leaves(w, 0);
+    pass_seconds(w, LOST_S);
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "0");
+    add_machine(w, 0, "a", 2, NULL);
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 0, "1");
+    free_world(w);
+}
+
+static void who_comes_with_something_on_it_has_it(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 1, "b", 2, NULL);
+    add_machine(w, 0, "a", 2, (const uint32_t[]){0});
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
+    assert_gpus(w, 1, "1"); /* not the first: it is the other's */
+    free_world(w);
+}
+
+/* A broken one is drained by all that offer it. */
+static void a_gpu_that_two_workers_drained_is_counted_once(void **state)
+{
+    struct world *w = new_world();
+    (void)state;
+    add_machine(w, 0, "a", 2, NULL);
+    add_machine(w, 1, "b", 3, NULL);
+    drain(w, 0, 0, "Xid 48");
+    drain(w, 1, 0, "Xid 48");
+    drain(w, 1, 2, "Xid 48");
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
+    refused(w, GW_EINFEASIBLE,
+            "1 GPU (2 more are drained) in all, room for 1 rank; its largest worker has "
+            "17 slots, 0 GPUs (1 more drained), ");
+    free_world(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_gpu_of_two_workers_is_given_once),
+        cmocka_unit_test(a_gpu_is_left_while_what_was_there_may_live),
+        cmocka_unit_test(a_gpu_of_who_is_away_counts_once),
+        cmocka_unit_test(who_is_back_from_the_same_break_is_not_the_other),
+        cmocka_unit_test(who_comes_back_gets_what_is_idle),
+        cmocka_unit_test(who_comes_with_something_on_it_has_it),
+        cmocka_unit_test(a_gpu_that_two_workers_drained_is_counted_once),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
