@@ -2,7 +2,7 @@
  * first and then drawn from by a power law, as real names are. */
 #include "examples/petnames/madeup.h"
 
-#include "examples/petnames/names.h"
+#include "examples/petnames/name.h"
 
 #include <gangway/rng.h>
 #include <math.h>

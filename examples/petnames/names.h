@@ -9,18 +9,12 @@
 #ifndef GW_EXAMPLES_PETNAMES_NAMES_H
 #define GW_EXAMPLES_PETNAMES_NAMES_H
 
+#include "examples/petnames/name.h"
+
 #include <gangway/error.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { PET_NAME_MAX = 24 };
-
-struct pet_name {
-    char text[PET_NAME_MAX + 1];
-    bool held_out;
-    uint32_t count; /* how often the source has it */
-};
 
 struct pet_names {
     struct pet_name *names; /* [name_count], distinct, sorted by text */
