@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The C API against a real, private cluster of two workers, see programs/api.c; and what it has
-for clusters that are up, see programs/jobs.c."""
+"""The C API against a real, private cluster of two workers, see graphs/api.c; and what it has
+for clusters that are up, see graphs/jobs.c."""
 import os
 
 import e2e

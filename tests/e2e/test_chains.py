@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tasks that are handed over to who makes their inputs; see programs/chains.c."""
+"""Tasks that are handed over to who makes their inputs; see graphs/chains.c."""
 import os
 
 import e2e

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Semaphores, locks, events, variables and queues, between clients and tasks that wait for each
-other on fewer slots than wait; see programs/coordination.c."""
+other on fewer slots than wait; see graphs/coordination.c."""
 import os
 import select
 import signal

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Results that several clients hold, and what `gangway data` shows of them; see programs/data.c."""
+"""Results that several clients hold, and what `gangway data` shows of them; see results/data.c."""
 import os
 import pty
 import signal

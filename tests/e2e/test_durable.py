@@ -217,7 +217,7 @@ class Durable(e2e.Case):
         lines.close()
 
     def test_results_at_workers_are_not_made_again(self):
-        """A later job takes what lies there, of a task and of a gang; see programs/regain.c."""
+        """A later job takes what lies there, of a task and of a gang; see recovery/regain.c."""
         regain, counts = os.path.join(e2e.BUILD, "bin", "regain"), self.write("counts", "")
         self.up("--slots", "2", "--workers", "2")
         made = self.run_program(regain, "make", counts).stdout.split()
@@ -235,7 +235,7 @@ class Durable(e2e.Case):
         self.assert_idle()
 
     def test_links_of_chains_run_once(self):
-        """A link begins before the end of the one before it is on disk; see programs/links.c."""
+        """A link begins before the end of the one before it is on disk; see recovery/links.c."""
         links, counts = os.path.join(e2e.BUILD, "bin", "links"), self.write("counts", "")
         self.up("--slots", "4")
         wanted = sorted(f"{chain} {link}" for chain in range(4) for link in range(20))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Results that go with their worker are made again, from as far back as it takes and no further;
-see programs/lineage.c."""
+see results/lineage.c."""
 import os
 import signal
 

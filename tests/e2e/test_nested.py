@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tasks that submit tasks and wait for them, on fewer slots than wait; see programs/nested.c."""
+"""Tasks that submit tasks and wait for them, on fewer slots than wait; see graphs/nested.c."""
 import json
 import os
 import signal

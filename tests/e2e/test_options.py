@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What tasks ask for, from a shell and from C (programs/options.c): named resources, workers,
+"""What tasks ask for, from a shell and from C (graphs/options.c): named resources, workers,
 pauses before a further try, progress limits, annotations."""
 import os
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies of results at several workers, and what they are for; see programs/replicas.c."""
+"""Copies of results at several workers, and what they are for; see results/replicas.c."""
 import os
 import signal
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Values that clients scatter are counted at the scheduler, and limited; see programs/scatter.c."""
+"""Values that clients scatter are counted at the scheduler, and limited; see results/scatter.c."""
 import os
 import re
 
