@@ -11,8 +11,8 @@
  *     gangway-sim-planted --planted NAME [--seeds N] [--from S]
  *                                        runs seeds until one fails: bug NAME is switched on
  */
-#include "tests/sim/crowd.h"
 #include "tests/sim/effects.h"
+#include "tests/sim/faults/crowd.h"
 
 #include <getopt.h>
 #include <signal.h>

@@ -406,10 +406,11 @@ struct sim {
     struct gw_effects effects;
     uint64_t sched_tick_ns;
     GW_ARRAY(uint64_t) sched_tokens;
-    struct gw_buffer facts;              /* all durable ones, as emitted */
-    uint64_t facts_committed;            /* bytes */
-    uint64_t commit_ns, life;            /* of the last one under way; of the scheduler */
-    struct sim_adrift *adrift;           /* see crash.c; NULL: it has not died */
+    struct gw_buffer facts;    /* all durable ones, as emitted */
+    uint64_t facts_committed;  /* bytes */
+    uint64_t commit_ns, life;  /* of the last one under way; of the scheduler */
+    struct sim_adrift *adrift; /* see crash_time.h; NULL: it has not died */
+    void (*crash)(struct sim *, void *), (*crash_now)(struct sim *, void *); /* see crash.h */
     struct sim_regain *regain;           /* see regain.c; likewise */
     struct crowd *crowd;                 /* see crowd.c; NULL: this world is none */
     struct sim_charges *charges;         /* see charge.c; NULL: nothing was judged */
@@ -543,7 +544,10 @@ bool sim_disk_crowded(const struct host *host);
 /* -- process.c */
 void sim_process_spawn(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn);
 void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bury *bury);
+/* sim_process_take (runner_inbox.c) has a runner take a message; sim_process_went: its rank heard
+ * go. */
 void sim_process_take(struct sim *sim, struct process *process, const struct gw_effect *effect);
+void sim_process_went(struct sim *sim, struct process *process);
 void sim_process_free(struct sim *sim, struct process *process);
 /* sim_process_output is how much what a process executes has written. */
 uint64_t sim_process_output(struct sim *sim, const struct host *host, uint64_t id);

@@ -1,0 +1,188 @@
+/* An attempt is judged once, over all lives of the scheduler: what its end was charged to, or how
+ * it ended its task, stays, and nothing that is told of it later counts again. A judgement whose
+ * facts were lost with the scheduler was none.
+ *
+ * Seen in the durable facts themselves, and in what is assigned and taken over: which attempt a
+ * task has is known here without asking the scheduler. */
+#include "tests/sim/checks/charge.h"
+#include "tests/sim/checks/cooling.h"
+#include "tests/sim/faults/revocation.h"
+
+#include "scheduler/core/model/fact.h"
+#include "scheduler/core/model/state.h"
+
+enum { HEADER_BYTES = 6, CHARGES_BYTES = 8, TRIES_BYTES = 2, UNCHARGED_AT = 5 };
+
+/* A task, as facts name it. */
+struct task {
+    uint64_t job;
+    uint32_t index;
+};
+
+struct judged {
+    uint64_t attempt;
+    size_t end; /* of the facts that say so */
+    bool well;
+};
+
+struct sim_charges {
+    struct gw_map current; /* task -> its attempt in this life */
+    struct gw_map sums;    /* task -> all that was charged to it */
+    struct gw_map paid;    /* task -> that, without what nobody is charged for */
+    GW_ARRAY(struct judged) judged;
+};
+
+static uint64_t key_of(struct task task)
+{
+    return task.job << 32 | task.index;
+}
+
+static struct sim_charges *charges_of(struct sim *sim)
+{
+    if (!sim->charges)
+        GW_MUST_PTR(sim->charges = calloc(1, sizeof *sim->charges));
+    return sim->charges;
+}
+
+/* A good end is told again to the next life of the scheduler, which may have forgotten the result
+ * (worker/core/adrift.c): the task is done once more then. */
+static void judge(struct sim *sim, struct task task, struct judged judgement)
+{
+    struct sim_charges *charges = charges_of(sim);
+    for (size_t i = 0; i < charges->judged.count; i++) {
+        const struct judged *judged = &charges->judged.items[i];
+        SIM_CHECK(sim,
+                  judged->attempt != judgement.attempt || judged->end == judgement.end ||
+                      (judged->well && judgement.well),
+                  "attempt %llx of task %u of job %llu is judged twice",
+                  (unsigned long long)judgement.attempt, task.index, (unsigned long long)task.job);
+        if (judged->attempt == judgement.attempt)
+            return; /* charged, and over */
+    }
+    GW_MUST(gw_array_push(&charges->judged, judgement));
+}
+
+static uint32_t u32_at(const uint8_t *at)
+{
+    uint32_t x;
+    memcpy(&x, at, sizeof x);
+    return x;
+}
+
+static uint64_t u64_at(const uint8_t *at)
+{
+    uint64_t x;
+    memcpy(&x, at, sizeof x);
+    return x;
+}
+
+/* job, index, charges. Who has a task run again takes away what was charged to it. */
+static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
+{
+    struct sim_charges *charges = charges_of(sim);
+    const struct task task = {u64_at(fields), u32_at(fields + 8)};
+    uint64_t attempt = 0, before = 0, sum = 0, paid_before = UINT64_MAX;
+    for (uint32_t i = TRIES_BYTES; i < CHARGES_BYTES; i++)
+        sum += fields[12 + i];
+    uint64_t paid = sum - fields[12 + UNCHARGED_AT];
+    (void)gw_map_get(&charges->paid, key_of(task), &paid_before);
+    GW_MUST(gw_map_put(&charges->paid, key_of(task), paid));
+    if (paid_before == UINT64_MAX && sim->life == 0)
+        paid_before = 0; /* else it may be of an earlier life */
+    (void)gw_map_get(&charges->sums, key_of(task), &before);
+    GW_MUST(gw_map_put(&charges->sums, key_of(task), sum));
+    if (sum <= before)
+        return;
+    SIM_CHECK(sim,
+              !sim->revoking || paid <= paid_before || sim_cooling_ended(sim, task.job, task.index),
+              "task %u of job %llu is charged, because the token of its worker was revoked",
+              task.index, (unsigned long long)task.job);
+    SIM_CHECK(sim, gw_map_get(&charges->current, key_of(task), &attempt),
+              "task %u of job %llu is charged, and has no attempt", task.index,
+              (unsigned long long)task.job);
+    judge(sim, task, (struct judged){attempt, end, false});
+}
+
+/* job, index, state, code, exit_code, attempt, text, cause_job. */
+static void on_ended(struct sim *sim, const uint8_t *fields, size_t end)
+{
+    const struct task task = {u64_at(fields), u32_at(fields + 8)};
+    const uint32_t state = u32_at(fields + 12); /* RELEASED, among them, never is written */
+    const uint64_t attempt = u64_at(fields + 24), cause = u64_at(fields + 36 + u32_at(fields + 32));
+    uint64_t current;
+    if (state < GW_TASK_DONE || state > GW_TASK_CANCELLED || !attempt || cause)
+        return;
+    if (state == GW_TASK_DONE)
+        sim_revocation_ended(sim, attempt);
+    if (gw_map_get(&charges_of(sim)->current, key_of(task), &current) && current == attempt)
+        judge(sim, task, (struct judged){attempt, end, state == GW_TASK_DONE});
+    /* else it shares the result of another */
+}
+
+static void on_facts(struct sim *sim, const struct gw_bin *facts)
+{
+    const size_t end = sim->facts.size + facts->size;
+    const uint8_t *at = facts->data;
+    while (at < (const uint8_t *)facts->data + facts->size) {
+        uint16_t type;
+        memcpy(&type, at + 4, sizeof type);
+        if (type == GW_FACT_task_charged)
+            on_charged(sim, at + HEADER_BYTES, end);
+        else if (type == GW_FACT_task_ended)
+            on_ended(sim, at + HEADER_BYTES, end);
+        at += 4 + u32_at(at);
+    }
+}
+
+void sim_charge_stepped(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->effects.list.count; i++)
+        if (sim->effects.list.items[i].type == GW_EFFECT_COMMIT)
+            on_facts(sim, &sim->effects.list.items[i].bytes);
+    for (size_t i = 0; i < sim->effects.list.count; i++) {
+        const struct gw_effect *effect = &sim->effects.list.items[i];
+        const struct gw_msg_assign *assign = &effect->message.assign;
+        if (effect->type != GW_EFFECT_SEND || effect->message.type != GW_MESSAGE_assign)
+            continue;
+        for (uint32_t k = 0; k < assign->attempt.count; k++)
+            sim_charge_adopted(sim, gw_col64_at(assign->job, k), gw_col32_at(assign->index, k),
+                               gw_col64_at(assign->attempt, k));
+    }
+}
+
+void sim_charge_adopted(struct sim *sim, uint64_t job, uint32_t index, uint64_t attempt)
+{
+    GW_MUST(gw_map_put(&charges_of(sim)->current, key_of((struct task){job, index}), attempt));
+}
+
+bool sim_charge_judged(struct sim *sim, uint64_t attempt)
+{
+    const struct sim_charges *charges = charges_of(sim);
+    for (size_t i = 0; i < charges->judged.count; i++)
+        if (charges->judged.items[i].attempt == attempt)
+            return true;
+    return false;
+}
+
+void sim_charge_crashed(struct sim *sim)
+{
+    struct sim_charges *charges = charges_of(sim);
+    gw_map_deinit(&charges->current);
+    gw_map_deinit(&charges->paid);
+    gw_map_deinit(&charges->sums); /* each task's is said again where it grows */
+    while (charges->judged.count &&
+           charges->judged.items[charges->judged.count - 1].end > sim->facts.size)
+        charges->judged.count--;
+}
+
+void sim_charge_free(struct sim *sim)
+{
+    if (!sim->charges)
+        return;
+    gw_map_deinit(&sim->charges->current);
+    gw_map_deinit(&sim->charges->sums);
+    gw_map_deinit(&sim->charges->paid);
+    gw_array_deinit(&sim->charges->judged);
+    free(sim->charges);
+    sim->charges = NULL;
+}

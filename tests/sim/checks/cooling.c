@@ -1,0 +1,378 @@
+/* Workers that rest. One that was lost under a gang, or where a rank did not get ready, takes no
+ * ranks for a second, twice as long each time, until a gang has ended well there, by whatever
+ * connection it comes; nor, where it could not lay files and others might, what has files. The next
+ * life of the scheduler knows nothing of that.
+ *
+ * What begins and ends a rest is seen in what becomes of gangs, workers and tasks; how long it is
+ * is counted here; and the scheduler must say the same of each at every step. */
+#include "tests/sim/checks/cooling.h"
+
+#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/state.h"
+#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/requests/remote.h"
+
+enum { RANKS, FILES, KINDS };
+
+struct rest {
+    uint32_t failures; /* in a row */
+    uint64_t until_ns;
+};
+
+/* A rank that could take its worker into a rest: as it was before the step. */
+struct seat {
+    uint32_t host, worker;
+    bool live;
+};
+
+/* A gang, likewise. */
+struct stake {
+    uint64_t attempt, job;
+    uint32_t row, count;
+    uint8_t state;
+    bool files;
+    bool due; /* it ought to stand by now */
+    struct seat seats[RANKS_MAX];
+};
+
+struct sim_cooling {
+    struct rest rests[HOSTS_MAX][KINDS];
+    GW_ARRAY(struct stake) stakes;
+    uint32_t unsure[KINDS]; /* bits of hosts of which a step does not tell what to expect */
+    uint32_t files_host;    /* where files of a task were not laid; GW_NONE: nowhere */
+    uint64_t files_job;     /* whose task that was */
+    uint32_t files_row;
+    uint8_t files_state;
+    uint32_t laid; /* bits of hosts where something with files ended well */
+};
+
+static struct sim_cooling *cooling_of(struct sim *sim)
+{
+    if (!sim->cooling) {
+        GW_MUST_PTR(sim->cooling = calloc(1, sizeof *sim->cooling));
+        sim->cooling->files_host = GW_NONE;
+    }
+    return sim->cooling;
+}
+
+static uint32_t host_of(const struct sim *sim, const struct gw_worker *worker)
+{
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (strcmp(sim->hosts[i].worker_name, worker->remote->name) == 0)
+            return i;
+    return GW_NONE;
+}
+
+static bool is_there(const struct sim *sim, uint32_t id)
+{
+    const struct gw_worker *worker = gw_sched_worker_find(sim->sched, id);
+    return worker && worker->state != GW_WORKER_LOST;
+}
+
+/* How a task of a job is; GW_TASK_RETIRED: nobody knows. */
+static uint8_t state_of(const struct sim *sim, uint64_t id, uint32_t row)
+{
+    const struct gw_job *job = gw_sched_job_find(sim->sched, id);
+    return job && row < job->tasks.count ? job->tasks.state[row] : GW_TASK_RETIRED;
+}
+
+/* -- Before a step -------------------------------------------------------------------------------
+ */
+
+static bool has_files(const struct gw_job *job, uint32_t row)
+{
+    return job->specs.items[job->tasks.spec[row]].message.files.size > 0;
+}
+
+static void note_gang(struct sim *sim, const struct gw_gang_try *gang)
+{
+    struct stake stake = {.attempt = gang->id,
+                          .job = gang->job->id,
+                          .row = gang->index,
+                          .count = gang->count,
+                          .state = gang->state,
+                          .files = has_files(gang->job, gang->index),
+                          .due =
+                              gang->state == GW_GANG_PREPARING && gang->deadline_ns <= sim->now_ns};
+    for (uint32_t i = 0; i < gang->count; i++) {
+        const struct gw_worker *worker = gw_sched_worker_find(sim->sched, gang->ranks[i].worker);
+        stake.seats[i] = (struct seat){worker ? host_of(sim, worker) : GW_NONE,
+                                       gang->ranks[i].worker, gang->ranks[i].slot != GW_NONE};
+    }
+    GW_MUST(gw_array_push(&sim->cooling->stakes, stake));
+}
+
+static void note_ended(struct sim *sim, const struct gw_worker *worker,
+                       const struct gw_msg_ended *ended)
+{
+    struct sim_cooling *cooling = cooling_of(sim);
+    uint32_t slot = gw_sched_attempt_slot(sim->sched, worker, ended->attempt, ended->rank);
+    if (slot == GW_NONE)
+        slot = gw_sched_gang_slot(sim->sched, worker, ended->attempt, ended->rank);
+    if (slot == GW_NONE || ended->outcome != GW_OUTCOME_FILES)
+        return;
+    cooling->files_host = host_of(sim, worker);
+    cooling->files_job = sim->sched->attempts.items[slot].job->id;
+    cooling->files_row = sim->sched->attempts.items[slot].index;
+    cooling->files_state = ended->rank == GW_RANK_NONE
+                               ? state_of(sim, cooling->files_job, cooling->files_row)
+                               : GW_TASK_RETIRED;
+}
+
+static void note_finished(struct sim *sim, const struct gw_worker *worker,
+                          const struct gw_msg_finished *finished)
+{
+    for (uint32_t i = 0; i < finished->attempt.count; i++) {
+        uint32_t slot = gw_sched_attempt_slot(sim->sched, worker, gw_col64_at(finished->attempt, i),
+                                              gw_col32_at(finished->rank, i));
+        if (slot == GW_NONE)
+            continue;
+        const struct gw_attempt *attempt = &sim->sched->attempts.items[slot];
+        if (has_files(attempt->job, attempt->index))
+            sim->cooling->laid |= 1u << host_of(sim, worker);
+    }
+}
+
+void sim_cooling_before(struct sim *sim, const struct gw_event *event)
+{
+    const struct gw_message *message = event->message;
+    struct sim_cooling *cooling = sim->cooling;
+    uint64_t attempt, gang;
+    if (cooling) {
+        gw_array_clear(&cooling->stakes);
+        memset(cooling->unsure, 0, sizeof cooling->unsure);
+        cooling->laid = 0;
+        cooling->files_host = GW_NONE;
+    }
+    for (size_t at = 0; gw_map_next(&sim->sched->gangs, &at, &attempt, &gang);) {
+        (void)cooling_of(sim);
+        note_gang(sim, (const struct gw_gang_try *)(uintptr_t)gang);
+    }
+    if (event->type != GW_EVENT_MESSAGE ||
+        (message->type != GW_MESSAGE_ended && message->type != GW_MESSAGE_finished))
+        return;
+    const struct gw_remote *remote = gw_sched_access_remote(sim->sched, event->peer);
+    if (!remote || !remote->worker)
+        return;
+    if (message->type == GW_MESSAGE_ended)
+        note_ended(sim, remote->worker, &message->ended);
+    else if (cooling)
+        note_finished(sim, remote->worker, &message->finished);
+}
+
+/* -- After it ------------------------------------------------------------------------------------
+ */
+
+static void begin(struct sim *sim, uint32_t host, int kind)
+{
+    struct rest *rest = &sim->cooling->rests[host][kind];
+    uint64_t for_ns = SECOND << (rest->failures < 10 ? rest->failures : 10);
+    sim_fault(sim, kind == FILES        ? FAULT_FILES_REST
+                   : rest->failures > 0 ? FAULT_RESTS_LONGER
+                                        : FAULT_RESTS);
+    rest->failures++;
+    rest->until_ns = sim->now_ns + (for_ns < 120 * SECOND ? for_ns : 120 * SECOND);
+}
+
+static void end(struct sim *sim, uint32_t host, int kind)
+{
+    struct rest *rest = &sim->cooling->rests[host][kind];
+    if (rest->failures)
+        sim_fault(sim, FAULT_WARMED);
+    *rest = (struct rest){0};
+}
+
+/* All of its ranks are over. */
+static void take_end(struct sim *sim, const struct stake *stake)
+{
+    const uint8_t state = state_of(sim, stake->job, stake->row);
+    for (uint32_t i = 0; i < stake->count; i++) {
+        const struct seat *seat = &stake->seats[i];
+        if (seat->host == GW_NONE || !is_there(sim, seat->worker))
+            continue;
+        for (int kind = 0; kind <= (stake->files ? FILES : RANKS); kind++)
+            if (state == GW_TASK_RETIRED)
+                sim->cooling->unsure[kind] |= 1u << seat->host;
+            else if (state == GW_TASK_DONE || state == GW_TASK_RELEASED)
+                end(sim, seat->host, kind);
+    }
+}
+
+/* Hosts whose workers were lost in this step, and had ranks of it, bits. */
+static uint32_t lost_under(const struct sim *sim, const struct stake *stake)
+{
+    uint32_t lost = 0;
+    for (uint32_t i = 0; i < stake->count; i++) {
+        const struct seat *seat = &stake->seats[i];
+        if (seat->live && seat->host != GW_NONE && !is_there(sim, seat->worker))
+            lost |= 1u << seat->host;
+    }
+    return lost;
+}
+
+/* The host of the rank that did not get ready; GW_NONE: it is not for that that it ends. */
+static uint32_t late_at(const struct sim *sim, const struct stake *stake)
+{
+    const struct gw_gang_try *gang = gw_sched_gang_find(sim->sched, stake->attempt);
+    if (!gang || stake->state != GW_GANG_PREPARING || gang->state != GW_GANG_ENDING ||
+        gang->cause_rank == GW_NONE || gang->cause.executing == false ||
+        !strstr(gang->cause.text, "did not get ready"))
+        return GW_NONE;
+    return stake->seats[gang->cause_rank].host;
+}
+
+static void take_gang(struct sim *sim, const struct stake *stake, bool dismissed)
+{
+    const uint32_t lost = lost_under(sim, stake), late = late_at(sim, stake);
+    const bool over = !gw_sched_gang_find(sim->sched, stake->attempt);
+    if (stake->state == GW_GANG_ENDING || (lost & (lost - 1)) || (lost && stake->due))
+        sim->cooling->unsure[RANKS] |= lost; /* it may be the cause after all; one of them is */
+    else if (lost && !dismissed)
+        begin(sim, (uint32_t)__builtin_ctz(lost), RANKS);
+    else if (late != GW_NONE)
+        begin(sim, late, RANKS);
+    if (over && !lost && stake->state != GW_GANG_ENDING)
+        take_end(sim, stake);
+}
+
+/* It is not tried where it failed because others may do better; else it fails. What becomes of a
+ * gang, or of what was cancelled, does not say which. */
+static void take_files(struct sim *sim)
+{
+    struct sim_cooling *cooling = sim->cooling;
+    const uint8_t state = state_of(sim, cooling->files_job, cooling->files_row);
+    struct rest *rest = &cooling->rests[cooling->files_host][FILES];
+    if (cooling->files_state != GW_TASK_PLACED || state == GW_TASK_RETIRED)
+        cooling->unsure[FILES] |= 1u << cooling->files_host;
+    else if (rest->until_ns <= sim->now_ns && state != GW_TASK_FAILED)
+        begin(sim, cooling->files_host, FILES);
+}
+
+bool sim_cooling_ended(const struct sim *sim, uint64_t job, uint32_t row)
+{
+    for (size_t i = 0; sim->cooling && i < sim->cooling->stakes.count; i++) {
+        const struct stake *stake = &sim->cooling->stakes.items[i];
+        if (stake->job == job && stake->row == row && stake->state == GW_GANG_ENDING)
+            return true;
+    }
+    return false;
+}
+
+/* -- What the scheduler says ---------------------------------------------------------------------
+ */
+
+static uint64_t left_of(const struct sim *sim, const struct rest *rest)
+{
+    return rest->until_ns > sim->now_ns ? rest->until_ns - sim->now_ns : 0;
+}
+
+static void believe(struct sim *sim, uint32_t host, int kind)
+{
+    struct rest *rest = &sim->cooling->rests[host][kind];
+    *rest = (struct rest){0};
+    for (size_t i = 0; i < sim->sched->coolings.count; i++) {
+        const struct gw_cooling *said = &sim->sched->coolings.items[i];
+        if (said->files == (kind == FILES) && strcmp(said->name, sim->hosts[host].worker_name) == 0)
+            *rest = (struct rest){said->failures, said->until_ns};
+    }
+}
+
+static void check(struct sim *sim, const struct gw_worker *worker)
+{
+    static const struct gw_shape shapes[KINDS] = {
+        [RANKS] = {.ranks = 1}, [FILES] = {.files = true}};
+    const uint32_t host = host_of(sim, worker);
+    for (int kind = 0; kind < KINDS; kind++) {
+        const uint64_t due_ns = left_of(sim, &sim->cooling->rests[host][kind]);
+        const uint64_t left_ns = gw_sched_cooling_left_ns(sim->sched, worker, &shapes[kind]);
+        SIM_CHECK(sim, due_ns == left_ns, "host %u takes no %s for %.3f s, and ought to for %.3f s",
+                  host, kind == RANKS ? "ranks" : "files", (double)left_ns / 1e9,
+                  (double)due_ns / 1e9);
+        SIM_CHECK(sim, !left_ns || gw_sched_deadline_ns(sim->sched) <= sim->now_ns + left_ns,
+                  "nobody looks when the rest of host %u is over", host);
+    }
+}
+
+void sim_cooling_stepped(struct sim *sim, const struct gw_event *event)
+{
+    struct sim_cooling *cooling = sim->cooling;
+    const bool dismissed =
+        (event->type == GW_EVENT_CLOSE && sim->revoking) ||
+        (event->type == GW_EVENT_MESSAGE &&
+         (event->message->type == GW_MESSAGE_refuse || event->message->type == GW_MESSAGE_leaving));
+    if (!cooling)
+        return;
+    for (size_t i = 0; i < cooling->stakes.count; i++)
+        take_gang(sim, &cooling->stakes.items[i], dismissed);
+    if (cooling->files_host != GW_NONE)
+        take_files(sim);
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        if (cooling->laid >> i & 1)
+            end(sim, i, FILES);
+        for (int kind = 0; kind < KINDS; kind++)
+            if (cooling->unsure[kind] >> i & 1)
+                believe(sim, i, kind);
+    }
+    for (size_t i = 0; i < sim->sched->workers.count; i++)
+        if (sim->sched->workers.items[i] && sim->sched->workers.items[i]->state == GW_WORKER_READY)
+            check(sim, sim->sched->workers.items[i]);
+}
+
+/* -- What it places ------------------------------------------------------------------------------
+ */
+
+/* Whether a rank went elsewhere although this one rests. */
+static bool lets_pass(const struct sim *sim, const struct host *host)
+{
+    for (uint32_t i = 0; i < sim->host_count; i++)
+        if (i != host->number && left_of(sim, &sim->cooling->rests[i][RANKS]))
+            return true;
+    return false;
+}
+
+void sim_cooling_assigned(struct sim *sim, const struct host *host,
+                          const struct gw_msg_assign *assign)
+{
+    if (!sim->cooling || !host)
+        return;
+    const struct rest *rests = sim->cooling->rests[host->number];
+    for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        const bool rank = gw_col32_at(assign->rank, i) != GW_RANK_NONE;
+        const struct gw_job *job = gw_sched_job_find(sim->sched, gw_col64_at(assign->job, i));
+        const uint32_t row = gw_col32_at(assign->index, i);
+        const bool files = job && row < job->tasks.count && has_files(job, row);
+        SIM_CHECK(sim, !rank || !left_of(sim, &rests[RANKS]),
+                  "a rank of attempt %llx is placed at host %u, which rests for %.3f s",
+                  (unsigned long long)gw_col64_at(assign->attempt, i), host->number,
+                  (double)left_of(sim, &rests[RANKS]) / 1e9);
+        SIM_CHECK(sim, !files || !left_of(sim, &rests[FILES]),
+                  "attempt %llx has files, and is placed at host %u, which could not lay any",
+                  (unsigned long long)gw_col64_at(assign->attempt, i), host->number);
+        if (rank && lets_pass(sim, host))
+            sim_fault(sim, FAULT_WENT_ELSEWHERE);
+    }
+}
+
+/* -- Lives ---------------------------------------------------------------------------------------
+ */
+
+void sim_cooling_crashed(struct sim *sim)
+{
+    for (uint32_t i = 0; sim->cooling && i < sim->host_count; i++)
+        if (left_of(sim, &sim->cooling->rests[i][RANKS]))
+            sim_fault(sim, FAULT_REST_LOST);
+    sim_cooling_free(sim);
+}
+
+void sim_cooling_free(struct sim *sim)
+{
+    if (sim->cooling)
+        gw_array_deinit(&sim->cooling->stakes);
+    free(sim->cooling);
+    sim->cooling = NULL;
+}

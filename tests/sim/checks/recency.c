@@ -1,0 +1,261 @@
+/* What goes to disk where memory is short: of the results that nobody there waits for the one that
+ * was used last the longest ago, and before any that somebody waits for.
+ *
+ * A result is used when it is made, when one that takes it is given to the host, and when that has
+ * ended; not all of that is seen at the moment when the worker sees it, so that each result was
+ * used last between two times. Where those of two results overlap, either may go first. What came
+ * from other hosts, and what lies in memory files, is not looked at. */
+#include "tests/sim/checks/recency.h"
+
+#include "tests/sim/world/memfile.h"
+#include "tests/sim/world/turn.h"
+
+/* A result in memory; used last at used_ns at the earliest, and at used_most_ns at the latest. */
+struct recent {
+    uint64_t token, used_ns, used_most_ns;
+    const struct work *work;
+    uint32_t rank;
+    bool several;  /* of this work: it is not known which of them is used */
+    uint64_t file; /* that it is being written to; 0: none */
+};
+
+/* What the scheduler has given to the host, and what has not ended there. */
+struct taker {
+    uint64_t attempt;
+    uint32_t rank;           /* each rank of a gang takes what it takes until it has ended */
+    const struct work *work; /* NULL: not known */
+};
+
+struct recency {
+    GW_ARRAY(struct recent) results;
+    GW_ARRAY(struct taker) takers;
+};
+
+static struct recency *recency_of(struct host *host)
+{
+    if (!host->recency)
+        GW_MUST_PTR(host->recency = calloc(1, sizeof *host->recency));
+    return host->recency;
+}
+
+void sim_recency_forget(struct host *host)
+{
+    if (!host->recency)
+        return;
+    gw_array_deinit(&host->recency->results);
+    gw_array_deinit(&host->recency->takers);
+    free(host->recency);
+    host->recency = NULL;
+}
+
+/* -- Use -----------------------------------------------------------------------------------------
+ */
+
+/* Which all that are alike run as. */
+static const struct work *as_run(const struct work *work)
+{
+    return work->twin_of ? work->twin_of : work;
+}
+
+static bool takes(const struct taker *taker, const struct recent *result)
+{
+    for (uint32_t i = 0; taker->work && i < taker->work->dep_count; i++) {
+        const struct dep *dep = &taker->work->deps[i];
+        if (as_run(dep->on) == result->work &&
+            (dep->rank == GW_DEP_ALL || dep->rank == result->rank))
+            return true; /* and not what only comes after it */
+    }
+    return !taker->work;
+}
+
+/* What a run takes is used now; surely: the worker sees it so, too. */
+static void use_inputs(struct sim *sim, struct recency *recency, const struct taker *taker,
+                       bool surely)
+{
+    for (size_t i = 0; i < recency->results.count; i++) {
+        struct recent *result = &recency->results.items[i];
+        if (!takes(taker, result))
+            continue;
+        result->used_most_ns = sim->now_ns;
+        result->used_ns = surely && taker->work && !result->several ? sim->now_ns : result->used_ns;
+    }
+}
+
+static void begin(struct sim *sim, struct recency *recency, const struct gw_msg_assign *assign)
+{
+    const uint8_t *args = assign->args.data;
+    for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        uint64_t id = sim_turn_work(args, gw_col32_at(assign->args_size, i));
+        args += gw_col32_at(assign->args_size, i);
+        struct taker taker = {gw_col64_at(assign->attempt, i), gw_col32_at(assign->rank, i), NULL};
+        if (id >= 1 && id <= sim->work.count)
+            taker.work = as_run(sim->work.items[id - 1]);
+        use_inputs(sim, recency, &taker, false);
+        GW_MUST(gw_array_push(&recency->takers, taker));
+    }
+}
+
+/* The work of an attempt, which has ended; NULL: it is not known. */
+static const struct work *end(struct sim *sim, struct recency *recency, struct taker ended,
+                              bool surely)
+{
+    for (size_t i = 0; i < recency->takers.count; i++) {
+        struct taker taker = recency->takers.items[i];
+        if (taker.attempt != ended.attempt || taker.rank != ended.rank)
+            continue;
+        gw_array_remove_swap(&recency->takers, i);
+        use_inputs(sim, recency, &taker, surely);
+        return taker.work;
+    }
+    return NULL;
+}
+
+static void add(struct recency *recency, struct recent result)
+{
+    for (size_t i = 0; i < recency->results.count; i++) {
+        struct recent *other = &recency->results.items[i];
+        if (other->work == result.work && other->rank == result.rank)
+            other->several = result.several = true;
+    }
+    GW_MUST(gw_array_push(&recency->results, result));
+}
+
+static void make(struct sim *sim, struct recency *recency, const struct gw_event *event)
+{
+    const struct gw_msg_finished *finished = &event->message->finished;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < finished->attempt.count; i++) {
+        const struct taker taker = {gw_col64_at(finished->attempt, i),
+                                    gw_col32_at(finished->rank, i), NULL};
+        const struct work *work = end(sim, recency, taker, true);
+        if (gw_col32_at(finished->value_size, i) || at >= event->token_count)
+            continue;
+        uint64_t token = event->tokens[at++];
+        if (work && !sim_memfile_is(sim, token))
+            add(recency, (struct recent){.token = token,
+                                         .used_ns = sim->now_ns,
+                                         .used_most_ns = sim->now_ns,
+                                         .work = work,
+                                         .rank = taker.rank == GW_RANK_NONE ? 0 : taker.rank});
+    }
+}
+
+/* It stays where it is when it cannot be written, and is tried again after the others. */
+static void written(struct sim *sim, struct recency *recency, const struct gw_event *event)
+{
+    for (size_t i = 0; i < recency->results.count; i++) {
+        struct recent *result = &recency->results.items[i];
+        if (result->file != event->number)
+            continue;
+        result->file = 0;
+        result->used_ns = result->used_most_ns = sim->now_ns;
+        if (event->code == 0)
+            gw_array_remove_swap(&recency->results, i);
+        return;
+    }
+}
+
+void sim_recency_event(struct sim *sim, struct host *host, const struct gw_event *event)
+{
+    if (host->spills_nothing)
+        return;
+    if (event->type == GW_EVENT_SPILLED && event->number)
+        written(sim, recency_of(host), event);
+    if (event->type != GW_EVENT_MESSAGE)
+        return;
+    if (event->message->type == GW_MESSAGE_assign)
+        begin(sim, recency_of(host), &event->message->assign);
+    else if (event->message->type == GW_MESSAGE_finished)
+        make(sim, recency_of(host), event);
+    else if (event->message->type == GW_MESSAGE_keep)
+        for (size_t i = 0; i < recency_of(host)->results.count; i++)
+            host->recency->results.items[i].used_most_ns = sim->now_ns;
+}
+
+/* -- To disk -------------------------------------------------------------------------------------
+ */
+
+static struct recent *result_of(struct recency *recency, uint64_t token)
+{
+    for (size_t i = 0; i < recency->results.count; i++)
+        if (recency->results.items[i].token == token)
+            return &recency->results.items[i];
+    return NULL;
+}
+
+static bool wanted(const struct recency *recency, const struct recent *result)
+{
+    for (size_t i = 0; i < recency->takers.count; i++)
+        if (takes(&recency->takers.items[i], result))
+            return true;
+    return false;
+}
+
+static void check_spilled(struct sim *sim, const struct host *host, const struct recent *spilled)
+{
+    const struct recency *recency = host->recency;
+    bool spared = false;
+    for (size_t i = 0; i < recency->results.count; i++) {
+        const struct recent *stays = &recency->results.items[i];
+        if (stays->file || wanted(recency, stays))
+            continue;
+        SIM_CHECK(sim, stays->used_most_ns >= spilled->used_ns,
+                  "host %u writes a result of task %llu to disk that was used at %.6f s, and not "
+                  "that of task %llu, used at %.6f s",
+                  host->number, (unsigned long long)spilled->work->id,
+                  (double)spilled->used_ns / 1e9, (unsigned long long)stays->work->id,
+                  (double)stays->used_most_ns / 1e9);
+        spared = true;
+    }
+    if (spared)
+        sim_fault(sim, FAULT_SPARED);
+}
+
+static void sent(struct sim *sim, struct recency *recency, const struct gw_effect *effect)
+{
+    const struct gw_message *message = &effect->message;
+    const struct gw_msg_finished *finished = &message->finished;
+    const struct gw_msg_failures *failures = &message->failures;
+    if (message->type == GW_MESSAGE_ended)
+        (void)end(sim, recency, (struct taker){message->ended.attempt, message->ended.rank, NULL},
+                  false);
+    for (uint32_t i = 0; message->type == GW_MESSAGE_finished && i < finished->attempt.count; i++)
+        (void)end(
+            sim, recency,
+            (struct taker){gw_col64_at(finished->attempt, i), gw_col32_at(finished->rank, i), NULL},
+            false);
+    for (uint32_t i = 0; message->type == GW_MESSAGE_failures && i < failures->attempt.count; i++)
+        (void)end(sim, recency,
+                  (struct taker){gw_col64_at(failures->attempt, i), GW_RANK_NONE, NULL}, false);
+    struct recent *result;
+    if (effect->message.type == GW_MESSAGE_object && effect->token_count &&
+        (result = result_of(recency, effect->tokens[0])))
+        result->used_most_ns = sim->now_ns;
+}
+
+void sim_recency_stepped(struct sim *sim, struct host *host, const struct gw_effects *effects)
+{
+    struct recency *recency = host->recency;
+    if (!recency)
+        return;
+    for (size_t i = 0; i < effects->list.count; i++) {
+        const struct gw_effect *effect = &effects->list.items[i];
+        struct recent *result = NULL;
+        if (effect->type == GW_EFFECT_SEND)
+            sent(sim, recency, effect);
+        if (effect->type == GW_EFFECT_DROP_TOKEN || effect->type == GW_EFFECT_SPILL)
+            result = result_of(recency, effect->tokens[0]);
+        if (result && effect->type == GW_EFFECT_SPILL)
+            result->file = effect->number;
+        else if (result)
+            gw_array_remove_swap(&recency->results, (size_t)(result - recency->results.items));
+    }
+    for (size_t i = 0; i < effects->list.count; i++) {
+        const struct gw_effect *effect = &effects->list.items[i];
+        const struct recent *result = NULL;
+        if (effect->type == GW_EFFECT_SPILL)
+            result = result_of(recency, effect->tokens[0]);
+        if (result)
+            check_spilled(sim, host, result);
+    }
+}

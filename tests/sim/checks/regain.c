@@ -1,0 +1,396 @@
+/* What workers made for a scheduler that died stays theirs: another life takes it from who comes
+ * back with it in time, and places no task again of which all results may still come, or are there.
+ * What a worker has that is of nobody goes. */
+#include "tests/sim/checks/regain.h"
+#include "tests/sim/faults/revocation.h"
+
+#include <stdio.h>
+
+#define HOLD_NS GW_LOST_NS
+
+/* A rank's result of a task that had ended well, at a host, when the scheduler died. */
+struct left {
+    uint64_t job, attempt;
+    uint32_t index, rank;
+    uint32_t ranks; /* of the task, that lie at workers alone */
+    bool held;      /* its client holds its future */
+    struct host *host;
+    uint64_t incarnation;
+    uint64_t conn; /* by which its host came back; 0: it has not */
+    bool due;      /* it is in the registration that is being taken */
+};
+
+/* What a host says that it has, and was not at it when the scheduler died. */
+struct unknown {
+    uint64_t job;
+    uint32_t index, rank;
+};
+
+struct sim_regain {
+    uint64_t begun_ns;
+    GW_ARRAY(struct left) left;
+    GW_ARRAY(struct unknown) unknown; /* of the registration that is being taken */
+};
+
+static struct sim_regain *regain_of(struct sim *sim)
+{
+    if (!sim->regain)
+        GW_MUST_PTR(sim->regain = calloc(1, sizeof *sim->regain));
+    return sim->regain;
+}
+
+static void forget(struct sim_regain *regain, size_t at)
+{
+    regain->left.items[at] = regain->left.items[--regain->left.count];
+}
+
+/* -- What the scheduler says ---------------------------------------------------------------------
+ */
+
+static struct gw_value *ask(struct sim *sim, const char *what, uint64_t job, uint32_t index)
+{
+    struct gw_value *arguments = gw_dict(), *answer = NULL;
+    GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)job)));
+    GW_MUST(gw_dict_set(arguments, "index", gw_i64(index)));
+    if (gw_sched_query(sim->sched, what, arguments, &answer, NULL) < 0)
+        answer = NULL;
+    gw_value_unref(arguments);
+    return answer;
+}
+
+static int64_t number_in(const struct gw_value *dict, const char *name)
+{
+    int64_t number = 0;
+    (void)gw_value_get_i64(gw_value_find(dict, name), &number, NULL);
+    return number;
+}
+
+/* The attempt by which a task is in this state; 0: it is not. */
+static uint64_t attempt_of(struct sim *sim, uint64_t job, uint32_t index, const char *wanted)
+{
+    struct gw_value *tasks = ask(sim, "tasks", job, index);
+    const struct gw_value *task = tasks ? gw_value_at(tasks, 0) : NULL;
+    const char *state = "";
+    uint64_t attempt = 0;
+    if (task && gw_value_get_str(gw_value_find(task, "state"), &state, NULL) == 0 &&
+        strcmp(state, wanted) == 0)
+        attempt = (uint64_t)number_in(task, "attempt");
+    gw_value_unref(tasks);
+    return attempt;
+}
+
+static uint64_t done_by(struct sim *sim, uint64_t job, uint32_t index)
+{
+    return attempt_of(sim, job, index, "done");
+}
+
+static bool is_placed(struct sim *sim, uint64_t job, uint32_t index)
+{
+    return attempt_of(sim, job, index, "placed") != 0;
+}
+
+/* Whether the scheduler counts a worker among those that have a rank's result (0: any). */
+static bool has(struct sim *sim, uint64_t job, uint32_t index, uint32_t rank, uint32_t worker)
+{
+    struct gw_value *list = ask(sim, "who_has", job, index);
+    bool found = false;
+    for (size_t i = 0; list && i < gw_value_count(list); i++) {
+        const struct gw_value *holder = gw_value_at(list, i);
+        int64_t who = number_in(holder, "worker");
+        found = found || (number_in(holder, "rank") == rank && who > 0 &&
+                          (!worker || who == (int64_t)worker));
+    }
+    gw_value_unref(list);
+    return found;
+}
+
+static bool awaits(struct sim *sim, uint64_t job, uint32_t index)
+{
+    struct gw_value *text = ask(sim, "explain", job, index);
+    const char *words = "";
+    bool found = text && gw_value_get_str(text, &words, NULL) == 0 &&
+                 strstr(words, "may still have its result");
+    gw_value_unref(text);
+    return found;
+}
+
+/* -- Dying, and beginning again ------------------------------------------------------------------
+ */
+
+static struct host *host_of(struct sim *sim, int64_t worker)
+{
+    for (uint32_t i = 0; i < sim->host_count; i++) {
+        struct host *host = &sim->hosts[i];
+        const struct conn *conn = host->scheduler;
+        if (conn && conn->ends[0].open && !conn->cut && conn->id == host->welcomed &&
+            host->worker == worker && host->core)
+            return host;
+    }
+    return NULL;
+}
+
+/* The results of a task that workers have. */
+static void leave_task(struct sim *sim, const struct work *work)
+{
+    struct sim_regain *regain = regain_of(sim);
+    uint64_t job = work->job->promised, attempt = done_by(sim, job, work->row), ranks = 0;
+    struct gw_value *list = attempt ? ask(sim, "who_has", job, work->row) : NULL;
+    size_t first = regain->left.count;
+    for (size_t i = 0; list && i < gw_value_count(list); i++) {
+        const struct gw_value *holder = gw_value_at(list, i);
+        struct host *host = host_of(sim, number_in(holder, "worker"));
+        uint32_t rank = (uint32_t)number_in(holder, "rank");
+        if (number_in(holder, "worker") > 0)
+            ranks |= UINT64_C(1) << rank;
+        if (host)
+            GW_MUST(gw_array_push(&regain->left,
+                                  ((struct left){.job = job,
+                                                 .attempt = attempt,
+                                                 .index = work->row,
+                                                 .rank = rank,
+                                                 .held = work->held && work->job->client->alive,
+                                                 .host = host,
+                                                 .incarnation = host->incarnation})));
+    }
+    for (size_t i = first; i < regain->left.count; i++)
+        regain->left.items[i].ranks = (uint32_t)__builtin_popcountll(ranks);
+    gw_value_unref(list);
+}
+
+/* Tasks that may have a result at a worker: small ones travel. */
+static bool is_large(const struct work *work)
+{
+    return work->job->detached && work->job->promised && work->ended_well &&
+           work->bytes > GW_INLINE_BYTES_MAX;
+}
+
+bool sim_regain_lies(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->work.count; i++)
+        if (is_large(sim->work.items[i]) && sim->work.items[i]->held &&
+            done_by(sim, sim->work.items[i]->job->promised, sim->work.items[i]->row) &&
+            has(sim, sim->work.items[i]->job->promised, sim->work.items[i]->row, 0, 0))
+            return true;
+    return false;
+}
+
+void sim_regain_on_crash(struct sim *sim)
+{
+    struct sim_regain *regain = regain_of(sim);
+    for (size_t i = regain->left.count; i-- > 0;) /* who has not come back may do so later */
+        if (regain->left.items[i].conn)
+            forget(regain, i);
+    for (size_t i = 0; i < sim->work.count; i++)
+        if (is_large(sim->work.items[i]))
+            leave_task(sim, sim->work.items[i]);
+}
+
+void sim_regain_on_restored(struct sim *sim)
+{
+    struct sim_regain *regain = regain_of(sim);
+    for (size_t i = regain->left.count; i-- > 0;)
+        if (done_by(sim, regain->left.items[i].job, regain->left.items[i].index) !=
+            regain->left.items[i].attempt)
+            forget(regain, i);
+}
+
+/* What nobody needs any more is released then, and may be needed later. */
+void sim_regain_on_begun(struct sim *sim)
+{
+    struct sim_regain *regain = regain_of(sim);
+    regain->begun_ns = sim->now_ns;
+    for (size_t i = regain->left.count; i-- > 0;)
+        if (regain->left.items[i].held ||
+            awaits(sim, regain->left.items[i].job, regain->left.items[i].index))
+            sim_fault(sim, FAULT_LEFT_THERE);
+        else
+            forget(regain, i);
+}
+
+/* -- Coming back ---------------------------------------------------------------------------------
+ */
+
+static struct left *find(struct sim_regain *regain, const struct host *host,
+                         const struct gw_msg_registration *registration, uint32_t i)
+{
+    for (size_t k = 0; k < regain->left.count; k++) {
+        struct left *left = &regain->left.items[k];
+        if (left->host == host && left->incarnation == host->incarnation && !left->conn &&
+            left->job == gw_col64_at(registration->object_job, i) &&
+            left->index == gw_col32_at(registration->object_index, i) &&
+            left->rank == gw_col32_at(registration->object_rank, i))
+            return left;
+    }
+    return NULL;
+}
+
+void sim_regain_says(struct sim *sim, const struct host *host,
+                     const struct gw_msg_registration *registration)
+{
+    struct sim_regain *regain = sim->regain;
+    if (!regain)
+        return;
+    bool held = sim->now_ns < regain->begun_ns + HOLD_NS;
+    gw_array_clear(&regain->unknown);
+    for (uint32_t i = 0; i < registration->object_job.count; i++) {
+        struct left *left = find(regain, host, registration, i);
+        if (left && held) /* who needed it may have ended meanwhile, and nobody holds it */
+            left->due = left->held || awaits(sim, left->job, left->index);
+        else if (!left)
+            GW_MUST(gw_array_push(&regain->unknown,
+                                  ((struct unknown){gw_col64_at(registration->object_job, i),
+                                                    gw_col32_at(registration->object_index, i),
+                                                    gw_col32_at(registration->object_rank, i)})));
+    }
+}
+
+void sim_regain_released(struct sim *sim, const struct gw_msg_release *release)
+{
+    struct sim_regain *regain = sim->regain;
+    for (size_t i = regain ? regain->unknown.count : 0; i-- > 0;)
+        for (uint32_t k = 0; k < release->job.count; k++) {
+            const struct unknown *unknown = &regain->unknown.items[i];
+            if (unknown->job != gw_col64_at(release->job, k) ||
+                unknown->index != gw_col32_at(release->index, k) ||
+                unknown->rank != gw_col32_at(release->rank, k))
+                continue;
+            sim_fault(sim, FAULT_LET_GO);
+            gw_array_remove_swap(&regain->unknown, i);
+            break;
+        }
+}
+
+/* It was told to let go of what is nobody's; what it is to tell the end of comes next. */
+static void check_unknown(struct sim *sim, const struct host *host)
+{
+    struct sim_regain *regain = sim->regain;
+    for (size_t i = 0; i < regain->unknown.count; i++) {
+        const struct unknown *unknown = &regain->unknown.items[i];
+        SIM_CHECK(sim,
+                  is_placed(sim, unknown->job, unknown->index) ||
+                      has(sim, unknown->job, unknown->index, unknown->rank, host->worker),
+                  "host %u keeps result %u of task %u of job %llu, which nobody knows",
+                  host->number, unknown->rank, unknown->index, (unsigned long long)unknown->job);
+    }
+    gw_array_clear(&regain->unknown);
+}
+
+/* Its client does not hold it, and who needed it has ended in that very step (a task whose end its
+ * worker came back with, say): it went as soon as it was there. What is disowned is awaited still,
+ * or made again. */
+static bool is_needed_no_more(struct sim *sim, const struct left *left)
+{
+    return !left->held && done_by(sim, left->job, left->index) == left->attempt &&
+           !awaits(sim, left->job, left->index);
+}
+
+void sim_regain_said(struct sim *sim, const struct host *host)
+{
+    struct sim_regain *regain = sim->regain;
+    if (regain)
+        check_unknown(sim, host);
+    for (size_t i = regain ? regain->left.count : 0; i-- > 0;) {
+        struct left *left = &regain->left.items[i];
+        if (left->host != host || left->conn)
+            continue;
+        if (!left->due) {
+            forget(regain, i); /* it has it no more, or came too late */
+            continue;
+        }
+        if (!has(sim, left->job, left->index, left->rank, host->worker) &&
+            is_needed_no_more(sim, left)) {
+            forget(regain, i);
+            continue;
+        }
+        SIM_CHECK(sim, has(sim, left->job, left->index, left->rank, host->worker),
+                  "host %u came back with result %u of task %u of job %llu, and is not believed",
+                  host->number, left->rank, left->index, (unsigned long long)left->job);
+        sim_fault(sim, FAULT_REGAINED);
+        left->conn = host->scheduler->id;
+        left->due = false;
+    }
+}
+
+void sim_regain_closed(struct sim *sim, const struct conn *conn)
+{
+    for (size_t i = sim->regain ? sim->regain->left.count : 0; i-- > 0;)
+        if (sim->regain->left.items[i].conn == conn->id)
+            forget(sim->regain, i);
+}
+
+/* A worker may say that something is not where it should be. */
+void sim_regain_hears(struct sim *sim, const struct host *host, const struct gw_message *message)
+{
+    struct sim_regain *regain = sim->regain;
+    bool gone = message->type == GW_MESSAGE_object && message->object.code < 0;
+    if (!regain || (!gone && message->type != GW_MESSAGE_object_lost))
+        return;
+    for (size_t i = regain->left.count; i-- > 0;) {
+        const struct left *left = &regain->left.items[i];
+        if (gone ? left->host == host
+                 : left->job == message->object_lost.job &&
+                       left->index == message->object_lost.index)
+            forget(regain, i);
+    }
+}
+
+/* -- Running again -------------------------------------------------------------------------------
+ */
+
+/* The scheduler has just given it up. */
+static bool is_closing(const struct sim *sim, const struct conn *conn)
+{
+    for (size_t i = 0; i < sim->effects.list.count; i++)
+        if (sim->effects.list.items[i].type == GW_EFFECT_CLOSE &&
+            sim->effects.list.items[i].peer.id == conn->ends[0].peer)
+            return true;
+    return false;
+}
+
+static bool is_there(struct sim *sim, const struct left *left)
+{
+    const struct host *host = left->host;
+    const struct conn *conn = host->scheduler;
+    if (!host->core || host->incarnation != left->incarnation ||
+        sim_revocation_of(sim, host->incarnation) ||
+        !gw_node_core_holds(host->core, left->job, left->index, left->rank))
+        return false;
+    return left->conn ? conn && conn->id == left->conn && !conn->cut && conn->ends[0].open &&
+                            !is_closing(sim, conn)
+                      : sim->now_ns < sim->regain->begun_ns + HOLD_NS;
+}
+
+static void check_again(struct sim *sim, uint64_t job, uint32_t index)
+{
+    struct sim_regain *regain = sim->regain;
+    uint64_t there = 0;
+    uint32_t ranks = 0;
+    for (size_t i = regain->left.count; i-- > 0;) {
+        const struct left *left = &regain->left.items[i];
+        if (left->job != job || left->index != index)
+            continue;
+        ranks = left->ranks;
+        if (is_there(sim, left))
+            there |= UINT64_C(1) << left->rank;
+        forget(regain, i);
+    }
+    SIM_CHECK(sim, !ranks || (uint32_t)__builtin_popcountll(there) < ranks,
+              "task %u of job %llu is to run again, and workers have its results", index,
+              (unsigned long long)job);
+}
+
+void sim_regain_assigned(struct sim *sim, const struct gw_msg_assign *assign)
+{
+    for (uint32_t i = 0; sim->regain && i < assign->job.count; i++)
+        check_again(sim, gw_col64_at(assign->job, i), gw_col32_at(assign->index, i));
+}
+
+void sim_regain_free(struct sim *sim)
+{
+    if (sim->regain) {
+        gw_array_deinit(&sim->regain->left);
+        gw_array_deinit(&sim->regain->unknown);
+    }
+    free(sim->regain);
+    sim->regain = NULL;
+}
