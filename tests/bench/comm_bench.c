@@ -3,6 +3,8 @@
  * a barrier. Float sums; "shared" works in place in memory of gw_comm_alloc, "private" in place in
  * any other memory. algbw is bytes / time, busbw that times 2 (n - 1) / n (as nccl-tests defines
  * it). */
+#include "tests/bench/timing.h"
+
 #include <gangway/comm.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TIMES_MAX = 4000, TIMES_QUICK = 5, BYTES_QUICK = 1 << 20 };
@@ -36,27 +37,6 @@ static const struct line lines[] = {
     {"all_reduce", 105000000, false, 15}, {"all_reduce", 105000000, true, 15},
 };
 
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void must(int rc, const struct gw_error *error)
-{
-    if (rc < 0) {
-        (void)fprintf(stderr, "comm_bench: %s\n", error->text);
-        _exit(1);
-    }
-}
-
 /* Times one line; the median in microseconds. */
 static double line_run(struct gw_comm *comm, const struct line *line, int count)
 {
@@ -64,7 +44,7 @@ static double line_run(struct gw_comm *comm, const struct line *line, int count)
     struct gw_error error;
     void *memory = NULL;
     if (line->shared) {
-        must(gw_comm_alloc(comm, line->bytes, &memory, &error), &error);
+        timing_must(gw_comm_alloc(comm, line->bytes, &memory, &error), &error);
     } else {
         memory = calloc(1, line->bytes + 1);
         if (!memory)
@@ -74,18 +54,19 @@ static double line_run(struct gw_comm *comm, const struct line *line, int count)
     const struct gw_comm_args args = {
         .recv = memory, .count = line->bytes / sizeof(float), .dtype = GW_DTYPE_F32};
     for (int i = -3; i < count; i++) { /* three to warm up */
-        must(gw_comm_barrier(comm, &error), &error);
-        double start_us = now_us();
-        must(line->bytes ? gw_comm_all_reduce(comm, &args, &error) : gw_comm_barrier(comm, &error),
-             &error);
+        timing_must(gw_comm_barrier(comm, &error), &error);
+        double start_us = timing_now_us();
+        timing_must(line->bytes ? gw_comm_all_reduce(comm, &args, &error)
+                                : gw_comm_barrier(comm, &error),
+                    &error);
         if (i >= 0)
-            times[i] = now_us() - start_us;
+            times[i] = timing_now_us() - start_us;
     }
     if (line->shared)
         gw_comm_dealloc(comm, memory);
     else
         free(memory);
-    qsort(times, (size_t)count, sizeof times[0], by_value);
+    qsort(times, (size_t)count, sizeof times[0], timing_compare);
     return times[count / 2];
 }
 
@@ -108,7 +89,7 @@ static void rank_run(int fd, int rank, const struct options *options)
     const struct gw_comm_host_options host = {.fd = fd, .rank = rank, .ranks = options->ranks};
     struct gw_comm *comm;
     struct gw_error error;
-    must(gw_comm_open_host(&host, &comm, &error), &error);
+    timing_must(gw_comm_open_host(&host, &comm, &error), &error);
     for (size_t i = 0; i < sizeof lines / sizeof lines[0]; i++) {
         if (options->quick && lines[i].bytes > BYTES_QUICK)
             continue;

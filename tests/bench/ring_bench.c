@@ -3,6 +3,7 @@
  * HOST:PORT) and says so, then prints a line of JSON: the median of its times, and busbw, which for
  * two ranks is bytes / time. `ring_bench` alone runs both ranks here, as a test. */
 #include "graph/wire/endpoint.h"
+#include "tests/bench/timing.h"
 
 #include <gangway/comm.h>
 #include <stdbool.h>
@@ -11,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { TIMES_MAX = 1000, HERE_BYTES = 1 << 20, HERE_TIMES = 3 };
@@ -23,27 +23,6 @@ struct options {
     const char *endpoint;
 };
 
-static double now_us(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static void must(int rc, const struct gw_error *error)
-{
-    if (rc < 0) {
-        (void)fprintf(stderr, "ring_bench: %s\n", error->text);
-        _exit(1);
-    }
-}
-
 static double median_us(struct gw_comm *comm, const struct options *options)
 {
     static double times[TIMES_MAX];
@@ -54,14 +33,14 @@ static double median_us(struct gw_comm *comm, const struct options *options)
     const struct gw_comm_args args = {
         .recv = data, .count = options->bytes / sizeof *data, .dtype = GW_DTYPE_F32};
     for (int i = -1; i < options->times; i++) { /* one to warm up */
-        must(gw_comm_barrier(comm, &error), &error);
-        const double start_us = now_us();
-        must(gw_comm_all_reduce(comm, &args, &error), &error);
+        timing_must(gw_comm_barrier(comm, &error), &error);
+        const double start_us = timing_now_us();
+        timing_must(gw_comm_all_reduce(comm, &args, &error), &error);
         if (i >= 0)
-            times[i] = now_us() - start_us;
+            times[i] = timing_now_us() - start_us;
     }
     free(data);
-    qsort(times, (size_t)options->times, sizeof times[0], by_value);
+    qsort(times, (size_t)options->times, sizeof times[0], timing_compare);
     return times[options->times / 2];
 }
 
@@ -72,7 +51,7 @@ static int rank_run(const struct options *options, int listener)
     struct gw_comm *comm;
     struct gw_error error;
     int fd;
-    must(gw_comm_segment_create(1, &fd, &error), &error);
+    timing_must(gw_comm_segment_create(1, &fd, &error), &error);
     const struct gw_comm_hosts_options hosts = {.fd = fd,
                                                 .rank = options->rank,
                                                 .ranks = 2,
@@ -82,7 +61,7 @@ static int rank_run(const struct options *options, int listener)
                                                 .endpoint = options->endpoint,
                                                 .listener = listener,
                                                 .key = options->plain ? NULL : key};
-    must(gw_comm_open_hosts(&hosts, &comm, &error), &error);
+    timing_must(gw_comm_open_hosts(&hosts, &comm, &error), &error);
     const double us = median_us(comm, options);
     if (options->rank == 0)
         (void)printf("{\"bytes\": %zu, \"tls\": %s, \"us\": %.1f, \"busbw_gbit\": %.3f}\n",
@@ -98,7 +77,7 @@ static int listen_at(const char *endpoint, char actual[GW_ENDPOINT_TEXT_MAX])
 {
     struct gw_error error;
     int listener;
-    must(gw_endpoint_listen(endpoint, &listener, actual, &error), &error);
+    timing_must(gw_endpoint_listen(endpoint, &listener, actual, &error), &error);
     (void)printf("listening at %s\n", actual);
     (void)fflush(stdout);
     return listener;

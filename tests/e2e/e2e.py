@@ -24,6 +24,7 @@ import selectors
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -310,6 +311,23 @@ class Case(unittest.TestCase):
         for pid in pids_marked(self.mark) if pids is None else pids:
             self.assertTrue(wait_gone(pid, max(0, deadline - time.monotonic())),
                             f"{pid} lives on: {command_of(pid)}")
+
+    def assert_strangers_refused(self, host, port):
+        """Who connects without a key gets nothing: other protocols, garbage, TLS without a key."""
+        for greeting in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", bytes(4096)):
+            with socket.create_connection((host, port), timeout=30) as stranger:
+                stranger.sendall(greeting)
+                stranger.shutdown(socket.SHUT_WR)
+                try:
+                    while stranger.recv(4096):
+                        pass
+                except ConnectionError:
+                    pass
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        with socket.create_connection((host, port), timeout=30) as stranger:
+            with self.assertRaises((ssl.SSLError, ConnectionError)):
+                context.wrap_socket(stranger).recv(1)
 
     def assert_idle(self):
         """All slots of the running cluster are free, now or soon: a client that has gone, and what

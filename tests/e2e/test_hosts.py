@@ -10,7 +10,6 @@ import resource
 import shutil
 import signal
 import socket
-import ssl
 import subprocess
 import threading
 import time
@@ -377,20 +376,7 @@ class Hosts(e2e.Case):
         self.up_listening("--slots", "1")
         env = self.host(self.token("alice", "user")["token"])
         host, port = self.address.rsplit(":", 1)
-        for greeting in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", bytes(4096)):
-            with socket.create_connection((host, int(port)), timeout=30) as stranger:
-                stranger.sendall(greeting)
-                stranger.shutdown(socket.SHUT_WR)
-                try:
-                    while stranger.recv(4096):
-                        pass
-                except ConnectionError:
-                    pass
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        with socket.create_connection((host, int(port)), timeout=30) as stranger:
-            with self.assertRaises((ssl.SSLError, ConnectionError)):
-                context.wrap_socket(stranger).recv(1)
+        self.assert_strangers_refused(host, int(port))
 
         # What a client said is recorded, and said again by somebody who lacks its token.
         with socket.create_server(("127.0.0.1", 0)) as tap:

@@ -92,26 +92,6 @@ class Story(e2e.Case):
         self.assertIn("no task of it has failed", self.gangway("retry", "1", rc=2).stderr)
         self.assertIn("only a failed task", self.gangway("retry", "1/first", rc=2).stderr)
 
-    def test_retry(self):
-        """What failed runs again, and what never ran because of it; what is done does not."""
-        ran, go = self.write("ran", ""), os.path.join(self.dir, "go")
-        chain = [{"name": "done", "argv": ["sh", "-c", f"echo done >> {ran}"]},
-                 {"name": "first", "argv": ["test", "-e", go], "after": "done"},
-                 {"name": "second", "argv": ["sh", "-c", f"echo second >> {ran}"],
-                  "after": "first"}]
-        self.up("--slots", "1")
-        self.gangway("submit", "-d", "--from-json", self.write("chain.json", json.dumps(chain)))
-        self.gangway("wait", "1", rc=1)
-        self.assertIn("job 1: 2 tasks run again", self.gangway("retry", "last").stderr)
-        self.gangway("wait", "1", rc=1)
-        self.write("go", "")
-        self.assertIn("job 1: 1 task runs again", self.gangway("retry", "1/second").stderr)
-        self.gangway("wait", "1")
-        with open(ran, encoding="utf-8") as f:
-            self.assertEqual(f.read().split(), ["done", "second"])
-        self.assertIn("no task of it has failed", self.gangway("retry", "1", rc=2).stderr)
-        self.assertIn("only a failed task", self.gangway("retry", "1/first", rc=2).stderr)
-
     def test_explained_cancel(self):
         never = self.fifo("never")
         self.up("--slots", "1")
