@@ -1,29 +1,25 @@
 /* `links FILE CHAINS LENGTH MS [command]`: one detached job of chains of tasks, functions or
  * commands, of which each starts after the one before it, appends "CHAIN LINK" to FILE and takes
  * MS ms. None may run twice when a worker is lost. Prints the number of the job. */
+#include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 
-#include <fcntl.h>
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 static int append_link(struct gw_task *task)
 {
     const char *path;
     int64_t chain, link, pause_ms;
-    char line[64];
     if (gw_task_arg_str(task, 0, &path) < 0 || gw_task_arg_i64(task, 1, &chain) < 0 ||
         gw_task_arg_i64(task, 2, &link) < 0 || gw_task_arg_i64(task, 3, &pause_ms) < 0)
         return GW_EINVAL;
-    int length = snprintf(line, sizeof line, "%lld %lld\n", (long long)chain, (long long)link);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0 || write(fd, line, (size_t)length) != length)
-        return gw_task_fail(task, GW_EIO, "cannot append to %s", path);
-    close(fd);
+    int rc = append(task, path, "%lld %lld\n", (long long)chain, (long long)link);
+    if (rc < 0)
+        return rc;
     struct timespec now, begun;
     (void)clock_gettime(CLOCK_MONOTONIC, &begun);
     do /* its work */

@@ -3,6 +3,7 @@
  * each appends its number to the file COUNTS, the last of the row waits until somebody writes into
  * the fifo GO. Says "running" when the map has ended, and checks all values when the row has.
  * Prints "ok". */
+#include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -16,17 +17,6 @@ enum { CALLS = 8, BYTES = 1 << 20 };
 
 static struct gw_client *client;
 
-static int count(struct gw_task *task, const char *path, int64_t number)
-{
-    char line[32];
-    int length = snprintf(line, sizeof line, "%lld\n", (long long)number);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0 || write(fd, line, (size_t)length) != length)
-        return gw_task_fail(task, GW_EIO, "cannot count");
-    close(fd);
-    return 0;
-}
-
 /* (number, counts, go or "", result before): number more than before, when it may go. */
 static int step(struct gw_task *task)
 {
@@ -36,7 +26,7 @@ static int step(struct gw_task *task)
     if (gw_task_arg_i64(task, 0, &number) < 0 || gw_task_arg_str(task, 1, &path) < 0 ||
         gw_task_arg_str(task, 2, &go) < 0 || gw_task_arg_i64(task, 3, &before) < 0)
         return GW_EINVAL;
-    int rc = count(task, path, number);
+    int rc = append(task, path, "%lld\n", (long long)number);
     int fd = *go && rc == 0 ? open(go, O_RDONLY | O_CLOEXEC) : -1;
     if (fd >= 0 && read(fd, &byte, 1) < 0)
         rc = gw_task_fail(task, GW_EIO, "cannot wait");
@@ -58,7 +48,7 @@ static int sum(struct gw_task *task)
         return GW_EINVAL;
     for (size_t i = 0; i < bytes; i++)
         total += ((const uint8_t *)data)[i];
-    int rc = count(task, path, 99);
+    int rc = append(task, path, "99\n");
     return rc < 0 ? rc : gw_task_return(task, gw_i64(total));
 }
 GW_TASK(sum);

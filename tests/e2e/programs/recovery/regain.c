@@ -3,14 +3,13 @@
  * takes its result, and a task that takes the gang's; waits for it, prints its number and leaves.
  * `regain take COUNTS JOB`: a task after that job that takes what two of them gave; checks what
  * comes of it. Prints "ok". */
+#include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 
-#include <fcntl.h>
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { BYTES = 64 << 10 };
 
@@ -20,15 +19,9 @@ static struct gw_future *kept[2]; /* released when nobody can be told: the resul
 static int count(struct gw_task *task, int64_t number)
 {
     const char *path;
-    char line[32];
     if (gw_task_arg_str(task, 1, &path) < 0)
         return GW_EINVAL;
-    int length = snprintf(line, sizeof line, "%lld\n", (long long)number);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0 || write(fd, line, (size_t)length) != length)
-        return gw_task_fail(task, GW_EIO, "cannot count");
-    close(fd);
-    return 0;
+    return append(task, path, "%lld\n", (long long)number);
 }
 
 /* (number, counts, bytes...): the sum of the bytes, and its number. */

@@ -5,6 +5,7 @@
  * held, too, and lies at worker-2. value: instead of a chain, one task that takes a scattered
  * value, which is given up. peer: one task, whose result lies at worker-1 and is taken by another
  * at worker-2. Prints "ok". */
+#include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 
 #include <fcntl.h>
@@ -24,7 +25,6 @@ static int link_of_chain(struct gw_task *task)
     static uint8_t made[BYTES];
     const void *before = NULL;
     const char *path;
-    char line[32];
     size_t bytes = 0;
     int64_t number;
     if (gw_task_arg_i64(task, 0, &number) < 0 || gw_task_arg_str(task, 1, &path) < 0 ||
@@ -34,12 +34,8 @@ static int link_of_chain(struct gw_task *task)
         return gw_task_fail(task, GW_EINVAL, "%zu bytes", bytes);
     for (size_t i = 0; i < BYTES; i++)
         made[i] = (uint8_t)((before ? ((const uint8_t *)before)[i] : 0) + number);
-    int length = snprintf(line, sizeof line, "%lld\n", (long long)number);
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0 || write(fd, line, (size_t)length) != length)
-        return gw_task_fail(task, GW_EIO, "cannot count");
-    close(fd);
-    return gw_task_return(task, gw_bytes(made, BYTES));
+    int rc = append(task, path, "%lld\n", (long long)number);
+    return rc < 0 ? rc : gw_task_return(task, gw_bytes(made, BYTES));
 }
 GW_TASK(link_of_chain);
 

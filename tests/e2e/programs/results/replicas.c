@@ -4,6 +4,7 @@
  * release. `replicas loss COUNTS GO`: a result of worker-1 is copied to one more, says "computed",
  * waits until somebody writes into the fifo GO, and gets it: each run of the task appended a line
  * to the file COUNTS. Prints "ok". */
+#include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 
 #include <fcntl.h>
@@ -32,10 +33,9 @@ static int make(struct gw_task *task)
     const char *path;
     if (gw_task_arg_i64(task, 0, &seed) < 0 || gw_task_arg_str(task, 1, &path) < 0)
         return GW_EINVAL;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (fd < 0 || write(fd, "made\n", 5) != 5)
-        return gw_task_fail(task, GW_EIO, "cannot count");
-    close(fd);
+    int rc = append(task, path, "made\n");
+    if (rc < 0)
+        return rc;
     fill((uint8_t)seed);
     return gw_task_return(task, gw_bytes(bytes_made, BYTES));
 }
