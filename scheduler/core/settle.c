@@ -21,6 +21,7 @@
 #include "scheduler/core/model/jobs/share.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/requests/nested_end.h"
 #include "scheduler/core/requests/question.h"
 #include "scheduler/core/send/announce.h"
@@ -119,7 +120,7 @@ static void settle_doomed(struct gw_sched *sched)
         else if (waiting && !GW_PLANTED(10))
             (void)doom_if_needed(sched, row);
     }
-    gw_array_clear(&sched->doomed);
+    gw_sched_noted_doomed(sched);
 }
 
 /* Whether a result that is gone is needed, and can be made. */
@@ -166,7 +167,7 @@ static void settle_lost(struct gw_sched *sched)
                  row.job->tasks.users[row.index] == 0)
             release(sched, row); /* of a job whose next chunk might have needed it */
     }
-    gw_array_clear(&sched->lost);
+    gw_sched_noted_lost(sched);
 }
 
 static void want_again(struct gw_sched *sched, struct gw_row row)
@@ -190,7 +191,7 @@ static void settle_retried(struct gw_sched *sched)
             make_again(sched, row, 2);
         }
     }
-    gw_array_clear(&sched->retried);
+    gw_sched_noted_retried(sched);
 }
 
 static void settle_reopened(struct gw_sched *sched)
@@ -206,7 +207,7 @@ static void settle_reopened(struct gw_sched *sched)
         else if (!(row.job->tasks.flags[row.index] & GW_TASK_DELAYED))
             GW_FACT(sched, task_readied, .job = row.job, .index = row.index);
     }
-    gw_array_clear(&sched->reopened);
+    gw_sched_noted_reopened(sched);
 }
 
 /* Released once the last that needs it is through. */
@@ -222,7 +223,7 @@ static void settle_idle(struct gw_sched *sched)
             continue;
         release(sched, row);
     }
-    gw_array_clear(&sched->idle);
+    gw_sched_noted_idle(sched);
 }
 
 /* Targets that were given up, and what only they needed: nobody would see them end. (Calls of
@@ -249,7 +250,7 @@ static void settle_unwanted(struct gw_sched *sched)
         else if (state == GW_TASK_WAITING || state == GW_TASK_READY)
             GW_FACT(sched, task_unneeded, .job = row.job, .index = row.index);
     }
-    gw_array_clear(&sched->unwanted);
+    gw_sched_noted_unwanted(sched);
 }
 
 void gw_sched_settle(struct gw_sched *sched)

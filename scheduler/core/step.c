@@ -3,26 +3,44 @@
  * A step is a sequence of decide-apply pairs: the event is handled, then what follows from it is
  * settled until nothing more does, then what can be placed is placed. Facts become one commit; rows
  * leave last. */
-#include "scheduler/core/sched.h"
-
+#include "graph/wire/timeouts.h"
 #include "scheduler/core/journal/durable.h"
 #include "scheduler/core/lifecycle/actor.h"
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/lifecycle/delay.h"
 #include "scheduler/core/lifecycle/gang_ask.h"
+#include "scheduler/core/lifecycle/gang_start.h"
 #include "scheduler/core/lifecycle/hang.h"
+#include "scheduler/core/lifecycle/job.h"
+#include "scheduler/core/lifecycle/memory_report.h"
 #include "scheduler/core/lifecycle/retry.h"
+#include "scheduler/core/lifecycle/worker_report.h"
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/membership/gpu_ask.h"
 #include "scheduler/core/membership/hold.h"
 #include "scheduler/core/membership/leave.h"
+#include "scheduler/core/membership/worker.h"
+#include "scheduler/core/model/changes/feed.h"
+#include "scheduler/core/model/changes/gpu.h"
+#include "scheduler/core/model/changes/job.h"
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/remote.h"
+#include "scheduler/core/model/changes/term.h"
+#include "scheduler/core/model/clients/tunnel.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/history.h"
+#include "scheduler/core/model/jobs/access.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/pending.h"
 #include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/replica.h"
 #include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/note.h"
+#include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/user.h"
 #include "scheduler/core/model/worker_name.h"
@@ -31,47 +49,31 @@
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/model/workers/gpu_drain.h"
 #include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/workers/hold.h"
+#include "scheduler/core/model/workers/lost_worker.h"
 #include "scheduler/core/model/workers/parting.h"
 #include "scheduler/core/model/workers/worker.h"
 #include "scheduler/core/placement/balance.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/placement.h"
 #include "scheduler/core/requests/coordination/sync.h"
+#include "scheduler/core/requests/coordination/sync_request.h"
 #include "scheduler/core/requests/nested.h"
 #include "scheduler/core/requests/question.h"
 #include "scheduler/core/requests/remote.h"
 #include "scheduler/core/requests/replica.h"
+#include "scheduler/core/requests/scattered.h"
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/requests/submission.h"
 #include "scheduler/core/requests/tunnel.h"
+#include "scheduler/core/sched.h"
 #include "scheduler/core/send/announce.h"
-#include "scheduler/core/send/assign.h"
+#include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/log_line.h"
 #include "scheduler/core/send/outbox.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/view/query.h"
 
-#include "graph/wire/timeouts.h"
-#include "scheduler/core/lifecycle/gang_start.h"
-#include "scheduler/core/lifecycle/job.h"
-#include "scheduler/core/lifecycle/memory_report.h"
-#include "scheduler/core/lifecycle/worker_report.h"
-#include "scheduler/core/membership/worker.h"
-#include "scheduler/core/model/changes/feed.h"
-#include "scheduler/core/model/changes/gpu.h"
-#include "scheduler/core/model/changes/job.h"
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/history.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/replica.h"
-#include "scheduler/core/model/workers/hold.h"
-#include "scheduler/core/model/workers/lost_worker.h"
-#include "scheduler/core/requests/coordination/sync_request.h"
-#include "scheduler/core/requests/scattered.h"
-#include "scheduler/core/send/effect.h"
-
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,12 +131,12 @@ void gw_sched_free(struct gw_sched *sched)
     gw_sched_hold_deinit(sched);
     gw_sched_gpu_drain_deinit(sched);
     gw_sched_replicas_deinit(sched);
-    gw_sched_questions_deinit(sched);
+    gw_sched_pending_deinit(sched);
     gw_sched_tunnels_deinit(sched);
     gw_sched_story_deinit(sched);
     gw_strmap_deinit(&sched->published);
     gw_map_deinit(&sched->pures);
-    gw_buffer_deinit(&sched->scratch);
+    gw_buffer_deinit(&sched->step.scratch);
     gw_sync_deinit(sched);
     gw_map_deinit(&sched->remotes);
     gw_map_deinit(&sched->jobs);
@@ -150,31 +152,17 @@ void gw_sched_free(struct gw_sched *sched)
     gw_sched_attempts_deinit(sched);
     gw_array_deinit(&sched->objects);
     gw_array_deinit(&sched->holders);
-    gw_array_deinit(&sched->touched);
-    gw_array_deinit(&sched->callable);
-    gw_array_deinit(&sched->doomed);
-    gw_array_deinit(&sched->idle);
-    gw_array_deinit(&sched->lost);
-    gw_array_deinit(&sched->reopened);
-    gw_array_deinit(&sched->unwanted);
-    gw_array_deinit(&sched->retried);
-    gw_array_deinit(&sched->ending);
+#define DEINIT(list, type) gw_array_deinit(&sched->list);
+    GW_NOTES(DEINIT)
+#undef DEINIT
     gw_array_deinit(&sched->delays);
     gw_array_deinit(&sched->coolings);
     gw_array_deinit(&sched->partings);
-    gw_array_deinit(&sched->orphaned);
-    gw_array_deinit(&sched->aging);
-    gw_array_deinit(&sched->hungry);
-    gw_array_deinit(&sched->stubs);
-    gw_array_deinit(&sched->ungated);
-    gw_array_deinit(&sched->revisited);
-    gw_array_deinit(&sched->followed);
     gw_array_deinit(&sched->announcements);
     gw_array_deinit(&sched->receipts);
-    gw_array_deinit(&sched->frontiers);
-    gw_array_deinit(&sched->dirty_workers);
-    gw_sched_assign_deinit(sched);
-    gw_array_deinit(&sched->dirty_sessions);
+    gw_array_deinit(&sched->step.dirty_workers);
+    gw_sched_rows_deinit(sched);
+    gw_array_deinit(&sched->step.dirty_sessions);
     gw_buffer_deinit(&sched->commit);
     free(sched);
 }
@@ -220,44 +208,24 @@ static void note_restored(struct gw_sched *sched, struct gw_job *job)
             gw_sched_cancel_task(sched, job, row, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
         uint8_t state = job->tasks.state[row];
         if (state == GW_TASK_DONE)
-            GW_MUST(gw_array_push(&sched->lost, ((struct gw_row){job, row})));
+            gw_sched_note_lost(sched, (struct gw_row){job, row});
         else if (state == GW_TASK_WAITING)
-            GW_MUST(gw_array_push(&sched->reopened, ((struct gw_row){job, row})));
+            gw_sched_note_reopened(sched, (struct gw_row){job, row});
     }
     if (job->state == GW_JOB_RUNNING && job->unfinished == 0)
-        GW_MUST(gw_array_push(&sched->ending, job));
+        gw_sched_note_ending(sched, job);
 }
 
 static void start(struct gw_sched *sched, const struct gw_event *event)
 {
     GW_FACT(sched, term, .term = event->number);
-    sched->start_ns = sched->idle_since_ns = event->now_ns;
-    sched->beat_ns = event->now_ns + sched->options.heartbeat_ns;
+    gw_sched_term_begin(sched, event);
     gw_sched_history_begin(sched, event);
-    if (sched->next_job < sched->job_ids_upto && !GW_PLANTED(330))
-        sched->next_job = sched->job_ids_upto;
     GW_FACT(sched, job_ids, .upto = sched->next_job + GW_JOB_IDS_BLOCK);
     gw_sched_delays_begin(sched);
     for (struct gw_job *job = sched->first_job; job; job = job->next)
         note_restored(sched, job);
     gw_sched_hold_begin(sched);
-}
-
-void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_shutting_down *fact)
-{
-    sched->shutting_down = true;
-    sched->shutdown_peer = fact->remote->peer;
-    sched->shutdown_request = fact->request;
-    sched->shutdown_deadline_ns = fact->deadline_ns;
-    sched->shutdown_grace_ns = fact->grace_ns;
-    sched->shutdown_workers = sched->next_worker;
-}
-
-void gw_sched_apply_shutdown_hurried(struct gw_sched *sched,
-                                     const struct gw_fact_shutdown_hurried *fact)
-{
-    sched->shutdown_deadline_ns = fact->deadline_ns;
-    sched->shutdown_grace_ns = fact->grace_ns;
 }
 
 /* The longest of what is at workers, and no longer than that. */
@@ -329,7 +297,7 @@ static void stop(struct gw_sched *sched)
     if (sched->exited)
         return;
     (void)gw_sched_effect(sched, GW_EFFECT_EXIT);
-    sched->exited = true;
+    gw_sched_term_end(sched);
     GW_FACT(sched, job_ids, .upto = sched->next_job);
 }
 
@@ -348,11 +316,6 @@ static void shutdown_settle(struct gw_sched *sched)
     if (remote)
         gw_sched_reply(sched, remote, sched->shutdown_request, &error);
     stop(sched);
-}
-
-void gw_sched_apply_room_seen(struct gw_sched *sched, const struct gw_fact_room_seen *fact)
-{
-    (void)snprintf(sched->no_room, sizeof sched->no_room, "%s", fact->why);
 }
 
 /* -- Messages ------------------------------------------------------------------------------------
@@ -676,12 +639,9 @@ static uint32_t tasks_in_all(const struct gw_sched *sched)
 
 int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct gw_effects *effects)
 {
-    sched->now_ns = event->now_ns;
-    sched->wall_ns = event->wall_ns;
-    sched->event = event;
-    sched->tokens_kept = false;
-    sched->commit.size = 0;
-    sched->story.step = sched->story.told;
+    gw_sched_term_step(sched, event);
+    sched->step.event = event;
+    sched->step.tokens_kept = false;
     gw_sched_outbox_begin(sched, effects);
     int rc = handle(sched, event);
     gw_sched_hold_settle(sched);
@@ -701,14 +661,14 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_outbox_flush(sched);
     gw_sched_questions_follow(sched);
     gw_sched_tunnels_follow(sched);
-    if (!sched->tokens_kept)
+    if (!sched->step.tokens_kept)
         for (uint32_t i = 0; i < event->token_count; i++)
             gw_sched_drop_token(sched, event->tokens[i]);
-    sched->event = NULL;
-    sched->effects = NULL;
+    sched->step.event = NULL;
+    sched->step.effects = NULL;
 #ifdef GANGWAY_CHECK
     uint32_t tasks = tasks_in_all(sched);
-    if (tasks <= CHECK_TASKS_MAX || ++sched->steps % (tasks / CHECK_TASKS_MAX * 16) == 0)
+    if (tasks <= CHECK_TASKS_MAX || ++sched->step.number % (tasks / CHECK_TASKS_MAX * 16) == 0)
         gw_sched_check(sched);
 #else
     (void)tasks_in_all;

@@ -2,6 +2,7 @@
  * model/fact_log.c is the encoder. */
 #include "scheduler/core/journal/durable.h"
 
+#include "scheduler/core/model/changes/term.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/fact_log.h"
 #include "scheduler/core/model/jobs/asked.h"
@@ -22,7 +23,7 @@ void gw_sched_durable_flush(struct gw_sched *sched)
     if (sched->commit.size == 0)
         return;
     struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_COMMIT);
-    effect->number = ++sched->facts;
+    effect->number = gw_sched_fact_log_number(sched);
     effect->bytes = (struct gw_bin){sched->commit.data, (uint32_t)sched->commit.size};
 }
 
@@ -153,24 +154,11 @@ static void restore_one(struct gw_sched *sched, uint16_t type, struct reader *in
     }
 }
 
-/* What follows from facts was decided in the life that they are of, and jobs that they are about
- * may be gone since: what is left to follow is found when this life starts. */
-static void forget_notes(struct gw_sched *sched)
-{
-    gw_array_clear(&sched->doomed);
-    gw_array_clear(&sched->idle);
-    gw_array_clear(&sched->lost);
-    gw_array_clear(&sched->reopened);
-    gw_array_clear(&sched->unwanted);
-    gw_array_clear(&sched->retried);
-    gw_array_clear(&sched->ending);
-}
-
 int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes;
     int rc = 0;
-    sched->restoring = true;
+    gw_sched_term_restore(sched, true);
     while (size > 0 && rc == 0) {
         uint32_t length;
         uint16_t type;
@@ -191,8 +179,7 @@ int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size)
         at += sizeof length + length;
         size -= sizeof length + length;
     }
-    forget_notes(sched);
-    sched->restoring = false;
+    gw_sched_term_restore(sched, false);
     return rc;
 }
 

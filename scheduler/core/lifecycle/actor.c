@@ -15,13 +15,13 @@
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/send/announce.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
 
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -101,72 +101,13 @@ int gw_sched_actor_spec_check(const struct gw_sched *sched, const struct gw_job 
     return spec->actor ? check_call(sched, job, spec, error) : 0;
 }
 
-/* -- What happens to rows ------------------------------------------------------------------------
- */
-
-void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job)
-{
-    if (job->calls_of)
-        gw_sched_actor_touch(sched, job->calls_of);
-}
-
-/* -- Ends of jobs and sessions -------------------------------------------------------------------
- */
-
-void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_session *session)
-{
-    for (struct gw_actor *actor = sched->actors; actor; actor = actor->next)
-        for (size_t i = 0; i < actor->lines.count; i++) {
-            struct gw_line *line = actor->lines.items[i];
-            if (line->session != session)
-                continue;
-            gw_array_remove_swap(&actor->lines, i);
-            while (line->first) { /* somebody else may hold what comes of them */
-                struct gw_job *job = line->first;
-                gw_sched_actor_line_remove(job);
-                gw_sched_actor_line_add(job);
-            }
-            free(line);
-            break;
-        }
-}
-
 /* -- Holding -------------------------------------------------------------------------------------
  */
-
-static struct gw_actor_hold *hold_of(const struct gw_actor *actor, const struct gw_session *session)
-{
-    for (size_t i = 0; i < actor->holds.count; i++)
-        if (actor->holds.items[i].session == session)
-            return &actor->holds.items[i];
-    return NULL;
-}
-
-void gw_sched_apply_actor_held(struct gw_sched *sched, const struct gw_fact_actor_held *fact)
-{
-    struct gw_actor_hold *hold = hold_of(fact->actor, fact->session);
-    (void)sched;
-    if (hold)
-        hold->handles++;
-    else
-        GW_MUST(gw_array_push(&fact->actor->holds, ((struct gw_actor_hold){fact->session, 1})));
-}
-
-void gw_sched_apply_actor_unheld(struct gw_sched *sched, const struct gw_fact_actor_unheld *fact)
-{
-    struct gw_actor *actor = fact->actor;
-    for (size_t i = actor->holds.count; i-- > 0;) {
-        struct gw_actor_hold *hold = &actor->holds.items[i];
-        if (hold->session == fact->session && (fact->all || --hold->handles == 0))
-            gw_array_remove_swap(&actor->holds, i);
-    }
-    gw_sched_actor_touch(sched, actor);
-}
 
 void gw_sched_actor_on_session_closed(struct gw_sched *sched, struct gw_session *session)
 {
     for (struct gw_actor *actor = sched->actors; actor; actor = actor->next)
-        if (hold_of(actor, session))
+        if (gw_sched_actor_hold_of(actor, session))
             GW_FACT(sched, actor_unheld, .actor = actor, .session = session, .all = true);
 }
 
@@ -223,7 +164,7 @@ void gw_sched_actor_on_release(struct gw_sched *sched, struct gw_session *sessio
 {
     const struct gw_job *job = gw_sched_job_find(sched, message->actor);
     struct gw_error error = {0};
-    if (job && job->actor && hold_of(job->actor, session))
+    if (job && job->actor && gw_sched_actor_hold_of(job->actor, session))
         GW_FACT(sched, actor_unheld, .actor = job->actor, .session = session,
                 .all = message->request != 0);
     if (!message->request)
@@ -260,7 +201,7 @@ static void fail_calls(struct gw_sched *sched, struct gw_actor *actor)
     for (size_t i = 0; i < actor->lines.count; i++) {
         struct gw_job *job;
         while ((job = gw_sched_actor_line_next(actor->lines.items[i]))) {
-            uint32_t row = job->line_row++;
+            uint32_t row = gw_sched_actor_line_take(job);
             gw_sched_task_label(job, row, label, sizeof label);
             (void)snprintf(text, sizeof text, "%s (task %u of job %llu): %s", label, row,
                            (unsigned long long)job->id, why);
@@ -292,17 +233,14 @@ static void end_unneeded(struct gw_sched *sched, struct gw_actor *actor)
 void gw_sched_actors_settle(struct gw_sched *sched)
 {
     while (sched->touched.count) {
-        struct gw_actor *actor = sched->touched.items[--sched->touched.count];
-        actor->touched = false;
+        struct gw_actor *actor = gw_sched_actor_take_touched(sched);
         if (actor->state == GW_ACTOR_DEAD)
             fail_calls(sched, actor);
         else if (actor->state != GW_ACTOR_ENDING && actor->holds.count == 0 && actor->wanted == 0 &&
                  actor->job->state != GW_JOB_OPEN && !GW_PLANTED(101))
             end_unneeded(sched, actor);
-        if (actor->state == GW_ACTOR_ALIVE && !actor->callable) {
-            actor->callable = true;
-            GW_MUST(gw_array_push(&sched->callable, actor));
-        }
+        if (actor->state == GW_ACTOR_ALIVE)
+            gw_sched_actor_mark_callable(sched, actor, true);
     }
 }
 
@@ -323,7 +261,7 @@ static bool place_next(struct gw_sched *sched, const struct gw_line *line, struc
     struct gw_job *job = gw_sched_actor_line_next(line);
     if (!job || job->awaits || job->tasks.state[job->line_row] != GW_TASK_READY)
         return false; /* in order: it waits for what it takes */
-    uint32_t row = job->line_row++;
+    uint32_t row = gw_sched_actor_line_take(job);
     uint64_t attempt = gw_sched_attempt_next(sched);
     uint32_t slot = gw_sched_attempt_place(attempt);
     GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .why = GW_PLACED_CALL,
@@ -337,19 +275,16 @@ static void place_calls(struct gw_sched *sched, struct gw_actor *actor)
 {
     if (actor->returning && actor->placed > 0) /* they come before what was made later */
         return;
-    actor->returning = false;
     uint32_t slot = gw_sched_attempt_find(sched, actor->job->tasks.attempt[0]);
     struct gw_worker *worker = sched->attempts.items[slot].worker;
     uint32_t most = window(actor), idle = 0;
     uint32_t lines = (uint32_t)actor->lines.count;
     while (actor->placed < most && idle < lines) {
-        actor->turn = actor->turn < lines ? actor->turn : 0;
+        const struct gw_line *line = gw_sched_actor_line_turn(actor);
         uint32_t count = 0;
-        while (actor->placed < most && count < TURN_CALLS &&
-               place_next(sched, actor->lines.items[actor->turn], worker))
+        while (actor->placed < most && count < TURN_CALLS && place_next(sched, line, worker))
             count++;
         idle = count ? 0 : idle + 1;
-        actor->turn++;
     }
 }
 
@@ -357,11 +292,11 @@ void gw_sched_actors_place(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->callable.count; i++) {
         struct gw_actor *actor = sched->callable.items[i];
-        actor->callable = false;
+        gw_sched_actor_mark_callable(sched, actor, false);
         if (actor->state == GW_ACTOR_ALIVE && !sched->shutting_down)
             place_calls(sched, actor);
     }
-    gw_array_clear(&sched->callable);
+    gw_sched_noted_callable(sched);
 }
 
 /* -- For people, and checks ----------------------------------------------------------------------

@@ -15,13 +15,6 @@
 int gw_sched_actor_spec_check(const struct gw_sched *sched, const struct gw_job *job,
                               const struct gw_msg_spec *spec, struct gw_error *error);
 
-/* For apply functions: a spec was added to a job, rows were; a row is ready; an attempt came or
- * went; a row of calls is wanted by its client (more: 1), or no more (-1); the task of an actor
- * ended, or is to; a job or a session goes. Jobs that have nothing to do with actors may be given.
- */
-void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job);
-void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_session *session);
-
 /* Messages. */
 void gw_sched_actor_on_hold(struct gw_sched *sched, struct gw_session *session,
                             const struct gw_msg_actor_hold *message);

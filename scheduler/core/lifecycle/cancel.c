@@ -260,11 +260,6 @@ static void give_up(struct gw_sched *sched, struct gw_job *job, const struct gw_
         }
 }
 
-void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)
-{
-    gw_sched_story_cancel(sched, fact->job, fact->index, fact->cancel);
-}
-
 void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_cancel *message)
 {

@@ -18,16 +18,7 @@ void gw_sched_delay(struct gw_sched *sched, struct gw_job *job, uint32_t row, ui
 
 void gw_sched_delays_begin(struct gw_sched *sched)
 {
-    GW_ARRAY(struct gw_delay) before = {0};
-    for (size_t i = 0; i < sched->delays.count; i++)
-        if (gw_sched_delay_job(sched, &sched->delays.items[i]))
-            GW_MUST(gw_array_push(&before, sched->delays.items[i]));
-    for (size_t i = 0; i < sched->delays.count; i++) { /* those of earlier tries, too */
-        struct gw_job *job = gw_sched_job_find(sched, sched->delays.items[i].job);
-        if (job)
-            job->tasks.flags[sched->delays.items[i].index] &= (uint16_t)~GW_TASK_DELAYED;
-    }
-    gw_array_clear(&sched->delays);
+    struct gw_delays before = gw_sched_delays_take(sched);
     for (size_t i = 0; i < before.count; i++) {
         const struct gw_delay *delay = &before.items[i];
         struct gw_job *job = gw_sched_job_find(sched, delay->job);

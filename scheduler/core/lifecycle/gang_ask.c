@@ -34,13 +34,6 @@ static void end_gently(struct gw_sched *sched, struct gw_gang_try *gang, const c
 /* -- What is known of it -------------------------------------------------------------------------
  */
 
-void gw_sched_gang_ask_known(struct gw_sched *sched, struct gw_gang_try *gang)
-{
-    const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
-    if (asked.attempt == gang->id && asked.verb == GW_ASK_STOP)
-        gw_sched_gang_asked_stop(sched, gang, &asked);
-}
-
 static bool is_pause(uint32_t verb)
 {
     return verb == GW_ASK_PAUSE || verb == GW_ASK_PAUSE_NOW;

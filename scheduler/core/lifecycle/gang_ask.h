@@ -11,10 +11,9 @@
 void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
                           const struct gw_msg_gang_ask *ask);
 
-/* gw_sched_gang_ask_known marks an attempt of an earlier life that is taken over; only where facts
- * are applied. gw_sched_gang_ask_again asks its ranks, which may not have heard it. It may end it.
- * gw_sched_gang_asks_over ends the tasks whose gang was told to stop and does not come back. */
-void gw_sched_gang_ask_known(struct gw_sched *sched, struct gw_gang_try *gang);
+/* gw_sched_gang_ask_again asks the ranks of an attempt of an earlier term, which may not have heard
+ * it. It may end it. gw_sched_gang_asks_over ends the tasks whose gang was told to stop and does
+ * not come back. */
 void gw_sched_gang_ask_again(struct gw_sched *sched, struct gw_gang_try *gang);
 void gw_sched_gang_asks_over(struct gw_sched *sched);
 

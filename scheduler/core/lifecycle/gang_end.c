@@ -72,7 +72,7 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
 {
     static const uint8_t nil = 0xc0;
     uint32_t all = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;
-    struct gw_result *results = gw_arena_alloc(&sched->effects->arena, all * sizeof *results);
+    struct gw_result *results = gw_arena_alloc(&sched->step.effects->arena, all * sizeof *results);
     GW_MUST_PTR(results);
     bool lost = false;
     for (uint32_t i = gang->count; i < all; i++)

@@ -79,9 +79,9 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
     if (slot == GW_NONE || gang->state != GW_GANG_PREPARING || gang->ranks[ready->rank].ready)
         return 0;
     uint64_t token = 0;
-    if (ready->rank == 0 && sched->event->token_count > 0) {
-        token = sched->event->tokens[0];
-        sched->tokens_kept = sched->event->token_count == 1;
+    if (ready->rank == 0 && sched->step.event->token_count > 0) {
+        token = sched->step.event->tokens[0];
+        sched->step.tokens_kept = sched->step.event->token_count == 1;
     }
     GW_FACT(sched, rank_readied, .gang = gang, .rank = ready->rank, .info = ready->info,
             .token = token, .door = door);

@@ -6,6 +6,7 @@
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/send/announce.h"
 
 #include <stdio.h>
@@ -50,5 +51,5 @@ void gw_sched_gates_settle(struct gw_sched *sched)
         else if (job->gates == 0)
             GW_FACT(sched, gate_opened, .job = job);
     }
-    gw_array_clear(&sched->ungated);
+    gw_sched_noted_ungated(sched);
 }

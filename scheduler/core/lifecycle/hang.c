@@ -17,7 +17,6 @@
 
 #include <msgpack.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Who has left a collective is further than who is in it. */
@@ -167,38 +166,6 @@ void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char 
 /* -- Decisions -----------------------------------------------------------------------------------
  */
 
-static char *stack_new(struct gw_bin stack)
-{
-    const size_t size = stack.size < GW_STAND_STACK_BYTES ? stack.size : GW_STAND_STACK_BYTES;
-    char *copy = size ? strndup(stack.data, size) : NULL;
-    if (stack.size)
-        GW_MUST_PTR(copy);
-    return copy;
-}
-
-void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank_stood *fact)
-{
-    struct gw_rank *rank = &fact->gang->ranks[fact->rank];
-    (void)sched;
-    rank->still = fact->still;
-    fact->gang->stood = true;
-    rank->begun = fact->begun;
-    rank->stopped = fact->stopped;
-    rank->idle = fact->idle;
-    rank->seen = fact->seen;
-    rank->asked = rank->asked && fact->still;
-    free(rank->stack);
-    rank->stack = stack_new(fact->stack);
-    (void)snprintf(rank->operation, sizeof rank->operation, "%.*s", (int)fact->operation.size,
-                   fact->operation.size ? (const char *)fact->operation.data : "");
-}
-
-void gw_sched_apply_rank_asked(struct gw_sched *sched, const struct gw_fact_rank_asked *fact)
-{
-    (void)sched;
-    fact->gang->ranks[fact->rank].asked = true;
-}
-
 /* All live ranks stand still: gives how many, 0 where one of them does not. */
 static uint32_t all_still(const struct gw_gang_try *gang, struct gw_standing *ranks)
 {
@@ -240,7 +207,8 @@ static bool all_seen(struct gw_sched *sched, struct gw_gang_try *gang, bool read
 
 static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
 {
-    struct gw_standing *ranks = gw_arena_alloc(&sched->effects->arena, gang->count * sizeof *ranks);
+    struct gw_standing *ranks =
+        gw_arena_alloc(&sched->step.effects->arena, gang->count * sizeof *ranks);
     GW_MUST_PTR(ranks);
     uint32_t count = all_still(gang, ranks), named = 0;
     char text[512], stacks[768], hint[64];

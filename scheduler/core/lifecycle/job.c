@@ -2,12 +2,13 @@
 
 #include "scheduler/core/lifecycle/job.h"
 
+#include "scheduler/core/model/clients/notify.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/job_usage.h"
 #include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/send/announce.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
 
@@ -61,7 +62,7 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
         if ((job->calls_of || gw_sched_job_is_value(job)) && may_forget(job))
             GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
     }
-    gw_array_clear(&sched->aging);
+    gw_sched_noted_aging(sched);
 
     struct gw_job *job = sched->first_ended;
     uint32_t looked = 0;
@@ -94,14 +95,14 @@ void gw_sched_jobs_settle(struct gw_sched *sched)
             GW_FACT(sched, announced, .job = job, .kind = GW_ANNOUNCE_JOB,
                     .number = sched->facts + 1);
     }
-    gw_array_clear(&sched->ending);
+    gw_sched_noted_ending(sched);
 }
 
 void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worker,
                            const struct gw_msg_leftovers *message)
 {
     uint64_t *unknown =
-        gw_arena_alloc(&sched->effects->arena, (message->job.count + 1) * sizeof *unknown);
+        gw_arena_alloc(&sched->step.effects->arena, (message->job.count + 1) * sizeof *unknown);
     uint32_t count = 0;
     GW_MUST_PTR(unknown);
     for (uint32_t i = 0; i < message->job.count; i++) {

@@ -6,6 +6,7 @@
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/note.h"
 
 /* Whether a block stays because it has rows that may be run again: of a job that outlives its
  * client, and as long as few others stay for that. */
@@ -40,13 +41,12 @@ void gw_sched_ranges_settle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->hungry.count; i++) {
         struct gw_job *job = gw_sched_job_find(sched, sched->hungry.items[i]);
-        if (!job || !job->range->failed)
+        if (!job || !gw_sched_range_take_failure(job->range))
             continue;
-        job->range->failed = false;
         gw_sched_cancel_job(
             sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL, .by = "its first failure"});
     }
     for (size_t i = 0; i < sched->stubs.count; i++)
         settle_stub(sched, &sched->stubs.items[i]);
-    gw_array_clear(&sched->stubs);
+    gw_sched_noted_stubs(sched);
 }

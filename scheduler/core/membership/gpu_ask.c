@@ -4,16 +4,13 @@
  * written down who asked, and that it does not stay drained. */
 #include "scheduler/core/membership/gpu_ask.h"
 
-#include "scheduler/core/model/workers/gpu.h"
-#include "scheduler/core/send/receipt.h"
-
-#include "graph/base/text.h"
 #include "scheduler/core/model/changes/gpu.h"
 #include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/receipt.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define NO_SUCH "no worker has a GPU %.100s: `gangway worker gpus` lists them, by UUID"
@@ -91,18 +88,4 @@ int gw_sched_gpu_on_ask(struct gw_sched *sched, struct gw_session *session,
     gw_sched_receipt(sched, session->remote, NULL, &(struct gw_receipt){.request = ask->request},
                      &error);
     return 0;
-}
-
-void gw_sched_apply_gpu_given_back(struct gw_sched *sched,
-                                   const struct gw_fact_gpu_given_back *fact)
-{
-    struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
-    char said[400];
-    struct gw_text text = {said, sizeof said, 0};
-    (void)sched;
-    gw_text_say(&text, "given back by %s; it had been drained: %.200s", fact->by,
-                gw_sched_gpu_why_drained(gpu) ? gw_sched_gpu_why_drained(gpu) : "");
-    free(gpu->back);
-    gpu->back = strdup(said);
-    GW_MUST_PTR(gpu->back);
 }

@@ -6,19 +6,13 @@
  * is not back after GW_LOST_NS runs no more. */
 #include "scheduler/core/membership/hold.h"
 
-#include "scheduler/core/lifecycle/actor.h"
-#include "scheduler/core/lifecycle/gang_ask.h"
-#include "scheduler/core/membership/adopt.h"
-#include "scheduler/core/membership/regain.h"
-
 #include "graph/base/text.h"
 #include "graph/wire/timeouts.h"
+#include "scheduler/core/lifecycle/gang_ask.h"
 #include "scheduler/core/lifecycle/worker_ready.h"
-#include "scheduler/core/model/changes/queue.h"
-#include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/workers/hold.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* -- Who is connected ----------------------------------------------------------------------------
@@ -88,20 +82,6 @@ void gw_sched_hold_begin(struct gw_sched *sched)
         gw_sched_gang_asks_over(sched);
 }
 
-void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold_begun *fact)
-{
-    for (size_t i = 0; i < sched->hold.known.count; i++)
-        sched->hold.known.items[i].awaited = true;
-    if (GW_PLANTED(370))
-        return;
-    sched->hold.until_ns = fact->until_ns;
-    for (struct gw_job *job = sched->first_job; job; job = job->next) {
-        job->awaits = job->detached && job->state == GW_JOB_RUNNING;
-        for (size_t i = 0; i < job->queues.count && job->awaits; i++)
-            gw_sched_queue_hold(sched, job->queues.items[i]);
-    }
-}
-
 void gw_sched_hold_settle(struct gw_sched *sched)
 {
     settle_leaving(sched);
@@ -114,23 +94,6 @@ void gw_sched_hold_settle(struct gw_sched *sched)
     for (size_t i = sched->hold.known.count; i-- > 0;)
         if (sched->hold.known.items[i].awaited)
             GW_FACT(sched, worker_left, .incarnation = sched->hold.known.items[i].incarnation);
-}
-
-void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_over *fact)
-{
-    (void)fact;
-    sched->hold.until_ns = 0;
-    for (struct gw_job *job = sched->first_job; job; job = job->next) {
-        if (!job->awaits)
-            continue;
-        job->awaits = false;
-        for (size_t i = 0; i < job->queues.count && !job->paused; i++)
-            gw_sched_queue_let(sched, job->queues.items[i]);
-        gw_sched_actor_calls_let(sched, job);
-    }
-    sched->freed = true;
-    gw_sched_regain_over(sched);
-    gw_sched_questions_on_back(sched);
 }
 
 uint64_t gw_sched_hold_deadline_ns(const struct gw_sched *sched)
@@ -150,11 +113,4 @@ void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *
     for (size_t i = 0; i < sched->hold.known.count; i++)
         if (sched->hold.known.items[i].awaited)
             gw_text_say(&text, "%s %s", said++ ? "," : ":", sched->hold.known.items[i].name);
-}
-
-void gw_sched_hold_deinit(struct gw_sched *sched)
-{
-    for (size_t i = 0; i < sched->hold.known.count; i++)
-        free(sched->hold.known.items[i].name);
-    gw_array_deinit(&sched->hold.known);
 }

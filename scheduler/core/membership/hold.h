@@ -30,6 +30,5 @@ void gw_sched_hold_on_committed(struct gw_sched *sched);
 /* gw_sched_hold_explain writes who is waited for, and why: who `may` it, as "may still run this".
  */
 void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *text, size_t bytes);
-void gw_sched_hold_deinit(struct gw_sched *sched);
 
 #endif

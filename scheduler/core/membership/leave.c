@@ -33,24 +33,6 @@ void gw_sched_leave_on_leaving(struct gw_sched *sched, struct gw_worker *worker,
         let_go(sched, worker);
 }
 
-void gw_sched_apply_worker_leaving(struct gw_sched *sched,
-                                   const struct gw_fact_worker_leaving *fact)
-{
-    fact->worker->leaves = !GW_PLANTED(741);
-    sched->freed = true;
-}
-
-void gw_sched_apply_worker_let_go(struct gw_sched *sched, const struct gw_fact_worker_let_go *fact)
-{
-    (void)sched;
-    fact->worker->let_go = true;
-}
-
-void gw_sched_apply_leaves_looked(struct gw_sched *sched, const struct gw_fact_leaves_looked *fact)
-{
-    sched->leave_look_ns = fact->next_ns;
-}
-
 void gw_sched_leave_settle(struct gw_sched *sched)
 {
     if (!sched->leaving || sched->now_ns < sched->leave_look_ns)

@@ -12,7 +12,6 @@
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/send/outbox.h"
 
 /* -- What workers have ---------------------------------------------------------------------------
@@ -80,18 +79,4 @@ bool gw_sched_regain_awaits(const struct gw_sched *sched, const struct gw_job *j
         any = true;
     }
     return any;
-}
-
-void gw_sched_regain_over(struct gw_sched *sched)
-{
-    for (size_t at = 0; at < sched->objects.count; at++) {
-        struct gw_object *object = &sched->objects.items[at];
-        if (!object->job || !object->absent)
-            continue;
-        object->absent = false;
-        GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index);
-        GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
-        if (object->job->questions)
-            GW_MUST(gw_array_push(&sched->revisited, object->job->id));
-    }
 }

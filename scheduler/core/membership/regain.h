@@ -18,8 +18,4 @@ void gw_sched_regain(struct gw_sched *sched, struct gw_worker *worker,
 /* gw_sched_regain_awaits tells whether all that nobody has of a task's results may come back. */
 bool gw_sched_regain_awaits(const struct gw_sched *sched, const struct gw_job *job, uint32_t row);
 
-/* gw_sched_regain_over: nobody is awaited any more, and what is absent is lost; for apply
- * functions. */
-void gw_sched_regain_over(struct gw_sched *sched);
-
 #endif

@@ -8,60 +8,20 @@
 #include "scheduler/core/membership/history.h"
 #include "scheduler/core/membership/regain.h"
 #include "scheduler/core/model/jobs/pending.h"
-#include "scheduler/core/model/jobs/pipelined.h"
 #include "scheduler/core/model/worker_name.h"
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/model/workers/hold.h"
 #include "scheduler/core/model/workers/late_claim.h"
 #include "scheduler/core/model/workers/need.h"
-#include "scheduler/core/send/assign.h"
+#include "scheduler/core/model/workers/worker_queue.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/log_line.h"
 #include "scheduler/core/send/outbox.h"
 #include "scheduler/core/send/tunnel.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { SLOTS_MAX = 65536 };
-
-void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
-{
-    struct gw_worker *worker = calloc(1, sizeof *worker);
-    GW_MUST_PTR(worker);
-    uint32_t slot = 0;
-    while (slot < sched->workers.count && sched->workers.items[slot])
-        slot++;
-    if (slot == sched->workers.count)
-        GW_MUST(gw_array_push(&sched->workers, NULL));
-    sched->workers.items[slot] = worker;
-    worker->id = sched->next_worker++;
-    worker->slot = slot;
-    worker->remote = remote;
-    worker->host = "?";
-    worker->first = worker->last = worker->first_holder = GW_NONE;
-    worker->heard_ns = sched->now_ns;
-    remote->worker = worker;
-}
-
-void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
-{
-    gw_sched_outbox_forget(sched, worker, NULL);
-    gw_sched_pipelined_forget(sched, worker);
-    sched->workers.items[worker->slot] = NULL;
-    for (uint32_t i = 0; i < worker->lane_count; i++)
-        free(worker->lanes[i]);
-    free(worker->lanes);
-    gw_sched_gpus_deinit(worker);
-    free(worker->memory_trouble);
-    free(worker->neighbours);
-    gw_array_deinit(&worker->stale);
-    gw_sched_late_claim_forget(sched, worker);
-    gw_sched_assign_drop(sched, worker);
-    gw_sched_worker_rows_deinit(worker);
-    gw_arena_deinit(&worker->arena);
-    free(worker);
-}
 
 int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_msg_registration *registration)
@@ -103,12 +63,10 @@ static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, cons
                    gw_sched_worker_where(sched, worker->id, where), why);
     for (uint32_t i = 0; i < worker->lane_count; i++)
         if (worker->lanes[i])
-            worker->lanes[i]->may_run = worker->lanes[i]->debits;
+            gw_sched_worker_queue_lost(worker->lanes[i]);
     while (worker->first != GW_NONE) {
         const struct gw_attempt *attempt = &sched->attempts.items[worker->first];
-        bool could_run = attempt->is_long || attempt->lane->may_run > 0;
-        if (!attempt->is_long && attempt->lane->may_run > 0)
-            attempt->lane->may_run--;
+        bool could_run = attempt->is_long || gw_sched_worker_queue_may_run(attempt->lane);
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,
                              .code = GW_ELOST,
                              .executing = could_run && !sched->shutting_down,

@@ -4,10 +4,6 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_worker_new makes a worker that has not registered; for apply functions. */
-void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote);
-void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker);
-
 /* gw_sched_worker_on_registration takes a worker in; GW_EPROTO for a second one, or senseless
  * numbers. */
 int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *worker,

@@ -14,4 +14,10 @@ void gw_fact_log_put_STR(struct gw_buffer *out, const char *x);
 void gw_fact_log_put_CHARGES(struct gw_buffer *out, struct gw_charges x);
 void gw_fact_log_put_RESULTS(struct gw_buffer *out, struct gw_results x);
 
+/* gw_sched_fact_log_number returns the number of this step's commit, which it closes. */
+static inline uint64_t gw_sched_fact_log_number(struct gw_sched *sched)
+{
+    return ++sched->facts;
+}
+
 #endif

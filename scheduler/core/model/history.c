@@ -31,8 +31,3 @@ bool gw_sched_history_is_of(const struct gw_sched *sched,
     return !registration->cluster || !*registration->cluster ||
            strcmp(registration->cluster, sched->options.cluster) == 0;
 }
-
-void gw_sched_apply_term(struct gw_sched *sched, const struct gw_fact_term *fact)
-{
-    sched->term = fact->term;
-}

@@ -1,8 +1,9 @@
 /* The state of the scheduler's core: for its files, and for nobody outside of scheduler/core.
  *
- * Only gw_sched_apply_* functions (and what they call) change it; see fact.h. Pointers to jobs,
- * workers, sessions, remotes, shapes and gangs are stable; attempts, objects and holders are named
- * by their place in a table, because the tables move when they grow. */
+ * Only the room model/ changes it: appliers of facts (fact.h), and plain mutators for what wraps
+ * one assignment. Pointers to jobs, workers, sessions, remotes, shapes and gangs are stable;
+ * attempts, objects and holders are named by their place in a table, because the tables move when
+ * they grow. */
 #ifndef GW_SCHEDULER_CORE_STATE_H
 #define GW_SCHEDULER_CORE_STATE_H
 
@@ -21,6 +22,7 @@
 #include "scheduler/core/model/limits.h"
 #include "scheduler/core/model/log_jobs.h"
 #include "scheduler/core/model/options.h"
+#include "scheduler/core/model/outgoing.h"
 #include "scheduler/core/model/parted.h"
 #include "scheduler/core/model/spans.h"
 #include "scheduler/core/model/story_fact.h"
@@ -95,13 +97,6 @@ struct gw_remote {
     struct gw_worker *worker;
 };
 
-/* Rows of a `done` that leaves at the end of the step. */
-struct gw_done_rows {
-    GW_ARRAY(uint64_t) request, bytes;
-    GW_ARRAY(uint32_t) index, rank, value_size;
-    GW_ARRAY(uint8_t) values;
-};
-
 struct gw_session {
     struct gw_remote *remote;
     struct gw_session *prev, *next;
@@ -109,7 +104,6 @@ struct gw_session {
     struct gw_map requests; /* of jobs whose last chunk has not come -> struct gw_job * */
     struct gw_map refused;  /* requests that were refused, of which more may be under way */
     struct gw_done_rows done;
-    bool dirty;                          /* has rows to send */
     struct gw_map shares;                /* request -> struct gw_share * */
     struct gw_sync_waiter *sync_waiters; /* what it waits for */
     struct gw_sync_lease *sync_leases;   /* what it holds */
@@ -434,25 +428,6 @@ struct gw_stock {
     uint32_t over; /* overdrawn, as slots_over of a worker is */
 };
 
-/* Rows of an `assign`. */
-struct gw_assign_rows {
-    GW_ARRAY(uint64_t) job, attempt, dep_job, dep_bytes;
-    GW_ARRAY(uint32_t) index, spec, try_number, rank, gpu_count, gpus, args_size, dep_count;
-    GW_ARRAY(uint32_t) dep_index, dep_rank, dep_worker, dep_value_size;
-    GW_ARRAY(uint8_t) args, dep_values;
-};
-
-struct gw_release_rows {
-    GW_ARRAY(uint64_t) job;
-    GW_ARRAY(uint32_t) index, rank;
-};
-
-struct gw_kill_rows {
-    GW_ARRAY(uint64_t) attempt;
-    uint64_t grace_ns;
-    uint32_t reason;
-};
-
 /* Short attempts with successors that were not handed over yet, oldest first; some ended since. */
 struct gw_frontier {
     GW_ARRAY(uint64_t) attempts;
@@ -498,16 +473,13 @@ struct gw_worker {
     uint32_t *neighbours; /* by worker slot: the id of the worker it was told of */
     uint32_t neighbour_count;
     uint64_t heard_ns, beats_sent, beat_seen, memory_used_bytes;
-    struct gw_msg_memory memory;   /* as it reported last; without its trouble */
-    char *memory_trouble;          /* NULL: none */
-    bool memory_one;               /* one task may be placed, though it is short of memory */
-    bool leaves, let_go;           /* it was told to end; it need not stay; see leave.h */
-    uint64_t expected_bytes;       /* that its attempts will take */
-    uint64_t score_epoch, score;   /* of the placement under way */
-    struct gw_assign_rows *assign; /* NULL: it has none to send */
-    struct gw_release_rows release;
-    struct gw_kill_rows kill;
-    bool dirty; /* has rows to send */
+    struct gw_msg_memory memory; /* as it reported last; without its trouble */
+    char *memory_trouble;        /* NULL: none */
+    bool memory_one;             /* one task may be placed, though it is short of memory */
+    bool leaves, let_go;         /* it was told to end; it need not stay; see leave.h */
+    uint64_t expected_bytes;     /* that its attempts will take */
+    uint64_t score_epoch, score; /* of the placement under way */
+    struct gw_worker_rows rows;
     struct gw_frontier frontier;
 };
 
@@ -780,16 +752,7 @@ struct gw_sched {
     uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;
     uint32_t shutdown_workers; /* ids below it were told, and are waited for */
     bool shutting_down, exited;
-
-    /* Of the step under way; no state. */
-    struct gw_effects *effects;
-    const struct gw_event *event;
-    bool tokens_kept;
-    GW_ARRAY(struct gw_worker *) dirty_workers;
-    GW_ARRAY(struct gw_assign_rows *) lent_rows, spare_rows; /* see assign.h */
-    GW_ARRAY(struct gw_session *) dirty_sessions;
-    uint64_t steps;
-    struct gw_buffer scratch;
+    struct gw_step step;
 };
 
 #endif

@@ -18,14 +18,6 @@ enum { LANES_MAX = 4 /* looked at for one shape and step */ };
 /* A recall costs about a round trip over two processes: what is sooner done is left alone. */
 #define RECALL_WORTH_NS (100 * GW_NS_PER_US)
 
-void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_queued_turned *fact)
-{
-    struct gw_worker_queue *lane = fact->shape->queued;
-    (void)sched;
-    lane->barren = lane->barren || fact->barren;
-    fact->shape->queued = lane->queued_next;
-}
-
 static void add_bytes(struct gw_sched *sched, uint32_t at, void *arg)
 {
     const struct gw_object *object = &sched->objects.items[at];

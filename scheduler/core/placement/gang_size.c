@@ -7,7 +7,6 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/gang_size.h"
 #include "scheduler/core/model/workers/parting.h"
 
@@ -65,36 +64,9 @@ void gw_sched_gang_size_on_tick(struct gw_sched *sched)
         GW_FACT(sched, full_waited, .now_ns = sched->now_ns);
 }
 
-void gw_sched_apply_full_waited(struct gw_sched *sched, const struct gw_fact_full_waited *fact)
-{
-    sched->elastic_ns = 0;
-    for (struct gw_queue *queue = sched->ageing; queue; queue = queue->age_next) {
-        if (!queue->shape->min_ranks)
-            continue;
-        if (queue->full_ns <= fact->now_ns)
-            queue->shape->blocked = false; /* it may start smaller now */
-        else if (!sched->elastic_ns || queue->full_ns < sched->elastic_ns)
-            sched->elastic_ns = queue->full_ns;
-    }
-}
-
 uint64_t gw_sched_gang_size_deadline_ns(const struct gw_sched *sched)
 {
     return sched->elastic_ns ? sched->elastic_ns : UINT64_MAX;
-}
-
-/* -- Growing -------------------------------------------------------------------------------------
- */
-
-void gw_sched_apply_gang_growing(struct gw_sched *sched, const struct gw_fact_gang_growing *fact)
-{
-    struct gw_gang_try *gang = fact->gang;
-    gang->growing = true;
-    GW_STORY(sched, gang->job, .kind = GW_STORY_GROWS, .index = gang->index, .count = gang->count,
-             .number = fact->ranks,
-             .detail = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.kind ==
-                       GW_SPEC_COMMAND,
-             .try_number = gang->job->tasks.charges[gang->index].tries);
 }
 
 /* -- In words ------------------------------------------------------------------------------------

@@ -21,8 +21,10 @@
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/jobs/pipelined.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/needed.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/model/workers/cooling.h"
 #include "scheduler/core/model/workers/memory.h"
 #include "scheduler/core/model/workers/need.h"
@@ -33,10 +35,8 @@
 #include "scheduler/core/send/outbox.h"
 
 #include <assert.h>
-#include <string.h>
 
 enum {
-    FRONTIER_KEPT = 1024, /* looked at, and not yet cut off */
     ACROSS_MAX = 32, /* tasks of a slot, where makers are of other shapes: asked back at once */
 };
 
@@ -193,22 +193,6 @@ static enum room room_for(const struct gw_sched *sched, struct gw_spec *spec,
 /* -- Handing over --------------------------------------------------------------------------------
  */
 
-void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_task_handed *fact)
-{
-    struct gw_job *job = fact->job;
-    uint32_t row = fact->index;
-    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_HANDED);
-    (void)gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
-                                                                 .index = row,
-                                                                 .rank = GW_RANK_NONE,
-                                                                 .worker = fact->worker,
-                                                                 .shape = fact->shape,
-                                                                 .prefetched = fact->prefetched,
-                                                                 .handed = true,
-                                                                 .why = GW_PLACED_HEIR});
-    assert(job->tasks.attempt[row] == fact->attempt);
-}
-
 /* What is ready comes before all successors there are: all are in its queue, the only one of their
  * job. Most often so while a wide graph is under way, and seen without a look at any of them. */
 static bool nothing_follows(const struct gw_job *job, const struct gw_queue *ready)
@@ -256,9 +240,10 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
 static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
                             const struct rivals *rivals)
 {
-    struct gw_frontier *frontier = &worker->frontier;
-    for (; frontier->at < frontier->attempts.count; frontier->at++) {
-        uint32_t slot = gw_sched_attempt_find(sched, frontier->attempts.items[frontier->at]);
+    const struct gw_frontier *frontier = &worker->frontier;
+    size_t at = frontier->at;
+    for (; at < frontier->attempts.count; at++) {
+        uint32_t slot = gw_sched_attempt_find(sched, frontier->attempts.items[at]);
         if (slot == GW_NONE)
             continue; /* it ended */
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
@@ -266,25 +251,11 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
             attempt->state != GW_ATTEMPT_RECALLED && !extend(sched, slot, rivals))
             break;
     }
-    size_t left = frontier->attempts.count - frontier->at;
-    if (left > 0 && (frontier->at < FRONTIER_KEPT || frontier->at < left))
-        return;
-    if (left > 0)
-        memmove(frontier->attempts.items, frontier->attempts.items + frontier->at,
-                left * sizeof *frontier->attempts.items);
-    frontier->attempts.count = left;
-    frontier->at = 0;
+    gw_sched_pipelined_advance(worker, at);
 }
 
 /* -- Giving up what waits ------------------------------------------------------------------------
  */
-
-void gw_sched_apply_worker_queue_asked(struct gw_sched *sched,
-                                       const struct gw_fact_worker_queue_asked *fact)
-{
-    (void)sched;
-    fact->lane->asked = true;
-}
 
 static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
@@ -337,11 +308,11 @@ void gw_sched_handover(struct gw_sched *sched)
     rivals.ready = first_ready(sched);
     for (size_t i = 0; i < sched->frontiers.count; i++) {
         struct gw_worker *worker = sched->frontiers.items[i];
-        worker->frontier.listed = false;
+        gw_sched_pipelined_unlist(worker);
         if (worker->state == GW_WORKER_READY)
             extend_frontier(sched, worker, &rivals);
     }
-    gw_array_clear(&sched->frontiers);
+    gw_sched_noted_frontiers(sched);
 }
 
 void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row)

@@ -19,7 +19,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
         groups += i == 0 || seats[i].worker != seats[i - 1].worker;
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     const bool board_shared = gw_sched_gpu_board_shared(sched, gang);
-    uint32_t *locals = gw_arena_alloc(&sched->effects->arena, groups * sizeof *locals);
+    uint32_t *locals = gw_arena_alloc(&sched->step.effects->arena, groups * sizeof *locals);
     GW_MUST_PTR(locals);
     for (uint32_t i = 0, at = 0; i < gang->count; i++) {
         at += i > 0 && seats[i].worker != seats[i - 1].worker;

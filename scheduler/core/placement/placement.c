@@ -14,9 +14,7 @@
  * Only gangs look at all workers: they are few, and need a picture of the whole. */
 #include "scheduler/core/placement/placement.h"
 
-#include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/changes/ranks.h"
-#include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/changes/worker.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/attempt.h"
@@ -58,11 +56,10 @@ static void weigh_input(struct gw_sched *sched, uint32_t at, void *arg)
         if (worker->score_epoch != choice->epoch) {
             if (choice->count == GW_DATA_WORKERS_MAX)
                 continue;
-            worker->score_epoch = choice->epoch;
-            worker->score = 0;
+            gw_sched_worker_score(worker, choice->epoch, 0);
             choice->workers[choice->count++] = worker;
         }
-        worker->score += object->bytes;
+        gw_sched_worker_score(worker, choice->epoch, worker->score + object->bytes);
     }
 }
 
@@ -70,7 +67,7 @@ static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t ro
                          struct gw_choice *choice)
 {
     choice->count = 0;
-    choice->epoch = ++sched->score_epoch;
+    choice->epoch = gw_sched_worker_scores(sched);
     if (job->tasks.deps_at[row] != gw_sched_deps_end(&job->tasks, row))
         gw_sched_each_input(sched, job, row, &(struct gw_input_visit){weigh_input, choice});
 }
@@ -181,26 +178,6 @@ struct placing {
 
 /* -- Ordinary tasks ------------------------------------------------------------------------------
  */
-
-void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_task_placed *fact)
-{
-    struct gw_job *job = fact->job;
-    uint32_t row = fact->index;
-    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
-    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
-    uint32_t slot =
-        gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
-                                                               .index = row,
-                                                               .rank = GW_RANK_NONE,
-                                                               .worker = fact->worker,
-                                                               .shape = fact->shape,
-                                                               .prefetched = fact->prefetched,
-                                                               .is_long = fact->is_long,
-                                                               .why = (uint8_t)fact->why,
-                                                               .near_bytes = fact->near_bytes});
-    assert(job->tasks.attempt[row] == fact->attempt);
-    sched->attempts.items[slot].fetches = gw_sched_inputs_fetch(sched, job, row, fact->worker);
-}
 
 /* Its last worker may let in one task though it is short of memory, and refuse each. */
 static bool was_given_back(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
@@ -328,7 +305,7 @@ static uint32_t pack_without(struct gw_sched *sched, struct search search, struc
     uint32_t taken = pack(sched, search, berths, count);
     if (taken == 0 || !gw_sched_parting_among(sched, berths, taken, pair))
         return taken;
-    search.queue->shape->parted = true;
+    gw_sched_queue_part(search.queue->shape, true);
     for (int i = 0; i < 2; i++) {
         if (apart->out_count == GW_PARTED_OUT_MAX || apart->packs++ == GW_PARTED_PACKS_MAX)
             return 0;
@@ -347,7 +324,7 @@ static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct 
 {
     if (sched->partings.count == 0)
         return pack(sched, search, berths, count);
-    struct gw_pack *all = gw_arena_alloc(&sched->effects->arena, (count + 1) * sizeof *all);
+    struct gw_pack *all = gw_arena_alloc(&sched->step.effects->arena, (count + 1) * sizeof *all);
     GW_MUST_PTR(all);
     memcpy(all, berths, count * sizeof *all);
     struct apart apart = {.all = all, .count = count};
@@ -384,13 +361,13 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     const struct gw_spec *spec =
         &queue->job->specs.items[queue->job->tasks.spec[gw_bits_first(&queue->ready)]];
     bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
-    shape->parted = false;
+    gw_sched_queue_part(shape, false);
     uint64_t least = gw_sched_gang_size_least(shape), slots = least * shape->slots;
     if ((passes ? sched->slots_free : sched->slots_open) < slots ||
         (!shape->gpu_share && sched->gpus_free < least * gw_sched_shape_gpus(shape)))
         return false; /* without a look at any worker */
     struct gw_pack *berths =
-        gw_arena_alloc(&sched->effects->arena, (sched->workers.count + 1) * sizeof *berths);
+        gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *berths);
     GW_MUST_PTR(berths);
     uint32_t taken = 0;
     if (shape->need && shape->need->prefer)
@@ -399,11 +376,12 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
         taken = find_berths(sched, (struct search){queue, passes, false}, berths);
     if (taken == 0)
         return false;
-    struct gw_seat *seats = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *seats);
+    struct gw_seat *seats =
+        gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *seats);
     GW_MUST_PTR(seats);
     uint32_t rank = 0, gpus = gw_sched_shape_gpus(shape);
     uint32_t *numbers =
-        gw_arena_alloc(&sched->effects->arena, (shape->ranks * gpus + 1) * sizeof *numbers);
+        gw_arena_alloc(&sched->step.effects->arena, (shape->ranks * gpus + 1) * sizeof *numbers);
     GW_MUST_PTR(numbers);
     for (uint32_t i = 0; i < taken; i++) {
         if (gpus)
@@ -464,12 +442,9 @@ static struct turn next_turn(struct gw_sched *sched)
 static void block(struct gw_sched *sched, struct gw_queue *queue, const struct turn *turn)
 {
     struct gw_shape *shape = queue->shape;
-    shape->blocked = true;
-    if (shape->could_epoch != sched->workers_epoch) {
-        shape->could_epoch = sched->workers_epoch;
-        shape->could = gw_sched_gang_size_could(sched, shape);
-    }
-    if (shape->could && !(shape->ranks && shape->parted)) /* no room that is kept would help it */
+    gw_sched_queue_block(shape);
+    if (gw_sched_ranks_could(sched, shape) &&
+        !(shape->ranks && shape->parted)) /* no room that is kept would help it */
         gw_sched_reservation_on_blocked(sched, queue, turn->behind);
 }
 
@@ -480,17 +455,6 @@ static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shap
             sched->shapes.items[i]->heap.count > 0)
             return false;
     return true;
-}
-
-static void unblock(struct gw_sched *sched)
-{
-    for (size_t i = 0; i < sched->shapes.count; i++) {
-        if (!sched->shapes.items[i])
-            continue;
-        sched->shapes.items[i]->blocked = false;
-        gw_sched_queue_unpark(sched->shapes.items[i]);
-    }
-    sched->freed = false;
 }
 
 /* Places all that can be placed of the shape whose turn it is, or one of it. */
@@ -519,7 +483,7 @@ void gw_sched_place(struct gw_sched *sched)
         return;
     do {
         if (sched->freed)
-            unblock(sched);
+            gw_sched_queues_unblock(sched);
         for (struct turn turn; (turn = next_turn(sched)).shape;)
             place_turn(sched, &turn);
     } while (sched->freed); /* a reservation has ended, or moved */

@@ -11,6 +11,7 @@
  * the gang's when that was acknowledged, because until then they are debited. */
 #include "scheduler/core/placement/reservation.h"
 
+#include "scheduler/core/model/changes/reservation.h"
 #include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/workers/cooling.h"
@@ -36,14 +37,13 @@ enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 /* to choose from, at the least */ 
 
 static bool still_holds(struct gw_sched *sched)
 {
-    struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_reservation *reservation = &sched->reservation;
     struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     if (!job || job->compacted || gw_sched_job_rests(job) ||
         job->tasks.state[reservation->index] != GW_TASK_READY ||
         reservation->workers_epoch != sched->workers_epoch)
         return false;
-    reservation->queue = gw_sched_task_queue(sched, job, reservation->index);
-    reservation->shape = reservation->queue->shape;
+    gw_sched_reservation_requeue(sched, gw_sched_task_queue(sched, job, reservation->index));
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
         if ((berth->let && !gw_sched_memory_lets(berth->worker)) ||
@@ -55,7 +55,7 @@ static bool still_holds(struct gw_sched *sched)
 
 void gw_sched_reservation_review(struct gw_sched *sched)
 {
-    sched->reservation.seen = false;
+    gw_sched_reservation_unsee(sched);
     if (sched->reservation.job && !still_holds(sched))
         GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
 }
@@ -93,7 +93,7 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *sha
     const struct gw_places *places = gw_sched_places_of(shape);
     struct gw_opening best[GW_PAIRS_MAX] = {0};
     struct gw_opening *openings =
-        gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *openings);
+        gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *openings);
     GW_MUST_PTR(openings);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
@@ -160,7 +160,8 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
 static void make(struct gw_sched *sched, struct gw_queue *queue)
 {
     const struct gw_shape *shape = queue->shape;
-    struct gw_berth *berths = gw_arena_alloc(&sched->effects->arena, shape->ranks * sizeof *berths);
+    struct gw_berth *berths =
+        gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *berths);
     GW_MUST_PTR(berths);
     uint32_t count = choose(sched, shape, queue->job->id, berths);
     uint32_t most = count == 0 && shape->min_ranks ? gw_sched_gang_size_most(sched, shape) : 0;
@@ -293,7 +294,7 @@ void gw_sched_reservation_check(const struct gw_sched *sched)
 
 bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim)
 {
-    struct gw_reservation *reservation = &sched->reservation;
+    const struct gw_reservation *reservation = &sched->reservation;
     if (!reservation->job || GW_PLANTED(230))
         return true;
     if (!claim->queue)
@@ -304,10 +305,8 @@ bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *
     const struct gw_msg_spec *spec = &claim->spec->message;
     if (!spec->wall_ns)
         return false;
-    if (!reservation->seen) {
-        reservation->start_ns = gw_sched_reservation_start(sched, NULL);
-        reservation->seen = true;
-    }
+    if (!reservation->seen)
+        gw_sched_reservation_see(sched, gw_sched_reservation_start(sched, NULL));
     uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
     if (reservation->start_ns == UINT64_MAX || reservation->start_ns < sched->now_ns)
         return false;

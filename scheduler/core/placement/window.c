@@ -2,6 +2,7 @@
 
 #include "scheduler/core/placement/window.h"
 
+#include "scheduler/core/model/jobs/task.h"
 #include "scheduler/core/model/needed.h"
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/model/workers/memory.h"
@@ -37,10 +38,7 @@ uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec)
     if (spec->window && spec->window_samples == spec->samples &&
         spec->window_slots == sched->slots && spec->samples < UINT32_MAX)
         return spec->window; /* asked for each of hundreds that are placed at once */
-    spec->window = window_of(sched, spec);
-    spec->window_samples = spec->samples;
-    spec->window_slots = sched->slots;
-    return spec->window;
+    return gw_sched_task_set_window(sched, spec, window_of(sched, spec));
 }
 
 /* Whether a worker has room for one more, and memory. */
@@ -66,11 +64,8 @@ struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choic
     const struct gw_shape *shape = choice->shape;
     if (sched->by_free.count == 0)
         return NULL;
-    if (sched->free_max >= sched->by_free.count)
-        sched->free_max = (uint32_t)sched->by_free.count - 1;
-    while (sched->free_max > 0 && !sched->by_free.items[sched->free_max])
-        sched->free_max--;
-    for (uint32_t slots = sched->free_max; slots >= shape->slots && slots > 0; slots--)
+    for (uint32_t slots = gw_sched_worker_free_max(sched); slots >= shape->slots && slots > 0;
+         slots--)
         for (struct gw_worker *worker = sched->by_free.items[slots]; worker; worker = worker->next)
             if (gw_sched_window_takes(sched, worker, choice))
                 return worker;

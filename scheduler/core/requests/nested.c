@@ -14,12 +14,6 @@
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/jobs/story.h"
-#include "scheduler/core/model/workers/memory.h"
-#include "scheduler/core/model/workers/worker_queue.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 /* -- Sessions ------------------------------------------------------------------------------------
  */
@@ -45,30 +39,6 @@ int gw_sched_nested_find(const struct gw_sched *sched, const struct gw_event *ev
         return GW_ENOENT;
     *slot = at;
     return 0;
-}
-
-static bool is_command(const struct gw_attempt *attempt)
-{
-    const struct gw_job *job = attempt->job;
-    return job->specs.items[job->tasks.spec[attempt->index]].message.kind == GW_SPEC_COMMAND;
-}
-
-void gw_sched_nested_begin(struct gw_sched *sched, uint32_t slot, struct gw_session *session)
-{
-    struct gw_attempt *attempt = &sched->attempts.items[slot];
-    struct gw_remote *remote = session->remote;
-    session->inside_next = attempt->sessions;
-    if (session->inside_next)
-        session->inside_next->inside_prev = session;
-    attempt->sessions = session;
-    session->attempt = slot;
-    session->age = attempt->job->age;
-    session->depth = attempt->job->depth + 1;
-    session->of_command = is_command(attempt);
-    remote->uid = attempt->job->uid;
-    free(remote->name);
-    remote->name = strdup(attempt->job->user);
-    GW_MUST_PTR(remote->name);
 }
 
 /* -- Waiting -------------------------------------------------------------------------------------
@@ -106,22 +76,6 @@ bool gw_sched_nested_comes_before(const struct gw_sched *sched, const struct gw_
     gw_map_deinit(&seen);
     gw_array_deinit(&todo);
     return found;
-}
-
-void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
-                                    const struct gw_fact_attempt_blocked *fact)
-{
-    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
-    attempt->blocked = fact->blocked;
-    GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_BLOCKED, .index = attempt->index,
-                   .worker = attempt->worker->id, .detail = !fact->blocked);
-    gw_sched_memory_aside(attempt);
-    if (!fact->blocked) {
-        gw_sched_worker_queue_reclaim(sched, attempt->lane);
-        return;
-    }
-    gw_sched_worker_queue_lend(sched, attempt->lane, attempt->is_long);
-    attempt->is_long = true;
 }
 
 void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker,

@@ -10,10 +10,6 @@
 int gw_sched_nested_find(const struct gw_sched *sched, const struct gw_event *event,
                          uint32_t *slot);
 
-/* gw_sched_nested_begin binds a session to an attempt: what comes through it is the attempt's
- * user's and has the age of its job. For apply functions. */
-void gw_sched_nested_begin(struct gw_sched *sched, uint32_t slot, struct gw_session *session);
-
 /* gw_sched_nested_comes_before tells whether the task that a session is inside of is this one, or
  * one that this one, at however many removes, waits for: it would wait for itself. (Of many
  * thousand that are between them it does not find out.) */

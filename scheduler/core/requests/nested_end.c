@@ -3,6 +3,7 @@
 #include "scheduler/core/requests/nested_end.h"
 
 #include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/requests/remote.h"
 #include "scheduler/core/send/effect.h"
 
@@ -15,5 +16,5 @@ void gw_sched_nested_settle(struct gw_sched *sched)
         gw_sched_close(sched, remote);
         gw_sched_remote_on_close(sched, remote->peer, 0);
     }
-    gw_array_clear(&sched->orphaned);
+    gw_sched_noted_orphaned(sched);
 }

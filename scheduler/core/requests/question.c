@@ -5,21 +5,18 @@
  * the answer comes; then it is dropped. */
 #include "scheduler/core/requests/question.h"
 
+#include "graph/wire/codec.h"
 #include "scheduler/core/membership/hold.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/access.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/place.h"
 #include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/model/workers/worker.h"
 #include "scheduler/core/requests/replica.h"
-
-#include "graph/wire/codec.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/replica.h"
 #include "scheduler/core/send/effect.h"
-
-#include <stdlib.h>
 
 /* -- Waiting for a job ---------------------------------------------------------------------------
  */
@@ -247,7 +244,8 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
         if (final && is_lost(job, question, begins))
             gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         answer_log(sched, remote, question, &error);
-        sched->effects->list.items[sched->effects->list.count - 1].message.log_data.end = final;
+        sched->step.effects->list.items[sched->step.effects->list.count - 1].message.log_data.end =
+            final;
         return true;
     }
     struct gw_worker *worker = gw_sched_worker_find(sched, id);
@@ -269,21 +267,6 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
 
 /* -- Asking --------------------------------------------------------------------------------------
  */
-
-void gw_sched_apply_answered(struct gw_sched *sched, const struct gw_fact_answered *fact)
-{
-    uint64_t value;
-    if (!gw_map_get(&sched->questions, fact->relay, &value))
-        return;
-    struct gw_question *question = (struct gw_question *)(uintptr_t)value;
-    struct gw_job *job = gw_sched_job_find(sched, question->job);
-    job->questions--;
-    if (job->questions == 0 && job->state == GW_JOB_ENDED)
-        GW_MUST(gw_array_push(&sched->aging, job->id));
-    (void)gw_map_remove(&sched->questions, fact->relay);
-    gw_sched_replica_request_free(question->replication);
-    free(question);
-}
 
 static void try_question(struct gw_sched *sched, const struct gw_question *question)
 {
@@ -325,14 +308,14 @@ void gw_sched_questions_settle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->revisited.count; i++)
         revisit(sched, sched->revisited.items[i], false);
-    gw_array_clear(&sched->revisited);
+    gw_sched_noted_revisited(sched);
 }
 
 void gw_sched_questions_follow(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->followed.count; i++)
         revisit(sched, sched->followed.items[i], true);
-    gw_array_clear(&sched->followed);
+    gw_sched_noted_followed(sched);
 }
 
 void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
@@ -422,8 +405,8 @@ void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
     if (remote) {
         struct gw_bin value = gw_sched_bin(sched, object->value);
         struct gw_message *message =
-            sched->event->token_count > 0
-                ? gw_sched_send_with(sched, remote, GW_MESSAGE_object, sched->event->tokens[0])
+            sched->step.event->token_count > 0
+                ? gw_sched_send_with(sched, remote, GW_MESSAGE_object, sched->step.event->tokens[0])
                 : gw_sched_send(sched, remote, GW_MESSAGE_object);
         message->object = (struct gw_msg_object){
             .request = question->request, .text = "", .bytes = object->bytes, .value = value};
@@ -450,16 +433,4 @@ void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
         answer->data = bytes;
     }
     GW_FACT(sched, answered, .relay = question->relay);
-}
-
-void gw_sched_questions_deinit(struct gw_sched *sched)
-{
-    size_t at = 0;
-    uint64_t relay, value;
-    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
-        struct gw_question *question = (struct gw_question *)(uintptr_t)value;
-        gw_sched_replica_request_free(question->replication);
-        free(question);
-    }
-    gw_map_deinit(&sched->questions);
 }

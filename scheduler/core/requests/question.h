@@ -27,7 +27,4 @@ void gw_sched_questions_settle(struct gw_sched *sched);
  * assignments of the same step. */
 void gw_sched_questions_follow(struct gw_sched *sched);
 
-/* gw_sched_questions_deinit frees them. */
-void gw_sched_questions_deinit(struct gw_sched *sched);
-
 #endif

@@ -9,8 +9,6 @@
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/membership/worker.h"
 #include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/nested.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/user.h"
 #include "scheduler/core/requests/coordination/sync_request.h"
@@ -18,11 +16,6 @@
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/requests/tunnel.h"
 #include "scheduler/core/send/effect.h"
-#include "scheduler/core/send/outbox.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event)
 {
@@ -49,44 +42,6 @@ int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event
     return 0;
 }
 
-static struct gw_session *session_new(struct gw_sched *sched, struct gw_remote *remote)
-{
-    struct gw_session *session = calloc(1, sizeof *session);
-    GW_MUST_PTR(session);
-    session->remote = remote;
-    session->attempt = GW_NONE;
-    session->next = sched->sessions;
-    if (sched->sessions)
-        sched->sessions->prev = session;
-    sched->sessions = session;
-    sched->session_count++;
-    return session;
-}
-
-void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_remote_opened *fact)
-{
-    const struct gw_event *event = fact->event;
-    struct gw_remote *remote = calloc(1, sizeof *remote);
-    GW_MUST_PTR(remote);
-    *remote = (struct gw_remote){.peer = event->peer,
-                                 .id = fact->id,
-                                 .role = event->role,
-                                 .uid = event->uid,
-                                 .admin = event->admin && event->role == GW_ROLE_CLIENT};
-    remote->name = strdup(event->text ? event->text : "");
-    GW_MUST_PTR(remote->name);
-    (void)snprintf(remote->address, sizeof remote->address, "%s",
-                   event->address ? event->address : "");
-    sched->next_remote = fact->id + 1;
-    GW_MUST(gw_map_put(&sched->remotes, event->peer.id, (uintptr_t)remote));
-    if (event->role == GW_ROLE_WORKER)
-        gw_sched_worker_new(sched, remote);
-    else
-        remote->session = session_new(sched, remote);
-    if (fact->attempt != GW_NONE)
-        gw_sched_nested_begin(sched, fact->attempt, remote->session);
-}
-
 int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
                             const struct gw_message *message)
 {
@@ -102,13 +57,6 @@ int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
     GW_FACT(sched, remote_heard, .remote = remote,
             .sequence = beats ? remote->seen : message->sequence);
     return 1;
-}
-
-void gw_sched_apply_remote_heard(struct gw_sched *sched, const struct gw_fact_remote_heard *fact)
-{
-    fact->remote->seen = fact->sequence;
-    if (fact->remote->worker)
-        fact->remote->worker->heard_ns = sched->now_ns;
 }
 
 /* The session's attached jobs end with it, but for what others hold or need; a job that was not
@@ -136,37 +84,6 @@ static void session_close(struct gw_sched *sched, struct gw_session *session, in
     GW_FACT(sched, session_closed, .session = session);
 }
 
-void gw_sched_apply_session_closed(struct gw_sched *sched,
-                                   const struct gw_fact_session_closed *fact)
-{
-    struct gw_session *session = fact->session;
-    while (session->jobs) {
-        struct gw_job *job = session->jobs;
-        gw_sched_job_leave_session(job);
-        GW_MUST(gw_array_push(&sched->aging, job->id));
-        if (job->state == GW_JOB_OPEN) /* cancelled, and nothing more will come */
-            gw_sched_job_seal(sched, job, sched->wall_ns);
-    }
-    if (session->prev)
-        session->prev->next = session->next;
-    else
-        sched->sessions = session->next;
-    if (session->next)
-        session->next->prev = session->prev;
-    sched->session_count--;
-    gw_sched_nested_leave(sched, session);
-    if (sched->session_count == 0)
-        sched->idle_since_ns = sched->now_ns;
-    gw_sched_outbox_forget(sched, NULL, session);
-    gw_sched_actor_forget_session(sched, session);
-    session->remote->session = NULL;
-    gw_map_deinit(&session->requests);
-    gw_map_deinit(&session->refused);
-    gw_map_deinit(&session->shares);
-    gw_sched_done_rows_deinit(&session->done);
-    free(session);
-}
-
 void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code)
 {
     struct gw_remote *remote = gw_sched_access_remote(sched, peer);
@@ -179,25 +96,4 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
     else if (remote->worker)
         gw_sched_worker_lose(sched, remote->worker, "its connection closed");
     GW_FACT(sched, remote_closed, .remote = remote);
-}
-
-void gw_sched_apply_remote_closed(struct gw_sched *sched, const struct gw_fact_remote_closed *fact)
-{
-    (void)gw_map_remove(&sched->remotes, fact->remote->peer.id);
-    gw_sched_remote_free(sched, fact->remote);
-}
-
-void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote)
-{
-    if (remote->session) {
-        gw_map_deinit(&remote->session->requests);
-        gw_map_deinit(&remote->session->refused);
-        gw_map_deinit(&remote->session->shares);
-        gw_sched_done_rows_deinit(&remote->session->done);
-        free(remote->session);
-    }
-    if (remote->worker)
-        gw_sched_worker_free(sched, remote->worker);
-    free(remote->name);
-    free(remote);
 }

@@ -14,7 +14,4 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
 int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
                             const struct gw_message *message);
 
-/* gw_sched_remote_free frees it and its session; for apply functions and the end of the core. */
-void gw_sched_remote_free(struct gw_sched *sched, struct gw_remote *remote);
-
 #endif

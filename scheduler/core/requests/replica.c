@@ -17,6 +17,7 @@
 #include "scheduler/core/model/jobs/task.h"
 #include "scheduler/core/model/needed.h"
 #include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/worker.h"
 #include "scheduler/core/send/assign.h"
 #include "scheduler/core/send/effect.h"
 
@@ -76,12 +77,11 @@ static void look(struct gw_sched *sched, const struct gw_replication *replicatio
 {
     const struct gw_object *object = &sched->objects.items[at];
     *picture = (struct picture){.here = gw_sched_object_here(object)};
-    uint64_t epoch = ++sched->score_epoch;
+    uint64_t epoch = gw_sched_worker_scores(sched);
     for (uint32_t place = object->holders; place != GW_NONE;
          place = sched->holders.items[place].next) {
         struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
-        worker->score_epoch = epoch;
-        worker->score = place;
+        gw_sched_worker_score(worker, epoch, place);
         if (sched->holders.items[place].firm)
             GW_MUST(gw_array_push(&picture->sources, worker));
     }

@@ -81,7 +81,7 @@ static int room_for(const struct gw_sched *sched, const struct gw_session *sessi
 int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_scatter *scatter)
 {
-    uint32_t tokens = sched->event->token_count;
+    uint32_t tokens = sched->step.event->token_count;
     struct gw_error error = {0};
     if (tokens > 1 || (tokens == 0 && scatter->value.size != scatter->bytes) ||
         scatter->value.size > GW_SCATTER_INLINE_BYTES_MAX ||
@@ -110,10 +110,10 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
         .bytes = scatter->bytes,
         .value = tokens ? NULL : scatter->value.data,
         .size = scatter->value.size,
-        .token = tokens ? sched->event->tokens[0] : 0,
+        .token = tokens ? sched->step.event->tokens[0] : 0,
     };
     if (tokens)
-        sched->tokens_kept = true;
+        sched->step.tokens_kept = true;
     GW_FACT(sched, spec_added, .job = job, .spec = &gw_sched_value_spec.message);
     GW_FACT(sched, chunk_added, .job = job, .chunk = &chunk);
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);

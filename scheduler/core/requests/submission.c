@@ -7,7 +7,6 @@
 #include "scheduler/core/requests/submission.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
-#include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/content.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
@@ -15,7 +14,6 @@
 #include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/requests/chunk.h"
-#include "scheduler/core/send/announce.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/log_line.h"
 #include "scheduler/core/send/receipt.h"
@@ -55,15 +53,6 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
         if ((job->tasks.flags[row] & GW_TASK_HELD) && !GW_PLANTED(133))
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
     gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
-}
-
-void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job_refused *fact)
-{
-    (void)sched;
-    if (fact->more)
-        GW_MUST(gw_map_put(&fact->session->refused, fact->request, 1));
-    else
-        (void)gw_map_remove(&fact->session->refused, fact->request);
 }
 
 /* Who comes first is an admin's to say. A cluster that nobody reaches by TLS serves the user whose
@@ -212,7 +201,7 @@ void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job, bo
         &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
     accepted->request = job->request;
     accepted->job = job->id;
-    sched->effects->list.items[sched->effects->list.count - 1].held = quiet;
+    sched->step.effects->list.items[sched->step.effects->list.count - 1].held = quiet;
 }
 
 static void open_stream(struct gw_sched *sched, struct gw_job *job)
@@ -245,28 +234,6 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
     gw_sched_tell_accepted(sched, job, submit->flags & GW_SUBMIT_QUIET);
     gw_sched_log_submitted(sched, job);
     return 0;
-}
-
-void gw_sched_apply_stream_opened(struct gw_sched *sched, const struct gw_fact_stream_opened *fact)
-{
-    (void)sched;
-    fact->job->stream = true;
-}
-
-/* The rows so far are whole graphs: later ones name them by futures only, so what nobody holds may
- * go now. */
-void gw_sched_apply_stream_parted(struct gw_sched *sched, const struct gw_fact_stream_parted *fact)
-{
-    struct gw_job *job = fact->job;
-    for (uint32_t row = job->stream_rows; row < job->tasks.count; row++) {
-        if (job->tasks.users[row] > 0)
-            continue;
-        if (job->tasks.state[row] == GW_TASK_DONE)
-            GW_MUST(gw_array_push(&sched->idle, ((struct gw_row){job, row})));
-        else if (!gw_sched_task_final(job, row) && (job->tasks.flags[row] & GW_TASK_TARGET))
-            GW_MUST(gw_array_push(&sched->unwanted, ((struct gw_row){job, row})));
-    }
-    job->stream_rows = job->tasks.count;
 }
 
 static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw_message *message,

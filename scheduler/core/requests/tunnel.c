@@ -6,59 +6,24 @@
  * end, its session, or its worker; the worker closes it when the rank has ended. */
 #include "scheduler/core/requests/tunnel.h"
 
+#include "graph/base/planted.h"
+#include "scheduler/core/model/columns.h"
+#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/jobs/checkpoint.h"
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/place.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/workers/worker.h"
-
-#include "graph/base/planted.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/checkpoint.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/tunnel.h"
 
 #include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 
 static struct gw_tunnel *find(const struct gw_sched *sched, uint64_t id)
 {
     uint64_t value;
     return gw_map_get(&sched->tunnels, id, &value) ? (struct gw_tunnel *)(uintptr_t)value : NULL;
-}
-
-/* -- Facts ---------------------------------------------------------------------------------------
- */
-
-void gw_sched_apply_tunnel_asked(struct gw_sched *sched, const struct gw_fact_tunnel_asked *fact)
-{
-    struct gw_tunnel *tunnel = malloc(sizeof *tunnel);
-    GW_MUST_PTR(tunnel);
-    *tunnel = *fact->tunnel;
-    tunnel->argv = malloc(tunnel->open.argv.size ? tunnel->open.argv.size : 1);
-    GW_MUST_PTR(tunnel->argv);
-    if (tunnel->open.argv.size)
-        memcpy(tunnel->argv, tunnel->open.argv.data, tunnel->open.argv.size);
-    tunnel->open.argv.data = tunnel->argv;
-    tunnel->id = ++sched->next_tunnel;
-    tunnel->state = GW_TUNNEL_WAITING;
-    GW_MUST(gw_map_put(&sched->tunnels, tunnel->id, (uintptr_t)tunnel));
-    sched->tunnels_waiting++;
-}
-
-void gw_sched_apply_tunnel_passed(struct gw_sched *sched, const struct gw_fact_tunnel_passed *fact)
-{
-    gw_sm_move(&gw_sched_tunnel_sm, &fact->tunnel->state, TUNNEL_PASSED);
-    fact->tunnel->worker = fact->worker->id;
-    sched->tunnels_waiting--;
-}
-
-void gw_sched_apply_tunnel_stands(struct gw_sched *sched, const struct gw_fact_tunnel_stands *fact)
-{
-    (void)sched;
-    gw_sm_move(&gw_sched_tunnel_sm, &fact->tunnel->state, TUNNEL_STANDS);
 }
 
 /* -- To the ends ---------------------------------------------------------------------------------
@@ -392,15 +357,4 @@ void gw_sched_tunnels_check(const struct gw_sched *sched)
             assert(gw_sched_worker_find(sched, tunnel->worker));
     }
     assert(waiting == sched->tunnels_waiting);
-}
-
-void gw_sched_tunnels_deinit(struct gw_sched *sched)
-{
-    uint64_t id, value;
-    for (size_t at = 0; gw_map_next(&sched->tunnels, &at, &id, &value);) {
-        struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
-        free(tunnel->argv);
-        free(tunnel);
-    }
-    gw_map_deinit(&sched->tunnels);
 }

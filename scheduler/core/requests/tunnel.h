@@ -25,6 +25,5 @@ void gw_sched_tunnels_on_session_closed(struct gw_sched *sched, gw_peer peer);
 
 /* gw_sched_tunnels_check asserts that each has both its ends. */
 void gw_sched_tunnels_check(const struct gw_sched *sched);
-void gw_sched_tunnels_deinit(struct gw_sched *sched);
 
 #endif

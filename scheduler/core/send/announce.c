@@ -8,11 +8,10 @@
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/share.h"
 #include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/note.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
 #include "scheduler/core/send/receipt.h"
-
-#include <string.h>
 
 uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
                        uint32_t row)
@@ -66,21 +65,6 @@ void gw_sched_announce_task(struct gw_sched *sched, struct gw_job *job, uint32_t
     GW_FACT(sched, announced, .job = job, .index = row, .kind = GW_ANNOUNCE_TASK, .number = number);
 }
 
-void gw_sched_apply_announcements_made(struct gw_sched *sched,
-                                       const struct gw_fact_announcements_made *fact)
-{
-    size_t left = sched->announcements.count - fact->count;
-    memmove(sched->announcements.items, sched->announcements.items + fact->count,
-            left * sizeof *sched->announcements.items);
-    sched->announcements.count = left;
-}
-
-void gw_sched_apply_committed(struct gw_sched *sched, const struct gw_fact_committed *fact)
-{
-    if (fact->number > sched->committed)
-        sched->committed = fact->number;
-}
-
 /* Whether the end that is to be told was followed by another one, of which a later line tells. */
 static bool is_outdated(const struct gw_sched *sched, const struct gw_job *job, size_t at)
 {
@@ -119,7 +103,7 @@ void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
             accepted->job = job->id;
         }
         if (job->questions)
-            GW_MUST(gw_array_push(&sched->revisited, job->id));
+            gw_sched_note_revisited(sched, job->id);
     }
     gw_sched_receipts_give(sched, sched->committed);
     if (count)

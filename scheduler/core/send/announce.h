@@ -2,10 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_ANNOUNCE_H
 #define GW_SCHEDULER_CORE_ANNOUNCE_H
 
-#include "scheduler/core/model/state.h"
-
-/* An end that is shown once its fact is committed. */
-enum gw_announcement_kind { GW_ANNOUNCE_ACCEPTED, GW_ANNOUNCE_TASK, GW_ANNOUNCE_JOB };
+#include "scheduler/core/model/clients/notify.h"
 
 /* gw_sched_tell tells one session how a task ended; gives the flags that say what it was told. */
 uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,

@@ -10,104 +10,15 @@
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/send/effect.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* Those with a place a row, and those with one a dependency: they grow together, so that one look
- * at the first of them tells whether there is room in all. */
-#define EACH_ROW_COLUMN(X)                                                                         \
-    X(job)                                                                                         \
-    X(attempt)                                                                                     \
-    X(index)                                                                                       \
-    X(spec)                                                                                        \
-    X(try_number)                                                                                  \
-    X(rank)                                                                                        \
-    X(gpu_count)                                                                                   \
-    X(args_size)                                                                                   \
-    X(dep_count)
-#define EACH_DEP_COLUMN(X)                                                                         \
-    X(dep_job)                                                                                     \
-    X(dep_bytes)                                                                                   \
-    X(dep_index)                                                                                   \
-    X(dep_rank)                                                                                    \
-    X(dep_worker)                                                                                  \
-    X(dep_value_size)
-#define EACH_COLUMN(X) EACH_ROW_COLUMN(X) EACH_DEP_COLUMN(X) X(gpus)
-#define EACH_BLOB(X) X(args) X(dep_values)
-
-enum { SPARE_MAX = 1024 /* rows that are kept: of so many workers in a step, none is made anew */ };
 
 /* -- Rows, and who has them ----------------------------------------------------------------------
  */
-
-static void rows_clear(struct gw_assign_rows *rows)
-{
-#define CLEAR(column) gw_array_clear(&rows->column);
-    EACH_COLUMN(CLEAR)
-    EACH_BLOB(CLEAR)
-#undef CLEAR
-}
-
-static void rows_free(struct gw_assign_rows *rows)
-{
-#define DEINIT(column) gw_array_deinit(&rows->column);
-    EACH_COLUMN(DEINIT)
-    EACH_BLOB(DEINIT)
-#undef DEINIT
-    free(rows);
-}
-
-/* The rows of a worker: if it has none yet, those that were used last. */
-static struct gw_assign_rows *rows_of(struct gw_sched *sched, struct gw_worker *worker)
-{
-    if (worker->assign)
-        return worker->assign;
-    if (sched->spare_rows.count > 0) {
-        worker->assign = sched->spare_rows.items[--sched->spare_rows.count];
-        return worker->assign;
-    }
-    worker->assign = calloc(1, sizeof *worker->assign);
-    GW_MUST_PTR(worker->assign);
-    return worker->assign;
-}
-
-static void rows_spare(struct gw_sched *sched, struct gw_assign_rows *rows)
-{
-    if (sched->spare_rows.count == SPARE_MAX) {
-        rows_free(rows);
-        return;
-    }
-    rows_clear(rows);
-    GW_MUST(gw_array_push(&sched->spare_rows, rows));
-}
-
-void gw_sched_assign_take_back(struct gw_sched *sched)
-{
-    for (size_t i = 0; i < sched->lent_rows.count; i++)
-        rows_spare(sched, sched->lent_rows.items[i]);
-    gw_array_clear(&sched->lent_rows);
-}
-
-void gw_sched_assign_drop(struct gw_sched *sched, struct gw_worker *worker)
-{
-    if (worker->assign)
-        rows_spare(sched, worker->assign);
-    worker->assign = NULL;
-}
-
-void gw_sched_assign_deinit(struct gw_sched *sched)
-{
-    for (size_t i = 0; i < sched->lent_rows.count; i++)
-        rows_free(sched->lent_rows.items[i]);
-    for (size_t i = 0; i < sched->spare_rows.count; i++)
-        rows_free(sched->spare_rows.items[i]);
-    gw_array_deinit(&sched->lent_rows);
-    gw_array_deinit(&sched->spare_rows);
-}
 
 #define RESERVE(column) GW_MUST(gw_array_reserve(&rows->column, 1));
 #define COUNT(column) rows->column.count++;
@@ -140,14 +51,14 @@ static const void *leave(struct gw_sched *sched, const void *data, size_t bytes,
 {
     if (lend || bytes == 0)
         return data;
-    const void *copy = gw_arena_copy(&sched->effects->arena, data, bytes);
+    const void *copy = gw_arena_copy(&sched->step.effects->arena, data, bytes);
     GW_MUST_PTR(copy);
     return copy;
 }
 
 void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, bool lend)
 {
-    struct gw_assign_rows *rows = worker->assign;
+    struct gw_assign_rows *rows = worker->rows.assign;
     if (!rows || rows->job.count == 0)
         return;
     struct gw_msg_assign assign;
@@ -164,10 +75,10 @@ void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, boo
 #undef LEAVE
     gw_sched_send(sched, worker->remote, GW_MESSAGE_assign)->assign = assign;
     if (lend) {
-        GW_MUST(gw_array_push(&sched->lent_rows, rows));
-        worker->assign = NULL;
+        GW_MUST(gw_array_push(&sched->step.lent_rows, rows));
+        worker->rows.assign = NULL;
     } else {
-        rows_clear(rows);
+        gw_assign_rows_clear(rows);
     }
 }
 
@@ -184,33 +95,6 @@ static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t numbe
     struct gw_msg_spec *message = &gw_sched_send(sched, worker->remote, GW_MESSAGE_spec)->spec;
     *message = spec->message;
     message->uid = job->uid;
-}
-
-/* Remembers in a list by slot that the worker there was told. */
-static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *worker)
-{
-    if (worker->slot >= *count) {
-        uint32_t more = worker->slot + 4;
-        *told = realloc(*told, more * sizeof **told);
-        GW_MUST_PTR(*told);
-        memset(*told + *count, 0, (more - *count) * sizeof **told);
-        *count = more;
-    }
-    (*told)[worker->slot] = worker->id;
-}
-
-void gw_sched_apply_spec_told(struct gw_sched *sched, const struct gw_fact_spec_told *fact)
-{
-    struct gw_spec *spec = &fact->job->specs.items[fact->spec];
-    (void)sched;
-    remember(&spec->told, &spec->told_count, fact->worker);
-}
-
-void gw_sched_apply_neighbour_told(struct gw_sched *sched,
-                                   const struct gw_fact_neighbour_told *fact)
-{
-    (void)sched;
-    remember(&fact->worker->neighbours, &fact->worker->neighbour_count, fact->neighbour);
 }
 
 void gw_sched_tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
@@ -248,7 +132,7 @@ static void push_dep(struct gw_assign_rows *rows, const struct dep_row *dep)
 static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32_t at,
                         size_t *inlined)
 {
-    struct gw_assign_rows *rows = worker->assign;
+    struct gw_assign_rows *rows = worker->rows.assign;
     const struct gw_object *object = &sched->objects.items[at];
     const void *value = gw_sched_object_value(object);
     struct dep_row dep = {
@@ -278,7 +162,7 @@ static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, stru
                           uint32_t row)
 {
     struct gw_tasks *tasks = &job->tasks;
-    struct gw_assign_rows *rows = worker->assign;
+    struct gw_assign_rows *rows = worker->rows.assign;
     size_t before = rows->dep_job.count, inlined = 0;
     uint32_t end = gw_sched_deps_end(tasks, row);
     while (end > tasks->deps_at[row] && gw_sched_dep_rank(tasks, end - 1) == GW_DEP_AFTER)
@@ -318,7 +202,7 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_worker *worker = attempt->worker;
-    struct gw_assign_rows *rows = rows_of(sched, worker);
+    struct gw_assign_rows *rows = gw_assign_rows_of(sched, worker);
     struct gw_job *job = attempt->job;
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = attempt->index;

@@ -17,12 +17,4 @@ void gw_sched_tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
  * until the next step. */
 void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, bool lend);
 
-/* gw_sched_assign_take_back has what was lent for others to use: the step is over.
- * gw_sched_assign_drop has what a worker was to be sent, which it will not be. Rows have no worker
- * while nothing is in them: with many workers, memory of each one's own would have left all caches
- * until its turn comes again. gw_sched_assign_deinit frees what no worker has. */
-void gw_sched_assign_take_back(struct gw_sched *sched);
-void gw_sched_assign_drop(struct gw_sched *sched, struct gw_worker *worker);
-void gw_sched_assign_deinit(struct gw_sched *sched);
-
 #endif

@@ -2,10 +2,12 @@
 
 #include "scheduler/core/send/effect.h"
 
+#include "scheduler/core/model/changes/remote.h"
+
 struct gw_effect *gw_sched_effect(struct gw_sched *sched, uint32_t type)
 {
-    GW_MUST(gw_array_push(&sched->effects->list, ((struct gw_effect){.type = type})));
-    return &sched->effects->list.items[sched->effects->list.count - 1];
+    GW_MUST(gw_array_push(&sched->step.effects->list, ((struct gw_effect){.type = type})));
+    return &sched->step.effects->list.items[sched->step.effects->list.count - 1];
 }
 
 struct gw_message *gw_sched_send(struct gw_sched *sched, struct gw_remote *remote, uint32_t type)
@@ -16,17 +18,18 @@ struct gw_message *gw_sched_send(struct gw_sched *sched, struct gw_remote *remot
     effect->message.term = sched->term;
     effect->message.peer = remote->id;
     if (type != GW_MESSAGE_heartbeat) /* those pass others */
-        effect->message.sequence = ++remote->sent;
+        effect->message.sequence = gw_sched_remote_number(remote);
     return &effect->message;
 }
 
 struct gw_message *gw_sched_send_with(struct gw_sched *sched, struct gw_remote *remote,
                                       uint32_t type, uint64_t token)
 {
-    uint64_t *tokens = gw_arena_copy(&sched->effects->arena, &token, sizeof token);
+    uint64_t *tokens = gw_arena_copy(&sched->step.effects->arena, &token, sizeof token);
     GW_MUST_PTR(tokens);
     struct gw_message *message = gw_sched_send(sched, remote, type);
-    struct gw_effect *effect = &sched->effects->list.items[sched->effects->list.count - 1];
+    struct gw_effect *effect =
+        &sched->step.effects->list.items[sched->step.effects->list.count - 1];
     effect->tokens = tokens;
     effect->token_count = 1;
     return message;
@@ -39,14 +42,14 @@ void gw_sched_close(struct gw_sched *sched, struct gw_remote *remote)
 
 const char *gw_sched_text(struct gw_sched *sched, const char *text)
 {
-    char *copy = gw_arena_strdup(&sched->effects->arena, text);
+    char *copy = gw_arena_strdup(&sched->step.effects->arena, text);
     GW_MUST_PTR(copy);
     return copy;
 }
 
 struct gw_bin gw_sched_bin(struct gw_sched *sched, struct gw_bin bin)
 {
-    void *copy = gw_arena_copy(&sched->effects->arena, bin.data, bin.size);
+    void *copy = gw_arena_copy(&sched->step.effects->arena, bin.data, bin.size);
     GW_MUST_PTR(copy);
     return (struct gw_bin){copy, bin.size};
 }

@@ -5,6 +5,7 @@
 #include "scheduler/core/send/outbox.h"
 
 #include "scheduler/core/model/jobs/object.h"
+#include "scheduler/core/model/rows.h"
 #include "scheduler/core/send/assign.h"
 #include "scheduler/core/send/effect.h"
 
@@ -12,7 +13,7 @@
 
 void gw_sched_drop_token(struct gw_sched *sched, uint64_t token)
 {
-    uint64_t *tokens = gw_arena_copy(&sched->effects->arena, &token, sizeof token);
+    uint64_t *tokens = gw_arena_copy(&sched->step.effects->arena, &token, sizeof token);
     GW_MUST_PTR(tokens);
     struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_DROP_TOKEN);
     effect->tokens = tokens;
@@ -21,10 +22,10 @@ void gw_sched_drop_token(struct gw_sched *sched, uint64_t token)
 
 static void make_dirty(struct gw_sched *sched, struct gw_worker *worker)
 {
-    if (worker->dirty)
+    if (worker->rows.dirty)
         return;
-    worker->dirty = true;
-    GW_MUST(gw_array_push(&sched->dirty_workers, worker));
+    worker->rows.dirty = true;
+    GW_MUST(gw_array_push(&sched->step.dirty_workers, worker));
 }
 
 /* -- Failures ------------------------------------------------------------------------------------
@@ -37,7 +38,7 @@ static void add_index(struct gw_sched *sched, struct gw_col32 *column, uint32_t 
 {
     uint32_t *items = (uint32_t *)(uintptr_t)column->data;
     if ((column->count & (column->count - 1)) == 0) {
-        items = gw_arena_alloc(&sched->effects->arena,
+        items = gw_arena_alloc(&sched->step.effects->arena,
                                sizeof *items * (column->count ? 2 * (size_t)column->count : 1));
         GW_MUST_PTR(items);
         if (column->count)
@@ -57,9 +58,9 @@ static bool is_alike(const struct gw_msg_failed *a, const struct gw_msg_failed *
 static struct gw_msg_failed *said_last(struct gw_sched *sched, const struct gw_remote *remote,
                                        const struct gw_msg_failed *failed)
 {
-    size_t count = sched->effects->list.count;
+    size_t count = sched->step.effects->list.count;
     for (size_t i = count; i > 0 && count - i < LOOKED_BACK_AT; i--) {
-        struct gw_effect *effect = &sched->effects->list.items[i - 1];
+        struct gw_effect *effect = &sched->step.effects->list.items[i - 1];
         if (effect->type != GW_EFFECT_SEND || effect->peer.id != remote->peer.id)
             continue;
         bool same = effect->message.type == GW_MESSAGE_failed &&
@@ -89,7 +90,7 @@ void gw_sched_send_failed(struct gw_sched *sched, struct gw_remote *remote,
 
 static void *copy_out(struct gw_sched *sched, const void *data, size_t bytes)
 {
-    void *copy = gw_arena_copy(&sched->effects->arena, data, bytes);
+    void *copy = gw_arena_copy(&sched->step.effects->arena, data, bytes);
     GW_MUST_PTR(copy);
     return copy;
 }
@@ -102,7 +103,7 @@ static void *copy_out(struct gw_sched *sched, const void *data, size_t bytes)
 
 static void flush_release(struct gw_sched *sched, struct gw_worker *worker)
 {
-    struct gw_release_rows *rows = &worker->release;
+    struct gw_release_rows *rows = &worker->rows.release;
     if (rows->job.count == 0)
         return;
     struct gw_msg_release release = {
@@ -119,7 +120,7 @@ static void flush_release(struct gw_sched *sched, struct gw_worker *worker)
 void gw_sched_send_release(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_release_row *row)
 {
-    struct gw_release_rows *rows = &worker->release;
+    struct gw_release_rows *rows = &worker->rows.release;
     make_dirty(sched, worker);
     GW_MUST(gw_array_push(&rows->job, row->job));
     GW_MUST(gw_array_push(&rows->index, row->index));
@@ -130,7 +131,7 @@ void gw_sched_send_release(struct gw_sched *sched, struct gw_worker *worker,
 
 static void flush_kill(struct gw_sched *sched, struct gw_worker *worker)
 {
-    struct gw_kill_rows *rows = &worker->kill;
+    struct gw_kill_rows *rows = &worker->rows.kill;
     if (rows->attempt.count == 0)
         return;
     struct gw_msg_kill kill = {
@@ -145,7 +146,7 @@ static void flush_kill(struct gw_sched *sched, struct gw_worker *worker)
 void gw_sched_send_kill(struct gw_sched *sched, struct gw_worker *worker,
                         const struct gw_kill_row *row)
 {
-    struct gw_kill_rows *rows = &worker->kill;
+    struct gw_kill_rows *rows = &worker->rows.kill;
     make_dirty(sched, worker);
     if (rows->attempt.count > 0 &&
         (rows->grace_ns != row->grace_ns || rows->reason != row->reason ||
@@ -167,16 +168,6 @@ static void done_clear(struct gw_done_rows *rows)
     gw_array_clear(&rows->rank);
     gw_array_clear(&rows->value_size);
     gw_array_clear(&rows->values);
-}
-
-void gw_sched_done_rows_deinit(struct gw_done_rows *rows)
-{
-    gw_array_deinit(&rows->request);
-    gw_array_deinit(&rows->bytes);
-    gw_array_deinit(&rows->index);
-    gw_array_deinit(&rows->rank);
-    gw_array_deinit(&rows->value_size);
-    gw_array_deinit(&rows->values);
 }
 
 static void flush_done(struct gw_sched *sched, struct gw_session *session)
@@ -218,9 +209,9 @@ void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, stru
     struct gw_session *session = to->session;
     struct gw_done_rows *rows = &session->done;
     bool gang = job->specs.items[job->tasks.spec[row]].message.ranks > 0;
-    if (!session->dirty) {
-        session->dirty = true;
-        GW_MUST(gw_array_push(&sched->dirty_sessions, session));
+    if (!session->done.dirty) {
+        session->done.dirty = true;
+        GW_MUST(gw_array_push(&sched->step.dirty_sessions, session));
     }
     for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
          at = sched->objects.items[at].next) {
@@ -247,49 +238,30 @@ void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, stru
 
 void gw_sched_outbox_begin(struct gw_sched *sched, struct gw_effects *effects)
 {
-    sched->effects = effects;
+    sched->step.effects = effects;
     gw_array_clear(&effects->list);
     gw_arena_reset(&effects->arena);
-    gw_sched_assign_take_back(sched);
+    gw_sched_rows_take_back(sched);
 }
 
 void gw_sched_outbox_flush(struct gw_sched *sched)
 {
-    for (size_t i = 0; i < sched->dirty_workers.count; i++) {
-        struct gw_worker *worker = sched->dirty_workers.items[i];
+    for (size_t i = 0; i < sched->step.dirty_workers.count; i++) {
+        struct gw_worker *worker = sched->step.dirty_workers.items[i];
         flush_release(sched, worker);
         flush_kill(sched, worker);
     }
-    for (size_t i = 0; i < sched->dirty_sessions.count; i++) {
-        flush_done(sched, sched->dirty_sessions.items[i]);
-        sched->dirty_sessions.items[i]->dirty = false;
+    for (size_t i = 0; i < sched->step.dirty_sessions.count; i++) {
+        flush_done(sched, sched->step.dirty_sessions.items[i]);
+        sched->step.dirty_sessions.items[i]->done.dirty = false;
     }
-    gw_array_clear(&sched->dirty_sessions);
-    for (size_t i = 0; i < sched->dirty_workers.count; i++) {
-        struct gw_worker *worker = sched->dirty_workers.items[i];
+    gw_array_clear(&sched->step.dirty_sessions);
+    for (size_t i = 0; i < sched->step.dirty_workers.count; i++) {
+        struct gw_worker *worker = sched->step.dirty_workers.items[i];
         gw_sched_assign_flush(sched, worker, true);
-        worker->dirty = false;
+        worker->rows.dirty = false;
     }
-    gw_array_clear(&sched->dirty_workers);
-}
-
-void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *worker,
-                            const struct gw_session *session)
-{
-    for (size_t i = sched->dirty_workers.count; i-- > 0;)
-        if (sched->dirty_workers.items[i] == worker)
-            gw_array_remove_swap(&sched->dirty_workers, i);
-    for (size_t i = sched->dirty_sessions.count; i-- > 0;)
-        if (sched->dirty_sessions.items[i] == session)
-            gw_array_remove_swap(&sched->dirty_sessions, i);
-}
-
-void gw_sched_worker_rows_deinit(struct gw_worker *worker)
-{
-    gw_array_deinit(&worker->release.job);
-    gw_array_deinit(&worker->release.index);
-    gw_array_deinit(&worker->release.rank);
-    gw_array_deinit(&worker->kill.attempt);
+    gw_array_clear(&sched->step.dirty_workers);
 }
 
 void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot)

@@ -42,14 +42,6 @@ void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, stru
 void gw_sched_send_failed(struct gw_sched *sched, struct gw_remote *remote,
                           const struct gw_msg_failed *failed);
 
-/* gw_sched_outbox_forget takes a peer that is gone out of what leaves at the end of the step. */
-void gw_sched_outbox_forget(struct gw_sched *sched, const struct gw_worker *worker,
-                            const struct gw_session *session);
-
-/* gw_sched_worker_rows_deinit and gw_sched_done_rows_deinit free rows that were collected. */
-void gw_sched_worker_rows_deinit(struct gw_worker *worker);
-void gw_sched_done_rows_deinit(struct gw_done_rows *rows);
-
 /* gw_sched_release_task tells holders that nobody needs a task's results, and drops its token. */
 void gw_sched_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 

@@ -7,8 +7,6 @@
 #include "scheduler/core/model/jobs/access.h"
 #include "scheduler/core/send/effect.h"
 
-#include <string.h>
-
 static void send(struct gw_sched *sched, struct gw_remote *remote, const struct gw_receipt *receipt)
 {
     const uint32_t tasks = receipt->tasks;
@@ -51,20 +49,4 @@ void gw_sched_receipts_give(struct gw_sched *sched, uint64_t number)
     }
     if (count)
         GW_FACT(sched, receipts_given, .count = count);
-}
-
-void gw_sched_apply_receipt_kept(struct gw_sched *sched, const struct gw_fact_receipt_kept *fact)
-{
-    struct gw_receipt receipt = *fact->receipt;
-    receipt.number = fact->number;
-    receipt.peer = fact->remote->peer;
-    GW_MUST(gw_array_push(&sched->receipts, receipt));
-}
-
-void gw_sched_apply_receipts_given(struct gw_sched *sched,
-                                   const struct gw_fact_receipts_given *fact)
-{
-    sched->receipts.count -= fact->count;
-    memmove(sched->receipts.items, sched->receipts.items + fact->count,
-            sched->receipts.count * sizeof *sched->receipts.items);
 }

@@ -2,16 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_RECEIPT_H
 #define GW_SCHEDULER_CORE_RECEIPT_H
 
-#include "scheduler/core/model/state.h"
-
-/* An answer that waits for the facts up to `number`. counted: it says of how many tasks. */
-struct gw_receipt {
-    uint64_t number, request;
-    gw_peer peer;
-    uint32_t tasks;
-    bool counted;
-    uint64_t known_job; /* a submission's: the job that has its key; 0: it is of another call */
-};
+#include "scheduler/core/model/clients/notify.h"
 
 /* gw_sched_receipt answers a call about a job (NULL: about none): an error at once, and that all is
  * well once all facts so far are committed. What is asked of a job that ends with its client is

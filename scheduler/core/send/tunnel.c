@@ -4,7 +4,6 @@
 
 #include "scheduler/core/model/jobs/access.h"
 #include "scheduler/core/send/effect.h"
-#include <stdlib.h>
 
 void gw_sched_tunnel_answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
                             uint64_t tunnel, const struct gw_error *error)
@@ -52,23 +51,3 @@ void gw_sched_tunnels_on_worker_lost(struct gw_sched *sched, uint32_t lost)
         at = 0;
     }
 }
-
-void gw_sched_apply_tunnel_ended(struct gw_sched *sched, const struct gw_fact_tunnel_ended *fact)
-{
-    struct gw_tunnel *tunnel = fact->tunnel;
-    if (tunnel->state == GW_TUNNEL_WAITING)
-        sched->tunnels_waiting--;
-    gw_sm_move(&gw_sched_tunnel_sm, &tunnel->state, TUNNEL_ENDED);
-    (void)gw_map_remove(&sched->tunnels, tunnel->id);
-    free(tunnel->argv);
-    free(tunnel);
-}
-
-static const struct gw_sm_state tunnel_states[] = {
-    [GW_TUNNEL_WAITING] = {"waiting", GW_SM_NEXT(TUNNEL_PASSED) | GW_SM_NEXT(TUNNEL_ENDED)},
-    [TUNNEL_PASSED] = {"passed", GW_SM_NEXT(TUNNEL_STANDS) | GW_SM_NEXT(TUNNEL_ENDED)},
-    [TUNNEL_STANDS] = {"stands", GW_SM_NEXT(TUNNEL_ENDED)},
-    [TUNNEL_ENDED] = {"ended", 0},
-};
-
-struct gw_sm gw_sched_tunnel_sm = {"tunnel", tunnel_states, 4, NULL};

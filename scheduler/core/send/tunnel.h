@@ -2,18 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_SEND_TUNNEL_H
 #define GW_SCHEDULER_CORE_SEND_TUNNEL_H
 
-#include "scheduler/core/model/state.h"
-
-enum { GW_TUNNEL_WAITING, TUNNEL_PASSED, TUNNEL_STANDS, TUNNEL_ENDED };
-
-struct gw_tunnel {
-    uint64_t id;
-    uint8_t state;
-    gw_peer peer;
-    uint32_t worker; /* id; 0: not passed yet */
-    struct gw_msg_tunnel_open open;
-    void *argv; /* owned; open.argv's */
-};
+#include "scheduler/core/model/clients/tunnel.h"
 
 /* gw_sched_tunnels_on_worker_lost ends the tunnels to a worker (its id) and tells their clients. */
 void gw_sched_tunnels_on_worker_lost(struct gw_sched *sched, uint32_t id);

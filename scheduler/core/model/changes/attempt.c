@@ -2,12 +2,17 @@
 
 #include "scheduler/core/model/changes/attempt.h"
 
+#include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/changes/range.h"
+#include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/worker.h"
 #include "scheduler/core/model/workers/worker_queue.h"
+
+#include <assert.h>
 
 void gw_sched_apply_attempt_started(struct gw_sched *sched,
                                     const struct gw_fact_attempt_started *fact)
@@ -60,4 +65,40 @@ void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
     attempt->lane->shape->recalled++;
     GW_STORY(sched, attempt->job, .kind = GW_STORY_RECALLED, .index = attempt->index,
              .worker = attempt->worker->id, .detail = attempt->handed);
+}
+
+void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_task_handed *fact)
+{
+    struct gw_job *job = fact->job;
+    uint32_t row = fact->index;
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_HANDED);
+    (void)gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
+                                                                 .index = row,
+                                                                 .rank = GW_RANK_NONE,
+                                                                 .worker = fact->worker,
+                                                                 .shape = fact->shape,
+                                                                 .prefetched = fact->prefetched,
+                                                                 .handed = true,
+                                                                 .why = GW_PLACED_HEIR});
+    assert(job->tasks.attempt[row] == fact->attempt);
+}
+
+void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_task_placed *fact)
+{
+    struct gw_job *job = fact->job;
+    uint32_t row = fact->index;
+    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
+    uint32_t slot =
+        gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
+                                                               .index = row,
+                                                               .rank = GW_RANK_NONE,
+                                                               .worker = fact->worker,
+                                                               .shape = fact->shape,
+                                                               .prefetched = fact->prefetched,
+                                                               .is_long = fact->is_long,
+                                                               .why = (uint8_t)fact->why,
+                                                               .near_bytes = fact->near_bytes});
+    assert(job->tasks.attempt[row] == fact->attempt);
+    sched->attempts.items[slot].fetches = gw_sched_inputs_fetch(sched, job, row, fact->worker);
 }

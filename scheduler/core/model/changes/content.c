@@ -251,3 +251,34 @@ void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job, const str
     for (size_t i = 0; i < job->queues.count; i++)
         gw_sched_queue_hold(sched, job->queues.items[i]);
 }
+
+void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job_refused *fact)
+{
+    (void)sched;
+    if (fact->more)
+        GW_MUST(gw_map_put(&fact->session->refused, fact->request, 1));
+    else
+        (void)gw_map_remove(&fact->session->refused, fact->request);
+}
+
+void gw_sched_apply_stream_opened(struct gw_sched *sched, const struct gw_fact_stream_opened *fact)
+{
+    (void)sched;
+    fact->job->stream = true;
+}
+
+/* The rows so far are whole graphs: later ones name them by futures only, so what nobody holds may
+ * go now. */
+void gw_sched_apply_stream_parted(struct gw_sched *sched, const struct gw_fact_stream_parted *fact)
+{
+    struct gw_job *job = fact->job;
+    for (uint32_t row = job->stream_rows; row < job->tasks.count; row++) {
+        if (job->tasks.users[row] > 0)
+            continue;
+        if (job->tasks.state[row] == GW_TASK_DONE)
+            GW_MUST(gw_array_push(&sched->idle, ((struct gw_row){job, row})));
+        else if (!gw_sched_task_final(job, row) && (job->tasks.flags[row] & GW_TASK_TARGET))
+            GW_MUST(gw_array_push(&sched->unwanted, ((struct gw_row){job, row})));
+    }
+    job->stream_rows = job->tasks.count;
+}

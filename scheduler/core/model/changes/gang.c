@@ -60,3 +60,14 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     gw_sched_checkpoint_tell(sched, gang);
     job->placed++;
 }
+
+void gw_sched_apply_gang_growing(struct gw_sched *sched, const struct gw_fact_gang_growing *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    gang->growing = true;
+    GW_STORY(sched, gang->job, .kind = GW_STORY_GROWS, .index = gang->index, .count = gang->count,
+             .number = fact->ranks,
+             .detail = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.kind ==
+                       GW_SPEC_COMMAND,
+             .try_number = gang->job->tasks.charges[gang->index].tries);
+}

@@ -1,6 +1,7 @@
 /* GPUs are drained, given back, and found to be offered twice. */
 
 #include "scheduler/core/model/changes/gpu.h"
+#include "graph/base/text.h"
 
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/workers/gpu.h"
@@ -183,4 +184,18 @@ void gw_sched_gpu_twins_find(struct gw_sched *sched, struct gw_worker *worker,
         changed |= find_twin(sched, worker, i, back || has_on_it(registration, i));
     if (changed)
         gw_sched_shapes_update(sched);
+}
+
+void gw_sched_apply_gpu_given_back(struct gw_sched *sched,
+                                   const struct gw_fact_gpu_given_back *fact)
+{
+    struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
+    char said[400];
+    struct gw_text text = {said, sizeof said, 0};
+    (void)sched;
+    gw_text_say(&text, "given back by %s; it had been drained: %.200s", fact->by,
+                gw_sched_gpu_why_drained(gpu) ? gw_sched_gpu_why_drained(gpu) : "");
+    free(gpu->back);
+    gpu->back = strdup(said);
+    GW_MUST_PTR(gpu->back);
 }

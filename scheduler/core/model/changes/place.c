@@ -15,8 +15,8 @@ static void append_name(struct gw_sched *sched, uint32_t id)
 {
     const struct gw_worker *worker = gw_sched_worker_find(sched, id);
     const char *name = worker && worker->remote ? worker->remote->name : "";
-    GW_MUST(gw_buffer_append(&sched->scratch, name, strlen(name)));
-    GW_MUST(gw_buffer_append(&sched->scratch, ",", 1));
+    GW_MUST(gw_buffer_append(&sched->step.scratch, name, strlen(name)));
+    GW_MUST(gw_buffer_append(&sched->step.scratch, ",", 1));
 }
 
 /* Of the latest attempt: its ranks lie together, in their order. */
@@ -38,14 +38,14 @@ void gw_sched_places_keep(struct gw_sched *sched, struct gw_job *job, uint32_t r
     if (!job->detached || attempt == 0 || gw_sched_rows_in_all(job) > GW_PLACES_KEPT_MAX)
         return;
     uint32_t ranks = job->specs.items[job->tasks.spec[row]].message.ranks;
-    sched->scratch.size = 0;
+    sched->step.scratch.size = 0;
     if (ranks == 0)
         append_name(sched, job->tasks.worker[row]);
     else
         append_ranks(sched, job, row);
-    GW_MUST(gw_buffer_append(&sched->scratch, "", 1));
+    GW_MUST(gw_buffer_append(&sched->step.scratch, "", 1));
     GW_FACT(sched, task_ran, .at = job, .job = job->id, .index = row, .attempt = attempt,
-            .workers = (const char *)sched->scratch.data);
+            .workers = (const char *)sched->step.scratch.data);
 }
 
 /* Of use in later lives alone: this one knows already. */

@@ -48,3 +48,12 @@ uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape
         ranks += at_node(shape, gw_sched_ranks_at(sched, sched->workers.items[i], shape, true));
     return ranks;
 }
+
+bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_shape *shape)
+{
+    if (shape->could_epoch != sched->workers_epoch) {
+        shape->could_epoch = sched->workers_epoch;
+        shape->could = gw_sched_gang_size_could(sched, shape);
+    }
+    return shape->could;
+}

@@ -17,4 +17,8 @@ bool gw_sched_gang_size_could(const struct gw_sched *sched, const struct gw_shap
 /* gw_sched_ranks_ever is how many ranks of a shape could start if all workers were empty. */
 uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape *shape);
 
+/* gw_sched_ranks_could remembers the answer of gw_sched_gang_size_could until workers come or go.
+ */
+bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_shape *shape);
+
 #endif

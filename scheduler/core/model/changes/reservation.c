@@ -60,3 +60,20 @@ void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *jo
     if (sched->reservation.job == job->id && sched->reservation.index == index)
         gw_sched_reservation_clear(sched);
 }
+
+void gw_sched_reservation_requeue(struct gw_sched *sched, struct gw_queue *queue)
+{
+    sched->reservation.queue = queue;
+    sched->reservation.shape = queue->shape;
+}
+
+void gw_sched_reservation_see(struct gw_sched *sched, uint64_t start_ns)
+{
+    sched->reservation.start_ns = start_ns;
+    sched->reservation.seen = true;
+}
+
+void gw_sched_reservation_unsee(struct gw_sched *sched)
+{
+    sched->reservation.seen = false;
+}

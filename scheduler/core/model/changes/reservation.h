@@ -9,4 +9,10 @@
 void gw_sched_reservation_served(struct gw_sched *sched, const struct gw_job *job, uint32_t index);
 void gw_sched_reservation_clear(struct gw_sched *sched);
 
+/* gw_sched_reservation_requeue: the gang that holds the reservation waits in this queue now.
+ * gw_sched_reservation_see keeps when it starts at the latest, until gw_sched_reservation_unsee. */
+void gw_sched_reservation_requeue(struct gw_sched *sched, struct gw_queue *queue);
+void gw_sched_reservation_see(struct gw_sched *sched, uint64_t start_ns);
+void gw_sched_reservation_unsee(struct gw_sched *sched);
+
 #endif

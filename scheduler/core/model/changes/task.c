@@ -378,3 +378,8 @@ void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     attempt->fetches = gw_sched_inputs_fetch(sched, job, row, attempt->worker);
 }
+
+void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)
+{
+    gw_sched_story_cancel(sched, fact->job, fact->index, fact->cancel);
+}

@@ -7,6 +7,8 @@
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/changes/reservation.h"
 #include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/model/jobs/pipelined.h"
+#include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/worker_name.h"
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/model/workers/gpu_drain.h"
@@ -21,6 +23,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void gw_sched_apply_worker_registered(struct gw_sched *sched,
                                       const struct gw_fact_worker_registered *fact)
@@ -177,4 +180,86 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
             best = worker;
     }
     return best;
+}
+
+void gw_sched_apply_worker_leaving(struct gw_sched *sched,
+                                   const struct gw_fact_worker_leaving *fact)
+{
+    fact->worker->leaves = !GW_PLANTED(741);
+    sched->freed = true;
+}
+
+void gw_sched_apply_worker_let_go(struct gw_sched *sched, const struct gw_fact_worker_let_go *fact)
+{
+    (void)sched;
+    fact->worker->let_go = true;
+}
+
+void gw_sched_apply_leaves_looked(struct gw_sched *sched, const struct gw_fact_leaves_looked *fact)
+{
+    sched->leave_look_ns = fact->next_ns;
+}
+
+void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
+{
+    struct gw_worker *worker = calloc(1, sizeof *worker);
+    GW_MUST_PTR(worker);
+    uint32_t slot = 0;
+    while (slot < sched->workers.count && sched->workers.items[slot])
+        slot++;
+    if (slot == sched->workers.count)
+        GW_MUST(gw_array_push(&sched->workers, NULL));
+    sched->workers.items[slot] = worker;
+    worker->id = sched->next_worker++;
+    worker->slot = slot;
+    worker->remote = remote;
+    worker->host = "?";
+    worker->first = worker->last = worker->first_holder = GW_NONE;
+    worker->heard_ns = sched->now_ns;
+    remote->worker = worker;
+}
+
+void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
+{
+    gw_sched_rows_forget(sched, worker, NULL);
+    gw_sched_pipelined_forget(sched, worker);
+    sched->workers.items[worker->slot] = NULL;
+    for (uint32_t i = 0; i < worker->lane_count; i++)
+        free(worker->lanes[i]);
+    free(worker->lanes);
+    gw_sched_gpus_deinit(worker);
+    free(worker->memory_trouble);
+    free(worker->neighbours);
+    gw_array_deinit(&worker->stale);
+    gw_sched_late_claim_forget(sched, worker);
+    gw_worker_rows_deinit(sched, worker);
+    gw_arena_deinit(&worker->arena);
+    free(worker);
+}
+
+/* Remembers in a list by slot that the worker there was told. */
+static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *worker)
+{
+    if (worker->slot >= *count) {
+        uint32_t more = worker->slot + 4;
+        *told = realloc(*told, more * sizeof **told);
+        GW_MUST_PTR(*told);
+        memset(*told + *count, 0, (more - *count) * sizeof **told);
+        *count = more;
+    }
+    (*told)[worker->slot] = worker->id;
+}
+
+void gw_sched_apply_spec_told(struct gw_sched *sched, const struct gw_fact_spec_told *fact)
+{
+    struct gw_spec *spec = &fact->job->specs.items[fact->spec];
+    (void)sched;
+    remember(&spec->told, &spec->told_count, fact->worker);
+}
+
+void gw_sched_apply_neighbour_told(struct gw_sched *sched,
+                                   const struct gw_fact_neighbour_told *fact)
+{
+    (void)sched;
+    remember(&fact->worker->neighbours, &fact->worker->neighbour_count, fact->neighbour);
 }

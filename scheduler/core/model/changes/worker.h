@@ -16,4 +16,8 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
                                                      const struct gw_worker *worker, void *arg),
                                        void *arg);
 
+/* gw_sched_worker_new makes a worker that has not registered; for apply functions. */
+void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote);
+void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker);
+
 #endif

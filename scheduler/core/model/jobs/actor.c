@@ -216,3 +216,78 @@ void gw_sched_actor_rows_added(struct gw_sched *sched, struct gw_job *job, uint3
     if (!job->line)
         gw_sched_actor_line_add(job);
 }
+
+struct gw_actor_hold *gw_sched_actor_hold_of(const struct gw_actor *actor,
+                                             const struct gw_session *session)
+{
+    for (size_t i = 0; i < actor->holds.count; i++)
+        if (actor->holds.items[i].session == session)
+            return &actor->holds.items[i];
+    return NULL;
+}
+
+void gw_sched_apply_actor_held(struct gw_sched *sched, const struct gw_fact_actor_held *fact)
+{
+    struct gw_actor_hold *hold = gw_sched_actor_hold_of(fact->actor, fact->session);
+    (void)sched;
+    if (hold)
+        hold->handles++;
+    else
+        GW_MUST(gw_array_push(&fact->actor->holds, ((struct gw_actor_hold){fact->session, 1})));
+}
+
+void gw_sched_apply_actor_unheld(struct gw_sched *sched, const struct gw_fact_actor_unheld *fact)
+{
+    struct gw_actor *actor = fact->actor;
+    for (size_t i = actor->holds.count; i-- > 0;) {
+        struct gw_actor_hold *hold = &actor->holds.items[i];
+        if (hold->session == fact->session && (fact->all || --hold->handles == 0))
+            gw_array_remove_swap(&actor->holds, i);
+    }
+    gw_sched_actor_touch(sched, actor);
+}
+
+void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job)
+{
+    if (job->calls_of)
+        gw_sched_actor_touch(sched, job->calls_of);
+}
+
+void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_session *session)
+{
+    for (struct gw_actor *actor = sched->actors; actor; actor = actor->next)
+        for (size_t i = 0; i < actor->lines.count; i++) {
+            struct gw_line *line = actor->lines.items[i];
+            if (line->session != session)
+                continue;
+            gw_array_remove_swap(&actor->lines, i);
+            while (line->first) { /* somebody else may hold what comes of them */
+                struct gw_job *job = line->first;
+                gw_sched_actor_line_remove(job);
+                gw_sched_actor_line_add(job);
+            }
+            free(line);
+            break;
+        }
+}
+
+struct gw_actor *gw_sched_actor_take_touched(struct gw_sched *sched)
+{
+    struct gw_actor *actor = sched->touched.items[--sched->touched.count];
+    actor->touched = false;
+    return actor;
+}
+
+void gw_sched_actor_mark_callable(struct gw_sched *sched, struct gw_actor *actor, bool callable)
+{
+    if (callable && !actor->callable)
+        GW_MUST(gw_array_push(&sched->callable, actor));
+    actor->callable = callable;
+}
+
+const struct gw_line *gw_sched_actor_line_turn(struct gw_actor *actor)
+{
+    actor->returning = false;
+    actor->turn = actor->turn < actor->lines.count ? actor->turn : 0;
+    return actor->lines.items[actor->turn++];
+}

@@ -74,4 +74,26 @@ static inline bool gw_sched_is_call(const struct gw_spec *spec)
     return spec->message.actor != 0 && spec->message.actor != GW_ACTOR_NEW;
 }
 
+/* gw_sched_actor_hold_of returns what a session holds of an actor; NULL: nothing. */
+struct gw_actor_hold *gw_sched_actor_hold_of(const struct gw_actor *actor,
+                                             const struct gw_session *session);
+
+/* gw_sched_actor_calls_let: the calls of a job wait for no worker any more.
+ * gw_sched_actor_forget_session takes a session that ends out of all lines. For apply functions. */
+void gw_sched_actor_calls_let(struct gw_sched *sched, struct gw_job *job);
+void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_session *session);
+
+/* gw_sched_actor_take_touched takes the actor that was touched last off its list.
+ * gw_sched_actor_mark_callable lists an actor of which calls may be placed, or (false) takes it in
+ * hand. gw_sched_actor_line_turn returns the line of an actor whose turn it is; its calls that had
+ * to return are back. gw_sched_actor_line_take returns the next row of a job in a line, and moves
+ * on. */
+struct gw_actor *gw_sched_actor_take_touched(struct gw_sched *sched);
+void gw_sched_actor_mark_callable(struct gw_sched *sched, struct gw_actor *actor, bool callable);
+const struct gw_line *gw_sched_actor_line_turn(struct gw_actor *actor);
+static inline uint32_t gw_sched_actor_line_take(struct gw_job *job)
+{
+    return job->line_row++;
+}
+
 #endif

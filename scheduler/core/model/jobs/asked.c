@@ -60,3 +60,10 @@ void gw_sched_apply_gang_asked(struct gw_sched *sched, const struct gw_fact_gang
     *kept = (struct gw_asked){fact->attempt, fact->verb, by};
     GW_MUST(gw_map_put(&gw_job_rare_make(job)->asks, fact->index, (uintptr_t)kept));
 }
+
+void gw_sched_gang_asked_known(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
+    if (asked.attempt == gang->id && asked.verb == GW_ASK_STOP)
+        gw_sched_gang_asked_stop(sched, gang, &asked);
+}

@@ -371,8 +371,8 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
     *member = false;
     if (!gang->mirrors || !record->member_count || gang->from_lost)
         return NULL; /* lost: all begin with nothing, not some with what is left */
-    struct gw_worker **members =
-        gw_arena_alloc(&sched->effects->arena, record->member_count * sizeof(struct gw_worker *));
+    struct gw_worker **members = gw_arena_alloc(&sched->step.effects->arena,
+                                                record->member_count * sizeof(struct gw_worker *));
     GW_MUST_PTR(members);
     for (uint32_t i = 0; i < record->member_count; i++) {
         struct gw_worker *beside;
@@ -397,7 +397,7 @@ static void join(struct gw_sched *sched, const struct gw_gang_try *gang,
     message->carry_member = member;
     if (!count)
         return;
-    uint32_t *others = gw_arena_alloc(&sched->effects->arena, count * sizeof *others);
+    uint32_t *others = gw_arena_alloc(&sched->step.effects->arena, count * sizeof *others);
     GW_MUST_PTR(others);
     for (uint32_t i = 0; i < count; i++)
         others[i] = members[i]->id;

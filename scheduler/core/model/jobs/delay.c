@@ -82,3 +82,18 @@ uint64_t gw_sched_delay_ns(const struct gw_spec *spec, const struct gw_charges *
     }
     return delay_ns;
 }
+
+struct gw_delays gw_sched_delays_take(struct gw_sched *sched)
+{
+    struct gw_delays waiting = {0};
+    for (size_t i = 0; i < sched->delays.count; i++)
+        if (gw_sched_delay_job(sched, &sched->delays.items[i]))
+            GW_MUST(gw_array_push(&waiting, sched->delays.items[i]));
+    for (size_t i = 0; i < sched->delays.count; i++) { /* those of earlier tries, too */
+        struct gw_job *job = gw_sched_job_find(sched, sched->delays.items[i].job);
+        if (job)
+            job->tasks.flags[sched->delays.items[i].index] &= (uint16_t)~GW_TASK_DELAYED;
+    }
+    gw_array_clear(&sched->delays);
+    return waiting;
+}

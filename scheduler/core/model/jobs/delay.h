@@ -11,6 +11,15 @@ struct gw_delay {
     uint16_t tries;
 };
 
+struct gw_delays {
+    struct gw_delay *items;
+    size_t count, capacity;
+};
+
+/* gw_sched_delays_take empties the heap, and returns those entries of which a task still waits, to
+ * be freed by the caller. */
+struct gw_delays gw_sched_delays_take(struct gw_sched *sched);
+
 /* gw_sched_delay_job returns the job of an entry's task; NULL: the task waits no more, or for a
  * later restart. */
 struct gw_job *gw_sched_delay_job(const struct gw_sched *sched, const struct gw_delay *delay);

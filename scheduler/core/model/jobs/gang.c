@@ -12,6 +12,7 @@
 #include "scheduler/core/model/workers/gang_size.h"
 
 #include <msgpack.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -272,4 +273,36 @@ void gw_sched_apply_gang_port_taken(struct gw_sched *sched,
 {
     (void)sched;
     fact->gang->port_taken = true;
+}
+
+static char *stack_new(struct gw_bin stack)
+{
+    const size_t size = stack.size < GW_STAND_STACK_BYTES ? stack.size : GW_STAND_STACK_BYTES;
+    char *copy = size ? strndup(stack.data, size) : NULL;
+    if (stack.size)
+        GW_MUST_PTR(copy);
+    return copy;
+}
+
+void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank_stood *fact)
+{
+    struct gw_rank *rank = &fact->gang->ranks[fact->rank];
+    (void)sched;
+    rank->still = fact->still;
+    fact->gang->stood = true;
+    rank->begun = fact->begun;
+    rank->stopped = fact->stopped;
+    rank->idle = fact->idle;
+    rank->seen = fact->seen;
+    rank->asked = rank->asked && fact->still;
+    free(rank->stack);
+    rank->stack = stack_new(fact->stack);
+    (void)snprintf(rank->operation, sizeof rank->operation, "%.*s", (int)fact->operation.size,
+                   fact->operation.size ? (const char *)fact->operation.data : "");
+}
+
+void gw_sched_apply_rank_asked(struct gw_sched *sched, const struct gw_fact_rank_asked *fact)
+{
+    (void)sched;
+    fact->gang->ranks[fact->rank].asked = true;
 }

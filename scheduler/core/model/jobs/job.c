@@ -233,10 +233,3 @@ bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash)
         }
     return false;
 }
-
-void gw_sched_apply_announced(struct gw_sched *sched, const struct gw_fact_announced *fact)
-{
-    GW_MUST(gw_array_push(
-        &sched->announcements,
-        ((struct gw_announcement){fact->number, fact->job->id, fact->index, fact->kind})));
-}

@@ -4,11 +4,6 @@
 
 #include "scheduler/core/model/state.h"
 
-struct gw_announcement {
-    uint64_t number, job;
-    uint32_t index, kind;
-};
-
 /* gw_sched_job_find gives a job by its id, or NULL when there is none (any more). */
 struct gw_job *gw_sched_job_find(const struct gw_sched *sched, uint64_t id);
 

@@ -12,4 +12,8 @@ void gw_sched_nested_end(struct gw_sched *sched, struct gw_attempt *attempt);
  */
 void gw_sched_nested_leave(struct gw_sched *sched, struct gw_session *session);
 
+/* gw_sched_nested_begin binds a session to an attempt: what comes through it is the attempt's
+ * user's and has the age of its job. For apply functions. */
+void gw_sched_nested_begin(struct gw_sched *sched, uint32_t slot, struct gw_session *session);
+
 #endif

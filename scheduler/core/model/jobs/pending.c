@@ -1,9 +1,10 @@
 /* Marks on pending requests: what changed since they were looked at. */
 #include "scheduler/core/model/jobs/pending.h"
 
-#include <stdlib.h>
-
 #include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/replica.h"
+
+#include <stdlib.h>
 void gw_sched_questions_on_back(struct gw_sched *sched)
 {
     size_t at = 0;
@@ -53,4 +54,31 @@ void gw_sched_apply_asked(struct gw_sched *sched, const struct gw_fact_asked *fa
     struct gw_job *job = gw_sched_job_find(sched, question->job);
     job->questions++;
     GW_MUST(gw_array_push(&sched->revisited, job->id));
+}
+
+void gw_sched_apply_answered(struct gw_sched *sched, const struct gw_fact_answered *fact)
+{
+    uint64_t value;
+    if (!gw_map_get(&sched->questions, fact->relay, &value))
+        return;
+    struct gw_question *question = (struct gw_question *)(uintptr_t)value;
+    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    job->questions--;
+    if (job->questions == 0 && job->state == GW_JOB_ENDED)
+        GW_MUST(gw_array_push(&sched->aging, job->id));
+    (void)gw_map_remove(&sched->questions, fact->relay);
+    gw_sched_replica_request_free(question->replication);
+    free(question);
+}
+
+void gw_sched_pending_deinit(struct gw_sched *sched)
+{
+    size_t at = 0;
+    uint64_t relay, value;
+    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
+        struct gw_question *question = (struct gw_question *)(uintptr_t)value;
+        gw_sched_replica_request_free(question->replication);
+        free(question);
+    }
+    gw_map_deinit(&sched->questions);
 }

@@ -14,4 +14,7 @@ void gw_sched_questions_on_back(struct gw_sched *sched);
 void gw_sched_questions_on_placed(struct gw_sched *sched, const struct gw_job *job);
 void gw_sched_questions_on_worker_lost(struct gw_sched *sched, uint32_t id);
 
+/* gw_sched_pending_deinit frees all. */
+void gw_sched_pending_deinit(struct gw_sched *sched);
+
 #endif

@@ -3,6 +3,10 @@
 
 #include "scheduler/core/model/jobs/edge.h"
 
+#include <string.h>
+
+enum { FRONTIER_KEPT = 1024 /* looked at, and not yet cut off */ };
+
 static void list(struct gw_sched *sched, struct gw_worker *worker)
 {
     if (worker->frontier.listed)
@@ -32,4 +36,23 @@ void gw_sched_pipelined_forget(struct gw_sched *sched, struct gw_worker *worker)
         if (sched->frontiers.items[i] == worker)
             gw_array_remove_swap(&sched->frontiers, i);
     gw_array_deinit(&worker->frontier.attempts);
+}
+
+void gw_sched_pipelined_unlist(struct gw_worker *worker)
+{
+    worker->frontier.listed = false;
+}
+
+void gw_sched_pipelined_advance(struct gw_worker *worker, size_t at)
+{
+    struct gw_frontier *frontier = &worker->frontier;
+    size_t left = frontier->attempts.count - at;
+    frontier->at = at;
+    if (left > 0 && (at < FRONTIER_KEPT || at < left))
+        return;
+    if (left > 0)
+        memmove(frontier->attempts.items, frontier->attempts.items + at,
+                left * sizeof *frontier->attempts.items);
+    frontier->attempts.count = left;
+    frontier->at = 0;
 }

@@ -12,4 +12,9 @@ void gw_sched_pipelined_freed(struct gw_sched *sched, struct gw_worker *worker);
 /* gw_sched_pipelined_forget forgets a worker that is being freed. */
 void gw_sched_pipelined_forget(struct gw_sched *sched, struct gw_worker *worker);
 
+/* gw_sched_pipelined_unlist: a listed worker is looked at now. gw_sched_pipelined_advance: its
+ * attempts before `at` were looked at. */
+void gw_sched_pipelined_unlist(struct gw_worker *worker);
+void gw_sched_pipelined_advance(struct gw_worker *worker, size_t at);
+
 #endif

@@ -71,7 +71,7 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
     uint32_t self = job->tasks.count; /* the row is being added */
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[self]].message;
     const uint32_t head[4] = {GW_PLANTED(122) ? 0 : job->uid, spec->kind, spec->ranks, 0};
-    struct gw_buffer *out = &sched->scratch;
+    struct gw_buffer *out = &sched->step.scratch;
     out->size = 0;
     put(out, head, sizeof head);
     put_bin(out, spec->program);

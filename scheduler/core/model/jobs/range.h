@@ -70,4 +70,12 @@ uint32_t gw_sched_range_least(uint32_t a, uint32_t b);
  * false) no more: the step then releases those that no task uses. For apply functions. */
 void gw_sched_range_use_inputs(struct gw_sched *sched, struct gw_job *job, bool use);
 
+/* gw_sched_range_take_failure tells, once, whether a range is to stop because a row failed. */
+static inline bool gw_sched_range_take_failure(struct gw_range *range)
+{
+    const bool failed = range->failed;
+    range->failed = false;
+    return failed;
+}
+
 #endif

@@ -8,4 +8,8 @@
  * pending requests of its job to be looked at; for apply functions. */
 void gw_sched_recovery_found(struct gw_sched *sched, struct gw_object *object);
 
+/* gw_sched_recovery_over: no worker is awaited any more, and what is absent is lost; for apply
+ * functions. */
+void gw_sched_recovery_over(struct gw_sched *sched);
+
 #endif

@@ -36,4 +36,13 @@ struct gw_failure *gw_sched_failure_of(const struct gw_job *job, uint32_t row);
 struct gw_failure *gw_sched_failure_new(int32_t code, const char *text);
 void gw_sched_failure_unref(struct gw_failure *failure);
 
+/* gw_sched_task_set_window keeps the window of a spec, as it is for its samples and all slots. */
+static inline uint32_t gw_sched_task_set_window(const struct gw_sched *sched, struct gw_spec *spec,
+                                                uint32_t window)
+{
+    spec->window_samples = spec->samples;
+    spec->window_slots = sched->slots;
+    return spec->window = window;
+}
+
 #endif

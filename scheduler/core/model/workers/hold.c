@@ -127,3 +127,10 @@ void gw_sched_hold_dump(const struct gw_sched *sched, struct gw_buffer *out)
         GW_MUST(gw_buffer_append(out, known->name, strlen(known->name) + 1));
     }
 }
+
+void gw_sched_hold_deinit(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->hold.known.count; i++)
+        free(sched->hold.known.items[i].name);
+    gw_array_deinit(&sched->hold.known);
+}

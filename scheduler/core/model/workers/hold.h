@@ -19,4 +19,7 @@ void gw_sched_hold_dump(const struct gw_sched *sched, struct gw_buffer *out);
 /* gw_sched_hold_awaits tells whether a worker of the earlier life has not come back yet. */
 bool gw_sched_hold_awaits(const struct gw_sched *sched);
 
+/* gw_sched_hold_deinit frees the names of known workers. */
+void gw_sched_hold_deinit(struct gw_sched *sched);
+
 #endif

@@ -165,3 +165,24 @@ bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b)
         return queue_less(a, b);
     return gw_bits_first(&a->ready) < gw_bits_first(&b->ready);
 }
+
+void gw_sched_queue_block(struct gw_shape *shape)
+{
+    shape->blocked = true;
+}
+
+void gw_sched_queue_part(struct gw_shape *shape, bool parted)
+{
+    shape->parted = parted;
+}
+
+void gw_sched_queues_unblock(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->shapes.count; i++) {
+        if (!sched->shapes.items[i])
+            continue;
+        sched->shapes.items[i]->blocked = false;
+        gw_sched_queue_unpark(sched->shapes.items[i]);
+    }
+    sched->freed = false;
+}

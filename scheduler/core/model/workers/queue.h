@@ -49,4 +49,11 @@ static inline int64_t gw_sched_ageing_level(const struct gw_queue *queue)
     return queue->priority + (INT64_C(1) << queue->aged) - 1;
 }
 
+/* gw_sched_queue_block: nothing of a shape can be placed until something is freed, when
+ * gw_sched_queues_unblock lets all be tried again. gw_sched_queue_part: what blocks it are pairs of
+ * workers that cannot reach each other. */
+void gw_sched_queue_block(struct gw_shape *shape);
+void gw_sched_queues_unblock(struct gw_sched *sched);
+void gw_sched_queue_part(struct gw_shape *shape, bool parted);
+
 #endif

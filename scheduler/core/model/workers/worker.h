@@ -21,4 +21,27 @@ static inline bool gw_sched_memory_lets(const struct gw_worker *worker)
                                (worker->memory.state == GW_MEMORY_ONE && worker->memory_one));
 }
 
+/* gw_sched_worker_scores returns the number of a new set of scores, which says nothing of any
+ * worker yet; gw_sched_worker_score sets the score of a worker in it. */
+static inline uint64_t gw_sched_worker_scores(struct gw_sched *sched)
+{
+    return ++sched->score_epoch;
+}
+
+static inline void gw_sched_worker_score(struct gw_worker *worker, uint64_t set, uint64_t score)
+{
+    worker->score_epoch = set;
+    worker->score = score;
+}
+
+/* gw_sched_worker_free_max returns the most free slots that a worker has, if one is ready. */
+static inline uint32_t gw_sched_worker_free_max(struct gw_sched *sched)
+{
+    if (sched->free_max >= sched->by_free.count)
+        sched->free_max = (uint32_t)sched->by_free.count - 1;
+    while (sched->free_max > 0 && !sched->by_free.items[sched->free_max])
+        sched->free_max--;
+    return sched->free_max;
+}
+
 #endif

@@ -352,3 +352,18 @@ void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queu
     else if (!GW_PLANTED(530))
         take(sched, lane->worker, debit_slots(lane), 0);
 }
+
+void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_queued_turned *fact)
+{
+    struct gw_worker_queue *lane = fact->shape->queued;
+    (void)sched;
+    lane->barren = lane->barren || fact->barren;
+    fact->shape->queued = lane->queued_next;
+}
+
+void gw_sched_apply_worker_queue_asked(struct gw_sched *sched,
+                                       const struct gw_fact_worker_queue_asked *fact)
+{
+    (void)sched;
+    fact->lane->asked = true;
+}

@@ -95,4 +95,16 @@ void gw_sched_worker_queue_debit(struct gw_sched *sched, struct gw_worker_queue 
  * those with room, with queued tasks, with idle debits. */
 void gw_sched_worker_queue_rings_update(struct gw_sched *sched, struct gw_worker_queue *lane);
 
+/* gw_sched_worker_queue_lost: the worker is lost. gw_sched_worker_queue_may_run tells whether the
+ * next of its short attempts may have been running: as many as there are debits. */
+static inline void gw_sched_worker_queue_lost(struct gw_worker_queue *lane)
+{
+    lane->may_run = lane->debits;
+}
+
+static inline bool gw_sched_worker_queue_may_run(struct gw_worker_queue *lane)
+{
+    return lane->may_run > 0 && lane->may_run-- > 0;
+}
+
 #endif

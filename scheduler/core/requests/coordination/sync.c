@@ -13,8 +13,6 @@
 #include <gangway/value.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 /* -- Names ---------------------------------------------------------------------------------------
  */
@@ -24,23 +22,7 @@ const char *const gw_sync_kinds[] = {
     [GW_SYNC_VARIABLE] = "variable",   [GW_SYNC_QUEUE] = "queue",
 };
 
-enum { KEY_BYTES = GW_SYNC_NAME_BYTES_MAX + 32, HOLDERS_SAID_MAX = 3 };
-
-static const char *key_of(char key[KEY_BYTES], uint32_t uid, uint32_t kind, const char *name)
-{
-    (void)snprintf(key, KEY_BYTES, "%u %u %s", uid, kind, name);
-    return key;
-}
-
-struct gw_sync *gw_sync_find(const struct gw_sched *sched, uint32_t uid, uint32_t kind,
-                             const char *name)
-{
-    char key[KEY_BYTES];
-    uint64_t value;
-    return gw_strmap_get(&sched->syncs, key_of(key, uid, kind, name), &value)
-               ? (struct gw_sync *)(uintptr_t)value
-               : NULL;
-}
+enum { HOLDERS_SAID_MAX = 3 };
 
 struct gw_sync *gw_sync_make(struct gw_sched *sched, struct gw_session *session,
                              const struct gw_msg_sync *message, uint32_t count)
@@ -61,44 +43,6 @@ struct gw_sync *gw_sync_make(struct gw_sched *sched, struct gw_session *session,
     GW_FACT(sched, sync_opened, .uid = uid, .kind = message->kind, .name = message->name,
             .count = count);
     return gw_sync_find(sched, uid, message->kind, message->name);
-}
-
-void gw_sched_apply_sync_opened(struct gw_sched *sched, const struct gw_fact_sync_opened *fact)
-{
-    char key[KEY_BYTES];
-    uint64_t names = 0;
-    struct gw_sync *sync = calloc(1, sizeof *sync);
-    GW_MUST_PTR(sync);
-    sync->kind = fact->kind;
-    sync->uid = fact->uid;
-    sync->count = fact->count;
-    sync->name = strdup(fact->name);
-    GW_MUST_PTR(sync->name);
-    sync->prev = sched->last_sync;
-    *(sync->prev ? &sync->prev->next : &sched->first_sync) = sync;
-    sched->last_sync = sync;
-    (void)gw_map_get(&sched->sync_names, fact->uid, &names);
-    GW_MUST(gw_map_put(&sched->sync_names, fact->uid, names + 1));
-    GW_MUST(gw_strmap_put(&sched->syncs, key_of(key, fact->uid, fact->kind, fact->name),
-                          (uintptr_t)sync));
-}
-
-static void sync_free(struct gw_sched *sched, struct gw_sync *sync);
-
-void gw_sched_apply_sync_deleted(struct gw_sched *sched, const struct gw_fact_sync_deleted *fact)
-{
-    char key[KEY_BYTES];
-    uint64_t names = 1;
-    struct gw_sync *sync = fact->sync;
-    (void)gw_strmap_remove(&sched->syncs, key_of(key, sync->uid, sync->kind, sync->name));
-    (void)gw_map_get(&sched->sync_names, sync->uid, &names);
-    if (names > 1)
-        GW_MUST(gw_map_put(&sched->sync_names, sync->uid, names - 1));
-    else
-        (void)gw_map_remove(&sched->sync_names, sync->uid);
-    *(sync->prev ? &sync->prev->next : &sched->first_sync) = sync->next;
-    *(sync->next ? &sync->next->prev : &sched->last_sync) = sync->prev;
-    sync_free(sched, sync);
 }
 
 void gw_sync_tidy(struct gw_sched *sched, struct gw_sync *sync)
@@ -170,108 +114,9 @@ void gw_sync_wait(struct gw_sched *sched, struct gw_sync *sync, struct gw_sessio
     gw_sync_tidy(sched, sync);
 }
 
-static void heap_set(struct gw_sched *sched, uint32_t at, struct gw_sync_waiter *waiter)
-{
-    sched->sync_deadlines.items[at] = waiter;
-    waiter->heap_at = at;
-}
-
-static void heap_up(struct gw_sched *sched, uint32_t at)
-{
-    struct gw_sync_waiter *waiter = sched->sync_deadlines.items[at];
-    for (; at > 0; at = (at - 1) / 2) {
-        struct gw_sync_waiter *parent = sched->sync_deadlines.items[(at - 1) / 2];
-        if (parent->deadline_ns <= waiter->deadline_ns)
-            break;
-        heap_set(sched, at, parent);
-    }
-    heap_set(sched, at, waiter);
-}
-
-static void heap_down(struct gw_sched *sched, uint32_t at)
-{
-    struct gw_sync_waiter *waiter = sched->sync_deadlines.items[at];
-    uint32_t count = (uint32_t)sched->sync_deadlines.count;
-    for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
-        struct gw_sync_waiter **items = sched->sync_deadlines.items;
-        if (child + 1 < count && items[child + 1]->deadline_ns < items[child]->deadline_ns)
-            child++;
-        if (waiter->deadline_ns <= items[child]->deadline_ns)
-            break;
-        heap_set(sched, at, items[child]);
-    }
-    heap_set(sched, at, waiter);
-}
-
-static void heap_remove(struct gw_sched *sched, const struct gw_sync_waiter *waiter)
-{
-    uint32_t at = waiter->heap_at;
-    struct gw_sync_waiter *last = sched->sync_deadlines.items[--sched->sync_deadlines.count];
-    if (last == waiter)
-        return;
-    heap_set(sched, at, last);
-    heap_up(sched, at);
-    heap_down(sched, last->heap_at);
-}
-
-void gw_sched_apply_sync_waiting(struct gw_sched *sched, const struct gw_fact_sync_waiting *fact)
-{
-    struct gw_sync_waiter *waiter = calloc(1, sizeof *waiter);
-    GW_MUST_PTR(waiter);
-    struct gw_sync_waiters *line = &fact->sync->waiters[fact->put];
-    *waiter = (struct gw_sync_waiter){
-        .sync = fact->sync,
-        .session = fact->session,
-        .request = fact->request,
-        .number = fact->number,
-        .deadline_ns = fact->deadline_ns,
-        .put = fact->put,
-        .size = fact->put ? fact->value.size : 0,
-        .heap_at = GW_NONE,
-        .prev = line->last,
-        .session_next = fact->session->sync_waiters,
-    };
-    if (waiter->size) {
-        waiter->value = malloc(waiter->size);
-        GW_MUST_PTR(waiter->value);
-        memcpy(waiter->value, fact->value.data, waiter->size);
-        fact->sync->waiting_bytes += waiter->size;
-        sched->sync_bytes += waiter->size;
-    }
-    *(line->last ? &line->last->next : &line->first) = waiter;
-    line->last = waiter;
-    line->count++;
-    if (fact->session->sync_waiters)
-        fact->session->sync_waiters->session_prev = waiter;
-    fact->session->sync_waiters = waiter;
-    if (waiter->deadline_ns != UINT64_MAX) {
-        GW_MUST(gw_array_push(&sched->sync_deadlines, waiter));
-        heap_up(sched, (uint32_t)sched->sync_deadlines.count - 1);
-    }
-}
-
 void gw_sync_leave(struct gw_sched *sched, struct gw_sync_waiter *waiter)
 {
     GW_FACT(sched, sync_left, .waiter = waiter);
-}
-
-void gw_sched_apply_sync_left(struct gw_sched *sched, const struct gw_fact_sync_left *fact)
-{
-    struct gw_sync_waiter *waiter = fact->waiter;
-    struct gw_sync_waiters *line = &waiter->sync->waiters[waiter->put];
-    *(waiter->prev ? &waiter->prev->next : &line->first) = waiter->next;
-    *(waiter->next ? &waiter->next->prev : &line->last) = waiter->prev;
-    line->count--;
-    *(waiter->session_prev ? &waiter->session_prev->session_next : &waiter->session->sync_waiters) =
-        waiter->session_next;
-    if (waiter->session_next)
-        waiter->session_next->session_prev = waiter->session_prev;
-    if (waiter->heap_at != GW_NONE)
-        heap_remove(sched, waiter);
-    waiter->sync->waiting_bytes -= waiter->size;
-    sched->sync_bytes -= waiter->size;
-    free(waiter->value);
-    free(waiter);
 }
 
 /* -- Time ----------------------------------------------------------------------------------------
@@ -452,53 +297,4 @@ void gw_sync_check(const struct gw_sched *sched)
     for (size_t i = 1; i < sched->sync_deadlines.count; i++)
         assert(sched->sync_deadlines.items[(i - 1) / 2]->deadline_ns <=
                sched->sync_deadlines.items[i]->deadline_ns);
-}
-
-/* -- Memory --------------------------------------------------------------------------------------
- */
-
-void gw_sync_item_set(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_item *item,
-                      struct gw_bin value)
-{
-    sync->bytes += (uint64_t)value.size - item->size;
-    sched->sync_bytes += (uint64_t)value.size - item->size;
-    free(item->data);
-    item->data = NULL;
-    item->size = value.size;
-    if (!value.size)
-        return;
-    item->data = malloc(value.size);
-    GW_MUST_PTR(item->data);
-    memcpy(item->data, value.data, value.size);
-}
-
-static void sync_free(struct gw_sched *sched, struct gw_sync *sync)
-{
-    gw_sync_item_set(sched, sync, &sync->value, (struct gw_bin){0});
-    for (size_t i = 0; i < sync->items.count; i++)
-        gw_sync_item_set(sched, sync, &sync->items.items[i], (struct gw_bin){0});
-    gw_array_deinit(&sync->items);
-    free(sync->name);
-    free(sync);
-}
-
-void gw_sync_deinit(struct gw_sched *sched)
-{
-    for (struct gw_sync *sync = sched->first_sync, *next; sync; sync = next) {
-        next = sync->next;
-        for (int put = 0; put < 2; put++)
-            for (struct gw_sync_waiter *at = sync->waiters[put].first, *after; at; at = after) {
-                after = at->next;
-                free(at->value);
-                free(at);
-            }
-        for (struct gw_sync_lease *at = sync->leases, *after; at; at = after) {
-            after = at->next;
-            free(at);
-        }
-        sync_free(sched, sync);
-    }
-    gw_array_deinit(&sched->sync_deadlines);
-    gw_map_deinit(&sched->sync_names);
-    gw_strmap_deinit(&sched->syncs);
 }

@@ -5,71 +5,9 @@
 #ifndef GW_SCHEDULER_CORE_SYNC_H
 #define GW_SCHEDULER_CORE_SYNC_H
 
-#include "scheduler/core/model/state.h"
+#include "scheduler/core/model/clients/sync.h"
 
 #include "graph/base/text.h"
-
-enum {
-    GW_SYNC_NAME_BYTES_MAX = 255,
-    GW_SYNC_NAMES_MAX = 10000,     /* of a user */
-    GW_SYNC_WAITERS_MAX = 65536,   /* of a name */
-    GW_SYNC_COUNT_MAX = 1 << 20,   /* leases of a semaphore, values of a queue */
-    GW_SYNC_QUEUE_DEFAULT = 65536, /* values */
-    GW_SYNC_QUEUE_BYTES_MAX = 64 << 20,
-    GW_SYNC_BYTES_MAX = 1 << 30, /* of all variables and queues */
-};
-
-/* Who waits for what; `put` waits for room in a queue, all others for what there is to have. */
-struct gw_sync_waiter {
-    struct gw_sync *sync;
-    struct gw_session *session;
-    uint64_t request, number, deadline_ns; /* UINT64_MAX: none */
-    bool put;
-    uint8_t *value; /* of a put, owned */
-    uint32_t size;
-    uint32_t heap_at; /* in sched->sync_deadlines; GW_NONE: not */
-    struct gw_sync_waiter *prev, *next;
-    struct gw_sync_waiter *session_prev, *session_next;
-};
-
-struct gw_sync_waiters {
-    struct gw_sync_waiter *first, *last;
-    uint32_t count;
-};
-
-/* What a session holds of a semaphore or lock. */
-struct gw_sync_lease {
-    struct gw_sync *sync;
-    struct gw_session *session;
-    uint32_t count;
-    uint64_t fence; /* of its latest grant */
-    struct gw_sync_lease *prev, *next;
-    struct gw_sync_lease *session_prev, *session_next;
-};
-
-struct gw_sync_item {
-    uint8_t *data;
-    uint32_t size;
-};
-
-struct gw_sync {
-    uint32_t kind, uid; /* enum gw_sync_kind */
-    char *name;
-    struct gw_sync *prev, *next;
-    struct gw_sync_waiters waiters[2]; /* [1]: puts */
-
-    uint32_t count; /* semaphore: leases; queue: values at most */
-    uint32_t held;
-    struct gw_sync_lease *leases;
-    uint64_t fence;                      /* of the latest lease */
-    bool set;                            /* event */
-    bool closed;                         /* queue */
-    uint64_t version;                    /* variable; 0: no value */
-    struct gw_sync_item value;           /* variable */
-    GW_ARRAY(struct gw_sync_item) items; /* queue: a ring */
-    uint32_t first, filled;
-    uint64_t bytes, waiting_bytes; /* of values here, and of those that wait to be put */
-};
 
 /* gw_sync_on_tick ends waits whose time is over; gw_sync_deadline_ns is when the next one is. */
 uint64_t gw_sync_deadline_ns(const struct gw_sched *sched);
@@ -78,18 +16,15 @@ uint64_t gw_sync_deadline_ns(const struct gw_sched *sched);
 void gw_sync_explain(const struct gw_sched *sched, const struct gw_sync_waiter *waiter,
                      struct gw_text *text);
 
-/* gw_sync_query lists all; gw_sync_check asserts what holds; gw_sync_deinit frees all. */
+/* gw_sync_query lists all; gw_sync_check asserts what holds. */
 struct gw_value *gw_sync_query(const struct gw_sched *sched);
 void gw_sync_check(const struct gw_sched *sched);
-void gw_sync_deinit(struct gw_sched *sched);
 
 /* -- For the files of the kinds ------------------------------------------------------------------
  */
 
-/* gw_sync_find gives one by name, or NULL; gw_sync_make makes it where it is not there (count: see
- * struct gw_sync). NULL after answering GW_ELIMIT. */
-struct gw_sync *gw_sync_find(const struct gw_sched *sched, uint32_t uid, uint32_t kind,
-                             const char *name);
+/* gw_sync_make returns one by name, and makes it if it is not there (count: see struct gw_sync).
+ * NULL after answering GW_ELIMIT. */
 struct gw_sync *gw_sync_make(struct gw_sched *sched, struct gw_session *session,
                              const struct gw_msg_sync *message, uint32_t count);
 
@@ -125,10 +60,6 @@ int gw_sync_variable_on(struct gw_sched *sched, struct gw_session *session,
                         const struct gw_msg_sync *message);
 int gw_sync_queue_on(struct gw_sched *sched, struct gw_session *session,
                      const struct gw_msg_sync *message);
-
-/* gw_sync_item_set copies a value into an item, in place of what it held, and counts its bytes. */
-void gw_sync_item_set(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_item *item,
-                      struct gw_bin value);
 
 /* What people call a kind (enum gw_sync_kind). */
 extern const char *const gw_sync_kinds[];

@@ -1,12 +1,6 @@
 /* Events: set, everybody passes; cleared, everybody waits. */
 #include "scheduler/core/requests/coordination/sync.h"
 
-void gw_sched_apply_sync_flagged(struct gw_sched *sched, const struct gw_fact_sync_flagged *fact)
-{
-    (void)sched;
-    fact->sync->set = fact->set;
-}
-
 void gw_sync_event_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
     while ((sync->set || GW_PLANTED(403)) && sync->waiters[0].first) {

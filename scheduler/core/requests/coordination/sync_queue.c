@@ -5,43 +5,7 @@
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/send/effect.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-void gw_sched_apply_sync_put(struct gw_sched *sched, const struct gw_fact_sync_put *fact)
-{
-    struct gw_sync *sync = fact->sync;
-    if (sync->filled == sync->items.count) { /* the ring grows: its first part goes to the front */
-        size_t before = sync->items.count, grown = before ? before * 2 : 16;
-        struct gw_sync_item *items = calloc(grown, sizeof *items);
-        GW_MUST_PTR(items);
-        for (uint32_t i = 0; i < sync->filled; i++)
-            items[i] = sync->items.items[(sync->first + i) % before];
-        gw_array_deinit(&sync->items);
-        sync->items.items = items;
-        sync->items.count = sync->items.capacity = grown;
-        sync->first = 0;
-    }
-    size_t at = (sync->first + sync->filled++) % sync->items.count;
-    gw_sync_item_set(sched, sync, &sync->items.items[at], fact->value);
-}
-
-void gw_sched_apply_sync_taken(struct gw_sched *sched, const struct gw_fact_sync_taken *fact)
-{
-    struct gw_sync *sync = fact->sync;
-    const uint32_t count = fact->count - (GW_PLANTED(404) && fact->count > 1);
-    for (uint32_t i = 0; i < count; i++) {
-        gw_sync_item_set(sched, sync, &sync->items.items[sync->first], (struct gw_bin){0});
-        sync->first = (uint32_t)((sync->first + 1) % sync->items.count);
-        sync->filled--;
-    }
-}
-
-void gw_sched_apply_sync_closed(struct gw_sched *sched, const struct gw_fact_sync_closed *fact)
-{
-    (void)sched;
-    fact->sync->closed = true;
-}
 
 /* Gives a waiter as many values as it wants and one message holds: each after its size. */
 static void give(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_waiter *waiter)
@@ -56,7 +20,7 @@ static void give(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_wa
         bytes += size + 4;
         count++;
     }
-    uint8_t *values = gw_arena_alloc(&sched->effects->arena, bytes + 1), *to = values;
+    uint8_t *values = gw_arena_alloc(&sched->step.effects->arena, bytes + 1), *to = values;
     GW_MUST_PTR(values);
     for (uint32_t i = 0; i < count; i++) {
         const struct gw_sync_item *item = &items[(sync->first + i) % sync->items.count];

@@ -2,60 +2,7 @@
  * by whoever wants it. */
 #include "scheduler/core/requests/coordination/sync.h"
 
-#include <stdlib.h>
-
 enum { FENCE_TERM_SHIFT = 40 };
-
-static struct gw_sync_lease *lease_of(const struct gw_sync *sync, const struct gw_session *session)
-{
-    for (struct gw_sync_lease *lease = session->sync_leases; lease; lease = lease->session_next)
-        if (lease->sync == sync)
-            return lease;
-    return NULL;
-}
-
-void gw_sched_apply_sync_leased(struct gw_sched *sched, const struct gw_fact_sync_leased *fact)
-{
-    struct gw_sync_lease *lease = lease_of(fact->sync, fact->session);
-    sched->fence = fact->sync->fence = fact->fence;
-    fact->sync->held++;
-    if (lease) {
-        lease->count++;
-        lease->fence = fact->fence;
-        return;
-    }
-    lease = calloc(1, sizeof *lease);
-    GW_MUST_PTR(lease);
-    *lease = (struct gw_sync_lease){.sync = fact->sync,
-                                    .session = fact->session,
-                                    .count = 1,
-                                    .fence = fact->fence,
-                                    .next = fact->sync->leases,
-                                    .session_next = fact->session->sync_leases};
-    if (lease->next)
-        lease->next->prev = lease;
-    if (lease->session_next)
-        lease->session_next->session_prev = lease;
-    fact->sync->leases = fact->session->sync_leases = lease;
-}
-
-void gw_sched_apply_sync_returned(struct gw_sched *sched, const struct gw_fact_sync_returned *fact)
-{
-    struct gw_sync_lease *lease = lease_of(fact->sync, fact->session);
-    (void)sched;
-    fact->sync->held -= fact->count;
-    lease->count -= fact->count;
-    if (lease->count)
-        return;
-    *(lease->prev ? &lease->prev->next : &fact->sync->leases) = lease->next;
-    if (lease->next)
-        lease->next->prev = lease->prev;
-    *(lease->session_prev ? &lease->session_prev->session_next : &fact->session->sync_leases) =
-        lease->session_next;
-    if (lease->session_next)
-        lease->session_next->session_prev = lease->session_prev;
-    free(lease);
-}
 
 /* Larger than that of every lease before, also of earlier lives of the scheduler. */
 static uint64_t next_fence(const struct gw_sched *sched)
@@ -112,7 +59,7 @@ static void on_release(struct gw_sched *sched, struct gw_session *session,
 {
     const char *kind = message->kind == GW_SYNC_LOCK ? "lock" : "semaphore";
     struct gw_sync *sync = gw_sync_find(sched, session->remote->uid, message->kind, message->name);
-    if (!sync || !lease_of(sync, session)) {
+    if (!sync || !gw_sync_lease_of(sync, session)) {
         gw_sync_refuse(sched, session, message->request, GW_EINVAL,
                        "%s %s is not held by this client%s", kind, message->name,
                        sync ? "" : ": there is none of that name");

@@ -1,12 +1,6 @@
 /* Variables: a value and its version, which counts up by every set. */
 #include "scheduler/core/requests/coordination/sync.h"
 
-void gw_sched_apply_sync_assigned(struct gw_sched *sched, const struct gw_fact_sync_assigned *fact)
-{
-    gw_sync_item_set(sched, fact->sync, &fact->sync->value, fact->value);
-    fact->sync->version++;
-}
-
 /* Who waits wants another version than it has seen: all are served by any set. */
 void gw_sync_variable_serve(struct gw_sched *sched, struct gw_sync *sync)
 {

@@ -1,0 +1,112 @@
+/* What runs at a worker that came back is taken over: its place is made as if it had been placed.
+ * Always: such an attempt has its id of an earlier term. */
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/changes/task_ready.h"
+#include "scheduler/core/model/jobs/asked.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/state.h"
+#include "scheduler/core/model/workers/worker_queue.h"
+
+#include <stdlib.h>
+
+static struct gw_attempt_new attempt_of(const struct gw_adopted *adopted, struct gw_job *job,
+                                        uint32_t row)
+{
+    return (struct gw_attempt_new){.job = job,
+                                   .index = row,
+                                   .rank = GW_RANK_NONE,
+                                   .worker = adopted->worker,
+                                   .shape = adopted->shape,
+                                   .prefetched = adopted->ended || adopted->queued,
+                                   .is_long = !adopted->ended && !adopted->queued,
+                                   .adopted = true,
+                                   .ends_next = adopted->ended,
+                                   .gpus = adopted->gpus,
+                                   .gpu_count = adopted->gpu_count};
+}
+
+static void leave_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
+    job->placed++;
+    gw_sched_questions_on_placed(sched, job);
+}
+
+static void tell_adopted(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                         const struct gw_adopted *adopted, uint32_t count)
+{
+    GW_STORY(sched, job, .kind = GW_STORY_ADOPTED, .index = row, .worker = adopted->worker->id,
+             .try_number = job->tasks.charges[row].tries, .detail = adopted->ended, .count = count);
+}
+
+void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_task_adopted *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_tasks *tasks = &job->tasks;
+    uint32_t row = fact->index;
+    struct gw_attempt_new options = attempt_of(fact->adopted, job, row);
+    leave_queue(sched, job, row);
+    tasks->charges[row].tries++;
+    options.id = fact->adopted->attempt;
+    uint32_t slot = gw_sched_attempt_add(sched, &options);
+    tasks->attempt[row] = options.id;
+    tasks->worker[row] = options.worker->id;
+    tasks->flags[row] |= GW_TASK_STARTED;
+    gw_sched_range_row_placed(sched, job);
+    tell_adopted(sched, job, row, fact->adopted, 0);
+    sched->attempts.items[slot].told = sched->story.told;
+}
+
+void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_gang_adopted *fact)
+{
+    struct gw_job *job = fact->job;
+    struct gw_gang_try *gang = calloc(1, sizeof *gang);
+    GW_MUST_PTR(gang);
+    gang->ranks = calloc(fact->world, sizeof *gang->ranks);
+    GW_MUST_PTR(gang->ranks);
+    gang->job = job;
+    gang->index = fact->index;
+    gang->count = fact->world;
+    gang->id = fact->attempt;
+    gang->state = GW_GANG_GATHERING;
+    gang->cause_rank = GW_NONE;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        gang->ranks[i].slot = GW_NONE;
+        GW_MUST(gw_array_push(&job->places,
+                              ((struct gw_place){gang->id, fact->index, i, 0, NULL, false})));
+    }
+    GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
+    leave_queue(sched, job, fact->index);
+    job->tasks.attempt[fact->index] = gang->id;
+    gw_sched_gang_asked_known(sched, gang);
+    job->tasks.flags[fact->index] |= GW_TASK_STARTED;
+}
+
+void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_rank_adopted *fact)
+{
+    struct gw_gang_try *gang = fact->gang;
+    struct gw_job *job = gang->job;
+    struct gw_attempt_new options = attempt_of(fact->adopted, job, gang->index);
+    options.gang = gang;
+    options.rank = fact->rank;
+    options.id = fact->rank == 0 ? gang->id : 0; /* as if it had been placed here */
+    struct gw_rank *rank = &gang->ranks[fact->rank];
+    rank->slot = gw_sched_attempt_add(sched, &options);
+    rank->worker = options.worker->id;
+    rank->ready = true;
+    gang->ready++;
+    gang->live++;
+    for (size_t i = job->places.count; i-- > 0;) {
+        struct gw_place *place = &job->places.items[i];
+        if (place->attempt == gang->id && place->rank == fact->rank) {
+            place->worker = rank->worker;
+            break;
+        }
+    }
+    tell_adopted(sched, job, gang->index, fact->adopted, fact->rank + 1);
+    sched->attempts.items[rank->slot].told = sched->story.told;
+}

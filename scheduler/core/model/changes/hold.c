@@ -1,0 +1,37 @@
+/* The wait for workers of an earlier term begins and ends. */
+#include "scheduler/core/model/changes/queue.h"
+#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/pending.h"
+#include "scheduler/core/model/jobs/recovery.h"
+#include "scheduler/core/model/state.h"
+
+void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold_begun *fact)
+{
+    for (size_t i = 0; i < sched->hold.known.count; i++)
+        sched->hold.known.items[i].awaited = true;
+    if (GW_PLANTED(370))
+        return;
+    sched->hold.until_ns = fact->until_ns;
+    for (struct gw_job *job = sched->first_job; job; job = job->next) {
+        job->awaits = job->detached && job->state == GW_JOB_RUNNING;
+        for (size_t i = 0; i < job->queues.count && job->awaits; i++)
+            gw_sched_queue_hold(sched, job->queues.items[i]);
+    }
+}
+
+void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_over *fact)
+{
+    (void)fact;
+    sched->hold.until_ns = 0;
+    for (struct gw_job *job = sched->first_job; job; job = job->next) {
+        if (!job->awaits)
+            continue;
+        job->awaits = false;
+        for (size_t i = 0; i < job->queues.count && !job->paused; i++)
+            gw_sched_queue_let(sched, job->queues.items[i]);
+        gw_sched_actor_calls_let(sched, job);
+    }
+    sched->freed = true;
+    gw_sched_recovery_over(sched);
+    gw_sched_questions_on_back(sched);
+}

@@ -1,0 +1,68 @@
+/* The term of a scheduler: it starts, takes steps, and shuts down. */
+#include "scheduler/core/model/changes/term.h"
+
+#include "scheduler/core/model/note.h"
+
+#include <stdio.h>
+
+void gw_sched_apply_term(struct gw_sched *sched, const struct gw_fact_term *fact)
+{
+    sched->term = fact->term;
+}
+
+void gw_sched_apply_shutting_down(struct gw_sched *sched, const struct gw_fact_shutting_down *fact)
+{
+    sched->shutting_down = true;
+    sched->shutdown_peer = fact->remote->peer;
+    sched->shutdown_request = fact->request;
+    sched->shutdown_deadline_ns = fact->deadline_ns;
+    sched->shutdown_grace_ns = fact->grace_ns;
+    sched->shutdown_workers = sched->next_worker;
+}
+
+void gw_sched_apply_shutdown_hurried(struct gw_sched *sched,
+                                     const struct gw_fact_shutdown_hurried *fact)
+{
+    sched->shutdown_deadline_ns = fact->deadline_ns;
+    sched->shutdown_grace_ns = fact->grace_ns;
+}
+
+void gw_sched_apply_room_seen(struct gw_sched *sched, const struct gw_fact_room_seen *fact)
+{
+    (void)snprintf(sched->no_room, sizeof sched->no_room, "%s", fact->why);
+}
+
+void gw_sched_term_restore(struct gw_sched *sched, bool begins)
+{
+    sched->restoring = begins;
+    if (begins)
+        return;
+    gw_sched_noted_doomed(sched);
+    gw_sched_noted_idle(sched);
+    gw_sched_noted_lost(sched);
+    gw_sched_noted_reopened(sched);
+    gw_sched_noted_unwanted(sched);
+    gw_sched_noted_retried(sched);
+    gw_sched_noted_ending(sched);
+}
+
+void gw_sched_term_begin(struct gw_sched *sched, const struct gw_event *event)
+{
+    sched->start_ns = sched->idle_since_ns = event->now_ns;
+    sched->beat_ns = event->now_ns + sched->options.heartbeat_ns;
+    if (sched->next_job < sched->job_ids_upto && !GW_PLANTED(330))
+        sched->next_job = sched->job_ids_upto;
+}
+
+void gw_sched_term_step(struct gw_sched *sched, const struct gw_event *event)
+{
+    sched->now_ns = event->now_ns;
+    sched->wall_ns = event->wall_ns;
+    sched->commit.size = 0;
+    sched->story.step = sched->story.told;
+}
+
+void gw_sched_term_end(struct gw_sched *sched)
+{
+    sched->exited = true;
+}

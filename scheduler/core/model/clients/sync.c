@@ -1,0 +1,306 @@
+/* Semaphores, locks, events, variables and queues: what they hold, who waits, and who has leases.
+ *
+ * Always: what a waiter or an item holds counts in the bytes of its object and of all; waiters with
+ * a deadline lie in one heap. */
+#include "scheduler/core/model/clients/sync.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEY_BYTES = GW_SYNC_NAME_BYTES_MAX + 32 };
+
+static const char *key_of(char key[KEY_BYTES], uint32_t uid, uint32_t kind, const char *name)
+{
+    (void)snprintf(key, KEY_BYTES, "%u %u %s", uid, kind, name);
+    return key;
+}
+
+struct gw_sync *gw_sync_find(const struct gw_sched *sched, uint32_t uid, uint32_t kind,
+                             const char *name)
+{
+    char key[KEY_BYTES];
+    uint64_t value;
+    return gw_strmap_get(&sched->syncs, key_of(key, uid, kind, name), &value)
+               ? (struct gw_sync *)(uintptr_t)value
+               : NULL;
+}
+
+void gw_sched_apply_sync_opened(struct gw_sched *sched, const struct gw_fact_sync_opened *fact)
+{
+    char key[KEY_BYTES];
+    uint64_t names = 0;
+    struct gw_sync *sync = calloc(1, sizeof *sync);
+    GW_MUST_PTR(sync);
+    sync->kind = fact->kind;
+    sync->uid = fact->uid;
+    sync->count = fact->count;
+    sync->name = strdup(fact->name);
+    GW_MUST_PTR(sync->name);
+    sync->prev = sched->last_sync;
+    *(sync->prev ? &sync->prev->next : &sched->first_sync) = sync;
+    sched->last_sync = sync;
+    (void)gw_map_get(&sched->sync_names, fact->uid, &names);
+    GW_MUST(gw_map_put(&sched->sync_names, fact->uid, names + 1));
+    GW_MUST(gw_strmap_put(&sched->syncs, key_of(key, fact->uid, fact->kind, fact->name),
+                          (uintptr_t)sync));
+}
+
+static void item_set(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_item *item,
+                     struct gw_bin value)
+{
+    sync->bytes += (uint64_t)value.size - item->size;
+    sched->sync_bytes += (uint64_t)value.size - item->size;
+    free(item->data);
+    item->data = NULL;
+    item->size = value.size;
+    if (!value.size)
+        return;
+    item->data = malloc(value.size);
+    GW_MUST_PTR(item->data);
+    memcpy(item->data, value.data, value.size);
+}
+
+static void sync_free(struct gw_sched *sched, struct gw_sync *sync)
+{
+    item_set(sched, sync, &sync->value, (struct gw_bin){0});
+    for (size_t i = 0; i < sync->items.count; i++)
+        item_set(sched, sync, &sync->items.items[i], (struct gw_bin){0});
+    gw_array_deinit(&sync->items);
+    free(sync->name);
+    free(sync);
+}
+
+void gw_sched_apply_sync_deleted(struct gw_sched *sched, const struct gw_fact_sync_deleted *fact)
+{
+    char key[KEY_BYTES];
+    uint64_t names = 1;
+    struct gw_sync *sync = fact->sync;
+    (void)gw_strmap_remove(&sched->syncs, key_of(key, sync->uid, sync->kind, sync->name));
+    (void)gw_map_get(&sched->sync_names, sync->uid, &names);
+    if (names > 1)
+        GW_MUST(gw_map_put(&sched->sync_names, sync->uid, names - 1));
+    else
+        (void)gw_map_remove(&sched->sync_names, sync->uid);
+    *(sync->prev ? &sync->prev->next : &sched->first_sync) = sync->next;
+    *(sync->next ? &sync->next->prev : &sched->last_sync) = sync->prev;
+    sync_free(sched, sync);
+}
+
+static void heap_set(struct gw_sched *sched, uint32_t at, struct gw_sync_waiter *waiter)
+{
+    sched->sync_deadlines.items[at] = waiter;
+    waiter->heap_at = at;
+}
+
+static void heap_up(struct gw_sched *sched, uint32_t at)
+{
+    struct gw_sync_waiter *waiter = sched->sync_deadlines.items[at];
+    for (; at > 0; at = (at - 1) / 2) {
+        struct gw_sync_waiter *parent = sched->sync_deadlines.items[(at - 1) / 2];
+        if (parent->deadline_ns <= waiter->deadline_ns)
+            break;
+        heap_set(sched, at, parent);
+    }
+    heap_set(sched, at, waiter);
+}
+
+static void heap_down(struct gw_sched *sched, uint32_t at)
+{
+    struct gw_sync_waiter *waiter = sched->sync_deadlines.items[at];
+    uint32_t count = (uint32_t)sched->sync_deadlines.count;
+    for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
+        struct gw_sync_waiter **items = sched->sync_deadlines.items;
+        if (child + 1 < count && items[child + 1]->deadline_ns < items[child]->deadline_ns)
+            child++;
+        if (waiter->deadline_ns <= items[child]->deadline_ns)
+            break;
+        heap_set(sched, at, items[child]);
+    }
+    heap_set(sched, at, waiter);
+}
+
+static void heap_remove(struct gw_sched *sched, const struct gw_sync_waiter *waiter)
+{
+    uint32_t at = waiter->heap_at;
+    struct gw_sync_waiter *last = sched->sync_deadlines.items[--sched->sync_deadlines.count];
+    if (last == waiter)
+        return;
+    heap_set(sched, at, last);
+    heap_up(sched, at);
+    heap_down(sched, last->heap_at);
+}
+
+void gw_sched_apply_sync_waiting(struct gw_sched *sched, const struct gw_fact_sync_waiting *fact)
+{
+    struct gw_sync_waiter *waiter = calloc(1, sizeof *waiter);
+    GW_MUST_PTR(waiter);
+    struct gw_sync_waiters *line = &fact->sync->waiters[fact->put];
+    *waiter = (struct gw_sync_waiter){
+        .sync = fact->sync,
+        .session = fact->session,
+        .request = fact->request,
+        .number = fact->number,
+        .deadline_ns = fact->deadline_ns,
+        .put = fact->put,
+        .size = fact->put ? fact->value.size : 0,
+        .heap_at = GW_NONE,
+        .prev = line->last,
+        .session_next = fact->session->sync_waiters,
+    };
+    if (waiter->size) {
+        waiter->value = malloc(waiter->size);
+        GW_MUST_PTR(waiter->value);
+        memcpy(waiter->value, fact->value.data, waiter->size);
+        fact->sync->waiting_bytes += waiter->size;
+        sched->sync_bytes += waiter->size;
+    }
+    *(line->last ? &line->last->next : &line->first) = waiter;
+    line->last = waiter;
+    line->count++;
+    if (fact->session->sync_waiters)
+        fact->session->sync_waiters->session_prev = waiter;
+    fact->session->sync_waiters = waiter;
+    if (waiter->deadline_ns != UINT64_MAX) {
+        GW_MUST(gw_array_push(&sched->sync_deadlines, waiter));
+        heap_up(sched, (uint32_t)sched->sync_deadlines.count - 1);
+    }
+}
+
+void gw_sched_apply_sync_left(struct gw_sched *sched, const struct gw_fact_sync_left *fact)
+{
+    struct gw_sync_waiter *waiter = fact->waiter;
+    struct gw_sync_waiters *line = &waiter->sync->waiters[waiter->put];
+    *(waiter->prev ? &waiter->prev->next : &line->first) = waiter->next;
+    *(waiter->next ? &waiter->next->prev : &line->last) = waiter->prev;
+    line->count--;
+    *(waiter->session_prev ? &waiter->session_prev->session_next : &waiter->session->sync_waiters) =
+        waiter->session_next;
+    if (waiter->session_next)
+        waiter->session_next->session_prev = waiter->session_prev;
+    if (waiter->heap_at != GW_NONE)
+        heap_remove(sched, waiter);
+    waiter->sync->waiting_bytes -= waiter->size;
+    sched->sync_bytes -= waiter->size;
+    free(waiter->value);
+    free(waiter);
+}
+
+void gw_sync_deinit(struct gw_sched *sched)
+{
+    for (struct gw_sync *sync = sched->first_sync, *next; sync; sync = next) {
+        next = sync->next;
+        for (int put = 0; put < 2; put++)
+            for (struct gw_sync_waiter *at = sync->waiters[put].first, *after; at; at = after) {
+                after = at->next;
+                free(at->value);
+                free(at);
+            }
+        for (struct gw_sync_lease *at = sync->leases, *after; at; at = after) {
+            after = at->next;
+            free(at);
+        }
+        sync_free(sched, sync);
+    }
+    gw_array_deinit(&sched->sync_deadlines);
+    gw_map_deinit(&sched->sync_names);
+    gw_strmap_deinit(&sched->syncs);
+}
+
+void gw_sched_apply_sync_flagged(struct gw_sched *sched, const struct gw_fact_sync_flagged *fact)
+{
+    (void)sched;
+    fact->sync->set = fact->set;
+}
+
+void gw_sched_apply_sync_put(struct gw_sched *sched, const struct gw_fact_sync_put *fact)
+{
+    struct gw_sync *sync = fact->sync;
+    if (sync->filled == sync->items.count) { /* the ring grows: its first part goes to the front */
+        size_t before = sync->items.count, grown = before ? before * 2 : 16;
+        struct gw_sync_item *items = calloc(grown, sizeof *items);
+        GW_MUST_PTR(items);
+        for (uint32_t i = 0; i < sync->filled; i++)
+            items[i] = sync->items.items[(sync->first + i) % before];
+        gw_array_deinit(&sync->items);
+        sync->items.items = items;
+        sync->items.count = sync->items.capacity = grown;
+        sync->first = 0;
+    }
+    size_t at = (sync->first + sync->filled++) % sync->items.count;
+    item_set(sched, sync, &sync->items.items[at], fact->value);
+}
+
+void gw_sched_apply_sync_taken(struct gw_sched *sched, const struct gw_fact_sync_taken *fact)
+{
+    struct gw_sync *sync = fact->sync;
+    const uint32_t count = fact->count - (GW_PLANTED(404) && fact->count > 1);
+    for (uint32_t i = 0; i < count; i++) {
+        item_set(sched, sync, &sync->items.items[sync->first], (struct gw_bin){0});
+        sync->first = (uint32_t)((sync->first + 1) % sync->items.count);
+        sync->filled--;
+    }
+}
+
+void gw_sched_apply_sync_closed(struct gw_sched *sched, const struct gw_fact_sync_closed *fact)
+{
+    (void)sched;
+    fact->sync->closed = true;
+}
+
+void gw_sched_apply_sync_assigned(struct gw_sched *sched, const struct gw_fact_sync_assigned *fact)
+{
+    item_set(sched, fact->sync, &fact->sync->value, fact->value);
+    fact->sync->version++;
+}
+
+struct gw_sync_lease *gw_sync_lease_of(const struct gw_sync *sync, const struct gw_session *session)
+{
+    for (struct gw_sync_lease *lease = session->sync_leases; lease; lease = lease->session_next)
+        if (lease->sync == sync)
+            return lease;
+    return NULL;
+}
+
+void gw_sched_apply_sync_leased(struct gw_sched *sched, const struct gw_fact_sync_leased *fact)
+{
+    struct gw_sync_lease *lease = gw_sync_lease_of(fact->sync, fact->session);
+    sched->fence = fact->sync->fence = fact->fence;
+    fact->sync->held++;
+    if (lease) {
+        lease->count++;
+        lease->fence = fact->fence;
+        return;
+    }
+    lease = calloc(1, sizeof *lease);
+    GW_MUST_PTR(lease);
+    *lease = (struct gw_sync_lease){.sync = fact->sync,
+                                    .session = fact->session,
+                                    .count = 1,
+                                    .fence = fact->fence,
+                                    .next = fact->sync->leases,
+                                    .session_next = fact->session->sync_leases};
+    if (lease->next)
+        lease->next->prev = lease;
+    if (lease->session_next)
+        lease->session_next->session_prev = lease;
+    fact->sync->leases = fact->session->sync_leases = lease;
+}
+
+void gw_sched_apply_sync_returned(struct gw_sched *sched, const struct gw_fact_sync_returned *fact)
+{
+    struct gw_sync_lease *lease = gw_sync_lease_of(fact->sync, fact->session);
+    (void)sched;
+    fact->sync->held -= fact->count;
+    lease->count -= fact->count;
+    if (lease->count)
+        return;
+    *(lease->prev ? &lease->prev->next : &fact->sync->leases) = lease->next;
+    if (lease->next)
+        lease->next->prev = lease->prev;
+    *(lease->session_prev ? &lease->session_prev->session_next : &fact->session->sync_leases) =
+        lease->session_next;
+    if (lease->session_next)
+        lease->session_next->session_prev = lease->session_prev;
+    free(lease);
+}

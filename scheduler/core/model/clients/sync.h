@@ -1,0 +1,78 @@
+/* Semaphores, locks, events, variables and queues: what they hold, who waits, and who has leases.
+ */
+#ifndef GW_SCHEDULER_CORE_CLIENTS_SYNC_H
+#define GW_SCHEDULER_CORE_CLIENTS_SYNC_H
+
+#include "scheduler/core/model/state.h"
+
+enum {
+    GW_SYNC_NAME_BYTES_MAX = 255,
+    GW_SYNC_NAMES_MAX = 10000,     /* of a user */
+    GW_SYNC_WAITERS_MAX = 65536,   /* of a name */
+    GW_SYNC_COUNT_MAX = 1 << 20,   /* leases of a semaphore, values of a queue */
+    GW_SYNC_QUEUE_DEFAULT = 65536, /* values */
+    GW_SYNC_QUEUE_BYTES_MAX = 64 << 20,
+    GW_SYNC_BYTES_MAX = 1 << 30, /* of all variables and queues */
+};
+
+/* Who waits for what; `put` waits for room in a queue, all others for what there is to have. */
+struct gw_sync_waiter {
+    struct gw_sync *sync;
+    struct gw_session *session;
+    uint64_t request, number, deadline_ns; /* UINT64_MAX: none */
+    bool put;
+    uint8_t *value; /* of a put, owned */
+    uint32_t size;
+    uint32_t heap_at; /* in sched->sync_deadlines; GW_NONE: not */
+    struct gw_sync_waiter *prev, *next;
+    struct gw_sync_waiter *session_prev, *session_next;
+};
+
+struct gw_sync_waiters {
+    struct gw_sync_waiter *first, *last;
+    uint32_t count;
+};
+
+/* What a session holds of a semaphore or lock. */
+struct gw_sync_lease {
+    struct gw_sync *sync;
+    struct gw_session *session;
+    uint32_t count;
+    uint64_t fence; /* of its latest grant */
+    struct gw_sync_lease *prev, *next;
+    struct gw_sync_lease *session_prev, *session_next;
+};
+
+struct gw_sync_item {
+    uint8_t *data;
+    uint32_t size;
+};
+
+struct gw_sync {
+    uint32_t kind, uid; /* enum gw_sync_kind */
+    char *name;
+    struct gw_sync *prev, *next;
+    struct gw_sync_waiters waiters[2]; /* [1]: puts */
+
+    uint32_t count; /* semaphore: leases; queue: values at most */
+    uint32_t held;
+    struct gw_sync_lease *leases;
+    uint64_t fence;                      /* of the latest lease */
+    bool set;                            /* event */
+    bool closed;                         /* queue */
+    uint64_t version;                    /* variable; 0: no value */
+    struct gw_sync_item value;           /* variable */
+    GW_ARRAY(struct gw_sync_item) items; /* queue: a ring */
+    uint32_t first, filled;
+    uint64_t bytes, waiting_bytes; /* of values here, and of those that wait to be put */
+};
+
+/* gw_sync_find returns one by name, or NULL. gw_sync_lease_of returns what a session holds of a
+ * semaphore or lock, or NULL. gw_sync_deinit frees all. */
+struct gw_sync *gw_sync_find(const struct gw_sched *sched, uint32_t uid, uint32_t kind,
+                             const char *name);
+struct gw_sync_lease *gw_sync_lease_of(const struct gw_sync *sync,
+                                       const struct gw_session *session);
+void gw_sync_deinit(struct gw_sched *sched);
+
+#endif
