@@ -8,7 +8,7 @@
 
 #include "graph/base/map.h"
 #include "graph/base/must.h"
-#include "scheduler/core/model/jobs/content.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/sched.h"
 
 #include <string.h>

@@ -2,17 +2,7 @@
  * model/fact_log.c is the encoder. */
 #include "scheduler/core/journal/durable.h"
 
-#include "scheduler/core/model/changes/term.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/fact_log.h"
-#include "scheduler/core/model/jobs/asked.h"
-#include "scheduler/core/model/jobs/checkpoint.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/jobs/judged.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/workers/gpu_drain.h"
-#include "scheduler/core/model/workers/hold.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/sched.h"
 #include "scheduler/core/send/effect.h"
 

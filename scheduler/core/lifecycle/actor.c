@@ -10,12 +10,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/lifecycle/cancel.h"
-#include "scheduler/core/model/jobs/actor.h"
-#include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/story.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/note.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/announce.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"

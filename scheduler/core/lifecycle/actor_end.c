@@ -3,7 +3,7 @@
 #include "scheduler/core/lifecycle/actor_end.h"
 
 #include "scheduler/core/lifecycle/task_done.h"
-#include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/model.h"
 
 bool gw_sched_actor_end_stood(const struct gw_job *job)
 {

@@ -9,13 +9,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/lifecycle/gang_growth.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/checkpoint.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
-#include "scheduler/core/model/worker_name.h"
-#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
 #include "scheduler/core/send/effect.h"
 

@@ -6,8 +6,7 @@
  * makes a heap of what is left of them. */
 #include "scheduler/core/lifecycle/delay.h"
 
-#include "scheduler/core/model/jobs/delay.h"
-#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/model.h"
 
 void gw_sched_delay(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint64_t delay_ns)
 {

@@ -9,14 +9,7 @@
 
 #include "scheduler/core/lifecycle/task_done.h"
 #include "scheduler/core/lifecycle/verdict.h"
-#include "scheduler/core/model/jobs/asked.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/jobs/judged.h"
-#include "scheduler/core/model/outcome.h"
-#include "scheduler/core/model/worker_name.h"
-#include "scheduler/core/model/workers/cooling.h"
-#include "scheduler/core/model/workers/parting.h"
-#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
 
 #include <stdio.h>

@@ -3,11 +3,7 @@
 #include "scheduler/core/lifecycle/gang_growth.h"
 
 #include "scheduler/core/lifecycle/gang_end.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/workers/cooling.h"
-#include "scheduler/core/model/workers/gang_size.h"
-#include "scheduler/core/model/workers/parting.h"
-#include "scheduler/core/model/workers/ranks.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/control.h"
 
 static uint32_t ranks_of(const struct gw_gang_try *gang, const struct gw_worker *worker)

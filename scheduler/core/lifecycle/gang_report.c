@@ -6,7 +6,7 @@
 #include "scheduler/core/lifecycle/gang_end.h"
 #include "scheduler/core/lifecycle/hang.h"
 #include "scheduler/core/lifecycle/worker_ready.h"
-#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/model.h"
 
 int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
                               const struct gw_rank_end *end)

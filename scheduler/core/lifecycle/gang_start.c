@@ -3,8 +3,7 @@
 #include "scheduler/core/lifecycle/gang_start.h"
 
 #include "scheduler/core/lifecycle/checkpoint.h"
-#include "scheduler/core/model/jobs/checkpoint.h"
-#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 
 #include <msgpack.h>

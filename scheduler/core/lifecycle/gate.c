@@ -2,11 +2,7 @@
 
 #include "scheduler/core/lifecycle/gate.h"
 
-#include "scheduler/core/model/changes/range.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/note.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/announce.h"
 
 #include <stdio.h>

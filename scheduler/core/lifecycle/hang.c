@@ -11,8 +11,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/lifecycle/gang_end.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 
 #include <msgpack.h>

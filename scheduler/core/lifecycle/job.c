@@ -2,13 +2,7 @@
 
 #include "scheduler/core/lifecycle/job.h"
 
-#include "scheduler/core/model/clients/notify.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/actor.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_usage.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/note.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
 

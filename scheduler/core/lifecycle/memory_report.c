@@ -2,7 +2,7 @@
 
 #include "scheduler/core/lifecycle/memory_report.h"
 
-#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
 
 /* What it has not begun can run elsewhere, or later. Not calls: what was made later would come

@@ -3,10 +3,7 @@
 #include "scheduler/core/lifecycle/range.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/story.h"
-#include "scheduler/core/model/note.h"
+#include "scheduler/core/model/model.h"
 
 /* Whether a block stays because it has rows that may be run again: of a job that outlives its
  * client, and as long as few others stay for that. */

@@ -6,15 +6,10 @@
 #include "scheduler/core/lifecycle/retry.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/share.h"
-#include "scheduler/core/send/receipt.h"
-
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/announce.h"
 #include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/receipt.h"
 
 static bool ended_badly(const struct gw_job *job, uint32_t row)
 {

@@ -2,7 +2,7 @@
 
 #include "scheduler/core/lifecycle/task_done.h"
 
-#include "scheduler/core/model/changes/place.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/announce.h"
 
 void gw_sched_task_done(struct gw_sched *sched, struct gw_job *job, uint32_t row,

@@ -9,17 +9,7 @@
 
 #include "scheduler/core/lifecycle/actor_end.h"
 #include "scheduler/core/lifecycle/delay.h"
-#include "scheduler/core/model/changes/place.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/actor.h"
-#include "scheduler/core/model/jobs/delay.h"
-#include "scheduler/core/model/jobs/edge.h"
-#include "scheduler/core/model/jobs/judged.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/story.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/outcome.h"
-#include "scheduler/core/model/workers/memory.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/announce.h"
 #include "scheduler/core/send/outbox.h"
 

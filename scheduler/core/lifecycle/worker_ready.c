@@ -2,7 +2,7 @@
 
 #include "scheduler/core/lifecycle/worker_ready.h"
 
-#include "scheduler/core/model/workers/hold.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/log_line.h"
 
 void gw_sched_worker_ready_perhaps(struct gw_sched *sched, struct gw_worker *worker)

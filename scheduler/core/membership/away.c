@@ -6,13 +6,7 @@
 #include "scheduler/core/membership/away.h"
 
 #include "graph/base/text.h"
-#include "scheduler/core/model/changes/ranks.h"
-#include "scheduler/core/model/workers/gang_size.h"
-#include "scheduler/core/model/workers/gpu.h"
-#include "scheduler/core/model/workers/gpu_twin.h"
-#include "scheduler/core/model/workers/lost_worker.h"
-#include "scheduler/core/model/workers/places.h"
-#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/model.h"
 
 #define AWAY_NS (60 * GW_NS_PER_S)
 

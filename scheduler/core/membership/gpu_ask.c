@@ -4,9 +4,7 @@
  * written down who asked, and that it does not stay drained. */
 #include "scheduler/core/membership/gpu_ask.h"
 
-#include "scheduler/core/model/changes/gpu.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/receipt.h"
 

@@ -2,8 +2,7 @@
 
 #include "scheduler/core/membership/history.h"
 
-#include "scheduler/core/model/history.h"
-#include "scheduler/core/model/state.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 
 #include <stdio.h>

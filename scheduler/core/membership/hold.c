@@ -11,7 +11,7 @@
 #include "scheduler/core/lifecycle/gang_ask.h"
 #include "scheduler/core/lifecycle/worker_ready.h"
 #include "scheduler/core/membership/adopt.h"
-#include "scheduler/core/model/workers/hold.h"
+#include "scheduler/core/model/model.h"
 
 #include <string.h>
 

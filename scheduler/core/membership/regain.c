@@ -8,10 +8,7 @@
 #include "scheduler/core/membership/regain.h"
 
 #include "scheduler/core/membership/adopt.h"
-#include "scheduler/core/model/history.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/range.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
 
 /* -- What workers have ---------------------------------------------------------------------------

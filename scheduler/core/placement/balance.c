@@ -8,8 +8,7 @@
  * give is not walked again before something of it came or ended. */
 #include "scheduler/core/placement/balance.h"
 
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/window.h"
 #include "scheduler/core/send/outbox.h"
 

@@ -6,9 +6,7 @@
 #include "scheduler/core/placement/gang_size.h"
 
 #include "graph/base/text.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/workers/gang_size.h"
-#include "scheduler/core/model/workers/parting.h"
+#include "scheduler/core/model/model.h"
 
 int gw_sched_gang_size_check(const struct gw_msg_spec *spec, struct gw_error *error)
 {

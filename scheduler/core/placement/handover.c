@@ -17,20 +17,7 @@
  * that runs long, or that waits for one that finds no slot, would keep slots that nobody uses. */
 #include "scheduler/core/placement/handover.h"
 
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/edge.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/pipelined.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/needed.h"
-#include "scheduler/core/model/note.h"
-#include "scheduler/core/model/workers/cooling.h"
-#include "scheduler/core/model/workers/memory.h"
-#include "scheduler/core/model/workers/need.h"
-#include "scheduler/core/model/workers/queue.h"
-#include "scheduler/core/model/workers/worker.h"
-#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/window.h"
 #include "scheduler/core/send/outbox.h"
 

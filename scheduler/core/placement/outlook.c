@@ -5,12 +5,7 @@
  * as long again. Short tasks that share debits give them back together. */
 #include "scheduler/core/placement/outlook.h"
 
-#include "scheduler/core/model/needed.h"
-#include "scheduler/core/model/workers/cooling.h"
-#include "scheduler/core/model/workers/gpu.h"
-#include "scheduler/core/model/workers/need.h"
-#include "scheduler/core/model/workers/queue.h"
-#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/model.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,7 @@
 /* Packing. The same room gives the same ranks: all orders end with the worker's id. */
 #include "scheduler/core/placement/packing.h"
 
-#include "scheduler/core/model/workers/parting.h"
-#include "scheduler/core/model/workers/places.h"
+#include "scheduler/core/model/model.h"
 
 #include <stdlib.h>
 #include <string.h>

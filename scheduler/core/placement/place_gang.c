@@ -2,9 +2,7 @@
 
 #include "scheduler/core/placement/place_gang.h"
 
-#include "scheduler/core/model/jobs/checkpoint.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"

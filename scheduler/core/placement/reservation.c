@@ -11,16 +11,7 @@
  * the gang's when that was acknowledged, because until then they are debited. */
 #include "scheduler/core/placement/reservation.h"
 
-#include "scheduler/core/model/changes/reservation.h"
-#include "scheduler/core/model/changes/task_ready.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/workers/cooling.h"
-#include "scheduler/core/model/workers/gang_size.h"
-#include "scheduler/core/model/workers/places.h"
-#include "scheduler/core/model/workers/queue.h"
-#include "scheduler/core/model/workers/ranks.h"
-#include "scheduler/core/model/workers/worker.h"
-#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/balance.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/outlook.h"

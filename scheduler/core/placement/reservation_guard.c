@@ -2,10 +2,7 @@
 
 #include "scheduler/core/placement/reservation_guard.h"
 
-#include "scheduler/core/model/needed.h"
-#include "scheduler/core/model/workers/gpu.h"
-#include "scheduler/core/model/workers/need.h"
-#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/model.h"
 
 static uint64_t beside(uint64_t have, uint64_t kept, uint64_t each)
 {

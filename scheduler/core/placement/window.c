@@ -2,12 +2,7 @@
 
 #include "scheduler/core/placement/window.h"
 
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/needed.h"
-#include "scheduler/core/model/workers/gpu.h"
-#include "scheduler/core/model/workers/memory.h"
-#include "scheduler/core/model/workers/worker.h"
-#include "scheduler/core/model/workers/worker_queue.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/reservation_guard.h"
 
 /* What takes named resources, or says what memory it needs, never queues behind another task: a

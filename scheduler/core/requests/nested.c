@@ -10,10 +10,7 @@
 #include "scheduler/core/requests/nested.h"
 
 #include "scheduler/core/lifecycle/verdict.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/edge.h"
-#include "scheduler/core/model/jobs/gang.h"
+#include "scheduler/core/model/model.h"
 
 /* -- Sessions ------------------------------------------------------------------------------------
  */

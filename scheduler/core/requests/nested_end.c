@@ -2,8 +2,7 @@
 
 #include "scheduler/core/requests/nested_end.h"
 
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/note.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/remote.h"
 #include "scheduler/core/send/effect.h"
 

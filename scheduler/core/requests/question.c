@@ -7,14 +7,7 @@
 
 #include "graph/wire/codec.h"
 #include "scheduler/core/membership/hold.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/place.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/note.h"
-#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/replica.h"
 #include "scheduler/core/send/effect.h"
 

@@ -8,16 +8,7 @@
  * Who has the object serves two at a time: what many workers are to have spreads like a tree. */
 #include "scheduler/core/requests/replica.h"
 
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/replica.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/needed.h"
-#include "scheduler/core/model/workers/need.h"
-#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
 #include "scheduler/core/send/effect.h"
 

@@ -7,8 +7,7 @@
  * memory, for a process without descriptors could take nothing from anybody. */
 #include "scheduler/core/requests/scattered.h"
 
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/scattered.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/submission.h"
 
 #include <assert.h>

@@ -7,12 +7,7 @@
 #include "scheduler/core/requests/share.h"
 
 #include "graph/base/text.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/share.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/nested.h"
 #include "scheduler/core/send/announce.h"
 #include "scheduler/core/send/effect.h"

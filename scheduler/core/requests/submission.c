@@ -7,12 +7,7 @@
 #include "scheduler/core/requests/submission.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
-#include "scheduler/core/model/jobs/content.h"
-#include "scheduler/core/model/jobs/gate.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_key.h"
-#include "scheduler/core/model/jobs/job_rare.h"
-#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/chunk.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/log_line.h"

@@ -7,14 +7,7 @@
 #include "scheduler/core/requests/tunnel.h"
 
 #include "graph/base/planted.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/access.h"
-#include "scheduler/core/model/jobs/checkpoint.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/place.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/workers/worker.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/tunnel.h"
 

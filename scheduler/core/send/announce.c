@@ -4,11 +4,7 @@
  * task, and what is told is read when its turn comes. */
 #include "scheduler/core/send/announce.h"
 
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/share.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/note.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
 #include "scheduler/core/send/receipt.h"

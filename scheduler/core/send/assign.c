@@ -6,12 +6,7 @@
  * by a row a rank, which do not count for k. */
 #include "scheduler/core/send/assign.h"
 
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/edge.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/rows.h"
-#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 
 #include <assert.h>

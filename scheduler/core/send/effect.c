@@ -2,7 +2,7 @@
 
 #include "scheduler/core/send/effect.h"
 
-#include "scheduler/core/model/changes/remote.h"
+#include "scheduler/core/model/model.h"
 
 struct gw_effect *gw_sched_effect(struct gw_sched *sched, uint32_t type)
 {

@@ -3,8 +3,7 @@
 
 #include "graph/base/clock.h"
 #include "graph/base/text.h"
-#include "scheduler/core/model/worker_name.h"
-#include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 
 #include <stdio.h>

@@ -4,8 +4,7 @@
  * GW_FLUSH_BYTES inside one step is it copied out early. */
 #include "scheduler/core/send/outbox.h"
 
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/rows.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
 #include "scheduler/core/send/effect.h"
 

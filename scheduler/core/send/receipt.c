@@ -4,7 +4,7 @@
  * leave in the order of their numbers; who asked may be gone by then. */
 #include "scheduler/core/send/receipt.h"
 
-#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 
 static void send(struct gw_sched *sched, struct gw_remote *remote, const struct gw_receipt *receipt)

@@ -2,7 +2,7 @@
 
 #include "scheduler/core/send/tunnel.h"
 
-#include "scheduler/core/model/jobs/access.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/send/effect.h"
 
 void gw_sched_tunnel_answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,

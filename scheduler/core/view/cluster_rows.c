@@ -1,14 +1,7 @@
 /* What listings say of the whole cluster: its status, workers, GPUs and actors. */
 #include "scheduler/core/view/cluster_rows.h"
 
-#include "scheduler/core/model/dict.h"
-#include "scheduler/core/model/jobs/actor.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/workers/cooling.h"
-#include "scheduler/core/model/workers/gpu.h"
-#include "scheduler/core/model/workers/gpu_text.h"
-#include "scheduler/core/model/workers/gpu_twin.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/scattered.h"
 #include "scheduler/core/view/running.h"
 

@@ -1,11 +1,6 @@
 /* How a task ended, and what ended it. */
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/view/explain.h"
-
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/edge.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/story.h"
-#include "scheduler/core/model/jobs/task.h"
 
 #include <string.h>
 

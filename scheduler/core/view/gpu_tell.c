@@ -1,14 +1,7 @@
 /* GPUs, for people: what is missing, what is waited for, how they do and who has them. */
-#include "scheduler/core/model/workers/gpu.h"
-
 #include "graph/base/text.h"
 #include "graph/value/value.h"
-#include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/gang.h"
-#include "scheduler/core/model/worker_name.h"
-#include "scheduler/core/model/workers/gpu_text.h"
-#include "scheduler/core/model/workers/gpu_twin.h"
-#include "scheduler/core/model/workers/queue.h"
+#include "scheduler/core/model/model.h"
 
 #include <stdio.h>
 

@@ -5,11 +5,7 @@
  * looks at, only the task knows, and the first is named. */
 #include "scheduler/core/view/inside.h"
 
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/share.h"
-#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/coordination/sync.h"
 
 enum { RANKS_SAID_MAX = 3 };

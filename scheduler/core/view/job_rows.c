@@ -1,13 +1,7 @@
 /* Rows of the listing "jobs". */
 #include "scheduler/core/view/job_rows.h"
 
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/dict.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/metric.h"
-#include "scheduler/core/model/jobs/place.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/user.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/annotation.h"
 #include "scheduler/core/view/job_state.h"
 #include "scheduler/core/view/page.h"

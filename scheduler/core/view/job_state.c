@@ -2,7 +2,7 @@
 
 #include "scheduler/core/view/job_state.h"
 
-#include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/view/running.h"
 
 const char *gw_job_rows_state(const struct gw_sched *sched, const struct gw_job *job,

@@ -6,11 +6,7 @@
 #include "scheduler/core/view/outline.h"
 
 #include "graph/base/strmap.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/task.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/view/running.h"
 
 #include <ctype.h>

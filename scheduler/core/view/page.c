@@ -2,7 +2,7 @@
 #include "scheduler/core/view/page.h"
 
 #include "graph/base/must.h"
-#include "scheduler/core/model/story_fact.h"
+#include "scheduler/core/model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,26 +4,21 @@
  * message is answered within a bounded turn and fits a message: listings come in pages (page.h). */
 #include "scheduler/core/view/query.h"
 
-#include "scheduler/core/model/dict.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/story.h"
+#include "graph/wire/codec.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/requests/share.h"
+#include "scheduler/core/sched.h"
+#include "scheduler/core/send/effect.h"
 #include "scheduler/core/view/cluster_rows.h"
 #include "scheduler/core/view/explain.h"
 #include "scheduler/core/view/job_rows.h"
 #include "scheduler/core/view/outline.h"
 #include "scheduler/core/view/page.h"
+#include "scheduler/core/view/running.h"
 #include "scheduler/core/view/running_rows.h"
 #include "scheduler/core/view/selection.h"
 #include "scheduler/core/view/task_rows.h"
-
-#include "graph/wire/codec.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/sched.h"
-#include "scheduler/core/send/effect.h"
-#include "scheduler/core/view/running.h"
 
 #include <string.h>
 

@@ -1,13 +1,7 @@
 /* What the reservation means for who waits, in words. */
-#include "scheduler/core/placement/reservation.h"
-
 #include "graph/base/text.h"
-#include "scheduler/core/model/changes/ranks.h"
-#include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/worker_name.h"
-#include "scheduler/core/model/workers/queue.h"
-#include "scheduler/core/model/workers/ranks.h"
+#include "scheduler/core/model/model.h"
+#include "scheduler/core/placement/reservation.h"
 
 enum { WORKERS_SAID = 4 };
 

@@ -4,8 +4,7 @@
  * one, but for those that said that they have started. */
 #include "scheduler/core/view/running.h"
 
-#include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/job_usage.h"
+#include "scheduler/core/model/model.h"
 
 #include <stdlib.h>
 

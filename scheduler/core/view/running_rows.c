@@ -2,11 +2,7 @@
 #include "scheduler/core/view/running_rows.h"
 
 #include "graph/base/text.h"
-#include "scheduler/core/model/dict.h"
-#include "scheduler/core/model/jobs/metric.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/user.h"
-#include "scheduler/core/model/workers/gpu.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/view/page.h"
 #include "scheduler/core/view/running.h"
 

@@ -2,8 +2,7 @@
  * by name is kept, since a page looks at thousands of jobs within a turn of the loop. */
 #include "scheduler/core/view/selection.h"
 
-#include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/user.h"
+#include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/annotation.h"
 #include "scheduler/core/view/job_state.h"
 #include "scheduler/core/view/page.h"

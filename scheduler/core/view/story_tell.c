@@ -2,16 +2,8 @@
  *
  * What a story lacks because nobody kept it is taken from the task as it is now (who submitted it,
  * what it waited for, how it ended), and the answer says in "note" what may be missing. */
-#include "scheduler/core/model/jobs/story.h"
-
 #include "graph/base/text.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/edge.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/model/outcome.h"
-#include "scheduler/core/model/worker_name.h"
+#include "scheduler/core/model/model.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,22 +1,13 @@
 /* Rows of the listings "tasks" and "attempts". */
 #include "scheduler/core/view/task_rows.h"
 
-#include "scheduler/core/model/dict.h"
-#include "scheduler/core/model/jobs/job_usage.h"
-#include "scheduler/core/model/jobs/metric.h"
-#include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/place.h"
-#include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/task.h"
-#include "scheduler/core/requests/annotation.h"
-#include "scheduler/core/view/running.h"
-
 #include "graph/value/value.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/frame.h"
-#include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/model.h"
+#include "scheduler/core/requests/annotation.h"
 #include "scheduler/core/view/page.h"
+#include "scheduler/core/view/running.h"
 
 #include <string.h>
 
