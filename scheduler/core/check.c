@@ -1,6 +1,6 @@
 /* Every invariant of the scheduler's state, walked and asserted. */
 #include "scheduler/core/lifecycle/actor.h"
-#include "scheduler/core/membership/regain.h"
+#include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/handover.h"
 #include "scheduler/core/placement/reservation.h"
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct gw_sm *gw_sched_machine(size_t i)
+struct gw_sm *gw_sched_check_machine(size_t i)
 {
     static struct gw_sm *const machines[] = {
         &gw_sched_job_sm,    &gw_sched_task_sm,  &gw_sched_attempt_sm, &gw_sched_gang_sm,
@@ -150,7 +150,7 @@ static void check_workers(const struct gw_sched *sched)
         ready++;
         slots += worker->slots;
         slots_free += worker->slots_free;
-        gpus += gw_sched_gpus_own(worker);
+        gpus += gw_sched_gpu_twin_own(worker);
         gpus_free += worker->gpus_free;
     }
     assert(ready == sched->workers_ready && slots == sched->slots && gpus == sched->gpus);
@@ -224,9 +224,9 @@ static void check_successors(const struct gw_sched *sched, struct gw_job *job)
             assert(gw_sched_edge_row(tasks, e) == row);
             own += gw_sched_edge(tasks, e).job == 0;
         }
-        struct gw_successors from = gw_sched_successors_of(job, row);
+        struct gw_successors from = gw_sched_edge_successors_of(job, row);
         struct gw_row next, dep;
-        for (uint32_t link = from.link; gw_sched_successors_next(sched, &from, &next);
+        for (uint32_t link = from.link; gw_sched_edge_successors_next(sched, &from, &next);
              link = from.link)
             if (next.job == job) {
                 assert(gw_sched_dep(sched, job, link, &dep) && dep.job == job && dep.index == row);
@@ -282,8 +282,8 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
     assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);
     assert(state != GW_TASK_DONE || gw_sched_objects_whole(sched, job, row) ||
-           gw_sched_regain_awaits(sched, job, row));
-    assert((gw_sched_failure_of(job, row) != NULL) ==
+           gw_sched_adopt_awaits(sched, job, row));
+    assert((gw_sched_task_failure_of(job, row) != NULL) ==
            (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED));
     check_attempt_of(sched, job, row);
 }

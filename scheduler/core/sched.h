@@ -31,14 +31,14 @@ void gw_sched_check(const struct gw_sched *sched);
 int gw_sched_query(const struct gw_sched *sched, const char *what, const struct gw_value *arguments,
                    struct gw_value **answer, struct gw_error *error);
 
-/* gw_sched_uses_files tells whether a job names these files that has not ended, or whose client may
- * still want its results: then they may have to be made again. */
-bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash);
+/* gw_sched_job_uses_files tells whether a job names these files that has not ended, or whose client
+ * may still want its results: then they may have to be made again. */
+bool gw_sched_job_uses_files(const struct gw_sched *sched, struct gw_bin hash);
 
-/* gw_sched_names_content tells whether a job, ended ones included, names this program or these
- * files; gw_sched_knows, whether there is a job of this id. */
-bool gw_sched_names_content(const struct gw_sched *sched, struct gw_bin hash);
-bool gw_sched_knows(const struct gw_sched *sched, uint64_t job);
+/* gw_sched_job_names_content tells whether a job, ended ones included, names this program or these
+ * files; gw_sched_job_knows, whether there is a job of this id. */
+bool gw_sched_job_names_content(const struct gw_sched *sched, struct gw_bin hash);
+bool gw_sched_job_knows(const struct gw_sched *sched, uint64_t job);
 
 /* gw_sched_workers_known counts the workers that take part: they said what they have, and where
  * workers are kept that is on disk. Those that end what they ran before are among them. */
@@ -51,9 +51,9 @@ bool gw_sched_has_worker(const struct gw_sched *sched, const char *name);
  * life before; 0: there was none. */
 uint64_t gw_sched_term(const struct gw_sched *sched);
 
-/* gw_sched_restore applies durable facts, the bytes of COMMIT effects in their order, to a new
- * core; START follows. GW_ECORRUPT where the bytes are not facts. */
-int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size);
+/* gw_sched_durable_restore applies durable facts, the bytes of COMMIT effects in their order, to a
+ * new core; START follows. GW_ECORRUPT where the bytes are not facts. */
+int gw_sched_durable_restore(struct gw_sched *sched, const void *bytes, size_t size);
 
 /* gw_sched_compact appends to `out` those of the facts that still say something: restored, they
  * give the state that all of them give. GW_ECORRUPT where the bytes are not facts. */
@@ -65,9 +65,9 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out);
 /* gw_sched_ends tells whether it was told to end all work, and to exit then. */
 bool gw_sched_ends(const struct gw_sched *sched);
 
-/* gw_sched_machine returns table i of the core's state machines, NULL behind the last; whoever
- * wants counts sets .taken before the first step. */
-struct gw_sm *gw_sched_machine(size_t i);
+/* gw_sched_check_machine returns table i of the core's state machines, NULL behind the last;
+ * whoever wants counts sets .taken before the first step. */
+struct gw_sm *gw_sched_check_machine(size_t i);
 
 /* gw_sched_idle_since_ns: since when no job is unfinished and no client is connected; UINT64_MAX
  * when it is not idle. */

@@ -11,19 +11,19 @@
 #include "scheduler/core/lifecycle/job.h"
 #include "scheduler/core/lifecycle/range.h"
 #include "scheduler/core/lifecycle/retry.h"
-#include "scheduler/core/lifecycle/task_done.h"
-#include "scheduler/core/membership/regain.h"
+#include "scheduler/core/lifecycle/task_end.h"
+#include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/requests/nested_end.h"
 #include "scheduler/core/requests/question.h"
-#include "scheduler/core/send/announce.h"
+#include "scheduler/core/requests/remote.h"
+#include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
 
 #include <stdio.h>
 
 static void release(struct gw_sched *sched, struct gw_row row)
 {
-    gw_sched_release_task(sched, row.job, row.index);
+    gw_sched_outbox_release_task(sched, row.job, row.index);
     GW_FACT(sched, object_released, .job = row.job, .index = row.index);
 }
 
@@ -34,7 +34,7 @@ static void doom(struct gw_sched *sched, struct gw_row row, struct gw_row cause)
     GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
             .state = cancelled ? GW_TASK_CANCELLED : GW_TASK_FAILED, .text = "",
             .cause_job = cause.job->id, .cause_index = cause.index);
-    gw_sched_announce_task(sched, row.job, row.index);
+    gw_sched_notify_task(sched, row.job, row.index);
 }
 
 /* Who gave a value away, and that it is for them to hold it: nothing makes it again. */
@@ -75,7 +75,7 @@ static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, uint32
                    (unsigned long long)row.job->id, loss, input_text);
     GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
             .state = GW_TASK_FAILED, .code = GW_ELOST, .text = text);
-    gw_sched_announce_task(sched, row.job, row.index);
+    gw_sched_notify_task(sched, row.job, row.index);
 }
 
 /* Looks at what a waiting task waits for: true when it failed with one of them. */
@@ -125,7 +125,7 @@ static bool must_make_again(const struct gw_sched *sched, struct gw_row row)
         return false;
     return state == GW_TASK_RELEASED ||
            (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index) &&
-            !gw_sched_regain_awaits(sched, row.job, row.index));
+            !gw_sched_adopt_awaits(sched, row.job, row.index));
 }
 
 /* A call is not made again behind its client's back: the actor is not as it was. */
@@ -144,7 +144,7 @@ static void make_again(struct gw_sched *sched, struct gw_row row, uint32_t retry
                    label, row.index, (unsigned long long)row.job->id, actor);
     GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
             .state = GW_TASK_FAILED, .code = GW_ELOST, .text = text);
-    gw_sched_announce_task(sched, row.job, row.index);
+    gw_sched_notify_task(sched, row.job, row.index);
 }
 
 static void settle_lost(struct gw_sched *sched)
@@ -195,7 +195,7 @@ static void settle_reopened(struct gw_sched *sched)
         if (row.job->tasks.waiting[row.index] > 0)
             continue;
         if (row.job->tasks.flags[row.index] & GW_TASK_ALIAS)
-            gw_sched_task_done(sched, row.job, row.index, &(struct gw_results){0});
+            gw_sched_task_end_done(sched, row.job, row.index, &(struct gw_results){0});
         else if (!(row.job->tasks.flags[row.index] & GW_TASK_DELAYED))
             GW_FACT(sched, task_readied, .job = row.job, .index = row.index);
     }
@@ -211,7 +211,7 @@ static void settle_idle(struct gw_sched *sched)
         if (row.job->tasks.state[row.index] != GW_TASK_DONE || needed ||
             (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows))
             continue;
-        if (gw_sched_pure_keep(sched, row.job, row.index))
+        if (gw_sched_object_keep_pure(sched, row.job, row.index))
             continue;
         release(sched, row);
     }
@@ -248,7 +248,7 @@ static void settle_unwanted(struct gw_sched *sched)
 void gw_sched_settle(struct gw_sched *sched)
 {
     do {
-        gw_sched_nested_settle(sched);
+        gw_sched_remotes_settle(sched);
         settle_lost(sched);
         settle_retried(sched);
         if (sched->lost.count || sched->retried.count)

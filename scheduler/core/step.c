@@ -11,7 +11,7 @@
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/lifecycle/delay.h"
-#include "scheduler/core/lifecycle/gang_ask.h"
+#include "scheduler/core/lifecycle/gang_control.h"
 #include "scheduler/core/lifecycle/gang_start.h"
 #include "scheduler/core/lifecycle/hang.h"
 #include "scheduler/core/lifecycle/job.h"
@@ -21,7 +21,6 @@
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/membership/gpu_ask.h"
 #include "scheduler/core/membership/hold.h"
-#include "scheduler/core/membership/leave.h"
 #include "scheduler/core/membership/worker.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/balance.h"
@@ -37,10 +36,10 @@
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/requests/submission.h"
 #include "scheduler/core/requests/tunnel.h"
-#include "scheduler/core/send/announce.h"
-#include "scheduler/core/send/effect.h"
-#include "scheduler/core/send/log_line.h"
+#include "scheduler/core/send/log.h"
+#include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/send.h"
 #include "scheduler/core/settle.h"
 #include "scheduler/core/view/query.h"
 
@@ -94,7 +93,7 @@ void gw_sched_free(struct gw_sched *sched)
     for (size_t i = 0; i < sched->shapes.count; i++)
         if (sched->shapes.items[i]) {
             sched->shapes.items[i]->rooms = 0;
-            gw_sched_shape_free(sched, sched->shapes.items[i]);
+            gw_sched_queue_class_free(sched, sched->shapes.items[i]);
         }
     gw_sched_lost_worker_deinit(sched);
     gw_sched_gpu_twins_deinit(sched);
@@ -129,7 +128,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_array_deinit(&sched->coolings);
     gw_array_deinit(&sched->partings);
     gw_array_deinit(&sched->announcements);
-    gw_array_deinit(&sched->receipts);
+    gw_array_deinit(&sched->acknowledgements);
     gw_array_deinit(&sched->step.dirty_workers);
     gw_sched_rows_deinit(sched);
     gw_array_deinit(&sched->step.dirty_sessions);
@@ -219,7 +218,7 @@ static void shutdown_tell(struct gw_sched *sched, const struct gw_worker *worker
 {
     struct gw_msg_shutdown *shutdown =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown;
-    shutdown->text = gw_sched_text(sched, text);
+    shutdown->text = gw_sched_send_text(sched, text);
     shutdown->grace_ns_max = sched->shutdown_grace_ns;
 }
 
@@ -246,7 +245,7 @@ static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
         shutdown_tell_all(sched, message->text);
     }
     if (sched->shutting_down || error.code) {
-        gw_sched_reply(sched, remote, message->request, &error);
+        gw_sched_send_reply(sched, remote, message->request, &error);
         return;
     }
     GW_FACT(sched, shutting_down, .remote = remote, .request = message->request,
@@ -266,7 +265,7 @@ static void stop(struct gw_sched *sched)
 {
     if (sched->exited)
         return;
-    (void)gw_sched_effect(sched, GW_EFFECT_EXIT);
+    (void)gw_sched_send_effect(sched, GW_EFFECT_EXIT);
     gw_sched_term_end(sched);
     GW_FACT(sched, job_ids, .upto = sched->next_job);
 }
@@ -284,7 +283,7 @@ static void shutdown_settle(struct gw_sched *sched)
     struct gw_remote *remote = gw_sched_access_remote(sched, sched->shutdown_peer);
     struct gw_error error = {0};
     if (remote)
-        gw_sched_reply(sched, remote, sched->shutdown_request, &error);
+        gw_sched_send_reply(sched, remote, sched->shutdown_request, &error);
     stop(sched);
 }
 
@@ -300,7 +299,7 @@ static void on_query(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
     reply->request = query->request;
     reply->code = rc;
-    reply->text = rc < 0 ? gw_sched_text(sched, error.text) : "";
+    reply->text = rc < 0 ? gw_sched_send_text(sched, error.text) : "";
     if (rc == 0)
         reply->body = body;
 }
@@ -387,13 +386,13 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
     if (!job || !worker || !gw_sched_row_live(job, lost->index))
         return;
     const uint32_t at = gw_sched_object_of(sched, job, lost->index, lost->rank);
-    if (at == GW_NONE || gw_sched_holder_of(sched, at, worker->slot) == GW_NONE)
+    if (at == GW_NONE || gw_sched_object_holder_of(sched, at, worker->slot) == GW_NONE)
         return;
     /* It may have it still, out of reach of who says so. Made again elsewhere it is another
      * attempt's, and what lies there must not be taken for that. */
     const struct gw_object *object = &sched->objects.items[at];
     if (!GW_PLANTED(743))
-        gw_sched_send_release(
+        gw_sched_outbox_release(
             sched, worker, &(struct gw_release_row){object->job->id, object->index, object->rank});
     GW_FACT(sched, holder_removed, .object = at, .worker = worker);
 }
@@ -431,7 +430,7 @@ static void on_printed(struct gw_sched *sched, const struct gw_worker *worker,
     if (!job || !job->session || !job->session->remote)
         return;
     const uint32_t index = sched->attempts.items[slot].index;
-    struct gw_bin data = gw_sched_bin(sched, printed->data);
+    struct gw_bin data = gw_sched_send_bin(sched, printed->data);
     struct gw_msg_printed *told =
         &gw_sched_send(sched, job->session->remote, GW_MESSAGE_printed)->printed;
     *told = *printed;
@@ -465,7 +464,7 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     case GW_MESSAGE_refuse: /* it was told to end, and nothing of it runs any more */
         gw_sched_worker_dismiss(sched, worker, message->refuse.text);
-        gw_sched_close(sched, worker->remote);
+        gw_sched_send_close(sched, worker->remote);
         return 0;
     default:
         return GW_EPROTO;
@@ -585,7 +584,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         return 0;
     case GW_EVENT_COMMITTED:
         gw_sched_history_on_committed(sched, event->bytes);
-        gw_sched_announce_committed(sched, event->number);
+        gw_sched_notify_committed(sched, event->number);
         gw_sched_hold_on_committed(sched);
         return 0;
     case GW_EVENT_GONE:
@@ -620,11 +619,11 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
         do
             gw_sched_settle(sched);
         while (gw_sched_adopt_settle(sched));
-        gw_sched_place(sched);
+        gw_sched_placement(sched);
     } while (gw_sched_ranges_feed(sched));
     gw_sched_actors_place(sched);
     gw_sched_balance(sched);
-    gw_sched_leave_settle(sched);
+    gw_sched_workers_leave_settle(sched);
     shutdown_settle(sched);
     gw_sched_log_settle(sched, sched->exited);
     gw_sched_durable_flush(sched);
@@ -633,7 +632,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_tunnels_follow(sched);
     if (!sched->step.tokens_kept)
         for (uint32_t i = 0; i < event->token_count; i++)
-            gw_sched_drop_token(sched, event->tokens[i]);
+            gw_sched_outbox_drop_token(sched, event->tokens[i]);
     sched->step.event = NULL;
     sched->step.effects = NULL;
 #ifdef GANGWAY_CHECK

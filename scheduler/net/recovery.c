@@ -33,7 +33,7 @@ int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
                         const struct gw_buffer *facts, struct gw_error *error)
 {
     struct gw_buffer less = {0};
-    if (gw_sched_restore(core, facts->data, facts->size) < 0)
+    if (gw_sched_durable_restore(core, facts->data, facts->size) < 0)
         return gw_error_set(error, GW_EVERSION,
                             "the state holds what Gangway %s does not know: start the version that "
                             "wrote it, or give another folder by --state",

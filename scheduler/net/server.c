@@ -108,7 +108,7 @@ static void programs_send(uint64_t peer, const struct gw_message *message, int f
 static bool programs_used(struct gw_bin hash, void *arg)
 {
     const struct gw_server *server = arg;
-    return gw_sched_uses_files(server->core, hash);
+    return gw_sched_job_uses_files(server->core, hash);
 }
 
 /* -- Connections ---------------------------------------------------------------------------------
@@ -460,7 +460,7 @@ static int recover(struct gw_server *server, struct gw_buffer *facts, struct gw_
 
 static bool programs_named(struct gw_bin hash, void *arg)
 {
-    return gw_sched_names_content(((const struct gw_server *)arg)->core, hash);
+    return gw_sched_job_names_content(((const struct gw_server *)arg)->core, hash);
 }
 
 /* What is kept in folders: programs and facts. */
@@ -560,7 +560,7 @@ fail:
 
 bool gw_server_knows_job(const struct gw_server *server, uint64_t job)
 {
-    return gw_sched_knows(server->core, job);
+    return gw_sched_job_knows(server->core, job);
 }
 
 void gw_server_worker_gone(struct gw_server *server, const char *name)

@@ -193,12 +193,12 @@ static uint64_t taken[MACHINES_MAX][TRANSITIONS_MAX];
 static struct gw_sm *machine(size_t i)
 {
     size_t scheduler = 0, worker = 0;
-    while (gw_sched_machine(scheduler))
+    while (gw_sched_check_machine(scheduler))
         scheduler++;
     while (gw_node_core_machine(worker))
         worker++;
     if (i < scheduler)
-        return gw_sched_machine(i);
+        return gw_sched_check_machine(i);
     if (i < scheduler + worker)
         return gw_node_core_machine(i - scheduler);
     return i == scheduler + worker ? &sim_rank_sm : NULL;

@@ -4,7 +4,7 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/sched.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <string.h>
 
@@ -12,7 +12,7 @@ void gw_sched_durable_flush(struct gw_sched *sched)
 {
     if (sched->commit.size == 0)
         return;
-    struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_COMMIT);
+    struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_COMMIT);
     effect->number = gw_sched_fact_log_number(sched);
     effect->bytes = (struct gw_bin){sched->commit.data, (uint32_t)sched->commit.size};
 }
@@ -144,7 +144,7 @@ static void restore_one(struct gw_sched *sched, uint16_t type, struct reader *in
     }
 }
 
-int gw_sched_restore(struct gw_sched *sched, const void *bytes, size_t size)
+int gw_sched_durable_restore(struct gw_sched *sched, const void *bytes, size_t size)
 {
     const uint8_t *at = bytes;
     int rc = 0;
@@ -217,7 +217,7 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     gw_fact_log_put_U64(out, asked.attempt);
     gw_fact_log_put_U32(out, asked.verb);
     gw_fact_log_put_STR(out, asked.by);
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     if (failure) {
         gw_fact_log_put_I32(out, failure->code);
         gw_fact_log_put_I32(out, failure->exit_code);

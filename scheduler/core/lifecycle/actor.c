@@ -11,9 +11,9 @@
 #include "graph/base/text.h"
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/announce.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/send.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -110,7 +110,7 @@ void gw_sched_actor_on_session_closed(struct gw_sched *sched, struct gw_session 
 static void say_why_dead(const struct gw_actor *actor, char *text, size_t bytes)
 {
     char label[160];
-    const struct gw_failure *failure = gw_sched_failure_of(actor->job, 0);
+    const struct gw_failure *failure = gw_sched_task_failure_of(actor->job, 0);
     gw_sched_actor_label(actor, label, sizeof label);
     if (!failure)
         (void)snprintf(text, bytes, "%s has ended: nobody held it any more", label);
@@ -144,7 +144,7 @@ void gw_sched_actor_on_hold(struct gw_sched *sched, struct gw_session *session,
             &gw_sched_send(sched, session->remote, GW_MESSAGE_rejected)->rejected;
         rejected->request = message->request;
         rejected->code = error.code;
-        rejected->text = gw_sched_text(sched, error.text);
+        rejected->text = gw_sched_send_text(sched, error.text);
         return;
     }
     GW_FACT(sched, actor_held, .actor = actor, .session = session);
@@ -166,7 +166,7 @@ void gw_sched_actor_on_release(struct gw_sched *sched, struct gw_session *sessio
         return;
     if (job && job->actor && job->actor->holds.count)
         (void)gw_error_set(&error, GW_EEXIST, "others hold the actor");
-    gw_sched_reply(sched, session->remote, message->request, &error);
+    gw_sched_send_reply(sched, session->remote, message->request, &error);
 }
 
 /* -- Its task ------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ static void fail_calls(struct gw_sched *sched, struct gw_actor *actor)
                            (unsigned long long)job->id, why);
             GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row,
                     .state = GW_TASK_FAILED, .code = GW_EACTOR, .text = text);
-            gw_sched_announce_task(sched, job, row);
+            gw_sched_notify_task(sched, job, row);
         }
     }
 }
@@ -217,10 +217,10 @@ static void end_unneeded(struct gw_sched *sched, struct gw_actor *actor)
     }
     uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[0]);
     const struct gw_msg_spec *spec = &job->specs.items[0].message;
-    gw_sched_send_kill(sched, sched->attempts.items[slot].worker,
-                       &(struct gw_kill_row){job->tasks.attempt[0],
-                                             spec->grace_ns ? spec->grace_ns : GW_GRACE_NS,
-                                             GW_KILL_RELEASE});
+    gw_sched_outbox_kill(sched, sched->attempts.items[slot].worker,
+                         &(struct gw_kill_row){job->tasks.attempt[0],
+                                               spec->grace_ns ? spec->grace_ns : GW_GRACE_NS,
+                                               GW_KILL_RELEASE});
     GW_FACT(sched, attempt_killed, .slot = slot);
     GW_FACT(sched, actor_moved, .actor = actor, .state = GW_ACTOR_ENDING);
 }
@@ -262,7 +262,7 @@ static bool place_next(struct gw_sched *sched, const struct gw_line *line, struc
     GW_FACT(sched, task_placed, .job = job, .index = row, .worker = worker, .why = GW_PLACED_CALL,
             .shape = job->specs.items[job->tasks.spec[row]].shape, .attempt = attempt,
             .is_long = true);
-    gw_sched_send_assign(sched, slot);
+    gw_sched_outbox_assign(sched, slot);
     return true;
 }
 

@@ -6,9 +6,8 @@
 
 #include "scheduler/core/lifecycle/gang_end.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
-#include "scheduler/core/send/receipt.h"
 
 static uint64_t grace_of(const struct gw_spec *spec, const struct gw_cancel *cancel)
 {
@@ -27,13 +26,13 @@ static void kill_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
     if (gang) {
         struct gw_end end = {
             .outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED, .text = "cancelled"};
-        gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, cancel->reason, &end});
+        gw_sched_gang_end_kill(sched, gang, &(struct gw_gang_kill){grace_ns, cancel->reason, &end});
         return;
     }
     uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    gw_sched_send_kill(sched, attempt->worker,
-                       &(struct gw_kill_row){attempt->id, grace_ns, cancel->reason});
+    gw_sched_outbox_kill(sched, attempt->worker,
+                         &(struct gw_kill_row){attempt->id, grace_ns, cancel->reason});
     GW_FACT(sched, attempt_killed, .slot = slot, .hard = cancel->hard);
 }
 
@@ -45,7 +44,7 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
     case GW_TASK_READY:
         GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row,
                 .state = GW_TASK_CANCELLED, .code = GW_ECANCELLED, .text = "cancelled");
-        gw_sched_announce_task(sched, job, row);
+        gw_sched_notify_task(sched, job, row);
         break;
     case GW_TASK_PLACED:
     case GW_TASK_HANDED:
@@ -95,12 +94,12 @@ static void reach_add(struct reach *reach, const struct gw_row *row)
 static bool reach_on(struct gw_sched *sched, struct reach *reach, struct gw_row row)
 {
     bool shared = false;
-    struct gw_successors from = gw_sched_successors_of(row.job, row.index);
+    struct gw_successors from = gw_sched_edge_successors_of(row.job, row.index);
     struct gw_row next, original;
-    while (gw_sched_successors_next(sched, &from, &next)) {
+    while (gw_sched_edge_successors_next(sched, &from, &next)) {
         if (!next.job || next.index == GW_INDEX_ALL)
             continue;
-        if (!gw_sched_alias_of(sched, next.job, next.index, &original))
+        if (!gw_sched_pure_alias_of(sched, next.job, next.index, &original))
             reach_add(reach, &next);
         else if (next.job != reach->whole && !gw_sched_task_final(next.job, next.index))
             shared = !GW_PLANTED(123);
@@ -147,11 +146,11 @@ static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
     uint16_t flags = job->tasks.flags[row.index];
     if (!job->session || !(flags & GW_TASK_HELD) || (flags & GW_TASK_TOLD))
         return;
-    gw_sched_send_failed(sched, job->session->remote,
-                         &(struct gw_msg_failed){.request = job->request,
-                                                 .index = row.index,
-                                                 .code = GW_ECANCELLED,
-                                                 .text = "cancelled"});
+    gw_sched_outbox_failed(sched, job->session->remote,
+                           &(struct gw_msg_failed){.request = job->request,
+                                                   .index = row.index,
+                                                   .code = GW_ECANCELLED,
+                                                   .text = "cancelled"});
     GW_FACT(sched, told, .job = job, .index = row.index,
             .flags = GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
 }
@@ -204,8 +203,8 @@ void gw_sched_cancel_job(struct gw_sched *sched, struct gw_job *job, const struc
     gw_sched_range_stop(sched, job);
 }
 
-void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
-                          const struct gw_cancel *cancel)
+void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
+                             const struct gw_cancel *cancel)
 {
     bool cancelled = false;
     if (job->range) { /* nobody else can hold or need anything of it */
@@ -225,21 +224,21 @@ void gw_sched_abandon_job(struct gw_sched *sched, struct gw_job *job,
         GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = "the end of its client");
 }
 
-void gw_sched_give_up_job(struct gw_sched *sched, struct gw_job *job,
-                          const struct gw_cancel *cancel)
+void gw_sched_cancel_give_up(struct gw_sched *sched, struct gw_job *job,
+                             const struct gw_cancel *cancel)
 {
     for (uint32_t row = gw_sched_row_next(job, 0); job->held > 0 && row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1))
         if (job->tasks.flags[row] & GW_TASK_HELD)
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
-    gw_sched_abandon_job(sched, job, cancel);
+    gw_sched_cancel_abandon(sched, job, cancel);
 }
 
 /* Its client is about to close, and will not wait for what goes on for others. */
 static void give_up(struct gw_sched *sched, struct gw_job *job, const struct gw_cancel *cancel,
                     struct gw_error *error)
 {
-    gw_sched_give_up_job(sched, job, cancel);
+    gw_sched_cancel_give_up(sched, job, cancel);
     for (uint32_t row = gw_sched_row_next(job, 0); job->unfinished > 0 && row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1))
         if (!gw_sched_task_final(job, row) && job->tasks.state[row] != GW_TASK_CANCELLING) {
@@ -272,8 +271,8 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
             GW_FACT(sched, cancel_asked, .job = job, .index = message->index, .cancel = &cancel);
         cancel_one(sched, job, message->index, &cancel);
     }
-    gw_sched_receipt(sched, session->remote, job, &(struct gw_receipt){.request = message->request},
-                     &error);
+    gw_sched_notify_request(sched, session->remote, job,
+                            &(struct gw_acknowledgement){.request = message->request}, &error);
 }
 
 /* All of its futures at once: what has not ended is cancelled. */

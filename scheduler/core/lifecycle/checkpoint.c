@@ -11,7 +11,7 @@
 #include "scheduler/core/lifecycle/gang_growth.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <string.h>
 
@@ -57,7 +57,7 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
                     !record->copy.gone))
         return;
     GW_FACT(sched, checkpoint_copying, .job = job, .index = gang->index, .worker = copier);
-    gw_sched_tell_neighbour(sched, copier, home);
+    gw_sched_assign_neighbour(sched, copier, home);
     gw_sched_send(sched, copier->remote, GW_MESSAGE_carry)->carry = (struct gw_msg_carry){
         .job = job->id,
         .index = gang->index,
@@ -247,7 +247,7 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
         return false;
     GW_FACT(sched, checkpoint_copying, .job = job, .index = row, .worker = keeper,
             .leaving = leaving->id);
-    gw_sched_tell_neighbour(sched, keeper, leaving);
+    gw_sched_assign_neighbour(sched, keeper, leaving);
     gw_sched_send(sched, keeper->remote, GW_MESSAGE_carry)->carry = (struct gw_msg_carry){
         .job = job->id,
         .index = row,

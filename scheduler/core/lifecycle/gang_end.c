@@ -7,8 +7,7 @@
  * that it ended; the attempt is over with its last rank. */
 #include "scheduler/core/lifecycle/gang_end.h"
 
-#include "scheduler/core/lifecycle/task_done.h"
-#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
 
@@ -25,8 +24,8 @@ static void release_results(struct gw_sched *sched, const struct gw_gang_try *ga
                                        ? gw_sched_worker_find(sched, rank->worker)
                                        : NULL;
         if (worker && worker->state != GW_WORKER_LOST)
-            gw_sched_send_release(sched, worker,
-                                  &(struct gw_release_row){gang->job->id, gang->index, i});
+            gw_sched_outbox_release(sched, worker,
+                                    &(struct gw_release_row){gang->job->id, gang->index, i});
     }
 }
 
@@ -82,12 +81,12 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
                              .executing = true,
                              .text = "a rank's worker was lost with its result"};
         release_results(sched, gang);
-        gw_sched_verdict(
-            sched, &(struct gw_verdict){gang->job, gang->index, gang->id, "", &end, false, false});
+        gw_sched_task_end(sched, &(struct gw_task_end_cause){gang->job, gang->index, gang->id, "",
+                                                             &end, false, false});
         return;
     }
     warm_workers(sched, gang);
-    gw_sched_task_done(sched, gang->job, gang->index, &(struct gw_results){results, all});
+    gw_sched_task_end_done(sched, gang->job, gang->index, &(struct gw_results){results, all});
 }
 
 /* It never went, in this life or in another, and what came in between is nothing that it did. */
@@ -148,20 +147,20 @@ static void judge(struct gw_sched *sched, struct gw_gang_try *gang)
         end.text = told;
     }
     const bool unbegun = is_unbegun(gang);
-    gw_sched_verdict(sched, &(struct gw_verdict){gang->job, gang->index, gang->id, where, &end,
-                                                 gang->stopped, unbegun});
+    gw_sched_task_end(sched, &(struct gw_task_end_cause){gang->job, gang->index, gang->id, where,
+                                                         &end, gang->stopped, unbegun});
     if (unbegun)
         GW_FACT(sched, gang_unbegun, .gang = gang);
 }
 
 /* The last rank has ended: the gang has all its results, or goes on later, or its first cause
  * decides. */
-void gw_sched_gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     struct gw_job *job = gang->job;
     uint32_t row = gang->index;
     if (gang->token)
-        gw_sched_drop_token(sched, gang->token);
+        gw_sched_outbox_drop_token(sched, gang->token);
     if (gang->state == GW_GANG_ENDING) {
         release_results(sched, gang);
         judge(sched, gang);
@@ -170,17 +169,19 @@ void gw_sched_gang_over(struct gw_sched *sched, struct gw_gang_try *gang)
                              .text = gang->growing ? "there is room for more of its ranks"
                                                    : "it was told to pause"};
         release_results(sched, gang);
-        gw_sched_verdict(sched, &(struct gw_verdict){job, row, gang->id, "", &end, false, false});
+        gw_sched_task_end(sched,
+                          &(struct gw_task_end_cause){job, row, gang->id, "", &end, false, false});
     } else {
         gang_has_results(sched, gang);
     }
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_ENDED);
 }
 
-void gw_sched_gang_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why)
+void gw_sched_gang_end_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why)
 {
     const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = why};
-    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_STALE, &end});
+    gw_sched_gang_end_kill(sched, gang,
+                           &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_STALE, &end});
 }
 
 static void kill_ranks(struct gw_sched *sched, struct gw_gang_try *gang,
@@ -199,17 +200,17 @@ static void kill_ranks(struct gw_sched *sched, struct gw_gang_try *gang,
             continue;
         last = worker;
         if (!(GW_PLANTED(7) && i > 0))
-            gw_sched_send_kill(sched, worker,
-                               &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
+            gw_sched_outbox_kill(sched, worker,
+                                 &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
     }
 }
 
-void gw_sched_gang_kill(struct gw_sched *sched, struct gw_gang_try *gang,
-                        const struct gw_gang_kill *kill)
+void gw_sched_gang_end_kill(struct gw_sched *sched, struct gw_gang_try *gang,
+                            const struct gw_gang_kill *kill)
 {
     kill_ranks(sched, gang, kill);
     if (gang->live == 0) /* all ranks that had gathered have ended */
-        gw_sched_gang_over(sched, gang);
+        gw_sched_gang_end_over(sched, gang);
 }
 
 /* A rank's own error: an exit code, or what its function returned. Whoever loses its peers ends so,
@@ -233,8 +234,8 @@ static bool outranks(const struct gw_gang_try *gang, uint32_t rank, const struct
            is_error(&gang->cause);
 }
 
-void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
-                              const struct gw_end *end)
+void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
+                            const struct gw_end *end)
 {
     struct gw_end unknown;
     if (end->outcome == GW_OUTCOME_UNREACHED && end->peer >= gang->count) {
@@ -252,7 +253,7 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
         GW_FACT(sched, gang_port_taken, .gang = gang);
     if ((first || corrects) && end->outcome == GW_OUTCOME_LOST && !end->dismissed)
         gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
-    gw_sched_attempt_end_badly(sched, gang->ranks[rank].slot, 0);
+    gw_sched_task_end_badly(sched, gang->ranks[rank].slot, 0);
     if (first) {
         const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
         uint64_t grace_ns = spec->message.fail_grace_ns;
@@ -261,5 +262,5 @@ void gw_sched_gang_rank_ended(struct gw_sched *sched, struct gw_gang_try *gang, 
             &(struct gw_gang_kill){grace_ns ? grace_ns : GW_FAIL_GRACE_NS, GW_KILL_GANG, end});
     }
     if (gang->live == 0)
-        gw_sched_gang_over(sched, gang);
+        gw_sched_gang_end_over(sched, gang);
 }

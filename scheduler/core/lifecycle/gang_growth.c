@@ -4,7 +4,7 @@
 
 #include "scheduler/core/lifecycle/gang_end.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/control.h"
+#include "scheduler/core/send/outbox.h"
 
 static uint32_t ranks_of(const struct gw_gang_try *gang, const struct gw_worker *worker)
 {
@@ -27,7 +27,7 @@ static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_tr
         if (!worker || worker->state != GW_WORKER_READY ||
             gw_sched_cooling_left_ns(sched, worker, shape) > 0)
             continue;
-        uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
+        uint64_t ranks = gw_sched_gang_size_ranks_at(sched, worker, shape, false);
         gw_sched_gang_size_sum_add(&sum, (ranks > UINT32_MAX ? UINT32_MAX : ranks) +
                                              ranks_of(gang, worker));
     }
@@ -42,7 +42,7 @@ static void end_to_grow(struct gw_sched *sched, struct gw_gang_try *gang,
     const struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
                                .text = "there is room for more of its ranks"};
     uint64_t grace_ns = spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
-    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
+    gw_sched_gang_end_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
 }
 
 static bool ran_long(const struct gw_sched *sched, const struct gw_gang_try *gang,
@@ -65,7 +65,7 @@ void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_try
     if (!gang->growing)
         GW_FACT(sched, gang_growing, .gang = gang, .ranks = size);
     if (spec->message.kind == GW_SPEC_FUNCTION)
-        gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
+        gw_sched_outbox_control(sched, gang, GW_CONTROL_PAUSE);
     else
         end_to_grow(sched, gang, spec);
 }

@@ -4,7 +4,7 @@
 
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <msgpack.h>
 #include <string.h>
@@ -29,13 +29,14 @@ static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_try
         msgpack_pack_str_with_body(&packer, door, strlen(door));
     }
     GW_MUST_PTR(buffer.data);
-    struct gw_bin doors = gw_sched_bin(sched, (struct gw_bin){buffer.data, (uint32_t)buffer.size});
+    struct gw_bin doors =
+        gw_sched_send_bin(sched, (struct gw_bin){buffer.data, (uint32_t)buffer.size});
     msgpack_sbuffer_destroy(&buffer);
     return doors;
 }
 
-void gw_sched_gang_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                        struct gw_went went)
+void gw_sched_gang_start_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              struct gw_went went)
 {
     if (job->detached) /* no other outlives this life */
         GW_FACT(sched, gang_went, .at = job, .job = job->id, .index = row, .attempt = went.attempt,
@@ -47,11 +48,11 @@ static void go(struct gw_sched *sched, struct gw_gang_try *gang)
     struct gw_job *job = gang->job;
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
-    gw_sched_gang_goes(sched, job, gang->index,
-                       (struct gw_went){gang->id, job->tasks.charges[gang->index].tries});
+    gw_sched_gang_start_goes(sched, job, gang->index,
+                             (struct gw_went){gang->id, job->tasks.charges[gang->index].tries});
     gw_sched_checkpoint_on_go(sched, gang);
     const struct gw_worker *last = NULL;
-    struct gw_bin info = gw_sched_bin(sched, (struct gw_bin){gang->info, gang->info_size});
+    struct gw_bin info = gw_sched_send_bin(sched, (struct gw_bin){gang->info, gang->info_size});
     struct gw_bin doors = pack_doors(sched, gang);
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;

@@ -14,8 +14,8 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,
                             const struct gw_msg_rank_paused *paused);
 
-/* gw_sched_gang_goes records, as a fact, that an attempt of a detached job's gang started. */
-void gw_sched_gang_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                        struct gw_went went);
+/* gw_sched_gang_start_goes records, as a fact, that an attempt of a detached job's gang started. */
+void gw_sched_gang_start_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              struct gw_went went);
 
 #endif

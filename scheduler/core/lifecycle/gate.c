@@ -3,7 +3,7 @@
 #include "scheduler/core/lifecycle/gate.h"
 
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/notify.h"
 
 #include <stdio.h>
 
@@ -25,7 +25,7 @@ static void fail_all(struct gw_sched *sched, struct gw_job *job)
         GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
                 .code = GW_EDEPENDENCY, .text = other ? "" : text, .cause_job = other ? job->id : 0,
                 .cause_index = other ? first : 0);
-        gw_sched_announce_task(sched, job, row);
+        gw_sched_notify_task(sched, job, row);
         first = other ? first : row;
     }
     if (job->tasks.count > 0)

@@ -12,7 +12,7 @@
 #include "graph/base/text.h"
 #include "scheduler/core/lifecycle/gang_end.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <msgpack.h>
 #include <stdio.h>
@@ -221,7 +221,8 @@ static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
     struct gw_end end = {
         .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
     GW_FACT(sched, gang_ending, .gang = gang, .rank = named, .cause = &end);
-    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+    gw_sched_gang_end_kill(sched, gang,
+                           &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
 }
 
 void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_try *gang)
@@ -299,7 +300,7 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
             take(sched, &stood, forms);
     }
     if (forms && gang->late && all_seen(sched, gang, false))
-        gw_sched_gang_end_late(sched, gang);
+        gw_sched_hang_end_late(sched, gang);
     else if (rows && gang->state == GW_GANG_GOING)
         end_if_hung(sched, gang);
     return 0;
@@ -342,12 +343,12 @@ void gw_sched_gangs_on_tick(struct gw_sched *sched)
             GW_FACT(sched, gang_late, .gang = gang);
             gw_sched_hang_ask_late(sched, gang);
         } else {
-            gw_sched_gang_end_late(sched, gang);
+            gw_sched_hang_end_late(sched, gang);
         }
     }
 }
 
-void gw_sched_gang_end_late(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     char text[128], stacks[512];
     const uint32_t rank = gw_sched_hang_late(gang, stacks, sizeof stacks);
@@ -360,5 +361,6 @@ void gw_sched_gang_end_late(struct gw_sched *sched, struct gw_gang_try *gang)
         .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
     GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
     gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
-    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
+    gw_sched_gang_end_kill(sched, gang,
+                           &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
 }

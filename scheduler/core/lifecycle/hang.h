@@ -51,8 +51,8 @@ void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char 
 void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text);
 
 /* gw_sched_gangs_on_tick has the ranks looked at that do not stand in time, and ends their attempts
- * when that has had its time, too. gw_sched_gang_end_late ends one. */
+ * when that has had its time, too. gw_sched_hang_end_late ends one. */
 void gw_sched_gangs_on_tick(struct gw_sched *sched);
-void gw_sched_gang_end_late(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_try *gang);
 
 #endif

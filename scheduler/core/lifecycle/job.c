@@ -3,8 +3,8 @@
 #include "scheduler/core/lifecycle/job.h"
 
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/send.h"
 
 /* Workers forget a job's specs when nothing of it will run there again. */
 static void tell_forget(struct gw_sched *sched, const struct gw_job *job)
@@ -68,7 +68,7 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
             for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
                  row = gw_sched_row_next(job, row + 1))
                 if (job->tasks.object[row] != GW_NONE)
-                    gw_sched_release_task(sched, job, row);
+                    gw_sched_outbox_release_task(sched, job, row);
             if (!job->compacted)
                 tell_forget(sched, job);
             GW_FACT(sched, job_forgotten, .at = job, .job = job->id);

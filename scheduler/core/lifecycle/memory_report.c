@@ -12,8 +12,8 @@ static void take_back(struct gw_sched *sched, struct gw_worker *worker)
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->state == GW_ATTEMPT_SENT && !attempt->gang && !attempt->job->calls_of)
-            gw_sched_send_kill(sched, worker,
-                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+            gw_sched_outbox_kill(sched, worker,
+                                 &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
     }
 }
 

@@ -7,9 +7,8 @@
 
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
-#include "scheduler/core/send/receipt.h"
 
 static bool ended_badly(const struct gw_job *job, uint32_t row)
 {
@@ -110,14 +109,15 @@ void gw_sched_on_retry(struct gw_sched *sched, struct gw_session *session,
         gw_sched_retry(sched, job, row);
         tasks = 1;
     }
-    gw_sched_receipt(
+    gw_sched_notify_request(
         sched, session->remote, job,
-        &(struct gw_receipt){.request = message->request, .tasks = tasks, .counted = true}, &error);
+        &(struct gw_acknowledgement){.request = message->request, .tasks = tasks, .counted = true},
+        &error);
 }
 
 void gw_sched_retry_reopen(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t retry)
 {
-    gw_sched_release_task(sched, job, row);
+    gw_sched_outbox_release_task(sched, job, row);
     GW_FACT(sched, task_reopened, .at = job, .job = job->id, .index = row, .retry = retry);
 }
 
@@ -141,5 +141,5 @@ void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     if (job->tasks.flags[row] & GW_TASK_TOLD_FAILED)
         GW_FACT(sched, told, .job = job, .index = row);
     gw_sched_shares_retell(sched, job, row);
-    gw_sched_announce_task(sched, job, row);
+    gw_sched_notify_task(sched, job, row);
 }

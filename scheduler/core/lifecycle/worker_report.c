@@ -2,13 +2,13 @@
 
 #include "scheduler/core/lifecycle/worker_report.h"
 
+#include "scheduler/core/lifecycle/gang_control.h"
 #include "scheduler/core/lifecycle/gang_end.h"
-#include "scheduler/core/lifecycle/gang_report.h"
-#include "scheduler/core/lifecycle/task_done.h"
-#include "scheduler/core/lifecycle/verdict.h"
-#include "scheduler/core/lifecycle/worker_ready.h"
+#include "scheduler/core/lifecycle/hang.h"
+#include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/handover.h"
+#include "scheduler/core/send/log.h"
 #include "scheduler/core/send/outbox.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
         bool was_long = sched->attempts.items[slot].is_long;
         GW_FACT(sched, attempt_started, .slot = slot);
         if (waited && !was_long)
-            gw_sched_take_back(sched, sched->attempts.items[slot].lane);
+            gw_sched_task_end_take_back(sched, sched->attempts.items[slot].lane);
     }
     return 0;
 }
@@ -57,7 +57,7 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_CANCELLING || state == GW_TASK_HANDED) {
         if (!result->value) /* the worker has it, nobody will ask for it */
-            gw_sched_send_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
+            gw_sched_outbox_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
         gw_sched_handover_recall(sched, job, row);
         if (state == GW_TASK_CANCELLING)
             gw_sched_task_end_cancelled(sched, job, row);
@@ -65,12 +65,13 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
             GW_FACT(sched, task_requeued, .job = job, .index = row);
         return 0;
     }
-    gw_sched_task_done(sched, job, row, &(struct gw_results){result, 1});
+    gw_sched_task_end_done(sched, job, row, &(struct gw_results){result, 1});
     return 0;
 }
 
-void gw_sched_finish(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,
-                     const struct gw_result *result, uint64_t run_ns)
+void gw_sched_worker_report_finish(struct gw_sched *sched, struct gw_worker *worker,
+                                   uint64_t attempt, const struct gw_result *result,
+                                   uint64_t run_ns)
 {
     (void)finished_row(sched, worker, attempt, GW_RANK_NONE, result, run_ns);
 }
@@ -101,18 +102,18 @@ int gw_sched_on_finished(struct gw_sched *sched, struct gw_worker *worker,
     return rc;
 }
 
-void gw_sched_verdict_ended(struct gw_sched *sched, uint32_t slot, const struct gw_end *end)
+void gw_sched_worker_report_ended(struct gw_sched *sched, uint32_t slot, const struct gw_end *end)
 {
     const struct gw_attempt attempt = sched->attempts.items[slot];
     if (attempt.gang) {
-        gw_sched_gang_rank_ended(sched, attempt.gang, attempt.rank, end);
+        gw_sched_gang_end_rank(sched, attempt.gang, attempt.rank, end);
         return;
     }
     char where[320];
     (void)snprintf(where, sizeof where, "on %s", attempt.worker->host);
-    gw_sched_attempt_end_badly(sched, slot, end->run_ns);
-    gw_sched_verdict(sched, &(struct gw_verdict){attempt.job, attempt.index, attempt.id, where, end,
-                                                 false, false});
+    gw_sched_task_end_badly(sched, slot, end->run_ns);
+    gw_sched_task_end(sched, &(struct gw_task_end_cause){attempt.job, attempt.index, attempt.id,
+                                                         where, end, false, false});
 }
 
 int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
@@ -147,17 +148,18 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     const struct gw_shape *shape =
         attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].shape;
-    if (end.outcome == GW_OUTCOME_FILES && !gw_sched_cooling_files_begin(sched, worker, shape))
+    if (end.outcome == GW_OUTCOME_FILES &&
+        !gw_sched_ranks_cooling_files_begin(sched, worker, shape))
         end.outcome = GW_OUTCOME_CANNOT_START; /* no other worker may do better */
     char text[GW_ERROR_TEXT_MAX];
-    if (gw_sched_gpu_ran_out(attempt, &end)) {
+    if (gw_sched_gpu_text_ran_out(attempt, &end)) {
         uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
         bytes = attempt->gpu_share ? bytes / GW_GPU_WHOLE * attempt->gpu_share : bytes;
         (void)snprintf(text, sizeof text, "out of GPU memory (it has %.1f GiB): %s",
                        (double)bytes / (1 << 30), end.text);
         end.text = text;
     }
-    gw_sched_verdict_ended(sched, slot, &end);
+    gw_sched_worker_report_ended(sched, slot, &end);
     return 0;
 }
 
@@ -178,4 +180,54 @@ int gw_sched_on_failures(struct gw_sched *sched, struct gw_worker *worker,
         rc = gw_sched_on_ended(sched, worker, &ended);
     }
     return rc;
+}
+
+/* -- Gangs, and workers that are ready
+ * -------------------------------------------------------------
+ */
+
+int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
+                              const struct gw_rank_end *end)
+{
+    uint32_t slot = gw_sched_gang_slot(sched, worker, end->attempt, end->rank);
+    if (slot == GW_NONE) {
+        gw_sched_worker_on_stale(sched, worker, end->attempt, end->rank);
+        return 0;
+    }
+    struct gw_gang_try *gang = gw_sched_gang_find(sched, end->attempt);
+    if (gang->state == GW_GANG_PREPARING)
+        return GW_EPROTO; /* nobody told it to go */
+    GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
+    GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
+    if (gang->live > 0)
+        gw_sched_hang_on_finished(sched, gang);
+    else if (gang->state != GW_GANG_GATHERING)
+        gw_sched_gang_end_over(sched, gang);
+    return 0;
+}
+
+void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_try *gang)
+{
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    if (gang->live == 0)
+        gw_sched_gang_end_over(sched, gang);
+    else
+        gw_sched_gang_control_again(sched, gang);
+}
+
+void gw_sched_worker_report_ready(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->stale.count > 0 || !gw_sched_hold_knows(sched, worker))
+        return;
+    GW_FACT(sched, worker_readied, .worker = worker);
+    gw_sched_log_joined(sched, worker);
+}
+
+void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,
+                              uint32_t rank)
+{
+    if (worker->state != GW_WORKER_DRAINING)
+        return;
+    GW_FACT(sched, worker_cleared, .worker = worker, .attempt = attempt, .rank = rank);
+    gw_sched_worker_report_ready(sched, worker);
 }

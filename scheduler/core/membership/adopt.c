@@ -16,9 +16,7 @@
 
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/lifecycle/gang_end.h"
-#include "scheduler/core/lifecycle/gang_report.h"
 #include "scheduler/core/lifecycle/gang_start.h"
-#include "scheduler/core/lifecycle/worker_ready.h"
 #include "scheduler/core/lifecycle/worker_report.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
@@ -121,7 +119,8 @@ static enum fate look_up(const struct gw_sched *sched, uint64_t id, struct gw_la
     const struct gw_msg_spec *spec = &claim->spec->message;
     if (spec->actor || !world_is_well(spec, claim))
         return FATE_REFUSED;
-    claim->shape = gw_sched_task_queue((struct gw_sched *)(uintptr_t)sched, job, claim->row)->shape;
+    claim->shape =
+        gw_sched_task_ready_queue((struct gw_sched *)(uintptr_t)sched, job, claim->row)->shape;
     if ((claim->shape->need && gw_sched_need_ranks(claim->worker, claim->shape, true) == 0) ||
         !gpus_are_well(claim))
         return FATE_REFUSED;
@@ -148,8 +147,8 @@ static enum fate read_claim(const struct gw_sched *sched, const struct gw_msg_re
 static void end_unfit(struct gw_sched *sched, const struct gw_late_told *claim)
 {
     uint32_t slot = gw_sched_attempt_find(sched, claim->attempt);
-    gw_sched_send_kill(sched, claim->worker,
-                       &(struct gw_kill_row){claim->attempt, GW_FAIL_GRACE_NS, GW_KILL_STALE});
+    gw_sched_outbox_kill(sched, claim->worker,
+                         &(struct gw_kill_row){claim->attempt, GW_FAIL_GRACE_NS, GW_KILL_STALE});
     GW_FACT(sched, attempt_killed, .slot = slot);
 }
 
@@ -162,7 +161,7 @@ static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
     struct gw_gang_try *gang = gw_sched_gang_find(sched, claim->attempt);
     if (!gang) {
         if (gw_sched_gang_went(claim->job, claim->row).attempt != claim->attempt) {
-            gw_sched_gang_goes(
+            gw_sched_gang_start_goes(
                 sched, claim->job, claim->row,
                 (struct gw_went){claim->attempt, claim->job->tasks.charges[claim->row].tries + 1u});
             gw_sched_checkpoint_on_unseen(sched, claim->job, claim->row);
@@ -174,9 +173,9 @@ static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
     GW_FACT(sched, rank_adopted, .gang = gang, .rank = claim->rank, .adopted = adopted);
     gw_sched_checkpoint_on_adopted(sched, gang, claim->rank, claim->worker);
     if (claim->kind == GW_CLAIM_UNFIT)
-        gw_sched_gang_give_up(sched, gang, "it lost what it had from the scheduler before");
+        gw_sched_gang_end_give_up(sched, gang, "it lost what it had from the scheduler before");
     else if (gang->ready == gang->count || (GW_PLANTED(371) && gang->ready + 1 == gang->count))
-        gw_sched_gang_gathered(sched, gang);
+        gw_sched_worker_report_gathered(sched, gang);
 }
 
 void gw_sched_adopt_over(struct gw_sched *sched)
@@ -196,7 +195,7 @@ void gw_sched_adopt_over(struct gw_sched *sched)
                 rank++;
             (void)snprintf(text, sizeof text,
                            "rank %u did not come back after the scheduler had started again", rank);
-            gw_sched_gang_give_up(sched, gang, text);
+            gw_sched_gang_end_give_up(sched, gang, text);
             more = true;
         }
     }
@@ -251,7 +250,7 @@ static void finish(struct gw_sched *sched, struct gw_worker *worker,
 {
     const struct gw_result result = {
         .bytes = late->bytes, .value = late->value, .size = late->size, .worker = worker};
-    gw_sched_finish(sched, worker, late->attempt, &result, late->run_ns);
+    gw_sched_worker_report_finish(sched, worker, late->attempt, &result, late->run_ns);
 }
 
 /* Nobody takes it any more. */
@@ -259,9 +258,9 @@ static void refuse(struct gw_sched *sched, struct gw_worker *worker,
                    const struct gw_late_claim *late)
 {
     if (!late->finished)
-        gw_sched_send_kill(sched, worker, &(struct gw_kill_row){late->attempt, 0, GW_KILL_STALE});
+        gw_sched_outbox_kill(sched, worker, &(struct gw_kill_row){late->attempt, 0, GW_KILL_STALE});
     else if (!late->value)
-        gw_sched_send_release(sched, worker, &(struct gw_release_row){late->job, late->index, 0});
+        gw_sched_outbox_release(sched, worker, &(struct gw_release_row){late->job, late->index, 0});
     if (late->finished)
         gw_sched_worker_on_stale(sched, worker, late->attempt, late->rank);
 }
@@ -290,7 +289,7 @@ static bool decide(struct gw_sched *sched, struct gw_worker *worker, uint32_t at
         if (moved.finished)
             finish(sched, worker, &moved);
         if (worker->state == GW_WORKER_DRAINING)
-            gw_sched_worker_ready_perhaps(sched, worker);
+            gw_sched_worker_report_ready(sched, worker);
     } else {
         refuse(sched, worker, &moved);
     }
@@ -355,4 +354,83 @@ bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worke
         if (sched->attempts.items[slot].job == job && sched->attempts.items[slot].index == index)
             return true;
     return false;
+}
+
+/* -- Results
+ * ---------------------------------------------------------------------------------------
+ */
+
+/* Regaining.
+ *
+ * Always: an object is absent only where an attempt of an earlier life made it, and no worker that
+ * is connected has it; that means something only while workers are awaited. No task is placed
+ * that takes what is absent: its job waits with those that are held. An object is taken back only
+ * for the attempt that its task ended with: another one's is not the same, though it has its name.
+ */
+
+/* -- What workers have ---------------------------------------------------------------------------
+ */
+
+/* The object that row i of a registration is; GW_NONE: nothing that anybody here could want. */
+static uint32_t find(const struct gw_sched *sched, const struct gw_msg_registration *message,
+                     uint32_t i)
+{
+    struct gw_job *job = gw_sched_job_find(sched, gw_col64_at(message->object_job, i));
+    uint32_t row = gw_col32_at(message->object_index, i);
+    uint64_t attempt = gw_col64_at(message->object_attempt, i);
+    if (GW_PLANTED(561) || !gw_sched_history_is_of(sched, message) || !job || !attempt ||
+        row >= job->tasks.count || !gw_sched_row_live(job, row) ||
+        job->tasks.state[row] != GW_TASK_DONE ||
+        (job->tasks.attempt[row] != attempt && !GW_PLANTED(563)) ||
+        (job->tasks.flags[row] & GW_TASK_ALIAS))
+        return GW_NONE;
+    uint32_t at = gw_sched_object_of(sched, job, row, gw_col32_at(message->object_rank, i));
+    if (at == GW_NONE || gw_sched_object_here(&sched->objects.items[at]) ||
+        sched->objects.items[at].bytes != gw_col64_at(message->object_bytes, i))
+        return GW_NONE;
+    return at;
+}
+
+void gw_sched_adopt_objects(struct gw_sched *sched, struct gw_worker *worker,
+                            const struct gw_msg_registration *registration)
+{
+    for (uint32_t i = 0; i < registration->object_job.count; i++) {
+        uint64_t job = gw_col64_at(registration->object_job, i);
+        uint32_t row = gw_col32_at(registration->object_index, i);
+        uint32_t at = find(sched, registration, i);
+        if (at == GW_NONE && !gw_sched_adopts(sched, worker, job, row)) {
+            gw_sched_outbox_release(
+                sched, worker,
+                &(struct gw_release_row){job, row, gw_col32_at(registration->object_rank, i)});
+        } else if (at != GW_NONE) {
+            uint32_t holder = gw_sched_object_holder_of(sched, at, worker->slot);
+            if (holder == GW_NONE || !sched->holders.items[holder].firm) /* it says it once */
+                GW_FACT(sched, object_regained, .object = at, .worker = worker);
+        }
+    }
+}
+
+/* -- What is absent ------------------------------------------------------------------------------
+ */
+
+static bool is_missing(const struct gw_sched *sched, uint32_t at)
+{
+    return !gw_sched_object_here(&sched->objects.items[at]) &&
+           gw_sched_object_holder_any(sched, at, GW_NONE) == GW_NONE;
+}
+
+bool gw_sched_adopt_awaits(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
+{
+    bool any = false;
+    if (!sched->hold.until_ns || !gw_sched_row_live(job, row) || GW_PLANTED(562))
+        return false;
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+         at = sched->objects.items[at].next) {
+        if (!is_missing(sched, at))
+            continue;
+        if (!sched->objects.items[at].absent)
+            return false; /* with that one all of them are made again */
+        any = true;
+    }
+    return any;
 }

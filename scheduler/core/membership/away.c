@@ -18,7 +18,7 @@ static bool is_waited_for(const struct gw_sched *sched, const struct gw_lost_wor
 /* What of a gang, or of its like, one of them would have room for. */
 static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_lost_worker *item)
 {
-    uint64_t ranks = item->slots / shape->slots, gpus = gw_sched_shape_gpus(shape);
+    uint64_t ranks = item->slots / shape->slots, gpus = gw_sched_queue_class_gpus(shape);
     if (shape->memory_bytes && item->memory_bytes / shape->memory_bytes < ranks)
         ranks = item->memory_bytes / shape->memory_bytes;
     uint64_t each = shape->gpu_share ? GW_GPU_WHOLE / shape->gpu_share : 1;
@@ -34,7 +34,7 @@ static struct gw_lost_worker of_draining(const struct gw_worker *worker)
 {
     return (struct gw_lost_worker){.memory_bytes = worker->memory_bytes,
                                    .slots = worker->slots,
-                                   .gpus = gw_sched_gpus_own(worker),
+                                   .gpus = gw_sched_gpu_twin_own(worker),
                                    .instances = gw_sched_lost_worker_instances(worker)};
 }
 
@@ -62,7 +62,7 @@ void gw_sched_away_explain(const struct gw_sched *sched, const struct gw_shape *
 {
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
-    if (gw_sched_gang_size_could(sched, shape) || !gw_sched_away_could(sched, shape))
+    if (gw_sched_ranks_hold_least(sched, shape) || !gw_sched_away_could(sched, shape))
         return;
     gw_text_say(&text, "; it does not fit what is here, but may fit when these are back:");
     for (uint32_t i = 0; sched->away && i < sched->away->count; i++) {

@@ -5,8 +5,8 @@
 #include "scheduler/core/membership/gpu_ask.h"
 
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
-#include "scheduler/core/send/receipt.h"
+#include "scheduler/core/send/notify.h"
+#include "scheduler/core/send/send.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static uint32_t ask_worker(struct gw_sched *sched, struct gw_worker *worker, con
         asked++;
         if (gpu->drained)
             gw_sched_send(sched, worker->remote, GW_MESSAGE_gpu_undrain)->gpu_undrain =
-                (struct gw_msg_gpu_undrain){i, gw_sched_text(sched, by)};
+                (struct gw_msg_gpu_undrain){i, gw_sched_send_text(sched, by)};
     }
     return asked;
 }
@@ -83,7 +83,7 @@ int gw_sched_gpu_on_ask(struct gw_sched *sched, struct gw_session *session,
         take_out(sched, ask->uuid, by, &error);
     else
         give_back(sched, ask->uuid, by, &error);
-    gw_sched_receipt(sched, session->remote, NULL, &(struct gw_receipt){.request = ask->request},
-                     &error);
+    gw_sched_notify_request(sched, session->remote, NULL,
+                            &(struct gw_acknowledgement){.request = ask->request}, &error);
     return 0;
 }

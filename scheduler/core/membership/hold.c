@@ -8,8 +8,8 @@
 
 #include "graph/base/text.h"
 #include "graph/wire/timeouts.h"
-#include "scheduler/core/lifecycle/gang_ask.h"
-#include "scheduler/core/lifecycle/worker_ready.h"
+#include "scheduler/core/lifecycle/gang_control.h"
+#include "scheduler/core/lifecycle/worker_report.h"
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
 
@@ -67,7 +67,7 @@ void gw_sched_hold_on_committed(struct gw_sched *sched)
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
         if (worker && worker->joined && worker->state == GW_WORKER_DRAINING)
-            gw_sched_worker_ready_perhaps(sched, worker);
+            gw_sched_worker_report_ready(sched, worker);
     }
 }
 
@@ -79,7 +79,7 @@ void gw_sched_hold_begin(struct gw_sched *sched)
     if (sched->hold.known.count && sched->options.keeps_workers)
         GW_FACT(sched, hold_begun, .until_ns = sched->now_ns + GW_LOST_NS);
     else
-        gw_sched_gang_asks_over(sched);
+        gw_sched_gang_control_over(sched);
 }
 
 void gw_sched_hold_settle(struct gw_sched *sched)
@@ -90,7 +90,7 @@ void gw_sched_hold_settle(struct gw_sched *sched)
         return;
     GW_FACT(sched, hold_over, .now_ns = sched->now_ns);
     gw_sched_adopt_over(sched);
-    gw_sched_gang_asks_over(sched);
+    gw_sched_gang_control_over(sched);
     for (size_t i = sched->hold.known.count; i-- > 0;)
         if (sched->hold.known.items[i].awaited)
             GW_FACT(sched, worker_left, .incarnation = sched->hold.known.items[i].incarnation);

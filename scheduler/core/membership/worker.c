@@ -2,18 +2,18 @@
 
 #include "scheduler/core/membership/worker.h"
 
-#include "scheduler/core/lifecycle/worker_ready.h"
+#include "graph/base/planted.h"
+#include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/lifecycle/worker_report.h"
 #include "scheduler/core/membership/adopt.h"
-#include "scheduler/core/membership/history.h"
-#include "scheduler/core/membership/regain.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
-#include "scheduler/core/send/log_line.h"
+#include "scheduler/core/send/log.h"
 #include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/send.h"
 #include "scheduler/core/send/tunnel.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum { SLOTS_MAX = 65536 };
 
@@ -27,23 +27,23 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
         registration->object_rank.count != registration->object_job.count ||
         registration->object_bytes.count != registration->object_job.count ||
         registration->object_attempt.count != registration->object_job.count ||
-        gw_sched_stock_check(registration->resources) < 0 ||
+        gw_sched_need_stock_check(registration->resources) < 0 ||
         gw_sched_gpus_read_check(registration->gpus) < 0)
         return GW_EPROTO;
-    if (!gw_sched_history_check(sched, worker, registration))
+    if (!gw_sched_worker_history_check(sched, worker, registration))
         return 0;
     GW_FACT(sched, worker_registered, .worker = worker, .registration = registration);
 
     gw_sched_hold_on_registered(sched, worker);
     gw_sched_adopt(sched, worker, registration);
-    gw_sched_regain(sched, worker, registration);
+    gw_sched_adopt_objects(sched, worker, registration);
     for (size_t i = 0; i < worker->stale.count; i++) {
         const struct gw_stale stale = worker->stale.items[i];
         if (!gw_sched_late_claim_exists(worker, stale.attempt, stale.rank))
-            gw_sched_send_kill(sched, worker,
-                               &(struct gw_kill_row){stale.attempt, 0, GW_KILL_STALE});
+            gw_sched_outbox_kill(sched, worker,
+                                 &(struct gw_kill_row){stale.attempt, 0, GW_KILL_STALE});
     }
-    gw_sched_worker_ready_perhaps(sched, worker);
+    gw_sched_worker_report_ready(sched, worker);
     return 0;
 }
 
@@ -67,7 +67,7 @@ static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, cons
                              .dismissed = dismissed,
                              .text = text,
                              .stderr_tail = ""};
-        gw_sched_verdict_ended(sched, worker->first, &end);
+        gw_sched_worker_report_ended(sched, worker->first, &end);
     }
 }
 
@@ -132,13 +132,92 @@ void gw_sched_workers_on_tick(struct gw_sched *sched)
             continue;
         if (sched->now_ns - worker->heard_ns >= sched->options.worker_lost_ns) {
             gw_sched_worker_lose(sched, worker, "it was silent for too long");
-            gw_sched_close(sched, worker->remote);
+            gw_sched_send_close(sched, worker->remote);
             continue;
         }
         struct gw_msg_heartbeat *heartbeat =
             &gw_sched_send(sched, worker->remote, GW_MESSAGE_heartbeat)->heartbeat;
         heartbeat->number = worker->beats_sent;
         heartbeat->echo = worker->beat_seen;
-        gw_sched_history_tell(sched, heartbeat);
+        gw_sched_worker_history_tell(sched, heartbeat);
+    }
+}
+
+/* -- History
+ * ---------------------------------------------------------------------------------------
+ */
+
+void gw_sched_worker_history_tell(const struct gw_sched *sched, struct gw_msg_heartbeat *heartbeat)
+{
+    heartbeat->life = sched->history.life;
+    heartbeat->commits = sched->history.commits;
+}
+
+bool gw_sched_worker_history_check(struct gw_sched *sched, const struct gw_worker *worker,
+                                   const struct gw_msg_registration *registration)
+{
+    const struct gw_history *history = &sched->history;
+    const struct gw_remote *remote = worker->remote;
+    char text[512];
+    if (registration->commits <= history->began_with || registration->life == history->life ||
+        !gw_sched_history_is_of(sched, registration))
+        return true;
+    (void)snprintf(text, sizeof text,
+                   "it ended with commit %llu when this scheduler started, and %.200s%s%.100s was "
+                   "told of commit %llu: %llu are missing",
+                   (unsigned long long)history->began_with, remote->name,
+                   *remote->address ? " on " : "", remote->address,
+                   (unsigned long long)registration->commits,
+                   (unsigned long long)(registration->commits - history->began_with));
+    struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_DAMAGED);
+    effect->number = registration->commits - history->began_with;
+    effect->bytes = (struct gw_bin){gw_sched_send_text(sched, text), (uint32_t)strlen(text) + 1};
+    return false;
+}
+
+/* -- Workers that leave
+ * ----------------------------------------------------------------------------
+ */
+
+/* Workers that were told to end.
+ *
+ * Always: sched->leaving counts those that stay for their checkpoints; none of them has an attempt,
+ * or an object that counts. */
+
+#define LOOK_NS (50 * GW_NS_PER_MS) /* a gang may have ended meanwhile, or its keeper */
+
+static void let_go(struct gw_sched *sched, struct gw_worker *worker)
+{
+    GW_FACT(sched, worker_let_go, .worker = worker);
+    gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown.text =
+        gw_sched_send_text(sched, "nothing of it is missing");
+}
+
+void gw_sched_leave_on_leaving(struct gw_sched *sched, struct gw_worker *worker,
+                               const struct gw_msg_leaving *leaving)
+{
+    if (worker->state == GW_WORKER_LEAVING)
+        return;
+    if (!worker->leaves)
+        GW_FACT(sched, worker_leaving, .worker = worker);
+    if (!leaving->empty)
+        return;
+    if (worker->state == GW_WORKER_READY && !sched->shutting_down)
+        gw_sched_worker_empty(sched, worker, leaving->text);
+    else
+        let_go(sched, worker);
+}
+
+void gw_sched_workers_leave_settle(struct gw_sched *sched)
+{
+    if (!sched->leaving || sched->now_ns < sched->leave_look_ns)
+        return;
+    GW_FACT(sched, leaves_looked, .next_ns = sched->now_ns + LOOK_NS);
+    for (size_t i = 0; i < sched->workers.count; i++) {
+        struct gw_worker *worker = sched->workers.items[i];
+        if (!worker || worker->state != GW_WORKER_LEAVING || worker->let_go)
+            continue;
+        if (GW_PLANTED(740) || !gw_sched_checkpoint_hand_over(sched, worker))
+            let_go(sched, worker);
     }
 }

@@ -1,4 +1,4 @@
-/* Jobs whose lines in the log were too many; see log_line.h. Of send/, no state: no decision reads
+/* Jobs whose lines in the log were too many; see log.h. Of send/, no state: no decision reads
  * them. */
 #ifndef GW_SCHEDULER_CORE_LOG_JOBS_H
 #define GW_SCHEDULER_CORE_LOG_JOBS_H

@@ -735,7 +735,7 @@ struct gw_sched {
     uint64_t facts, committed;
     bool restoring;
     GW_ARRAY(struct gw_announcement) announcements;
-    GW_ARRAY(struct gw_receipt) receipts; /* that wait for their commit */
+    GW_ARRAY(struct gw_acknowledgement) acknowledgements; /* that wait for their commit */
 
     struct gw_story story;
     struct gw_log_jobs log_jobs;

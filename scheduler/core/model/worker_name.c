@@ -64,7 +64,7 @@ bool gw_sched_worker_name_was(const struct gw_sched *sched, const char *name)
     return gw_strmap_get(&sched->names, text, &how) && (how & BARE);
 }
 
-bool gw_sched_worker_is(const struct gw_worker *worker, const char *name)
+bool gw_sched_worker_name_is(const struct gw_worker *worker, const char *name)
 {
     return strcmp(worker->remote->name, name) == 0 || gw_hostname_is(worker->host, name) ||
            (*worker->remote->address && strcasecmp(worker->remote->address, name) == 0);

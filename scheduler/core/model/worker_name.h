@@ -6,9 +6,9 @@
 
 enum { GW_WORKER_NAME_MAX = 256, GW_WORKER_NAMES_MAX = 65536 };
 
-/* gw_sched_worker_is tells whether what was said means a worker: its name, its host (see
+/* gw_sched_worker_name_is tells whether what was said means a worker: its name, its host (see
  * gw_hostname_is), or the address that it connected from, as hostfiles have them. */
-bool gw_sched_worker_is(const struct gw_worker *worker, const char *said);
+bool gw_sched_worker_name_is(const struct gw_worker *worker, const char *said);
 
 /* gw_sched_worker_name_keep keeps what a worker is called, also after it was lost; for apply
  * functions. The latest GW_WORKER_NAMES_MAX are kept by id; gw_sched_worker_name_was tells whether

@@ -29,8 +29,8 @@ static void add_bytes(struct gw_sched *sched, uint32_t at, void *arg)
 static uint64_t fetch_ns(struct gw_sched *sched, const struct gw_attempt *attempt)
 {
     uint64_t bytes = 0;
-    gw_sched_each_input(sched, attempt->job, attempt->index,
-                        &(struct gw_input_visit){add_bytes, &bytes});
+    gw_sched_object_each_input(sched, attempt->job, attempt->index,
+                               &(struct gw_input_visit){add_bytes, &bytes});
     return bytes;
 }
 
@@ -53,7 +53,7 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
             wanted--;
             if (fetch_ns(sched, attempt) < wait_ns) {
                 GW_FACT(sched, attempt_recalled, .slot = slot);
-                gw_sched_send_kill(
+                gw_sched_outbox_kill(
                     sched, worker,
                     &(struct gw_kill_row){sched->attempts.items[slot].id, 0, GW_KILL_TAKE_BACK});
             }
@@ -63,7 +63,7 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
     return lane->recalled > before;
 }
 
-void gw_sched_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
+void gw_sched_balance_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
 {
     for (uint32_t slot = worker->last; slot != GW_NONE;) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
@@ -72,8 +72,8 @@ void gw_sched_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
             attempt->job->tasks.state[attempt->index] == GW_TASK_PLACED &&
             lane->attempts > lane->debits + lane->recalled) {
             GW_FACT(sched, attempt_recalled, .slot = slot);
-            gw_sched_send_kill(sched, worker,
-                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+            gw_sched_outbox_kill(sched, worker,
+                                 &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
         }
         slot = sched->attempts.items[slot].prev;
     }

@@ -8,8 +8,8 @@
  * a placement, when nothing more is ready for that slot. */
 void gw_sched_balance(struct gw_sched *sched);
 
-/* gw_sched_recall_queued asks back all that queues at a worker and no process has, but for what was
- * handed over: that follows what it takes. */
-void gw_sched_recall_queued(struct gw_sched *sched, struct gw_worker *worker);
+/* gw_sched_balance_recall_queued asks back all that queues at a worker and no process has, but for
+ * what was handed over: that follows what it takes. */
+void gw_sched_balance_recall_queued(struct gw_sched *sched, struct gw_worker *worker);
 
 #endif

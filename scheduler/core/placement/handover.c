@@ -96,7 +96,7 @@ static bool is_there(const struct gw_sched *sched, uint32_t object, const struct
         return false;
     if (gw_sched_object_value(&sched->objects.items[object]))
         return true;
-    uint32_t place = gw_sched_holder_of(sched, object, worker->slot);
+    uint32_t place = gw_sched_object_holder_of(sched, object, worker->slot);
     return place != GW_NONE && sched->holders.items[place].firm;
 }
 
@@ -194,13 +194,13 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
     const struct gw_worker_queue *lane = attempt->lane;
     const struct gw_queue *ready = rivals->ready;
     const bool across = !rivals->wait && !sched->reservation.job;
-    struct gw_successors from = gw_sched_successors_of(attempt->job, attempt->index);
+    struct gw_successors from = gw_sched_edge_successors_of(attempt->job, attempt->index);
     struct gw_row row = {0};
     uint32_t followed = 0;
     if (nothing_follows(attempt->job, ready))
         return true;
     for (int i = 0; i < GW_HANDED_SUCCESSORS_MAX; i++) {
-        if (!gw_sched_successors_next(sched, &from, &row))
+        if (!gw_sched_edge_successors_next(sched, &from, &row))
             return true;
         if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL) /* all: a whole job */
             continue;
@@ -219,7 +219,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
         uint32_t place = gw_sched_attempt_place(id);
         GW_FACT(sched, task_handed, .job = row.job, .index = row.index, .worker = lane->worker,
                 .shape = spec->shape, .attempt = id, .prefetched = room == ROOM_INHERITED);
-        gw_sched_send_assign(sched, place);
+        gw_sched_outbox_assign(sched, place);
     }
     return true;
 }
@@ -238,7 +238,7 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
             attempt->state != GW_ATTEMPT_RECALLED && !extend(sched, slot, rivals))
             break;
     }
-    gw_sched_pipelined_advance(worker, at);
+    gw_sched_attempt_frontier_advance(worker, at);
 }
 
 /* -- Giving up what waits ------------------------------------------------------------------------
@@ -252,7 +252,8 @@ static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane || !attempt->handed || attempt->state != GW_ATTEMPT_SENT)
             continue;
-        gw_sched_send_kill(sched, worker, &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+        gw_sched_outbox_kill(sched, worker,
+                             &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
         GW_FACT(sched, attempt_recalled, .slot = slot);
     }
 }
@@ -295,7 +296,7 @@ void gw_sched_handover(struct gw_sched *sched)
     rivals.ready = first_ready(sched);
     for (size_t i = 0; i < sched->frontiers.count; i++) {
         struct gw_worker *worker = sched->frontiers.items[i];
-        gw_sched_pipelined_unlist(worker);
+        gw_sched_attempt_frontier_unlist(worker);
         if (worker->state == GW_WORKER_READY)
             extend_frontier(sched, worker, &rivals);
     }
@@ -304,9 +305,9 @@ void gw_sched_handover(struct gw_sched *sched)
 
 void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    struct gw_successors from = gw_sched_successors_of(job, row);
+    struct gw_successors from = gw_sched_edge_successors_of(job, row);
     struct gw_row next = {0};
-    while (gw_sched_successors_next(sched, &from, &next)) {
+    while (gw_sched_edge_successors_next(sched, &from, &next)) {
         if (!next.job || next.job->compacted || next.index == GW_INDEX_ALL ||
             next.job->tasks.state[next.index] != GW_TASK_HANDED)
             continue;
@@ -314,8 +315,8 @@ void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->state == GW_ATTEMPT_KILLED)
             continue;
-        gw_sched_send_kill(sched, attempt->worker,
-                           &(struct gw_kill_row){attempt->id, GW_FAIL_GRACE_NS, GW_KILL_CANCEL});
+        gw_sched_outbox_kill(sched, attempt->worker,
+                             &(struct gw_kill_row){attempt->id, GW_FAIL_GRACE_NS, GW_KILL_CANCEL});
         GW_FACT(sched, attempt_killed, .slot = slot);
     }
 }

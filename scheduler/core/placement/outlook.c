@@ -150,7 +150,7 @@ static uint64_t stock_ranks(const struct room *room)
     const struct gw_need *need = room->shape->need;
     for (uint32_t r = 0; need && r < need->resources.count; r++) {
         const struct gw_resource *wanted = &need->resources.items[r];
-        int64_t have = gw_sched_stock_left(room->worker, wanted->name);
+        int64_t have = gw_sched_need_stock_left(room->worker, wanted->name);
         for (size_t i = 0; i < room->given; i++) {
             const struct release *release = &room->releases.items[i];
             have += (int64_t)gw_sched_need_amount(release->lane->shape->need, wanted->name) *
@@ -165,7 +165,7 @@ static uint64_t stock_ranks(const struct room *room)
 static uint32_t ranks_in(const struct room *room, uint32_t most)
 {
     const struct gw_shape *shape = room->shape;
-    uint32_t gpus = gw_sched_shape_gpus(shape), found = 0;
+    uint32_t gpus = gw_sched_queue_class_gpus(shape), found = 0;
     uint64_t ranks = most, fit;
     if (room->slots < 0 || room->memory_bytes < 0)
         return 0;

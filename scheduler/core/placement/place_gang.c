@@ -4,8 +4,8 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
-#include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
+#include "scheduler/core/send/send.h"
 
 #include <msgpack.h>
 
@@ -43,7 +43,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
     }
 }
 
-void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
+void gw_sched_place_gang(struct gw_sched *sched, struct gw_queue *queue,
                          const struct gw_seat *seats, uint32_t count)
 {
     struct gw_job *job = queue->job;
@@ -51,24 +51,24 @@ void gw_sched_gang_place(struct gw_sched *sched, struct gw_queue *queue,
     GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape, .seats = seats,
             .seat_count = count);
     struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
-    gw_sched_checkpoint_ahead(sched, gang, seats);
+    gw_sched_place_gang_prefetches(sched, gang, seats);
     tell_gang(sched, gang, seats);
     for (uint32_t i = 0; i < gang->count; i++)
-        gw_sched_send_assign(sched, gang->ranks[i].slot);
+        gw_sched_outbox_assign(sched, gang->ranks[i].slot);
 }
 
-void gw_sched_checkpoint_ahead(struct gw_sched *sched, const struct gw_gang_try *gang,
-                               const struct gw_seat *seats)
+void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang_try *gang,
+                                    const struct gw_seat *seats)
 {
     bool kept, member;
     uint32_t count;
     struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
     struct gw_worker **members = gw_sched_checkpoint_members(sched, gang, &count, &member);
     if (from)
-        gw_sched_tell_neighbour(sched, seats[0].worker, from);
+        gw_sched_assign_neighbour(sched, seats[0].worker, from);
     for (uint32_t i = 0; i < count; i++)
-        gw_sched_tell_neighbour(sched, seats[0].worker, members[i]);
+        gw_sched_assign_neighbour(sched, seats[0].worker, members[i]);
     for (uint32_t i = 1; i < gang->count && gang->mirrors; i++)
         if (seats[i].worker != seats[i - 1].worker)
-            gw_sched_tell_neighbour(sched, seats[i].worker, seats[0].worker);
+            gw_sched_assign_neighbour(sched, seats[i].worker, seats[0].worker);
 }

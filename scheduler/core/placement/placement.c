@@ -52,7 +52,7 @@ static void weigh_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t ro
     choice->count = 0;
     choice->epoch = gw_sched_worker_scores(sched);
     if (job->tasks.deps_at[row] != gw_sched_deps_end(&job->tasks, row))
-        gw_sched_each_input(sched, job, row, &(struct gw_input_visit){weigh_input, choice});
+        gw_sched_object_each_input(sched, job, row, &(struct gw_input_visit){weigh_input, choice});
 }
 
 static struct gw_worker *free_worker_of_kind(struct gw_sched *sched, struct gw_choice *choice)
@@ -213,7 +213,7 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
             .near_bytes = near_bytes);
     if (prefetched)
         GW_FACT(sched, room_turned, .lane = gw_sched_worker_queue_get(worker, shape));
-    gw_sched_send_assign(sched, slot);
+    gw_sched_outbox_assign(sched, slot);
     return true;
 }
 
@@ -222,7 +222,8 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct pl
 {
     uint32_t row = gw_bits_first(&queue->ready);
     if (queue->job->tasks.edges > 0) /* else it has no inputs */
-        gw_sched_inputs_ahead(sched, &queue->job->tasks, gw_bits_near(&queue->ready, row));
+        gw_sched_object_inputs_prefetched(sched, &queue->job->tasks,
+                                          gw_bits_near(&queue->ready, row));
     if (place_row(sched, queue, row, placing))
         return true;
     return placing->unaffording && queue->fed.count && gw_bits_first(&queue->fed) != row &&
@@ -254,10 +255,10 @@ static uint32_t pack(const struct gw_sched *sched, struct search search, struct 
 {
     const struct gw_shape *shape = search.queue->shape;
     if (search.named || !shape->min_ranks)
-        return gw_sched_pack(shape, berths, count);
+        return gw_sched_packing(shape, berths, count);
     struct gw_shape now = gw_sched_gang_size_shape(
         shape, gw_sched_gang_size_ranks(sched, search.queue, berths, count));
-    return now.ranks ? gw_sched_pack(&now, berths, count) : 0;
+    return now.ranks ? gw_sched_packing(&now, berths, count) : 0;
 }
 
 /* Room with workers among it that could not reach each other, and which of them are left out. */
@@ -318,15 +319,16 @@ static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct 
 static uint32_t find_berths(struct gw_sched *sched, struct search search, struct gw_pack *berths)
 {
     const struct gw_shape *shape = search.queue->shape;
-    uint32_t count = 0, gpus = gw_sched_shape_gpus(shape);
+    uint32_t count = 0, gpus = gw_sched_queue_class_gpus(shape);
     uint32_t home =
         gw_sched_checkpoint_home(sched, search.queue->job, gw_bits_first(&search.queue->ready));
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, false);
-        uint32_t most = ranks > 0 ? gw_sched_pack_most(shape, worker) : 0;
+        uint64_t ranks = gw_sched_gang_size_ranks_at(sched, worker, shape, false);
+        uint32_t most = ranks > 0 ? gw_sched_packing_most(shape, worker) : 0;
         if (ranks > 0 && worker->reserved_ranks && !search.passes) {
-            uint64_t left = gw_sched_reservation_leaves(worker, shape, sched->reservation.shape);
+            uint64_t left =
+                gw_sched_reservation_guard_leaves(worker, shape, sched->reservation.shape);
             ranks = left < ranks ? left : ranks;
         }
         if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
@@ -347,7 +349,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     gw_sched_queue_part(shape, false);
     uint64_t least = gw_sched_gang_size_least(shape), slots = least * shape->slots;
     if ((passes ? sched->slots_free : sched->slots_open) < slots ||
-        (!shape->gpu_share && sched->gpus_free < least * gw_sched_shape_gpus(shape)))
+        (!shape->gpu_share && sched->gpus_free < least * gw_sched_queue_class_gpus(shape)))
         return false; /* without a look at any worker */
     struct gw_pack *berths =
         gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *berths);
@@ -362,7 +364,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     struct gw_seat *seats =
         gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *seats);
     GW_MUST_PTR(seats);
-    uint32_t rank = 0, gpus = gw_sched_shape_gpus(shape);
+    uint32_t rank = 0, gpus = gw_sched_queue_class_gpus(shape);
     uint32_t *numbers =
         gw_arena_alloc(&sched->step.effects->arena, (shape->ranks * gpus + 1) * sizeof *numbers);
     GW_MUST_PTR(numbers);
@@ -372,7 +374,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
         for (uint32_t k = 0; k < berths[i].ranks; k++, rank++)
             seats[rank] = (struct gw_seat){berths[i].worker, gpus ? numbers + rank * gpus : NULL};
     }
-    gw_sched_gang_place(sched, queue, seats, rank);
+    gw_sched_place_gang(sched, queue, seats, rank);
     return true;
 }
 
@@ -459,7 +461,7 @@ static void place_turn(struct gw_sched *sched, const struct turn *turn)
     }
 }
 
-void gw_sched_place(struct gw_sched *sched)
+void gw_sched_placement(struct gw_sched *sched)
 {
     gw_sched_reservation_review(sched);
     if (sched->workers_ready == 0 || sched->shutting_down)

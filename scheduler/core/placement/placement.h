@@ -4,7 +4,8 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_place places what can be placed now, in the order of priority, age of the job, row. */
-void gw_sched_place(struct gw_sched *sched);
+/* gw_sched_placement places what can be placed now, in the order of priority, age of the job, row.
+ */
+void gw_sched_placement(struct gw_sched *sched);
 
 #endif

@@ -34,7 +34,7 @@ static bool still_holds(struct gw_sched *sched)
         job->tasks.state[reservation->index] != GW_TASK_READY ||
         reservation->workers_epoch != sched->workers_epoch)
         return false;
-    gw_sched_reservation_requeue(sched, gw_sched_task_queue(sched, job, reservation->index));
+    gw_sched_reservation_requeue(sched, gw_sched_task_ready_queue(sched, job, reservation->index));
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
         if ((berth->let && !gw_sched_memory_lets(berth->worker)) ||
@@ -167,7 +167,7 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
     GW_FACT(sched, reservation_made, .queue = queue, .berths = berths, .count = count);
     for (uint32_t i = 0; i < count; i++)
         if (gw_sched_worker_drains(berths[i].worker))
-            gw_sched_recall_queued(sched, berths[i].worker);
+            gw_sched_balance_recall_queued(sched, berths[i].worker);
 }
 
 /* A berth that has less free than it needs, for one rank at least; of one place where `of` can take
@@ -178,7 +178,8 @@ static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_w
     const struct gw_places *places = gw_sched_places_of(reservation->shape);
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
-        if (gw_sched_ranks_at(sched, berth->worker, reservation->shape, false) < berth->ranks &&
+        if (gw_sched_gang_size_ranks_at(sched, berth->worker, reservation->shape, false) <
+                berth->ranks &&
             (!places ||
              gw_sched_places_at(places, berth->worker) == gw_sched_places_at(places, of)))
             return berth->worker;
@@ -194,8 +195,8 @@ static void move(struct gw_sched *sched, struct gw_queue *queue)
     struct gw_worker *from, *to;
     bool whole = shape->per_node || gw_sched_places_of(shape);
     while ((to = gw_sched_window_most_free(sched, shape)) && (from = wanting(sched, to))) {
-        uint64_t ranks = gw_sched_ranks_at(sched, to, shape, false);
-        if (whole && ranks >= gw_sched_pack_most(shape, to) && !to->reserved_ranks)
+        uint64_t ranks = gw_sched_gang_size_ranks_at(sched, to, shape, false);
+        if (whole && ranks >= gw_sched_packing_most(shape, to) && !to->reserved_ranks)
             make(sched, queue);
         if (whole || ranks <= to->reserved_ranks)
             return;

@@ -25,10 +25,10 @@ void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *qu
  * *attempt is one without a wall limit. There must be one. */
 uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *attempt);
 
-/* gw_sched_reservation_explain writes, for a task or gang that is ready and waits, what is reserved
+/* gw_sched_reservation_tell writes, for a task or gang that is ready and waits, what is reserved
  * for it and when it starts, or whom it waits behind; each clause begins with "; ". */
-void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_job *job,
-                                  uint32_t index, char *text, size_t bytes);
+void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job *job,
+                               uint32_t index, char *text, size_t bytes);
 
 /* gw_sched_reservation_check asserts that it is one gang's, whole, and counted at its workers. */
 void gw_sched_reservation_check(const struct gw_sched *sched);

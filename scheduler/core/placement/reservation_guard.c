@@ -16,7 +16,8 @@ static uint64_t beside(uint64_t have, uint64_t kept, uint64_t each)
 static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shape *shape,
                             const struct gw_shape *reserved)
 {
-    uint32_t gpus = gw_sched_shape_gpus(shape), kept = gw_sched_shape_gpus(reserved), have = 0;
+    uint32_t gpus = gw_sched_queue_class_gpus(shape), kept = gw_sched_queue_class_gpus(reserved),
+             have = 0;
     uint32_t others = 0;
     if (!gpus || !kept)
         return UINT64_MAX;
@@ -36,8 +37,9 @@ static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shap
     return shape->gpu_share ? left * (GW_GPU_WHOLE / shape->gpu_share) : left / gpus;
 }
 
-uint64_t gw_sched_reservation_leaves(const struct gw_worker *worker, const struct gw_shape *shape,
-                                     const struct gw_shape *reserved)
+uint64_t gw_sched_reservation_guard_leaves(const struct gw_worker *worker,
+                                           const struct gw_shape *shape,
+                                           const struct gw_shape *reserved)
 {
     uint32_t ranks = worker->reserved_ranks;
     uint64_t left = UINT64_MAX, fit;
@@ -53,7 +55,7 @@ uint64_t gw_sched_reservation_leaves(const struct gw_worker *worker, const struc
     left = fit < left ? fit : left;
     for (uint32_t i = 0; shape->need && i < shape->need->resources.count; i++) {
         const struct gw_resource *wanted = &shape->need->resources.items[i];
-        int64_t have = gw_sched_stock_left(worker, wanted->name);
+        int64_t have = gw_sched_need_stock_left(worker, wanted->name);
         uint32_t kept = gw_sched_need_amount(reserved->need, wanted->name);
         fit = beside(have > 0 ? (uint64_t)have : 0, (uint64_t)kept * ranks, wanted->amount);
         left = kept && fit < left ? fit : left;

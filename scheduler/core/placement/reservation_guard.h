@@ -4,9 +4,10 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_reservation_leaves is how many ranks (of an ordinary task: 1) of a shape a worker has
- * room for beside what is reserved there; UINT64_MAX where nothing is. */
-uint64_t gw_sched_reservation_leaves(const struct gw_worker *worker, const struct gw_shape *shape,
-                                     const struct gw_shape *reserved);
+/* gw_sched_reservation_guard_leaves is how many ranks (of an ordinary task: 1) of a shape a worker
+ * has room for beside what is reserved there; UINT64_MAX where nothing is. */
+uint64_t gw_sched_reservation_guard_leaves(const struct gw_worker *worker,
+                                           const struct gw_shape *shape,
+                                           const struct gw_shape *reserved);
 
 #endif

@@ -44,7 +44,7 @@ bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker 
         (choice->instance && !gw_sched_gpu_has_instance(worker, choice->shape)))
         return false;
     if (worker->reserved_ranks && !choice->passes &&
-        !gw_sched_reservation_leaves(worker, choice->shape, sched->reservation.shape))
+        !gw_sched_reservation_guard_leaves(worker, choice->shape, sched->reservation.shape))
         return false;
     if (gw_sched_memory_admits(worker, choice->bytes, choice->held_back))
         return true;

@@ -51,7 +51,7 @@ static bool has_all(const char *text, const struct gw_value *where)
     return all;
 }
 
-bool gw_sched_annotated(const struct gw_job *job, const struct gw_value *where)
+bool gw_sched_annotation_has(const struct gw_job *job, const struct gw_value *where)
 {
     for (size_t i = 0; i < job->specs.count; i++)
         if (has_all(job->specs.items[i].message.annotations, where))

@@ -10,8 +10,9 @@
  * of one name the first counts. */
 struct gw_value *gw_sched_annotations(const struct gw_job *job, uint32_t first, uint32_t count);
 
-/* gw_sched_annotated tells whether a spec of the job has all of a dict's names with its values. */
-bool gw_sched_annotated(const struct gw_job *job, const struct gw_value *where);
+/* gw_sched_annotation_has tells whether a spec of the job has all of a dict's names with its
+ * values. */
+bool gw_sched_annotation_has(const struct gw_job *job, const struct gw_value *where);
 
 /* gw_sched_annotation_check refuses (GW_EINVAL) what is no list of annotations. */
 int gw_sched_annotation_check(const struct gw_msg_spec *spec, struct gw_error *error);

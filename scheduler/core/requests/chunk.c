@@ -50,7 +50,7 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
             largest = worker;
     }
     uint32_t drained = gw_sched_gpu_text_worker_drained(largest);
-    uint32_t gpus = gw_sched_gpus_own(largest) - drained;
+    uint32_t gpus = gw_sched_gpu_twin_own(largest) - drained;
     char aside[32] = "", size[GW_TEXT_BYTES_ROOM];
     if (drained)
         (void)snprintf(aside, sizeof aside, " (%u more drained)", drained);
@@ -59,8 +59,8 @@ static void describe_largest(const struct gw_sched *sched, char *text, size_t by
                    gw_text_bytes(largest->memory_bytes, size));
 }
 
-int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
-                        struct gw_error *error)
+int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
+                              struct gw_error *error)
 {
     if (sched->workers_ready == 0)
         return 0;
@@ -69,7 +69,7 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
         return rc; /* what is gone may come back */
-    if (gw_sched_gang_size_could(sched, shape) || gw_sched_away_could(sched, shape))
+    if (gw_sched_ranks_hold_least(sched, shape) || gw_sched_away_could(sched, shape))
         return 0;
     struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     shape = &least; /* what is said is of the smallest that it may start as */
@@ -111,8 +111,8 @@ int gw_sched_infeasible(const struct gw_sched *sched, const struct gw_shape *sha
                         need, largest);
 }
 
-int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
-                        const struct gw_msg_spec *spec, struct gw_error *error)
+int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job *job,
+                              const struct gw_msg_spec *spec, struct gw_error *error)
 {
     if (spec->kind != GW_SPEC_FUNCTION && spec->kind != GW_SPEC_COMMAND)
         return gw_error_set(error, GW_EINVAL, "a spec of unknown kind %u", spec->kind);
@@ -155,8 +155,8 @@ int gw_sched_spec_check(const struct gw_sched *sched, const struct gw_job *job,
     if (rc < 0)
         return rc;
     if (shape.slots) {
-        gw_sched_shape_update(sched, &shape);
-        rc = gw_sched_infeasible(sched, &shape, error);
+        gw_sched_queue_class_update(sched, &shape);
+        rc = gw_sched_chunk_infeasible(sched, &shape, error);
     }
     gw_sched_need_unref(shape.need);
     return rc;
@@ -347,8 +347,8 @@ static int check_numbers(const struct gw_msg_range *range, struct gw_error *erro
 }
 
 /* What all rows share is checked as one row. */
-int gw_sched_range_check(const struct gw_sched *sched, const struct gw_job *job,
-                         const struct gw_msg_range *range, struct gw_error *error)
+int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job *job,
+                               const struct gw_msg_range *range, struct gw_error *error)
 {
     const uint32_t zero = 0;
     const struct gw_msg_submit chunk = {

@@ -9,7 +9,7 @@
  * core, and no session's business. */
 #include "scheduler/core/requests/nested.h"
 
-#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/model.h"
 
 /* -- Sessions ------------------------------------------------------------------------------------
@@ -88,5 +88,5 @@ void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker
         GW_FACT(sched, attempt_started, .slot = slot);
     GW_FACT(sched, attempt_blocked, .slot = slot, .blocked = blocked);
     if (blocked)
-        gw_sched_take_back(sched, sched->attempts.items[slot].lane);
+        gw_sched_task_end_take_back(sched, sched->attempts.items[slot].lane);
 }

@@ -9,7 +9,7 @@
 #include "scheduler/core/membership/hold.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/replica.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 /* -- Waiting for a job ---------------------------------------------------------------------------
  */
@@ -26,7 +26,8 @@ static struct gw_bin verdict_body(struct gw_sched *sched, const struct gw_job *j
         GW_MUST(gw_list_push(body, gw_i64(job->tasks.count)));
     struct gw_buffer bytes = {0};
     GW_MUST(gw_codec_encode(body, NULL, &bytes));
-    struct gw_bin copy = gw_sched_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
+    struct gw_bin copy =
+        gw_sched_send_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
     gw_buffer_deinit(&bytes);
     gw_value_unref(body);
     return copy;
@@ -55,7 +56,7 @@ static void answer_object(struct gw_sched *sched, struct gw_remote *remote, uint
     struct gw_msg_object *object = &gw_sched_send(sched, remote, GW_MESSAGE_object)->object;
     object->request = request;
     object->code = error->code;
-    object->text = gw_sched_text(sched, error->text);
+    object->text = gw_sched_send_text(sched, error->text);
 }
 
 static void send_object(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
@@ -64,7 +65,7 @@ static void send_object(struct gw_sched *sched, struct gw_remote *remote, uint64
     const void *value = gw_sched_object_bytes(from);
     struct gw_bin bin = {"", 0};
     if (value)
-        bin = gw_sched_bin(sched, (struct gw_bin){value, from->size});
+        bin = gw_sched_send_bin(sched, (struct gw_bin){value, from->size});
     struct gw_message *message =
         from->has_token ? gw_sched_send_with(sched, remote, GW_MESSAGE_object, from->token)
                         : gw_sched_send(sched, remote, GW_MESSAGE_object);
@@ -74,7 +75,7 @@ static void send_object(struct gw_sched *sched, struct gw_remote *remote, uint64
 
 static void ask_holder(struct gw_sched *sched, const struct gw_question *question, uint32_t at)
 {
-    uint32_t place = gw_sched_holder_any(sched, at, GW_NONE);
+    uint32_t place = gw_sched_object_holder_any(sched, at, GW_NONE);
     if (place == GW_NONE)
         return; /* lost: it is made again, and this is looked at then */
     struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
@@ -91,7 +92,7 @@ static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_error error = {0};
     if (!gw_sched_task_final(job, question->index))
         return false;
-    const struct gw_failure *failure = gw_sched_failure_of(job, question->index);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, question->index);
     if (failure) {
         gw_error_set(&error, failure->code, "%s", failure->text);
         answer_object(sched, remote, question->request, &error);
@@ -127,7 +128,7 @@ static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_msg_log_data *data = &gw_sched_send(sched, remote, GW_MESSAGE_log_data)->log_data;
     data->request = question->request;
     data->code = error->code;
-    data->text = error->code ? gw_sched_text(sched, error->text) : "";
+    data->text = error->code ? gw_sched_send_text(sched, error->text) : "";
     data->offset = question->log.offset;
 }
 
@@ -270,7 +271,7 @@ static void try_question(struct gw_sched *sched, const struct gw_question *quest
     else if (remote && question->type == GW_MESSAGE_fetch)
         answered = try_fetch(sched, remote, question);
     else if (remote && question->type == GW_MESSAGE_replicate)
-        answered = gw_sched_replicate_try(sched, remote, question);
+        answered = gw_sched_replica_try(sched, remote, question);
     else if (remote)
         answered = try_log(sched, remote, question);
     if (answered)
@@ -317,7 +318,7 @@ void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_job *job = gw_sched_job_find(sched, wait->job);
     struct gw_error error = {0};
     if (gw_sched_access_job(job, wait->job, gw_sched_access_uid(remote, job), &error) < 0) {
-        gw_sched_reply(sched, remote, wait->request, &error);
+        gw_sched_send_reply(sched, remote, wait->request, &error);
         return;
     }
     GW_FACT(sched, asked,
@@ -389,14 +390,14 @@ void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
     struct gw_job *job = gw_sched_job_find(sched, question->job);
     if (object->code < 0) {
         uint32_t at = gw_sched_object_of(sched, job, question->index, question->rank);
-        if (at != GW_NONE && gw_sched_holder_of(sched, at, worker->slot) != GW_NONE)
+        if (at != GW_NONE && gw_sched_object_holder_of(sched, at, worker->slot) != GW_NONE)
             GW_FACT(sched, holder_removed, .object = at, .worker = worker);
         GW_FACT(sched, relayed, .relay = question->relay, .worker = NULL);
         return;
     }
     struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
     if (remote) {
-        struct gw_bin value = gw_sched_bin(sched, object->value);
+        struct gw_bin value = gw_sched_send_bin(sched, object->value);
         struct gw_message *message =
             sched->step.event->token_count > 0
                 ? gw_sched_send_with(sched, remote, GW_MESSAGE_object, sched->step.event->tokens[0])
@@ -416,8 +417,8 @@ void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
         return;
     struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
     if (remote) {
-        struct gw_bin bytes = gw_sched_bin(sched, data->data);
-        const char *text = gw_sched_text(sched, data->text);
+        struct gw_bin bytes = gw_sched_send_bin(sched, data->data);
+        const char *text = gw_sched_send_text(sched, data->text);
         struct gw_msg_log_data *answer =
             &gw_sched_send(sched, remote, GW_MESSAGE_log_data)->log_data;
         *answer = *data;

@@ -13,7 +13,7 @@
 #include "scheduler/core/requests/nested.h"
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/requests/tunnel.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event)
 {
@@ -72,11 +72,11 @@ static void session_close(struct gw_sched *sched, struct gw_session *session, in
         if (job->detached || job->actor || GW_PLANTED(612) || /* an actor: when nobody holds it */
             (GW_PLANTED(737) && code == GW_EPERM))
             continue;
-        gw_sched_give_up_job(
+        gw_sched_cancel_give_up(
             sched, job,
             &(struct gw_cancel){.reason = GW_KILL_SESSION, .by = session->remote->name});
     }
-    gw_sync_session_end(sched, session);
+    gw_sync_request_session_end(sched, session);
     gw_sched_actor_on_session_closed(sched, session);
     gw_sched_tunnels_on_session_closed(sched, session->remote->peer);
     GW_FACT(sched, session_closed, .session = session);
@@ -94,4 +94,20 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
     else if (remote->worker)
         gw_sched_worker_lose(sched, remote->worker, "its connection closed");
     GW_FACT(sched, remote_closed, .remote = remote);
+}
+
+/* -- Clients inside of attempts that have ended
+ * ----------------------------------------------------
+ */
+
+void gw_sched_remotes_settle(struct gw_sched *sched)
+{
+    for (size_t i = 0; i < sched->orphaned.count; i++) {
+        struct gw_remote *remote = gw_sched_access_remote(sched, sched->orphaned.items[i]);
+        if (!remote) /* its connection closed in the same step */
+            continue;
+        gw_sched_send_close(sched, remote);
+        gw_sched_remote_on_close(sched, remote->peer, 0);
+    }
+    gw_sched_noted_orphaned(sched);
 }

@@ -14,4 +14,7 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
 int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
                             const struct gw_message *message);
 
+/* gw_sched_remotes_settle closes the sessions of attempts that have ended. */
+void gw_sched_remotes_settle(struct gw_sched *sched);
+
 #endif

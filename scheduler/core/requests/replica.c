@@ -10,7 +10,7 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <stdlib.h>
 
@@ -113,7 +113,7 @@ static void begin(struct gw_sched *sched, uint64_t question, uint32_t at,
     if (which < picture->sources.count)
         source = picture->sources.items[which];
     if (source)
-        gw_sched_tell_neighbour(sched, target, source);
+        gw_sched_assign_neighbour(sched, target, source);
     uint64_t number = sched->next_relay;
     gw_sched_send(sched, target->remote, GW_MESSAGE_keep)->keep =
         (struct gw_msg_keep){.request = number,
@@ -189,12 +189,12 @@ static void answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t re
         &gw_sched_send(sched, remote, GW_MESSAGE_replicated)->replicated;
     replicated->request = request;
     replicated->code = error->code;
-    replicated->text = error->code ? gw_sched_text(sched, error->text) : "";
+    replicated->text = error->code ? gw_sched_send_text(sched, error->text) : "";
     replicated->copies = copies;
 }
 
-bool gw_sched_replicate_try(struct gw_sched *sched, struct gw_remote *remote,
-                            const struct gw_question *question)
+bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
+                          const struct gw_question *question)
 {
     struct gw_job *job = gw_sched_job_find(sched, question->job);
     uint32_t row = question->index;
@@ -202,7 +202,7 @@ bool gw_sched_replicate_try(struct gw_sched *sched, struct gw_remote *remote,
     bool live = gw_sched_row_live(job, row);
     if (live && !gw_sched_task_final(job, row))
         return false;
-    const struct gw_failure *failure = live ? gw_sched_failure_of(job, row) : NULL;
+    const struct gw_failure *failure = live ? gw_sched_task_failure_of(job, row) : NULL;
     if (failure) {
         gw_error_set(&tally.error, failure->code, "%s", failure->text);
     } else if (!live || job->tasks.state[row] == GW_TASK_RELEASED) {
@@ -271,7 +271,7 @@ void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
     if (!job || !gw_sched_row_live(job, kept->index))
         return;
     uint32_t at = gw_sched_object_of(sched, job, kept->index, kept->rank);
-    uint32_t holder = at == GW_NONE ? GW_NONE : gw_sched_holder_of(sched, at, worker->slot);
+    uint32_t holder = at == GW_NONE ? GW_NONE : gw_sched_object_holder_of(sched, at, worker->slot);
     if (holder == GW_NONE || !sched->holders.items[holder].copying ||
         gw_sched_replica_at(sched, holder)->number != kept->request)
         return; /* it was released, or asked for again, meanwhile */

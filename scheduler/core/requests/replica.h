@@ -14,9 +14,9 @@ void gw_sched_on_replicate(struct gw_sched *sched, struct gw_remote *remote,
 void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
                       const struct gw_msg_kept *kept);
 
-/* gw_sched_replicate_try asks for what copies are missing, and answers when no more are to come:
+/* gw_sched_replica_try asks for what copies are missing, and answers when no more are to come:
  * true. */
-bool gw_sched_replicate_try(struct gw_sched *sched, struct gw_remote *remote,
-                            const struct gw_question *question);
+bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
+                          const struct gw_question *question);
 
 #endif

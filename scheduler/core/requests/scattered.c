@@ -91,7 +91,7 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
     else if (!GW_PLANTED(420))
         (void)room_for(sched, session, scatter->bytes, tokens > 0, &error);
     if (error.code < 0) {
-        gw_sched_reject(sched, session, scatter->request, &error);
+        gw_sched_submission_reject(sched, session, scatter->request, &error);
         return 0;
     }
     struct gw_job *job = gw_sched_job_open(sched, session, scatter->request);
@@ -118,6 +118,6 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
     GW_FACT(sched, value_scattered, .job = job, .result = &result);
     GW_FACT(sched, told, .job = job, .index = 0, .flags = GW_TASK_TOLD);
-    gw_sched_tell_accepted(sched, job, false);
+    gw_sched_submission_accepted(sched, job, false);
     return 0;
 }

@@ -9,8 +9,8 @@
 #include "graph/base/text.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/nested.h"
-#include "scheduler/core/send/announce.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/notify.h"
+#include "scheduler/core/send/send.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,7 @@ void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session)
 /* -- Finding -------------------------------------------------------------------------------------
  */
 
-uint32_t gw_sched_row_named(const struct gw_job *job, const char *name)
+uint32_t gw_sched_share_row_named(const struct gw_job *job, const char *name)
 {
     size_t at = 0;
     uint64_t row, text;
@@ -70,7 +70,7 @@ static int find_in_job(const struct gw_sched *sched, uint64_t id, const char *na
     int rc = gw_sched_access_job(row->job, id, uid, error);
     if (rc < 0)
         return rc;
-    row->index = gw_sched_row_named(row->job, name);
+    row->index = gw_sched_share_row_named(row->job, name);
     if (row->index == GW_NONE)
         return gw_error_set(error, GW_ENOENT, "job %llu has no task named \"%s\"",
                             (unsigned long long)id, name);
@@ -97,7 +97,7 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
     for (row->job = sched->last_job; row->job; row->job = row->job->prev) {
         if (row->job->uid != uid || gw_job_rare(row->job)->names.count == 0)
             continue;
-        row->index = gw_sched_row_named(row->job, lookup->name);
+        row->index = gw_sched_share_row_named(row->job, lookup->name);
         if (row->index != GW_NONE)
             return 0;
     }
@@ -151,7 +151,7 @@ int gw_sched_on_lookup(struct gw_sched *sched, struct gw_session *session,
     struct gw_msg_held *held = &gw_sched_send(sched, session->remote, GW_MESSAGE_held)->held;
     *held = (struct gw_msg_held){.request = lookup->request, .code = rc, .text = ""};
     if (rc < 0) {
-        held->text = gw_sched_text(sched, error.text);
+        held->text = gw_sched_send_text(sched, error.text);
         return 0;
     }
     held->job = row.job->id;
@@ -161,7 +161,7 @@ int gw_sched_on_lookup(struct gw_sched *sched, struct gw_session *session,
     GW_FACT(sched, share_added, .session = session, .request = lookup->request, .job = row.job,
             .index = row.index);
     if (gw_sched_task_final(row.job, row.index))
-        gw_sched_announce_task(sched, row.job, row.index);
+        gw_sched_notify_task(sched, row.job, row.index);
     return 0;
 }
 
@@ -224,7 +224,7 @@ void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
         else
             gw_error_set(&error, GW_ENOENT, "nothing is published as \"%s\"", publish->name);
     }
-    gw_sched_reply(sched, session->remote, publish->request, &error);
+    gw_sched_send_reply(sched, session->remote, publish->request, &error);
 }
 
 /* -- Listing -------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ static void push_holder(struct gw_value *list, const struct gw_object *object,
     GW_MUST(gw_list_push(list, dict));
 }
 
-struct gw_value *gw_sched_query_published(const struct gw_sched *sched)
+struct gw_value *gw_sched_share_query_published(const struct gw_sched *sched)
 {
     struct gw_value *list = gw_list();
     size_t at = 0;
@@ -272,8 +272,8 @@ struct gw_value *gw_sched_query_published(const struct gw_sched *sched)
     return list;
 }
 
-struct gw_value *gw_sched_query_who_has(const struct gw_sched *sched, const struct gw_job *job,
-                                        uint32_t row)
+struct gw_value *gw_sched_share_query_holders(const struct gw_sched *sched,
+                                              const struct gw_job *job, uint32_t row)
 {
     struct gw_value *list = gw_list();
     for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;

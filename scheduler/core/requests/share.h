@@ -18,13 +18,13 @@ void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
 /* gw_sched_shares_close drops all that a session holds. */
 void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session);
 
-/* gw_sched_row_named finds a task by the name that it was submitted with; GW_NONE. */
-uint32_t gw_sched_row_named(const struct gw_job *job, const char *name);
+/* gw_sched_share_row_named finds a task by the name that it was submitted with; GW_NONE. */
+uint32_t gw_sched_share_row_named(const struct gw_job *job, const char *name);
 
-/* gw_sched_query_who_has lists who has a task's result; gw_sched_query_published what is
- * published. */
-struct gw_value *gw_sched_query_who_has(const struct gw_sched *sched, const struct gw_job *job,
-                                        uint32_t row);
-struct gw_value *gw_sched_query_published(const struct gw_sched *sched);
+/* gw_sched_share_query_holders lists who has a task's result; gw_sched_share_query_published what
+ * is published. */
+struct gw_value *gw_sched_share_query_holders(const struct gw_sched *sched,
+                                              const struct gw_job *job, uint32_t row);
+struct gw_value *gw_sched_share_query_published(const struct gw_sched *sched);
 
 #endif

@@ -9,9 +9,9 @@
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/chunk.h"
-#include "scheduler/core/send/effect.h"
-#include "scheduler/core/send/log_line.h"
-#include "scheduler/core/send/receipt.h"
+#include "scheduler/core/send/log.h"
+#include "scheduler/core/send/notify.h"
+#include "scheduler/core/send/send.h"
 
 static struct gw_job *open_job(const struct gw_session *session, uint64_t request)
 {
@@ -20,14 +20,14 @@ static struct gw_job *open_job(const struct gw_session *session, uint64_t reques
                                                            : NULL;
 }
 
-void gw_sched_reject(struct gw_sched *sched, struct gw_session *session, uint64_t request,
-                     const struct gw_error *error)
+void gw_sched_submission_reject(struct gw_sched *sched, struct gw_session *session,
+                                uint64_t request, const struct gw_error *error)
 {
     struct gw_msg_rejected *rejected =
         &gw_sched_send(sched, session->remote, GW_MESSAGE_rejected)->rejected;
     rejected->request = request;
     rejected->code = error->code;
-    rejected->text = gw_sched_text(sched, error->text);
+    rejected->text = gw_sched_send_text(sched, error->text);
 }
 
 /* A refused job holds nothing: what of it started already ends, but for what others hold or need;
@@ -36,7 +36,7 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
                        const struct gw_error *error)
 {
     struct gw_session *session = job->session;
-    gw_sched_reject(sched, session, job->request, error);
+    gw_sched_submission_reject(sched, session, job->request, error);
     if (!last)
         GW_FACT(sched, job_refused, .session = session, .request = job->request, .more = true);
     if (job->tasks.count == 0) {
@@ -47,7 +47,7 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
     for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
         if ((job->tasks.flags[row] & GW_TASK_HELD) && !GW_PLANTED(133))
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
-    gw_sched_abandon_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
+    gw_sched_cancel_abandon(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
 }
 
 /* Who comes first is an admin's to say. A cluster that nobody reaches by TLS serves the user whose
@@ -73,8 +73,9 @@ static bool is_known(struct gw_sched *sched, struct gw_remote *remote, uint64_t 
     const struct gw_job *job = gw_sched_job_key_find(sched, remote->uid, remote->name, key);
     if (!job)
         return false;
-    gw_sched_receipt(sched, remote, job,
-                     &(struct gw_receipt){.request = request, .known_job = job->id}, &none);
+    gw_sched_notify_request(sched, remote, job,
+                            &(struct gw_acknowledgement){.request = request, .known_job = job->id},
+                            &none);
     return true;
 }
 
@@ -95,7 +96,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
         return GW_EPROTO;
     struct gw_error error;
     if (check_priority(sched, session, spec, &error) < 0 ||
-        gw_sched_spec_check(sched, job, spec, &error) < 0) {
+        gw_sched_chunk_spec_check(sched, job, spec, &error) < 0) {
         /* The chunk that follows would be refused for a spec that is not there: say why now. */
         refuse_job(sched, job, false, &error);
         return 0;
@@ -116,7 +117,7 @@ static int frame_check(struct gw_sched *sched, const struct gw_message *message,
     if (message->type == GW_MESSAGE_submit)
         return gw_sched_chunk_check(sched, check, &message->submit, error);
     if (message->type == GW_MESSAGE_range)
-        return gw_sched_range_check(sched, check->job, &message->range, error);
+        return gw_sched_chunk_range_check(sched, check->job, &message->range, error);
     return 0;
 }
 
@@ -144,7 +145,8 @@ static void keep_content(struct gw_sched *sched, const struct gw_job *job)
         const struct gw_bin hashes[] = {spec->program, spec->files};
         for (int k = 0; k < 2; k++)
             if (hashes[k].size)
-                gw_sched_effect(sched, GW_EFFECT_KEEP)->bytes = gw_sched_bin(sched, hashes[k]);
+                gw_sched_send_effect(sched, GW_EFFECT_KEEP)->bytes =
+                    gw_sched_send_bin(sched, hashes[k]);
     }
 }
 
@@ -190,7 +192,7 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
 /* -- Attached ------------------------------------------------------------------------------------
  */
 
-void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet)
+void gw_sched_submission_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet)
 {
     struct gw_msg_accepted *accepted =
         &gw_sched_send(sched, job->session->remote, GW_MESSAGE_accepted)->accepted;
@@ -226,7 +228,7 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
     if (!(submit->flags & GW_SUBMIT_LAST))
         return 0;
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    gw_sched_tell_accepted(sched, job, submit->flags & GW_SUBMIT_QUIET);
+    gw_sched_submission_accepted(sched, job, submit->flags & GW_SUBMIT_QUIET);
     gw_sched_log_submitted(sched, job);
     return 0;
 }
@@ -235,7 +237,7 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
                      struct gw_error *error)
 {
     const struct gw_msg_range *range = &message->range;
-    int rc = gw_sched_range_check(sched, job, range, error);
+    int rc = gw_sched_chunk_range_check(sched, job, range, error);
     if (rc < 0)
         return rc;
     if ((range->flags & GW_SUBMIT_DETACHED) && (range->flags & GW_RANGE_RESULTS))
@@ -247,7 +249,7 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
     }
     GW_FACT(sched, range_added, .job = job, .range = range);
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
-    gw_sched_tell_accepted(sched, job, false);
+    gw_sched_submission_accepted(sched, job, false);
     gw_sched_log_submitted(sched, job);
     return 0;
 }
@@ -308,7 +310,7 @@ int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
     }
     if (!job) {
         gw_error_set(&error, GW_EINVAL, "submit: a job without specs");
-        gw_sched_reject(sched, session, submit->request, &error);
+        gw_sched_submission_reject(sched, session, submit->request, &error);
         return 0;
     }
     if (sched->shutting_down)

@@ -11,10 +11,10 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
 int gw_sched_on_submit(struct gw_sched *sched, struct gw_session *session,
                        const struct gw_message *message);
 
-/* gw_sched_tell_accepted and gw_sched_reject are those answers. */
-void gw_sched_tell_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet);
-void gw_sched_reject(struct gw_sched *sched, struct gw_session *session, uint64_t request,
-                     const struct gw_error *error);
+/* gw_sched_submission_accepted and gw_sched_submission_reject are those answers. */
+void gw_sched_submission_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet);
+void gw_sched_submission_reject(struct gw_sched *sched, struct gw_session *session,
+                                uint64_t request, const struct gw_error *error);
 
 /* gw_sched_on_range takes a job that is one range, gw_sched_on_after what a job comes after. */
 int gw_sched_on_range(struct gw_sched *sched, struct gw_session *session,

@@ -8,7 +8,7 @@
 
 #include "graph/base/planted.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 #include "scheduler/core/send/tunnel.h"
 
 #include <assert.h>
@@ -203,8 +203,8 @@ static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
         return true;
     }
     GW_FACT(sched, tunnel_passed, .tunnel = tunnel, .worker = worker);
-    struct gw_bin argv = gw_sched_bin(sched, open->argv);
-    cwd = gw_sched_text(sched, cwd);
+    struct gw_bin argv = gw_sched_send_bin(sched, open->argv);
+    cwd = gw_sched_send_text(sched, cwd);
     struct gw_msg_tunnel_open *passed =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_tunnel_open)->tunnel_open;
     *passed = *open;
@@ -261,7 +261,7 @@ static int pass(struct gw_sched *sched, struct gw_remote *to, const struct gw_me
     if (message->type == GW_MESSAGE_tunnel_data) {
         if (message->tunnel_data.data.size > GW_TUNNEL_DATA_BYTES)
             return GW_EPROTO;
-        struct gw_bin data = gw_sched_bin(sched, message->tunnel_data.data);
+        struct gw_bin data = gw_sched_send_bin(sched, message->tunnel_data.data);
         struct gw_msg_tunnel_data *out =
             &gw_sched_send(sched, to, GW_MESSAGE_tunnel_data)->tunnel_data;
         *out = (struct gw_msg_tunnel_data){message->tunnel_data.tunnel, data};

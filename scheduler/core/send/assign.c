@@ -7,7 +7,7 @@
 #include "scheduler/core/send/assign.h"
 
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <assert.h>
 #include <string.h>
@@ -92,8 +92,8 @@ static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t numbe
     message->uid = job->uid;
 }
 
-void gw_sched_tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
-                             struct gw_worker *neighbour)
+void gw_sched_assign_neighbour(struct gw_sched *sched, struct gw_worker *worker,
+                               struct gw_worker *neighbour)
 {
     if (neighbour == worker || (neighbour->slot < worker->neighbour_count &&
                                 worker->neighbours[neighbour->slot] == neighbour->id))
@@ -102,7 +102,7 @@ void gw_sched_tell_neighbour(struct gw_sched *sched, struct gw_worker *worker,
     struct gw_msg_neighbour *message =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_neighbour)->neighbour;
     message->worker = neighbour->id;
-    message->address = gw_sched_text(sched, neighbour->address);
+    message->address = gw_sched_send_text(sched, neighbour->address);
 }
 
 /* -- Rows ----------------------------------------------------------------------------------------
@@ -143,11 +143,11 @@ static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32
         memcpy(rows->dep_values.items + rows->dep_values.count, value, object->size);
         rows->dep_values.count += object->size;
     } else if (!gw_sched_object_here(object)) {
-        uint32_t place = gw_sched_holder_any(sched, at, worker->slot);
+        uint32_t place = gw_sched_object_holder_any(sched, at, worker->slot);
         assert(place != GW_NONE);
         struct gw_worker *holder = sched->workers.items[sched->holders.items[place].worker];
         dep.worker = holder->id;
-        gw_sched_tell_neighbour(sched, worker, holder);
+        gw_sched_assign_neighbour(sched, worker, holder);
     }
     push_dep(rows, &dep);
 }

@@ -6,15 +6,16 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/assign.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
+#include <msgpack.h>
 #include <string.h>
 
-void gw_sched_drop_token(struct gw_sched *sched, uint64_t token)
+void gw_sched_outbox_drop_token(struct gw_sched *sched, uint64_t token)
 {
     uint64_t *tokens = gw_arena_copy(&sched->step.effects->arena, &token, sizeof token);
     GW_MUST_PTR(tokens);
-    struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_DROP_TOKEN);
+    struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_DROP_TOKEN);
     effect->tokens = tokens;
     effect->token_count = 1;
 }
@@ -70,15 +71,15 @@ static struct gw_msg_failed *said_last(struct gw_sched *sched, const struct gw_r
     return NULL;
 }
 
-void gw_sched_send_failed(struct gw_sched *sched, struct gw_remote *remote,
-                          const struct gw_msg_failed *failed)
+void gw_sched_outbox_failed(struct gw_sched *sched, struct gw_remote *remote,
+                            const struct gw_msg_failed *failed)
 {
     struct gw_msg_failed *last = said_last(sched, remote, failed);
     if (last && last->more.count < ALIKE_MAX) {
         add_index(sched, &last->more, GW_PLANTED(540) ? last->index : failed->index);
         return;
     }
-    const char *text = gw_sched_text(sched, failed->text);
+    const char *text = gw_sched_send_text(sched, failed->text);
     struct gw_msg_failed *sent = &gw_sched_send(sched, remote, GW_MESSAGE_failed)->failed;
     *sent = *failed;
     sent->text = text;
@@ -116,8 +117,8 @@ static void flush_release(struct gw_sched *sched, struct gw_worker *worker)
     gw_array_clear(&rows->rank);
 }
 
-void gw_sched_send_release(struct gw_sched *sched, struct gw_worker *worker,
-                           const struct gw_release_row *row)
+void gw_sched_outbox_release(struct gw_sched *sched, struct gw_worker *worker,
+                             const struct gw_release_row *row)
 {
     struct gw_release_rows *rows = &worker->rows.release;
     make_dirty(sched, worker);
@@ -142,8 +143,8 @@ static void flush_kill(struct gw_sched *sched, struct gw_worker *worker)
     gw_array_clear(&rows->attempt);
 }
 
-void gw_sched_send_kill(struct gw_sched *sched, struct gw_worker *worker,
-                        const struct gw_kill_row *row)
+void gw_sched_outbox_kill(struct gw_sched *sched, struct gw_worker *worker,
+                          const struct gw_kill_row *row)
 {
     struct gw_kill_rows *rows = &worker->rows.kill;
     make_dirty(sched, worker);
@@ -202,8 +203,8 @@ static size_t done_add(struct gw_done_rows *rows)
     return at;
 }
 
-void gw_sched_send_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
-                        uint32_t row)
+void gw_sched_outbox_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
+                          uint32_t row)
 {
     struct gw_session *session = to->session;
     struct gw_done_rows *rows = &session->done;
@@ -263,21 +264,42 @@ void gw_sched_outbox_flush(struct gw_sched *sched)
     gw_array_clear(&sched->step.dirty_workers);
 }
 
-void gw_sched_send_assign(struct gw_sched *sched, uint32_t slot)
+void gw_sched_outbox_assign(struct gw_sched *sched, uint32_t slot)
 {
     make_dirty(sched, sched->attempts.items[slot].worker);
     gw_sched_assign_row(sched, slot);
 }
 
-void gw_sched_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+void gw_sched_outbox_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     for (uint32_t at = job->tasks.object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
         const struct gw_object *object = &sched->objects.items[at];
         for (uint32_t place = object->holders; place != GW_NONE;
              place = sched->holders.items[place].next)
-            gw_sched_send_release(sched, sched->workers.items[sched->holders.items[place].worker],
-                                  &(struct gw_release_row){job->id, row, object->rank});
+            gw_sched_outbox_release(sched, sched->workers.items[sched->holders.items[place].worker],
+                                    &(struct gw_release_row){job->id, row, object->rank});
         if (object->has_token)
-            gw_sched_drop_token(sched, object->token);
+            gw_sched_outbox_drop_token(sched, object->token);
+    }
+}
+
+/* -- Gangs
+ * -----------------------------------------------------------------------------------------
+ */
+
+void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_try *gang,
+                             uint32_t command)
+{
+    const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
+    const struct gw_worker *last = NULL;
+    for (uint32_t i = 0; i < gang->count; i++) {
+        if (gang->ranks[i].slot == GW_NONE)
+            continue; /* it has ended */
+        const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
+        if (worker == last || (i > 0 && spec->message.kind == GW_SPEC_FUNCTION))
+            continue;
+        last = worker;
+        gw_sched_send(sched, worker->remote, GW_MESSAGE_control)->control =
+            (struct gw_msg_control){gang->id, command};
     }
 }

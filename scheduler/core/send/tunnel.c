@@ -3,7 +3,7 @@
 #include "scheduler/core/send/tunnel.h"
 
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 void gw_sched_tunnel_answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
                             uint64_t tunnel, const struct gw_error *error)
@@ -13,7 +13,7 @@ void gw_sched_tunnel_answer(struct gw_sched *sched, struct gw_remote *remote, ui
     opened->request = request;
     opened->tunnel = tunnel;
     opened->code = error->code;
-    opened->text = error->code ? gw_sched_text(sched, error->text) : "";
+    opened->text = error->code ? gw_sched_send_text(sched, error->text) : "";
 }
 
 void gw_sched_tunnel_send_close(struct gw_sched *sched, struct gw_remote *remote, uint64_t id,
@@ -23,7 +23,7 @@ void gw_sched_tunnel_send_close(struct gw_sched *sched, struct gw_remote *remote
         &gw_sched_send(sched, remote, GW_MESSAGE_tunnel_close)->tunnel_close;
     close->tunnel = id;
     close->code = error->code;
-    close->text = error->code ? gw_sched_text(sched, error->text) : "";
+    close->text = error->code ? gw_sched_send_text(sched, error->text) : "";
 }
 
 /* Ends it for its client, by an answer or a close. */

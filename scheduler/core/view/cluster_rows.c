@@ -43,7 +43,7 @@ struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched)
     uint32_t drained = gw_sched_gpu_text_drained(sched);
     if (drained)
         gw_dict_put_u64(dict, "gpus_drained", drained);
-    gw_sched_gpus_use(sched, dict);
+    gw_sched_gpu_tell_use(sched, dict);
     uint64_t memory = 0, used = 0, idle = 0, spilled = 0;
     const char *trouble = "";
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -100,7 +100,7 @@ struct gw_value *gw_cluster_rows_actors(const struct gw_sched *sched)
         gw_dict_put_u64(dict, "calls_done", actor->done);
         gw_dict_put_u64(dict, "calls_waiting", actor->wanted);
         gw_dict_put_u64(dict, "restarts", actor->restarts);
-        const struct gw_failure *failure = gw_sched_failure_of(job, 0);
+        const struct gw_failure *failure = gw_sched_task_failure_of(job, 0);
         if (failure)
             gw_dict_put(dict, "text", gw_str(failure->text));
         GW_MUST(gw_list_push(list, dict));
@@ -138,7 +138,7 @@ static struct gw_value *describe_gpus(const struct gw_worker *worker)
 {
     char text[64];
     uint32_t drained = gw_sched_gpu_text_worker_drained(worker);
-    uint32_t own = gw_sched_gpus_own(worker) - drained;
+    uint32_t own = gw_sched_gpu_twin_own(worker) - drained;
     int used = snprintf(text, sizeof text, own < worker->gpu_count ? "%u of %u" : "%u", own,
                         worker->gpu_count);
     if (drained)
@@ -156,7 +156,7 @@ struct gw_value *gw_cluster_rows_workers(const struct gw_sched *sched)
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
         struct gw_value *dict = gw_dict(), *gpus = gw_list();
-        gw_sched_gpus_push(sched, worker, gpus);
+        gw_sched_gpu_tell_push(sched, worker, gpus);
         gw_dict_put_u64(dict, "id", worker->id);
         gw_dict_put(dict, "name", gw_str(worker->remote->name));
         gw_dict_put(dict, "resources", describe_stock(worker));
@@ -193,6 +193,6 @@ struct gw_value *gw_cluster_rows_gpus(const struct gw_sched *sched)
     struct gw_value *list = gw_list();
     for (size_t i = 0; i < sched->workers.count; i++)
         if (sched->workers.items[i] && sched->workers.items[i]->state == GW_WORKER_READY)
-            gw_sched_gpus_push(sched, sched->workers.items[i], list);
+            gw_sched_gpu_tell_push(sched, sched->workers.items[i], list);
     return list;
 }

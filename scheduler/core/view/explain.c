@@ -3,8 +3,8 @@
 
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/lifecycle/hang.h"
+#include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/membership/hold.h"
-#include "scheduler/core/membership/regain.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/view/inside.h"
 #include "scheduler/core/view/running.h"
@@ -77,15 +77,15 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
                     job->tasks.charges[row].tries);
     if (is_in_line(sched, job, row))
         gw_text_say(text, ", in line behind what runs there");
-    gw_sched_gpu_explain_clearing(sched, job, row, text);
-    gw_sched_explain_preferred(sched, job->specs.items[job->tasks.spec[row]].shape, text);
+    gw_sched_gpu_tell_clearing(sched, job, row, text);
+    gw_sched_explain_wait_preferred(sched, job->specs.items[job->tasks.spec[row]].shape, text);
     if (gang)
-        gw_sched_explain_elastic(sched, job, row, text);
+        gw_sched_explain_wait_elastic(sched, job, row, text);
     if (gang && job->paused && gang->state == GW_GANG_GOING)
         gw_text_say(text, "; it is to pause, at its next step");
     if (!gang && job->paused) {
         gw_text_say(text, "; it goes on to its end: ");
-        gw_sched_explain_paused(sched, job, text);
+        gw_sched_explain_wait_paused(sched, job, text);
     }
     uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
@@ -119,9 +119,9 @@ static void explain_rowless(const struct gw_sched *sched, const struct gw_job *j
                             struct gw_text *text)
 {
     uint32_t state = gw_sched_range_row_state(job, row);
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     if (state == GW_TASK_WAITING && job->paused)
-        gw_sched_explain_paused(sched, job, text);
+        gw_sched_explain_wait_paused(sched, job, text);
     else if (state == GW_TASK_WAITING)
         gw_text_say(text, "its turn has not come: the tasks before it come first");
     else if (failure && *failure->text)
@@ -187,7 +187,7 @@ static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
         bool dependent = job->tasks.flags[row] & GW_TASK_DEPENDENT;
         if (job->tasks.state[row] != wanted)
             continue;
-        bool first = gw_sched_failure_of(job, row) == job->first_failure;
+        bool first = gw_sched_task_failure_of(job, row) == job->first_failure;
         uint32_t rank = dependent ? 1 : first ? 3 : 2;
         *ran += !dependent;
         if (rank > best_rank) {
@@ -235,10 +235,10 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
     }
     switch (job->tasks.state[row]) {
     case GW_TASK_WAITING:
-        gw_sched_explain_waiting(sched, job, row, &text);
+        gw_sched_explain_wait_waiting(sched, job, row, &text);
         break;
     case GW_TASK_READY:
-        gw_sched_explain_ready(sched, job, row, &text);
+        gw_sched_explain_wait_ready(sched, job, row, &text);
         break;
     case GW_TASK_PLACED:
     case GW_TASK_HANDED:
@@ -248,11 +248,11 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
     case GW_TASK_DONE:
     case GW_TASK_RELEASED:
         gw_text_say(&text, "it is done");
-        if (gw_sched_regain_awaits(sched, job, row))
+        if (gw_sched_adopt_awaits(sched, job, row))
             explain_awaited(sched, &text);
         break;
     default:
-        gw_sched_explain_ended(sched, job, row, &text);
+        gw_sched_explain_end(sched, job, row, &text);
     }
     if (gw_metric_first(job, row)) {
         char metrics[256];

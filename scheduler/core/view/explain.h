@@ -20,21 +20,21 @@ void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, ui
                             char *text, size_t text_bytes);
 
 /* The parts of it, each for a row that is in such a state; they append to a text. */
-void gw_sched_explain_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                              struct gw_text *text);
-void gw_sched_explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                            struct gw_text *text);
-void gw_sched_explain_ended(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                            struct gw_text *text);
+void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                   struct gw_text *text);
+void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                 struct gw_text *text);
+void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          struct gw_text *text);
 
 /* What is said in more states than one: how long ago something was; by whom a job is paused, and
  * how it goes on; a preference that nothing can meet now; what a gang does with fewer ranks. */
-void gw_sched_explain_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text);
-void gw_sched_explain_paused(const struct gw_sched *sched, const struct gw_job *job,
-                             struct gw_text *text);
-void gw_sched_explain_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
-                                struct gw_text *text);
-void gw_sched_explain_elastic(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                              struct gw_text *text);
+void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text);
+void gw_sched_explain_wait_paused(const struct gw_sched *sched, const struct gw_job *job,
+                                  struct gw_text *text);
+void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
+                                     struct gw_text *text);
+void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw_job *job,
+                                   uint32_t row, struct gw_text *text);
 
 #endif

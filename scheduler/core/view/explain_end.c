@@ -19,7 +19,7 @@ static void explain_cancelled(const struct gw_sched *sched, const struct gw_job 
     if (!fact)
         return;
     gw_text_say(text, " ");
-    gw_sched_explain_ago(sched, fact->at_ns, text);
+    gw_sched_explain_wait_ago(sched, fact->at_ns, text);
     if (fact->detail == GW_KILL_SESSION)
         gw_text_say(text, ", because its client%s%s was gone", fact->text ? " " : "",
                     fact->text ? fact->text : "");
@@ -51,7 +51,7 @@ static bool find_cause(const struct gw_sched *sched, struct gw_row *row)
 /* It never ran: which task before it is to blame, and through which others. */
 static void explain_dependent(const struct gw_sched *sched, struct gw_row row, struct gw_text *text)
 {
-    const struct gw_failure *failure = gw_sched_failure_of(row.job, row.index);
+    const struct gw_failure *failure = gw_sched_task_failure_of(row.job, row.index);
     bool cancelled = row.job->tasks.state[row.index] == GW_TASK_CANCELLED;
     int hops = 0;
     char label[128];
@@ -77,8 +77,8 @@ static void explain_dependent(const struct gw_sched *sched, struct gw_row row, s
 }
 
 /* A text that names the task itself says so once. */
-void gw_sched_explain_ended(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                            struct gw_text *text)
+void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                          struct gw_text *text)
 {
     if (job->tasks.flags[row] & GW_TASK_DEPENDENT) {
         explain_dependent(sched, (struct gw_row){job, row}, text);
@@ -88,7 +88,7 @@ void gw_sched_explain_ended(const struct gw_sched *sched, struct gw_job *job, ui
         explain_cancelled(sched, job, row, text);
         return;
     }
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     const char *why = failure ? failure->text : "", *state;
     state = gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]);
     size_t label = text->used < text->size && text->used > 2 ? text->used - 2 : 0; /* less ": " */

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-void gw_sched_explain_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text)
+void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, struct gw_text *text)
 {
     double passed_s = (double)(sched->now_ns - at_ns) / 1e9;
     if (passed_s < 120)
@@ -68,7 +68,7 @@ static void explain_no_worker(const struct gw_sched *sched, struct gw_text *text
         return;
     }
     gw_text_say(text, "no worker is left: %s, ", sched->lost_worker);
-    gw_sched_explain_ago(sched, sched->lost_worker_ns, text);
+    gw_sched_explain_wait_ago(sched, sched->lost_worker_ns, text);
 }
 
 /* What each worker that could run it has free, three at most; only where slots are not all that
@@ -152,8 +152,8 @@ static void say_cooling(const struct gw_sched *sched, const struct gw_shape *sha
     }
 }
 
-void gw_sched_explain_paused(const struct gw_sched *sched, const struct gw_job *job,
-                             struct gw_text *text)
+void gw_sched_explain_wait_paused(const struct gw_sched *sched, const struct gw_job *job,
+                                  struct gw_text *text)
 {
     const struct gw_story_fact *fact =
         gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_PAUSED);
@@ -161,12 +161,12 @@ void gw_sched_explain_paused(const struct gw_sched *sched, const struct gw_job *
     if (fact && fact->text)
         gw_text_say(text, ", by %s, ", fact->text);
     if (fact)
-        gw_sched_explain_ago(sched, fact->at_ns, text);
+        gw_sched_explain_wait_ago(sched, fact->at_ns, text);
     gw_text_say(text, " (`gangway resume %llu` lets it go on)", (unsigned long long)job->id);
 }
 
-void gw_sched_explain_elastic(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                              struct gw_text *text)
+void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw_job *job,
+                                   uint32_t row, struct gw_text *text)
 {
     char why[512];
     gw_sched_gang_size_explain(sched, job, row, why, sizeof why);
@@ -174,8 +174,8 @@ void gw_sched_explain_elastic(const struct gw_sched *sched, const struct gw_job 
 }
 
 /* A preference that nothing can meet now is no error, but perhaps a name that was mistyped. */
-void gw_sched_explain_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
-                                struct gw_text *text)
+void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
+                                     struct gw_text *text)
 {
     char gone[320];
     if (shape->need && shape->need->prefer &&
@@ -245,15 +245,15 @@ static void say_reservation(const struct gw_sched *sched, const struct gw_job *j
                             struct gw_text *text)
 {
     char kept[640];
-    gw_sched_reservation_explain(sched, job, row, kept, sizeof kept);
+    gw_sched_reservation_tell(sched, job, row, kept, sizeof kept);
     gw_text_say(text, "%s", kept);
 }
 
-void gw_sched_explain_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                            struct gw_text *text)
+void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                 struct gw_text *text)
 {
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[row]].shape;
-    uint32_t gpus = gw_sched_shape_gpus(shape);
+    uint32_t gpus = gw_sched_queue_class_gpus(shape);
     char size[GW_TEXT_BYTES_ROOM];
     struct gw_error error;
     if (job->calls_of) {
@@ -263,7 +263,7 @@ void gw_sched_explain_ready(const struct gw_sched *sched, struct gw_job *job, ui
         return;
     }
     if (job->paused) {
-        gw_sched_explain_paused(sched, job, text);
+        gw_sched_explain_wait_paused(sched, job, text);
         return;
     }
     if (job->awaits) {
@@ -279,7 +279,7 @@ void gw_sched_explain_ready(const struct gw_sched *sched, struct gw_job *job, ui
         explain_no_worker(sched, text);
         return;
     }
-    if (gw_sched_infeasible(sched, shape, &error) < 0) {
+    if (gw_sched_chunk_infeasible(sched, shape, &error) < 0) {
         gw_text_say(text, "%s", error.text);
         return;
     }
@@ -310,17 +310,17 @@ void gw_sched_explain_ready(const struct gw_sched *sched, struct gw_job *job, ui
     gw_text_say(text, "%s", need);
     say_slots(sched, shape, text);
     need[0] = '\0';
-    gw_sched_gpu_explain(sched, shape, need, sizeof need);
+    gw_sched_gpu_tell_why(sched, shape, need, sizeof need);
     gw_text_say(text, "%s", need);
     gw_text_say(text, "%s", back);
     say_room(sched, shape, text);
     say_cooling(sched, shape, false, text);
     say_cooling(sched, shape, true, text);
     gw_sched_parting_explain(sched, shape, text);
-    gw_sched_explain_preferred(sched, shape, text);
+    gw_sched_explain_wait_preferred(sched, shape, text);
     say_who_holds(sched, text);
     say_older(sched, job, row, text);
-    gw_sched_explain_elastic(sched, job, row, text);
+    gw_sched_explain_wait_elastic(sched, job, row, text);
     say_reservation(sched, job, row, text);
 }
 
@@ -340,13 +340,13 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
         gw_text_say(text, "; ");
 }
 
-void gw_sched_explain_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                              struct gw_text *text)
+void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                   struct gw_text *text)
 {
     struct gw_tasks *tasks = &job->tasks;
     uint32_t waiting = tasks->waiting[row] - job->gated;
     struct gw_row original;
-    if (gw_sched_alias_of(sched, job, row, &original)) {
+    if (gw_sched_pure_alias_of(sched, job, row, &original)) {
         gw_text_say(text, "it is pure, and shares the result of task %u of job %llu, which is %s",
                     original.index, (unsigned long long)original.job->id,
                     gw_sm_name(&gw_sched_task_sm, original.job->tasks.state[original.index]));

@@ -5,13 +5,13 @@
 
 #include <stdio.h>
 
-void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *shape, char *to,
-                          size_t bytes)
+void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *shape, char *to,
+                           size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
     uint32_t instances = sched->instances_free;
     *to = '\0';
-    if (gw_sched_shape_gpus(shape) == 0)
+    if (gw_sched_queue_class_gpus(shape) == 0)
         return;
     uint32_t drained = gw_sched_gpu_text_drained(sched);
     gw_text_say(&text, ", %u of %u GPUs", sched->gpus_free, sched->gpus - drained);
@@ -22,7 +22,7 @@ void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *s
                     " (%u of them MIG instances, which its ranks get as whole GPUs could "
                     "not suffice)",
                     instances);
-    else if (instances && (gw_sched_gpu_has_kind(shape) || gw_sched_shape_gpus(shape) > 1))
+    else if (instances && (gw_sched_gpu_has_kind(shape) || gw_sched_queue_class_gpus(shape) > 1))
         gw_text_say(&text, " (%u of them %s, and it waits for whole ones)", instances,
                     instances == 1 ? "is a MIG instance" : "are MIG instances");
 }
@@ -36,8 +36,8 @@ static const struct gw_gpu *clearing(const struct gw_sched *sched, uint32_t slot
     return NULL;
 }
 
-void gw_sched_gpu_explain_clearing(const struct gw_sched *sched, const struct gw_job *job,
-                                   uint32_t row, struct gw_text *text)
+void gw_sched_gpu_tell_clearing(const struct gw_sched *sched, const struct gw_job *job,
+                                uint32_t row, struct gw_text *text)
 {
     const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
     const struct gw_gpu *gpu = NULL;
@@ -98,8 +98,8 @@ static const char *state_of(const struct gw_gpu *gpu)
     return gpu->slot == GW_NONE ? "shared" : "used";
 }
 
-void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,
-                        struct gw_value *list)
+void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker *worker,
+                            struct gw_value *list)
 {
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
@@ -130,7 +130,7 @@ void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *wo
         set(dict, "drained", gw_str(why ? why : ""));
         set(dict, "given_back", gw_str(gpu->back ? gpu->back : ""));
         set(dict, "used_by", owners(sched, worker, i, who, sizeof who));
-        uint64_t left_ns = gw_sched_gpu_left_ns(sched, worker, gpu);
+        uint64_t left_ns = gw_sched_gpu_twin_left_ns(sched, worker, gpu);
         if (left_ns)
             (void)snprintf(who, sizeof who,
                            "%s was lost, and may run something there for %.0f s yet",
@@ -202,7 +202,7 @@ static struct gw_value *use_of(const struct gw_sched *sched, uint32_t slot)
     return dict;
 }
 
-void gw_sched_gpus_use(const struct gw_sched *sched, struct gw_value *dict)
+void gw_sched_gpu_tell_use(const struct gw_sched *sched, struct gw_value *dict)
 {
     struct use all = {0};
     struct gw_value *list = gw_list();

@@ -3,7 +3,6 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/annotation.h"
-#include "scheduler/core/view/job_state.h"
 #include "scheduler/core/view/page.h"
 #include "scheduler/core/view/running.h"
 #include "scheduler/core/view/selection.h"
@@ -79,7 +78,7 @@ struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct
     char user[GW_USER_NAME_MAX];
     gw_dict_put_u64(dict, "id", job->id);
     gw_dict_put(dict, "name", gw_str(job->name ? job->name : ""));
-    gw_dict_put(dict, "state", gw_str(gw_job_rows_state(sched, job, runs)));
+    gw_dict_put(dict, "state", gw_str(gw_running_state(sched, job, runs)));
     gw_dict_put(dict, "user", gw_str(gw_user_name(sched, job->uid, user)));
     gw_dict_put(dict, "session", gw_str(job->user));
     gw_dict_put(dict, "detached", gw_bool(job->detached));
@@ -104,7 +103,7 @@ struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct
     gw_dict_put(dict, "annotations", gw_sched_annotations(job, 0, (uint32_t)job->specs.count));
     if (job->first_failure && gw_sched_job_shown_ended(sched, job)) {
         gw_dict_put(dict, "code", gw_i64(job->first_failure->code));
-        gw_dict_put(dict, "exit_code", gw_i64(gw_failure_exit_code(job->first_failure)));
+        gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(job->first_failure)));
         gw_dict_put(dict, "text", gw_str(job->first_failure->text));
     }
     return dict;

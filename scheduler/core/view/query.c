@@ -9,14 +9,13 @@
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/requests/share.h"
 #include "scheduler/core/sched.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 #include "scheduler/core/view/cluster_rows.h"
 #include "scheduler/core/view/explain.h"
 #include "scheduler/core/view/job_rows.h"
 #include "scheduler/core/view/outline.h"
 #include "scheduler/core/view/page.h"
 #include "scheduler/core/view/running.h"
-#include "scheduler/core/view/running_rows.h"
 #include "scheduler/core/view/selection.h"
 #include "scheduler/core/view/task_rows.h"
 
@@ -116,7 +115,7 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     if (value) {
         uint32_t named = GW_NONE;
         if (gw_value_get_str(value, &name, NULL) == 0)
-            named = gw_sched_row_named(*job, name);
+            named = gw_sched_share_row_named(*job, name);
         if (named == GW_NONE)
             return gw_error_set(error, GW_ENOENT, "job %lld has no task named \"%s\"",
                                 (long long)id, gw_value_type(value) == GW_STR ? name : "?");
@@ -181,7 +180,7 @@ static int ask_who_has(struct asked *asked, struct gw_error *error)
     const uint32_t row = asked->row < 0 ? 0 : (uint32_t)asked->row;
     (void)error;
     if (row < asked->job->tasks.count && gw_sched_row_live(asked->job, row))
-        gw_page_take_list(asked->page, gw_sched_query_who_has(asked->sched, asked->job, row));
+        gw_page_take_list(asked->page, gw_sched_share_query_holders(asked->sched, asked->job, row));
     return 0;
 }
 
@@ -205,7 +204,7 @@ static int ask_explain(struct asked *asked, struct gw_error *error)
 static int ask_story(struct asked *asked, struct gw_error *error)
 {
     (void)error;
-    asked->answer = gw_sched_story_query(asked->sched, asked->job, asked->row);
+    asked->answer = gw_sched_story_tell_query(asked->sched, asked->job, asked->row);
     return 0;
 }
 
@@ -243,7 +242,7 @@ static const struct kind {
     {"gpus", .lists = UINT32_MAX, .list = gw_cluster_rows_gpus},
     {"actors", .lists = UINT32_MAX, .list = gw_cluster_rows_actors},
     {"sync", .lists = UINT32_MAX, .list = gw_sync_query},
-    {"published", .lists = UINT32_MAX, .list = gw_sched_query_published},
+    {"published", .lists = UINT32_MAX, .list = gw_sched_share_query_published},
     {"job", .ask = ask_job, .of_job = true},
     {"tasks", .ask = ask_tasks, .of_job = true, .lists = GW_ANSWER_TASKS_MAX},
     {"attempts", .ask = ask_attempts, .of_job = true, .lists = UINT32_MAX},
@@ -356,7 +355,7 @@ int gw_sched_query_encoded(struct gw_sched *sched, const struct gw_remote *remot
     if (bytes.size > GW_PAGE_ANSWER_BYTES)
         rc = gw_error_set(error, GW_ELIMIT, "the answer is larger than a message: narrow it");
     else
-        *body = gw_sched_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
+        *body = gw_sched_send_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
     gw_buffer_deinit(&bytes);
     return rc;
 }

@@ -57,7 +57,7 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     gw_text_say(text, "; it is the first gang that waits, and has room reserved for its ranks:");
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
-        uint64_t now = gw_sched_ranks_at(sched, berth->worker, shape, false);
+        uint64_t now = gw_sched_gang_size_ranks_at(sched, berth->worker, shape, false);
         free_ranks += now < berth->ranks ? now : berth->ranks;
         char where[GW_WORKER_NAME_MAX];
         if (i < WORKERS_SAID)
@@ -87,8 +87,8 @@ static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
     gw_text_say(text, " more (--grace)");
 }
 
-void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_job *job,
-                                  uint32_t index, char *to, size_t bytes)
+void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job *job,
+                               uint32_t index, char *to, size_t bytes)
 {
     const struct gw_reservation *reservation = &sched->reservation;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[index]];
@@ -105,7 +105,7 @@ void gw_sched_reservation_explain(const struct gw_sched *sched, const struct gw_
                         before == 1 ? " is" : "s are");
         else if (!reservation->job)
             gw_text_say(&text,
-                        gw_sched_gang_size_could(sched, spec->shape)
+                        gw_sched_ranks_hold_least(sched, spec->shape)
                             ? "; it is the first gang that waits, but tasks that come before it in "
                               "the queue wait for slots, too: none are kept for it before those run"
                             : "; nothing is kept for it while the workers that are here could not "

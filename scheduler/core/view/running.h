@@ -9,6 +9,7 @@
 #define GW_SCHEDULER_CORE_RUNNING_H
 
 #include "scheduler/core/model/state.h"
+#include "scheduler/core/view/page.h"
 
 struct gw_running {
     uint8_t *runs;       /* by the place of an attempt */
@@ -38,5 +39,14 @@ bool gw_running_row(const struct gw_running *running, const struct gw_sched *sch
 /* gw_running_worker is how many tasks and ranks run at a worker. */
 uint32_t gw_running_worker(const struct gw_running *running, const struct gw_sched *sched,
                            const struct gw_worker *worker);
+
+/* gw_running_state is a job's state as people say it. runs may be NULL for a job that has ended.
+ */
+const char *gw_running_state(const struct gw_sched *sched, const struct gw_job *job,
+                             const struct gw_running *runs);
+
+/* gw_running_rows fills a page, worker by worker, the oldest of each first; its cursor counts rows.
+ */
+void gw_running_rows(const struct gw_sched *sched, struct gw_page *page);
 
 #endif

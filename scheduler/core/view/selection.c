@@ -4,7 +4,6 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/requests/annotation.h"
-#include "scheduler/core/view/job_state.h"
 #include "scheduler/core/view/page.h"
 #include "scheduler/core/view/running.h"
 
@@ -159,7 +158,7 @@ static bool state_matches(const struct gw_selection *selection, const struct gw_
         return true;
     if (strcmp(selection->state, "unfinished") == 0 || strcmp(selection->state, "ended") == 0)
         return gw_sched_job_shown_ended(sched, job) == (*selection->state == 'e');
-    return strcmp(selection->state, gw_job_rows_state(sched, job, running)) == 0;
+    return strcmp(selection->state, gw_running_state(sched, job, running)) == 0;
 }
 
 static bool matches(const struct gw_selection *selection, const struct gw_sched *sched,
@@ -180,7 +179,7 @@ static bool matches(const struct gw_selection *selection, const struct gw_sched 
     if (selection->unfinished && gw_sched_job_shown_ended(sched, job))
         return false;
     return state_matches(selection, sched, running, job) &&
-           (!selection->where || gw_sched_annotated(job, selection->where));
+           (!selection->where || gw_sched_annotation_has(job, selection->where));
 }
 
 struct gw_job *gw_selection_next(const struct gw_selection *selection, const struct gw_sched *sched,

@@ -497,7 +497,7 @@ static void push_end(const struct telling *telling, uint32_t row)
     const struct gw_job *job = telling->job;
     bool live = gw_sched_row_live(job, row);
     uint32_t state = live ? job->tasks.state[row] : gw_sched_range_row_state(job, row);
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     const char *name =
         gw_sm_name(&gw_sched_task_sm, state == GW_TASK_RELEASED ? GW_TASK_DONE : state);
     bool ended = state == GW_TASK_DONE || state == GW_TASK_RELEASED || state == GW_TASK_FAILED ||
@@ -541,7 +541,8 @@ static void say_note(const struct gw_sched *sched, const struct gw_job *job, siz
         text->to[--text->used] = '\0';
 }
 
-struct gw_value *gw_sched_story_query(const struct gw_sched *sched, struct gw_job *job, int64_t row)
+struct gw_value *gw_sched_story_tell_query(const struct gw_sched *sched, struct gw_job *job,
+                                           int64_t row)
 {
     char label[128] = "", note[512] = "";
     struct gw_text text = {note, sizeof note, 0};

@@ -19,7 +19,7 @@ struct found {
 };
 
 /* What `wait` exits with, too. */
-int32_t gw_failure_exit_code(const struct gw_failure *failure)
+int32_t gw_task_rows_exit_code(const struct gw_failure *failure)
 {
     const struct gw_error error = {.code = failure->code};
     return failure->exit_code ? failure->exit_code : gw_error_exit_code(&error);
@@ -108,11 +108,11 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
     if (saved && saved->attempt)
         gw_dict_put(dict, "checkpoint_step", gw_i64(saved->step));
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     if (failure) {
         gw_dict_put(dict, "code",
                     gw_i64(tasks->flags[row] & GW_TASK_DEPENDENT ? GW_EDEPENDENCY : failure->code));
-        gw_dict_put(dict, "exit_code", gw_i64(gw_failure_exit_code(failure)));
+        gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(failure)));
         gw_dict_put(dict, "text", gw_str(failure->text));
     }
     return dict;
@@ -122,7 +122,7 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
 static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
 {
     struct gw_value *dict = gw_dict();
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     gw_dict_put_u64(dict, "index", row);
     gw_dict_put(dict, "name", gw_str(job->name));
     uint8_t state = gw_sched_range_row_state(job, row);
@@ -130,7 +130,7 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
     gw_dict_put(dict, "shown", gw_str(shown_state(state, false)));
     if (failure) {
         gw_dict_put(dict, "code", gw_i64(failure->code));
-        gw_dict_put(dict, "exit_code", gw_i64(gw_failure_exit_code(failure)));
+        gw_dict_put(dict, "exit_code", gw_i64(gw_task_rows_exit_code(failure)));
         gw_dict_put(dict, "text", gw_str(failure->text));
     }
     return dict;

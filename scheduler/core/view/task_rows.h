@@ -5,8 +5,8 @@
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/view/page.h"
 
-/* gw_failure_exit_code is what `gangway wait` exits with because of a failure. */
-int32_t gw_failure_exit_code(const struct gw_failure *failure);
+/* gw_task_rows_exit_code is what `gangway wait` exits with because of a failure. */
+int32_t gw_task_rows_exit_code(const struct gw_failure *failure);
 
 /* What gw_task_rows lists. */
 struct gw_task_rows {

@@ -7,7 +7,7 @@
  * is counted here; and the scheduler must say the same of each at every step. */
 #include "tests/sim/checks/cooling.h"
 
-#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/jobs/access.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/gang.h"

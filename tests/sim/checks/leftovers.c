@@ -35,7 +35,7 @@ void sim_leftovers_take(struct sim *sim, const struct host *host,
     for (uint32_t i = 0; i < unknown->job.count; i++) {
         uint64_t job = gw_col64_at(unknown->job, i);
         has_stray = has_stray || job == stray(host);
-        SIM_CHECK(sim, !gw_sched_knows(sim->sched, job),
+        SIM_CHECK(sim, !gw_sched_job_knows(sim->sched, job),
                   "host %u is to remove what is of job %llu, which is known", host->number,
                   (unsigned long long)job);
         sim_fault(sim, FAULT_LEFTOVER_GOES);

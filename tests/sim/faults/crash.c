@@ -61,7 +61,7 @@ static void count_outlived(struct sim *sim)
 {
     for (size_t i = 0; i < sim->jobs.count; i++)
         if (sim->jobs.items[i]->detached && sim->jobs.items[i]->promised &&
-            gw_sched_knows(sim->sched, sim->jobs.items[i]->promised))
+            gw_sched_job_knows(sim->sched, sim->jobs.items[i]->promised))
             sim_fault(sim, FAULT_OUTLIVED);
 }
 

@@ -44,7 +44,7 @@ struct gw_sched *sim_sched_new(void)
 static void stop_counting(uint64_t *taken[16])
 {
     struct gw_sm *sm;
-    for (size_t i = 0; (sm = gw_sched_machine(i)); i++) {
+    for (size_t i = 0; (sm = gw_sched_check_machine(i)); i++) {
         taken[i] = sm->taken;
         sm->taken = NULL;
     }
@@ -53,7 +53,7 @@ static void stop_counting(uint64_t *taken[16])
 static void go_on_counting(uint64_t *const taken[16])
 {
     struct gw_sm *sm;
-    for (size_t i = 0; (sm = gw_sched_machine(i)); i++)
+    for (size_t i = 0; (sm = gw_sched_check_machine(i)); i++)
         sm->taken = taken[i];
 }
 
@@ -61,7 +61,7 @@ void sim_sched_restore(struct sim *sim, struct gw_sched *sched, size_t bytes)
 {
     uint64_t *taken[16];
     stop_counting(taken);
-    int rc = gw_sched_restore(sched, sim->facts.data, bytes);
+    int rc = gw_sched_durable_restore(sched, sim->facts.data, bytes);
     go_on_counting(taken);
     SIM_CHECK(sim, rc == 0, "durable facts do not apply: %d", rc);
 }

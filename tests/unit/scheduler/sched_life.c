@@ -21,7 +21,7 @@ struct world *life_begin(void)
     assert_non_null(w);
     w->now_ns = MS;
     w->sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .keeps_workers = true});
-    assert_int_equal(gw_sched_restore(w->sched, life_facts.data, life_facts.size), 0);
+    assert_int_equal(gw_sched_durable_restore(w->sched, life_facts.data, life_facts.size), 0);
     (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
     life_commit(w);
     (void)step(w,

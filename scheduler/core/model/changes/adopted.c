@@ -30,7 +30,7 @@ static struct gw_attempt_new attempt_of(const struct gw_adopted *adopted, struct
 
 static void leave_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     job->placed++;
     gw_sched_questions_on_placed(sched, job);

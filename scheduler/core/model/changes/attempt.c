@@ -26,11 +26,11 @@ void gw_sched_apply_attempt_started(struct gw_sched *sched,
     if (attempt->state == GW_ATTEMPT_KILLED)
         return; /* it was told to end before, and calls of actors need not */
     if (attempt->state == GW_ATTEMPT_RECALLED)
-        gw_sched_recall_over(attempt->lane);
+        gw_sched_attempt_recall_over(attempt->lane);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
     attempt->job->tasks.flags[attempt->index] |= GW_TASK_STARTED;
     if (!attempt->is_long)
-        attempt->is_long = gw_sched_worker_queue_lengthen(sched, attempt->lane);
+        attempt->is_long = gw_sched_attempt_lengthen(sched, attempt->lane);
 }
 
 /* Of use in later lives alone: this one knows by the state of the task. */
@@ -44,7 +44,7 @@ void gw_sched_apply_cancel_wanted(struct gw_sched *sched, const struct gw_fact_c
     *flags = (uint16_t)(fact->wanted ? *flags | GW_TASK_CANCELS : *flags & ~GW_TASK_CANCELS);
 }
 
-bool gw_sched_worker_queue_lengthen(struct gw_sched *sched, struct gw_worker_queue *lane)
+bool gw_sched_attempt_lengthen(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
     /* The worker begins with what was prefetched where it has slots that nobody debited. */
     if (lane->debits == lane->longs && !gw_sched_worker_fits(sched, lane->worker, lane->shape))
@@ -87,7 +87,7 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
 {
     struct gw_job *job = fact->job;
     uint32_t row = fact->index;
-    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     uint32_t slot =
         gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
@@ -100,5 +100,6 @@ void gw_sched_apply_task_placed(struct gw_sched *sched, const struct gw_fact_tas
                                                                .why = (uint8_t)fact->why,
                                                                .near_bytes = fact->near_bytes});
     assert(job->tasks.attempt[row] == fact->attempt);
-    sched->attempts.items[slot].fetches = gw_sched_inputs_fetch(sched, job, row, fact->worker);
+    sched->attempts.items[slot].fetches =
+        gw_sched_object_inputs_fetch(sched, job, row, fact->worker);
 }

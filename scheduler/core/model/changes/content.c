@@ -9,7 +9,6 @@
 #include "scheduler/core/model/jobs/content.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/scattered.h"
 #include "scheduler/core/model/jobs/task.h"
@@ -85,7 +84,7 @@ void gw_sched_apply_spec_added(struct gw_sched *sched, const struct gw_fact_spec
     spec.message.job_key = copy_text(job, spec.message.job_key);
     struct gw_shape shape;
     GW_MUST(gw_sched_content_shape(fact->spec, &shape, NULL));
-    spec.shape = gw_sched_shape_for(sched, &shape);
+    spec.shape = gw_sched_queue_class_for(sched, &shape);
     gw_sched_need_unref(shape.need);
     spec.queue = gw_sched_queue_for(sched, job, spec.shape, spec.message.priority);
     GW_MUST(gw_array_push(&job->specs, spec));
@@ -245,7 +244,8 @@ int gw_sched_content_replay(struct gw_sched *sched, struct gw_job *job, struct g
 
 void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job, const struct gw_shape *shape)
 {
-    if (!sched->hold.until_ns || job->awaits || !(gw_sched_shape_gpus(shape) || shape->gpu_if_any))
+    if (!sched->hold.until_ns || job->awaits ||
+        !(gw_sched_queue_class_gpus(shape) || shape->gpu_if_any))
         return;
     job->awaits = true;
     for (size_t i = 0; i < job->queues.count; i++)

@@ -40,7 +40,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
                                                                  .gang = gang,
                                                                  .is_long = true,
                                                                  .gpus = fact->seats[i].gpus});
-        (void)gw_sched_inputs_fetch(sched, job, fact->index, worker);
+        (void)gw_sched_object_inputs_fetch(sched, job, fact->index, worker);
         GW_MUST(gw_array_push(
             &job->places, ((struct gw_place){gang->id, fact->index, i, worker->id, NULL, false})));
     }
@@ -49,7 +49,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     gw_sched_checkpoint_choose(sched, gang);
     gw_sched_gang_enter_preparing(sched, gang, gw_sched_gang_prepare_ns(sched, gang));
 
-    struct gw_queue *queue = gw_sched_task_queue(sched, job, fact->index);
+    struct gw_queue *queue = gw_sched_task_ready_queue(sched, job, fact->index);
     gw_sched_queue_remove(sched, queue, fact->index);
     gw_sched_ageing_again(sched, queue);
     gw_sched_reservation_served(sched, job, fact->index);

@@ -18,7 +18,7 @@ static void mark_all(struct gw_sched *sched)
         if (sched->workers.items[i])
             gw_sched_gpu_drain_mark(sched, sched->workers.items[i]);
     sched->workers_epoch++; /* who could ever hold what */
-    gw_sched_shapes_update(sched);
+    gw_sched_queue_classes_update(sched);
     sched->freed = true;
 }
 
@@ -90,7 +90,7 @@ void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu
     }
     gw_sched_gpu_counts(sched, fact->worker, gpu, was);
     sched->workers_epoch++; /* who could ever hold what */
-    gw_sched_shapes_update(sched);
+    gw_sched_queue_classes_update(sched);
     sched->freed = true;
 }
 
@@ -149,7 +149,7 @@ void gw_sched_apply_gpus_let(struct gw_sched *sched, const struct gw_fact_gpus_l
         gw_sched_gpu_twin_let(sched, left.incarnation, left.machine, left.uuid);
         gw_sched_gpu_twin_free_left(&left);
     }
-    gw_sched_shapes_update(sched);
+    gw_sched_queue_classes_update(sched);
 }
 
 /* Returns whether anything changed. */
@@ -183,7 +183,7 @@ void gw_sched_gpu_twins_find(struct gw_sched *sched, struct gw_worker *worker,
     for (uint32_t i = 0; i < worker->gpu_count; i++)
         changed |= find_twin(sched, worker, i, back || has_on_it(registration, i));
     if (changed)
-        gw_sched_shapes_update(sched);
+        gw_sched_queue_classes_update(sched);
 }
 
 void gw_sched_apply_gpu_given_back(struct gw_sched *sched,

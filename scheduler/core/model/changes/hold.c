@@ -1,8 +1,8 @@
 /* The wait for workers of an earlier term begins and ends. */
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pending.h"
-#include "scheduler/core/model/jobs/recovery.h"
 #include "scheduler/core/model/state.h"
 
 void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold_begun *fact)
@@ -32,6 +32,6 @@ void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_
         gw_sched_actor_calls_let(sched, job);
     }
     sched->freed = true;
-    gw_sched_recovery_over(sched);
+    gw_sched_objects_absent_over(sched);
     gw_sched_questions_on_back(sched);
 }

@@ -9,8 +9,6 @@
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_key.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/jobs/judged.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/range.h"
@@ -72,8 +70,8 @@ static void find_failure(struct gw_job *job)
     while (gw_map_next(&job->failures, &at, &row, &value))
         first = row < first ? row : first;
     struct gw_failure *failure = first < UINT64_MAX
-                                     ? gw_sched_failure_of(job, (uint32_t)first)
-                                     : gw_sched_failure_new(GW_ECANCELLED, "cancelled");
+                                     ? gw_sched_task_failure_of(job, (uint32_t)first)
+                                     : gw_sched_task_failure_new(GW_ECANCELLED, "cancelled");
     failure->refs += first < UINT64_MAX;
     job->first_failure = failure;
 }
@@ -159,9 +157,9 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     size_t at = 0;
     uint64_t row, failure;
     while (gw_map_next(&job->failures, &at, &row, &failure))
-        gw_sched_failure_unref((struct gw_failure *)(uintptr_t)failure);
-    gw_sched_failure_unref(job->first_failure);
-    gw_sched_failure_unref(job->cancelled_failure);
+        gw_sched_task_failure_unref((struct gw_failure *)(uintptr_t)failure);
+    gw_sched_task_failure_unref(job->first_failure);
+    gw_sched_task_failure_unref(job->cancelled_failure);
     for (size_t i = 0; i < job->specs.count; i++)
         free(job->specs.items[i].told);
     for (size_t i = 0; i < job->queues.count; i++)

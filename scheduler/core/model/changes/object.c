@@ -4,7 +4,7 @@
 
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/jobs/edge.h"
-#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/scattered.h"
@@ -18,11 +18,11 @@
 void gw_sched_apply_holder_removed(struct gw_sched *sched,
                                    const struct gw_fact_holder_removed *fact)
 {
-    uint32_t place = gw_sched_holder_of(sched, fact->object, fact->worker->slot);
+    uint32_t place = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
     struct gw_object *object = &sched->objects.items[fact->object];
-    gw_sched_holder_remove(sched, place);
+    gw_sched_object_holder_remove(sched, place);
     if (!gw_sched_object_here(object) &&
-        gw_sched_holder_any(sched, fact->object, GW_NONE) == GW_NONE &&
+        gw_sched_object_holder_any(sched, fact->object, GW_NONE) == GW_NONE &&
         !gw_sched_object_gone(sched, object)) {
         GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index,
                  .worker = fact->worker->id);
@@ -61,7 +61,8 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
     } else if (result->value && result->size) {
         memcpy(object->small, result->value, result->size);
     } else if (result->worker) {
-        gw_sched_holder_set_firm(sched, gw_sched_holder_add(sched, at, result->worker));
+        gw_sched_object_holder_set_firm(sched,
+                                        gw_sched_object_holder_add(sched, at, result->worker));
     } else {
         object->absent = sched->restoring && !gw_sched_object_here(object);
     }
@@ -99,7 +100,7 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
     while (at != GW_NONE) {
         struct gw_object *object = &sched->objects.items[at];
         while (object->holders != GW_NONE)
-            gw_sched_holder_remove(sched, object->holders);
+            gw_sched_object_holder_remove(sched, object->holders);
         if (object->scattered)
             gw_sched_scattered_remove(sched, object);
         if (!object->has_token && object->size > sizeof object->small)
@@ -124,7 +125,7 @@ void gw_sched_apply_pure_kept(struct gw_sched *sched, const struct gw_fact_pure_
     gw_sched_pure_link(sched, pure);
 }
 
-bool gw_sched_pure_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     if (gw_job_rare(job)->pures.count == 0 || !gw_sched_pure_of(job, row) ||
         !sched->options.pure_keep_bytes)
@@ -156,7 +157,7 @@ void gw_sched_regain_on_ready(struct gw_sched *sched, struct gw_job *job, uint32
     bool any = false;
     if (job->awaits)
         return;
-    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){note_absent, &any});
+    gw_sched_object_each_input(sched, job, row, &(struct gw_input_visit){note_absent, &any});
     if (any)
         hold_job(sched, job);
 }
@@ -167,7 +168,7 @@ static void successor_waits(struct gw_sched *sched, struct gw_job *job, uint32_t
     if (state == GW_TASK_READY && !job->awaits)
         hold_job(sched, job);
     else if (state == GW_TASK_DONE && (job->tasks.flags[row] & GW_TASK_ALIAS))
-        gw_sched_successors(sched, job, row, successor_waits);
+        gw_sched_edge_successors(sched, job, row, successor_waits);
 }
 
 bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object)
@@ -177,6 +178,6 @@ bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object)
         job->tasks.attempt[object->index] >> 48 == (sched->term & 0xffff))
         return false;
     object->absent = true;
-    gw_sched_successors(sched, job, object->index, successor_waits);
+    gw_sched_edge_successors(sched, job, object->index, successor_waits);
     return true;
 }

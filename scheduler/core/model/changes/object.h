@@ -11,9 +11,9 @@ void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t r
 /* gw_sched_objects_drop forgets a task's objects; a token is not dropped by it. */
 void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_pure_keep keeps a result that nobody needs any more, for who asks next; false if it is
- * no original's, or none are kept. The oldest go if there are too many. */
-bool gw_sched_pure_keep(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+/* gw_sched_object_keep_pure keeps a result that nobody needs any more, for who asks next; false if
+ * it is no original's, or none are kept. The oldest go if there are too many. */
+bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* For apply functions. gw_sched_regain_on_ready has the job of a row that takes an absent object
  * wait with those that are held. gw_sched_object_gone: the last holder of an object is gone; true:

@@ -30,11 +30,11 @@ static void shapes_tidy(struct gw_sched *sched)
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_shape *shape = sched->shapes.items[i];
         if (shape && shape->queues == 0 && shape->attempts == 0)
-            gw_sched_shape_free(sched, shape);
+            gw_sched_queue_class_free(sched, shape);
     }
 }
 
-struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shape *key)
+struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct gw_shape *key)
 {
     uint32_t free_id = GW_NONE;
     for (size_t i = 0; i < sched->shapes.count; i++) {
@@ -71,11 +71,11 @@ struct gw_shape *gw_sched_shape_for(struct gw_sched *sched, const struct gw_shap
     };
     sched->shapes.items[free_id] = shape;
     sched->shapes_count++;
-    gw_sched_shape_update(sched, shape);
+    gw_sched_queue_class_update(sched, shape);
     return shape;
 }
 
-void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
+void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_shape *shape)
 {
     assert(!shape->rooms);
     for (size_t i = 0; i < sched->workers.count; i++) {
@@ -96,25 +96,25 @@ void gw_sched_shape_free(struct gw_sched *sched, struct gw_shape *shape)
 
 /* What the cluster, if empty, could give: a rank of gpu_if_any one GPU or none; a gang whole GPUs,
  * else MIG instances. */
-void gw_sched_shape_update(const struct gw_sched *sched, struct gw_shape *shape)
+void gw_sched_queue_class_update(const struct gw_sched *sched, struct gw_shape *shape)
 {
     shape->any_gpus = 1;
     shape->on_instances = false;
     if ((!shape->gpu_if_any && !gw_sched_gpu_has_kind(shape)) ||
-        gw_sched_gang_size_could(sched, shape))
+        gw_sched_ranks_hold_least(sched, shape))
         return;
-    shape->on_instances = gw_sched_gpu_has_kind(shape) && gw_sched_shape_gpus(shape) == 1;
-    if (shape->on_instances && gw_sched_gang_size_could(sched, shape))
+    shape->on_instances = gw_sched_gpu_has_kind(shape) && gw_sched_queue_class_gpus(shape) == 1;
+    if (shape->on_instances && gw_sched_ranks_hold_least(sched, shape))
         return;
     shape->on_instances = false;
     shape->any_gpus = 0;
 }
 
-void gw_sched_shapes_update(struct gw_sched *sched)
+void gw_sched_queue_classes_update(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->shapes.count; i++)
         if (sched->shapes.items[i])
-            gw_sched_shape_update(sched, sched->shapes.items[i]);
+            gw_sched_queue_class_update(sched, sched->shapes.items[i]);
 }
 
 /* Whether tasks come before it: then it lets go of memory when it has run. */

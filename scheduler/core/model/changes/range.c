@@ -37,7 +37,7 @@ void gw_sched_apply_range_stopped(struct gw_sched *sched, const struct gw_fact_r
     sched->tally.unfinished -= rows;
     gw_sched_range_use_inputs(sched, job, false);
     if (!job->first_failure)
-        job->first_failure = gw_sched_failure_new(GW_ECANCELLED, "cancelled");
+        job->first_failure = gw_sched_task_failure_new(GW_ECANCELLED, "cancelled");
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
         GW_MUST(gw_array_push(&sched->ending, job));
 }

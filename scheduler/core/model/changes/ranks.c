@@ -5,10 +5,9 @@
 #include "scheduler/core/model/workers/cooling.h"
 #include "scheduler/core/model/workers/gang_size.h"
 #include "scheduler/core/model/workers/places.h"
-#include "scheduler/core/model/workers/ranks.h"
 
-bool gw_sched_cooling_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
-                                  const struct gw_shape *shape)
+bool gw_sched_ranks_cooling_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
+                                        const struct gw_shape *shape)
 {
     const uint32_t least = shape->min_ranks ? shape->min_ranks : shape->ranks ? shape->ranks : 1;
     uint64_t others = 0;
@@ -16,7 +15,7 @@ bool gw_sched_cooling_files_begin(struct gw_sched *sched, const struct gw_worker
         const struct gw_worker *other = sched->workers.items[i];
         if (!other || other == worker || gw_sched_cooling_files_left_ns(sched, other) > 0)
             continue;
-        uint64_t ranks = gw_sched_ranks_at(sched, other, shape, true);
+        uint64_t ranks = gw_sched_gang_size_ranks_at(sched, other, shape, true);
         others += ranks < least ? ranks : least;
     }
     if (others < least)
@@ -27,7 +26,7 @@ bool gw_sched_cooling_files_begin(struct gw_sched *sched, const struct gw_worker
     return true;
 }
 
-bool gw_sched_gang_size_could(const struct gw_sched *sched, const struct gw_shape *shape)
+bool gw_sched_ranks_hold_least(const struct gw_sched *sched, const struct gw_shape *shape)
 {
     struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     return gw_sched_ranks_ever(sched, &least) >= gw_sched_gang_size_least(shape);
@@ -45,7 +44,8 @@ uint64_t gw_sched_ranks_ever(const struct gw_sched *sched, const struct gw_shape
     if (gw_sched_places_of(shape))
         return gw_sched_places_ranks(sched, shape);
     for (size_t i = 0; i < sched->workers.count; i++)
-        ranks += at_node(shape, gw_sched_ranks_at(sched, sched->workers.items[i], shape, true));
+        ranks += at_node(shape,
+                         gw_sched_gang_size_ranks_at(sched, sched->workers.items[i], shape, true));
     return ranks;
 }
 
@@ -53,7 +53,7 @@ bool gw_sched_ranks_could(const struct gw_sched *sched, struct gw_shape *shape)
 {
     if (shape->could_epoch != sched->workers_epoch) {
         shape->could_epoch = sched->workers_epoch;
-        shape->could = gw_sched_gang_size_could(sched, shape);
+        shape->could = gw_sched_ranks_hold_least(sched, shape);
     }
     return shape->could;
 }

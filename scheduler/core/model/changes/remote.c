@@ -3,8 +3,8 @@
 
 #include "scheduler/core/model/changes/worker.h"
 #include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/nested.h"
 #include "scheduler/core/model/rows.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_r
     else
         remote->session = session_new(sched, remote);
     if (fact->attempt != GW_NONE)
-        gw_sched_nested_begin(sched, fact->attempt, remote->session);
+        gw_sched_attempt_session_begin(sched, fact->attempt, remote->session);
 }
 
 void gw_sched_apply_remote_heard(struct gw_sched *sched, const struct gw_fact_remote_heard *fact)
@@ -74,7 +74,7 @@ void gw_sched_apply_session_closed(struct gw_sched *sched,
     if (session->next)
         session->next->prev = session->prev;
     sched->session_count--;
-    gw_sched_nested_leave(sched, session);
+    gw_sched_attempt_session_leave(sched, session);
     if (sched->session_count == 0)
         sched->idle_since_ns = sched->now_ns;
     gw_sched_rows_forget(sched, NULL, session);

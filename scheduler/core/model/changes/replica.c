@@ -12,7 +12,7 @@ void gw_sched_apply_replica_begun(struct gw_sched *sched, const struct gw_fact_r
     GW_MUST_PTR(replica);
     *replica = (struct gw_replica){fact->number, fact->question};
     sched->next_relay = fact->number + 1;
-    uint32_t holder = gw_sched_holder_copy(sched, fact->object, fact->worker);
+    uint32_t holder = gw_sched_object_holder_copy(sched, fact->object, fact->worker);
     GW_MUST(gw_map_put(&sched->replicas, holder, (uintptr_t)replica));
 }
 
@@ -37,10 +37,10 @@ static void note_trouble(struct gw_replication *replication,
 
 void gw_sched_apply_replica_ended(struct gw_sched *sched, const struct gw_fact_replica_ended *fact)
 {
-    uint32_t holder = gw_sched_holder_of(sched, fact->object, fact->worker->slot);
+    uint32_t holder = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
     struct gw_question *question =
         gw_sched_replica_question(sched, gw_sched_replica_at(sched, holder)->question);
     if (fact->code < 0 && question)
         note_trouble(question->replication, fact);
-    gw_sched_holder_copied(sched, holder, fact->code == 0);
+    gw_sched_object_holder_copied(sched, holder, fact->code == 0);
 }

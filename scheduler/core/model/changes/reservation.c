@@ -2,8 +2,8 @@
 
 #include "scheduler/core/model/changes/reservation.h"
 
-#include "scheduler/core/model/jobs/pipelined.h"
-#include "scheduler/core/model/workers/reserved.h"
+#include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/workers/worker_queue.h"
 
 #include <assert.h>
 
@@ -24,12 +24,12 @@ void gw_sched_apply_reservation_moved(struct gw_sched *sched,
         to->ranks++;
     else
         GW_MUST(gw_array_push(&reservation->berths, ((struct gw_berth){fact->to, 1, true})));
-    gw_sched_reserved_set(sched, fact->to, fact->to->reserved_ranks + 1, slots);
-    gw_sched_reserved_set(sched, fact->from, fact->from->reserved_ranks - 1, slots);
+    gw_sched_worker_queue_reserve(sched, fact->to, fact->to->reserved_ranks + 1, slots);
+    gw_sched_worker_queue_reserve(sched, fact->from, fact->from->reserved_ranks - 1, slots);
     for (size_t i = reservation->berths.count; i-- > 0;)
         if (reservation->berths.items[i].ranks == 0)
             gw_array_remove_swap(&reservation->berths, i);
-    gw_sched_pipelined_freed(sched, fact->from);
+    gw_sched_attempt_frontier_freed(sched, fact->from);
     reservation->seen = false;
     sched->freed = true;
 }
@@ -38,8 +38,8 @@ void gw_sched_reservation_clear(struct gw_sched *sched)
 {
     struct gw_reservation *reservation = &sched->reservation;
     for (size_t i = 0; i < reservation->berths.count; i++) {
-        gw_sched_reserved_set(sched, reservation->berths.items[i].worker, 0, 0);
-        gw_sched_pipelined_freed(sched, reservation->berths.items[i].worker);
+        gw_sched_worker_queue_reserve(sched, reservation->berths.items[i].worker, 0, 0);
+        gw_sched_attempt_frontier_freed(sched, reservation->berths.items[i].worker);
     }
     gw_array_clear(&reservation->berths);
     reservation->job = 0;

@@ -14,7 +14,6 @@
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/range.h"
@@ -53,7 +52,7 @@ void gw_sched_apply_delay_resumed(struct gw_sched *sched, const struct gw_fact_d
 {
     struct gw_tasks *tasks = &fact->job->tasks;
     if (tasks->state[fact->index] == GW_TASK_READY) {
-        gw_sched_queue_remove(sched, gw_sched_task_queue(sched, fact->job, fact->index),
+        gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, fact->job, fact->index),
                               fact->index);
         gw_sm_move(&gw_sched_task_sm, &tasks->state[fact->index], GW_TASK_WAITING);
     }
@@ -76,7 +75,7 @@ void gw_sched_apply_gate_opened(struct gw_sched *sched, const struct gw_fact_gat
 
 static void task_unqueue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    gw_sched_queue_remove(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, row), row);
 }
 
 void gw_sched_apply_task_readied(struct gw_sched *sched, const struct gw_fact_task_readied *fact)
@@ -99,7 +98,7 @@ void gw_sched_apply_task_charged(struct gw_sched *sched, const struct gw_fact_ta
     if (fact->charges.losses >= 2 && spec->message.ranks == 0)
         *flags |= GW_TASK_ALONE;
     if (queued)
-        gw_sched_queue_add(sched, gw_sched_task_queue(sched, job, fact->index), fact->index);
+        gw_sched_queue_add(sched, gw_sched_task_ready_queue(sched, job, fact->index), fact->index);
 }
 
 static void successor_satisfied(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -152,7 +151,7 @@ static void task_fail(struct gw_sched *sched, struct gw_job *job,
     struct gw_failure *failure = NULL;
     struct gw_job *cause = fact->cause_job ? gw_sched_job_find(sched, fact->cause_job) : NULL;
     if (cause)
-        failure = gw_sched_failure_of(cause, fact->cause_index);
+        failure = gw_sched_task_failure_of(cause, fact->cause_index);
     if (failure) {
         failure->refs++;
         uint16_t flags = GW_TASK_DEPENDENT;
@@ -164,7 +163,7 @@ static void task_fail(struct gw_sched *sched, struct gw_job *job,
         failure = job->cancelled_failure;
         failure->refs++;
     } else {
-        failure = gw_sched_failure_new(fact->code, fact->text);
+        failure = gw_sched_task_failure_new(fact->code, fact->text);
         failure->exit_code = fact->exit_code;
         failure->attempt = fact->attempt;
         if (fact->state == GW_TASK_CANCELLED && fact->attempt == 0) {
@@ -208,7 +207,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         sched->tally.done++;
         tasks->flags[row] |= GW_TASK_WAS_DONE;
         gw_sched_objects_add(sched, job, row, &fact->results);
-        gw_sched_successors(sched, job, row, successor_satisfied);
+        gw_sched_edge_successors(sched, job, row, successor_satisfied);
         if (tasks->users[row] == 0)
             GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
     } else {
@@ -216,7 +215,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         *(fact->state == GW_TASK_FAILED ? &sched->tally.failed : &sched->tally.cancelled) += 1;
         gw_sched_pure_forget(sched, job, row);
         task_fail(sched, job, fact);
-        gw_sched_successors(sched, job, row, successor_doomed);
+        gw_sched_edge_successors(sched, job, row, successor_doomed);
     }
     gw_sched_story_task_ended(sched, job, fact);
     gw_sched_task_unuse(sched, job, row);
@@ -277,20 +276,20 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
         job->done--;
         sched->tally.done--;
         gw_sched_objects_drop(sched, job, row);
-        gw_sched_successors(sched, job, row, successor_unsatisfied);
+        gw_sched_edge_successors(sched, job, row, successor_unsatisfied);
     } else {
         *(state == GW_TASK_FAILED ? &job->failed : &job->cancelled_tasks) -= 1;
         *(state == GW_TASK_FAILED ? &sched->tally.failed : &sched->tally.cancelled) -= 1;
-        struct gw_failure *failure = gw_sched_failure_of(job, row);
+        struct gw_failure *failure = gw_sched_task_failure_of(job, row);
         (void)gw_map_remove(&job->failures, row);
         bool first = job->first_failure == failure;
-        gw_sched_failure_unref(failure);
+        gw_sched_task_failure_unref(failure);
         if (first) {
-            gw_sched_failure_unref(job->first_failure);
+            gw_sched_task_failure_unref(job->first_failure);
             job->first_failure = NULL;
         }
         tasks->flags[row] &= (uint16_t)~GW_TASK_DEPENDENT;
-        gw_sched_successors(sched, job, row, alias_retried);
+        gw_sched_edge_successors(sched, job, row, alias_retried);
     }
     gw_sm_move(&gw_sched_task_sm, &tasks->state[row], GW_TASK_WAITING);
     gw_sched_actor_row_wanted(sched, job, 1);
@@ -325,7 +324,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
     job->done++;
     sched->tally.unfinished--;
     sched->tally.done++;
-    gw_sched_successors(sched, job, fact->index, successor_satisfied);
+    gw_sched_edge_successors(sched, job, fact->index, successor_satisfied);
     gw_sched_task_unuse(sched, job, fact->index);
     gw_sched_range_row_ended(sched, job, fact->index);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
@@ -376,7 +375,7 @@ void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job
     attempt->lane->barren = false;
     gw_sched_worker_queue_completed(sched, attempt->lane);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
-    attempt->fetches = gw_sched_inputs_fetch(sched, job, row, attempt->worker);
+    attempt->fetches = gw_sched_object_inputs_fetch(sched, job, row, attempt->worker);
 }
 
 void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)

@@ -21,16 +21,17 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
         gw_sched_regain_on_ready(sched, job, row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
     GW_STORY_USUAL(sched, job, .kind = GW_STORY_READY, .index = row);
-    gw_sched_queue_add(sched, gw_sched_task_queue(sched, job, row), row);
+    gw_sched_queue_add(sched, gw_sched_task_ready_queue(sched, job, row), row);
     gw_sched_actor_row_ready(sched, job, row);
 }
 
-struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+struct gw_queue *gw_sched_task_ready_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     if (!(job->tasks.flags[row] & GW_TASK_ALONE))
         return spec->queue;
     struct gw_shape key = *spec->shape;
     key.alone = true;
-    return gw_sched_queue_for(sched, job, gw_sched_shape_for(sched, &key), spec->message.priority);
+    return gw_sched_queue_for(sched, job, gw_sched_queue_class_for(sched, &key),
+                              spec->message.priority);
 }

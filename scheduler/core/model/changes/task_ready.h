@@ -7,7 +7,8 @@
 /* gw_sched_task_ready puts a waiting task with nothing before it into its queue. */
 void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_task_queue is the queue where a task belongs. */
-struct gw_queue *gw_sched_task_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+/* gw_sched_task_ready_queue is the queue where a task belongs. */
+struct gw_queue *gw_sched_task_ready_queue(struct gw_sched *sched, struct gw_job *job,
+                                           uint32_t row);
 
 #endif

@@ -6,8 +6,8 @@
 #include "scheduler/core/model/changes/gpu.h"
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/changes/reservation.h"
+#include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/pending.h"
-#include "scheduler/core/model/jobs/pipelined.h"
 #include "scheduler/core/model/rows.h"
 #include "scheduler/core/model/worker_name.h"
 #include "scheduler/core/model/workers/gpu.h"
@@ -45,7 +45,7 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
     if (!GW_PLANTED(700))
         gw_sched_gpu_drain_mark(sched, worker);
     gw_sched_gpu_twins_find(sched, worker, registration);
-    gw_sched_stock_set(worker, registration->resources);
+    gw_sched_need_stock_set(worker, registration->resources);
     for (uint32_t i = 0; i < registration->attempt.count; i++)
         GW_MUST(gw_array_push(&worker->stale,
                               ((struct gw_stale){gw_col64_at(registration->attempt, i),
@@ -63,13 +63,13 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     sched->workers_epoch++;
     sched->slots += worker->slots;
     sched->slots_free += worker->slots_free;
-    sched->gpus += gw_sched_gpus_own(worker);
+    sched->gpus += gw_sched_gpu_twin_own(worker);
     sched->gpus_free += worker->gpus_free;
     sched->instances_free += worker->instances_free;
     gw_sched_worker_name_keep(sched, worker);
-    gw_sched_worker_link(sched, worker);
+    gw_sched_worker_queue_link(sched, worker);
     gw_sched_lost_worker_on_ready(sched, worker);
-    gw_sched_shapes_update(sched);
+    gw_sched_queue_classes_update(sched);
     sched->freed = true;
     gw_sched_questions_on_back(sched);
 }
@@ -88,10 +88,10 @@ static void count_out(struct gw_sched *sched, struct gw_worker *worker, const ch
     sched->workers_epoch++;
     sched->slots -= worker->slots;
     sched->slots_free -= worker->slots;
-    sched->gpus -= gw_sched_gpus_own(worker);
+    sched->gpus -= gw_sched_gpu_twin_own(worker);
     sched->gpus_free -= worker->gpus_free;
     sched->instances_free -= worker->instances_free;
-    gw_sched_worker_unlink(sched, worker);
+    gw_sched_worker_queue_unlink(sched, worker);
     (void)snprintf(sched->lost_worker, sizeof sched->lost_worker, "%s was lost: %s",
                    gw_sched_worker_where(sched, worker->id, where), why);
     sched->lost_worker_ns = sched->now_ns;
@@ -108,7 +108,7 @@ void gw_sched_apply_worker_emptied(struct gw_sched *sched,
     sched->leaving++;
     sched->leave_look_ns = 0;
     sched->freed = true;
-    gw_sched_shapes_update(sched);
+    gw_sched_queue_classes_update(sched);
 }
 
 void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_worker_lost *fact)
@@ -122,7 +122,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     gw_sched_gpu_twins_free(sched, worker);
     sched->freed = true; /* a gang may start smaller because its room is gone */
-    gw_sched_shapes_update(sched);
+    gw_sched_queue_classes_update(sched);
 }
 
 void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker *worker)
@@ -139,7 +139,7 @@ void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker
                                     .lost_ns = sched->now_ns,
                                     .memory_bytes = worker->memory_bytes,
                                     .slots = worker->slots,
-                                    .gpus = gw_sched_gpus_own(worker),
+                                    .gpus = gw_sched_gpu_twin_own(worker),
                                     .instances = gw_sched_lost_worker_instances(worker)};
     struct gw_text name = {item->name, sizeof item->name, 0};
     struct gw_text host = {item->host, sizeof item->host, 0};
@@ -222,7 +222,7 @@ void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
 void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
 {
     gw_sched_rows_forget(sched, worker, NULL);
-    gw_sched_pipelined_forget(sched, worker);
+    gw_sched_attempt_frontier_forget(sched, worker);
     sched->workers.items[worker->slot] = NULL;
     for (uint32_t i = 0; i < worker->lane_count; i++)
         free(worker->lanes[i]);

@@ -27,18 +27,19 @@ void gw_sched_apply_announced(struct gw_sched *sched, const struct gw_fact_annou
         ((struct gw_announcement){fact->number, fact->job->id, fact->index, fact->kind})));
 }
 
-void gw_sched_apply_receipt_kept(struct gw_sched *sched, const struct gw_fact_receipt_kept *fact)
+void gw_sched_apply_acknowledgement_waits(struct gw_sched *sched,
+                                          const struct gw_fact_acknowledgement_waits *fact)
 {
-    struct gw_receipt receipt = *fact->receipt;
+    struct gw_acknowledgement receipt = *fact->receipt;
     receipt.number = fact->number;
     receipt.peer = fact->remote->peer;
-    GW_MUST(gw_array_push(&sched->receipts, receipt));
+    GW_MUST(gw_array_push(&sched->acknowledgements, receipt));
 }
 
-void gw_sched_apply_receipts_given(struct gw_sched *sched,
-                                   const struct gw_fact_receipts_given *fact)
+void gw_sched_apply_acknowledgements_given(struct gw_sched *sched,
+                                           const struct gw_fact_acknowledgements_given *fact)
 {
-    sched->receipts.count -= fact->count;
-    memmove(sched->receipts.items, sched->receipts.items + fact->count,
-            sched->receipts.count * sizeof *sched->receipts.items);
+    sched->acknowledgements.count -= fact->count;
+    memmove(sched->acknowledgements.items, sched->acknowledgements.items + fact->count,
+            sched->acknowledgements.count * sizeof *sched->acknowledgements.items);
 }

@@ -12,7 +12,7 @@ struct gw_announcement {
 };
 
 /* An answer that waits for the facts up to `number`. counted: it says of how many tasks. */
-struct gw_receipt {
+struct gw_acknowledgement {
     uint64_t number, request;
     gw_peer peer;
     uint32_t tasks;

@@ -3,7 +3,6 @@
 
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/jobs/story.h"
 
 #include <stdio.h>

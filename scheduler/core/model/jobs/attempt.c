@@ -7,10 +7,8 @@
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/job_usage.h"
-#include "scheduler/core/model/jobs/nested.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pending.h"
-#include "scheduler/core/model/jobs/pipelined.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/gpu.h"
@@ -19,6 +17,8 @@
 #include "scheduler/core/model/workers/worker_queue.h"
 
 #include <assert.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { ATTEMPTS_AHEAD = 8, ROWS_AHEAD = 4, EDGES_AHEAD = 2, SUCCESSORS_AHEAD = 1 };
 
@@ -157,7 +157,8 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->near_bytes = options->near_bytes;
     attempt->placed_ns = sched->now_ns;
     attempt->started_ns = attempt->told = 0;
-    attempt->gpus = options->adopted ? options->gpu_count : gw_sched_shape_gpus(options->shape);
+    attempt->gpus =
+        options->adopted ? options->gpu_count : gw_sched_queue_class_gpus(options->shape);
     attempt->gpu_share = (uint16_t)(attempt->gpus ? options->shape->gpu_share : 0);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
@@ -181,7 +182,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     if (attempt->gpus)
         gw_sched_gpus_take(sched, slot, options->gpus);
     if (!attempt->is_long && !options->adopted)
-        gw_sched_pipelined_note(sched, slot);
+        gw_sched_attempt_frontier_note(sched, slot);
     gw_sched_actor_attempt_added(options->job);
     gw_job_usage_begun(sched, options->job);
     if (options->adopted) {
@@ -224,7 +225,7 @@ void gw_sched_apply_attempt_killed(struct gw_sched *sched,
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     if (attempt->state == GW_ATTEMPT_RECALLED)
-        gw_sched_recall_over(attempt->lane);
+        gw_sched_attempt_recall_over(attempt->lane);
     if (attempt->state != GW_ATTEMPT_KILLED && !attempt->gang)
         GW_STORY(sched, attempt->job, .kind = GW_STORY_KILLED, .index = attempt->index,
                  .worker = attempt->worker->id, .detail = fact->hard);
@@ -258,8 +259,8 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     if (fact->well || fact->run_ns) /* a failure says how long such tasks run, and no size */
         measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
     if (!attempt->handed && attempt->fetches)
-        gw_sched_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
-    gw_sched_pipelined_freed(sched, worker);
+        gw_sched_object_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
+    gw_sched_attempt_frontier_freed(sched, worker);
     gw_sched_actor_attempt_ended(sched, attempt->job, fact->well, fact->run_ns);
 
     if (attempt->prev != GW_NONE)
@@ -275,7 +276,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
 
     if (attempt->gpus)
         gw_sched_gpus_give(sched, fact->slot);
-    gw_sched_nested_end(sched, attempt);
+    gw_sched_attempt_sessions_end(sched, attempt);
     attempt->stands = false;
     if (attempt->ends_next) {
         attempt->ends_next = false;
@@ -283,7 +284,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     }
     gw_sched_memory_aside(attempt);
     if (attempt->state == GW_ATTEMPT_RECALLED && !(GW_PLANTED(160) && fact->well))
-        gw_sched_recall_over(attempt->lane);
+        gw_sched_attempt_recall_over(attempt->lane);
     if (!GW_PLANTED(2) || fact->well)
         gw_sched_worker_queue_leave(sched, attempt->lane, attempt);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_FREE);
@@ -320,10 +321,136 @@ uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_wor
     return GW_NONE;
 }
 
-void gw_sched_recall_over(struct gw_worker_queue *lane)
+void gw_sched_attempt_recall_over(struct gw_worker_queue *lane)
 {
     assert(lane->recalled > 0 && lane->shape->recalled > 0);
     lane->recalled--;
     lane->shape->recalled--;
     lane->shape->blocked = false; /* what comes back finds the slot that it was recalled for */
+}
+
+/* -- Attempts with successors
+ * ----------------------------------------------------------------------
+ */
+
+enum { FRONTIER_KEPT = 1024 /* looked at, and not yet cut off */ };
+
+static void list(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->frontier.listed)
+        return;
+    worker->frontier.listed = true;
+    GW_MUST(gw_array_push(&sched->frontiers, worker));
+}
+
+void gw_sched_attempt_frontier_note(struct gw_sched *sched, uint32_t slot)
+{
+    const struct gw_attempt *attempt = &sched->attempts.items[slot];
+    if (gw_sched_edge_successors_of(attempt->job, attempt->index).link == GW_NONE)
+        return;
+    GW_MUST(gw_array_push(&attempt->worker->frontier.attempts, attempt->id));
+    list(sched, attempt->worker);
+}
+
+void gw_sched_attempt_frontier_freed(struct gw_sched *sched, struct gw_worker *worker)
+{
+    if (worker->frontier.attempts.count > 0)
+        list(sched, worker);
+}
+
+void gw_sched_attempt_frontier_forget(struct gw_sched *sched, struct gw_worker *worker)
+{
+    for (size_t i = sched->frontiers.count; i-- > 0;)
+        if (sched->frontiers.items[i] == worker)
+            gw_array_remove_swap(&sched->frontiers, i);
+    gw_array_deinit(&worker->frontier.attempts);
+}
+
+void gw_sched_attempt_frontier_unlist(struct gw_worker *worker)
+{
+    worker->frontier.listed = false;
+}
+
+void gw_sched_attempt_frontier_advance(struct gw_worker *worker, size_t at)
+{
+    struct gw_frontier *frontier = &worker->frontier;
+    size_t left = frontier->attempts.count - at;
+    frontier->at = at;
+    if (left > 0 && (at < FRONTIER_KEPT || at < left))
+        return;
+    if (left > 0)
+        memmove(frontier->attempts.items, frontier->attempts.items + at,
+                left * sizeof *frontier->attempts.items);
+    frontier->attempts.count = left;
+    frontier->at = 0;
+}
+
+/* -- Clients inside of attempts
+ * --------------------------------------------------------------------
+ */
+
+void gw_sched_attempt_sessions_end(struct gw_sched *sched, struct gw_attempt *attempt)
+{
+    if (attempt->blocked)
+        gw_sched_worker_queue_reclaim(sched, attempt->lane);
+    attempt->blocked = false;
+    while (attempt->sessions) {
+        GW_MUST(gw_array_push(&sched->orphaned, attempt->sessions->remote->peer));
+        gw_sched_attempt_session_leave(sched, attempt->sessions);
+    }
+}
+
+void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *session)
+{
+    if (session->attempt == GW_NONE)
+        return;
+    if (session->inside_prev)
+        session->inside_prev->inside_next = session->inside_next;
+    else
+        sched->attempts.items[session->attempt].sessions = session->inside_next;
+    if (session->inside_next)
+        session->inside_next->inside_prev = session->inside_prev;
+    session->inside_prev = session->inside_next = NULL;
+    session->attempt = GW_NONE;
+}
+
+static bool is_command(const struct gw_attempt *attempt)
+{
+    const struct gw_job *job = attempt->job;
+    return job->specs.items[job->tasks.spec[attempt->index]].message.kind == GW_SPEC_COMMAND;
+}
+
+void gw_sched_attempt_session_begin(struct gw_sched *sched, uint32_t slot,
+                                    struct gw_session *session)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[slot];
+    struct gw_remote *remote = session->remote;
+    session->inside_next = attempt->sessions;
+    if (session->inside_next)
+        session->inside_next->inside_prev = session;
+    attempt->sessions = session;
+    session->attempt = slot;
+    session->age = attempt->job->age;
+    session->depth = attempt->job->depth + 1;
+    session->of_command = is_command(attempt);
+    remote->uid = attempt->job->uid;
+    free(remote->name);
+    remote->name = strdup(attempt->job->user);
+    GW_MUST_PTR(remote->name);
+}
+
+void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
+                                    const struct gw_fact_attempt_blocked *fact)
+{
+    struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
+    attempt->blocked = fact->blocked;
+    GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_BLOCKED, .index = attempt->index,
+                   .worker = attempt->worker->id, .detail = !fact->blocked);
+    gw_sched_memory_aside(attempt);
+    if (!fact->blocked) {
+        gw_sched_worker_queue_reclaim(sched, attempt->lane);
+        return;
+    }
+    gw_sched_worker_queue_lend(sched, attempt->lane, attempt->is_long);
+    attempt->is_long = true;
 }

@@ -43,8 +43,35 @@ bool gw_sched_attempt_waits(const struct gw_attempt *attempt);
 uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                                uint64_t attempt, uint32_t rank);
 
-/* gw_sched_recall_over counts a recall out: its attempt ends, runs, or is killed. For apply
+/* gw_sched_attempt_recall_over counts a recall out: its attempt ends, runs, or is killed. For apply
  * functions. */
-void gw_sched_recall_over(struct gw_worker_queue *lane);
+void gw_sched_attempt_recall_over(struct gw_worker_queue *lane);
+
+/* For apply functions: a short attempt was added; one of a worker's has ended; all that a task at
+ * its worker waited for is done. */
+void gw_sched_attempt_frontier_note(struct gw_sched *sched, uint32_t slot);
+void gw_sched_attempt_frontier_freed(struct gw_sched *sched, struct gw_worker *worker);
+
+/* gw_sched_attempt_frontier_forget forgets a worker that is being freed. */
+void gw_sched_attempt_frontier_forget(struct gw_sched *sched, struct gw_worker *worker);
+
+/* gw_sched_attempt_frontier_unlist: a listed worker is looked at now.
+ * gw_sched_attempt_frontier_advance: its attempts before `at` were looked at. */
+void gw_sched_attempt_frontier_unlist(struct gw_worker *worker);
+void gw_sched_attempt_frontier_advance(struct gw_worker *worker, size_t at);
+
+/* gw_sched_attempt_sessions_end takes back what an attempt that ends yielded as a client, and
+ * orphans its sessions: the step closes them. For apply functions. */
+void gw_sched_attempt_sessions_end(struct gw_sched *sched, struct gw_attempt *attempt);
+
+/* gw_sched_attempt_session_leave takes a session out of the attempt in which its client runs, if it
+ * has one.
+ */
+void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *session);
+
+/* gw_sched_attempt_session_begin binds a session to an attempt: what comes through it is the
+ * attempt's user's and has the age of its job. For apply functions. */
+void gw_sched_attempt_session_begin(struct gw_sched *sched, uint32_t slot,
+                                    struct gw_session *session);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "graph/base/planted.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/worker_name.h"
 #include "scheduler/core/model/workers/worker.h"

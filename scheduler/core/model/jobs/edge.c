@@ -62,8 +62,8 @@ void gw_sched_edges_deinit(struct gw_tasks *tasks)
     gw_array_deinit(&tasks->laters);
 }
 
-bool gw_sched_dep_far(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
-                      struct gw_row *dep)
+bool gw_sched_edge_dep_far(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
+                           struct gw_row *dep)
 {
     const struct gw_edge from = gw_sched_edge(&job->tasks, edge);
     dep->job = from.job ? gw_sched_job_find(sched, from.job) : job;
@@ -148,7 +148,7 @@ void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t fi
                 __builtin_prefetch(&tasks->succ[gw_sched_dep_ahead(tasks, e - 2 * GW_EDGES_AHEAD)]);
             (void)gw_sched_dep(sched, job, e, &dep);
             if (dep.job != job) {
-                gw_sched_later_add(dep.job, dep.index, job->id, row);
+                gw_sched_edge_later_add(dep.job, dep.index, job->id, row);
                 continue;
             }
             tasks->next[e] = tasks->succ[dep.index];
@@ -156,7 +156,7 @@ void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t fi
         }
 }
 
-void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index)
+void gw_sched_edge_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index)
 {
     struct gw_tasks *tasks = &of->tasks;
     struct gw_later later = {job, index, tasks->succ[row]};
@@ -167,13 +167,13 @@ void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t 
 /* -- Successors ----------------------------------------------------------------------------------
  */
 
-struct gw_successors gw_sched_successors_of(struct gw_job *job, uint32_t row)
+struct gw_successors gw_sched_edge_successors_of(struct gw_job *job, uint32_t row)
 {
     return (struct gw_successors){job, job->compacted ? GW_NONE : job->tasks.succ[row]};
 }
 
-bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors *from,
-                              struct gw_row *row)
+bool gw_sched_edge_successors_next(const struct gw_sched *sched, struct gw_successors *from,
+                                   struct gw_row *row)
 {
     const struct gw_tasks *tasks = &from->job->tasks;
     uint32_t link = from->link;
@@ -190,12 +190,13 @@ bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors
     return true;
 }
 
-void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row))
+void gw_sched_edge_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              void (*visit)(struct gw_sched *sched, struct gw_job *job,
+                                            uint32_t row))
 {
-    struct gw_successors from = gw_sched_successors_of(job, row);
+    struct gw_successors from = gw_sched_edge_successors_of(job, row);
     struct gw_row next;
-    while (gw_sched_successors_next(sched, &from, &next)) {
+    while (gw_sched_edge_successors_next(sched, &from, &next)) {
         if (!next.job || next.job->compacted)
             continue;
         if (next.index != GW_INDEX_ALL) {

@@ -15,12 +15,12 @@ void gw_sched_edges_deinit(struct gw_tasks *tasks);
 
 /* gw_sched_edge_add appends an edge of a row, in reserved room, and gives the task that it comes
  * from; rows get theirs in their order. gw_sched_edges_link then has the rows from `first` on
- * follow what they come after. gw_sched_later_add lets row `index` of another job (GW_INDEX_ALL:
- * all rows of a range) follow a row. For apply functions. */
+ * follow what they come after. gw_sched_edge_later_add lets row `index` of another job
+ * (GW_INDEX_ALL: all rows of a range) follow a row. For apply functions. */
 struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                 const struct gw_edge *from);
 void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t first);
-void gw_sched_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index);
+void gw_sched_edge_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint32_t index);
 
 static inline uint32_t gw_sched_dep_rank(const struct gw_tasks *tasks, uint32_t edge)
 {
@@ -29,14 +29,14 @@ static inline uint32_t gw_sched_dep_rank(const struct gw_tasks *tasks, uint32_t 
 
 /* gw_sched_dep gives the task that an edge of a job comes from; false when its job was forgotten.
  */
-bool gw_sched_dep_far(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
-                      struct gw_row *dep);
+bool gw_sched_edge_dep_far(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
+                           struct gw_row *dep);
 static inline bool gw_sched_dep(const struct gw_sched *sched, struct gw_job *job, uint32_t edge,
                                 struct gw_row *dep)
 {
     uint32_t from = job->tasks.dep[edge];
     if (from & GW_EDGE_FAR)
-        return gw_sched_dep_far(sched, job, edge, dep);
+        return gw_sched_edge_dep_far(sched, job, edge, dep);
     dep->job = job;
     dep->index = from & ~GW_EDGE_AFTER;
     return true;
@@ -66,15 +66,16 @@ struct gw_successors {
     uint32_t link;
 };
 
-/* gw_sched_successors_of begins a walk over the tasks that wait for a row's end (none, if the job
- * is compacted); gw_sched_successors_next gives the next one, false behind the last. */
-struct gw_successors gw_sched_successors_of(struct gw_job *job, uint32_t row);
-bool gw_sched_successors_next(const struct gw_sched *sched, struct gw_successors *from,
-                              struct gw_row *row);
+/* gw_sched_edge_successors_of begins a walk over the tasks that wait for a row's end (none, if the
+ * job is compacted); gw_sched_edge_successors_next gives the next one, false behind the last. */
+struct gw_successors gw_sched_edge_successors_of(struct gw_job *job, uint32_t row);
+bool gw_sched_edge_successors_next(const struct gw_sched *sched, struct gw_successors *from,
+                                   struct gw_row *row);
 
-/* gw_sched_successors calls visit for every task that waits for a row's end, with one call an edge;
- * ones whose job was forgotten are left out. */
-void gw_sched_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         void (*visit)(struct gw_sched *sched, struct gw_job *job, uint32_t row));
+/* gw_sched_edge_successors calls visit for every task that waits for a row's end, with one call an
+ * edge; ones whose job was forgotten are left out. */
+void gw_sched_edge_successors(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                              void (*visit)(struct gw_sched *sched, struct gw_job *job,
+                                            uint32_t row));
 
 #endif

@@ -7,7 +7,6 @@
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/checkpoint.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/gang_size.h"
 

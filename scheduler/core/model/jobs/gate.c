@@ -8,7 +8,6 @@
 
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 
 #include <stdio.h>
 

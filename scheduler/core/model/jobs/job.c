@@ -5,7 +5,6 @@
  * all of it (forgotten). Neither happens while somebody holds or needs a result. */
 #include "scheduler/core/model/jobs/job.h"
 
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/sched.h"
 
 #include <stdio.h>
@@ -202,7 +201,7 @@ void gw_sched_apply_progress_seen(struct gw_sched *sched, const struct gw_fact_p
 /* -- Settling ------------------------------------------------------------------------------------
  */
 
-bool gw_sched_knows(const struct gw_sched *sched, uint64_t job)
+bool gw_sched_job_knows(const struct gw_sched *sched, uint64_t job)
 {
     return gw_sched_job_find(sched, job) != NULL;
 }
@@ -212,7 +211,7 @@ static bool is_hash(struct gw_bin a, struct gw_bin b)
     return a.size && a.size == b.size && memcmp(a.data, b.data, b.size) == 0;
 }
 
-bool gw_sched_names_content(const struct gw_sched *sched, struct gw_bin hash)
+bool gw_sched_job_names_content(const struct gw_sched *sched, struct gw_bin hash)
 {
     for (const struct gw_job *job = sched->first_job; job; job = job->next)
         for (size_t i = 0; i < job->specs.count; i++)
@@ -222,7 +221,7 @@ bool gw_sched_names_content(const struct gw_sched *sched, struct gw_bin hash)
     return false;
 }
 
-bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash)
+bool gw_sched_job_uses_files(const struct gw_sched *sched, struct gw_bin hash)
 {
     for (const struct gw_job *job = sched->first_job; job; job = job->next)
         for (size_t i = 0; i < job->specs.count; i++) {
@@ -232,4 +231,91 @@ bool gw_sched_uses_files(const struct gw_sched *sched, struct gw_bin hash)
                 return true;
         }
     return false;
+}
+
+/* -- Keys
+ * ------------------------------------------------------------------------------------------
+ */
+
+/* The key is in the first spec of a job, which a detached job keeps on disk: nothing else is kept.
+ * The table has numbers for keys, and the job says whether it is meant. */
+
+const char *gw_sched_job_key(const struct gw_job *job)
+{
+    const char *key = job->specs.count ? job->specs.items[0].message.job_key : NULL;
+    return key ? key : "";
+}
+
+/* FNV-1a. */
+static uint64_t add_text(uint64_t hash, const char *text)
+{
+    do
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
+    while (*text++);
+    return hash;
+}
+
+static uint64_t hash_of(uint32_t uid, const char *user, const char *key)
+{
+    return add_text(add_text(UINT64_C(14695981039346656037) ^ uid, user), key);
+}
+
+struct gw_job *gw_sched_job_key_find(const struct gw_sched *sched, uint32_t uid, const char *user,
+                                     const char *key)
+{
+    uint64_t id;
+    if (!key || !*key || !gw_map_get(&sched->job_keys, hash_of(uid, user, key), &id))
+        return NULL;
+    struct gw_job *job = gw_sched_job_find(sched, id);
+    return job && job->uid == uid && strcmp(job->user, user) == 0 &&
+                   strcmp(gw_sched_job_key(job), key) == 0
+               ? job
+               : NULL;
+}
+
+void gw_sched_job_key_add(struct gw_sched *sched, const struct gw_job *job)
+{
+    const char *key = gw_sched_job_key(job);
+    if (*key)
+        GW_MUST(gw_map_put(&sched->job_keys, hash_of(job->uid, job->user, key), job->id));
+}
+
+void gw_sched_job_key_remove(struct gw_sched *sched, const struct gw_job *job)
+{
+    const char *key = gw_sched_job_key(job);
+    if (*key && gw_sched_job_key_find(sched, job->uid, job->user, key) == job)
+        (void)gw_map_remove(&sched->job_keys, hash_of(job->uid, job->user, key));
+}
+
+/* -- What few jobs have
+ * ----------------------------------------------------------------------------
+ */
+
+struct gw_job_rare *gw_job_rare_make(struct gw_job *job)
+{
+    if (!job->rare) {
+        job->rare = calloc(1, sizeof *job->rare);
+        GW_MUST_PTR(job->rare);
+    }
+    return job->rare;
+}
+
+void gw_job_rare_free(struct gw_job *job)
+{
+    struct gw_job_rare *rare = job->rare;
+    if (!rare)
+        return;
+    gw_map_deinit(&rare->names);
+    gw_map_deinit(&rare->checkpoints);
+    gw_map_deinit(&rare->wents);
+    gw_map_deinit(&rare->asks);
+    gw_map_deinit(&rare->shares);
+    gw_map_deinit(&rare->pures);
+    gw_buffer_deinit(&rare->content);
+    gw_array_deinit(&rare->followers);
+    gw_array_deinit(&rare->befores);
+    gw_map_deinit(&rare->metrics);
+    gw_map_deinit(&rare->ran);
+    free(rare);
+    job->rare = NULL;
 }

@@ -3,7 +3,6 @@
 
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 #include "scheduler/core/model/workers/gpu.h"
 
 /* How long it has held what it needs. Short tasks queue at their worker: of these, only what is

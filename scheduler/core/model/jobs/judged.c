@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-void gw_sched_judged_note(struct gw_sched *sched, const struct gw_verdict *verdict)
+void gw_sched_judged_note(struct gw_sched *sched, const struct gw_task_end_cause *verdict)
 {
     struct gw_job *job = verdict->job;
     const struct gw_tasks *tasks = &job->tasks;

@@ -8,7 +8,7 @@
 
 /* The end of a task's attempt that did not end well, to be decided (lifecycle/verdict.h). where:
  * for people, what ended ("rank 2 on host a"). */
-struct gw_verdict {
+struct gw_task_end_cause {
     struct gw_job *job;
     uint32_t index;
     uint64_t attempt;
@@ -20,7 +20,7 @@ struct gw_verdict {
 
 /* gw_sched_judged_note writes down that an attempt is judged now, where it may be told of again.
  * gw_sched_judged tells whether that was done. */
-void gw_sched_judged_note(struct gw_sched *sched, const struct gw_verdict *verdict);
+void gw_sched_judged_note(struct gw_sched *sched, const struct gw_task_end_cause *verdict);
 bool gw_sched_judged(const struct gw_job *job, uint64_t attempt);
 
 /* gw_sched_judged_dump appends which of a job were; gw_sched_judged_free forgets them. */

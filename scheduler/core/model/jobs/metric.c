@@ -3,7 +3,7 @@
 
 #include "graph/base/text.h"
 #include "scheduler/core/model/dict.h"
-#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/job.h"
 
 #include <string.h>
 

@@ -9,7 +9,6 @@
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/edge.h"
 #include "scheduler/core/model/jobs/pure.h"
-#include "scheduler/core/model/jobs/recovery.h"
 #include "scheduler/core/model/jobs/replica.h"
 #include "scheduler/core/model/jobs/story.h"
 
@@ -20,7 +19,7 @@ enum { INPUTS_AHEAD = 4 };
 /* -- Holders -------------------------------------------------------------------------------------
  */
 
-uint32_t gw_sched_holder_add(struct gw_sched *sched, uint32_t at, struct gw_worker *worker)
+uint32_t gw_sched_object_holder_add(struct gw_sched *sched, uint32_t at, struct gw_worker *worker)
 {
     uint32_t place = sched->free_holder;
     if (place != GW_NONE) {
@@ -44,17 +43,17 @@ uint32_t gw_sched_holder_add(struct gw_sched *sched, uint32_t at, struct gw_work
     return place;
 }
 
-void gw_sched_holder_set_firm(struct gw_sched *sched, uint32_t place)
+void gw_sched_object_holder_set_firm(struct gw_sched *sched, uint32_t place)
 {
     struct gw_holder *holder = &sched->holders.items[place];
     if (holder->firm)
         return;
-    gw_sched_recovery_found(sched, &sched->objects.items[holder->object]);
+    gw_sched_object_found(sched, &sched->objects.items[holder->object]);
     holder->firm = true;
     sched->workers.items[holder->worker]->held_bytes += sched->objects.items[holder->object].bytes;
 }
 
-void gw_sched_holder_remove(struct gw_sched *sched, uint32_t place)
+void gw_sched_object_holder_remove(struct gw_sched *sched, uint32_t place)
 {
     struct gw_holder *holder = &sched->holders.items[place];
     struct gw_object *object = &sched->objects.items[holder->object];
@@ -77,7 +76,8 @@ void gw_sched_holder_remove(struct gw_sched *sched, uint32_t place)
     sched->free_holder = place;
 }
 
-uint32_t gw_sched_holder_of(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot)
+uint32_t gw_sched_object_holder_of(const struct gw_sched *sched, uint32_t object,
+                                   uint32_t worker_slot)
 {
     uint32_t place = sched->objects.items[object].holders;
     while (place != GW_NONE && sched->holders.items[place].worker != worker_slot)
@@ -85,7 +85,8 @@ uint32_t gw_sched_holder_of(const struct gw_sched *sched, uint32_t object, uint3
     return place;
 }
 
-uint32_t gw_sched_holder_any(const struct gw_sched *sched, uint32_t object, uint32_t worker_slot)
+uint32_t gw_sched_object_holder_any(const struct gw_sched *sched, uint32_t object,
+                                    uint32_t worker_slot)
 {
     uint32_t found = GW_NONE;
     for (uint32_t place = sched->objects.items[object].holders; place != GW_NONE;
@@ -103,33 +104,34 @@ void gw_sched_apply_object_regained(struct gw_sched *sched,
                                     const struct gw_fact_object_regained *fact)
 {
     const struct gw_object *object = &sched->objects.items[fact->object];
-    uint32_t place = gw_sched_holder_of(sched, fact->object, fact->worker->slot);
+    uint32_t place = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
     GW_STORY_USUAL(sched, object->job, .kind = GW_STORY_REGAINED, .index = object->index,
                    .worker = fact->worker->id);
     if (place == GW_NONE)
-        place = gw_sched_holder_add(sched, fact->object, fact->worker);
-    gw_sched_holder_set_firm(sched, place);
+        place = gw_sched_object_holder_add(sched, fact->object, fact->worker);
+    gw_sched_object_holder_set_firm(sched, place);
 }
 
-uint32_t gw_sched_holder_copy(struct gw_sched *sched, uint32_t object, struct gw_worker *worker)
+uint32_t gw_sched_object_holder_copy(struct gw_sched *sched, uint32_t object,
+                                     struct gw_worker *worker)
 {
-    uint32_t place = gw_sched_holder_of(sched, object, worker->slot);
+    uint32_t place = gw_sched_object_holder_of(sched, object, worker->slot);
     if (place == GW_NONE)
-        place = gw_sched_holder_add(sched, object, worker);
+        place = gw_sched_object_holder_add(sched, object, worker);
     assert(!sched->holders.items[place].firm && !sched->holders.items[place].copying);
     sched->holders.items[place].copying = true;
     return place;
 }
 
-void gw_sched_holder_copied(struct gw_sched *sched, uint32_t place, bool well)
+void gw_sched_object_holder_copied(struct gw_sched *sched, uint32_t place, bool well)
 {
     struct gw_holder *holder = &sched->holders.items[place];
     gw_sched_replica_gone(sched, place);
     holder->copying = false;
     if (well)
-        gw_sched_holder_set_firm(sched, place);
+        gw_sched_object_holder_set_firm(sched, place);
     else if (!holder->firm && holder->fetching == 0)
-        gw_sched_holder_remove(sched, place);
+        gw_sched_object_holder_remove(sched, place);
 }
 
 /* -- Objects -------------------------------------------------------------------------------------
@@ -140,7 +142,8 @@ uint32_t gw_sched_objects_of(const struct gw_sched *sched, const struct gw_job *
     struct gw_row original;
     if (!(job->tasks.flags[row] & GW_TASK_ALIAS))
         return job->tasks.object[row];
-    if (job->tasks.state[row] != GW_TASK_DONE || !gw_sched_alias_of(sched, job, row, &original))
+    if (job->tasks.state[row] != GW_TASK_DONE ||
+        !gw_sched_pure_alias_of(sched, job, row, &original))
         return GW_NONE;
     return original.job->tasks.object[original.index];
 }
@@ -176,7 +179,7 @@ bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *j
     uint32_t first = gw_sched_objects_of(sched, job, row);
     for (uint32_t at = first; at != GW_NONE; at = sched->objects.items[at].next)
         if (!gw_sched_object_here(&sched->objects.items[at]) &&
-            gw_sched_holder_any(sched, at, GW_NONE) == GW_NONE)
+            gw_sched_object_holder_any(sched, at, GW_NONE) == GW_NONE)
             return false;
     return first != GW_NONE;
 }
@@ -194,7 +197,8 @@ void gw_sched_objects_ahead(const struct gw_sched *sched, const struct gw_tasks 
     __builtin_prefetch(&sched->objects.items[at].has_token);
 }
 
-void gw_sched_inputs_ahead(const struct gw_sched *sched, const struct gw_tasks *tasks, uint32_t row)
+void gw_sched_object_inputs_prefetched(const struct gw_sched *sched, const struct gw_tasks *tasks,
+                                       uint32_t row)
 {
     uint32_t e = tasks->deps_at[row], end = gw_sched_deps_end(tasks, row);
     for (uint32_t last = end - e > INPUTS_AHEAD ? e + INPUTS_AHEAD : end; e < last; e++)
@@ -202,8 +206,8 @@ void gw_sched_inputs_ahead(const struct gw_sched *sched, const struct gw_tasks *
             gw_sched_objects_ahead(sched, tasks, tasks->dep[e]);
 }
 
-void gw_sched_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                         const struct gw_input_visit *visit)
+void gw_sched_object_each_input(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                const struct gw_input_visit *visit)
 {
     struct gw_tasks *tasks = &job->tasks;
     for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
@@ -233,20 +237,20 @@ static void input_fetch(struct gw_sched *sched, uint32_t at, void *arg)
     struct fetch *fetch = arg;
     if (gw_sched_object_value(&sched->objects.items[at]))
         return;
-    uint32_t place = gw_sched_holder_of(sched, at, fetch->worker->slot);
+    uint32_t place = gw_sched_object_holder_of(sched, at, fetch->worker->slot);
     if (place == GW_NONE)
-        place = gw_sched_holder_add(sched, at, fetch->worker);
+        place = gw_sched_object_holder_add(sched, at, fetch->worker);
     sched->holders.items[place].fetching++;
     fetch->any = true;
 }
 
-bool gw_sched_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                           struct gw_worker *worker)
+bool gw_sched_object_inputs_fetch(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                  struct gw_worker *worker)
 {
     if (job->tasks.deps_at[row] == gw_sched_deps_end(&job->tasks, row))
         return false;
     struct fetch fetch = {worker, false};
-    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){input_fetch, &fetch});
+    gw_sched_object_each_input(sched, job, row, &(struct gw_input_visit){input_fetch, &fetch});
     return fetch.any;
 }
 
@@ -258,23 +262,50 @@ struct fetched {
 static void input_fetched(struct gw_sched *sched, uint32_t at, void *arg)
 {
     const struct fetched *fetched = arg;
-    uint32_t place = gw_sched_holder_of(sched, at, fetched->worker->slot);
+    uint32_t place = gw_sched_object_holder_of(sched, at, fetched->worker->slot);
     if (place == GW_NONE)
         return; /* it was released, or made again, meanwhile */
     struct gw_holder *holder = &sched->holders.items[place];
     if (holder->fetching > 0)
         holder->fetching--;
     if (fetched->well)
-        gw_sched_holder_set_firm(sched, place);
+        gw_sched_object_holder_set_firm(sched, place);
     else if (!holder->firm && holder->fetching == 0 && !holder->copying)
-        gw_sched_holder_remove(sched, place);
+        gw_sched_object_holder_remove(sched, place);
 }
 
-void gw_sched_inputs_fetched(struct gw_sched *sched, struct gw_job *job, uint32_t row,
-                             struct gw_worker *worker, bool well)
+void gw_sched_object_inputs_fetched(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                                    struct gw_worker *worker, bool well)
 {
     if (job->tasks.deps_at[row] == gw_sched_deps_end(&job->tasks, row))
         return;
     struct fetched fetched = {worker, well};
-    gw_sched_each_input(sched, job, row, &(struct gw_input_visit){input_fetched, &fetched});
+    gw_sched_object_each_input(sched, job, row, &(struct gw_input_visit){input_fetched, &fetched});
+}
+
+/* -- Results that may come back
+ * --------------------------------------------------------------------
+ */
+
+void gw_sched_object_found(struct gw_sched *sched, struct gw_object *object)
+{
+    if (!object->absent)
+        return;
+    object->absent = false;
+    if (object->job->questions)
+        GW_MUST(gw_array_push(&sched->revisited, object->job->id));
+}
+
+void gw_sched_objects_absent_over(struct gw_sched *sched)
+{
+    for (size_t at = 0; at < sched->objects.count; at++) {
+        struct gw_object *object = &sched->objects.items[at];
+        if (!object->job || !object->absent)
+            continue;
+        object->absent = false;
+        GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index);
+        GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
+        if (object->job->questions)
+            GW_MUST(gw_array_push(&sched->revisited, object->job->id));
+    }
 }

@@ -9,7 +9,6 @@
 
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/job_rare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +20,8 @@ struct gw_pure *gw_sched_pure_of(const struct gw_job *job, uint32_t row)
                                                              : NULL;
 }
 
-bool gw_sched_alias_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                       struct gw_row *original)
+bool gw_sched_pure_alias_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct gw_row *original)
 {
     if (!(job->tasks.flags[row] & GW_TASK_ALIAS) || job->compacted)
         return false;
@@ -59,7 +58,7 @@ static void put_dep(struct gw_sched *sched, struct gw_job *job, const struct gw_
     uint64_t id = gw_col64_at(chunk->dep_job, edge);
     struct gw_row dep = {id ? gw_sched_job_find(sched, id) : job,
                          gw_col32_at(chunk->dep_index, edge)};
-    (void)gw_sched_alias_of(sched, dep.job, dep.index, &dep);
+    (void)gw_sched_pure_alias_of(sched, dep.job, dep.index, &dep);
     const uint64_t name[3] = {dep.job->id, dep.index, gw_col32_at(chunk->dep_rank, edge)};
     put(out, name, sizeof name);
 }

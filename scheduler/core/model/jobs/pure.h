@@ -32,9 +32,9 @@ struct gw_chunk_row_at {
 bool gw_sched_pure_add(struct gw_sched *sched, struct gw_job *job,
                        const struct gw_chunk_row_at *row, struct gw_row *original);
 
-/* gw_sched_alias_of gives the original of an alias; false for any other row. */
-bool gw_sched_alias_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
-                       struct gw_row *original);
+/* gw_sched_pure_alias_of gives the original of an alias; false for any other row. */
+bool gw_sched_pure_alias_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
+                            struct gw_row *original);
 
 /* gw_sched_pure_forget: from now on nobody shares this row's result (NULL-safe: it may be no
  * original). gw_sched_pure_free does so for a job that goes. */

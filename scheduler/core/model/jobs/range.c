@@ -69,7 +69,7 @@ static void add_edges(struct gw_sched *sched, struct gw_job *job, const struct g
                                      gw_col32_at(range->dep_index, i),
                                      gw_col32_at(range->dep_rank, i)};
         struct gw_row dep = gw_sched_edge_add(sched, job, 0, &edge);
-        gw_sched_later_add(dep.job, dep.index, job->id, GW_INDEX_ALL);
+        gw_sched_edge_later_add(dep.job, dep.index, job->id, GW_INDEX_ALL);
     }
     gw_sched_range_use_inputs(sched, job, true);
 }
@@ -240,9 +240,9 @@ static void retire_row(struct gw_job *job, uint32_t row)
     range->retired_failed += *state == GW_TASK_FAILED;
     range->retired_cancelled += *state == GW_TASK_CANCELLED;
     if (*state != GW_TASK_RELEASED && job->failures.count > GW_RANGE_FAILURES_MAX) {
-        struct gw_failure *failure = gw_sched_failure_of(job, row);
+        struct gw_failure *failure = gw_sched_task_failure_of(job, row);
         (void)gw_map_remove(&job->failures, row);
-        gw_sched_failure_unref(failure);
+        gw_sched_task_failure_unref(failure);
     }
     gw_sm_move(&gw_sched_task_sm, state, GW_TASK_RETIRED);
 }
@@ -283,7 +283,7 @@ void gw_sched_apply_range_resumed(struct gw_sched *sched, const struct gw_fact_r
     sched->tally.cancelled -= rows;
     sched->tally.unfinished += rows;
     if (job->first_failure && job->first_failure->code == GW_ECANCELLED && job->failed == 0) {
-        gw_sched_failure_unref(job->first_failure); /* another is found when it ends */
+        gw_sched_task_failure_unref(job->first_failure); /* another is found when it ends */
         job->first_failure = NULL;
     }
     if (job->state == GW_JOB_ENDED) {
@@ -306,7 +306,7 @@ uint32_t gw_sched_range_row_state(const struct gw_job *job, uint32_t row)
                                                                               : GW_TASK_WAITING;
     if (job->tasks.state[row] != GW_TASK_RETIRED)
         return job->tasks.state[row];
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     if (!failure)
         return GW_TASK_DONE;
     return failure->code == GW_ECANCELLED ? GW_TASK_CANCELLED : GW_TASK_FAILED;

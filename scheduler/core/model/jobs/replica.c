@@ -1,7 +1,7 @@
 /* Copies of results that are being made. */
 #include "scheduler/core/model/jobs/replica.h"
 
-#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/workers/need.h"
 
 #include <assert.h>

@@ -2,7 +2,7 @@
 #include "scheduler/core/model/jobs/share.h"
 
 #include "scheduler/core/model/columns.h"
-#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/job.h"
 
 #include <stdio.h>
 #include <stdlib.h>

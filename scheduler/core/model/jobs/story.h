@@ -80,9 +80,10 @@ const struct gw_story_fact *gw_sched_story_last(const struct gw_sched *sched,
                                                 const struct gw_job *job, uint32_t index,
                                                 uint32_t kind);
 
-/* gw_sched_story_query answers the query "story" about a task, or (row < 0) all tasks of a job. */
-struct gw_value *gw_sched_story_query(const struct gw_sched *sched, struct gw_job *job,
-                                      int64_t row);
+/* gw_sched_story_tell_query answers the query "story" about a task, or (row < 0) all tasks of a
+ * job. */
+struct gw_value *gw_sched_story_tell_query(const struct gw_sched *sched, struct gw_job *job,
+                                           int64_t row);
 
 /* gw_sched_story_check asserts that what was told since the last check is so, and that of every
  * attempt at a worker it was told how it came there. */

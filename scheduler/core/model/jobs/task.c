@@ -6,7 +6,7 @@
  * can be run again at any time without asking who had already started. */
 #include "scheduler/core/model/jobs/task.h"
 
-#include "scheduler/core/model/jobs/job_rare.h"
+#include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
 
 #include "graph/base/lazy.h"
@@ -233,9 +233,9 @@ void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t ro
 
 bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    struct gw_successors from = gw_sched_successors_of(job, row);
+    struct gw_successors from = gw_sched_edge_successors_of(job, row);
     struct gw_row next;
-    while (gw_sched_successors_next(sched, &from, &next)) {
+    while (gw_sched_edge_successors_next(sched, &from, &next)) {
         if (!next.job)
             continue;
         if (next.index == GW_INDEX_ALL ? next.job->unfinished > 0
@@ -297,13 +297,13 @@ void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, siz
         (void)snprintf(text, text_bytes, "%s", job->name);
 }
 
-struct gw_failure *gw_sched_failure_of(const struct gw_job *job, uint32_t row)
+struct gw_failure *gw_sched_task_failure_of(const struct gw_job *job, uint32_t row)
 {
     uint64_t value;
     return gw_map_get(&job->failures, row, &value) ? (struct gw_failure *)(uintptr_t)value : NULL;
 }
 
-struct gw_failure *gw_sched_failure_new(int32_t code, const char *text)
+struct gw_failure *gw_sched_task_failure_new(int32_t code, const char *text)
 {
     struct gw_failure *failure = calloc(1, sizeof *failure);
     GW_MUST_PTR(failure);
@@ -312,7 +312,7 @@ struct gw_failure *gw_sched_failure_new(int32_t code, const char *text)
     return failure;
 }
 
-void gw_sched_failure_unref(struct gw_failure *failure)
+void gw_sched_task_failure_unref(struct gw_failure *failure)
 {
     if (!failure || --failure->refs > 0)
         return;

@@ -30,11 +30,11 @@ bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uin
  */
 void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes);
 
-/* gw_sched_failure_of gives why a task failed, NULL when it did not. Borrowed. gw_sched_failure_new
- * makes one with one reference. */
-struct gw_failure *gw_sched_failure_of(const struct gw_job *job, uint32_t row);
-struct gw_failure *gw_sched_failure_new(int32_t code, const char *text);
-void gw_sched_failure_unref(struct gw_failure *failure);
+/* gw_sched_task_failure_of gives why a task failed, NULL when it did not. Borrowed.
+ * gw_sched_task_failure_new makes one with one reference. */
+struct gw_failure *gw_sched_task_failure_of(const struct gw_job *job, uint32_t row);
+struct gw_failure *gw_sched_task_failure_new(int32_t code, const char *text);
+void gw_sched_task_failure_unref(struct gw_failure *failure);
 
 /* gw_sched_task_set_window keeps the window of a spec, as it is for its samples and all slots. */
 static inline uint32_t gw_sched_task_set_window(const struct gw_sched *sched, struct gw_spec *spec,

@@ -2,7 +2,8 @@
 #include "scheduler/core/model/workers/gang_size.h"
 
 #include "scheduler/core/model/workers/cooling.h"
-#include "scheduler/core/model/workers/ranks.h"
+#include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/worker.h"
 
 uint32_t gw_sched_gang_size_least(const struct gw_shape *shape)
 {
@@ -75,7 +76,7 @@ uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched, const struct g
     struct gw_gang_sum sum = {.shape = shape};
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        uint64_t ranks = gw_sched_ranks_at(sched, worker, shape, true);
+        uint64_t ranks = gw_sched_gang_size_ranks_at(sched, worker, shape, true);
         if (ranks && sched->now_ns + gw_sched_cooling_left_ns(sched, worker, shape) <= at_ns)
             gw_sched_gang_size_sum_add(&sum, ranks > UINT32_MAX ? UINT32_MAX : ranks);
     }
@@ -105,4 +106,31 @@ void gw_sched_apply_full_waited(struct gw_sched *sched, const struct gw_fact_ful
         else if (!sched->elastic_ns || queue->full_ns < sched->elastic_ns)
             sched->elastic_ns = queue->full_ns;
     }
+}
+
+/* -- Room for ranks
+ * --------------------------------------------------------------------------------
+ */
+
+static uint64_t divided(uint64_t have, uint64_t each)
+{
+    return each ? have / each : UINT64_MAX;
+}
+
+static uint64_t smallest(uint64_t a, uint64_t b, uint64_t c)
+{
+    uint64_t least = a < b ? a : b;
+    return least < c ? least : c;
+}
+
+uint64_t gw_sched_gang_size_ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
+                                     const struct gw_shape *shape, bool ever)
+{
+    if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
+        return 0;
+    if (!ever && !GW_PLANTED(750) && gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+        return 0;
+    return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
+                    divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),
+                    gw_sched_need_ranks(worker, shape, ever));
 }

@@ -52,4 +52,9 @@ uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched, const struct g
 uint32_t gw_sched_gang_size_now(const struct gw_sched *sched, const struct gw_gang_sum *sum,
                                 uint64_t full_ns, bool first);
 
+/* gw_sched_gang_size_ranks_at is how many ranks of a shape could start at a worker: now, or (ever)
+ * if it were empty. */
+uint64_t gw_sched_gang_size_ranks_at(const struct gw_sched *sched, const struct gw_worker *worker,
+                                     const struct gw_shape *shape, bool ever);
+
 #endif

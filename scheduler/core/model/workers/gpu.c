@@ -144,7 +144,7 @@ static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
     bool instance = gw_sched_gpu_is_instance(gpu);
     if (gw_sched_gpu_has_kind(shape) && !GW_PLANTED(400))
         return instance == shape->on_instances;
-    return !instance || gw_sched_shape_gpus(shape) <= 1;
+    return !instance || gw_sched_queue_class_gpus(shape) <= 1;
 }
 
 /* Whether a rank could have it whole. */
@@ -165,12 +165,12 @@ static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *sh
 
 bool gw_sched_gpu_has_kind(const struct gw_shape *shape)
 {
-    return shape->ranks > 0 && gw_sched_shape_gpus(shape) > 0 && !shape->gpu_share;
+    return shape->ranks > 0 && gw_sched_queue_class_gpus(shape) > 0 && !shape->gpu_share;
 }
 
 bool gw_sched_gpu_likes_instances(const struct gw_shape *shape)
 {
-    return shape->ranks == 0 && gw_sched_shape_gpus(shape) == 1 && !shape->gpu_share;
+    return shape->ranks == 0 && gw_sched_queue_class_gpus(shape) == 1 && !shape->gpu_share;
 }
 
 bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape)
@@ -189,7 +189,7 @@ bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape)
 
 uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape, bool ever)
 {
-    uint32_t gpus = gw_sched_shape_gpus(shape), found = 0;
+    uint32_t gpus = gw_sched_queue_class_gpus(shape), found = 0;
     if (gpus == 0)
         return UINT64_MAX;
     if (!ever && worker->gpus_free < gpus && !shape->gpu_share)
@@ -326,7 +326,7 @@ bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *sh
         return gw_sched_gpu_ranks(worker, shape, false) >= ranks &&
                pick_instances(worker, shape, ranks, numbers) <= 1;
     return !shape->gpu_share &&
-           find_group(worker, shape, 0, ranks * gw_sched_shape_gpus(shape), &group);
+           find_group(worker, shape, 0, ranks * gw_sched_queue_class_gpus(shape), &group);
 }
 
 static int by_number(const void *a, const void *b)
@@ -381,7 +381,7 @@ void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *sh
                        uint32_t *numbers)
 {
     if (!shape->gpu_share) {
-        pick_whole(worker, shape, ranks * gw_sched_shape_gpus(shape), numbers);
+        pick_whole(worker, shape, ranks * gw_sched_queue_class_gpus(shape), numbers);
         return;
     }
     for (uint32_t i = 0; i < ranks; i++) {

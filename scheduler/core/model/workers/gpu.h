@@ -79,10 +79,10 @@ void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot);
  * has no more. */
 uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t from);
 
-/* gw_sched_gpu_explain writes how many are free, for something that waits, and of what kind it gets
- * them: ", 3 of 4 GPUs". */
-void gw_sched_gpu_explain(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
-                          size_t bytes);
+/* gw_sched_gpu_tell_why writes how many are free, for something that waits, and of what kind it
+ * gets them: ", 3 of 4 GPUs". */
+void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
+                           size_t bytes);
 
 /* What a worker says of its GPUs. GW_EPROTO. */
 int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
@@ -90,20 +90,20 @@ int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
 
 struct gw_text;
 
-/* gw_sched_gpu_explain_clearing says that a task that is placed waits for a GPU to be clear. */
-void gw_sched_gpu_explain_clearing(const struct gw_sched *sched, const struct gw_job *job,
-                                   uint32_t row, struct gw_text *text);
+/* gw_sched_gpu_tell_clearing says that a task that is placed waits for a GPU to be clear. */
+void gw_sched_gpu_tell_clearing(const struct gw_sched *sched, const struct gw_job *job,
+                                uint32_t row, struct gw_text *text);
 
-/* Tasks and ranks in the list of gw_sched_gpus_use. */
+/* Tasks and ranks in the list of gw_sched_gpu_tell_use. */
 enum { GW_GPU_USE_MAX = 500 };
 
-/* gw_sched_gpus_use adds to a dict for people how the GPUs do in all, if there are some, and, as
- * "gpu_use", what each task and rank that has some uses: the first GW_GPU_USE_MAX. */
-void gw_sched_gpus_use(const struct gw_sched *sched, struct gw_value *dict);
+/* gw_sched_gpu_tell_use adds to a dict for people how the GPUs do in all, if there are some, and,
+ * as "gpu_use", what each task and rank that has some uses: the first GW_GPU_USE_MAX. */
+void gw_sched_gpu_tell_use(const struct gw_sched *sched, struct gw_value *dict);
 
-/* gw_sched_gpus_push appends a dict for people for each GPU of a worker. */
-void gw_sched_gpus_push(const struct gw_sched *sched, const struct gw_worker *worker,
-                        struct gw_value *list);
+/* gw_sched_gpu_tell_push appends a dict for people for each GPU of a worker. */
+void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker *worker,
+                            struct gw_value *list);
 
 /* gw_sched_gpus_check asserts that each debit is an attempt's, and each attempt has its own;
  * gw_sched_gpus_check_gang, that those of its ranks are of one kind. */

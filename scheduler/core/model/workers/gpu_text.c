@@ -22,7 +22,7 @@ struct offer {
 
 void gw_sched_gpu_text_of(const struct gw_shape *shape, char *to, size_t bytes)
 {
-    uint32_t gpus = gw_sched_shape_gpus(shape);
+    uint32_t gpus = gw_sched_queue_class_gpus(shape);
     size_t used = strlen(to);
     if (gpus == 0 || used >= bytes)
         return;
@@ -38,7 +38,7 @@ void gw_sched_gpu_text_of(const struct gw_shape *shape, char *to, size_t bytes)
 }
 
 /* How CUDA, PyTorch, JAX, TensorFlow, NCCL and the other libraries say it. */
-bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end)
+bool gw_sched_gpu_text_ran_out(const struct gw_attempt *attempt, const struct gw_end *end)
 {
     static const char *const words[] = {
         "CUDA out of memory",
@@ -75,7 +75,7 @@ static void add_offer(const struct gw_worker *worker, const struct gw_shape *sha
             offer->why = gw_sched_gpu_why_drained(gpu);
             continue;
         }
-        if (instance && gw_sched_shape_gpus(shape) > 1) {
+        if (instance && gw_sched_queue_class_gpus(shape) > 1) {
             offer->useless++;
             continue;
         }
@@ -118,7 +118,7 @@ static void offer_aside(const struct offer *offer, char *to, size_t bytes)
 int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_shape *shape,
                               struct gw_error *error)
 {
-    uint32_t gpus = gw_sched_shape_gpus(shape);
+    uint32_t gpus = gw_sched_queue_class_gpus(shape);
     uint64_t needed = gw_sched_gpu_memory(shape);
     if (gpus == 0)
         return 0;

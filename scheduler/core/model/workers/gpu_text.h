@@ -10,9 +10,9 @@ int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_shap
                               struct gw_error *error);
 void gw_sched_gpu_text_of(const struct gw_shape *shape, char *text, size_t bytes);
 
-/* gw_sched_gpu_ran_out tells whether an attempt with GPUs ended because their memory did not
+/* gw_sched_gpu_text_ran_out tells whether an attempt with GPUs ended because their memory did not
  * suffice, as far as its own words say so. */
-bool gw_sched_gpu_ran_out(const struct gw_attempt *attempt, const struct gw_end *end);
+bool gw_sched_gpu_text_ran_out(const struct gw_attempt *attempt, const struct gw_end *end);
 
 /* gw_sched_gpu_text_drained is how many there are that are drained,
  * gw_sched_gpu_text_worker_drained how many of a worker's own: all that offer one may drain it. */

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t gw_sched_gpus_own(const struct gw_worker *worker)
+uint32_t gw_sched_gpu_twin_own(const struct gw_worker *worker)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
@@ -131,8 +131,8 @@ uint64_t gw_sched_gpu_twins_deadline_ns(const struct gw_sched *sched)
     return deadline_ns;
 }
 
-uint64_t gw_sched_gpu_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
-                              const struct gw_gpu *gpu)
+uint64_t gw_sched_gpu_twin_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
+                                   const struct gw_gpu *gpu)
 {
     const struct gw_gpu_left *left = gw_sched_gpu_twin_left(sched, worker, gpu);
     return left && left->until_ns > sched->now_ns ? left->until_ns - sched->now_ns : 0;

@@ -20,8 +20,8 @@ struct gw_gpus_left {
     GW_ARRAY(struct gw_gpu_left) items;
 };
 
-/* gw_sched_gpus_own is how many GPUs of a worker are its own. */
-uint32_t gw_sched_gpus_own(const struct gw_worker *worker);
+/* gw_sched_gpu_twin_own is how many GPUs of a worker are its own. */
+uint32_t gw_sched_gpu_twin_own(const struct gw_worker *worker);
 
 /* gw_sched_gpu_twins_free gives the GPUs of a worker that is lost to others, or keeps them as left;
  * for apply functions. */
@@ -31,9 +31,9 @@ void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *los
  * UINT64_MAX: none is left. */
 uint64_t gw_sched_gpu_twins_deadline_ns(const struct gw_sched *sched);
 
-/* gw_sched_gpu_left_ns is for how long a worker's GPU is left yet; 0: it is not. */
-uint64_t gw_sched_gpu_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
-                              const struct gw_gpu *gpu);
+/* gw_sched_gpu_twin_left_ns is for how long a worker's GPU is left yet; 0: it is not. */
+uint64_t gw_sched_gpu_twin_left_ns(const struct gw_sched *sched, const struct gw_worker *worker,
+                                   const struct gw_gpu *gpu);
 void gw_sched_gpu_twins_deinit(struct gw_sched *sched);
 
 /* gw_sched_gpu_twins_check asserts that each GPU is one worker's own, or left. */

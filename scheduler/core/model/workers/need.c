@@ -75,7 +75,7 @@ bool gw_sched_need_equal(const struct gw_need *a, const struct gw_need *b)
 /* -- Stock ---------------------------------------------------------------------------------------
  */
 
-int gw_sched_stock_check(const char *text)
+int gw_sched_need_stock_check(const char *text)
 {
     struct gw_arena arena = {0};
     struct gw_resources resources;
@@ -84,7 +84,7 @@ int gw_sched_stock_check(const char *text)
     return rc < 0 ? GW_EPROTO : 0;
 }
 
-void gw_sched_stock_set(struct gw_worker *worker, const char *text)
+void gw_sched_need_stock_set(struct gw_worker *worker, const char *text)
 {
     struct gw_resources resources;
     GW_MUST(gw_resources_parse(text, &worker->arena, &resources, NULL));
@@ -115,7 +115,7 @@ uint32_t gw_sched_need_amount(const struct gw_need *need, const char *name)
     return 0;
 }
 
-int64_t gw_sched_stock_left(const struct gw_worker *worker, const char *name)
+int64_t gw_sched_need_stock_left(const struct gw_worker *worker, const char *name)
 {
     const struct gw_stock *stock = stock_of(worker, name);
     return stock ? (int64_t)stock->free - stock->over : 0;
@@ -151,7 +151,7 @@ void gw_sched_need_give(struct gw_worker *worker, const struct gw_need *need)
 bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *worker)
 {
     for (uint32_t i = 0; i < need->workers.count; i++)
-        if (gw_sched_worker_is(worker, need->workers.items[i].name))
+        if (gw_sched_worker_name_is(worker, need->workers.items[i].name))
             return true;
     return false;
 }
@@ -169,7 +169,7 @@ uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_sha
     if (need && need->workers.count && !need->prefer && !gw_sched_need_names(need, worker) &&
         !GW_PLANTED(410))
         return 0;
-    if (gw_sched_shape_gpus(shape))
+    if (gw_sched_queue_class_gpus(shape))
         ranks = gw_sched_gpu_ranks(worker, shape, ever);
     if (!need)
         return ranks;
@@ -209,7 +209,7 @@ static bool is_ready(const struct gw_sched *sched, const char *name)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (worker && worker->state == GW_WORKER_READY && gw_sched_worker_is(worker, name))
+        if (worker && worker->state == GW_WORKER_READY && gw_sched_worker_name_is(worker, name))
             return true;
     }
     return false;

@@ -29,9 +29,9 @@ bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *wor
 bool gw_sched_need_allows(const struct gw_need *need, const struct gw_worker *worker);
 
 /* gw_sched_need_amount is how much of a named resource a need asks for (NULL: nothing).
- * gw_sched_stock_left is how much a worker has left of it; negative where it is overdrawn. */
+ * gw_sched_need_stock_left is how much a worker has left of it; negative where it is overdrawn. */
 uint32_t gw_sched_need_amount(const struct gw_need *need, const char *name);
-int64_t gw_sched_stock_left(const struct gw_worker *worker, const char *name);
+int64_t gw_sched_need_stock_left(const struct gw_worker *worker, const char *name);
 
 /* gw_sched_need_take and gw_sched_need_give move a rank's resources out of a worker's stock and
  * back. */
@@ -57,9 +57,9 @@ bool gw_sched_need_gone(const struct gw_sched *sched, const struct gw_need *need
 /* gw_sched_need_describe writes ", 2 of license, on worker-1 or worker-2" behind what is there. */
 void gw_sched_need_describe(const struct gw_need *need, char *text, size_t bytes);
 
-/* gw_sched_stock_set gives a worker what its registration offers; GW_EPROTO where that is no list.
- * gw_sched_stock_check only looks. */
-int gw_sched_stock_check(const char *resources);
-void gw_sched_stock_set(struct gw_worker *worker, const char *resources);
+/* gw_sched_need_stock_set gives a worker what its registration offers; GW_EPROTO where that is no
+ * list. gw_sched_need_stock_check only looks. */
+int gw_sched_need_stock_check(const char *resources);
+void gw_sched_need_stock_set(struct gw_worker *worker, const char *resources);
 
 #endif

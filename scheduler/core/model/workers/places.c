@@ -4,7 +4,7 @@
 #include "graph/base/text.h"
 #include "scheduler/core/model/needed.h"
 #include "scheduler/core/model/worker_name.h"
-#include "scheduler/core/model/workers/ranks.h"
+#include "scheduler/core/model/workers/gang_size.h"
 
 #include <string.h>
 
@@ -19,7 +19,7 @@ uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_work
     for (uint32_t i = 0; i < places->count; i++) {
         if (strcmp(places->items[i].name, worker->remote->name) == 0)
             return i;
-        if (host == GW_NONE && gw_sched_worker_is(worker, places->items[i].name))
+        if (host == GW_NONE && gw_sched_worker_name_is(worker, places->items[i].name))
             host = i;
     }
     return host;
@@ -38,7 +38,8 @@ static void find_most(const struct gw_sched *sched, const struct gw_shape *shape
         if (!worker || worker->state != GW_WORKER_READY)
             continue;
         uint32_t at = gw_sched_places_at(places, worker);
-        uint64_t ranks = at == GW_NONE ? 0 : gw_sched_ranks_at(sched, worker, shape, true);
+        uint64_t ranks =
+            at == GW_NONE ? 0 : gw_sched_gang_size_ranks_at(sched, worker, shape, true);
         if (at == GW_NONE || (workers[at] && ranks <= most[at]))
             continue;
         most[at] = ranks;

@@ -10,7 +10,7 @@
 
 #include <stdlib.h>
 
-uint32_t gw_sched_shape_gpus(const struct gw_shape *shape)
+uint32_t gw_sched_queue_class_gpus(const struct gw_shape *shape)
 {
     return shape->gpu_if_any ? shape->any_gpus : shape->gpus;
 }

@@ -4,8 +4,8 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_shape_gpus is how many GPUs a rank gets as the cluster is now. */
-uint32_t gw_sched_shape_gpus(const struct gw_shape *shape);
+/* gw_sched_queue_class_gpus is how many GPUs a rank gets as the cluster is now. */
+uint32_t gw_sched_queue_class_gpus(const struct gw_shape *shape);
 
 /* gw_sched_queue_for finds or makes the queue of a job for a shape and a priority. */
 struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,

@@ -47,7 +47,7 @@ struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker, stru
 /* -- Workers by free slots -----------------------------------------------------------------------
  */
 
-void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker)
+void gw_sched_worker_queue_link(struct gw_sched *sched, struct gw_worker *worker)
 {
     uint32_t open = gw_sched_worker_open(worker);
     while (sched->by_free.count <= open)
@@ -63,7 +63,7 @@ void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker)
         sched->free_max = open;
 }
 
-void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker)
+void gw_sched_worker_queue_unlink(struct gw_sched *sched, struct gw_worker *worker)
 {
     sched->slots_open -= gw_sched_worker_open(worker);
     if (worker->prev)
@@ -86,7 +86,7 @@ static void take(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot
     uint64_t free_memory = memory < worker->memory_free ? memory : worker->memory_free;
     const bool counts = worker->state == GW_WORKER_READY;
     if (counts)
-        gw_sched_worker_unlink(sched, worker);
+        gw_sched_worker_queue_unlink(sched, worker);
     worker->slots_free -= free_slots;
     worker->slots_over += slots - free_slots;
     worker->memory_free -= free_memory;
@@ -94,7 +94,7 @@ static void take(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot
     if (!counts)
         return;
     sched->slots_free -= free_slots;
-    gw_sched_worker_link(sched, worker);
+    gw_sched_worker_queue_link(sched, worker);
 }
 
 static void give(struct gw_sched *sched, struct gw_worker *worker, uint32_t slots, uint64_t memory)
@@ -103,7 +103,7 @@ static void give(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot
     uint64_t owed_memory = memory < worker->memory_over ? memory : worker->memory_over;
     const bool counts = worker->state == GW_WORKER_READY;
     if (counts)
-        gw_sched_worker_unlink(sched, worker);
+        gw_sched_worker_queue_unlink(sched, worker);
     worker->slots_over -= owed_slots;
     worker->slots_free += slots - owed_slots;
     worker->memory_over -= owed_memory;
@@ -112,7 +112,7 @@ static void give(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot
     if (!counts)
         return;
     sched->slots_free += slots - owed_slots;
-    gw_sched_worker_link(sched, worker);
+    gw_sched_worker_queue_link(sched, worker);
     sched->freed = true;
 }
 
@@ -366,4 +366,38 @@ void gw_sched_apply_worker_queue_asked(struct gw_sched *sched,
 {
     (void)sched;
     fact->lane->asked = true;
+}
+
+/* -- Reserved slots
+ * --------------------------------------------------------------------------------
+ */
+
+/* Counts ranks in or out at a worker, and puts it where it belongs among the others. */
+void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker, uint32_t ranks,
+                                   uint32_t slots)
+{
+    gw_sched_worker_queue_unlink(sched, worker);
+    worker->reserved_ranks = ranks;
+    worker->reserved_slots = ranks * slots;
+    gw_sched_worker_queue_link(sched, worker);
+}
+
+void gw_sched_apply_reservation_made(struct gw_sched *sched,
+                                     const struct gw_fact_reservation_made *fact)
+{
+    struct gw_reservation *reservation = &sched->reservation;
+    assert(!reservation->job);
+    reservation->job = fact->queue->job->id;
+    reservation->index = gw_bits_first(&fact->queue->ready);
+    reservation->queue = fact->queue;
+    reservation->shape = fact->queue->shape;
+    reservation->workers_epoch = sched->workers_epoch;
+    reservation->made_ns = sched->now_ns;
+    reservation->seen = false;
+    gw_array_clear(&reservation->berths);
+    for (uint32_t i = 0; i < fact->count; i++) {
+        GW_MUST(gw_array_push(&reservation->berths, fact->berths[i]));
+        gw_sched_worker_queue_reserve(sched, fact->berths[i].worker, fact->berths[i].ranks,
+                                      fact->queue->shape->slots);
+    }
 }

@@ -83,10 +83,10 @@ static inline bool gw_sched_worker_drains(const struct gw_worker *worker)
     return worker->slots_free < worker->reserved_slots;
 }
 
-/* gw_sched_worker_link and gw_sched_worker_unlink put a ready worker among those with as many open
- * slots, and take it out. */
-void gw_sched_worker_link(struct gw_sched *sched, struct gw_worker *worker);
-void gw_sched_worker_unlink(struct gw_sched *sched, struct gw_worker *worker);
+/* gw_sched_worker_queue_link and gw_sched_worker_queue_unlink put a ready worker among those with
+ * as many open slots, and take it out. */
+void gw_sched_worker_queue_link(struct gw_sched *sched, struct gw_worker *worker);
+void gw_sched_worker_queue_unlink(struct gw_sched *sched, struct gw_worker *worker);
 
 /* gw_sched_worker_queue_debit debits what one task of a lane needs of its worker. */
 void gw_sched_worker_queue_debit(struct gw_sched *sched, struct gw_worker_queue *lane);
@@ -106,5 +106,10 @@ static inline bool gw_sched_worker_queue_may_run(struct gw_worker_queue *lane)
 {
     return lane->may_run > 0 && lane->may_run-- > 0;
 }
+
+/* gw_sched_worker_queue_reserve reserves ranks of so many slots at a worker, in place of what was
+ * reserved there, and puts the worker among those with as many open slots. */
+void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker, uint32_t ranks,
+                                   uint32_t slots);
 
 #endif

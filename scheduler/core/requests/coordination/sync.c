@@ -7,7 +7,7 @@
 #include "scheduler/core/requests/coordination/sync.h"
 
 #include "graph/base/text.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <assert.h>
 #include <gangway/value.h>
@@ -58,7 +58,7 @@ void gw_sync_tidy(struct gw_sched *sched, struct gw_sync *sync)
 void gw_sync_answer(struct gw_sched *sched, struct gw_session *session, uint64_t request,
                     uint64_t number, struct gw_bin value)
 {
-    struct gw_bin copy = value.size ? gw_sched_bin(sched, value) : (struct gw_bin){"", 0};
+    struct gw_bin copy = value.size ? gw_sched_send_bin(sched, value) : (struct gw_bin){"", 0};
     struct gw_msg_synced *synced =
         &gw_sched_send(sched, session->remote, GW_MESSAGE_synced)->synced;
     synced->request = request;
@@ -79,7 +79,7 @@ void gw_sync_refuse(struct gw_sched *sched, struct gw_session *session, uint64_t
         &gw_sched_send(sched, session->remote, GW_MESSAGE_synced)->synced;
     synced->request = request;
     synced->code = code;
-    synced->text = gw_sched_text(sched, error.text);
+    synced->text = gw_sched_send_text(sched, error.text);
 }
 
 /* -- Lines ---------------------------------------------------------------------------------------

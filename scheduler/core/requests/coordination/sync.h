@@ -45,7 +45,7 @@ void gw_sync_leave(struct gw_sched *sched, struct gw_sync_waiter *waiter);
  * cleared event or a variable without a value that nobody waits for. Last, it may free sync. */
 void gw_sync_tidy(struct gw_sched *sched, struct gw_sync *sync);
 
-/* gw_sync_serve answers those that wait and need not any more, in order. */
+/* gw_sync_request_serve answers those that wait and need not any more, in order. */
 void gw_sync_semaphore_serve(struct gw_sched *sched, struct gw_sync *sync);
 void gw_sync_event_serve(struct gw_sched *sched, struct gw_sync *sync);
 void gw_sync_variable_serve(struct gw_sched *sched, struct gw_sync *sync);

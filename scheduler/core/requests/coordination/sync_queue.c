@@ -3,7 +3,7 @@
  * What always holds after serving: nobody waits for a value while there is one, and nobody waits to
  * put where there is room for it. */
 #include "scheduler/core/requests/coordination/sync.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@ static bool name_is_well(const char *name)
     return bytes > 0 && bytes <= GW_SYNC_NAME_BYTES_MAX && gw_text_is_line(name, bytes);
 }
 
-void gw_sync_serve(struct gw_sched *sched, struct gw_sync *sync)
+void gw_sync_request_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
     switch (sync->kind) {
     case GW_SYNC_EVENT:
@@ -38,24 +38,24 @@ void gw_sync_on_tick(struct gw_sched *sched)
         gw_sync_refuse(sched, waiter->session, waiter->request, GW_ETIMEDOUT,
                        "%s %s: waited for too long", gw_sync_kinds[sync->kind], sync->name);
         gw_sync_leave(sched, waiter);
-        gw_sync_serve(sched, sync); /* what stood behind it may fit */
+        gw_sync_request_serve(sched, sync); /* what stood behind it may fit */
         gw_sync_tidy(sched, sync);
     }
 }
 
-void gw_sync_session_end(struct gw_sched *sched, struct gw_session *session)
+void gw_sync_request_session_end(struct gw_sched *sched, struct gw_session *session)
 {
     while (session->sync_waiters) {
         struct gw_sync *sync = session->sync_waiters->sync;
         gw_sync_leave(sched, session->sync_waiters);
-        gw_sync_serve(sched, sync);
+        gw_sync_request_serve(sched, sync);
         gw_sync_tidy(sched, sync);
     }
     while (session->sync_leases && !GW_PLANTED(91)) {
         struct gw_sync *sync = session->sync_leases->sync;
         GW_FACT(sched, sync_returned, .sync = sync, .session = session,
                 .count = session->sync_leases->count);
-        gw_sync_serve(sched, sync);
+        gw_sync_request_serve(sched, sync);
         gw_sync_tidy(sched, sync);
     }
 }

@@ -40,7 +40,7 @@ static void begin(struct lives *lives)
         gw_sched_new(&(struct gw_sched_options){.state_dir = "/s",
                                                 .history_jobs = lives->history ? lives->history : 1,
                                                 .keeps_workers = lives->keeps_workers});
-    assert_int_equal(gw_sched_restore(w->sched, lives->facts.data, lives->facts.size), 0);
+    assert_int_equal(gw_sched_durable_restore(w->sched, lives->facts.data, lives->facts.size), 0);
     lives->w = w;
     (void)step(w, (struct gw_event){.type = GW_EVENT_START, .number = gw_sched_term(w->sched) + 1});
     keep(lives);
@@ -97,7 +97,8 @@ static void what_was_under_way_runs_again(void **state)
     finish(lives.w, 0, attempt, GW_RANK_NONE, 3); /* of the life before: it counts for nothing */
     assert_int_not_equal(gw_sched_idle_since_ns(lives.w->sched), 0);
     finish_one(&lives, again);
-    assert_true(gw_sched_knows(lives.w->sched, done) || gw_sched_knows(lives.w->sched, job));
+    assert_true(gw_sched_job_knows(lives.w->sched, done) ||
+                gw_sched_job_knows(lives.w->sched, job));
     uint64_t next = submit_one(&lives, 1, &attempt);
     assert_true(next > job);
     end(&lives);
@@ -182,7 +183,7 @@ static void what_was_cancelled_stays_cancelled(void **state)
     commit(&lives);
     end(&lives);
     struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
-    assert_int_equal(gw_sched_restore(sched, lives.facts.data, lives.facts.size), 0);
+    assert_int_equal(gw_sched_durable_restore(sched, lives.facts.data, lives.facts.size), 0);
     assert_int_equal(gw_sched_idle_since_ns(sched), 0); /* nothing is unfinished */
     gw_sched_free(sched);
     gw_buffer_deinit(&lives.facts);
@@ -314,7 +315,7 @@ static void same_state(const struct gw_buffer *a, const struct gw_buffer *b)
     for (int i = 0; i < 2; i++) {
         struct gw_sched *sched =
             gw_sched_new(&(struct gw_sched_options){.state_dir = "/s", .history_jobs = 1});
-        assert_int_equal(gw_sched_restore(sched, both[i]->data, both[i]->size), 0);
+        assert_int_equal(gw_sched_durable_restore(sched, both[i]->data, both[i]->size), 0);
         gw_sched_durable_dump(sched, &dumps[i]);
         gw_sched_free(sched);
     }
@@ -337,8 +338,8 @@ static void forgotten_jobs_leave_nothing(void **state)
     }
     end(&lives);
     begin(&lives);
-    assert_true(gw_sched_knows(lives.w->sched, job));
-    assert_false(gw_sched_knows(lives.w->sched, job - 2));
+    assert_true(gw_sched_job_knows(lives.w->sched, job));
+    assert_false(gw_sched_job_knows(lives.w->sched, job - 2));
     end(&lives);
 
     assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
@@ -381,7 +382,7 @@ static void what_a_job_comes_after_stays(void **state)
     attempt = attempt_now(&lives);
     commit(&lives);
     finish_one(&lives, attempt); /* two have ended: the first is forgotten */
-    assert_false(gw_sched_knows(lives.w->sched, before));
+    assert_false(gw_sched_job_knows(lives.w->sched, before));
     end(&lives);
     assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
     same_state(&lives.facts, &less);

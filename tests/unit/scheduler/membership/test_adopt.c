@@ -52,7 +52,7 @@ static void what_runs_is_taken_over(void **state)
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     finish(w, 0, row.attempt, GW_RANK_NONE, 3);
     life_commit(w);
-    assert_true(gw_sched_knows(w->sched, row.job));
+    assert_true(gw_sched_job_knows(w->sched, row.job));
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_wait, .wait = {2, row.job}});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
     free_world(w);

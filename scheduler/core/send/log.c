@@ -1,10 +1,10 @@
 /* Lines for the log. */
-#include "scheduler/core/send/log_line.h"
+#include "scheduler/core/send/log.h"
 
 #include "graph/base/clock.h"
 #include "graph/base/text.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
+#include "scheduler/core/send/send.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,8 +17,8 @@ static void say(struct gw_sched *sched, char line[static LINE_BYTES])
     for (char *at = line; *at; at++) /* of names that programs give */
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             *at = '?';
-    struct gw_effect *effect = gw_sched_effect(sched, GW_EFFECT_LOG);
-    effect->bytes = gw_sched_bin(sched, (struct gw_bin){line, (uint32_t)strlen(line) + 1});
+    struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_LOG);
+    effect->bytes = gw_sched_send_bin(sched, (struct gw_bin){line, (uint32_t)strlen(line) + 1});
 }
 
 /* -- Jobs ----------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ void gw_sched_log_submitted(struct gw_sched *sched, const struct gw_job *job)
 void gw_sched_log_joined(struct gw_sched *sched, const struct gw_worker *worker)
 {
     char line[LINE_BYTES], where[GW_WORKER_NAME_MAX], memory[GW_TEXT_BYTES_ROOM];
-    const uint32_t gpus = gw_sched_gpus_own(worker);
+    const uint32_t gpus = gw_sched_gpu_twin_own(worker);
     struct gw_text text = {line, sizeof line, 0};
     gw_text_say(&text, "worker %s joined: %u slot%s",
                 gw_sched_worker_where(sched, worker->id, where), worker->slots,

@@ -3,14 +3,13 @@
  * Always: what was asked of an attempt is kept no longer than the attempt is undecided, so a row
  * has it of its last attempt alone. No gang of a paused job goes without being told so: one that
  * prepares is ended before it does, one that another life takes over is told when all are back. */
-#include "scheduler/core/lifecycle/gang_ask.h"
+#include "scheduler/core/lifecycle/gang_control.h"
 
 #include "scheduler/core/lifecycle/gang_end.h"
-#include "scheduler/core/lifecycle/pause.h"
-#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/control.h"
-#include "scheduler/core/send/receipt.h"
+#include "scheduler/core/send/notify.h"
+#include "scheduler/core/send/outbox.h"
 
 #include <stdio.h>
 
@@ -22,7 +21,7 @@ static void end_gently(struct gw_sched *sched, struct gw_gang_try *gang, const c
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     uint64_t grace_ns = spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
     struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED, .executing = charged, .text = by};
-    gw_sched_gang_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
+    gw_sched_gang_end_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
 }
 
 /* -- What is known of it -------------------------------------------------------------------------
@@ -58,16 +57,16 @@ static void tell_gang(struct gw_sched *sched, struct gw_gang_try *gang,
         break;
     case GW_ASK_PAUSE:
         if (steps)
-            gw_sched_gang_control(sched, gang, GW_CONTROL_PAUSE);
+            gw_sched_outbox_control(sched, gang, GW_CONTROL_PAUSE);
         else
             end_gently(sched, gang, text, false);
         break;
     case GW_ASK_RESUME:
         if (steps) /* it may not have come to a step yet */
-            gw_sched_gang_control(sched, gang, GW_CONTROL_CONTINUE);
+            gw_sched_outbox_control(sched, gang, GW_CONTROL_CONTINUE);
         break;
     default:
-        gw_sched_gang_control(sched, gang, GW_CONTROL_STOP);
+        gw_sched_outbox_control(sched, gang, GW_CONTROL_STOP);
     }
 }
 
@@ -85,7 +84,7 @@ static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t 
         tell_gang(sched, gang, &asked);
 }
 
-void gw_sched_gang_ask_again(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_try *gang)
 {
     struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
     const bool known = asked.attempt == gang->id;
@@ -150,7 +149,7 @@ static uint32_t stopped_elsewhere(const struct gw_job *job)
     return GW_NONE;
 }
 
-void gw_sched_gang_asks_over(struct gw_sched *sched)
+void gw_sched_gang_control_over(struct gw_sched *sched)
 {
     for (struct gw_job *job = sched->first_job; job && !GW_PLANTED(762); job = job->next) {
         uint32_t row;
@@ -162,8 +161,8 @@ void gw_sched_gang_asks_over(struct gw_sched *sched)
                            "it was %s and did not come back after the scheduler had started again",
                            by);
             const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = text};
-            gw_sched_verdict(sched,
-                             &(struct gw_verdict){job, row, asked.attempt, "", &end, true, false});
+            gw_sched_task_end(
+                sched, &(struct gw_task_end_cause){job, row, asked.attempt, "", &end, true, false});
         }
     }
 }
@@ -178,7 +177,8 @@ static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1)) {
         const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
-        const uint32_t most = gw_sched_preemptions_max(&job->specs.items[job->tasks.spec[row]]);
+        const uint32_t most =
+            gw_sched_task_end_preemptions_max(&job->specs.items[job->tasks.spec[row]]);
         const uint32_t used = job->tasks.charges[row].preemptions;
         if (may_be_asked(gang) && used >= most)
             return gw_error_set(error, GW_ELIMIT,
@@ -194,9 +194,9 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
 {
     int rc = 0;
     if (is_pause(verb))
-        rc = gw_sched_pause_job(sched, job, by, error);
+        rc = gw_sched_gang_control_pause_job(sched, job, by, error);
     else if (verb == GW_ASK_RESUME)
-        rc = gw_sched_pause_over(sched, job, by, error);
+        rc = gw_sched_gang_control_pause_over(sched, job, by, error);
     else if (verb == GW_ASK_RESTART)
         rc = check_restart(sched, job, error);
     else if (verb != GW_ASK_STOP)
@@ -220,6 +220,39 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
     (void)gw_sched_access_who(session->remote, by);
     if (gw_sched_access_job(job, ask->job, gw_sched_access_uid(session->remote, job), &error) == 0)
         (void)ask_job(sched, job, ask->verb, by, &error);
-    gw_sched_receipt(sched, session->remote, job, &(struct gw_receipt){.request = ask->request},
-                     &error);
+    gw_sched_notify_request(sched, session->remote, job,
+                            &(struct gw_acknowledgement){.request = ask->request}, &error);
+}
+
+/* -- Jobs
+ * ------------------------------------------------------------------------------------------
+ */
+
+/* Paused jobs.
+ *
+ * Always: no queue of a paused job is in its shape's heap, so that nothing that places or hands
+ * over meets it. Its tasks become ready as ever; how they end counts as ever. */
+
+int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job, const char *by,
+                                    struct gw_error *error)
+{
+    unsigned long long id = job->id;
+    if (job->actor || job->calls_of)
+        return gw_error_set(error, GW_EINVAL,
+                            "job %llu is an actor: it runs for as long as somebody holds it", id);
+    if (job->unfinished == 0)
+        return gw_error_set(error, GW_EINVAL, "job %llu has ended: there is nothing to pause", id);
+    if (!job->paused)
+        GW_FACT(sched, job_paused, .at = job, .job = job->id, .paused = true, .by = by);
+    return 0;
+}
+
+int gw_sched_gang_control_pause_over(struct gw_sched *sched, struct gw_job *job, const char *by,
+                                     struct gw_error *error)
+{
+    if (!job->paused)
+        return gw_error_set(error, GW_EINVAL, "job %llu is not paused",
+                            (unsigned long long)job->id);
+    GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = by);
+    return 0;
 }

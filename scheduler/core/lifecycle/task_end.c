@@ -5,12 +5,11 @@
  * worker to its loss budget; being killed, missing an input, the failure of a GPU, a worker that
  * was sent away or told to end, and the first few times that ranks cannot reach each other, to
  * nobody. */
-#include "scheduler/core/lifecycle/verdict.h"
+#include "scheduler/core/lifecycle/task_end.h"
 
-#include "scheduler/core/lifecycle/actor_end.h"
 #include "scheduler/core/lifecycle/delay.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
 
 #include <stdio.h>
@@ -29,12 +28,12 @@ void gw_sched_task_end_cancelled(struct gw_sched *sched, struct gw_job *job, uin
     gw_sched_places_keep(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_CANCELLED,
             .code = GW_ECANCELLED, .attempt = job->tasks.attempt[row], .text = "cancelled");
-    gw_sched_announce_task(sched, job, row);
+    gw_sched_notify_task(sched, job, row);
 }
 
 /* What was to run soon behind a short task runs late behind a long one: where no slot is left for
  * it in this lane, the worker is asked to give back what it has not begun. */
-void gw_sched_take_back(struct gw_sched *sched, const struct gw_worker_queue *lane)
+void gw_sched_task_end_take_back(struct gw_sched *sched, const struct gw_worker_queue *lane)
 {
     if (lane->debits > lane->longs || lane->attempts == lane->longs)
         return;
@@ -42,8 +41,8 @@ void gw_sched_take_back(struct gw_sched *sched, const struct gw_worker_queue *la
          slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane == lane && !attempt->is_long && attempt->state == GW_ATTEMPT_SENT)
-            gw_sched_send_kill(sched, lane->worker,
-                               &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
+            gw_sched_outbox_kill(sched, lane->worker,
+                                 &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
     }
 }
 
@@ -99,7 +98,7 @@ static uint32_t losses_max(const struct gw_sched *sched, const struct gw_spec *s
     return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
 }
 
-uint32_t gw_sched_preemptions_max(const struct gw_spec *spec)
+uint32_t gw_sched_task_end_preemptions_max(const struct gw_spec *spec)
 {
     uint32_t most = spec->message.preemptions_max;
     if (most == UINT32_MAX)
@@ -146,7 +145,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_PREEMPTED:
         if (!end->executing)
             return true; /* paused, by its user's own wish */
-        return ++charges->preemptions <= gw_sched_preemptions_max(spec);
+        return ++charges->preemptions <= gw_sched_task_end_preemptions_max(spec);
     case GW_OUTCOME_KILLED:
         if (!end->executing)
             return true; /* taken back */
@@ -189,7 +188,7 @@ static const char *end_of(const char *why, size_t used, size_t bytes)
 }
 
 /* "task name (task 3 of job 7) on host a: killed by signal 9" and the last lines of its stderr. */
-static void failure_text(const struct gw_verdict *verdict, char *text, size_t bytes)
+static void failure_text(const struct gw_task_end_cause *verdict, char *text, size_t bytes)
 {
     const struct gw_end *end = verdict->end;
     char label[128];
@@ -236,7 +235,7 @@ static void add_stopped(const struct gw_sched *sched, struct gw_job *job, uint32
     }
 }
 
-void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
+void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *verdict)
 {
     struct gw_job *job = verdict->job;
     uint32_t row = verdict->index;
@@ -249,14 +248,14 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         return;
     }
-    if (gw_sched_actor_end_well(sched, job))
+    if (gw_sched_task_end_actor_well(sched, job))
         return;
     GW_FACT(sched, try_ended, .job = job, .index = row, .where = verdict->where,
             .end = verdict->end, .unbegun = verdict->unbegun);
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
-    bool once = gw_sched_is_call(spec) || gw_sched_actor_end_stood(job);
+    bool once = gw_sched_is_call(spec) || gw_sched_task_end_actor_stood(job);
     bool again = !verdict->final && charge(sched, spec, verdict->end, once, &charges);
     if (memcmp(&before, &charges, sizeof charges) != 0)
         GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
@@ -268,7 +267,7 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
         else if (refused ||
                  (verdict->end->outcome == GW_OUTCOME_KILLED && !verdict->end->executing))
             delay_ns = gw_sched_memory_back_off_ns(sched, job, row, refused);
-        gw_sched_actor_end_again(sched, job);
+        gw_sched_task_end_actor_again(sched, job);
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         if (delay_ns)
             gw_sched_delay(sched, job, row, delay_ns);
@@ -283,7 +282,7 @@ void gw_sched_verdict(struct gw_sched *sched, const struct gw_verdict *verdict)
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
             .code = code_of(end->outcome), .exit_code = exit_code, .attempt = verdict->attempt,
             .text = text);
-    gw_sched_announce_task(sched, job, row);
+    gw_sched_notify_task(sched, job, row);
 }
 
 struct unfetched {
@@ -294,24 +293,58 @@ struct unfetched {
 static void input_unfetched(struct gw_sched *sched, uint32_t at, void *arg)
 {
     const struct unfetched *unfetched = arg;
-    uint32_t place = gw_sched_holder_of(sched, at, unfetched->worker->slot);
+    uint32_t place = gw_sched_object_holder_of(sched, at, unfetched->worker->slot);
     if (place == GW_NONE)
         return;
     const struct gw_holder *holder = &sched->holders.items[place];
     const struct gw_object *object = &sched->objects.items[at];
     if (!holder->firm && holder->fetching == 1)
-        gw_sched_send_release(
+        gw_sched_outbox_release(
             sched, unfetched->worker,
             &(struct gw_release_row){object->job->id, object->index, object->rank});
 }
 
 /* Ends the attempt at a place, not well; rows of a gang's ranks, too. */
-void gw_sched_attempt_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run_ns)
+void gw_sched_task_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run_ns)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct unfetched unfetched = {attempt->worker};
     if (!attempt->handed)
-        gw_sched_each_input(sched, attempt->job, attempt->index,
-                            &(struct gw_input_visit){input_unfetched, &unfetched});
+        gw_sched_object_each_input(sched, attempt->job, attempt->index,
+                                   &(struct gw_input_visit){input_unfetched, &unfetched});
     GW_FACT(sched, attempt_ended, .slot = slot, .run_ns = run_ns);
+}
+
+/* -- Ends of tasks
+ * ---------------------------------------------------------------------------------
+ */
+
+bool gw_sched_task_end_actor_stood(const struct gw_job *job)
+{
+    return job->actor && job->actor->state == GW_ACTOR_ALIVE;
+}
+
+void gw_sched_task_end_actor_again(struct gw_sched *sched, struct gw_job *job)
+{
+    if (gw_sched_task_end_actor_stood(job))
+        GW_FACT(sched, actor_moved, .actor = job->actor, .state = GW_ACTOR_RESTARTING);
+}
+
+bool gw_sched_task_end_actor_well(struct gw_sched *sched, struct gw_job *job)
+{
+    static const uint8_t nil[] = {0xc0};
+    if (!job->actor || job->actor->state != GW_ACTOR_ENDING)
+        return false;
+    struct gw_result result = {.bytes = sizeof nil, .value = nil, .size = sizeof nil};
+    gw_sched_task_end_done(sched, job, 0, &(struct gw_results){&result, 1});
+    return true;
+}
+
+void gw_sched_task_end_done(struct gw_sched *sched, struct gw_job *job, uint32_t row,
+                            const struct gw_results *results)
+{
+    gw_sched_places_keep(sched, job, row);
+    GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_DONE,
+            .attempt = job->tasks.attempt[row], .text = "", .results = *results);
+    gw_sched_notify_task(sched, job, row);
 }

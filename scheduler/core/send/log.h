@@ -2,8 +2,8 @@
  *
  * Of jobs there are at most GW_LOG_JOBS_MAX lines a second. Those beyond it are counted, and a line
  * tells of all of them, as soon as that second is over and something happens. */
-#ifndef GW_SCHEDULER_CORE_LOG_LINE_H
-#define GW_SCHEDULER_CORE_LOG_LINE_H
+#ifndef GW_SCHEDULER_CORE_LOG_H
+#define GW_SCHEDULER_CORE_LOG_H
 
 #include "scheduler/core/model/state.h"
 

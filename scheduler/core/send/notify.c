@@ -2,21 +2,20 @@
  *
  * Nothing about a detached job is told before its fact is committed: a line in the queue names the
  * task, and what is told is read when its turn comes. */
-#include "scheduler/core/send/announce.h"
+#include "scheduler/core/send/notify.h"
 
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/send/effect.h"
 #include "scheduler/core/send/outbox.h"
-#include "scheduler/core/send/receipt.h"
+#include "scheduler/core/send/send.h"
 
-uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
-                       uint32_t row)
+uint32_t gw_sched_notify_session(struct gw_sched *sched, const struct gw_hearer *to,
+                                 struct gw_job *job, uint32_t row)
 {
     if (job->tasks.state[row] == GW_TASK_DONE) {
-        gw_sched_send_done(sched, to, job, row);
+        gw_sched_outbox_done(sched, to, job, row);
         return GW_TASK_TOLD;
     }
-    const struct gw_failure *failure = gw_sched_failure_of(job, row);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     struct gw_msg_failed failed = {.request = to->request,
                                    .index = to->index,
                                    .code = failure->code,
@@ -31,7 +30,7 @@ uint32_t gw_sched_tell(struct gw_sched *sched, const struct gw_hearer *to, struc
                (job->tasks.flags[row] & GW_TASK_DEPENDENT)) {
         failed.code = GW_EDEPENDENCY;
     }
-    gw_sched_send_failed(sched, to->session->remote, &failed);
+    gw_sched_outbox_failed(sched, to->session->remote, &failed);
     return GW_TASK_TOLD | GW_TASK_TOLD_FAILED;
 }
 
@@ -43,13 +42,13 @@ static void tell_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     if (job->session && (flags & GW_TASK_HELD) && !(flags & GW_TASK_TOLD)) {
         const struct gw_hearer owner = {job->session, job->request, row};
         GW_FACT(sched, told, .job = job, .index = row,
-                .flags = gw_sched_tell(sched, &owner, job, row));
+                .flags = gw_sched_notify_session(sched, &owner, job, row));
     }
     if (job->shared)
-        gw_sched_shares_tell(sched, job, row);
+        gw_sched_notify_shares(sched, job, row);
 }
 
-void gw_sched_announce_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+void gw_sched_notify_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     if (!(job->tasks.flags[row] & GW_TASK_HELD) && !gw_sched_shares_of(job, row))
         return;
@@ -74,7 +73,7 @@ static bool is_outdated(const struct gw_sched *sched, const struct gw_job *job, 
     return false;
 }
 
-void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
+void gw_sched_notify_committed(struct gw_sched *sched, uint64_t number)
 {
     GW_FACT(sched, committed, .number = number);
     size_t count = 0;
@@ -82,7 +81,7 @@ void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
         const struct gw_announcement line = sched->announcements.items[count];
         if (line.number > sched->committed)
             break;
-        gw_sched_receipts_give(sched, line.number);
+        gw_sched_notify_waiting(sched, line.number);
         struct gw_job *job = gw_sched_job_find(sched, line.job);
         if (!job)
             continue;
@@ -101,17 +100,74 @@ void gw_sched_announce_committed(struct gw_sched *sched, uint64_t number)
         if (job->questions)
             gw_sched_note_revisited(sched, job->id);
     }
-    gw_sched_receipts_give(sched, sched->committed);
+    gw_sched_notify_waiting(sched, sched->committed);
     if (count)
         GW_FACT(sched, announcements_made, .count = count);
 }
 
-void gw_sched_shares_tell(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+void gw_sched_notify_shares(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     for (struct gw_share *share = gw_sched_shares_of(job, row); share; share = share->next) {
         if (!share->session || (share->told & GW_TASK_TOLD))
             continue;
         const struct gw_hearer to = {share->session, share->request, 0};
-        GW_FACT(sched, share_told, .share = share, .flags = gw_sched_tell(sched, &to, job, row));
+        GW_FACT(sched, share_told, .share = share,
+                .flags = gw_sched_notify_session(sched, &to, job, row));
     }
+}
+
+/* -- Acknowledgements
+ * ------------------------------------------------------------------------------
+ */
+
+/* Receipts.
+ *
+ * Always: who was told that all is well finds it so in every later life of the scheduler. They
+ * leave in the order of their numbers; who asked may be gone by then. */
+
+static void send(struct gw_sched *sched, struct gw_remote *remote,
+                 const struct gw_acknowledgement *receipt)
+{
+    const uint32_t tasks = receipt->tasks;
+    if (receipt->known_job) {
+        gw_sched_send(sched, remote, GW_MESSAGE_accepted)->accepted =
+            (struct gw_msg_accepted){receipt->request, receipt->known_job, 1};
+        return;
+    }
+    const uint8_t body[] = {0xce, (uint8_t)(tasks >> 24), (uint8_t)(tasks >> 16),
+                            (uint8_t)(tasks >> 8), (uint8_t)tasks};
+    struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
+    reply->request = receipt->request;
+    reply->text = "";
+    if (receipt->counted)
+        reply->body = gw_sched_send_bin(sched, (struct gw_bin){body, sizeof body});
+}
+
+void gw_sched_notify_request(struct gw_sched *sched, struct gw_remote *remote,
+                             const struct gw_job *job, const struct gw_acknowledgement *receipt,
+                             const struct gw_error *error)
+{
+    const uint64_t number = sched->facts + (sched->commit.size > 0); /* of the facts so far */
+    if (error->code)
+        gw_sched_send_reply(sched, remote, receipt->request, error);
+    else if ((job && !job->detached) || number <= sched->committed || GW_PLANTED(680))
+        send(sched, remote, receipt);
+    else
+        GW_FACT(sched, acknowledgement_waits, .receipt = receipt, .number = number,
+                .remote = remote);
+}
+
+void gw_sched_notify_waiting(struct gw_sched *sched, uint64_t number)
+{
+    size_t count = 0;
+    for (; count < sched->acknowledgements.count; count++) {
+        const struct gw_acknowledgement *receipt = &sched->acknowledgements.items[count];
+        if (receipt->number > number)
+            break;
+        struct gw_remote *remote = gw_sched_access_remote(sched, receipt->peer);
+        if (remote)
+            send(sched, remote, receipt);
+    }
+    if (count)
+        GW_FACT(sched, acknowledgements_given, .count = count);
 }
