@@ -647,34 +647,27 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
 
 uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
 {
-    uint64_t deadline_ns = UINT64_MAX;
-    for (size_t i = 0; i < sched->workers.count && deadline_ns == UINT64_MAX; i++)
-        if (sched->workers.items[i])
-            deadline_ns = sched->beat_ns;
-    if (sched->preparing && sched->preparing->deadline_ns < deadline_ns)
-        deadline_ns = sched->preparing->deadline_ns;
-    uint64_t delay_ns = gw_sched_delays_deadline_ns(sched);
-    if (delay_ns < deadline_ns)
-        deadline_ns = delay_ns;
-    if (gw_sched_coolings_deadline_ns(sched) < deadline_ns)
-        deadline_ns = gw_sched_coolings_deadline_ns(sched);
-    if (gw_sched_partings_deadline_ns(sched) < deadline_ns)
-        deadline_ns = gw_sched_partings_deadline_ns(sched);
-    if (gw_sched_ageing_deadline_ns(sched) < deadline_ns)
-        deadline_ns = gw_sched_ageing_deadline_ns(sched);
-    if (gw_sched_gang_size_deadline_ns(sched) < deadline_ns)
-        deadline_ns = gw_sched_gang_size_deadline_ns(sched);
-    if (gw_sched_hold_deadline_ns(sched) < deadline_ns)
-        deadline_ns = gw_sched_hold_deadline_ns(sched);
-    if (gw_sched_gpu_twins_deadline_ns(sched) < deadline_ns)
-        deadline_ns = gw_sched_gpu_twins_deadline_ns(sched);
-    if (sched->leaving && sched->leave_look_ns < deadline_ns)
-        deadline_ns = sched->leave_look_ns;
-    if (gw_sync_deadline_ns(sched) < deadline_ns)
-        deadline_ns = gw_sync_deadline_ns(sched);
-    if (sched->shutting_down && !sched->exited && sched->shutdown_deadline_ns < deadline_ns)
-        deadline_ns = sched->shutdown_deadline_ns;
-    return deadline_ns;
+    bool any = false;
+    for (size_t i = 0; i < sched->workers.count && !any; i++)
+        any = sched->workers.items[i] != NULL;
+    const uint64_t deadlines_ns[] = {
+        any ? sched->beat_ns : UINT64_MAX,
+        sched->preparing ? sched->preparing->deadline_ns : UINT64_MAX,
+        gw_sched_delays_deadline_ns(sched),
+        gw_sched_coolings_deadline_ns(sched),
+        gw_sched_partings_deadline_ns(sched),
+        gw_sched_ageing_deadline_ns(sched),
+        gw_sched_gang_size_deadline_ns(sched),
+        gw_sched_hold_deadline_ns(sched),
+        gw_sched_gpu_twins_deadline_ns(sched),
+        sched->leaving ? sched->leave_look_ns : UINT64_MAX,
+        gw_sync_deadline_ns(sched),
+        sched->shutting_down && !sched->exited ? sched->shutdown_deadline_ns : UINT64_MAX,
+    };
+    uint64_t first_ns = UINT64_MAX;
+    for (size_t i = 0; i < sizeof deadlines_ns / sizeof *deadlines_ns; i++)
+        first_ns = deadlines_ns[i] < first_ns ? deadlines_ns[i] : first_ns;
+    return first_ns;
 }
 
 uint64_t gw_sched_idle_since_ns(const struct gw_sched *sched)

@@ -64,7 +64,6 @@ static const char *text_of(const struct asked *asked, const char *key)
 
 static int ask_status(struct asked *asked, struct gw_error *error)
 {
-    (void)error;
     asked->answer = gw_cluster_rows_status(asked->sched);
     return 0;
 }
@@ -90,7 +89,6 @@ static int ask_jobs(struct asked *asked, struct gw_error *error)
 
 static int ask_running(struct asked *asked, struct gw_error *error)
 {
-    (void)error;
     gw_running_rows(asked->sched, asked->page);
     return 0;
 }
@@ -146,7 +144,6 @@ static uint32_t first_waiting(const struct gw_job *job)
 static int ask_job(struct asked *asked, struct gw_error *error)
 {
     struct gw_running runs;
-    (void)error;
     gw_running_init(&runs, asked->sched);
     asked->answer = gw_job_rows_describe(asked->sched, asked->job, &runs);
     gw_running_deinit(&runs);
@@ -155,7 +152,6 @@ static int ask_job(struct asked *asked, struct gw_error *error)
 
 static int ask_tasks(struct asked *asked, struct gw_error *error)
 {
-    (void)error;
     const int64_t from = number_of(asked, "from", 0);
     if (asked->page->cursor == 0 && from > 0)
         asked->page->cursor = (uint64_t)from;
@@ -178,7 +174,6 @@ static int ask_attempts(struct asked *asked, struct gw_error *error)
 static int ask_who_has(struct asked *asked, struct gw_error *error)
 {
     const uint32_t row = asked->row < 0 ? 0 : (uint32_t)asked->row;
-    (void)error;
     if (row < asked->job->tasks.count && gw_sched_row_live(asked->job, row))
         gw_page_take_list(asked->page, gw_sched_share_query_holders(asked->sched, asked->job, row));
     return 0;
@@ -189,7 +184,6 @@ static int ask_explain(struct asked *asked, struct gw_error *error)
     char text[GW_ERROR_TEXT_MAX] = "the job has no tasks";
     const struct gw_sched *sched = asked->sched;
     struct gw_job *job = asked->job;
-    (void)error;
     if (asked->row < 0 && job->range)
         gw_sched_explain_range(sched, job, first_waiting(job), text, sizeof text);
     else if (asked->row < 0 && job->tasks.count > 1 && job->unfinished == 0)
@@ -203,7 +197,6 @@ static int ask_explain(struct asked *asked, struct gw_error *error)
 
 static int ask_story(struct asked *asked, struct gw_error *error)
 {
-    (void)error;
     asked->answer = gw_sched_story_tell_query(asked->sched, asked->job, asked->row);
     return 0;
 }
@@ -212,7 +205,6 @@ static int ask_story(struct asked *asked, struct gw_error *error)
 static int ask_graph(struct asked *asked, struct gw_error *error)
 {
     int64_t limit = number_of(asked, "limit", GW_OUTLINE_NODES);
-    (void)error;
     limit = limit < 1 ? 1 : limit > GW_OUTLINE_NODES_MAX ? GW_OUTLINE_NODES_MAX : limit;
     asked->answer = gw_sched_outline_query(asked->sched, asked->job, (uint32_t)limit);
     while (gw_page_bytes(asked->answer) > GW_PAGE_ANSWER_BYTES && limit > 1) {

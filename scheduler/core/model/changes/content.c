@@ -219,7 +219,6 @@ static int frame_apply(struct gw_sched *sched, const struct gw_message *message,
                        struct gw_error *error)
 {
     struct gw_job *job = arg;
-    (void)error;
     if (message->type == GW_MESSAGE_spec) {
         if (message->spec.number == job->specs.count)
             gw_sched_apply_spec_added(
@@ -254,7 +253,6 @@ void gw_sched_hold_on_spec(struct gw_sched *sched, struct gw_job *job, const str
 
 void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job_refused *fact)
 {
-    (void)sched;
     if (fact->more)
         GW_MUST(gw_map_put(&fact->session->refused, fact->request, 1));
     else
@@ -263,7 +261,6 @@ void gw_sched_apply_job_refused(struct gw_sched *sched, const struct gw_fact_job
 
 void gw_sched_apply_stream_opened(struct gw_sched *sched, const struct gw_fact_stream_opened *fact)
 {
-    (void)sched;
     fact->job->stream = true;
 }
 

@@ -21,7 +21,6 @@ void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold
 
 void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_over *fact)
 {
-    (void)fact;
     sched->hold.until_ns = 0;
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         if (!job->awaits)

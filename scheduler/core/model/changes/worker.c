@@ -191,7 +191,6 @@ void gw_sched_apply_worker_leaving(struct gw_sched *sched,
 
 void gw_sched_apply_worker_let_go(struct gw_sched *sched, const struct gw_fact_worker_let_go *fact)
 {
-    (void)sched;
     fact->worker->let_go = true;
 }
 
@@ -253,13 +252,11 @@ static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *w
 void gw_sched_apply_spec_told(struct gw_sched *sched, const struct gw_fact_spec_told *fact)
 {
     struct gw_spec *spec = &fact->job->specs.items[fact->spec];
-    (void)sched;
     remember(&spec->told, &spec->told_count, fact->worker);
 }
 
 void gw_sched_apply_neighbour_told(struct gw_sched *sched,
                                    const struct gw_fact_neighbour_told *fact)
 {
-    (void)sched;
     remember(&fact->worker->neighbours, &fact->worker->neighbour_count, fact->neighbour);
 }

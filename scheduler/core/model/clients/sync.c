@@ -209,7 +209,6 @@ void gw_sync_deinit(struct gw_sched *sched)
 
 void gw_sched_apply_sync_flagged(struct gw_sched *sched, const struct gw_fact_sync_flagged *fact)
 {
-    (void)sched;
     fact->sync->set = fact->set;
 }
 
@@ -244,7 +243,6 @@ void gw_sched_apply_sync_taken(struct gw_sched *sched, const struct gw_fact_sync
 
 void gw_sched_apply_sync_closed(struct gw_sched *sched, const struct gw_fact_sync_closed *fact)
 {
-    (void)sched;
     fact->sync->closed = true;
 }
 
@@ -290,7 +288,6 @@ void gw_sched_apply_sync_leased(struct gw_sched *sched, const struct gw_fact_syn
 void gw_sched_apply_sync_returned(struct gw_sched *sched, const struct gw_fact_sync_returned *fact)
 {
     struct gw_sync_lease *lease = gw_sync_lease_of(fact->sync, fact->session);
-    (void)sched;
     fact->sync->held -= fact->count;
     lease->count -= fact->count;
     if (lease->count)

@@ -38,7 +38,6 @@ void gw_sched_apply_tunnel_passed(struct gw_sched *sched, const struct gw_fact_t
 
 void gw_sched_apply_tunnel_stands(struct gw_sched *sched, const struct gw_fact_tunnel_stands *fact)
 {
-    (void)sched;
     gw_sm_move(&gw_sched_tunnel_sm, &fact->tunnel->state, TUNNEL_STANDS);
 }
 

@@ -122,7 +122,6 @@ void gw_sched_actor_task_ended(struct gw_sched *sched, struct gw_job *job)
 
 void gw_sched_actor_task_cancelling(struct gw_sched *sched, struct gw_job *job)
 {
-    (void)sched;
     if (job->actor && job->actor->state != GW_ACTOR_ENDING)
         gw_sm_move(&gw_sched_actor_sm, &job->actor->state, GW_ACTOR_ENDING);
 }
@@ -229,7 +228,6 @@ struct gw_actor_hold *gw_sched_actor_hold_of(const struct gw_actor *actor,
 void gw_sched_apply_actor_held(struct gw_sched *sched, const struct gw_fact_actor_held *fact)
 {
     struct gw_actor_hold *hold = gw_sched_actor_hold_of(fact->actor, fact->session);
-    (void)sched;
     if (hold)
         hold->handles++;
     else

@@ -180,7 +180,6 @@ void gw_sched_apply_checkpoint_copying(struct gw_sched *sched,
                                        const struct gw_fact_checkpoint_copying *fact)
 {
     struct gw_checkpointed *record = record_of(fact->job, fact->index);
-    (void)sched;
     record->copier = fact->worker->id;
     record->passing = fact->leaving;
 }

@@ -88,8 +88,6 @@ static int frame_names(struct gw_sched *sched, const struct gw_message *message,
 {
     const struct gw_content_names *names = arg;
     struct gw_col64 jobs = {NULL, 0};
-    (void)sched;
-    (void)error;
     if (message->type == GW_MESSAGE_submit)
         jobs = message->submit.dep_job;
     else if (message->type == GW_MESSAGE_range)

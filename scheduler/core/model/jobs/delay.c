@@ -61,7 +61,6 @@ uint64_t gw_sched_delay_rest_ns(const struct gw_sched *sched, const struct gw_jo
 
 void gw_sched_apply_delay_passed(struct gw_sched *sched, const struct gw_fact_delay_passed *fact)
 {
-    (void)fact;
     struct gw_delay delay = pop(sched);
     struct gw_job *job = gw_sched_delay_job(sched, &delay);
     if (!job)

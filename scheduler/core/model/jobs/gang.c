@@ -120,7 +120,6 @@ void gw_sched_apply_gang_went(struct gw_sched *sched, const struct gw_fact_gang_
 void gw_sched_apply_rank_readied(struct gw_sched *sched, const struct gw_fact_rank_readied *fact)
 {
     struct gw_gang_try *gang = fact->gang;
-    (void)sched;
     gang->ranks[fact->rank].ready = true;
     gang->ready++;
     if (*fact->door)
@@ -209,7 +208,6 @@ void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gan
 
 void gw_sched_apply_gang_cause(struct gw_sched *sched, const struct gw_fact_gang_cause *fact)
 {
-    (void)sched;
     free_cause(fact->gang);
     keep_cause(fact->gang, fact->rank, fact->cause);
 }
@@ -217,7 +215,6 @@ void gw_sched_apply_gang_cause(struct gw_sched *sched, const struct gw_fact_gang
 void gw_sched_apply_rank_finished(struct gw_sched *sched, const struct gw_fact_rank_finished *fact)
 {
     struct gw_rank *rank = &fact->gang->ranks[fact->rank];
-    (void)sched;
     rank->finished = true;
     rank->result = *fact->result;
     if (!fact->result->value)
@@ -249,7 +246,6 @@ void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_ga
 {
     const struct gw_gang_try *gang = fact->gang;
     struct gw_job *job = gang->job;
-    (void)sched;
     job->tasks.charges[gang->index].tries--;
     for (size_t i = job->places.count; i-- > 0;) {
         struct gw_place *place = &job->places.items[i];
@@ -263,14 +259,12 @@ void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_ga
 
 void gw_sched_apply_gang_paused(struct gw_sched *sched, const struct gw_fact_gang_paused *fact)
 {
-    (void)sched;
     fact->gang->paused = !GW_PLANTED(195);
 }
 
 void gw_sched_apply_gang_port_taken(struct gw_sched *sched,
                                     const struct gw_fact_gang_port_taken *fact)
 {
-    (void)sched;
     fact->gang->port_taken = true;
 }
 
@@ -286,7 +280,6 @@ static char *stack_new(struct gw_bin stack)
 void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank_stood *fact)
 {
     struct gw_rank *rank = &fact->gang->ranks[fact->rank];
-    (void)sched;
     rank->still = fact->still;
     fact->gang->stood = true;
     rank->begun = fact->begun;
@@ -302,6 +295,5 @@ void gw_sched_apply_rank_stood(struct gw_sched *sched, const struct gw_fact_rank
 
 void gw_sched_apply_rank_asked(struct gw_sched *sched, const struct gw_fact_rank_asked *fact)
 {
-    (void)sched;
     fact->gang->ranks[fact->rank].asked = true;
 }

@@ -119,7 +119,6 @@ void gw_sched_apply_job_sealed(struct gw_sched *sched, const struct gw_fact_job_
 void gw_sched_apply_job_kept(struct gw_sched *sched, const struct gw_fact_job_kept *fact)
 {
     struct gw_job *job = fact->job;
-    (void)sched;
     job->detached = true;
     if (job->session->of_command) {
         job->age = job->id;
@@ -187,7 +186,6 @@ bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job 
 void gw_sched_apply_progress_seen(struct gw_sched *sched, const struct gw_fact_progress_seen *fact)
 {
     struct gw_job *job = fact->job;
-    (void)sched;
     if (!job->progress) {
         job->progress = malloc(sizeof *job->progress);
         GW_MUST_PTR(job->progress);

@@ -55,7 +55,6 @@ void gw_sched_apply_metric_seen(struct gw_sched *sched, const struct gw_fact_met
     struct gw_job_rare *rare = gw_job_rare_make(fact->job);
     uint64_t known = 0;
     uint32_t count;
-    (void)sched;
     const bool has = gw_map_get(&rare->metrics, fact->index, &known);
     if (!has && rare->metrics.count >= GW_PLACES_KEPT_MAX)
         return;

@@ -146,7 +146,6 @@ int gw_sched_range_give_up(struct gw_sched *sched, struct gw_job *job, uint32_t 
 void gw_sched_apply_range_given_up(struct gw_sched *sched,
                                    const struct gw_fact_range_given_up *fact)
 {
-    (void)sched;
     gw_spans_add(&fact->job->range->given_up, fact->index);
 }
 
@@ -253,7 +252,6 @@ void gw_sched_apply_range_retired(struct gw_sched *sched, const struct gw_fact_r
     struct gw_range *range = job->range;
     uint32_t first = fact->block * range->block;
     uint32_t end = gw_sched_range_least(first + range->block, job->tasks.count);
-    (void)sched;
     for (uint32_t row = first; row < end; row++)
         retire_row(job, row);
     if (job->tasks.forgets)

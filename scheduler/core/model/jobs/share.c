@@ -95,7 +95,6 @@ void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job)
 
 void gw_sched_apply_share_told(struct gw_sched *sched, const struct gw_fact_share_told *fact)
 {
-    (void)sched;
     fact->share->told = fact->flags;
 }
 

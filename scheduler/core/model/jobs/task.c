@@ -270,14 +270,12 @@ void gw_sched_apply_task_cancelling(struct gw_sched *sched,
 void gw_sched_apply_task_rerun(struct gw_sched *sched, const struct gw_fact_task_rerun *fact)
 {
     uint16_t *flags = &fact->job->tasks.flags[fact->index];
-    (void)sched;
     *flags = (uint16_t)(fact->wanted ? *flags | GW_TASK_RERUN : *flags & ~GW_TASK_RERUN);
 }
 
 void gw_sched_apply_told(struct gw_sched *sched, const struct gw_fact_told *fact)
 {
     uint16_t *flags = &fact->job->tasks.flags[fact->index];
-    (void)sched;
     *flags &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
     *flags |= (uint16_t)fact->flags;
 }

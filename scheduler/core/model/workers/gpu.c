@@ -492,7 +492,6 @@ int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
 
 void gw_sched_apply_gpu_used(struct gw_sched *sched, const struct gw_fact_gpu_used *fact)
 {
-    (void)sched;
     for (uint32_t i = 0; i < fact->worker->gpu_count; i++) {
         struct gw_gpu *gpu = &fact->worker->gpus[i];
         gpu->used_bytes = gw_col64_at(fact->usage->used_bytes, i);

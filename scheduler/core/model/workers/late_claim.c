@@ -22,7 +22,6 @@ void gw_sched_apply_claim_finished(struct gw_sched *sched,
 {
     struct gw_late_claim *late = fact->claim;
     const struct gw_result *result = fact->result;
-    (void)sched;
     late->finished = true;
     late->bytes = result->bytes;
     late->size = result->size;

@@ -92,7 +92,6 @@ void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at)
 struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
                                     struct gw_shape *shape, int32_t priority)
 {
-    (void)sched;
     for (size_t i = 0; i < job->queues.count; i++) {
         struct gw_queue *queue = job->queues.items[i];
         if (queue->shape == shape && queue->priority == priority)

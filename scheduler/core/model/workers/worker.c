@@ -34,7 +34,6 @@ struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id
 void gw_sched_apply_worker_cleared(struct gw_sched *sched,
                                    const struct gw_fact_worker_cleared *fact)
 {
-    (void)sched;
     for (size_t i = fact->worker->stale.count; i-- > 0;)
         if (fact->worker->stale.items[i].attempt == fact->attempt &&
             fact->worker->stale.items[i].rank == fact->rank)
@@ -46,7 +45,6 @@ void gw_sched_apply_worker_cleared(struct gw_sched *sched,
 
 void gw_sched_apply_worker_beat(struct gw_sched *sched, const struct gw_fact_worker_beat *fact)
 {
-    (void)sched;
     fact->worker->beat_seen = fact->number;
     fact->worker->memory_used_bytes = fact->memory_used_bytes;
 }

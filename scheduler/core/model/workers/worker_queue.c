@@ -270,7 +270,6 @@ void gw_sched_worker_queue_rings_update(struct gw_sched *sched, struct gw_worker
 void gw_sched_apply_room_turned(struct gw_sched *sched, const struct gw_fact_room_turned *fact)
 {
     struct gw_worker_queue *lane = fact->lane;
-    (void)sched;
     if (lane->next && lane->shape->room[lane->load] == lane)
         lane->shape->room[lane->load] = lane->next;
 }
@@ -356,7 +355,6 @@ void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queu
 void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_queued_turned *fact)
 {
     struct gw_worker_queue *lane = fact->shape->queued;
-    (void)sched;
     lane->barren = lane->barren || fact->barren;
     fact->shape->queued = lane->queued_next;
 }
@@ -364,7 +362,6 @@ void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_q
 void gw_sched_apply_worker_queue_asked(struct gw_sched *sched,
                                        const struct gw_fact_worker_queue_asked *fact)
 {
-    (void)sched;
     fact->lane->asked = true;
 }
 
