@@ -6,6 +6,7 @@
 #include "graph/base/clock.h"
 #include "graph/base/digest.h"
 #include "graph/base/field.h"
+#include "graph/base/heap.h"
 #include "graph/base/log.h"
 #include "graph/base/map.h"
 #include "graph/base/sm.h"
@@ -45,6 +46,49 @@ static void test_array_pushes_and_removes(void **state)
     assert_int_equal(array.count, 0);
     gw_array_deinit(&array);
     assert_null(array.items);
+}
+
+struct thing {
+    uint32_t rank;
+    size_t at; /* its place in the heap */
+};
+
+static bool is_less(const struct thing *a, const struct thing *b)
+{
+    return a->rank < b->rank;
+}
+
+static void put(struct thing **items, size_t at, struct thing *thing)
+{
+    items[at] = thing;
+    thing->at = at;
+}
+
+GW_HEAP(things, struct thing *, is_less, put)
+
+static void test_heap_gives_the_least_and_removes_any(void **state)
+{
+    enum { THINGS = 300 };
+    struct thing all[THINGS];
+    GW_ARRAY(struct thing *) heap = {0};
+    uint64_t seed = 7;
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < THINGS; i++) {
+        all[i].rank = next_random(&seed) % 50;
+        assert_int_equal(gw_array_push(&heap, &all[i]), 0);
+        things_up(heap.items, heap.count - 1);
+    }
+    for (uint32_t i = 0; i < THINGS; i += 3) { /* each third, wherever it lies */
+        assert_ptr_equal(heap.items[all[i].at], &all[i]);
+        things_remove(heap.items, &heap.count, all[i].at);
+    }
+    for (uint32_t left = THINGS - THINGS / 3; left > 0; left--) {
+        assert_int_equal(heap.count, left);
+        assert_true(heap.items[0]->rank >= before);
+        before = heap.items[0]->rank;
+        things_remove(heap.items, &heap.count, 0);
+    }
+    gw_array_deinit(&heap);
 }
 
 enum { KEYS = 512 };
@@ -395,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fields),
         cmocka_unit_test(test_array_pushes_and_removes),
+        cmocka_unit_test(test_heap_gives_the_least_and_removes_any),
         cmocka_unit_test(test_map_equals_a_table),
         cmocka_unit_test(test_map_reserve_is_enough),
         cmocka_unit_test(test_strmap_equals_a_table),

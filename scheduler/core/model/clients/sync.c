@@ -4,6 +4,8 @@
  * a deadline lie in one heap. */
 #include "scheduler/core/model/clients/sync.h"
 
+#include "graph/base/heap.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,49 +89,18 @@ void gw_sched_apply_sync_deleted(struct gw_sched *sched, const struct gw_fact_sy
     sync_free(sched, sync);
 }
 
-static void heap_set(struct gw_sched *sched, uint32_t at, struct gw_sync_waiter *waiter)
+static bool is_sooner(const struct gw_sync_waiter *a, const struct gw_sync_waiter *b)
 {
-    sched->sync_deadlines.items[at] = waiter;
-    waiter->heap_at = at;
+    return a->deadline_ns < b->deadline_ns;
 }
 
-static void heap_up(struct gw_sched *sched, uint32_t at)
+static void heap_set(struct gw_sync_waiter **items, size_t at, struct gw_sync_waiter *waiter)
 {
-    struct gw_sync_waiter *waiter = sched->sync_deadlines.items[at];
-    for (; at > 0; at = (at - 1) / 2) {
-        struct gw_sync_waiter *parent = sched->sync_deadlines.items[(at - 1) / 2];
-        if (parent->deadline_ns <= waiter->deadline_ns)
-            break;
-        heap_set(sched, at, parent);
-    }
-    heap_set(sched, at, waiter);
+    items[at] = waiter;
+    waiter->heap_at = (uint32_t)at;
 }
 
-static void heap_down(struct gw_sched *sched, uint32_t at)
-{
-    struct gw_sync_waiter *waiter = sched->sync_deadlines.items[at];
-    uint32_t count = (uint32_t)sched->sync_deadlines.count;
-    for (uint32_t child; (child = at * 2 + 1) < count; at = child) {
-        struct gw_sync_waiter **items = sched->sync_deadlines.items;
-        if (child + 1 < count && items[child + 1]->deadline_ns < items[child]->deadline_ns)
-            child++;
-        if (waiter->deadline_ns <= items[child]->deadline_ns)
-            break;
-        heap_set(sched, at, items[child]);
-    }
-    heap_set(sched, at, waiter);
-}
-
-static void heap_remove(struct gw_sched *sched, const struct gw_sync_waiter *waiter)
-{
-    uint32_t at = waiter->heap_at;
-    struct gw_sync_waiter *last = sched->sync_deadlines.items[--sched->sync_deadlines.count];
-    if (last == waiter)
-        return;
-    heap_set(sched, at, last);
-    heap_up(sched, at);
-    heap_down(sched, last->heap_at);
-}
+GW_HEAP(heap, struct gw_sync_waiter *, is_sooner, heap_set)
 
 void gw_sched_apply_sync_waiting(struct gw_sched *sched, const struct gw_fact_sync_waiting *fact)
 {
@@ -163,7 +134,7 @@ void gw_sched_apply_sync_waiting(struct gw_sched *sched, const struct gw_fact_sy
     fact->session->sync_waiters = waiter;
     if (waiter->deadline_ns != UINT64_MAX) {
         GW_MUST(gw_array_push(&sched->sync_deadlines, waiter));
-        heap_up(sched, (uint32_t)sched->sync_deadlines.count - 1);
+        heap_up(sched->sync_deadlines.items, sched->sync_deadlines.count - 1);
     }
 }
 
@@ -179,7 +150,7 @@ void gw_sched_apply_sync_left(struct gw_sched *sched, const struct gw_fact_sync_
     if (waiter->session_next)
         waiter->session_next->session_prev = waiter->session_prev;
     if (waiter->heap_at != GW_NONE)
-        heap_remove(sched, waiter);
+        heap_remove(sched->sync_deadlines.items, &sched->sync_deadlines.count, waiter->heap_at);
     waiter->sync->waiting_bytes -= waiter->size;
     sched->sync_bytes -= waiter->size;
     free(waiter->value);

@@ -2,39 +2,25 @@
 
 #include "scheduler/core/model/jobs/delay.h"
 
+#include "graph/base/heap.h"
 #include "scheduler/core/model/jobs/job.h"
 
-static void swap(struct gw_delay *a, struct gw_delay *b)
+static bool is_sooner(struct gw_delay a, struct gw_delay b)
 {
-    struct gw_delay c = *a;
-    *a = *b;
-    *b = c;
+    return a.due_ns < b.due_ns;
 }
+
+static void heap_set(struct gw_delay *items, size_t at, struct gw_delay delay)
+{
+    items[at] = delay;
+}
+
+GW_HEAP(heap, struct gw_delay, is_sooner, heap_set)
 
 void gw_sched_delay_push(struct gw_sched *sched, const struct gw_delay *delay)
 {
     GW_MUST(gw_array_push(&sched->delays, *delay));
-    struct gw_delay *items = sched->delays.items;
-    for (size_t at = sched->delays.count - 1; at > 0; at = (at - 1) / 2) {
-        if (items[(at - 1) / 2].due_ns <= items[at].due_ns)
-            return;
-        swap(&items[(at - 1) / 2], &items[at]);
-    }
-}
-
-static struct gw_delay pop(struct gw_sched *sched)
-{
-    struct gw_delay *items = sched->delays.items, first = items[0];
-    size_t count = --sched->delays.count, at = 0;
-    items[0] = items[count];
-    for (size_t child; (child = at * 2 + 1) < count; at = child) {
-        if (child + 1 < count && items[child + 1].due_ns < items[child].due_ns)
-            child++;
-        if (items[at].due_ns <= items[child].due_ns)
-            break;
-        swap(&items[at], &items[child]);
-    }
-    return first;
+    heap_up(sched->delays.items, sched->delays.count - 1);
 }
 
 /* The task that an entry is about; NULL when it waits no more, or for something later. */
@@ -61,7 +47,8 @@ uint64_t gw_sched_delay_rest_ns(const struct gw_sched *sched, const struct gw_jo
 
 void gw_sched_apply_delay_passed(struct gw_sched *sched, const struct gw_fact_delay_passed *fact)
 {
-    struct gw_delay delay = pop(sched);
+    struct gw_delay delay = sched->delays.items[0];
+    heap_remove(sched->delays.items, &sched->delays.count, 0);
     struct gw_job *job = gw_sched_delay_job(sched, &delay);
     if (!job)
         return;

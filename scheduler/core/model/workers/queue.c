@@ -8,6 +8,8 @@
  * queue that ran empty stays in its heap until it comes to the top. */
 #include "scheduler/core/model/workers/queue.h"
 
+#include "graph/base/heap.h"
+
 #include <stdlib.h>
 
 uint32_t gw_sched_queue_class_gpus(const struct gw_shape *shape)
@@ -30,60 +32,26 @@ static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
     return a->job->id < b->job->id;
 }
 
-static void heap_set(struct gw_shape *shape, uint32_t at, struct gw_queue *queue)
+static void heap_set(struct gw_queue **items, size_t at, struct gw_queue *queue)
 {
-    shape->heap.items[at] = queue;
-    queue->heap_at = at;
+    items[at] = queue;
+    queue->heap_at = (uint32_t)at;
 }
 
-static void heap_up(struct gw_shape *shape, uint32_t at)
-{
-    struct gw_queue *queue = shape->heap.items[at];
-    while (at > 0) {
-        uint32_t parent = (at - 1) / 2;
-        if (!queue_less(queue, shape->heap.items[parent]))
-            break;
-        heap_set(shape, at, shape->heap.items[parent]);
-        at = parent;
-    }
-    heap_set(shape, at, queue);
-}
-
-static void heap_down(struct gw_shape *shape, uint32_t at)
-{
-    struct gw_queue *queue = shape->heap.items[at];
-    for (;;) {
-        uint32_t child = at * 2 + 1;
-        if (child >= shape->heap.count)
-            break;
-        if (child + 1 < shape->heap.count &&
-            queue_less(shape->heap.items[child + 1], shape->heap.items[child]))
-            child++;
-        if (!queue_less(shape->heap.items[child], queue))
-            break;
-        heap_set(shape, at, shape->heap.items[child]);
-        at = child;
-    }
-    heap_set(shape, at, queue);
-}
+GW_HEAP(heap, struct gw_queue *, queue_less, heap_set)
 
 void gw_sched_queue_heap_push(struct gw_queue *queue)
 {
     GW_MUST(gw_array_push(&queue->shape->heap, queue));
     queue->shape->nested += queue->job->depth > 0;
-    heap_up(queue->shape, (uint32_t)queue->shape->heap.count - 1);
+    heap_up(queue->shape->heap.items, queue->shape->heap.count - 1);
 }
 
 void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at)
 {
     shape->heap.items[at]->heap_at = GW_NONE;
     shape->nested -= shape->heap.items[at]->job->depth > 0;
-    struct gw_queue *last = shape->heap.items[--shape->heap.count];
-    if (at == shape->heap.count)
-        return;
-    heap_set(shape, at, last);
-    heap_up(shape, at);
-    heap_down(shape, last->heap_at);
+    heap_remove(shape->heap.items, &shape->heap.count, at);
 }
 
 /* -- Queues --------------------------------------------------------------------------------------
