@@ -14,7 +14,7 @@
 #include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/requests/question.h"
+#include "scheduler/core/requests/pending_request.h"
 #include "scheduler/core/requests/remote.h"
 #include "scheduler/core/send/notify.h"
 #include "scheduler/core/send/outbox.h"
@@ -261,7 +261,7 @@ void gw_sched_settle(struct gw_sched *sched)
         gw_sched_ranges_settle(sched);
         gw_sched_gates_settle(sched);
         gw_sched_jobs_settle(sched);
-        gw_sched_questions_settle(sched);
+        gw_sched_pending_requests_settle(sched);
     } while (sched->touched.count || sched->lost.count || sched->retried.count ||
              sched->doomed.count || sched->reopened.count || sched->unwanted.count ||
              sched->idle.count || sched->ending.count || sched->revisited.count ||

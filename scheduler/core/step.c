@@ -29,7 +29,7 @@
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/requests/coordination/sync_request.h"
 #include "scheduler/core/requests/nested.h"
-#include "scheduler/core/requests/question.h"
+#include "scheduler/core/requests/pending_request.h"
 #include "scheduler/core/requests/remote.h"
 #include "scheduler/core/requests/replica.h"
 #include "scheduler/core/requests/scattered.h"
@@ -125,7 +125,7 @@ void gw_sched_free(struct gw_sched *sched)
     GW_NOTES(DEINIT)
 #undef DEINIT
     gw_array_deinit(&sched->delays);
-    gw_array_deinit(&sched->coolings);
+    gw_array_deinit(&sched->quarantines);
     gw_array_deinit(&sched->partings);
     gw_array_deinit(&sched->announcements);
     gw_array_deinit(&sched->acknowledgements);
@@ -574,7 +574,7 @@ static int handle(struct gw_sched *sched, const struct gw_event *event)
         gw_sync_on_tick(sched);
         gw_sched_gangs_on_tick(sched);
         gw_sched_delays_on_tick(sched);
-        gw_sched_coolings_on_tick(sched);
+        gw_sched_quarantines_on_tick(sched);
         gw_sched_partings_on_tick(sched);
         gw_sched_ageing_on_tick(sched);
         gw_sched_gang_size_on_tick(sched);
@@ -628,7 +628,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
     gw_sched_log_settle(sched, sched->exited);
     gw_sched_durable_flush(sched);
     gw_sched_outbox_flush(sched);
-    gw_sched_questions_follow(sched);
+    gw_sched_pending_requests_follow(sched);
     gw_sched_tunnels_follow(sched);
     if (!sched->step.tokens_kept)
         for (uint32_t i = 0; i < event->token_count; i++)
@@ -654,7 +654,7 @@ uint64_t gw_sched_deadline_ns(const struct gw_sched *sched)
         any ? sched->beat_ns : UINT64_MAX,
         sched->preparing ? sched->preparing->deadline_ns : UINT64_MAX,
         gw_sched_delays_deadline_ns(sched),
-        gw_sched_coolings_deadline_ns(sched),
+        gw_sched_quarantines_deadline_ns(sched),
         gw_sched_partings_deadline_ns(sched),
         gw_sched_ageing_deadline_ns(sched),
         gw_sched_gang_size_deadline_ns(sched),

@@ -16,7 +16,7 @@
 
 enum { CLIENT = 1 << 30, GPUS = 8, SIZES = 8 };
 
-struct seat {
+struct placed {
     uint64_t attempt, worker;
     uint32_t rank;
 };
@@ -26,8 +26,8 @@ struct bench {
     struct gw_effects effects;
     uint64_t *sequence; /* of each worker, and of the client */
     uint64_t workers, now_ns, placed;
-    GW_ARRAY(struct seat) seats; /* of all gangs that were placed, in order */
-    size_t ended;                /* of the seats */
+    GW_ARRAY(struct placed) placed_ranks; /* of all gangs that were placed, in order */
+    size_t ended;                         /* of the seats */
 };
 
 static void take_effects(struct bench *bench)
@@ -38,10 +38,10 @@ static void take_effects(struct bench *bench)
         if (effect->type != GW_EFFECT_SEND || effect->message.type != GW_MESSAGE_assign)
             continue;
         for (uint32_t i = 0; i < assign->attempt.count; i++) {
-            struct seat seat = {gw_col64_at(assign->attempt, i), effect->peer.id,
-                                gw_col32_at(assign->rank, i)};
-            GW_MUST(gw_array_push(&bench->seats, seat));
-            bench->placed += seat.rank == 0;
+            struct placed placed = {gw_col64_at(assign->attempt, i), effect->peer.id,
+                                    gw_col32_at(assign->rank, i)};
+            GW_MUST(gw_array_push(&bench->placed_ranks, placed));
+            bench->placed += placed.rank == 0;
         }
     }
 }
@@ -108,23 +108,23 @@ static void queue_gang(struct bench *bench, uint64_t number)
 static void end_oldest(struct bench *bench)
 {
     size_t first = bench->ended, end = first;
-    uint64_t attempt = bench->seats.items[first].attempt, bytes = 1, run_ns = 1000;
+    uint64_t attempt = bench->placed_ranks.items[first].attempt, bytes = 1, run_ns = 1000;
     uint32_t size = 1;
-    while (end < bench->seats.count && bench->seats.items[end].attempt == attempt)
+    while (end < bench->placed_ranks.count && bench->placed_ranks.items[end].attempt == attempt)
         end++;
     for (size_t i = first; i < end; i++) {
-        struct seat seat = bench->seats.items[i];
-        say(bench, seat.worker,
+        struct placed placed = bench->placed_ranks.items[i];
+        say(bench, placed.worker,
             (struct gw_message){.type = GW_MESSAGE_rank_ready,
-                                .rank_ready = {seat.attempt, seat.rank, {"", 0}}});
+                                .rank_ready = {placed.attempt, placed.rank, {"", 0}}});
     }
     bench->ended = end;
     for (size_t i = first; i < end; i++) {
-        struct seat seat = bench->seats.items[i];
-        say(bench, seat.worker,
+        struct placed placed = bench->placed_ranks.items[i];
+        say(bench, placed.worker,
             (struct gw_message){.type = GW_MESSAGE_finished,
-                                .finished = {.attempt = {&seat.attempt, 1},
-                                             .rank = {&seat.rank, 1},
+                                .finished = {.attempt = {&placed.attempt, 1},
+                                             .rank = {&placed.rank, 1},
                                              .bytes = {&bytes, 1},
                                              .value_size = {&size, 1},
                                              .values = {"\x01", 1},
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
     gw_sched_free(bench.sched);
     gw_array_deinit(&bench.effects.list);
     gw_arena_deinit(&bench.effects.arena);
-    gw_array_deinit(&bench.seats);
+    gw_array_deinit(&bench.placed_ranks);
     free(bench.sequence);
     return 0;
 }

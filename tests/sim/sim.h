@@ -411,14 +411,14 @@ struct sim {
     uint64_t commit_ns, life;  /* of the last one under way; of the scheduler */
     struct sim_adrift *adrift; /* see crash_time.h; NULL: it has not died */
     void (*crash)(struct sim *, void *), (*crash_now)(struct sim *, void *); /* see crash.h */
-    struct sim_regain *regain;           /* see regain.c; likewise */
+    struct sim_recovery *recovery;       /* see regain.c; likewise */
     struct crowd *crowd;                 /* see crowd.c; NULL: this world is none */
     struct sim_charges *charges;         /* see charge.c; NULL: nothing was judged */
     struct sim_revocations *revocations; /* see revocation.c; NULL: none */
     struct sim_asks *asks;               /* see ask.c; NULL: no gang was told to stop */
     struct sim_pauses *pauses;           /* see pause.c; NULL: nothing is paused there */
     struct sim_drains *drains;           /* see drain.c; NULL: none was drained */
-    struct sim_cooling *cooling;         /* see cooling.c; NULL: there was no gang */
+    struct sim_quarantine *quarantine;   /* see cooling.c; NULL: there was no gang */
     struct sim_parting *parting;         /* see parting.c; NULL: nothing was parted */
     GW_ARRAY(struct conn *) conns;
 

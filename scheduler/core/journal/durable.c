@@ -262,7 +262,7 @@ void gw_sched_durable_dump(const struct gw_sched *sched, struct gw_buffer *out)
         gw_fact_log_put_STR(out, job->user);
         gw_fact_log_put_U32(out, job->paused);
         gw_fact_log_put_U64(out, job->state == GW_JOB_ENDED ? job->usage.slot_ns : 0);
-        gw_sched_judged_dump(job, out);
+        gw_sched_decided_dump(job, out);
         if (job->range)
             dump_range(job, out);
         for (uint32_t row = 0; row < job->tasks.count && !job->range; row++)

@@ -52,9 +52,9 @@ static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
         if (worker != last)
             meet_others(sched, gang, worker);
         last = worker;
-        gw_sched_cooling_end(sched, worker);
+        gw_sched_quarantine_end(sched, worker);
         if (spec->message.files.size)
-            gw_sched_cooling_files_end(sched, worker);
+            gw_sched_quarantine_files_end(sched, worker);
     }
 }
 
@@ -252,7 +252,7 @@ void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_try *gang, ui
     if (rank == 0 && end->port_taken)
         GW_FACT(sched, gang_port_taken, .gang = gang);
     if ((first || corrects) && end->outcome == GW_OUTCOME_LOST && !end->dismissed)
-        gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
+        gw_sched_quarantine_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
     gw_sched_task_end_badly(sched, gang->ranks[rank].slot, 0);
     if (first) {
         const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];

@@ -25,7 +25,7 @@ static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_tr
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state != GW_WORKER_READY ||
-            gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+            gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
             continue;
         uint64_t ranks = gw_sched_gang_size_ranks_at(sched, worker, shape, false);
         gw_sched_gang_size_sum_add(&sum, (ranks > UINT32_MAX ? UINT32_MAX : ranks) +

@@ -360,7 +360,7 @@ void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_try *gang)
     struct gw_end end = {
         .outcome = GW_OUTCOME_CRASHED, .executing = true, .text = text, .stderr_tail = stacks};
     GW_FACT(sched, gang_ending, .gang = gang, .rank = rank, .cause = &end);
-    gw_sched_cooling_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
+    gw_sched_quarantine_begin(sched, sched->attempts.items[gang->ranks[rank].slot].worker);
     gw_sched_gang_end_kill(sched, gang,
                            &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
 }

@@ -39,7 +39,7 @@ static bool may_compact(const struct gw_job *job)
 /* Nobody holds or needs a result of it (those that a detached job keeps go with it). */
 static bool may_forget(const struct gw_job *job)
 {
-    return job->state == GW_JOB_ENDED && job->needed == 0 && job->questions == 0 &&
+    return job->state == GW_JOB_ENDED && job->needed == 0 && job->pending_requests == 0 &&
            job->shared == 0 && (!job->actor || job->actor->jobs == 0) &&
            (job->detached || (job->objects == 0 && !is_its_clients(job)));
 }

@@ -188,15 +188,15 @@ static const char *end_of(const char *why, size_t used, size_t bytes)
 }
 
 /* "task name (task 3 of job 7) on host a: killed by signal 9" and the last lines of its stderr. */
-static void failure_text(const struct gw_task_end_cause *verdict, char *text, size_t bytes)
+static void failure_text(const struct gw_task_end_cause *task_end, char *text, size_t bytes)
 {
-    const struct gw_end *end = verdict->end;
+    const struct gw_end *end = task_end->end;
     char label[128];
-    gw_sched_task_label(verdict->job, verdict->index, label, sizeof label);
+    gw_sched_task_label(task_end->job, task_end->index, label, sizeof label);
     const char *why = end->text && *end->text ? end->text : gw_sched_outcome_name(end->outcome);
-    int n =
-        snprintf(text, bytes, "%s (task %u of job %llu)%s%s: ", label, verdict->index,
-                 (unsigned long long)verdict->job->id, *verdict->where ? ", " : "", verdict->where);
+    int n = snprintf(text, bytes, "%s (task %u of job %llu)%s%s: ", label, task_end->index,
+                     (unsigned long long)task_end->job->id, *task_end->where ? ", " : "",
+                     task_end->where);
     if (n > 0 && (size_t)n < bytes)
         n += snprintf(text + n, bytes - (size_t)n, "%s", end_of(why, (size_t)n, bytes));
     if (end->stderr_tail && *end->stderr_tail && n > 0 && (size_t)n < bytes)
@@ -235,11 +235,11 @@ static void add_stopped(const struct gw_sched *sched, struct gw_job *job, uint32
     }
 }
 
-void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *verdict)
+void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *task_end)
 {
-    struct gw_job *job = verdict->job;
-    uint32_t row = verdict->index;
-    gw_sched_judged_note(sched, verdict);
+    struct gw_job *job = task_end->job;
+    uint32_t row = task_end->index;
+    gw_sched_decided_note(sched, task_end);
     if (job->tasks.state[row] == GW_TASK_CANCELLING) {
         gw_sched_task_end_cancelled(sched, job, row);
         return;
@@ -250,22 +250,22 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *v
     }
     if (gw_sched_task_end_actor_well(sched, job))
         return;
-    GW_FACT(sched, try_ended, .job = job, .index = row, .where = verdict->where,
-            .end = verdict->end, .unbegun = verdict->unbegun);
+    GW_FACT(sched, try_ended, .job = job, .index = row, .where = task_end->where,
+            .end = task_end->end, .unbegun = task_end->unbegun);
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     bool once = gw_sched_is_call(spec) || gw_sched_task_end_actor_stood(job);
-    bool again = !verdict->final && charge(sched, spec, verdict->end, once, &charges);
+    bool again = !task_end->final && charge(sched, spec, task_end->end, once, &charges);
     if (memcmp(&before, &charges, sizeof charges) != 0)
         GW_FACT(sched, task_charged, .at = job, .job = job->id, .index = row, .charges = charges);
     if (again) {
         uint64_t delay_ns = 0;
-        bool refused = verdict->end->outcome == GW_OUTCOME_FULL;
+        bool refused = task_end->end->outcome == GW_OUTCOME_FULL;
         if (charges.retries + charges.crashes > before.retries + before.crashes)
             delay_ns = gw_sched_delay_ns(spec, &charges);
         else if (refused ||
-                 (verdict->end->outcome == GW_OUTCOME_KILLED && !verdict->end->executing))
+                 (task_end->end->outcome == GW_OUTCOME_KILLED && !task_end->end->executing))
             delay_ns = gw_sched_memory_back_off_ns(sched, job, row, refused);
         gw_sched_task_end_actor_again(sched, job);
         GW_FACT(sched, task_requeued, .job = job, .index = row);
@@ -274,13 +274,13 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *v
         return;
     }
     char text[GW_ERROR_TEXT_MAX];
-    failure_text(verdict, text, sizeof text);
+    failure_text(task_end, text, sizeof text);
     add_stopped(sched, job, row, text, sizeof text);
-    const struct gw_end *end = verdict->end;
+    const struct gw_end *end = task_end->end;
     int32_t exit_code = end->signal ? 128 + end->signal : end->exit_code;
     gw_sched_places_keep(sched, job, row);
     GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
-            .code = code_of(end->outcome), .exit_code = exit_code, .attempt = verdict->attempt,
+            .code = code_of(end->outcome), .exit_code = exit_code, .attempt = task_end->attempt,
             .text = text);
     gw_sched_notify_task(sched, job, row);
 }

@@ -2,7 +2,7 @@
 #ifndef GW_SCHEDULER_CORE_TASK_END_H
 #define GW_SCHEDULER_CORE_TASK_END_H
 
-#include "scheduler/core/model/jobs/judged.h"
+#include "scheduler/core/model/jobs/decided.h"
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_task_end_take_back asks a lane's worker for the short attempts that have no debit left
@@ -11,7 +11,7 @@ void gw_sched_task_end_take_back(struct gw_sched *sched, const struct gw_worker_
 
 /* gw_sched_task_end decides about a task whose attempt did not end well: it runs again, at once or
  * after a delay, or fails, or is cancelled. */
-void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *verdict);
+void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *task_end);
 
 /* gw_sched_task_end_preemptions_max is how often a task may be ended for others, or by its user,
  * and starts again all the same. */

@@ -52,8 +52,8 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
     uint32_t row = sched->attempts.items[slot].index;
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true, .run_ns = run_ns,
             .bytes = result->bytes);
-    if (sched->coolings.count && job->specs.items[job->tasks.spec[row]].message.files.size)
-        gw_sched_cooling_files_end(sched, worker);
+    if (sched->quarantines.count && job->specs.items[job->tasks.spec[row]].message.files.size)
+        gw_sched_quarantine_files_end(sched, worker);
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_CANCELLING || state == GW_TASK_HANDED) {
         if (!result->value) /* the worker has it, nobody will ask for it */
@@ -149,7 +149,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
     const struct gw_shape *shape =
         attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].shape;
     if (end.outcome == GW_OUTCOME_FILES &&
-        !gw_sched_ranks_cooling_files_begin(sched, worker, shape))
+        !gw_sched_ranks_quarantine_files_begin(sched, worker, shape))
         end.outcome = GW_OUTCOME_CANNOT_START; /* no other worker may do better */
     char text[GW_ERROR_TEXT_MAX];
     if (gw_sched_gpu_text_ran_out(attempt, &end)) {

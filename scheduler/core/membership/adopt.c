@@ -1,7 +1,7 @@
 /* Adoption.
  *
  * Always: an attempt is taken only while its task waits to be placed, so that no task has two, and
- * nothing is decided about how it ended (judged.h), so that no end counts twice. Its id is of an
+ * nothing is decided about how it ended (decided.h), so that no end counts twice. Its id is of an
  * earlier term, which no place of the table gives out. What a worker really runs may be more than
  * it has: then it is overdrawn, as by tasks that waited for others. An attempt that ended meanwhile
  * debits nothing: its end comes right behind the registration. A gang gathers only while workers
@@ -99,7 +99,7 @@ static enum fate fate_of(const struct gw_sched *sched, const struct gw_late_told
                    : FATE_REFUSED;
     if ((state != GW_TASK_READY && state != GW_TASK_WAITING) ||
         gw_sched_attempt_find(sched, claim->attempt) != GW_NONE ||
-        (gw_sched_judged(claim->job, claim->attempt) && !GW_PLANTED(570)))
+        (gw_sched_decided(claim->job, claim->attempt) && !GW_PLANTED(570)))
         return FATE_REFUSED;
     return state == GW_TASK_READY ? FATE_TAKEN : fate_of_waiting(sched, claim);
 }

@@ -90,7 +90,7 @@ static void lose(struct gw_sched *sched, struct gw_worker *worker, const char *w
     uint32_t id = worker->id;
     gw_sched_hold_on_lost(sched, worker);
     GW_FACT(sched, worker_lost, .worker = worker, .why = why);
-    gw_sched_questions_on_worker_lost(sched, id);
+    gw_sched_pending_on_worker_lost(sched, id);
     gw_sched_tunnels_on_worker_lost(sched, id);
 }
 
@@ -110,7 +110,7 @@ void gw_sched_worker_empty(struct gw_sched *sched, struct gw_worker *worker, con
     gw_sched_log_left(sched, worker, why);
     take_all(sched, worker, why, true);
     GW_FACT(sched, worker_emptied, .worker = worker, .why = why);
-    gw_sched_questions_on_worker_lost(sched, id);
+    gw_sched_pending_on_worker_lost(sched, id);
     gw_sched_tunnels_on_worker_lost(sched, id);
 }
 

@@ -44,7 +44,7 @@ enum {
     GW_RANGE_UNBEGUN_MAX = 65536,  /* rows that one that is run again makes cancelled before it */
     GW_RANGE_GIVEN_UP_MAX = 65536, /* runs of rows that were given up before they were made */
     GW_GATES_MAX = 10000,          /* jobs that one comes after */
-    GW_COOLINGS_MAX = 256,         /* workers that failed gangs, remembered */
+    GW_QUARANTINES_MAX = 256,      /* workers that failed gangs, remembered */
     GW_PARTINGS_MAX = 64,          /* pairs that could not reach each other, remembered */
     GW_PARTED_OUT_MAX = 8,         /* workers that a gang does without because of such pairs */
     GW_PARTED_PACKS_MAX = 64,      /* tries to place one so, each time */
@@ -62,8 +62,8 @@ enum {
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)
 #define GW_SHUTDOWN_NS (12 * GW_NS_PER_S)
 #define GW_AGEING_NS (600 * GW_NS_PER_S) /* periods after which a waiting gang rises */
-#define GW_COOLING_NS GW_NS_PER_S
-#define GW_COOLING_NS_MAX (120 * GW_NS_PER_S)
+#define GW_QUARANTINE_NS GW_NS_PER_S
+#define GW_QUARANTINE_NS_MAX (120 * GW_NS_PER_S)
 #define GW_PARTING_NS (60 * GW_NS_PER_S)
 #define GW_PARTING_NS_MAX (600 * GW_NS_PER_S)
 

@@ -212,7 +212,7 @@ struct gw_place {
 };
 
 /* Somebody who waits for a job's or a task's end, or for an answer of a worker. */
-struct gw_question {
+struct gw_pending_request {
     uint64_t relay; /* its number when a worker is asked */
     uint32_t type;  /* GW_MESSAGE_wait, fetch, log_read, replicate */
     gw_peer peer;
@@ -292,7 +292,7 @@ struct gw_job {
     struct gw_tasks tasks;
     struct gw_job_rare *rare; /* see job_rare.h; owned; NULL: it has nothing of that */
     struct gw_map failures;   /* row -> struct gw_failure * */
-    struct gw_map *judged;    /* attempts of lost workers and gangs -> row; NULL: none */
+    struct gw_map *decided;   /* attempts of lost workers and gangs -> row; NULL: none */
     uint32_t shared;          /* shares of its tasks */
     uint32_t aliases;         /* rows whose result is another task's */
     GW_ARRAY(struct gw_place) places;
@@ -300,7 +300,7 @@ struct gw_job {
     uint32_t objects;   /* alive */
     uint32_t borrowers; /* edges from its tasks to those of other jobs that may run again */
     uint32_t needed;    /* times that unfinished tasks of other jobs use one of its results */
-    uint32_t questions; /* that wait for it */
+    uint32_t pending_requests; /* that wait for it */
     struct gw_failure *first_failure;
     struct gw_failure *cancelled_failure; /* of tasks that were cancelled before they ran */
     struct gw_range *range;               /* NULL: an ordinary job */
@@ -514,7 +514,7 @@ struct gw_attempt {
 };
 
 /* Where a rank goes. */
-struct gw_seat {
+struct gw_placed_rank {
     struct gw_worker *worker;
     const uint32_t *gpus; /* numbers of the rank's GPUs; NULL: it has none */
 };
@@ -569,7 +569,7 @@ struct gw_gang_try {
 };
 
 /* A worker that failed gangs, or could not lay files of tasks into folders, by its name. */
-struct gw_cooling {
+struct gw_quarantine {
     char name[64];
     bool files;        /* the latter: what has files does not go there */
     uint32_t failures; /* in a row */
@@ -676,7 +676,7 @@ struct gw_sched {
     uint32_t free_attempt;
     struct gw_map gangs; /* attempt -> struct gw_gang_try * */
     struct gw_gang_try *preparing, *preparing_last;
-    GW_ARRAY(struct gw_cooling) coolings;
+    GW_ARRAY(struct gw_quarantine) quarantines;
     GW_ARRAY(struct gw_parting) partings;
     struct gw_queue *ageing, *ageing_last; /* of gangs that wait, by ages_ns */
     uint64_t elastic_ns; /* one of them may have waited long enough for all its ranks; 0: none */
@@ -708,9 +708,9 @@ struct gw_sched {
 
     GW_ARRAY(struct gw_delay) delays; /* a heap by due_ns */
 
-    struct gw_map questions; /* relay -> struct gw_question * */
-    struct gw_map replicas;  /* place of a holder that is copying -> struct gw_replica * */
-    struct gw_map tunnels;   /* number -> struct gw_tunnel * */
+    struct gw_map pending_requests; /* relay -> struct gw_pending_request * */
+    struct gw_map replicas;         /* place of a holder that is copying -> struct gw_replica * */
+    struct gw_map tunnels;          /* number -> struct gw_tunnel * */
     uint32_t tunnels_waiting;
     uint64_t next_tunnel;
 
@@ -742,12 +742,12 @@ struct gw_sched {
     char no_room[400];     /* why no detached job can be taken; empty: it can */
     char lost_worker[240]; /* the last that was lost, and why */
     uint64_t lost_worker_ns;
-    struct gw_lost_workers *away;    /* who may come back; NULL: nobody */
-    uint32_t leaving;                /* workers in that state, */
-    uint64_t leave_look_ns;          /* and when it is looked at next whether they may go */
-    struct gw_gpus_left *gpus_left;  /* gpu_twin.c; NULL: none */
-    struct gw_gpu_drains *gpus_kept; /* gpu_kept.c; NULL: none */
-    uint64_t beat_ns;                /* when heartbeats are due */
+    struct gw_lost_workers *disconnected; /* who may come back; NULL: nobody */
+    uint32_t leaving;                     /* workers in that state, */
+    uint64_t leave_look_ns;               /* and when it is looked at next whether they may go */
+    struct gw_gpus_left *gpus_left;       /* gpu_twin.c; NULL: none */
+    struct gw_gpu_drains *gpus_kept;      /* gpu_kept.c; NULL: none */
+    uint64_t beat_ns;                     /* when heartbeats are due */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;
     uint32_t shutdown_workers; /* ids below it were told, and are waited for */

@@ -152,7 +152,8 @@ static enum room room_across(const struct gw_sched *sched, struct gw_spec *spec,
     const struct gw_need *need = spec->shape->need;
     const struct gw_worker_queue *lane = gw_sched_worker_queue_get(worker, spec->shape);
     uint32_t window = gw_sched_window(sched, spec);
-    if (!gw_sched_memory_lets(worker) || gw_sched_cooling_left_ns(sched, worker, spec->shape) > 0 ||
+    if (!gw_sched_memory_lets(worker) ||
+        gw_sched_quarantine_left_ns(sched, worker, spec->shape) > 0 ||
         !gw_sched_memory_admits(worker, gw_sched_memory_expected(spec), false) ||
         (need && need->prefer && !gw_sched_need_names(need, worker)))
         return ROOM_NEVER;

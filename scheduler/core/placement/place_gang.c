@@ -10,24 +10,25 @@
 #include <msgpack.h>
 
 static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
-                      const struct gw_seat *seats)
+                      const struct gw_placed_rank *placed_ranks)
 {
     uint32_t groups = 0, group = 0;
     for (uint32_t i = 0; i < gang->count; i++)
-        groups += i == 0 || seats[i].worker != seats[i - 1].worker;
+        groups += i == 0 || placed_ranks[i].worker != placed_ranks[i - 1].worker;
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     const bool board_shared = gw_sched_gpu_board_shared(sched, gang);
     uint32_t *locals = gw_arena_alloc(&sched->step.effects->arena, groups * sizeof *locals);
     GW_MUST_PTR(locals);
     for (uint32_t i = 0, at = 0; i < gang->count; i++) {
-        at += i > 0 && seats[i].worker != seats[i - 1].worker;
+        at += i > 0 && placed_ranks[i].worker != placed_ranks[i - 1].worker;
         locals[at] += 1;
     }
     for (uint32_t first = 0, end; first < gang->count; first = end, group++) {
-        for (end = first; end < gang->count && seats[end].worker == seats[first].worker;)
+        for (end = first;
+             end < gang->count && placed_ranks[end].worker == placed_ranks[first].worker;)
             end++;
         struct gw_msg_gang *message =
-            &gw_sched_send(sched, seats[first].worker->remote, GW_MESSAGE_gang)->gang;
+            &gw_sched_send(sched, placed_ranks[first].worker->remote, GW_MESSAGE_gang)->gang;
         message->attempt = gang->id;
         message->world = gang->count;
         message->first_rank = first;
@@ -44,31 +45,31 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
 }
 
 void gw_sched_place_gang(struct gw_sched *sched, struct gw_queue *queue,
-                         const struct gw_seat *seats, uint32_t count)
+                         const struct gw_placed_rank *placed_ranks, uint32_t count)
 {
     struct gw_job *job = queue->job;
     uint32_t row = gw_bits_first(&queue->ready);
-    GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape, .seats = seats,
-            .seat_count = count);
+    GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape,
+            .placed_ranks = placed_ranks, .placed_rank_count = count);
     struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
-    gw_sched_place_gang_prefetches(sched, gang, seats);
-    tell_gang(sched, gang, seats);
+    gw_sched_place_gang_prefetches(sched, gang, placed_ranks);
+    tell_gang(sched, gang, placed_ranks);
     for (uint32_t i = 0; i < gang->count; i++)
         gw_sched_outbox_assign(sched, gang->ranks[i].slot);
 }
 
 void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang_try *gang,
-                                    const struct gw_seat *seats)
+                                    const struct gw_placed_rank *placed_ranks)
 {
     bool kept, member;
     uint32_t count;
     struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
     struct gw_worker **members = gw_sched_checkpoint_members(sched, gang, &count, &member);
     if (from)
-        gw_sched_assign_neighbour(sched, seats[0].worker, from);
+        gw_sched_assign_neighbour(sched, placed_ranks[0].worker, from);
     for (uint32_t i = 0; i < count; i++)
-        gw_sched_assign_neighbour(sched, seats[0].worker, members[i]);
+        gw_sched_assign_neighbour(sched, placed_ranks[0].worker, members[i]);
     for (uint32_t i = 1; i < gang->count && gang->mirrors; i++)
-        if (seats[i].worker != seats[i - 1].worker)
-            gw_sched_assign_neighbour(sched, seats[i].worker, seats[0].worker);
+        if (placed_ranks[i].worker != placed_ranks[i - 1].worker)
+            gw_sched_assign_neighbour(sched, placed_ranks[i].worker, placed_ranks[0].worker);
 }

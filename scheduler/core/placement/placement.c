@@ -102,7 +102,7 @@ static uint32_t lane_room(const struct gw_sched *sched, const struct gw_worker_q
                           const struct gw_choice *choice, uint32_t window)
 {
     if (!gw_sched_memory_lets(lane->worker) ||
-        gw_sched_cooling_left_ns(sched, lane->worker, lane->shape) > 0 ||
+        gw_sched_quarantine_left_ns(sched, lane->worker, lane->shape) > 0 ||
         !gw_sched_memory_admits(lane->worker, choice->bytes, choice->held_back))
         return 0;
     if (choice->bytes)
@@ -361,9 +361,9 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
         taken = find_berths(sched, (struct search){queue, passes, false}, berths);
     if (taken == 0)
         return false;
-    struct gw_seat *seats =
-        gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *seats);
-    GW_MUST_PTR(seats);
+    struct gw_placed_rank *placed_ranks =
+        gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *placed_ranks);
+    GW_MUST_PTR(placed_ranks);
     uint32_t rank = 0, gpus = gw_sched_queue_class_gpus(shape);
     uint32_t *numbers =
         gw_arena_alloc(&sched->step.effects->arena, (shape->ranks * gpus + 1) * sizeof *numbers);
@@ -372,9 +372,10 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
         if (gpus)
             gw_sched_gpu_pick(berths[i].worker, shape, berths[i].ranks, numbers + rank * gpus);
         for (uint32_t k = 0; k < berths[i].ranks; k++, rank++)
-            seats[rank] = (struct gw_seat){berths[i].worker, gpus ? numbers + rank * gpus : NULL};
+            placed_ranks[rank] =
+                (struct gw_placed_rank){berths[i].worker, gpus ? numbers + rank * gpus : NULL};
     }
-    gw_sched_place_gang(sched, queue, seats, rank);
+    gw_sched_place_gang(sched, queue, placed_ranks, rank);
     return true;
 }
 

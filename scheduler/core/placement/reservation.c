@@ -13,8 +13,8 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/balance.h"
+#include "scheduler/core/placement/forecast.h"
 #include "scheduler/core/placement/gang_size.h"
-#include "scheduler/core/placement/outlook.h"
 #include "scheduler/core/placement/packing.h"
 #include "scheduler/core/placement/window.h"
 
@@ -38,7 +38,7 @@ static bool still_holds(struct gw_sched *sched)
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
         if ((berth->let && !gw_sched_memory_lets(berth->worker)) ||
-            gw_sched_cooling_left_ns(sched, berth->worker, reservation->shape) > 0)
+            gw_sched_quarantine_left_ns(sched, berth->worker, reservation->shape) > 0)
             return false;
     }
     return true;
@@ -92,7 +92,7 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *sha
             continue;
         uint32_t at = gw_sched_places_at(places, worker);
         uint32_t most = at == GW_NONE ? 0 : places->items[at].ranks;
-        if (most == 0 || gw_sched_outlook(sched, worker, shape, most, openings) < most)
+        if (most == 0 || gw_sched_forecast(sched, worker, shape, most, openings) < most)
             continue;
         if (!best[at].worker || by_opening(&openings[most - 1], &best[at]) < 0)
             best[at] = openings[most - 1];
@@ -125,7 +125,7 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
             continue;
         GW_MUST(gw_array_reserve(&openings, most));
         struct gw_opening *first = openings.items + openings.count;
-        uint32_t found = gw_sched_outlook(sched, worker, shape, most, first);
+        uint32_t found = gw_sched_forecast(sched, worker, shape, most, first);
         if (shape->per_node) { /* all of a node, or nothing */
             found = found == most;
             if (found)
@@ -234,7 +234,7 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
     GW_MUST_PTR(openings);
     for (size_t i = 0; i < reservation->berths.count; i++) {
         const struct gw_berth *berth = &reservation->berths.items[i];
-        uint32_t found = gw_sched_outlook(sched, berth->worker, shape, berth->ranks, openings);
+        uint32_t found = gw_sched_forecast(sched, berth->worker, shape, berth->ranks, openings);
         struct gw_opening opening = {.known = false, .at_ns = UINT64_MAX};
         if (found == berth->ranks)
             opening = openings[found - 1];

@@ -8,7 +8,7 @@
 #include "graph/base/text.h"
 #include "graph/model/options.h"
 #include "scheduler/core/lifecycle/actor.h"
-#include "scheduler/core/membership/away.h"
+#include "scheduler/core/membership/disconnected.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/requests/annotation.h"
@@ -69,7 +69,7 @@ int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_shap
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
         return rc; /* what is gone may come back */
-    if (gw_sched_ranks_hold_least(sched, shape) || gw_sched_away_could(sched, shape))
+    if (gw_sched_ranks_hold_least(sched, shape) || gw_sched_disconnected_could(sched, shape))
         return 0;
     struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     shape = &least; /* what is said is of the smallest that it may start as */

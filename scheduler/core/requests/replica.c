@@ -103,7 +103,7 @@ static int by_held(const void *a, const void *b)
     return (*x)->id < (*y)->id ? -1 : 1;
 }
 
-static void begin(struct gw_sched *sched, uint64_t question, uint32_t at,
+static void begin(struct gw_sched *sched, uint64_t pending, uint32_t at,
                   const struct picture *picture, uint32_t nth)
 {
     const struct gw_object *object = &sched->objects.items[at];
@@ -123,7 +123,7 @@ static void begin(struct gw_sched *sched, uint64_t question, uint32_t at,
                              .bytes = object->bytes,
                              .worker = source ? source->id : 0};
     GW_FACT(sched, replica_begun, .object = at, .worker = target, .number = number,
-            .question = question);
+            .pending = pending);
 }
 
 /* Why there are not as many as were asked for. */
@@ -152,10 +152,10 @@ struct tally {
     struct gw_error error; /* of the first that has too few, and will not have more */
 };
 
-static void top_up(struct gw_sched *sched, const struct gw_question *question, uint32_t at,
+static void top_up(struct gw_sched *sched, const struct gw_pending_request *pending, uint32_t at,
                    struct tally *tally)
 {
-    const struct gw_replication *replication = question->replication;
+    const struct gw_replication *replication = pending->replication;
     struct picture picture;
     look(sched, replication, at, &picture);
     uint32_t wanted = replication->copies ? replication->copies : picture.counted;
@@ -169,7 +169,7 @@ static void top_up(struct gw_sched *sched, const struct gw_question *question, u
         qsort(picture.targets.items, picture.targets.count, sizeof *picture.targets.items, by_held);
     uint32_t begun = 0;
     for (; begun < missing && begun < room && begun < picture.targets.count; begun++)
-        begin(sched, question->relay, at, &picture, begun);
+        begin(sched, pending->relay, at, &picture, begun);
     if (picture.copying || begun)
         tally->under_way = true;
     else if (!tally->error.code && (picture.firm < wanted || !wanted))
@@ -194,10 +194,10 @@ static void answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t re
 }
 
 bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
-                          const struct gw_question *question)
+                          const struct gw_pending_request *pending)
 {
-    struct gw_job *job = gw_sched_job_find(sched, question->job);
-    uint32_t row = question->index;
+    struct gw_job *job = gw_sched_job_find(sched, pending->job);
+    uint32_t row = pending->index;
     struct tally tally = {.copies = UINT32_MAX};
     bool live = gw_sched_row_live(job, row);
     if (live && !gw_sched_task_final(job, row))
@@ -213,11 +213,11 @@ bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
     } else {
         for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
              at = sched->objects.items[at].next)
-            top_up(sched, question, at, &tally);
+            top_up(sched, pending, at, &tally);
     }
     if (tally.under_way)
         return false;
-    answer(sched, remote, question->request, tally.copies == UINT32_MAX ? 0 : tally.copies,
+    answer(sched, remote, pending->request, tally.copies == UINT32_MAX ? 0 : tally.copies,
            &tally.error);
     return true;
 }
@@ -256,12 +256,12 @@ void gw_sched_on_replicate(struct gw_sched *sched, struct gw_remote *remote,
     replication->copies = replicate->copies;
     replication->workers = workers;
     GW_FACT(sched, asked,
-            .question = &(struct gw_question){.type = GW_MESSAGE_replicate,
-                                              .peer = remote->peer,
-                                              .request = replicate->request,
-                                              .job = replicate->job,
-                                              .index = replicate->index,
-                                              .replication = replication});
+            .pending = &(struct gw_pending_request){.type = GW_MESSAGE_replicate,
+                                                    .peer = remote->peer,
+                                                    .request = replicate->request,
+                                                    .job = replicate->job,
+                                                    .index = replicate->index,
+                                                    .replication = replication});
 }
 
 void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,

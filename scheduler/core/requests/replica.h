@@ -17,6 +17,6 @@ void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
 /* gw_sched_replica_try asks for what copies are missing, and answers when no more are to come:
  * true. */
 bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
-                          const struct gw_question *question);
+                          const struct gw_pending_request *pending);
 
 #endif

@@ -97,7 +97,7 @@ void gw_sched_notify_committed(struct gw_sched *sched, uint64_t number)
             accepted->request = job->request;
             accepted->job = job->id;
         }
-        if (job->questions)
+        if (job->pending_requests)
             gw_sched_note_revisited(sched, job->id);
     }
     gw_sched_notify_waiting(sched, sched->committed);
@@ -126,34 +126,35 @@ void gw_sched_notify_shares(struct gw_sched *sched, struct gw_job *job, uint32_t
  * leave in the order of their numbers; who asked may be gone by then. */
 
 static void send(struct gw_sched *sched, struct gw_remote *remote,
-                 const struct gw_acknowledgement *receipt)
+                 const struct gw_acknowledgement *acknowledgement)
 {
-    const uint32_t tasks = receipt->tasks;
-    if (receipt->known_job) {
+    const uint32_t tasks = acknowledgement->tasks;
+    if (acknowledgement->known_job) {
         gw_sched_send(sched, remote, GW_MESSAGE_accepted)->accepted =
-            (struct gw_msg_accepted){receipt->request, receipt->known_job, 1};
+            (struct gw_msg_accepted){acknowledgement->request, acknowledgement->known_job, 1};
         return;
     }
     const uint8_t body[] = {0xce, (uint8_t)(tasks >> 24), (uint8_t)(tasks >> 16),
                             (uint8_t)(tasks >> 8), (uint8_t)tasks};
     struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
-    reply->request = receipt->request;
+    reply->request = acknowledgement->request;
     reply->text = "";
-    if (receipt->counted)
+    if (acknowledgement->counted)
         reply->body = gw_sched_send_bin(sched, (struct gw_bin){body, sizeof body});
 }
 
 void gw_sched_notify_request(struct gw_sched *sched, struct gw_remote *remote,
-                             const struct gw_job *job, const struct gw_acknowledgement *receipt,
+                             const struct gw_job *job,
+                             const struct gw_acknowledgement *acknowledgement,
                              const struct gw_error *error)
 {
     const uint64_t number = sched->facts + (sched->commit.size > 0); /* of the facts so far */
     if (error->code)
-        gw_sched_send_reply(sched, remote, receipt->request, error);
+        gw_sched_send_reply(sched, remote, acknowledgement->request, error);
     else if ((job && !job->detached) || number <= sched->committed || GW_PLANTED(680))
-        send(sched, remote, receipt);
+        send(sched, remote, acknowledgement);
     else
-        GW_FACT(sched, acknowledgement_waits, .receipt = receipt, .number = number,
+        GW_FACT(sched, acknowledgement_waits, .acknowledgement = acknowledgement, .number = number,
                 .remote = remote);
 }
 
@@ -161,12 +162,12 @@ void gw_sched_notify_waiting(struct gw_sched *sched, uint64_t number)
 {
     size_t count = 0;
     for (; count < sched->acknowledgements.count; count++) {
-        const struct gw_acknowledgement *receipt = &sched->acknowledgements.items[count];
-        if (receipt->number > number)
+        const struct gw_acknowledgement *acknowledgement = &sched->acknowledgements.items[count];
+        if (acknowledgement->number > number)
             break;
-        struct gw_remote *remote = gw_sched_access_remote(sched, receipt->peer);
+        struct gw_remote *remote = gw_sched_access_remote(sched, acknowledgement->peer);
         if (remote)
-            send(sched, remote, receipt);
+            send(sched, remote, acknowledgement);
     }
     if (count)
         GW_FACT(sched, acknowledgements_given, .count = count);

@@ -23,7 +23,8 @@ void gw_sched_notify_shares(struct gw_sched *sched, struct gw_job *job, uint32_t
  * all is well once all facts so far are committed. What is asked of a job that ends with its client
  * is answered at once: it ends with the scheduler, too. number and peer are set here. */
 void gw_sched_notify_request(struct gw_sched *sched, struct gw_remote *remote,
-                             const struct gw_job *job, const struct gw_acknowledgement *receipt,
+                             const struct gw_job *job,
+                             const struct gw_acknowledgement *acknowledgement,
                              const struct gw_error *error);
 
 /* gw_sched_notify_waiting sends those that waited for facts up to this number. */

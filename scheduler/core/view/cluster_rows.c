@@ -128,7 +128,7 @@ static const char *memory_state(const struct gw_sched *sched, const struct gw_wo
     case GW_MEMORY_ONE:
         return "one more";
     default:
-        return gw_sched_cooling_files_left_ns(sched, worker) > 0 ? "no files" : "open";
+        return gw_sched_quarantine_files_left_ns(sched, worker) > 0 ? "no files" : "open";
     }
 }
 

@@ -2,7 +2,7 @@
 
 #include "scheduler/core/lifecycle/actor.h"
 #include "scheduler/core/lifecycle/delay.h"
-#include "scheduler/core/membership/away.h"
+#include "scheduler/core/membership/disconnected.h"
 #include "scheduler/core/membership/hold.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/gang_size.h"
@@ -134,8 +134,8 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
 }
 
 /* Which workers take none of it at the moment, three at most of each kind. */
-static void say_cooling(const struct gw_sched *sched, const struct gw_shape *shape, bool files,
-                        struct gw_text *text)
+static void say_quarantine(const struct gw_sched *sched, const struct gw_shape *shape, bool files,
+                           struct gw_text *text)
 {
     const struct gw_shape of = {.ranks = files ? 0 : shape->ranks, .files = files && shape->files};
     const char *first = files ? "; these workers could not lay files, and take no task with any:"
@@ -144,7 +144,7 @@ static void say_cooling(const struct gw_sched *sched, const struct gw_shape *sha
     for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         uint64_t left_ns = worker && worker->state == GW_WORKER_READY
-                               ? gw_sched_cooling_left_ns(sched, worker, &of)
+                               ? gw_sched_quarantine_left_ns(sched, worker, &of)
                                : 0;
         if (left_ns)
             gw_text_say(text, "%s %s, for %.1f s more", said++ ? "," : first, worker->remote->name,
@@ -290,7 +290,7 @@ void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *jo
     if (explain_memory(sched, job, row, text))
         return;
     char back[320];
-    gw_sched_away_explain(sched, shape, back, sizeof back);
+    gw_sched_disconnected_explain(sched, shape, back, sizeof back);
     if (shape->ranks > 0)
         gw_text_say(text, "a gang of %u needs %u free slots", shape->ranks,
                     shape->ranks * shape->slots);
@@ -314,8 +314,8 @@ void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *jo
     gw_text_say(text, "%s", need);
     gw_text_say(text, "%s", back);
     say_room(sched, shape, text);
-    say_cooling(sched, shape, false, text);
-    say_cooling(sched, shape, true, text);
+    say_quarantine(sched, shape, false, text);
+    say_quarantine(sched, shape, true, text);
     gw_sched_parting_explain(sched, shape, text);
     gw_sched_explain_wait_preferred(sched, shape, text);
     say_who_holds(sched, text);

@@ -24,12 +24,13 @@ static bool say_job(const struct gw_sched *sched, const struct gw_session *sessi
 {
     size_t at = 0;
     uint64_t relay, value;
-    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
-        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
-        if (question->type != GW_MESSAGE_wait || question->peer.id != session->remote->peer.id)
+    while (gw_map_next(&sched->pending_requests, &at, &relay, &value)) {
+        const struct gw_pending_request *pending =
+            (const struct gw_pending_request *)(uintptr_t)value;
+        if (pending->type != GW_MESSAGE_wait || pending->peer.id != session->remote->peer.id)
             continue;
-        const struct gw_job *job = gw_sched_job_find(sched, question->job);
-        gw_text_say(text, "the end of job %llu", (unsigned long long)question->job);
+        const struct gw_job *job = gw_sched_job_find(sched, pending->job);
+        gw_text_say(text, "the end of job %llu", (unsigned long long)pending->job);
         if (job)
             gw_text_say(text, " (%s), %u of its tasks have not ended", job->name ? job->name : "",
                         job->unfinished);

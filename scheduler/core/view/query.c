@@ -12,8 +12,8 @@
 #include "scheduler/core/send/send.h"
 #include "scheduler/core/view/cluster_rows.h"
 #include "scheduler/core/view/explain.h"
+#include "scheduler/core/view/graph_view.h"
 #include "scheduler/core/view/job_rows.h"
-#include "scheduler/core/view/outline.h"
 #include "scheduler/core/view/page.h"
 #include "scheduler/core/view/running.h"
 #include "scheduler/core/view/selection.h"
@@ -204,13 +204,13 @@ static int ask_story(struct asked *asked, struct gw_error *error)
 /* With fewer nodes where its labels are too long for a message. */
 static int ask_graph(struct asked *asked, struct gw_error *error)
 {
-    int64_t limit = number_of(asked, "limit", GW_OUTLINE_NODES);
-    limit = limit < 1 ? 1 : limit > GW_OUTLINE_NODES_MAX ? GW_OUTLINE_NODES_MAX : limit;
-    asked->answer = gw_sched_outline_query(asked->sched, asked->job, (uint32_t)limit);
+    int64_t limit = number_of(asked, "limit", GW_GRAPH_VIEW_NODES);
+    limit = limit < 1 ? 1 : limit > GW_GRAPH_VIEW_NODES_MAX ? GW_GRAPH_VIEW_NODES_MAX : limit;
+    asked->answer = gw_sched_graph_view_query(asked->sched, asked->job, (uint32_t)limit);
     while (gw_page_bytes(asked->answer) > GW_PAGE_ANSWER_BYTES && limit > 1) {
         gw_value_unref(asked->answer);
         limit /= 2;
-        asked->answer = gw_sched_outline_query(asked->sched, asked->job, (uint32_t)limit);
+        asked->answer = gw_sched_graph_view_query(asked->sched, asked->job, (uint32_t)limit);
     }
     return 0;
 }

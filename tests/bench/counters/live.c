@@ -83,10 +83,10 @@ static void helper_open(struct helper *helper)
     helper->fd = fds[0];
 }
 
-static int64_t helper_ask(const struct helper *helper, const void *question, size_t bytes)
+static int64_t helper_ask(const struct helper *helper, const void *pending, size_t bytes)
 {
     int64_t answer;
-    if (write(helper->fd, question, bytes) != (ssize_t)bytes ||
+    if (write(helper->fd, pending, bytes) != (ssize_t)bytes ||
         read(helper->fd, &answer, sizeof answer) != sizeof answer)
         fail("a helper");
     return answer;

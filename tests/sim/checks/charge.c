@@ -5,7 +5,7 @@
  * Seen in the durable facts themselves, and in what is assigned and taken over: which attempt a
  * task has is known here without asking the scheduler. */
 #include "tests/sim/checks/charge.h"
-#include "tests/sim/checks/cooling.h"
+#include "tests/sim/checks/quarantine.h"
 #include "tests/sim/faults/revocation.h"
 
 #include "scheduler/core/model/fact.h"
@@ -19,7 +19,7 @@ struct task {
     uint32_t index;
 };
 
-struct judged {
+struct decided {
     uint64_t attempt;
     size_t end; /* of the facts that say so */
     bool well;
@@ -29,7 +29,7 @@ struct sim_charges {
     struct gw_map current; /* task -> its attempt in this life */
     struct gw_map sums;    /* task -> all that was charged to it */
     struct gw_map paid;    /* task -> that, without what nobody is charged for */
-    GW_ARRAY(struct judged) judged;
+    GW_ARRAY(struct decided) decided;
 };
 
 static uint64_t key_of(struct task task)
@@ -46,20 +46,20 @@ static struct sim_charges *charges_of(struct sim *sim)
 
 /* A good end is told again to the next life of the scheduler, which may have forgotten the result
  * (worker/core/adrift.c): the task is done once more then. */
-static void judge(struct sim *sim, struct task task, struct judged judgement)
+static void judge(struct sim *sim, struct task task, struct decided judgement)
 {
     struct sim_charges *charges = charges_of(sim);
-    for (size_t i = 0; i < charges->judged.count; i++) {
-        const struct judged *judged = &charges->judged.items[i];
+    for (size_t i = 0; i < charges->decided.count; i++) {
+        const struct decided *decided = &charges->decided.items[i];
         SIM_CHECK(sim,
-                  judged->attempt != judgement.attempt || judged->end == judgement.end ||
-                      (judged->well && judgement.well),
+                  decided->attempt != judgement.attempt || decided->end == judgement.end ||
+                      (decided->well && judgement.well),
                   "attempt %llx of task %u of job %llu is judged twice",
                   (unsigned long long)judgement.attempt, task.index, (unsigned long long)task.job);
-        if (judged->attempt == judgement.attempt)
+        if (decided->attempt == judgement.attempt)
             return; /* charged, and over */
     }
-    GW_MUST(gw_array_push(&charges->judged, judgement));
+    GW_MUST(gw_array_push(&charges->decided, judgement));
 }
 
 static uint32_t u32_at(const uint8_t *at)
@@ -94,13 +94,14 @@ static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
     if (sum <= before)
         return;
     SIM_CHECK(sim,
-              !sim->revoking || paid <= paid_before || sim_cooling_ended(sim, task.job, task.index),
+              !sim->revoking || paid <= paid_before ||
+                  sim_quarantine_ended(sim, task.job, task.index),
               "task %u of job %llu is charged, because the token of its worker was revoked",
               task.index, (unsigned long long)task.job);
     SIM_CHECK(sim, gw_map_get(&charges->current, key_of(task), &attempt),
               "task %u of job %llu is charged, and has no attempt", task.index,
               (unsigned long long)task.job);
-    judge(sim, task, (struct judged){attempt, end, false});
+    judge(sim, task, (struct decided){attempt, end, false});
 }
 
 /* job, index, state, code, exit_code, attempt, text, cause_job. */
@@ -115,7 +116,7 @@ static void on_ended(struct sim *sim, const uint8_t *fields, size_t end)
     if (state == GW_TASK_DONE)
         sim_revocation_ended(sim, attempt);
     if (gw_map_get(&charges_of(sim)->current, key_of(task), &current) && current == attempt)
-        judge(sim, task, (struct judged){attempt, end, state == GW_TASK_DONE});
+        judge(sim, task, (struct decided){attempt, end, state == GW_TASK_DONE});
     /* else it shares the result of another */
 }
 
@@ -155,11 +156,11 @@ void sim_charge_adopted(struct sim *sim, uint64_t job, uint32_t index, uint64_t 
     GW_MUST(gw_map_put(&charges_of(sim)->current, key_of((struct task){job, index}), attempt));
 }
 
-bool sim_charge_judged(struct sim *sim, uint64_t attempt)
+bool sim_charge_decided(struct sim *sim, uint64_t attempt)
 {
     const struct sim_charges *charges = charges_of(sim);
-    for (size_t i = 0; i < charges->judged.count; i++)
-        if (charges->judged.items[i].attempt == attempt)
+    for (size_t i = 0; i < charges->decided.count; i++)
+        if (charges->decided.items[i].attempt == attempt)
             return true;
     return false;
 }
@@ -170,9 +171,9 @@ void sim_charge_crashed(struct sim *sim)
     gw_map_deinit(&charges->current);
     gw_map_deinit(&charges->paid);
     gw_map_deinit(&charges->sums); /* each task's is said again where it grows */
-    while (charges->judged.count &&
-           charges->judged.items[charges->judged.count - 1].end > sim->facts.size)
-        charges->judged.count--;
+    while (charges->decided.count &&
+           charges->decided.items[charges->decided.count - 1].end > sim->facts.size)
+        charges->decided.count--;
 }
 
 void sim_charge_free(struct sim *sim)
@@ -182,7 +183,7 @@ void sim_charge_free(struct sim *sim)
     gw_map_deinit(&sim->charges->current);
     gw_map_deinit(&sim->charges->sums);
     gw_map_deinit(&sim->charges->paid);
-    gw_array_deinit(&sim->charges->judged);
+    gw_array_deinit(&sim->charges->decided);
     free(sim->charges);
     sim->charges = NULL;
 }

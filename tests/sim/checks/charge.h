@@ -9,8 +9,8 @@ void sim_charge_stepped(struct sim *sim);
 /* sim_charge_adopted: a life has taken over an attempt of another. sim_charge_crashed: the
  * scheduler is dead; what it wrote beyond sim->facts is lost. */
 void sim_charge_adopted(struct sim *sim, uint64_t job, uint32_t index, uint64_t attempt);
-/* sim_charge_judged: nobody may take over an attempt any more. */
-bool sim_charge_judged(struct sim *sim, uint64_t attempt);
+/* sim_charge_decided: nobody may take over an attempt any more. */
+bool sim_charge_decided(struct sim *sim, uint64_t attempt);
 void sim_charge_crashed(struct sim *sim);
 void sim_charge_free(struct sim *sim);
 

@@ -203,18 +203,18 @@ static void on_facts(struct sim *sim, const struct gw_bin *facts)
         uint64_t job, attempt = 0;
         memcpy(&size, at, sizeof size);
         memcpy(&type, at + sizeof size, sizeof type);
-        const bool judged = type == GW_FACT_attempt_judged;
-        if (judged || type == GW_FACT_task_ended) {
+        const bool decided = type == GW_FACT_attempt_decided;
+        if (decided || type == GW_FACT_task_ended) {
             memcpy(&job, at + HEADER_BYTES, sizeof job);
             memcpy(&row, at + HEADER_BYTES + sizeof job, sizeof row);
-            if (judged)
+            if (decided)
                 memcpy(&attempt, at + HEADER_BYTES + sizeof job + sizeof row, sizeof attempt);
             for (size_t i = 0; i < sim->asks->stops.count; i++) {
                 struct stop *stop = &sim->asks->stops.items[i];
-                if (!judged && stop->job == job && stop->row == row)
+                if (!decided && stop->job == job && stop->row == row)
                     on_ended(sim, stop, at + HEADER_BYTES);
                 if (stop->job != job || stop->row != row || stop->over_at != SIZE_MAX ||
-                    (judged && stop->attempt != attempt))
+                    (decided && stop->attempt != attempt))
                     continue;
                 stop->over_at = sim->facts.size + facts->size;
             }

@@ -4,9 +4,9 @@
  * has not come back runs nowhere else. */
 #include "tests/sim/faults/crash.h"
 #include "tests/sim/checks/charge.h"
-#include "tests/sim/checks/cooling.h"
 #include "tests/sim/checks/ledger.h"
-#include "tests/sim/checks/regain.h"
+#include "tests/sim/checks/quarantine.h"
+#include "tests/sim/checks/recovery.h"
 #include "tests/sim/faults/ask.h"
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/drain.h"
@@ -81,8 +81,8 @@ static void note_hosts(struct sim *sim)
     adrift->crash_ns = sim->now_ns;
     for (uint32_t i = 0; i < sim->host_count; i++) {
         const struct conn *conn = sim->hosts[i].scheduler;
-        adrift->away[i] =
-            adrift->away[i] || (conn && conn->ends[0].open && conn->id == sim->hosts[i].welcomed);
+        adrift->disconnected[i] = adrift->disconnected[i] || (conn && conn->ends[0].open &&
+                                                              conn->id == sim->hosts[i].welcomed);
         if (!sim_chance(sim, LATE_PERCENT))
             continue;
         sim_fault(sim, FAULT_LATE);
@@ -194,7 +194,7 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
         sim->adrift->registered[host->number] == host->scheduler->id) /* it comes twice */
         return;
     sim->adrift->registered[host->number] = host->scheduler->id;
-    sim_regain_says(sim, host, registration);
+    sim_recovery_says(sim, host, registration);
     for (uint32_t i = 0; i < registration->attempt.count; i++) {
         struct claim claim = {gw_col64_at(registration->attempt_job, i), 0,
                               gw_col32_at(registration->attempt_index, i)};
@@ -202,7 +202,7 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
                    gw_col32_at(registration->attempt_rank, i) == GW_RANK_NONE &&
                    gw_col32_at(registration->attempt_gpu_count, i) == 0 &&
                    was_assigned_before(sim, gw_col64_at(registration->attempt, i)) &&
-                   !sim_charge_judged(sim, gw_col64_at(registration->attempt, i)) &&
+                   !sim_charge_decided(sim, gw_col64_at(registration->attempt, i)) &&
                    is_in(sim, claim, "ready");
         claim.attempt = gw_col64_at(registration->attempt, i);
         if (due)
@@ -215,10 +215,10 @@ void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw
     const struct gw_msg_registration *registration = &message->registration;
     if (message->type != GW_MESSAGE_registration)
         return;
-    sim_regain_said(sim, host);
+    sim_recovery_said(sim, host);
     if (!sim->adrift)
         return;
-    sim->adrift->away[host->number] = false;
+    sim->adrift->disconnected[host->number] = false;
     sim->adrift->refused_ns[host->number] = 0;
     for (uint32_t i = 0; i < registration->attempt.count; i++) {
         uint32_t kind = gw_col32_at(registration->attempt_claim, i);
@@ -246,7 +246,7 @@ void sim_crash_begins(struct sim *sim, const struct process *process)
     if (!sim->adrift || !row->work->job->detached || was_assigned_before(sim, row->attempt))
         return;
     for (uint32_t i = 0; i < sim->host_count; i++)
-        for (size_t k = 0; k < sim->hosts[i].processes.count && sim->adrift->away[i]; k++) {
+        for (size_t k = 0; k < sim->hosts[i].processes.count && sim->adrift->disconnected[i]; k++) {
             const struct process *other = sim->hosts[i].processes.items[k];
             SIM_CHECK(sim,
                       !other->alive || !other->executing || other->kill_ns || !other->rows.count ||
@@ -266,7 +266,7 @@ static void begin_again(struct sim *sim, void *arg)
     sim->adrift->down = false;
     count_outlived(sim);
     sim_sched_start(sim, gw_sched_term(sim->sched) + 1);
-    sim_regain_on_begun(sim);
+    sim_recovery_on_begun(sim);
     for (int i = 0; i < 2 && sim->client_count < CLIENTS_MAX; i++) {
         struct client *client = &sim->clients[sim->client_count];
         client->sim = sim;
@@ -297,7 +297,7 @@ static bool waits_for_work(struct sim *sim)
     uint64_t kind = sim_hash(sim->seed, 332) % 6;
     bool results = sim_hash(sim->seed, 333) % 4 == 0;
     if (kind == 0 || GW_PLANTED(330) || sim_crash_state(sim)->patience == WAITS_MAX ||
-        (results ? sim_regain_lies(sim) : something_runs(sim, kind <= 3)))
+        (results ? sim_recovery_lies(sim) : something_runs(sim, kind <= 3)))
         return false;
     sim->adrift->patience++;
     sim_plan(sim, 2 * MS, sim_crash_perhaps, NULL);
@@ -349,11 +349,11 @@ static void crash(struct sim *sim)
 {
     sim_fault(sim, FAULT_SCHED_KILL);
     note_hosts(sim);
-    sim_regain_on_crash(sim);
+    sim_recovery_on_crash(sim);
     leave(sim);
     lose_facts(sim);
     sim_drain_crashed(sim);
-    sim_cooling_crashed(sim);
+    sim_quarantine_crashed(sim);
     sim_charge_crashed(sim);
     sim_ask_crashed(sim);
     forget_checkpoints(sim);
@@ -361,7 +361,7 @@ static void crash(struct sim *sim)
     sim->sched_tick_ns = UINT64_MAX;
     sim->sched = sim_sched_new();
     sim_sched_restore(sim, sim->sched, sim->facts.size);
-    sim_regain_on_restored(sim);
+    sim_recovery_on_restored(sim);
     sim->adrift->down = sim_chance(sim, DOWN_PERCENT);
     if (sim->adrift->down)
         sim_plan(sim, sim_below(sim, sim_chance(sim, 20) ? 14 * SECOND : 2 * SECOND), begin_again,

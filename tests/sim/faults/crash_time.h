@@ -18,7 +18,7 @@ struct sim_adrift {
     bool rested;                    /* or because workers with GPUs had been lost */
     uint32_t patience;              /* used up in waiting for work */
     uint64_t crash_ns;              /* the last */
-    bool away[HOSTS_MAX];           /* connected then, and not back */
+    bool disconnected[HOSTS_MAX];   /* connected then, and not back */
     uint64_t silent_ns[HOSTS_MAX];  /* until then it hears nothing */
     uint64_t refused_ns[HOSTS_MAX]; /* since when it was refused; 0: it was not */
     uint64_t registered[HOSTS_MAX]; /* the connection by which it did so last */

@@ -1,7 +1,7 @@
 /* Clients: they come, ask (request.c), and die; and they check what they are told: each target ends
  * once, with the right value or for a reason that there was. */
+#include "tests/sim/checks/acknowledgement.h"
 #include "tests/sim/checks/ledger.h"
-#include "tests/sim/checks/receipt.h"
 #include "tests/sim/world/nested.h"
 #include "tests/sim/world/range.h"
 #include "tests/sim/world/request.h"
@@ -448,7 +448,7 @@ void sim_client_free(struct sim *sim, struct client *client)
     gw_map_deinit(&client->syncing);
     gw_map_deinit(&client->fetching);
     gw_map_deinit(&client->retrying);
-    sim_receipts_free(client);
+    sim_acknowledgements_free(client);
     gw_map_deinit(&client->ranges_again);
     gw_map_deinit(&client->replicating);
     gw_map_deinit(&client->holding);

@@ -4,7 +4,7 @@
  * under way in both directions, and each side hears of it in its own time. */
 #include "tests/sim/checks/cancelled.h"
 #include "tests/sim/checks/leftovers.h"
-#include "tests/sim/checks/regain.h"
+#include "tests/sim/checks/recovery.h"
 #include "tests/sim/faults/crash.h"
 #include "tests/sim/faults/drain.h"
 #include "tests/sim/faults/leave.h"
@@ -248,7 +248,7 @@ static void hand_over(struct sim *sim, const struct end *end, struct packet *pac
             GW_MUST(gw_array_push(&sim->sched_tokens, packet->tokens[i]));
         if (message.type == GW_MESSAGE_registration)
             sim_crash_claims(sim, host_of(sim, end), &message);
-        sim_regain_hears(sim, host_of(sim, end), &message);
+        sim_recovery_hears(sim, host_of(sim, end), &message);
         sim_leave_heard(sim, host_of(sim, end), &message);
         rc = sim_sched_step(sim, &event);
         sim_crash_claimed(sim, host_of(sim, end), &message);

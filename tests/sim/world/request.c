@@ -2,8 +2,8 @@
  * and look; at the end they submit no more, and cancel what can never end. */
 #include "tests/sim/world/request.h"
 
+#include "tests/sim/checks/acknowledgement.h"
 #include "tests/sim/checks/ledger.h"
-#include "tests/sim/checks/receipt.h"
 #include "tests/sim/world/scatter.h"
 #include "tests/sim/world/submission.h"
 
@@ -18,7 +18,7 @@ static void send_cancel(struct sim *sim, struct client *client, const struct sim
                         uint32_t row, bool hard)
 {
     uint64_t request = sim_client_call(client, GW_MESSAGE_reply);
-    sim_receipt_asked(client, request, job, row);
+    sim_acknowledgement_asked(client, request, job, row);
     sim_client_send(
         sim, client,
         &(struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {request, job->id, row, hard}});

@@ -1,13 +1,13 @@
 /* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
  * been safe at every step, and must end. */
+#include "tests/sim/checks/acknowledgement.h"
 #include "tests/sim/checks/across.h"
 #include "tests/sim/checks/charge.h"
-#include "tests/sim/checks/cooling.h"
 #include "tests/sim/checks/ledger.h"
 #include "tests/sim/checks/limit.h"
 #include "tests/sim/checks/prefer.h"
-#include "tests/sim/checks/receipt.h"
-#include "tests/sim/checks/regain.h"
+#include "tests/sim/checks/quarantine.h"
+#include "tests/sim/checks/recovery.h"
 #include "tests/sim/effects.h"
 #include "tests/sim/faults/again.h"
 #include "tests/sim/faults/ask.h"
@@ -198,7 +198,7 @@ static void check_told(struct sim *sim, const struct client *client,
         sim_crash_check(sim, job);
         check_survives(sim, job, job->promised, GW_INDEX_ALL);
     } else if (message->type == GW_MESSAGE_reply) {
-        sim_receipt_told(sim, client, &message->reply);
+        sim_acknowledgement_told(sim, client, &message->reply);
     } else if (message->type == GW_MESSAGE_held) {
         sim_share_promise(sim, client, &message->held);
     } else if (message->type == GW_MESSAGE_replicated) {
@@ -287,9 +287,9 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
         if (effect->message.type == GW_MESSAGE_kill)
             sim_across_killed(sim, &effect->message.kill);
         if (effect->message.type == GW_MESSAGE_assign)
-            sim_regain_assigned(sim, &effect->message.assign);
+            sim_recovery_assigned(sim, &effect->message.assign);
         if (effect->message.type == GW_MESSAGE_release)
-            sim_regain_released(sim, &effect->message.release);
+            sim_recovery_released(sim, &effect->message.release);
         if (effect->message.type == GW_MESSAGE_assign)
             for (uint32_t i = 0; i < effect->message.assign.attempt.count; i++)
                 GW_MUST(gw_map_put(&sim->assigned, gw_col64_at(effect->message.assign.attempt, i),
@@ -308,7 +308,7 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_again_assigned(sim, &effect->message.assign);
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign) {
             sim_prefer_assigned(sim, conn->ends[1].host, &effect->message.assign);
-            sim_cooling_assigned(sim, conn->ends[1].host, &effect->message.assign);
+            sim_quarantine_assigned(sim, conn->ends[1].host, &effect->message.assign);
             sim_parting_told(sim, conn->ends[1].host, &effect->message);
         }
         if (conn && effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)
@@ -321,7 +321,7 @@ static void carry(struct sim *sim, const struct gw_effect *effect)
             sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
         if (conn && effect->type == GW_EFFECT_CLOSE) {
             sim_crash_silent(sim, conn);
-            sim_regain_closed(sim, conn);
+            sim_recovery_closed(sim, conn);
         }
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_send(sim, conn, end, sim_scatter_pack(sim, sim_trust_add(effect, &keyed), &parcel));
@@ -348,7 +348,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
 {
     event->now_ns = event->wall_ns = sim->now_ns;
     sim->committed = event->type == GW_EVENT_COMMITTED;
-    sim_cooling_before(sim, event);
+    sim_quarantine_before(sim, event);
     int rc = gw_sched_step(sim->sched, event, &sim->effects);
     sim_effects_add(sim->now_ns, 0, gw_sched_deadline_ns(sim->sched), &sim->effects);
 #ifndef GANGWAY_CHECK /* else the core has done so itself */
@@ -356,7 +356,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
 #endif
     sim_charge_stepped(sim);
     sim_ask_stepped(sim, event);
-    sim_cooling_stepped(sim, event);
+    sim_quarantine_stepped(sim, event);
     sim_parting_stepped(sim);
     sim_pause_stepped(sim);
     for (size_t i = 0; i < sim->effects.list.count; i++)
@@ -657,12 +657,12 @@ void sim_world_free(struct sim *sim)
     gw_map_deinit(&sim->sizes);
     sim_memfile_free(sim);
     sim_crash_free(sim);
-    sim_regain_free(sim);
+    sim_recovery_free(sim);
     sim_charge_free(sim);
     sim_ask_free(sim);
     sim_pause_free(sim);
     sim_drain_free(sim);
-    sim_cooling_free(sim);
+    sim_quarantine_free(sim);
     sim_parting_free(sim);
     sim_revocation_free(sim);
     free(sim);

@@ -33,7 +33,7 @@ static void leave_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row
     gw_sched_queue_remove(sched, gw_sched_task_ready_queue(sched, job, row), row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);
     job->placed++;
-    gw_sched_questions_on_placed(sched, job);
+    gw_sched_pending_on_placed(sched, job);
 }
 
 static void tell_adopted(struct gw_sched *sched, struct gw_job *job, uint32_t row,

@@ -21,30 +21,30 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     struct gw_tasks *tasks = &job->tasks;
     struct gw_gang_try *gang = calloc(1, sizeof *gang);
     GW_MUST_PTR(gang);
-    gang->ranks = calloc(fact->seat_count, sizeof *gang->ranks);
+    gang->ranks = calloc(fact->placed_rank_count, sizeof *gang->ranks);
     GW_MUST_PTR(gang->ranks);
     gang->job = job;
     gang->index = fact->index;
-    gang->count = gang->live = fact->seat_count;
+    gang->count = gang->live = fact->placed_rank_count;
     gang->id = gw_sched_attempt_next(sched);
     gang->cause_rank = GW_NONE;
     for (uint32_t i = 0; i < gang->count; i++) {
-        struct gw_worker *worker = fact->seats[i].worker;
+        struct gw_worker *worker = fact->placed_ranks[i].worker;
         gang->ranks[i].worker = worker->id;
-        gang->ranks[i].slot =
-            gw_sched_attempt_add(sched, &(struct gw_attempt_new){.job = job,
-                                                                 .index = fact->index,
-                                                                 .rank = i,
-                                                                 .worker = worker,
-                                                                 .shape = fact->shape,
-                                                                 .gang = gang,
-                                                                 .is_long = true,
-                                                                 .gpus = fact->seats[i].gpus});
+        gang->ranks[i].slot = gw_sched_attempt_add(
+            sched, &(struct gw_attempt_new){.job = job,
+                                            .index = fact->index,
+                                            .rank = i,
+                                            .worker = worker,
+                                            .shape = fact->shape,
+                                            .gang = gang,
+                                            .is_long = true,
+                                            .gpus = fact->placed_ranks[i].gpus});
         (void)gw_sched_object_inputs_fetch(sched, job, fact->index, worker);
         GW_MUST(gw_array_push(
             &job->places, ((struct gw_place){gang->id, fact->index, i, worker->id, NULL, false})));
     }
-    gw_sched_questions_on_placed(sched, job);
+    gw_sched_pending_on_placed(sched, job);
     GW_MUST(gw_map_put(&sched->gangs, gang->id, (uintptr_t)gang));
     gw_sched_checkpoint_choose(sched, gang);
     gw_sched_gang_enter_preparing(sched, gang, gw_sched_gang_prepare_ns(sched, gang));

@@ -32,5 +32,5 @@ void gw_sched_apply_hold_over(struct gw_sched *sched, const struct gw_fact_hold_
     }
     sched->freed = true;
     gw_sched_objects_absent_over(sched);
-    gw_sched_questions_on_back(sched);
+    gw_sched_pending_on_back(sched);
 }

@@ -7,9 +7,9 @@
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
+#include "scheduler/core/model/jobs/decided.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/judged.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/jobs/share.h"
@@ -88,7 +88,7 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
     gw_sched_gates_on_ended(sched, job);
     if (--sched->unended_jobs == 0)
         sched->idle_since_ns = sched->now_ns;
-    if (job->questions)
+    if (job->pending_requests)
         GW_MUST(gw_array_push(&sched->revisited, job->id));
     GW_MUST(gw_array_push(&sched->aging, job->id));
 }
@@ -172,7 +172,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
     gw_array_deinit(&job->blobs);
     gw_array_deinit(&job->places);
     gw_map_deinit(&job->failures);
-    gw_sched_judged_free(job);
+    gw_sched_decided_free(job);
     gw_sched_tasks_deinit(&job->tasks);
     gw_sched_range_free(job);
     gw_job_rare_free(job);

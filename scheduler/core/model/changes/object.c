@@ -152,7 +152,7 @@ static void hold_job(struct gw_sched *sched, struct gw_job *job)
         gw_sched_queue_hold(sched, job->queues.items[i]);
 }
 
-void gw_sched_regain_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+void gw_sched_recovery_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     bool any = false;
     if (job->awaits)

@@ -15,10 +15,10 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
  * it is no original's, or none are kept. The oldest go if there are too many. */
 bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* For apply functions. gw_sched_regain_on_ready has the job of a row that takes an absent object
+/* For apply functions. gw_sched_recovery_on_ready has the job of a row that takes an absent object
  * wait with those that are held. gw_sched_object_gone: the last holder of an object is gone; true:
  * another may come back with it, and it is absent. */
-void gw_sched_regain_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+void gw_sched_recovery_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object);
 
 #endif

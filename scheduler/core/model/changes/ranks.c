@@ -2,27 +2,27 @@
 
 #include "scheduler/core/model/changes/ranks.h"
 
-#include "scheduler/core/model/workers/cooling.h"
 #include "scheduler/core/model/workers/gang_size.h"
 #include "scheduler/core/model/workers/places.h"
+#include "scheduler/core/model/workers/quarantine.h"
 
-bool gw_sched_ranks_cooling_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
-                                        const struct gw_shape *shape)
+bool gw_sched_ranks_quarantine_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
+                                           const struct gw_shape *shape)
 {
     const uint32_t least = shape->min_ranks ? shape->min_ranks : shape->ranks ? shape->ranks : 1;
     uint64_t others = 0;
     for (size_t i = 0; i < sched->workers.count && others < least; i++) {
         const struct gw_worker *other = sched->workers.items[i];
-        if (!other || other == worker || gw_sched_cooling_files_left_ns(sched, other) > 0)
+        if (!other || other == worker || gw_sched_quarantine_files_left_ns(sched, other) > 0)
             continue;
         uint64_t ranks = gw_sched_gang_size_ranks_at(sched, other, shape, true);
         others += ranks < least ? ranks : least;
     }
     if (others < least)
         return false;
-    if (!gw_sched_cooling_files_left_ns(sched,
-                                        worker)) /* its other tasks fail in this moment, too */
-        GW_FACT(sched, worker_cooled, .name = worker->remote->name, .files = true);
+    if (!gw_sched_quarantine_files_left_ns(sched,
+                                           worker)) /* its other tasks fail in this moment, too */
+        GW_FACT(sched, worker_quarantined, .name = worker->remote->name, .files = true);
     return true;
 }
 

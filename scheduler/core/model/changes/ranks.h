@@ -4,11 +4,11 @@
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_ranks_cooling_files_begin: a worker could not give its files to a task of this shape,
+/* gw_sched_ranks_quarantine_files_begin: a worker could not give its files to a task of this shape,
  * and takes none with files for a while. False if no other workers could hold the task: then
  * nothing changes, and it may as well fail. */
-bool gw_sched_ranks_cooling_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
-                                        const struct gw_shape *shape);
+bool gw_sched_ranks_quarantine_files_begin(struct gw_sched *sched, const struct gw_worker *worker,
+                                           const struct gw_shape *shape);
 
 /* gw_sched_ranks_hold_least tells whether the cluster, if empty, could hold the fewest ranks of a
  * shape. */

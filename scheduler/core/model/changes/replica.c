@@ -10,7 +10,7 @@ void gw_sched_apply_replica_begun(struct gw_sched *sched, const struct gw_fact_r
 {
     struct gw_replica *replica = malloc(sizeof *replica);
     GW_MUST_PTR(replica);
-    *replica = (struct gw_replica){fact->number, fact->question};
+    *replica = (struct gw_replica){fact->number, fact->pending};
     sched->next_relay = fact->number + 1;
     uint32_t holder = gw_sched_object_holder_copy(sched, fact->object, fact->worker);
     GW_MUST(gw_map_put(&sched->replicas, holder, (uintptr_t)replica));
@@ -38,9 +38,9 @@ static void note_trouble(struct gw_replication *replication,
 void gw_sched_apply_replica_ended(struct gw_sched *sched, const struct gw_fact_replica_ended *fact)
 {
     uint32_t holder = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
-    struct gw_question *question =
-        gw_sched_replica_question(sched, gw_sched_replica_at(sched, holder)->question);
-    if (fact->code < 0 && question)
-        note_trouble(question->replication, fact);
+    struct gw_pending_request *pending =
+        gw_sched_replica_pending(sched, gw_sched_replica_at(sched, holder)->pending);
+    if (fact->code < 0 && pending)
+        note_trouble(pending->replication, fact);
     gw_sched_object_holder_copied(sched, holder, fact->code == 0);
 }

@@ -222,7 +222,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
     gw_sched_range_row_ended(sched, job, row);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
         GW_MUST(gw_array_push(&sched->ending, job));
-    if (job->questions)
+    if (job->pending_requests)
         GW_MUST(gw_array_push(&sched->revisited, job->id));
 }
 
@@ -329,7 +329,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
     gw_sched_range_row_ended(sched, job, fact->index);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
         GW_MUST(gw_array_push(&sched->ending, job));
-    if (job->questions)
+    if (job->pending_requests)
         GW_MUST(gw_array_push(&sched->revisited, job->id));
 }
 

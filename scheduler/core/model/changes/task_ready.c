@@ -18,7 +18,7 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
         return;
     }
     if (sched->hold.until_ns)
-        gw_sched_regain_on_ready(sched, job, row);
+        gw_sched_recovery_on_ready(sched, job, row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
     GW_STORY_USUAL(sched, job, .kind = GW_STORY_READY, .index = row);
     gw_sched_queue_add(sched, gw_sched_task_ready_queue(sched, job, row), row);

@@ -71,7 +71,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     gw_sched_lost_worker_on_ready(sched, worker);
     gw_sched_queue_classes_update(sched);
     sched->freed = true;
-    gw_sched_questions_on_back(sched);
+    gw_sched_pending_on_back(sched);
 }
 
 /* What it has is not counted any more among what there is. */
@@ -129,12 +129,12 @@ void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker
 {
     if (!worker->host) /* it has not said what it has */
         return;
-    if (!sched->away)
-        GW_MUST_PTR(sched->away = calloc(1, sizeof *sched->away));
+    if (!sched->disconnected)
+        GW_MUST_PTR(sched->disconnected = calloc(1, sizeof *sched->disconnected));
     gw_sched_lost_worker_on_ready(sched, worker);
-    if (sched->away->count == GW_LOST_WORKERS_MAX)
-        gw_sched_lost_worker_forget(sched->away, 0);
-    struct gw_lost_worker *item = &sched->away->items[sched->away->count++];
+    if (sched->disconnected->count == GW_LOST_WORKERS_MAX)
+        gw_sched_lost_worker_forget(sched->disconnected, 0);
+    struct gw_lost_worker *item = &sched->disconnected->items[sched->disconnected->count++];
     *item = (struct gw_lost_worker){.incarnation = worker->incarnation,
                                     .lost_ns = sched->now_ns,
                                     .memory_bytes = worker->memory_bytes,

@@ -30,10 +30,10 @@ void gw_sched_apply_announced(struct gw_sched *sched, const struct gw_fact_annou
 void gw_sched_apply_acknowledgement_waits(struct gw_sched *sched,
                                           const struct gw_fact_acknowledgement_waits *fact)
 {
-    struct gw_acknowledgement receipt = *fact->receipt;
-    receipt.number = fact->number;
-    receipt.peer = fact->remote->peer;
-    GW_MUST(gw_array_push(&sched->acknowledgements, receipt));
+    struct gw_acknowledgement acknowledgement = *fact->acknowledgement;
+    acknowledgement.number = fact->number;
+    acknowledgement.peer = fact->remote->peer;
+    GW_MUST(gw_array_push(&sched->acknowledgements, acknowledgement));
 }
 
 void gw_sched_apply_acknowledgements_given(struct gw_sched *sched,

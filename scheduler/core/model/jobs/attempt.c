@@ -211,7 +211,7 @@ uint32_t gw_sched_attempt_begin(struct gw_sched *sched, const struct gw_attempt_
         gw_sched_story_placed(sched, slot);
     job->placed++;
     gw_sched_range_row_placed(sched, job);
-    gw_sched_questions_on_placed(sched, job);
+    gw_sched_pending_on_placed(sched, job);
     return slot;
 }
 

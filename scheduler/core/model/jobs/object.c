@@ -292,7 +292,7 @@ void gw_sched_object_found(struct gw_sched *sched, struct gw_object *object)
     if (!object->absent)
         return;
     object->absent = false;
-    if (object->job->questions)
+    if (object->job->pending_requests)
         GW_MUST(gw_array_push(&sched->revisited, object->job->id));
 }
 
@@ -305,7 +305,7 @@ void gw_sched_objects_absent_over(struct gw_sched *sched)
         object->absent = false;
         GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index);
         GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
-        if (object->job->questions)
+        if (object->job->pending_requests)
             GW_MUST(gw_array_push(&sched->revisited, object->job->id));
     }
 }

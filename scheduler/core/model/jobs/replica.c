@@ -7,11 +7,12 @@
 #include <assert.h>
 #include <stdlib.h>
 
-struct gw_question *gw_sched_replica_question(const struct gw_sched *sched, uint64_t number)
+struct gw_pending_request *gw_sched_replica_pending(const struct gw_sched *sched, uint64_t number)
 {
     uint64_t value;
-    return gw_map_get(&sched->questions, number, &value) ? (struct gw_question *)(uintptr_t)value
-                                                         : NULL;
+    return gw_map_get(&sched->pending_requests, number, &value)
+               ? (struct gw_pending_request *)(uintptr_t)value
+               : NULL;
 }
 
 struct gw_replica *gw_sched_replica_at(const struct gw_sched *sched, uint32_t holder)
@@ -29,20 +30,21 @@ static void revisit_all(struct gw_sched *sched)
 {
     size_t at = 0;
     uint64_t number, value;
-    while (gw_map_next(&sched->questions, &at, &number, &value)) {
-        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
-        if (question->type == GW_MESSAGE_replicate)
-            GW_MUST(gw_array_push(&sched->revisited, question->job));
+    while (gw_map_next(&sched->pending_requests, &at, &number, &value)) {
+        const struct gw_pending_request *pending =
+            (const struct gw_pending_request *)(uintptr_t)value;
+        if (pending->type == GW_MESSAGE_replicate)
+            GW_MUST(gw_array_push(&sched->revisited, pending->job));
     }
 }
 
 void gw_sched_replica_gone(struct gw_sched *sched, uint32_t holder)
 {
     struct gw_replica *replica = gw_sched_replica_at(sched, holder);
-    const struct gw_question *question = gw_sched_replica_question(sched, replica->question);
+    const struct gw_pending_request *pending = gw_sched_replica_pending(sched, replica->pending);
     const struct gw_job *of = sched->objects.items[sched->holders.items[holder].object].job;
-    if (question && !gw_job_rare(of)->had_pures) /* else rows of any job may share the object */
-        GW_MUST(gw_array_push(&sched->revisited, question->job));
+    if (pending && !gw_job_rare(of)->had_pures) /* else rows of any job may share the object */
+        GW_MUST(gw_array_push(&sched->revisited, pending->job));
     else
         revisit_all(sched);
     (void)gw_map_remove(&sched->replicas, holder);

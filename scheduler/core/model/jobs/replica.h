@@ -6,8 +6,8 @@
 
 /* A copy that is being made: on a holder that says `copying`. */
 struct gw_replica {
-    uint64_t number;   /* of this request to the worker */
-    uint64_t question; /* whose it is; it may be gone */
+    uint64_t number;  /* of this request to the worker */
+    uint64_t pending; /* whose it is; it may be gone */
 };
 
 /* A worker that could not make a copy. */
@@ -38,7 +38,7 @@ void gw_sched_replicas_deinit(struct gw_sched *sched);
 /* gw_sched_replica_at returns the copy that is being made at a holder; there must be one. */
 struct gw_replica *gw_sched_replica_at(const struct gw_sched *sched, uint32_t holder);
 
-/* gw_sched_replica_question returns the pending request with this number; NULL: it is gone. */
-struct gw_question *gw_sched_replica_question(const struct gw_sched *sched, uint64_t number);
+/* gw_sched_replica_pending returns the pending request with this number; NULL: it is gone. */
+struct gw_pending_request *gw_sched_replica_pending(const struct gw_sched *sched, uint64_t number);
 
 #endif

@@ -1,8 +1,8 @@
 /* With how many ranks a gang can start. */
 #include "scheduler/core/model/workers/gang_size.h"
 
-#include "scheduler/core/model/workers/cooling.h"
 #include "scheduler/core/model/workers/need.h"
+#include "scheduler/core/model/workers/quarantine.h"
 #include "scheduler/core/model/workers/worker.h"
 
 uint32_t gw_sched_gang_size_least(const struct gw_shape *shape)
@@ -77,7 +77,7 @@ uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched, const struct g
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         uint64_t ranks = gw_sched_gang_size_ranks_at(sched, worker, shape, true);
-        if (ranks && sched->now_ns + gw_sched_cooling_left_ns(sched, worker, shape) <= at_ns)
+        if (ranks && sched->now_ns + gw_sched_quarantine_left_ns(sched, worker, shape) <= at_ns)
             gw_sched_gang_size_sum_add(&sum, ranks > UINT32_MAX ? UINT32_MAX : ranks);
     }
     return gw_sched_gang_size_of_sum(&sum);
@@ -128,7 +128,7 @@ uint64_t gw_sched_gang_size_ranks_at(const struct gw_sched *sched, const struct 
 {
     if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
         return 0;
-    if (!ever && !GW_PLANTED(750) && gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+    if (!ever && !GW_PLANTED(750) && gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
         return 0;
     return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
                     divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),

@@ -8,13 +8,14 @@
 
 void gw_sched_lost_worker_deinit(struct gw_sched *sched)
 {
-    free(sched->away);
-    sched->away = NULL;
+    free(sched->disconnected);
+    sched->disconnected = NULL;
 }
 
-void gw_sched_lost_worker_forget(struct gw_lost_workers *away, uint32_t at)
+void gw_sched_lost_worker_forget(struct gw_lost_workers *disconnected, uint32_t at)
 {
-    memmove(&away->items[at], &away->items[at + 1], (--away->count - at) * sizeof *away->items);
+    memmove(&disconnected->items[at], &disconnected->items[at + 1],
+            (--disconnected->count - at) * sizeof *disconnected->items);
 }
 
 static bool is_same(const struct gw_lost_worker *item, const struct gw_worker *worker)
@@ -25,25 +26,25 @@ static bool is_same(const struct gw_lost_worker *item, const struct gw_worker *w
 
 bool gw_sched_lost_worker_is(const struct gw_sched *sched, const struct gw_worker *worker)
 {
-    for (uint32_t i = 0; sched->away && i < sched->away->count; i++)
-        if (is_same(&sched->away->items[i], worker))
+    for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++)
+        if (is_same(&sched->disconnected->items[i], worker))
             return true;
     return false;
 }
 
 bool gw_sched_lost_worker_has(const struct gw_sched *sched, uint64_t incarnation)
 {
-    for (uint32_t i = 0; sched->away && i < sched->away->count; i++)
-        if (sched->away->items[i].incarnation == incarnation)
+    for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++)
+        if (sched->disconnected->items[i].incarnation == incarnation)
             return true;
     return false;
 }
 
 void gw_sched_lost_worker_on_ready(struct gw_sched *sched, const struct gw_worker *worker)
 {
-    for (uint32_t i = sched->away ? sched->away->count : 0; i-- > 0;)
-        if (is_same(&sched->away->items[i], worker))
-            gw_sched_lost_worker_forget(sched->away, i);
+    for (uint32_t i = sched->disconnected ? sched->disconnected->count : 0; i-- > 0;)
+        if (is_same(&sched->disconnected->items[i], worker))
+            gw_sched_lost_worker_forget(sched->disconnected, i);
 }
 
 uint32_t gw_sched_lost_worker_instances(const struct gw_worker *worker)
@@ -56,8 +57,8 @@ uint32_t gw_sched_lost_worker_instances(const struct gw_worker *worker)
 
 void gw_sched_lost_worker_on_given(struct gw_sched *sched, uint64_t incarnation, bool instance)
 {
-    for (uint32_t i = 0; sched->away && i < sched->away->count; i++) {
-        struct gw_lost_worker *item = &sched->away->items[i];
+    for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++) {
+        struct gw_lost_worker *item = &sched->disconnected->items[i];
         if (item->incarnation != incarnation || item->gpus == 0)
             continue;
         item->gpus--;

@@ -32,6 +32,6 @@ bool gw_sched_lost_worker_has(const struct gw_sched *sched, uint64_t incarnation
 uint32_t gw_sched_lost_worker_instances(const struct gw_worker *worker);
 
 /* gw_sched_lost_worker_forget removes the entry at an index. */
-void gw_sched_lost_worker_forget(struct gw_lost_workers *away, uint32_t at);
+void gw_sched_lost_worker_forget(struct gw_lost_workers *disconnected, uint32_t at);
 
 #endif

@@ -5,7 +5,7 @@
  * life takes over (adopt.h) have theirs from the start. It drains, too, until it is on disk that it
  * is connected (hold.h). Once lost, a worker never comes back under the same id. */
 #include "scheduler/core/model/workers/worker.h"
-#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/quarantine.h"
 
 #include "scheduler/core/model/workers/need.h"
 
@@ -65,7 +65,7 @@ bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *
 {
     if (worker->state != GW_WORKER_READY || worker->slots_free < shape->slots ||
         worker->memory_free < shape->memory_bytes || !gw_sched_memory_lets(worker) ||
-        gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+        gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
         return false;
     if (shape->alone && (worker->attempts > worker->blocked || worker->slots_free < worker->slots))
         return false;

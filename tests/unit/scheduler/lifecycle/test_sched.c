@@ -253,7 +253,7 @@ static void who_is_said_to_have_lost_a_result_lets_go(void **state)
     free_world(w);
 }
 
-static void failures_alike_are_each_judged(void **state)
+static void failures_alike_are_each_decided(void **state)
 {
     struct world *w = new_world();
     const uint64_t run_ns[2] = {1000, 2000};
@@ -680,7 +680,7 @@ int main(void)
         cmocka_unit_test(a_workers_last_words_are_told),
         cmocka_unit_test(lost_output_is_told),
         cmocka_unit_test(output_is_followed_to_a_smaller_attempt),
-        cmocka_unit_test(failures_alike_are_each_judged),
+        cmocka_unit_test(failures_alike_are_each_decided),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
         cmocka_unit_test(a_paused_worker_gets_nothing),
         cmocka_unit_test(what_is_given_back_again_and_again_waits),

@@ -353,7 +353,7 @@ static void nothing_is_kept_and_why(void **state)
 }
 
 /* A worker whose connection broke may be back in a moment: what fits with it is not refused. */
-static void who_is_away_for_a_moment_is_waited_for(void **state)
+static void the_scheduler_waits_for_a_worker_that_reconnects(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -399,7 +399,7 @@ int main(void)
         cmocka_unit_test(who_waits_rises),
         cmocka_unit_test(who_waits_is_told_for_what),
         cmocka_unit_test(nothing_is_kept_and_why),
-        cmocka_unit_test(who_is_away_for_a_moment_is_waited_for),
+        cmocka_unit_test(the_scheduler_waits_for_a_worker_that_reconnects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,7 +53,7 @@ static void a_gpu_is_left_while_what_was_there_may_live(void **state)
 }
 
 /* It counts once while one that offers it is away: as that one's own, or as who got it then. */
-static void a_gpu_of_who_is_away_counts_once(void **state)
+static void a_gpu_of_who_is_disconnected_counts_once(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -139,7 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_gpu_of_two_workers_is_given_once),
         cmocka_unit_test(a_gpu_is_left_while_what_was_there_may_live),
-        cmocka_unit_test(a_gpu_of_who_is_away_counts_once),
+        cmocka_unit_test(a_gpu_of_who_is_disconnected_counts_once),
         cmocka_unit_test(who_is_back_from_the_same_break_is_not_the_other),
         cmocka_unit_test(who_comes_back_gets_what_is_idle),
         cmocka_unit_test(who_comes_with_something_on_it_has_it),

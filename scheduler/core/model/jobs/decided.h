@@ -1,8 +1,8 @@
 /* Attempts that are over, and may be told of again: with a worker that was lost and lives on, or
  * with ranks of a gang that had not all come back. What their end meant was decided; nobody takes
  * them over after that, in this life of the scheduler or in another. */
-#ifndef GW_SCHEDULER_CORE_JUDGED_H
-#define GW_SCHEDULER_CORE_JUDGED_H
+#ifndef GW_SCHEDULER_CORE_DECIDED_H
+#define GW_SCHEDULER_CORE_DECIDED_H
 
 #include "scheduler/core/model/state.h"
 
@@ -18,13 +18,13 @@ struct gw_task_end_cause {
     bool unbegun; /* of a gang that never went, and through no fault of its own */
 };
 
-/* gw_sched_judged_note writes down that an attempt is judged now, where it may be told of again.
- * gw_sched_judged tells whether that was done. */
-void gw_sched_judged_note(struct gw_sched *sched, const struct gw_task_end_cause *verdict);
-bool gw_sched_judged(const struct gw_job *job, uint64_t attempt);
+/* gw_sched_decided_note writes down that an attempt is judged now, where it may be told of again.
+ * gw_sched_decided tells whether that was done. */
+void gw_sched_decided_note(struct gw_sched *sched, const struct gw_task_end_cause *task_end);
+bool gw_sched_decided(const struct gw_job *job, uint64_t attempt);
 
-/* gw_sched_judged_dump appends which of a job were; gw_sched_judged_free forgets them. */
-void gw_sched_judged_dump(const struct gw_job *job, struct gw_buffer *out);
-void gw_sched_judged_free(struct gw_job *job);
+/* gw_sched_decided_dump appends which of a job were; gw_sched_decided_free forgets them. */
+void gw_sched_decided_dump(const struct gw_job *job, struct gw_buffer *out);
+void gw_sched_decided_free(struct gw_job *job);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * What begins and ends a rest is seen in what becomes of gangs, workers and tasks; how long it is
  * is counted here; and the scheduler must say the same of each at every step. */
-#include "tests/sim/checks/cooling.h"
+#include "tests/sim/checks/quarantine.h"
 
 #include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/jobs/access.h"
@@ -13,7 +13,7 @@
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/state.h"
-#include "scheduler/core/model/workers/cooling.h"
+#include "scheduler/core/model/workers/quarantine.h"
 #include "scheduler/core/model/workers/worker.h"
 #include "scheduler/core/requests/remote.h"
 
@@ -25,7 +25,7 @@ struct rest {
 };
 
 /* A rank that could take its worker into a rest: as it was before the step. */
-struct seat {
+struct placed {
     uint32_t host, worker;
     bool live;
 };
@@ -37,10 +37,10 @@ struct stake {
     uint8_t state;
     bool files;
     bool due; /* it ought to stand by now */
-    struct seat seats[RANKS_MAX];
+    struct placed placed_ranks[RANKS_MAX];
 };
 
-struct sim_cooling {
+struct sim_quarantine {
     struct rest rests[HOSTS_MAX][KINDS];
     GW_ARRAY(struct stake) stakes;
     uint32_t unsure[KINDS]; /* bits of hosts of which a step does not tell what to expect */
@@ -51,13 +51,13 @@ struct sim_cooling {
     uint32_t laid; /* bits of hosts where something with files ended well */
 };
 
-static struct sim_cooling *cooling_of(struct sim *sim)
+static struct sim_quarantine *quarantine_of(struct sim *sim)
 {
-    if (!sim->cooling) {
-        GW_MUST_PTR(sim->cooling = calloc(1, sizeof *sim->cooling));
-        sim->cooling->files_host = GW_NONE;
+    if (!sim->quarantine) {
+        GW_MUST_PTR(sim->quarantine = calloc(1, sizeof *sim->quarantine));
+        sim->quarantine->files_host = GW_NONE;
     }
-    return sim->cooling;
+    return sim->quarantine;
 }
 
 static uint32_t host_of(const struct sim *sim, const struct gw_worker *worker)
@@ -101,27 +101,28 @@ static void note_gang(struct sim *sim, const struct gw_gang_try *gang)
                               gang->state == GW_GANG_PREPARING && gang->deadline_ns <= sim->now_ns};
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_worker *worker = gw_sched_worker_find(sim->sched, gang->ranks[i].worker);
-        stake.seats[i] = (struct seat){worker ? host_of(sim, worker) : GW_NONE,
-                                       gang->ranks[i].worker, gang->ranks[i].slot != GW_NONE};
+        stake.placed_ranks[i] =
+            (struct placed){worker ? host_of(sim, worker) : GW_NONE, gang->ranks[i].worker,
+                            gang->ranks[i].slot != GW_NONE};
     }
-    GW_MUST(gw_array_push(&sim->cooling->stakes, stake));
+    GW_MUST(gw_array_push(&sim->quarantine->stakes, stake));
 }
 
 static void note_ended(struct sim *sim, const struct gw_worker *worker,
                        const struct gw_msg_ended *ended)
 {
-    struct sim_cooling *cooling = cooling_of(sim);
+    struct sim_quarantine *quarantine = quarantine_of(sim);
     uint32_t slot = gw_sched_attempt_slot(sim->sched, worker, ended->attempt, ended->rank);
     if (slot == GW_NONE)
         slot = gw_sched_gang_slot(sim->sched, worker, ended->attempt, ended->rank);
     if (slot == GW_NONE || ended->outcome != GW_OUTCOME_FILES)
         return;
-    cooling->files_host = host_of(sim, worker);
-    cooling->files_job = sim->sched->attempts.items[slot].job->id;
-    cooling->files_row = sim->sched->attempts.items[slot].index;
-    cooling->files_state = ended->rank == GW_RANK_NONE
-                               ? state_of(sim, cooling->files_job, cooling->files_row)
-                               : GW_TASK_RETIRED;
+    quarantine->files_host = host_of(sim, worker);
+    quarantine->files_job = sim->sched->attempts.items[slot].job->id;
+    quarantine->files_row = sim->sched->attempts.items[slot].index;
+    quarantine->files_state = ended->rank == GW_RANK_NONE
+                                  ? state_of(sim, quarantine->files_job, quarantine->files_row)
+                                  : GW_TASK_RETIRED;
 }
 
 static void note_finished(struct sim *sim, const struct gw_worker *worker,
@@ -134,23 +135,23 @@ static void note_finished(struct sim *sim, const struct gw_worker *worker,
             continue;
         const struct gw_attempt *attempt = &sim->sched->attempts.items[slot];
         if (has_files(attempt->job, attempt->index))
-            sim->cooling->laid |= 1u << host_of(sim, worker);
+            sim->quarantine->laid |= 1u << host_of(sim, worker);
     }
 }
 
-void sim_cooling_before(struct sim *sim, const struct gw_event *event)
+void sim_quarantine_before(struct sim *sim, const struct gw_event *event)
 {
     const struct gw_message *message = event->message;
-    struct sim_cooling *cooling = sim->cooling;
+    struct sim_quarantine *quarantine = sim->quarantine;
     uint64_t attempt, gang;
-    if (cooling) {
-        gw_array_clear(&cooling->stakes);
-        memset(cooling->unsure, 0, sizeof cooling->unsure);
-        cooling->laid = 0;
-        cooling->files_host = GW_NONE;
+    if (quarantine) {
+        gw_array_clear(&quarantine->stakes);
+        memset(quarantine->unsure, 0, sizeof quarantine->unsure);
+        quarantine->laid = 0;
+        quarantine->files_host = GW_NONE;
     }
     for (size_t at = 0; gw_map_next(&sim->sched->gangs, &at, &attempt, &gang);) {
-        (void)cooling_of(sim);
+        (void)quarantine_of(sim);
         note_gang(sim, (const struct gw_gang_try *)(uintptr_t)gang);
     }
     if (event->type != GW_EVENT_MESSAGE ||
@@ -161,7 +162,7 @@ void sim_cooling_before(struct sim *sim, const struct gw_event *event)
         return;
     if (message->type == GW_MESSAGE_ended)
         note_ended(sim, remote->worker, &message->ended);
-    else if (cooling)
+    else if (quarantine)
         note_finished(sim, remote->worker, &message->finished);
 }
 
@@ -170,7 +171,7 @@ void sim_cooling_before(struct sim *sim, const struct gw_event *event)
 
 static void begin(struct sim *sim, uint32_t host, int kind)
 {
-    struct rest *rest = &sim->cooling->rests[host][kind];
+    struct rest *rest = &sim->quarantine->rests[host][kind];
     uint64_t for_ns = SECOND << (rest->failures < 10 ? rest->failures : 10);
     sim_fault(sim, kind == FILES        ? FAULT_FILES_REST
                    : rest->failures > 0 ? FAULT_RESTS_LONGER
@@ -181,7 +182,7 @@ static void begin(struct sim *sim, uint32_t host, int kind)
 
 static void end(struct sim *sim, uint32_t host, int kind)
 {
-    struct rest *rest = &sim->cooling->rests[host][kind];
+    struct rest *rest = &sim->quarantine->rests[host][kind];
     if (rest->failures)
         sim_fault(sim, FAULT_WARMED);
     *rest = (struct rest){0};
@@ -192,14 +193,14 @@ static void take_end(struct sim *sim, const struct stake *stake)
 {
     const uint8_t state = state_of(sim, stake->job, stake->row);
     for (uint32_t i = 0; i < stake->count; i++) {
-        const struct seat *seat = &stake->seats[i];
-        if (seat->host == GW_NONE || !is_there(sim, seat->worker))
+        const struct placed *placed = &stake->placed_ranks[i];
+        if (placed->host == GW_NONE || !is_there(sim, placed->worker))
             continue;
         for (int kind = 0; kind <= (stake->files ? FILES : RANKS); kind++)
             if (state == GW_TASK_RETIRED)
-                sim->cooling->unsure[kind] |= 1u << seat->host;
+                sim->quarantine->unsure[kind] |= 1u << placed->host;
             else if (state == GW_TASK_DONE || state == GW_TASK_RELEASED)
-                end(sim, seat->host, kind);
+                end(sim, placed->host, kind);
     }
 }
 
@@ -208,9 +209,9 @@ static uint32_t lost_under(const struct sim *sim, const struct stake *stake)
 {
     uint32_t lost = 0;
     for (uint32_t i = 0; i < stake->count; i++) {
-        const struct seat *seat = &stake->seats[i];
-        if (seat->live && seat->host != GW_NONE && !is_there(sim, seat->worker))
-            lost |= 1u << seat->host;
+        const struct placed *placed = &stake->placed_ranks[i];
+        if (placed->live && placed->host != GW_NONE && !is_there(sim, placed->worker))
+            lost |= 1u << placed->host;
     }
     return lost;
 }
@@ -223,7 +224,7 @@ static uint32_t late_at(const struct sim *sim, const struct stake *stake)
         gang->cause_rank == GW_NONE || gang->cause.executing == false ||
         !strstr(gang->cause.text, "did not get ready"))
         return GW_NONE;
-    return stake->seats[gang->cause_rank].host;
+    return stake->placed_ranks[gang->cause_rank].host;
 }
 
 static void take_gang(struct sim *sim, const struct stake *stake, bool dismissed)
@@ -231,7 +232,7 @@ static void take_gang(struct sim *sim, const struct stake *stake, bool dismissed
     const uint32_t lost = lost_under(sim, stake), late = late_at(sim, stake);
     const bool over = !gw_sched_gang_find(sim->sched, stake->attempt);
     if (stake->state == GW_GANG_ENDING || (lost & (lost - 1)) || (lost && stake->due))
-        sim->cooling->unsure[RANKS] |= lost; /* it may be the cause after all; one of them is */
+        sim->quarantine->unsure[RANKS] |= lost; /* it may be the cause after all; one of them is */
     else if (lost && !dismissed)
         begin(sim, (uint32_t)__builtin_ctz(lost), RANKS);
     else if (late != GW_NONE)
@@ -244,19 +245,19 @@ static void take_gang(struct sim *sim, const struct stake *stake, bool dismissed
  * gang, or of what was cancelled, does not say which. */
 static void take_files(struct sim *sim)
 {
-    struct sim_cooling *cooling = sim->cooling;
-    const uint8_t state = state_of(sim, cooling->files_job, cooling->files_row);
-    struct rest *rest = &cooling->rests[cooling->files_host][FILES];
-    if (cooling->files_state != GW_TASK_PLACED || state == GW_TASK_RETIRED)
-        cooling->unsure[FILES] |= 1u << cooling->files_host;
+    struct sim_quarantine *quarantine = sim->quarantine;
+    const uint8_t state = state_of(sim, quarantine->files_job, quarantine->files_row);
+    struct rest *rest = &quarantine->rests[quarantine->files_host][FILES];
+    if (quarantine->files_state != GW_TASK_PLACED || state == GW_TASK_RETIRED)
+        quarantine->unsure[FILES] |= 1u << quarantine->files_host;
     else if (rest->until_ns <= sim->now_ns && state != GW_TASK_FAILED)
-        begin(sim, cooling->files_host, FILES);
+        begin(sim, quarantine->files_host, FILES);
 }
 
-bool sim_cooling_ended(const struct sim *sim, uint64_t job, uint32_t row)
+bool sim_quarantine_ended(const struct sim *sim, uint64_t job, uint32_t row)
 {
-    for (size_t i = 0; sim->cooling && i < sim->cooling->stakes.count; i++) {
-        const struct stake *stake = &sim->cooling->stakes.items[i];
+    for (size_t i = 0; sim->quarantine && i < sim->quarantine->stakes.count; i++) {
+        const struct stake *stake = &sim->quarantine->stakes.items[i];
         if (stake->job == job && stake->row == row && stake->state == GW_GANG_ENDING)
             return true;
     }
@@ -273,10 +274,10 @@ static uint64_t left_of(const struct sim *sim, const struct rest *rest)
 
 static void believe(struct sim *sim, uint32_t host, int kind)
 {
-    struct rest *rest = &sim->cooling->rests[host][kind];
+    struct rest *rest = &sim->quarantine->rests[host][kind];
     *rest = (struct rest){0};
-    for (size_t i = 0; i < sim->sched->coolings.count; i++) {
-        const struct gw_cooling *said = &sim->sched->coolings.items[i];
+    for (size_t i = 0; i < sim->sched->quarantines.count; i++) {
+        const struct gw_quarantine *said = &sim->sched->quarantines.items[i];
         if (said->files == (kind == FILES) && strcmp(said->name, sim->hosts[host].worker_name) == 0)
             *rest = (struct rest){said->failures, said->until_ns};
     }
@@ -288,8 +289,8 @@ static void check(struct sim *sim, const struct gw_worker *worker)
         [RANKS] = {.ranks = 1}, [FILES] = {.files = true}};
     const uint32_t host = host_of(sim, worker);
     for (int kind = 0; kind < KINDS; kind++) {
-        const uint64_t due_ns = left_of(sim, &sim->cooling->rests[host][kind]);
-        const uint64_t left_ns = gw_sched_cooling_left_ns(sim->sched, worker, &shapes[kind]);
+        const uint64_t due_ns = left_of(sim, &sim->quarantine->rests[host][kind]);
+        const uint64_t left_ns = gw_sched_quarantine_left_ns(sim->sched, worker, &shapes[kind]);
         SIM_CHECK(sim, due_ns == left_ns, "host %u takes no %s for %.3f s, and ought to for %.3f s",
                   host, kind == RANKS ? "ranks" : "files", (double)left_ns / 1e9,
                   (double)due_ns / 1e9);
@@ -298,24 +299,24 @@ static void check(struct sim *sim, const struct gw_worker *worker)
     }
 }
 
-void sim_cooling_stepped(struct sim *sim, const struct gw_event *event)
+void sim_quarantine_stepped(struct sim *sim, const struct gw_event *event)
 {
-    struct sim_cooling *cooling = sim->cooling;
+    struct sim_quarantine *quarantine = sim->quarantine;
     const bool dismissed =
         (event->type == GW_EVENT_CLOSE && sim->revoking) ||
         (event->type == GW_EVENT_MESSAGE &&
          (event->message->type == GW_MESSAGE_refuse || event->message->type == GW_MESSAGE_leaving));
-    if (!cooling)
+    if (!quarantine)
         return;
-    for (size_t i = 0; i < cooling->stakes.count; i++)
-        take_gang(sim, &cooling->stakes.items[i], dismissed);
-    if (cooling->files_host != GW_NONE)
+    for (size_t i = 0; i < quarantine->stakes.count; i++)
+        take_gang(sim, &quarantine->stakes.items[i], dismissed);
+    if (quarantine->files_host != GW_NONE)
         take_files(sim);
     for (uint32_t i = 0; i < sim->host_count; i++) {
-        if (cooling->laid >> i & 1)
+        if (quarantine->laid >> i & 1)
             end(sim, i, FILES);
         for (int kind = 0; kind < KINDS; kind++)
-            if (cooling->unsure[kind] >> i & 1)
+            if (quarantine->unsure[kind] >> i & 1)
                 believe(sim, i, kind);
     }
     for (size_t i = 0; i < sim->sched->workers.count; i++)
@@ -330,17 +331,17 @@ void sim_cooling_stepped(struct sim *sim, const struct gw_event *event)
 static bool lets_pass(const struct sim *sim, const struct host *host)
 {
     for (uint32_t i = 0; i < sim->host_count; i++)
-        if (i != host->number && left_of(sim, &sim->cooling->rests[i][RANKS]))
+        if (i != host->number && left_of(sim, &sim->quarantine->rests[i][RANKS]))
             return true;
     return false;
 }
 
-void sim_cooling_assigned(struct sim *sim, const struct host *host,
-                          const struct gw_msg_assign *assign)
+void sim_quarantine_assigned(struct sim *sim, const struct host *host,
+                             const struct gw_msg_assign *assign)
 {
-    if (!sim->cooling || !host)
+    if (!sim->quarantine || !host)
         return;
-    const struct rest *rests = sim->cooling->rests[host->number];
+    const struct rest *rests = sim->quarantine->rests[host->number];
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
         const bool rank = gw_col32_at(assign->rank, i) != GW_RANK_NONE;
         const struct gw_job *job = gw_sched_job_find(sim->sched, gw_col64_at(assign->job, i));
@@ -361,18 +362,18 @@ void sim_cooling_assigned(struct sim *sim, const struct host *host,
 /* -- Lives ---------------------------------------------------------------------------------------
  */
 
-void sim_cooling_crashed(struct sim *sim)
+void sim_quarantine_crashed(struct sim *sim)
 {
-    for (uint32_t i = 0; sim->cooling && i < sim->host_count; i++)
-        if (left_of(sim, &sim->cooling->rests[i][RANKS]))
+    for (uint32_t i = 0; sim->quarantine && i < sim->host_count; i++)
+        if (left_of(sim, &sim->quarantine->rests[i][RANKS]))
             sim_fault(sim, FAULT_REST_LOST);
-    sim_cooling_free(sim);
+    sim_quarantine_free(sim);
 }
 
-void sim_cooling_free(struct sim *sim)
+void sim_quarantine_free(struct sim *sim)
 {
-    if (sim->cooling)
-        gw_array_deinit(&sim->cooling->stakes);
-    free(sim->cooling);
-    sim->cooling = NULL;
+    if (sim->quarantine)
+        gw_array_deinit(&sim->quarantine->stakes);
+    free(sim->quarantine);
+    sim->quarantine = NULL;
 }

@@ -3,7 +3,7 @@
  * Each row belongs to one node; `of` says to which. Tasks of other jobs that this one takes results
  * from are one node a job. Nodes are numbered in the order of their first rows, so that edges run
  * from lower numbers to higher ones, but for those inside a group. */
-#include "scheduler/core/view/outline.h"
+#include "scheduler/core/view/graph_view.h"
 
 #include "graph/base/strmap.h"
 #include "scheduler/core/model/model.h"
@@ -25,7 +25,7 @@ struct node {
     uint32_t ranks, first;
 };
 
-struct outline {
+struct graph_view {
     const struct gw_sched *sched;
     struct gw_job *job;
     struct gw_running runs;
@@ -64,62 +64,62 @@ static void strip_number(char *label)
         memcpy(label + end, "*", 2);
 }
 
-static uint32_t add_node(struct outline *outline, const struct node *node)
+static uint32_t add_node(struct graph_view *graph_view, const struct node *node)
 {
-    GW_MUST(gw_array_push(&outline->nodes, *node));
-    return (uint32_t)outline->nodes.count - 1;
+    GW_MUST(gw_array_push(&graph_view->nodes, *node));
+    return (uint32_t)graph_view->nodes.count - 1;
 }
 
-static uint32_t node_of_row(struct outline *outline, uint32_t row)
+static uint32_t node_of_row(struct graph_view *graph_view, uint32_t row)
 {
-    struct gw_job *job = outline->job;
+    struct gw_job *job = graph_view->job;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
     struct node node = {.kind = kind_of(job, spec), .ranks = spec->message.ranks, .first = row};
     uint64_t known;
     gw_sched_task_label(job, row, node.label, sizeof node.label);
-    if (!outline->grouped)
-        return add_node(outline, &node);
+    if (!graph_view->grouped)
+        return add_node(graph_view, &node);
     strip_number(node.label);
-    if (gw_strmap_get(&outline->names, node.label, &known))
+    if (gw_strmap_get(&graph_view->names, node.label, &known))
         return (uint32_t)known;
-    if (outline->nodes.count >= outline->limit) { /* the last one takes what is left */
-        uint32_t last = (uint32_t)outline->nodes.count - 1;
-        (void)snprintf(outline->nodes.items[last].label, sizeof node.label, "others");
+    if (graph_view->nodes.count >= graph_view->limit) { /* the last one takes what is left */
+        uint32_t last = (uint32_t)graph_view->nodes.count - 1;
+        (void)snprintf(graph_view->nodes.items[last].label, sizeof node.label, "others");
         return last;
     }
-    uint32_t number = add_node(outline, &node);
-    GW_MUST(gw_strmap_put(&outline->names, node.label, number));
+    uint32_t number = add_node(graph_view, &node);
+    GW_MUST(gw_strmap_put(&graph_view->names, node.label, number));
     return number;
 }
 
-static void add_rows(struct outline *outline)
+static void add_rows(struct graph_view *graph_view)
 {
-    const struct gw_tasks *tasks = &outline->job->tasks;
+    const struct gw_tasks *tasks = &graph_view->job->tasks;
     uint32_t last_spec = GW_NONE, last = 0;
-    outline->grouped = tasks->count > outline->limit;
-    outline->of = calloc((size_t)tasks->count + 1, sizeof *outline->of);
-    GW_MUST_PTR(outline->of);
+    graph_view->grouped = tasks->count > graph_view->limit;
+    graph_view->of = calloc((size_t)tasks->count + 1, sizeof *graph_view->of);
+    GW_MUST_PTR(graph_view->of);
     for (uint32_t row = 0; row < tasks->count; row++) {
         bool same =
-            outline->grouped && tasks->spec[row] == last_spec &&
-            gw_job_rare(outline->job)->names.count == 0; /* of a million tasks, most are alike */
+            graph_view->grouped && tasks->spec[row] == last_spec &&
+            gw_job_rare(graph_view->job)->names.count == 0; /* of a million tasks, most are alike */
         if (!same)
-            last = node_of_row(outline, row);
+            last = node_of_row(graph_view, row);
         last_spec = tasks->spec[row];
-        outline->of[row] = last;
-        struct node *node = &outline->nodes.items[last];
+        graph_view->of[row] = last;
+        struct node *node = &graph_view->nodes.items[last];
         uint8_t state = tasks->state[row];
         node->tasks++;
         node->states[state == GW_TASK_RELEASED ? GW_TASK_DONE : state]++;
         node->running += state == GW_TASK_PLACED &&
-                         gw_running_row(&outline->runs, outline->sched, outline->job, row);
+                         gw_running_row(&graph_view->runs, graph_view->sched, graph_view->job, row);
     }
 }
 
 /* All numbers of a range, of which some are rows now. */
-static void add_range(struct outline *outline)
+static void add_range(struct graph_view *graph_view)
 {
-    struct gw_job *job = outline->job;
+    struct gw_job *job = graph_view->job;
     struct node node = {.kind = "range", .tasks = job->range->count};
     (void)snprintf(node.label, sizeof node.label, "%s", job->name);
     node.states[GW_TASK_DONE] = job->done;
@@ -127,48 +127,49 @@ static void add_range(struct outline *outline)
     node.states[GW_TASK_CANCELLED] = job->cancelled_tasks;
     node.states[GW_TASK_PLACED] = job->placed;
     node.states[GW_TASK_WAITING] = job->unfinished - job->placed;
-    node.running = gw_running_job(&outline->runs, job);
-    (void)add_node(outline, &node);
+    node.running = gw_running_job(&graph_view->runs, job);
+    (void)add_node(graph_view, &node);
 }
 
 /* The node of another job that something is taken from. */
-static uint32_t node_of_job(struct outline *outline, uint64_t id)
+static uint32_t node_of_job(struct graph_view *graph_view, uint64_t id)
 {
     uint64_t known;
-    if (gw_map_get(&outline->jobs, id, &known))
+    if (gw_map_get(&graph_view->jobs, id, &known))
         return (uint32_t)known;
-    const struct gw_job *other = gw_sched_job_find(outline->sched, id);
+    const struct gw_job *other = gw_sched_job_find(graph_view->sched, id);
     struct node node = {.kind = "job", .job = id, .tasks = 1};
     (void)snprintf(node.label, sizeof node.label, "%s",
                    other && other->name ? other->name : "a job that is over");
-    uint32_t number = add_node(outline, &node);
-    GW_MUST(gw_map_put(&outline->jobs, id, number));
+    uint32_t number = add_node(graph_view, &node);
+    GW_MUST(gw_map_put(&graph_view->jobs, id, number));
     return number;
 }
 
-static void add_edge(struct outline *outline, uint32_t from, uint32_t to)
+static void add_edge(struct graph_view *graph_view, uint32_t from, uint32_t to)
 {
     uint64_t key = (uint64_t)from << 32 | to, count = 0;
-    outline->edge_count++;
-    if (!gw_map_get(&outline->edges, key, &count) && outline->edges.count >= EDGES_MAX) {
-        outline->cut = true;
+    graph_view->edge_count++;
+    if (!gw_map_get(&graph_view->edges, key, &count) && graph_view->edges.count >= EDGES_MAX) {
+        graph_view->cut = true;
         return;
     }
-    GW_MUST(gw_map_put(&outline->edges, key, count + 1));
+    GW_MUST(gw_map_put(&graph_view->edges, key, count + 1));
 }
 
-static void add_edges(struct outline *outline)
+static void add_edges(struct graph_view *graph_view)
 {
-    const struct gw_tasks *tasks = &outline->job->tasks;
-    uint32_t rows = outline->job->range && tasks->count > 1 ? 1 : tasks->count; /* all alike */
+    const struct gw_tasks *tasks = &graph_view->job->tasks;
+    uint32_t rows = graph_view->job->range && tasks->count > 1 ? 1 : tasks->count; /* all alike */
     for (uint32_t row = 0; row < rows && !tasks->edges_gone; row++) {
-        if (!gw_sched_row_live(outline->job, row))
+        if (!gw_sched_row_live(graph_view->job, row))
             continue;
-        uint32_t to = outline->of ? outline->of[row] : 0;
+        uint32_t to = graph_view->of ? graph_view->of[row] : 0;
         for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row); e++) {
             const struct gw_edge from = gw_sched_edge(tasks, e);
-            bool own = from.job == 0 || from.job == outline->job->id;
-            add_edge(outline, own ? outline->of[from.index] : node_of_job(outline, from.job), to);
+            bool own = from.job == 0 || from.job == graph_view->job->id;
+            add_edge(graph_view,
+                     own ? graph_view->of[from.index] : node_of_job(graph_view, from.job), to);
         }
     }
 }
@@ -189,11 +190,11 @@ static struct gw_value *describe_states(const struct node *node)
     return states;
 }
 
-static struct gw_value *describe_nodes(const struct outline *outline)
+static struct gw_value *describe_nodes(const struct graph_view *graph_view)
 {
     struct gw_value *list = gw_list();
-    for (size_t i = 0; i < outline->nodes.count; i++) {
-        const struct node *node = &outline->nodes.items[i];
+    for (size_t i = 0; i < graph_view->nodes.count; i++) {
+        const struct node *node = &graph_view->nodes.items[i];
         struct gw_value *dict = gw_dict();
         set(dict, "label", gw_str(node->label));
         set(dict, "kind", gw_str(node->kind));
@@ -210,12 +211,12 @@ static struct gw_value *describe_nodes(const struct outline *outline)
     return list;
 }
 
-static struct gw_value *describe_edges(const struct outline *outline)
+static struct gw_value *describe_edges(const struct graph_view *graph_view)
 {
     struct gw_value *list = gw_list();
     size_t at = 0;
     uint64_t key, count;
-    while (gw_map_next(&outline->edges, &at, &key, &count)) {
+    while (gw_map_next(&graph_view->edges, &at, &key, &count)) {
         struct gw_value *edge = gw_list();
         GW_MUST(gw_list_push(edge, gw_i64((int64_t)(key >> 32))));
         GW_MUST(gw_list_push(edge, gw_i64((int64_t)(key & UINT32_MAX))));
@@ -225,35 +226,35 @@ static struct gw_value *describe_edges(const struct outline *outline)
     return list;
 }
 
-struct gw_value *gw_sched_outline_query(const struct gw_sched *sched, struct gw_job *job,
-                                        uint32_t limit)
+struct gw_value *gw_sched_graph_view_query(const struct gw_sched *sched, struct gw_job *job,
+                                           uint32_t limit)
 {
-    struct outline outline = {.sched = sched, .job = job, .limit = limit};
+    struct graph_view graph_view = {.sched = sched, .job = job, .limit = limit};
     struct gw_value *dict = gw_dict();
     const char *note = "";
-    gw_running_init(&outline.runs, sched);
+    gw_running_init(&graph_view.runs, sched);
     if (job->range)
-        add_range(&outline);
+        add_range(&graph_view);
     else
-        add_rows(&outline);
-    gw_running_deinit(&outline.runs);
-    add_edges(&outline);
+        add_rows(&graph_view);
+    gw_running_deinit(&graph_view.runs);
+    add_edges(&graph_view);
     if (job->tasks.edges_gone)
         note = "the job is over: which task came after which is not known any more";
-    else if (outline.cut)
+    else if (graph_view.cut)
         note = "not all edges are shown: there are too many";
     set(dict, "job", gw_i64((int64_t)job->id));
     set(dict, "name", gw_str(job->name ? job->name : ""));
     set(dict, "tasks", gw_i64(gw_sched_rows_in_all(job)));
-    set(dict, "edge_count", gw_i64((int64_t)outline.edge_count));
-    set(dict, "grouped", gw_bool(outline.grouped));
+    set(dict, "edge_count", gw_i64((int64_t)graph_view.edge_count));
+    set(dict, "grouped", gw_bool(graph_view.grouped));
     set(dict, "note", gw_str(note));
-    set(dict, "nodes", describe_nodes(&outline));
-    set(dict, "edges", describe_edges(&outline));
-    free(outline.of);
-    gw_array_deinit(&outline.nodes);
-    gw_strmap_deinit(&outline.names);
-    gw_map_deinit(&outline.jobs);
-    gw_map_deinit(&outline.edges);
+    set(dict, "nodes", describe_nodes(&graph_view));
+    set(dict, "edges", describe_edges(&graph_view));
+    free(graph_view.of);
+    gw_array_deinit(&graph_view.nodes);
+    gw_strmap_deinit(&graph_view.names);
+    gw_map_deinit(&graph_view.jobs);
+    gw_map_deinit(&graph_view.edges);
     return dict;
 }

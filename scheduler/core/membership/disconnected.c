@@ -3,16 +3,16 @@
  * accepted stays.
  *
  * Always: a worker that is ready is not in the list. */
-#include "scheduler/core/membership/away.h"
+#include "scheduler/core/membership/disconnected.h"
 
 #include "graph/base/text.h"
 #include "scheduler/core/model/model.h"
 
-#define AWAY_NS (60 * GW_NS_PER_S)
+#define DISCONNECTED_NS (60 * GW_NS_PER_S)
 
 static bool is_waited_for(const struct gw_sched *sched, const struct gw_lost_worker *item)
 {
-    return sched->now_ns - item->lost_ns < AWAY_NS;
+    return sched->now_ns - item->lost_ns < DISCONNECTED_NS;
 }
 
 /* What of a gang, or of its like, one of them would have room for. */
@@ -38,15 +38,15 @@ static struct gw_lost_worker of_draining(const struct gw_worker *worker)
                                    .instances = gw_sched_lost_worker_instances(worker)};
 }
 
-bool gw_sched_away_could(const struct gw_sched *sched, const struct gw_shape *shape)
+bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_shape *shape)
 {
     const struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
     if (shape->slots == 0 || gw_sched_places_of(shape)) /* named hosts are waited for anyway */
         return false;
     uint64_t ranks = gw_sched_ranks_ever(sched, &least);
-    for (uint32_t i = 0; sched->away && i < sched->away->count; i++)
-        if (is_waited_for(sched, &sched->away->items[i]))
-            ranks += ranks_of(&least, &sched->away->items[i]);
+    for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++)
+        if (is_waited_for(sched, &sched->disconnected->items[i]))
+            ranks += ranks_of(&least, &sched->disconnected->items[i]);
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state != GW_WORKER_DRAINING)
@@ -57,16 +57,16 @@ bool gw_sched_away_could(const struct gw_sched *sched, const struct gw_shape *sh
     return ranks >= gw_sched_gang_size_least(shape);
 }
 
-void gw_sched_away_explain(const struct gw_sched *sched, const struct gw_shape *shape, char *to,
-                           size_t bytes)
+void gw_sched_disconnected_explain(const struct gw_sched *sched, const struct gw_shape *shape,
+                                   char *to, size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
-    if (gw_sched_ranks_hold_least(sched, shape) || !gw_sched_away_could(sched, shape))
+    if (gw_sched_ranks_hold_least(sched, shape) || !gw_sched_disconnected_could(sched, shape))
         return;
     gw_text_say(&text, "; it does not fit what is here, but may fit when these are back:");
-    for (uint32_t i = 0; sched->away && i < sched->away->count; i++) {
-        const struct gw_lost_worker *item = &sched->away->items[i];
+    for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++) {
+        const struct gw_lost_worker *item = &sched->disconnected->items[i];
         if (is_waited_for(sched, item))
             gw_text_say(&text, " %s on %s, lost %.1f s ago;", item->name, item->host,
                         (double)(sched->now_ns - item->lost_ns) / 1e9);

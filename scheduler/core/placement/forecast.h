@@ -1,6 +1,6 @@
 /* Outlook: when a worker will have room for ranks that it has no room for now. */
-#ifndef GW_SCHEDULER_CORE_OUTLOOK_H
-#define GW_SCHEDULER_CORE_OUTLOOK_H
+#ifndef GW_SCHEDULER_CORE_FORECAST_H
+#define GW_SCHEDULER_CORE_FORECAST_H
 
 #include "scheduler/core/model/state.h"
 
@@ -12,10 +12,11 @@ struct gw_opening {
     uint64_t attempt; /* whose end makes it; 0: nobody's, it is there or comes by itself */
 };
 
-/* gw_sched_outlook writes when a worker has room for one rank of a shape, for two, and so on up to
+/* gw_sched_forecast writes when a worker has room for one rank of a shape, for two, and so on up to
  * `most`, soonest first, and gives how many it wrote: what actors hold never comes back by itself,
  * and a worker that cools down takes no ranks. */
-uint32_t gw_sched_outlook(const struct gw_sched *sched, struct gw_worker *worker,
-                          const struct gw_shape *shape, uint32_t most, struct gw_opening *openings);
+uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_shape *shape, uint32_t most,
+                           struct gw_opening *openings);
 
 #endif

@@ -3,7 +3,7 @@
  * Each is tried when it comes and again whenever something about its job changes: it is answered
  * here, or passed on to the worker that knows, or goes on waiting. Whoever asked may be gone when
  * the answer comes; then it is dropped. */
-#include "scheduler/core/requests/question.h"
+#include "scheduler/core/requests/pending_request.h"
 
 #include "graph/wire/codec.h"
 #include "scheduler/core/membership/hold.h"
@@ -15,7 +15,7 @@
  */
 
 /* [code, exit_code, text] of a job that has ended; of a range, and how many tasks were made. */
-static struct gw_bin verdict_body(struct gw_sched *sched, const struct gw_job *job)
+static struct gw_bin outcome_body(struct gw_sched *sched, const struct gw_job *job)
 {
     const struct gw_failure *failure = job->first_failure;
     struct gw_value *body = gw_list();
@@ -34,14 +34,14 @@ static struct gw_bin verdict_body(struct gw_sched *sched, const struct gw_job *j
 }
 
 static bool try_wait(struct gw_sched *sched, struct gw_remote *remote,
-                     const struct gw_question *question)
+                     const struct gw_pending_request *pending)
 {
-    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    struct gw_job *job = gw_sched_job_find(sched, pending->job);
     if (!gw_sched_job_shown_ended(sched, job))
         return false;
-    struct gw_bin body = verdict_body(sched, job);
+    struct gw_bin body = outcome_body(sched, job);
     struct gw_msg_reply *reply = &gw_sched_send(sched, remote, GW_MESSAGE_reply)->reply;
-    reply->request = question->request;
+    reply->request = pending->request;
     reply->text = "";
     reply->body = body;
     return true;
@@ -73,7 +73,8 @@ static void send_object(struct gw_sched *sched, struct gw_remote *remote, uint64
         (struct gw_msg_object){.request = request, .text = "", .bytes = from->bytes, .value = bin};
 }
 
-static void ask_holder(struct gw_sched *sched, const struct gw_question *question, uint32_t at)
+static void ask_holder(struct gw_sched *sched, const struct gw_pending_request *pending,
+                       uint32_t at)
 {
     uint32_t place = gw_sched_object_holder_any(sched, at, GW_NONE);
     if (place == GW_NONE)
@@ -81,39 +82,39 @@ static void ask_holder(struct gw_sched *sched, const struct gw_question *questio
     struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
     const struct gw_object *object = &sched->objects.items[at]; /* an alias's has another name */
     struct gw_msg_fetch *fetch = &gw_sched_send(sched, worker->remote, GW_MESSAGE_fetch)->fetch;
-    *fetch = (struct gw_msg_fetch){question->relay, object->job->id, object->index, object->rank};
-    GW_FACT(sched, relayed, .relay = question->relay, .worker = worker);
+    *fetch = (struct gw_msg_fetch){pending->relay, object->job->id, object->index, object->rank};
+    GW_FACT(sched, relayed, .relay = pending->relay, .worker = worker);
 }
 
 static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
-                      const struct gw_question *question)
+                      const struct gw_pending_request *pending)
 {
-    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    struct gw_job *job = gw_sched_job_find(sched, pending->job);
     struct gw_error error = {0};
-    if (!gw_sched_task_final(job, question->index))
+    if (!gw_sched_task_final(job, pending->index))
         return false;
-    const struct gw_failure *failure = gw_sched_task_failure_of(job, question->index);
+    const struct gw_failure *failure = gw_sched_task_failure_of(job, pending->index);
     if (failure) {
         gw_error_set(&error, failure->code, "%s", failure->text);
-        answer_object(sched, remote, question->request, &error);
+        answer_object(sched, remote, pending->request, &error);
         return true;
     }
-    uint32_t at = gw_sched_object_of(sched, job, question->index, question->rank);
-    if (job->tasks.state[question->index] == GW_TASK_RELEASED)
+    uint32_t at = gw_sched_object_of(sched, job, pending->index, pending->rank);
+    if (job->tasks.state[pending->index] == GW_TASK_RELEASED)
         gw_error_set(&error, GW_ENOENT, "the result of task %u of job %llu was released",
-                     question->index, (unsigned long long)job->id);
+                     pending->index, (unsigned long long)job->id);
     else if (at == GW_NONE)
-        gw_error_set(&error, GW_EINVAL, "task %u of job %llu has no rank %u", question->index,
-                     (unsigned long long)job->id, question->rank);
+        gw_error_set(&error, GW_EINVAL, "task %u of job %llu has no rank %u", pending->index,
+                     (unsigned long long)job->id, pending->rank);
     if (error.code) {
-        answer_object(sched, remote, question->request, &error);
+        answer_object(sched, remote, pending->request, &error);
         return true;
     }
     if (gw_sched_object_here(&sched->objects.items[at])) {
-        send_object(sched, remote, question->request, &sched->objects.items[at]);
+        send_object(sched, remote, pending->request, &sched->objects.items[at]);
         return true;
     }
-    ask_holder(sched, question, at);
+    ask_holder(sched, pending, at);
     return false;
 }
 
@@ -123,43 +124,44 @@ static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
 #define LOST_OUTPUT "its worker was lost, and its output with it"
 
 static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
-                       const struct gw_question *question, const struct gw_error *error)
+                       const struct gw_pending_request *pending, const struct gw_error *error)
 {
     struct gw_msg_log_data *data = &gw_sched_send(sched, remote, GW_MESSAGE_log_data)->log_data;
-    data->request = question->request;
+    data->request = pending->request;
     data->code = error->code;
     data->text = error->code ? gw_sched_send_text(sched, error->text) : "";
-    data->offset = question->log.offset;
+    data->offset = pending->log.offset;
 }
 
 /* Whether this is where the rank ran that is asked about; an ordinary task has none. */
-static bool is_place(const struct gw_place *place, const struct gw_question *question, bool gang)
+static bool is_place(const struct gw_place *place, const struct gw_pending_request *pending,
+                     bool gang)
 {
-    return place->index == question->index && (!gang || place->rank == question->log.rank);
+    return place->index == pending->index && (!gang || place->rank == pending->log.rank);
 }
 
 /* Where the first attempt after a given one (1: the first of all) ran whose output can still be
  * had. Places are in the order of time; numbers of attempts are not, they are used again. */
 static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *job,
-                            const struct gw_question *question, uint64_t *attempt)
+                            const struct gw_pending_request *pending, uint64_t *attempt)
 {
     const struct gw_tasks *tasks = &job->tasks;
-    const struct gw_place own = {.attempt = tasks->attempt[question->index],
-                                 .index = question->index,
+    const struct gw_place own = {.attempt = tasks->attempt[pending->index],
+                                 .index = pending->index,
                                  .rank = GW_RANK_NONE,
-                                 .worker = tasks->worker[question->index]};
-    bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
+                                 .worker = tasks->worker[pending->index]};
+    bool gang = job->specs.items[tasks->spec[pending->index]].message.ranks > 0;
     size_t count = job->places.count + !gang, from = count; /* last: an ordinary task's own */
-    if (question->log.after != own.attempt || gang)
+    if (pending->log.after != own.attempt || gang)
         while (from > 0 && !(from <= job->places.count &&
-                             is_place(&job->places.items[from - 1], question, gang) &&
-                             job->places.items[from - 1].attempt == question->log.after))
+                             is_place(&job->places.items[from - 1], pending, gang) &&
+                             job->places.items[from - 1].attempt == pending->log.after))
             from--;
     for (size_t i = from; i < count; i++) {
         const struct gw_place *place = i < job->places.count ? &job->places.items[i] : &own;
         const struct gw_worker *worker =
             gw_sched_worker_find(sched, gw_sched_place_worker(sched, place));
-        if (place->attempt && is_place(place, question, gang) && worker &&
+        if (place->attempt && is_place(place, pending, gang) && worker &&
             worker->state != GW_WORKER_LOST) {
             *attempt = place->attempt;
             return worker->id;
@@ -170,74 +172,73 @@ static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *j
 
 /* Where an attempt (0: the latest) of a rank ran: the worker's id, 0 when there is none. */
 static uint32_t place_of(const struct gw_sched *sched, const struct gw_job *job,
-                         const struct gw_question *question, uint64_t *attempt)
+                         const struct gw_pending_request *pending, uint64_t *attempt)
 {
     const struct gw_tasks *tasks = &job->tasks;
-    uint64_t wanted =
-        question->log.attempt ? question->log.attempt : tasks->attempt[question->index];
-    bool gang = job->specs.items[tasks->spec[question->index]].message.ranks > 0;
+    uint64_t wanted = pending->log.attempt ? pending->log.attempt : tasks->attempt[pending->index];
+    bool gang = job->specs.items[tasks->spec[pending->index]].message.ranks > 0;
     *attempt = wanted;
     if (wanted == 0)
         return 0;
-    if (!gang && wanted == tasks->attempt[question->index] && tasks->worker[question->index])
-        return tasks->worker[question->index];
+    if (!gang && wanted == tasks->attempt[pending->index] && tasks->worker[pending->index])
+        return tasks->worker[pending->index];
     for (size_t i = job->places.count; i-- > 0;) {
         const struct gw_place *place = &job->places.items[i];
-        if (place->index == question->index && place->attempt == wanted &&
-            (!gang || place->rank == question->log.rank))
+        if (place->index == pending->index && place->attempt == wanted &&
+            (!gang || place->rank == pending->log.rank))
             return gw_sched_place_worker(sched, place);
     }
     return 0;
 }
 
 /* Whether an attempt that is asked for has its output where no worker is now. */
-static bool is_lost(const struct gw_job *job, const struct gw_question *question, bool begins)
+static bool is_lost(const struct gw_job *job, const struct gw_pending_request *pending, bool begins)
 {
-    const uint64_t last = job->tasks.attempt[question->index];
-    if (!last || (begins && last == question->log.after))
+    const uint64_t last = job->tasks.attempt[pending->index];
+    if (!last || (begins && last == pending->log.after))
         return false;
-    if (job->specs.items[job->tasks.spec[question->index]].message.ranks == 0)
+    if (job->specs.items[job->tasks.spec[pending->index]].message.ranks == 0)
         return true;
     for (size_t i = 0; i < job->places.count; i++) /* a gang may have run with fewer ranks */
-        if (is_place(&job->places.items[i], question, true))
+        if (is_place(&job->places.items[i], pending, true))
             return true;
     return false;
 }
 
 /* Whether a worker that has it is on its way back, after another life of the scheduler began. */
 static bool is_coming(const struct gw_sched *sched, const struct gw_job *job,
-                      const struct gw_question *question)
+                      const struct gw_pending_request *pending)
 {
-    bool gang = job->specs.items[job->tasks.spec[question->index]].message.ranks > 0;
+    bool gang = job->specs.items[job->tasks.spec[pending->index]].message.ranks > 0;
     for (size_t i = 0; i < job->places.count; i++)
-        if (job->places.items[i].name && is_place(&job->places.items[i], question, gang) &&
+        if (job->places.items[i].name && is_place(&job->places.items[i], pending, gang) &&
             gw_sched_hold_is_coming(sched, job->places.items[i].name))
             return true;
     return false;
 }
 
 static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
-                    const struct gw_question *question)
+                    const struct gw_pending_request *pending)
 {
-    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    struct gw_job *job = gw_sched_job_find(sched, pending->job);
     struct gw_error error = {0};
     uint64_t attempt;
-    const bool begins = question->log.after && !question->log.attempt; /* else it reads on */
-    uint32_t id = begins ? place_after(sched, job, question, &attempt)
-                         : place_of(sched, job, question, &attempt);
-    if (id == 0 && question->log.attempt && !is_coming(sched, job, question)) {
+    const bool begins = pending->log.after && !pending->log.attempt; /* else it reads on */
+    uint32_t id = begins ? place_after(sched, job, pending, &attempt)
+                         : place_of(sched, job, pending, &attempt);
+    if (id == 0 && pending->log.attempt && !is_coming(sched, job, pending)) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has no such attempt or rank",
-                     question->index, (unsigned long long)job->id);
-        answer_log(sched, remote, question, &error);
+                     pending->index, (unsigned long long)job->id);
+        answer_log(sched, remote, pending, &error);
         return true;
     }
     if (id == 0) {
-        bool final = gw_sched_task_final(job, question->index);
-        if ((!final && question->log.follow) || is_coming(sched, job, question))
+        bool final = gw_sched_task_final(job, pending->index);
+        if ((!final && pending->log.follow) || is_coming(sched, job, pending))
             return false; /* until it runs, or is here again */
-        if (final && is_lost(job, question, begins))
+        if (final && is_lost(job, pending, begins))
             gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
-        answer_log(sched, remote, question, &error);
+        answer_log(sched, remote, pending, &error);
         sched->step.effects->list.items[sched->step.effects->list.count - 1].message.log_data.end =
             final;
         return true;
@@ -245,67 +246,68 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_worker *worker = gw_sched_worker_find(sched, id);
     if (!worker || worker->state == GW_WORKER_LOST) {
         gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
-        answer_log(sched, remote, question, &error);
+        answer_log(sched, remote, pending, &error);
         return true;
     }
     struct gw_msg_log_read *read =
         &gw_sched_send(sched, worker->remote, GW_MESSAGE_log_read)->log_read;
-    *read = question->log;
-    read->request = question->relay;
+    *read = pending->log;
+    read->request = pending->relay;
     read->attempt = attempt;
-    if (job->specs.items[job->tasks.spec[question->index]].message.ranks == 0)
+    if (job->specs.items[job->tasks.spec[pending->index]].message.ranks == 0)
         read->rank = GW_RANK_NONE;
-    GW_FACT(sched, relayed, .relay = question->relay, .worker = worker);
+    GW_FACT(sched, relayed, .relay = pending->relay, .worker = worker);
     return false;
 }
 
 /* -- Asking --------------------------------------------------------------------------------------
  */
 
-static void try_question(struct gw_sched *sched, const struct gw_question *question)
+static void try_pending(struct gw_sched *sched, const struct gw_pending_request *pending)
 {
-    struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
+    struct gw_remote *remote = gw_sched_access_remote(sched, pending->peer);
     bool answered = true;
-    if (remote && question->type == GW_MESSAGE_wait)
-        answered = try_wait(sched, remote, question);
-    else if (remote && question->type == GW_MESSAGE_fetch)
-        answered = try_fetch(sched, remote, question);
-    else if (remote && question->type == GW_MESSAGE_replicate)
-        answered = gw_sched_replica_try(sched, remote, question);
+    if (remote && pending->type == GW_MESSAGE_wait)
+        answered = try_wait(sched, remote, pending);
+    else if (remote && pending->type == GW_MESSAGE_fetch)
+        answered = try_fetch(sched, remote, pending);
+    else if (remote && pending->type == GW_MESSAGE_replicate)
+        answered = gw_sched_replica_try(sched, remote, pending);
     else if (remote)
-        answered = try_log(sched, remote, question);
+        answered = try_log(sched, remote, pending);
     if (answered)
-        GW_FACT(sched, answered, .relay = question->relay);
+        GW_FACT(sched, answered, .relay = pending->relay);
 }
 
 /* Tries the questions about a job that nobody was asked yet. */
 static void revisit(struct gw_sched *sched, uint64_t id, bool logs_only)
 {
     const struct gw_job *job = gw_sched_job_find(sched, id);
-    if (!job || job->questions == 0)
+    if (!job || job->pending_requests == 0)
         return;
-    GW_ARRAY(const struct gw_question *) due = {0};
+    GW_ARRAY(const struct gw_pending_request *) due = {0};
     size_t at = 0;
     uint64_t relay, value;
-    while (gw_map_next(&sched->questions, &at, &relay, &value)) {
-        const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
-        if (question->job == id && question->worker == 0 &&
-            (!logs_only || question->type == GW_MESSAGE_log_read))
-            GW_MUST(gw_array_push(&due, question));
+    while (gw_map_next(&sched->pending_requests, &at, &relay, &value)) {
+        const struct gw_pending_request *pending =
+            (const struct gw_pending_request *)(uintptr_t)value;
+        if (pending->job == id && pending->worker == 0 &&
+            (!logs_only || pending->type == GW_MESSAGE_log_read))
+            GW_MUST(gw_array_push(&due, pending));
     }
     for (size_t k = 0; k < due.count; k++)
-        try_question(sched, due.items[k]);
+        try_pending(sched, due.items[k]);
     gw_array_deinit(&due);
 }
 
-void gw_sched_questions_settle(struct gw_sched *sched)
+void gw_sched_pending_requests_settle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->revisited.count; i++)
         revisit(sched, sched->revisited.items[i], false);
     gw_sched_noted_revisited(sched);
 }
 
-void gw_sched_questions_follow(struct gw_sched *sched)
+void gw_sched_pending_requests_follow(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->followed.count; i++)
         revisit(sched, sched->followed.items[i], true);
@@ -322,10 +324,10 @@ void gw_sched_on_wait(struct gw_sched *sched, struct gw_remote *remote,
         return;
     }
     GW_FACT(sched, asked,
-            .question = &(struct gw_question){.type = GW_MESSAGE_wait,
-                                              .peer = remote->peer,
-                                              .request = wait->request,
-                                              .job = wait->job});
+            .pending = &(struct gw_pending_request){.type = GW_MESSAGE_wait,
+                                                    .peer = remote->peer,
+                                                    .request = wait->request,
+                                                    .job = wait->job});
 }
 
 void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,
@@ -339,13 +341,13 @@ void gw_sched_on_fetch(struct gw_sched *sched, struct gw_remote *remote,
         return;
     }
     GW_FACT(sched, asked,
-            .question =
-                &(struct gw_question){.type = GW_MESSAGE_fetch,
-                                      .peer = remote->peer,
-                                      .request = fetch->request,
-                                      .job = fetch->job,
-                                      .index = fetch->index,
-                                      .rank = fetch->rank == GW_RANK_NONE ? 0 : fetch->rank});
+            .pending = &(struct gw_pending_request){
+                .type = GW_MESSAGE_fetch,
+                .peer = remote->peer,
+                .request = fetch->request,
+                .job = fetch->job,
+                .index = fetch->index,
+                .rank = fetch->rank == GW_RANK_NONE ? 0 : fetch->rank});
 }
 
 void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
@@ -353,49 +355,50 @@ void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
 {
     struct gw_job *job = gw_sched_job_find(sched, read->job);
     struct gw_error error = {0};
-    struct gw_question question = {.type = GW_MESSAGE_log_read,
-                                   .peer = remote->peer,
-                                   .request = read->request,
-                                   .job = read->job,
-                                   .index = read->index,
-                                   .log = *read};
+    struct gw_pending_request pending = {.type = GW_MESSAGE_log_read,
+                                         .peer = remote->peer,
+                                         .request = read->request,
+                                         .job = read->job,
+                                         .index = read->index,
+                                         .log = *read};
     if (gw_sched_access_row(job, read->job, read->index, gw_sched_access_uid(remote, job), &error) <
         0) {
-        answer_log(sched, remote, &question, &error);
+        answer_log(sched, remote, &pending, &error);
         return;
     }
-    GW_FACT(sched, asked, .question = &question);
+    GW_FACT(sched, asked, .pending = &pending);
 }
 
 /* -- Answers of workers --------------------------------------------------------------------------
  */
 
-static const struct gw_question *asked_of(const struct gw_sched *sched,
-                                          const struct gw_worker *worker, uint64_t relay,
-                                          uint32_t type)
+static const struct gw_pending_request *asked_of(const struct gw_sched *sched,
+                                                 const struct gw_worker *worker, uint64_t relay,
+                                                 uint32_t type)
 {
     uint64_t value;
-    if (!gw_map_get(&sched->questions, relay, &value))
+    if (!gw_map_get(&sched->pending_requests, relay, &value))
         return NULL;
-    const struct gw_question *question = (const struct gw_question *)(uintptr_t)value;
-    return question->type == type && question->worker == worker->id ? question : NULL;
+    const struct gw_pending_request *pending = (const struct gw_pending_request *)(uintptr_t)value;
+    return pending->type == type && pending->worker == worker->id ? pending : NULL;
 }
 
 void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
                         const struct gw_msg_object *object)
 {
-    const struct gw_question *question = asked_of(sched, worker, object->request, GW_MESSAGE_fetch);
-    if (!question)
+    const struct gw_pending_request *pending =
+        asked_of(sched, worker, object->request, GW_MESSAGE_fetch);
+    if (!pending)
         return;
-    struct gw_job *job = gw_sched_job_find(sched, question->job);
+    struct gw_job *job = gw_sched_job_find(sched, pending->job);
     if (object->code < 0) {
-        uint32_t at = gw_sched_object_of(sched, job, question->index, question->rank);
+        uint32_t at = gw_sched_object_of(sched, job, pending->index, pending->rank);
         if (at != GW_NONE && gw_sched_object_holder_of(sched, at, worker->slot) != GW_NONE)
             GW_FACT(sched, holder_removed, .object = at, .worker = worker);
-        GW_FACT(sched, relayed, .relay = question->relay, .worker = NULL);
+        GW_FACT(sched, relayed, .relay = pending->relay, .worker = NULL);
         return;
     }
-    struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
+    struct gw_remote *remote = gw_sched_access_remote(sched, pending->peer);
     if (remote) {
         struct gw_bin value = gw_sched_send_bin(sched, object->value);
         struct gw_message *message =
@@ -403,28 +406,28 @@ void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
                 ? gw_sched_send_with(sched, remote, GW_MESSAGE_object, sched->step.event->tokens[0])
                 : gw_sched_send(sched, remote, GW_MESSAGE_object);
         message->object = (struct gw_msg_object){
-            .request = question->request, .text = "", .bytes = object->bytes, .value = value};
+            .request = pending->request, .text = "", .bytes = object->bytes, .value = value};
     }
-    GW_FACT(sched, answered, .relay = question->relay);
+    GW_FACT(sched, answered, .relay = pending->relay);
 }
 
 void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_log_data *data)
 {
-    const struct gw_question *question =
+    const struct gw_pending_request *pending =
         asked_of(sched, worker, data->request, GW_MESSAGE_log_read);
-    if (!question)
+    if (!pending)
         return;
-    struct gw_remote *remote = gw_sched_access_remote(sched, question->peer);
+    struct gw_remote *remote = gw_sched_access_remote(sched, pending->peer);
     if (remote) {
         struct gw_bin bytes = gw_sched_send_bin(sched, data->data);
         const char *text = gw_sched_send_text(sched, data->text);
         struct gw_msg_log_data *answer =
             &gw_sched_send(sched, remote, GW_MESSAGE_log_data)->log_data;
         *answer = *data;
-        answer->request = question->request;
+        answer->request = pending->request;
         answer->text = text;
         answer->data = bytes;
     }
-    GW_FACT(sched, answered, .relay = question->relay);
+    GW_FACT(sched, answered, .relay = pending->relay);
 }

@@ -3,7 +3,7 @@
  * What runs under a wall limit has ended when that is over. What has none may run for ever; the
  * guess is that it takes as long as others of its kind did, and where it has taken longer already,
  * as long again. Short tasks that share debits give them back together. */
-#include "scheduler/core/placement/outlook.h"
+#include "scheduler/core/placement/forecast.h"
 
 #include "scheduler/core/model/model.h"
 
@@ -182,13 +182,13 @@ static uint32_t ranks_in(const struct room *room, uint32_t most)
     return (uint32_t)(fit < ranks ? fit : ranks);
 }
 
-uint32_t gw_sched_outlook(const struct gw_sched *sched, struct gw_worker *worker,
-                          const struct gw_shape *shape, uint32_t most, struct gw_opening *openings)
+uint32_t gw_sched_forecast(const struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_shape *shape, uint32_t most, struct gw_opening *openings)
 {
     struct room room = {.worker = worker, .shape = shape};
     uint32_t found = 0;
     if ((shape->need && !gw_sched_need_allows(shape->need, worker)) ||
-        gw_sched_cooling_left_ns(sched, worker, shape) > 0)
+        gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
         return 0;
     struct gw_opening opening = {worker, true, sched->now_ns, 0};
     if (!gw_sched_memory_lets(worker)) {

@@ -1,7 +1,7 @@
 /* What workers made for a scheduler that died stays theirs: another life takes it from who comes
  * back with it in time, and places no task again of which all results may still come, or are there.
  * What a worker has that is of nobody goes. */
-#include "tests/sim/checks/regain.h"
+#include "tests/sim/checks/recovery.h"
 #include "tests/sim/faults/revocation.h"
 
 #include <stdio.h>
@@ -26,22 +26,22 @@ struct unknown {
     uint32_t index, rank;
 };
 
-struct sim_regain {
+struct sim_recovery {
     uint64_t begun_ns;
     GW_ARRAY(struct left) left;
     GW_ARRAY(struct unknown) unknown; /* of the registration that is being taken */
 };
 
-static struct sim_regain *regain_of(struct sim *sim)
+static struct sim_recovery *recovery_of(struct sim *sim)
 {
-    if (!sim->regain)
-        GW_MUST_PTR(sim->regain = calloc(1, sizeof *sim->regain));
-    return sim->regain;
+    if (!sim->recovery)
+        GW_MUST_PTR(sim->recovery = calloc(1, sizeof *sim->recovery));
+    return sim->recovery;
 }
 
-static void forget(struct sim_regain *regain, size_t at)
+static void forget(struct sim_recovery *recovery, size_t at)
 {
-    regain->left.items[at] = regain->left.items[--regain->left.count];
+    recovery->left.items[at] = recovery->left.items[--recovery->left.count];
 }
 
 /* -- What the scheduler says ---------------------------------------------------------------------
@@ -132,10 +132,10 @@ static struct host *host_of(struct sim *sim, int64_t worker)
 /* The results of a task that workers have. */
 static void leave_task(struct sim *sim, const struct work *work)
 {
-    struct sim_regain *regain = regain_of(sim);
+    struct sim_recovery *recovery = recovery_of(sim);
     uint64_t job = work->job->promised, attempt = done_by(sim, job, work->row), ranks = 0;
     struct gw_value *list = attempt ? ask(sim, "who_has", job, work->row) : NULL;
-    size_t first = regain->left.count;
+    size_t first = recovery->left.count;
     for (size_t i = 0; list && i < gw_value_count(list); i++) {
         const struct gw_value *holder = gw_value_at(list, i);
         struct host *host = host_of(sim, number_in(holder, "worker"));
@@ -143,7 +143,7 @@ static void leave_task(struct sim *sim, const struct work *work)
         if (number_in(holder, "worker") > 0)
             ranks |= UINT64_C(1) << rank;
         if (host)
-            GW_MUST(gw_array_push(&regain->left,
+            GW_MUST(gw_array_push(&recovery->left,
                                   ((struct left){.job = job,
                                                  .attempt = attempt,
                                                  .index = work->row,
@@ -152,8 +152,8 @@ static void leave_task(struct sim *sim, const struct work *work)
                                                  .host = host,
                                                  .incarnation = host->incarnation})));
     }
-    for (size_t i = first; i < regain->left.count; i++)
-        regain->left.items[i].ranks = (uint32_t)__builtin_popcountll(ranks);
+    for (size_t i = first; i < recovery->left.count; i++)
+        recovery->left.items[i].ranks = (uint32_t)__builtin_popcountll(ranks);
     gw_value_unref(list);
 }
 
@@ -164,7 +164,7 @@ static bool is_large(const struct work *work)
            work->bytes > GW_INLINE_BYTES_MAX;
 }
 
-bool sim_regain_lies(struct sim *sim)
+bool sim_recovery_lies(struct sim *sim)
 {
     for (size_t i = 0; i < sim->work.count; i++)
         if (is_large(sim->work.items[i]) && sim->work.items[i]->held &&
@@ -174,47 +174,47 @@ bool sim_regain_lies(struct sim *sim)
     return false;
 }
 
-void sim_regain_on_crash(struct sim *sim)
+void sim_recovery_on_crash(struct sim *sim)
 {
-    struct sim_regain *regain = regain_of(sim);
-    for (size_t i = regain->left.count; i-- > 0;) /* who has not come back may do so later */
-        if (regain->left.items[i].conn)
-            forget(regain, i);
+    struct sim_recovery *recovery = recovery_of(sim);
+    for (size_t i = recovery->left.count; i-- > 0;) /* who has not come back may do so later */
+        if (recovery->left.items[i].conn)
+            forget(recovery, i);
     for (size_t i = 0; i < sim->work.count; i++)
         if (is_large(sim->work.items[i]))
             leave_task(sim, sim->work.items[i]);
 }
 
-void sim_regain_on_restored(struct sim *sim)
+void sim_recovery_on_restored(struct sim *sim)
 {
-    struct sim_regain *regain = regain_of(sim);
-    for (size_t i = regain->left.count; i-- > 0;)
-        if (done_by(sim, regain->left.items[i].job, regain->left.items[i].index) !=
-            regain->left.items[i].attempt)
-            forget(regain, i);
+    struct sim_recovery *recovery = recovery_of(sim);
+    for (size_t i = recovery->left.count; i-- > 0;)
+        if (done_by(sim, recovery->left.items[i].job, recovery->left.items[i].index) !=
+            recovery->left.items[i].attempt)
+            forget(recovery, i);
 }
 
 /* What nobody needs any more is released then, and may be needed later. */
-void sim_regain_on_begun(struct sim *sim)
+void sim_recovery_on_begun(struct sim *sim)
 {
-    struct sim_regain *regain = regain_of(sim);
-    regain->begun_ns = sim->now_ns;
-    for (size_t i = regain->left.count; i-- > 0;)
-        if (regain->left.items[i].held ||
-            awaits(sim, regain->left.items[i].job, regain->left.items[i].index))
+    struct sim_recovery *recovery = recovery_of(sim);
+    recovery->begun_ns = sim->now_ns;
+    for (size_t i = recovery->left.count; i-- > 0;)
+        if (recovery->left.items[i].held ||
+            awaits(sim, recovery->left.items[i].job, recovery->left.items[i].index))
             sim_fault(sim, FAULT_LEFT_THERE);
         else
-            forget(regain, i);
+            forget(recovery, i);
 }
 
 /* -- Coming back ---------------------------------------------------------------------------------
  */
 
-static struct left *find(struct sim_regain *regain, const struct host *host,
+static struct left *find(struct sim_recovery *recovery, const struct host *host,
                          const struct gw_msg_registration *registration, uint32_t i)
 {
-    for (size_t k = 0; k < regain->left.count; k++) {
-        struct left *left = &regain->left.items[k];
+    for (size_t k = 0; k < recovery->left.count; k++) {
+        struct left *left = &recovery->left.items[k];
         if (left->host == host && left->incarnation == host->incarnation && !left->conn &&
             left->job == gw_col64_at(registration->object_job, i) &&
             left->index == gw_col32_at(registration->object_index, i) &&
@@ -224,38 +224,38 @@ static struct left *find(struct sim_regain *regain, const struct host *host,
     return NULL;
 }
 
-void sim_regain_says(struct sim *sim, const struct host *host,
-                     const struct gw_msg_registration *registration)
+void sim_recovery_says(struct sim *sim, const struct host *host,
+                       const struct gw_msg_registration *registration)
 {
-    struct sim_regain *regain = sim->regain;
-    if (!regain)
+    struct sim_recovery *recovery = sim->recovery;
+    if (!recovery)
         return;
-    bool held = sim->now_ns < regain->begun_ns + HOLD_NS;
-    gw_array_clear(&regain->unknown);
+    bool held = sim->now_ns < recovery->begun_ns + HOLD_NS;
+    gw_array_clear(&recovery->unknown);
     for (uint32_t i = 0; i < registration->object_job.count; i++) {
-        struct left *left = find(regain, host, registration, i);
+        struct left *left = find(recovery, host, registration, i);
         if (left && held) /* who needed it may have ended meanwhile, and nobody holds it */
             left->due = left->held || awaits(sim, left->job, left->index);
         else if (!left)
-            GW_MUST(gw_array_push(&regain->unknown,
+            GW_MUST(gw_array_push(&recovery->unknown,
                                   ((struct unknown){gw_col64_at(registration->object_job, i),
                                                     gw_col32_at(registration->object_index, i),
                                                     gw_col32_at(registration->object_rank, i)})));
     }
 }
 
-void sim_regain_released(struct sim *sim, const struct gw_msg_release *release)
+void sim_recovery_released(struct sim *sim, const struct gw_msg_release *release)
 {
-    struct sim_regain *regain = sim->regain;
-    for (size_t i = regain ? regain->unknown.count : 0; i-- > 0;)
+    struct sim_recovery *recovery = sim->recovery;
+    for (size_t i = recovery ? recovery->unknown.count : 0; i-- > 0;)
         for (uint32_t k = 0; k < release->job.count; k++) {
-            const struct unknown *unknown = &regain->unknown.items[i];
+            const struct unknown *unknown = &recovery->unknown.items[i];
             if (unknown->job != gw_col64_at(release->job, k) ||
                 unknown->index != gw_col32_at(release->index, k) ||
                 unknown->rank != gw_col32_at(release->rank, k))
                 continue;
             sim_fault(sim, FAULT_LET_GO);
-            gw_array_remove_swap(&regain->unknown, i);
+            gw_array_remove_swap(&recovery->unknown, i);
             break;
         }
 }
@@ -263,16 +263,16 @@ void sim_regain_released(struct sim *sim, const struct gw_msg_release *release)
 /* It was told to let go of what is nobody's; what it is to tell the end of comes next. */
 static void check_unknown(struct sim *sim, const struct host *host)
 {
-    struct sim_regain *regain = sim->regain;
-    for (size_t i = 0; i < regain->unknown.count; i++) {
-        const struct unknown *unknown = &regain->unknown.items[i];
+    struct sim_recovery *recovery = sim->recovery;
+    for (size_t i = 0; i < recovery->unknown.count; i++) {
+        const struct unknown *unknown = &recovery->unknown.items[i];
         SIM_CHECK(sim,
                   is_placed(sim, unknown->job, unknown->index) ||
                       has(sim, unknown->job, unknown->index, unknown->rank, host->worker),
                   "host %u keeps result %u of task %u of job %llu, which nobody knows",
                   host->number, unknown->rank, unknown->index, (unsigned long long)unknown->job);
     }
-    gw_array_clear(&regain->unknown);
+    gw_array_clear(&recovery->unknown);
 }
 
 /* Its client does not hold it, and who needed it has ended in that very step (a task whose end its
@@ -284,22 +284,22 @@ static bool is_needed_no_more(struct sim *sim, const struct left *left)
            !awaits(sim, left->job, left->index);
 }
 
-void sim_regain_said(struct sim *sim, const struct host *host)
+void sim_recovery_said(struct sim *sim, const struct host *host)
 {
-    struct sim_regain *regain = sim->regain;
-    if (regain)
+    struct sim_recovery *recovery = sim->recovery;
+    if (recovery)
         check_unknown(sim, host);
-    for (size_t i = regain ? regain->left.count : 0; i-- > 0;) {
-        struct left *left = &regain->left.items[i];
+    for (size_t i = recovery ? recovery->left.count : 0; i-- > 0;) {
+        struct left *left = &recovery->left.items[i];
         if (left->host != host || left->conn)
             continue;
         if (!left->due) {
-            forget(regain, i); /* it has it no more, or came too late */
+            forget(recovery, i); /* it has it no more, or came too late */
             continue;
         }
         if (!has(sim, left->job, left->index, left->rank, host->worker) &&
             is_needed_no_more(sim, left)) {
-            forget(regain, i);
+            forget(recovery, i);
             continue;
         }
         SIM_CHECK(sim, has(sim, left->job, left->index, left->rank, host->worker),
@@ -311,26 +311,26 @@ void sim_regain_said(struct sim *sim, const struct host *host)
     }
 }
 
-void sim_regain_closed(struct sim *sim, const struct conn *conn)
+void sim_recovery_closed(struct sim *sim, const struct conn *conn)
 {
-    for (size_t i = sim->regain ? sim->regain->left.count : 0; i-- > 0;)
-        if (sim->regain->left.items[i].conn == conn->id)
-            forget(sim->regain, i);
+    for (size_t i = sim->recovery ? sim->recovery->left.count : 0; i-- > 0;)
+        if (sim->recovery->left.items[i].conn == conn->id)
+            forget(sim->recovery, i);
 }
 
 /* A worker may say that something is not where it should be. */
-void sim_regain_hears(struct sim *sim, const struct host *host, const struct gw_message *message)
+void sim_recovery_hears(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
-    struct sim_regain *regain = sim->regain;
+    struct sim_recovery *recovery = sim->recovery;
     bool gone = message->type == GW_MESSAGE_object && message->object.code < 0;
-    if (!regain || (!gone && message->type != GW_MESSAGE_object_lost))
+    if (!recovery || (!gone && message->type != GW_MESSAGE_object_lost))
         return;
-    for (size_t i = regain->left.count; i-- > 0;) {
-        const struct left *left = &regain->left.items[i];
+    for (size_t i = recovery->left.count; i-- > 0;) {
+        const struct left *left = &recovery->left.items[i];
         if (gone ? left->host == host
                  : left->job == message->object_lost.job &&
                        left->index == message->object_lost.index)
-            forget(regain, i);
+            forget(recovery, i);
     }
 }
 
@@ -357,40 +357,40 @@ static bool is_there(struct sim *sim, const struct left *left)
         return false;
     return left->conn ? conn && conn->id == left->conn && !conn->cut && conn->ends[0].open &&
                             !is_closing(sim, conn)
-                      : sim->now_ns < sim->regain->begun_ns + HOLD_NS;
+                      : sim->now_ns < sim->recovery->begun_ns + HOLD_NS;
 }
 
 static void check_again(struct sim *sim, uint64_t job, uint32_t index)
 {
-    struct sim_regain *regain = sim->regain;
+    struct sim_recovery *recovery = sim->recovery;
     uint64_t there = 0;
     uint32_t ranks = 0;
-    for (size_t i = regain->left.count; i-- > 0;) {
-        const struct left *left = &regain->left.items[i];
+    for (size_t i = recovery->left.count; i-- > 0;) {
+        const struct left *left = &recovery->left.items[i];
         if (left->job != job || left->index != index)
             continue;
         ranks = left->ranks;
         if (is_there(sim, left))
             there |= UINT64_C(1) << left->rank;
-        forget(regain, i);
+        forget(recovery, i);
     }
     SIM_CHECK(sim, !ranks || (uint32_t)__builtin_popcountll(there) < ranks,
               "task %u of job %llu is to run again, and workers have its results", index,
               (unsigned long long)job);
 }
 
-void sim_regain_assigned(struct sim *sim, const struct gw_msg_assign *assign)
+void sim_recovery_assigned(struct sim *sim, const struct gw_msg_assign *assign)
 {
-    for (uint32_t i = 0; sim->regain && i < assign->job.count; i++)
+    for (uint32_t i = 0; sim->recovery && i < assign->job.count; i++)
         check_again(sim, gw_col64_at(assign->job, i), gw_col32_at(assign->index, i));
 }
 
-void sim_regain_free(struct sim *sim)
+void sim_recovery_free(struct sim *sim)
 {
-    if (sim->regain) {
-        gw_array_deinit(&sim->regain->left);
-        gw_array_deinit(&sim->regain->unknown);
+    if (sim->recovery) {
+        gw_array_deinit(&sim->recovery->left);
+        gw_array_deinit(&sim->recovery->unknown);
     }
-    free(sim->regain);
-    sim->regain = NULL;
+    free(sim->recovery);
+    sim->recovery = NULL;
 }

@@ -1,13 +1,13 @@
 /* Receipts: when a client is told that something was cancelled, or will run again, a scheduler that
  * begins with what is committed by then knows it, too. Of ranges, range.c sees to that. */
-#include "tests/sim/checks/receipt.h"
+#include "tests/sim/checks/acknowledgement.h"
 
 #include "tests/sim/faults/crash.h"
 
 #include <gangway/value.h>
 
-void sim_receipt_asked(struct client *client, uint64_t request, const struct sim_job *job,
-                       uint32_t row)
+void sim_acknowledgement_asked(struct client *client, uint64_t request, const struct sim_job *job,
+                               uint32_t row)
 {
     uint64_t at = 0;
     while (client->jobs.count > at && client->jobs.items[at] != job)
@@ -63,8 +63,8 @@ static void check(struct sim *sim, const struct sim_job *job, uint32_t row, bool
     gw_sched_free(sched);
 }
 
-void sim_receipt_told(struct sim *sim, const struct client *client,
-                      const struct gw_msg_reply *reply)
+void sim_acknowledgement_told(struct sim *sim, const struct client *client,
+                              const struct gw_msg_reply *reply)
 {
     uint64_t id, at;
     const struct sim_job *job = NULL;
@@ -82,7 +82,7 @@ void sim_receipt_told(struct sim *sim, const struct client *client,
         check(sim, job, row, retried);
 }
 
-void sim_receipts_free(struct client *client)
+void sim_acknowledgements_free(struct client *client)
 {
     gw_map_deinit(&client->cancelling);
 }

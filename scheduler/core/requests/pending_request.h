@@ -1,6 +1,6 @@
 /* Questions: what clients (and workers) ask that is answered later, or by somebody else. */
-#ifndef GW_SCHEDULER_CORE_QUESTION_H
-#define GW_SCHEDULER_CORE_QUESTION_H
+#ifndef GW_SCHEDULER_CORE_PENDING_REQUEST_H
+#define GW_SCHEDULER_CORE_PENDING_REQUEST_H
 
 #include "scheduler/core/model/state.h"
 
@@ -20,11 +20,12 @@ void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
 void gw_sched_on_log_data(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_log_data *data);
 
-/* gw_sched_questions_settle looks again at what waits for the jobs where something changed. */
-void gw_sched_questions_settle(struct gw_sched *sched);
+/* gw_sched_pending_requests_settle looks again at what waits for the jobs where something changed.
+ */
+void gw_sched_pending_requests_settle(struct gw_sched *sched);
 
-/* gw_sched_questions_follow asks workers for the output of tasks that have a worker now, behind the
- * assignments of the same step. */
-void gw_sched_questions_follow(struct gw_sched *sched);
+/* gw_sched_pending_requests_follow asks workers for the output of tasks that have a worker now,
+ * behind the assignments of the same step. */
+void gw_sched_pending_requests_follow(struct gw_sched *sched);
 
 #endif
