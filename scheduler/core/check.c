@@ -90,7 +90,7 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
 {
     uint64_t slots = 0, memory = 0, held = 0, expected = 0;
     uint32_t attempts = 0, blocked = 0, aside = 0, previous = GW_NONE;
-    if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_DRAINING) {
+    if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_REJOINING) {
         assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
         return;
     }
@@ -185,9 +185,9 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
     if (job->specs.items[job->tasks.spec[row]].message.ranks > 0) {
         bool found = gw_map_get(&sched->gangs, job->tasks.attempt[row], &value);
         assert(found);
-        const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)value;
+        const struct gw_gang_attempt *gang = (const struct gw_gang_attempt *)(uintptr_t)value;
         assert(gang->job == job && gang->index == row);
-        assert(gang->live > 0 || gang->state == GW_GANG_GATHERING);
+        assert(gang->live > 0 || gang->state == GW_GANG_RECOVERING);
         uint32_t live = 0, ready = 0;
         for (uint32_t i = 0; i < gang->count; i++) {
             live += gang->ranks[i].slot != GW_NONE;
@@ -198,9 +198,9 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
         }
         gw_sched_gpus_check_gang(sched, gang);
         assert(live == gang->live && ready == gang->ready);
-        assert(gang->state != GW_GANG_GOING || ready == gang->count);
+        assert(gang->state != GW_GANG_RUNNING || ready == gang->count);
         assert(gang->state != GW_GANG_PREPARING || live == gang->count);
-        assert(gang->state != GW_GANG_GATHERING || ready < gang->count);
+        assert(gang->state != GW_GANG_RECOVERING || ready < gang->count);
         assert(state != GW_TASK_CANCELLING || gang->state == GW_GANG_ENDING);
         return;
     }
@@ -404,7 +404,7 @@ void gw_sched_check(const struct gw_sched *sched)
     gw_sched_tunnels_check(sched);
     gw_sched_ageing_check(sched);
     gw_sched_reservation_check(sched);
-    gw_sched_story_check(sched);
+    gw_sched_event_log_check(sched);
     assert(jobs == sched->job_count && unended == sched->unended_jobs);
     assert(ended == sched->ended_jobs && ended_tasks == sched->ended_tasks);
     assert(values == sched->values && memcmp(&tally, &sched->tally, sizeof tally) == 0);
@@ -412,7 +412,7 @@ void gw_sched_check(const struct gw_sched *sched)
                sched->unwanted.count + sched->retried.count + sched->ending.count +
                sched->orphaned.count ==
            0);
-    for (const struct gw_gang_try *gang = sched->preparing; gang; gang = gang->next)
+    for (const struct gw_gang_attempt *gang = sched->preparing; gang; gang = gang->next)
         assert(gang->state == GW_GANG_PREPARING &&
                (!gang->next || gang->next->deadline_ns >= gang->deadline_ns));
 }

@@ -85,7 +85,7 @@ void gw_sched_free(struct gw_sched *sched)
     size_t at = 0;
     uint64_t id, value;
     while (gw_map_next(&sched->gangs, &at, &id, &value))
-        gw_sched_gang_free((struct gw_gang_try *)(uintptr_t)value);
+        gw_sched_gang_free((struct gw_gang_attempt *)(uintptr_t)value);
     while (sched->first_job)
         gw_sched_job_free(sched, sched->first_job);
     for (at = 0; gw_map_next(&sched->remotes, &at, &id, &value);)
@@ -102,7 +102,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_sched_replicas_deinit(sched);
     gw_sched_pending_deinit(sched);
     gw_sched_tunnels_deinit(sched);
-    gw_sched_story_deinit(sched);
+    gw_sched_event_log_deinit(sched);
     gw_strmap_deinit(&sched->published);
     gw_map_deinit(&sched->pures);
     gw_buffer_deinit(&sched->step.scratch);
@@ -113,7 +113,7 @@ void gw_sched_free(struct gw_sched *sched)
     gw_map_deinit(&sched->gangs);
     gw_array_deinit(&sched->workers);
     gw_array_deinit(&sched->by_free);
-    gw_array_deinit(&sched->reservation.berths);
+    gw_array_deinit(&sched->reservation.reserved_ranks);
     gw_array_deinit(&sched->shapes);
     gw_strmap_deinit(&sched->names);
     gw_sched_worker_names_deinit(sched);
@@ -139,7 +139,7 @@ void gw_sched_free(struct gw_sched *sched)
 static bool takes_part(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     return worker && (worker->state == GW_WORKER_READY ||
-                      (worker->state == GW_WORKER_DRAINING && gw_sched_hold_knows(sched, worker)));
+                      (worker->state == GW_WORKER_REJOINING && gw_sched_hold_knows(sched, worker)));
 }
 
 uint32_t gw_sched_workers_known(const struct gw_sched *sched)

@@ -7,8 +7,8 @@
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
 #include "scheduler/core/model/fact.h"
+#include "scheduler/core/model/logged.h"
 #include "scheduler/core/model/state.h"
-#include "scheduler/core/model/story_fact.h"
 #include "scheduler/core/sched.h"
 
 #include <malloc.h>

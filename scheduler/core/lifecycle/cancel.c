@@ -22,7 +22,7 @@ static void kill_task(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                       const struct gw_cancel *cancel)
 {
     uint64_t grace_ns = grace_of(&job->specs.items[job->tasks.spec[row]], cancel);
-    struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     if (gang) {
         struct gw_end end = {
             .outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED, .text = "cancelled"};

@@ -20,7 +20,8 @@
 
 /* Another worker of the gang that could keep a copy: the one that has one, or else one on another
  * host, or else one that may have another folder there. */
-static struct gw_worker *find_copier(const struct gw_sched *sched, const struct gw_gang_try *gang,
+static struct gw_worker *find_copier(const struct gw_sched *sched,
+                                     const struct gw_gang_attempt *gang,
                                      const struct gw_checkpointed *record)
 {
     struct gw_worker *best = NULL;
@@ -40,7 +41,7 @@ static struct gw_worker *find_copier(const struct gw_sched *sched, const struct 
     return best;
 }
 
-static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
+static void make_copy(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     struct gw_job *job = gang->job;
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(job, gang->index);
@@ -49,7 +50,7 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_try *gang)
     const struct gw_worker *busy =
         record->copier ? gw_sched_worker_find(sched, record->copier) : NULL;
     if (!home || home->state != GW_WORKER_READY || record->shared || !record->attempt ||
-        gang->state != GW_GANG_GOING || (busy && busy->state == GW_WORKER_READY))
+        gang->state != GW_GANG_RUNNING || (busy && busy->state == GW_WORKER_READY))
         return;
     struct gw_worker *copier = find_copier(sched, gang, record);
     if (!copier || (gw_sched_checkpoint_is_at(&record->copy, copier) &&
@@ -86,7 +87,7 @@ static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *work
             sched, job, row,
             (struct gw_checkpoint_lies){GW_CHECKPOINT_SAVED, message->attempt, message->step},
             worker);
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, message->attempt);
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, message->attempt);
     make_copy(sched, gang);
     gw_sched_gang_size_on_checkpoint(sched, gang);
 }
@@ -109,7 +110,7 @@ static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
             sched, job, message->index,
             (struct gw_checkpoint_lies){GW_CHECKPOINT_COPY, message->attempt, message->step},
             worker);
-    struct gw_gang_try *gang = gw_sched_gang_of(sched, job, message->index);
+    struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, message->index);
     if (gang && message->code == 0)
         make_copy(sched, gang);
 }
@@ -119,7 +120,7 @@ static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
 {
     if (gw_sched_gang_slot(sched, worker, message->attempt, 0) == GW_NONE)
         return;
-    const struct gw_gang_try *gang = gw_sched_gang_find(sched, message->attempt);
+    const struct gw_gang_attempt *gang = gw_sched_gang_find(sched, message->attempt);
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     if (!record || gang->state != GW_GANG_PREPARING)
         return;
@@ -153,7 +154,7 @@ void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *wo
 /* -- An attempt goes on --------------------------------------------------------------------------
  */
 
-void gw_sched_checkpoint_on_ready(struct gw_sched *sched, const struct gw_gang_try *gang)
+void gw_sched_checkpoint_on_ready(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     for (uint32_t i = 1; i < gang->count && gang->mirrors; i++) {
         if (gang->ranks[i].worker == gang->ranks[i - 1].worker ||
@@ -172,7 +173,7 @@ void gw_sched_checkpoint_on_unseen(struct gw_sched *sched, struct gw_job *job, u
         gw_sched_checkpoint_forget_members(sched, job, row);
 }
 
-void gw_sched_checkpoint_on_adopted(struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_checkpoint_on_adopted(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                                     uint32_t rank, const struct gw_worker *worker)
 {
     struct gw_job *job = gang->job;

@@ -15,13 +15,13 @@ void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *wo
 
 /* gw_sched_checkpoint_on_ready: the worker of rank 0 has all of the checkpoint, and the others of a
  * gang of commands are to have the same. */
-void gw_sched_checkpoint_on_ready(struct gw_sched *sched, const struct gw_gang_try *gang);
+void gw_sched_checkpoint_on_ready(struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 /* Where ranks of commands run is where they save: told of each rank that is taken over, as the
  * facts of its going may be lost with the scheduler before. gw_sched_checkpoint_on_unseen: they are
  * lost, and so who wrote before does not count any more. */
 void gw_sched_checkpoint_on_unseen(struct gw_sched *sched, struct gw_job *job, uint32_t row);
-void gw_sched_checkpoint_on_adopted(struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_checkpoint_on_adopted(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                                     uint32_t rank, const struct gw_worker *worker);
 
 /* gw_sched_checkpoint_hand_over looks for what nobody has but a worker that leaves: ranks start

@@ -15,7 +15,7 @@
 
 /* Its ranks may save what they have within the long grace; then all of them start again. charged:
  * it counts as a preemption. */
-static void end_gently(struct gw_sched *sched, struct gw_gang_try *gang, const char *by,
+static void end_gently(struct gw_sched *sched, struct gw_gang_attempt *gang, const char *by,
                        bool charged)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
@@ -36,12 +36,12 @@ static bool is_pause(uint32_t verb)
  */
 
 /* An attempt of an earlier life that is gathering is asked when it has gathered. */
-static bool may_be_asked(const struct gw_gang_try *gang)
+static bool may_be_asked(const struct gw_gang_attempt *gang)
 {
-    return gang && (gang->state == GW_GANG_GOING || gang->state == GW_GANG_GATHERING);
+    return gang && (gang->state == GW_GANG_RUNNING || gang->state == GW_GANG_RECOVERING);
 }
 
-static void tell_gang(struct gw_sched *sched, struct gw_gang_try *gang,
+static void tell_gang(struct gw_sched *sched, struct gw_gang_attempt *gang,
                       const struct gw_asked *asked)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
@@ -70,7 +70,7 @@ static void tell_gang(struct gw_sched *sched, struct gw_gang_try *gang,
     }
 }
 
-static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t verb,
+static void ask_gang(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t verb,
                      const char *by)
 {
     struct gw_job *job = gang->job;
@@ -80,11 +80,11 @@ static void ask_gang(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t 
     if (verb != GW_ASK_RESUME || gw_sched_gang_asked(job, gang->index).attempt == gang->id)
         GW_FACT(sched, gang_asked, .at = job, .job = job->id, .index = gang->index,
                 .attempt = gang->id, .verb = verb, .by = by);
-    if (gang->state == GW_GANG_GOING)
+    if (gang->state == GW_GANG_RUNNING)
         tell_gang(sched, gang, &asked);
 }
 
-void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
     const bool known = asked.attempt == gang->id;
@@ -105,7 +105,7 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_try *gan
 }
 
 /* It has not begun: nobody is charged, and it starts when its job goes on. */
-static void hold_back(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t verb,
+static void hold_back(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t verb,
                       const char *by)
 {
     char text[GW_ASKED_BYTES];
@@ -120,7 +120,7 @@ static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t v
     uint32_t asked = 0;
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1)) {
-        struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+        struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
         if (job->tasks.state[row] != GW_TASK_PLACED)
             continue;
         if (gang && gang->state == GW_GANG_PREPARING && is_pause(verb) && !GW_PLANTED(771))
@@ -176,7 +176,7 @@ static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
 {
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1)) {
-        const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+        const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
         const uint32_t most =
             gw_sched_task_end_preemptions_max(&job->specs.items[job->tasks.spec[row]]);
         const uint32_t used = job->tasks.charges[row].preemptions;

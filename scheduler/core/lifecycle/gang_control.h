@@ -16,7 +16,7 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
 /* gw_sched_gang_control_again asks the ranks of an attempt of an earlier term, which may not have
  * heard it. It may end it. gw_sched_gang_control_over ends the tasks whose gang was told to stop
  * and does not come back. */
-void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt *gang);
 void gw_sched_gang_control_over(struct gw_sched *sched);
 
 /* gw_sched_gang_control_pause_job has nothing of a job start until

@@ -16,7 +16,7 @@
 enum { KILL_SIGNAL = 9 /* on all of Linux */ };
 
 /* What finished ranks left at their workers is of no use when the attempt ends badly. */
-static void release_results(struct gw_sched *sched, const struct gw_gang_try *gang)
+static void release_results(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_rank *rank = &gang->ranks[i];
@@ -30,7 +30,7 @@ static void release_results(struct gw_sched *sched, const struct gw_gang_try *ga
 }
 
 /* The ranks at a worker reached those at the others. */
-static void meet_others(struct gw_sched *sched, const struct gw_gang_try *gang,
+static void meet_others(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                         const struct gw_worker *worker)
 {
     for (uint32_t i = 0; i < gang->count && sched->partings.count; i++) {
@@ -41,7 +41,7 @@ static void meet_others(struct gw_sched *sched, const struct gw_gang_try *gang,
 }
 
 /* All ranks ended well: their workers are as good as any. */
-static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
+static void warm_workers(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     const struct gw_worker *last = NULL;
@@ -60,7 +60,7 @@ static void warm_workers(struct gw_sched *sched, const struct gw_gang_try *gang)
 
 /* All ranks ended well; what they left at workers may be lost already. Of a gang that may start
  * smaller, the ranks that this attempt had not have nil. */
-static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *gang)
+static void gang_has_results(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     static const uint8_t nil = 0xc0;
     uint32_t all = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;
@@ -74,7 +74,7 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
         if (results[i].value)
             continue;
         results[i].worker = gw_sched_worker_find(sched, gang->ranks[i].worker);
-        lost = lost || !results[i].worker || results[i].worker->state >= GW_WORKER_LEAVING;
+        lost = lost || !results[i].worker || results[i].worker->state >= GW_WORKER_SHUTTING_DOWN;
     }
     if (lost) {
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,
@@ -90,7 +90,7 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_try *g
 }
 
 /* It never went, in this life or in another, and what came in between is nothing that it did. */
-static bool is_unbegun(const struct gw_gang_try *gang)
+static bool is_unbegun(const struct gw_gang_attempt *gang)
 {
     const struct gw_end *cause = &gang->cause;
     return gang->went_ns == 0 && !cause->executing &&
@@ -101,7 +101,7 @@ static bool is_unbegun(const struct gw_gang_try *gang)
 }
 
 /* A rank could not reach another: names both hosts, and remembers the pair. */
-static void part(struct gw_sched *sched, const struct gw_gang_try *gang,
+static void part(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                  const struct gw_worker *worker, struct gw_text *text)
 {
     const struct gw_end *cause = &gang->cause;
@@ -118,7 +118,7 @@ static void part(struct gw_sched *sched, const struct gw_gang_try *gang,
 
 /* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
  * the others look for it. */
-static void judge(struct gw_sched *sched, struct gw_gang_try *gang)
+static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     char where[320] = "", text[GW_ERROR_TEXT_MAX];
     struct gw_end end = gang->cause;
@@ -155,7 +155,7 @@ static void judge(struct gw_sched *sched, struct gw_gang_try *gang)
 
 /* The last rank has ended: the gang has all its results, or goes on later, or its first cause
  * decides. */
-void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     struct gw_job *job = gang->job;
     uint32_t row = gang->index;
@@ -177,14 +177,15 @@ void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_try *gang)
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_ENDED);
 }
 
-void gw_sched_gang_end_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why)
+void gw_sched_gang_end_give_up(struct gw_sched *sched, struct gw_gang_attempt *gang,
+                               const char *why)
 {
     const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = why};
     gw_sched_gang_end_kill(sched, gang,
                            &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_STALE, &end});
 }
 
-static void kill_ranks(struct gw_sched *sched, struct gw_gang_try *gang,
+static void kill_ranks(struct gw_sched *sched, struct gw_gang_attempt *gang,
                        const struct gw_gang_kill *kill)
 {
     if (gang->state != GW_GANG_ENDING)
@@ -205,7 +206,7 @@ static void kill_ranks(struct gw_sched *sched, struct gw_gang_try *gang,
     }
 }
 
-void gw_sched_gang_end_kill(struct gw_sched *sched, struct gw_gang_try *gang,
+void gw_sched_gang_end_kill(struct gw_sched *sched, struct gw_gang_attempt *gang,
                             const struct gw_gang_kill *kill)
 {
     kill_ranks(sched, gang, kill);
@@ -224,7 +225,7 @@ static bool is_error(const struct gw_end *end)
 /* Whether an end that is told after the cause is rather the cause itself: the rank was killed (by
  * others than its worker, which says so), or another worker was lost, and the cause is an error of
  * a rank whose news needed not wait for this: a supervisor a rank, a connection a worker. */
-static bool outranks(const struct gw_gang_try *gang, uint32_t rank, const struct gw_end *end)
+static bool outranks(const struct gw_gang_attempt *gang, uint32_t rank, const struct gw_end *end)
 {
     bool killed = end->outcome == GW_OUTCOME_OOM ||
                   (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
@@ -234,7 +235,7 @@ static bool outranks(const struct gw_gang_try *gang, uint32_t rank, const struct
            is_error(&gang->cause);
 }
 
-void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
+void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t rank,
                             const struct gw_end *end)
 {
     struct gw_end unknown;

@@ -12,7 +12,7 @@ struct gw_rank_end {
 };
 
 /* gw_sched_gang_end_rank: a rank ended otherwise, or its worker is lost. */
-void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_try *gang, uint32_t rank,
+void gw_sched_gang_end_rank(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t rank,
                             const struct gw_end *end);
 
 /* Why, and how soon, all ranks of a gang are to end. */
@@ -24,15 +24,16 @@ struct gw_gang_kill {
 
 /* gw_sched_gang_end_kill tells all ranks to end; if all have ended, the attempt is over and freed.
  */
-void gw_sched_gang_end_kill(struct gw_sched *sched, struct gw_gang_try *gang,
+void gw_sched_gang_end_kill(struct gw_sched *sched, struct gw_gang_attempt *gang,
                             const struct gw_gang_kill *kill);
 
 /* gw_sched_gang_end_give_up ends an attempt of an earlier life of which not all ranks came back;
  * nobody is charged. It may free the attempt. */
-void gw_sched_gang_end_give_up(struct gw_sched *sched, struct gw_gang_try *gang, const char *why);
+void gw_sched_gang_end_give_up(struct gw_sched *sched, struct gw_gang_attempt *gang,
+                               const char *why);
 
 /* gw_sched_gang_end_over ends an attempt whose last rank has ended: the gang has its results,
  * starts again later, or its first cause decides. The attempt is freed. */
-void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 #endif

@@ -6,7 +6,7 @@
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
 
-static uint32_t ranks_of(const struct gw_gang_try *gang, const struct gw_worker *worker)
+static uint32_t ranks_of(const struct gw_gang_attempt *gang, const struct gw_worker *worker)
 {
     uint32_t ranks = 0;
     for (uint32_t i = 0; i < gang->count; i++)
@@ -16,7 +16,7 @@ static uint32_t ranks_of(const struct gw_gang_try *gang, const struct gw_worker 
 
 /* How many ranks a gang that runs would have if it were started again now; its own room is free
  * then, and what is free beside that may be kept for a gang that waits. */
-static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_try *gang,
+static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                            const struct gw_shape *shape)
 {
     struct gw_gang_sum sum = {.shape = shape};
@@ -36,7 +36,7 @@ static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_tr
 
 /* A command knows of no steps: it is ended gently, and what it does not save in its grace it does
  * again; so this is worth it only where it has run for many times what a start may wait. */
-static void end_to_grow(struct gw_sched *sched, struct gw_gang_try *gang,
+static void end_to_grow(struct gw_sched *sched, struct gw_gang_attempt *gang,
                         const struct gw_spec *spec)
 {
     const struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
@@ -45,17 +45,17 @@ static void end_to_grow(struct gw_sched *sched, struct gw_gang_try *gang,
     gw_sched_gang_end_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
 }
 
-static bool ran_long(const struct gw_sched *sched, const struct gw_gang_try *gang,
+static bool ran_long(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                      const struct gw_spec *spec)
 {
     return sched->now_ns - gang->went_ns >= GW_GROWS_AFTER_WAITS * spec->shape->full_wait_ns;
 }
 
-void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     const struct gw_job *job = gang->job;
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[gang->index]];
-    if (gang->count == spec->message.ranks || gang->state != GW_GANG_GOING || gang->stopped ||
+    if (gang->count == spec->message.ranks || gang->state != GW_GANG_RUNNING || gang->stopped ||
         job->paused || job->tasks.state[gang->index] != GW_TASK_PLACED ||
         (spec->message.kind != GW_SPEC_FUNCTION && !ran_long(sched, gang, spec)))
         return;

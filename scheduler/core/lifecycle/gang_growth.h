@@ -5,6 +5,6 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_gang_size_on_checkpoint: a gang has saved; it grows if it can. */
-void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_gang_size_on_checkpoint(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 #endif

@@ -13,7 +13,7 @@ enum { DOOR_BYTES_MAX = 80 };
 
 /* Where the ranks of a command listen, as a list in their order; nothing where some have no door.
  */
-static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_try *gang)
+static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     for (uint32_t i = 0; i < gang->count; i++)
         if (!gang->ranks[i].door)
@@ -43,11 +43,11 @@ void gw_sched_gang_start_goes(struct gw_sched *sched, struct gw_job *job, uint32
                 .tries = went.tries);
 }
 
-static void go(struct gw_sched *sched, struct gw_gang_try *gang)
+static void go(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     struct gw_job *job = gang->job;
     GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_READY);
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_RUNNING);
     gw_sched_gang_start_goes(sched, job, gang->index,
                              (struct gw_went){gang->id, job->tasks.charges[gang->index].tries});
     gw_sched_checkpoint_on_go(sched, gang);
@@ -72,7 +72,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_msg_rank_ready *ready)
 {
     uint32_t slot = gw_sched_gang_slot(sched, worker, ready->attempt, ready->rank);
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, ready->attempt);
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, ready->attempt);
     const char *door = ready->door ? ready->door : "";
     if (strlen(door) > DOOR_BYTES_MAX)
         return GW_EPROTO;
@@ -97,7 +97,7 @@ int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *work
 {
     if (gw_sched_gang_slot(sched, worker, paused->attempt, paused->rank) == GW_NONE)
         return 0;
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, paused->attempt);
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, paused->attempt);
     if (paused->rank != 0 || gang->state == GW_GANG_PREPARING)
         return GW_EPROTO;
     GW_FACT(sched, gang_paused, .gang = gang);

@@ -166,7 +166,7 @@ void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char 
  */
 
 /* All live ranks stand still: gives how many, 0 where one of them does not. */
-static uint32_t all_still(const struct gw_gang_try *gang, struct gw_standing *ranks)
+static uint32_t all_still(const struct gw_gang_attempt *gang, struct gw_standing *ranks)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < gang->count; i++) {
@@ -183,7 +183,7 @@ static uint32_t all_still(const struct gw_gang_try *gang, struct gw_standing *ra
 
 /* Tells whether all live ranks were looked at closely that are not ready, or all that are; has the
  * workers do so of those that have not. */
-static bool all_seen(struct gw_sched *sched, struct gw_gang_try *gang, bool ready)
+static bool all_seen(struct gw_sched *sched, struct gw_gang_attempt *gang, bool ready)
 {
     bool seen = true;
     const struct gw_worker *last = NULL;
@@ -204,7 +204,7 @@ static bool all_seen(struct gw_sched *sched, struct gw_gang_try *gang, bool read
     return seen;
 }
 
-static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
+static void end_if_hung(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     struct gw_standing *ranks =
         gw_arena_alloc(&sched->step.effects->arena, gang->count * sizeof *ranks);
@@ -225,12 +225,12 @@ static void end_if_hung(struct gw_sched *sched, struct gw_gang_try *gang)
                            &(struct gw_gang_kill){GW_FAIL_GRACE_NS, GW_KILL_GANG, &end});
 }
 
-void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     (void)all_seen(sched, gang, false);
 }
 
-uint32_t gw_sched_hang_late(const struct gw_gang_try *gang, char *stacks, size_t stacks_bytes)
+uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, size_t stacks_bytes)
 {
     uint32_t blamed = GW_NONE;
     struct gw_text text = {stacks, stacks_bytes, 0};
@@ -277,10 +277,10 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
     if (stuck->begun.count != rows || stuck->stopped.count != rows ||
         stuck->operation_size.count != rows || stuck->stack_size.count != rows)
         return GW_EPROTO;
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, stuck->attempt);
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, stuck->attempt);
     const bool forms = stuck->closely == 2;
     if (!gang || (forms ? gang->state != GW_GANG_PREPARING
-                        : gang->state != GW_GANG_GOING && gang->state != GW_GANG_GATHERING))
+                        : gang->state != GW_GANG_RUNNING && gang->state != GW_GANG_RECOVERING))
         return 0;
     for (uint32_t i = 0; i < gang->count && rows == 0; i++)
         if (gang->ranks[i].worker == worker->id && gang->ranks[i].still)
@@ -301,18 +301,18 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
     }
     if (forms && gang->late && all_seen(sched, gang, false))
         gw_sched_hang_end_late(sched, gang);
-    else if (rows && gang->state == GW_GANG_GOING)
+    else if (rows && gang->state == GW_GANG_RUNNING)
         end_if_hung(sched, gang);
     return 0;
 }
 
-void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
-    if (gang->stood && gang->state == GW_GANG_GOING)
+    if (gang->stood && gang->state == GW_GANG_RUNNING)
         end_if_hung(sched, gang);
 }
 
-void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text)
+void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *text)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     const double limit_s = (double)spec->message.hang_ns / 1e9;
@@ -324,7 +324,7 @@ void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text)
             return;
         live++;
     }
-    if (!live || gang->state != GW_GANG_GOING)
+    if (!live || gang->state != GW_GANG_RUNNING)
         return;
     gw_text_say(text, "; no rank has used CPU or written output for ");
     gw_text_say(text, limit_s < 120 ? "%.3g s" : "%.0f min",
@@ -338,7 +338,7 @@ void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text)
 void gw_sched_gangs_on_tick(struct gw_sched *sched)
 {
     while (sched->preparing && sched->preparing->deadline_ns <= sched->now_ns) {
-        struct gw_gang_try *gang = sched->preparing;
+        struct gw_gang_attempt *gang = sched->preparing;
         if (!gang->late) {
             GW_FACT(sched, gang_late, .gang = gang);
             gw_sched_hang_ask_late(sched, gang);
@@ -348,7 +348,7 @@ void gw_sched_gangs_on_tick(struct gw_sched *sched)
     }
 }
 
-void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     char text[128], stacks[512];
     const uint32_t rank = gw_sched_hang_late(gang, stacks, sizeof stacks);

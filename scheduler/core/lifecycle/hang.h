@@ -14,14 +14,14 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
 
 /* gw_sched_hang_on_finished: a rank ended well; the others' workers, which tell once, may have told
  * before. */
-void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 /* gw_sched_hang_ask_late has the workers look at the ranks of a gang that are not ready in time;
  * they have GW_HANG_LOOK_NS. gw_sched_hang_late gives the rank that is to blame, one that is
  * stopped rather than another that is not ready, and writes in `stacks` where those are, as far as
  * that is known. */
-void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_try *gang);
-uint32_t gw_sched_hang_late(const struct gw_gang_try *gang, char *stacks, size_t stacks_bytes);
+void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_attempt *gang);
+uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, size_t stacks_bytes);
 
 /* How far a rank has come. */
 struct gw_standing {
@@ -48,11 +48,11 @@ void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char 
 /* gw_sched_hang_explain appends, of a gang of commands of which none has used CPU or written
  * anything for its limit, that this is so; else nothing. Such a gang is not ended: it may wait for
  * others. */
-void gw_sched_hang_explain(const struct gw_gang_try *gang, struct gw_text *text);
+void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *text);
 
 /* gw_sched_gangs_on_tick has the ranks looked at that do not stand in time, and ends their attempts
  * when that has had its time, too. gw_sched_hang_end_late ends one. */
 void gw_sched_gangs_on_tick(struct gw_sched *sched);
-void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 #endif

@@ -20,7 +20,7 @@ static void take_back(struct gw_sched *sched, struct gw_worker *worker)
 void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
                                const struct gw_msg_memory *report)
 {
-    if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_DRAINING)
+    if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_REJOINING)
         return;
     bool was_open = worker->memory.state == GW_MEMORY_OPEN;
     GW_FACT(sched, worker_memory, .worker = worker, .report = report);

@@ -223,8 +223,8 @@ static void add_stopped(const struct gw_sched *sched, struct gw_job *job, uint32
         if (rank == GW_DEP_AFTER || rank == GW_DEP_ALL || !gw_sched_dep(sched, job, e, &from) ||
             !is_nil(sched, gw_sched_object_of(sched, from.job, from.index, rank)))
             continue;
-        const struct gw_story_fact *fact =
-            gw_sched_story_last(sched, from.job, from.index, GW_STORY_STOPPED);
+        const struct gw_logged *fact =
+            gw_sched_event_log_last(sched, from.job, from.index, GW_LOGGED_STOPPED);
         size_t used = strlen(text);
         if (!fact || used + 1 >= bytes)
             continue;
@@ -250,7 +250,7 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
     }
     if (gw_sched_task_end_actor_well(sched, job))
         return;
-    GW_FACT(sched, try_ended, .job = job, .index = row, .where = task_end->where,
+    GW_FACT(sched, attempt_outcome, .job = job, .index = row, .where = task_end->where,
             .end = task_end->end, .unbegun = task_end->unbegun);
     struct gw_charges charges = job->tasks.charges[row];
     const struct gw_charges before = charges;

@@ -194,21 +194,21 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
         gw_sched_worker_on_stale(sched, worker, end->attempt, end->rank);
         return 0;
     }
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, end->attempt);
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, end->attempt);
     if (gang->state == GW_GANG_PREPARING)
         return GW_EPROTO; /* nobody told it to go */
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
     GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
     if (gang->live > 0)
         gw_sched_hang_on_finished(sched, gang);
-    else if (gang->state != GW_GANG_GATHERING)
+    else if (gang->state != GW_GANG_RECOVERING)
         gw_sched_gang_end_over(sched, gang);
     return 0;
 }
 
-void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
-    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_GOING);
+    GW_FACT(sched, gang_moved, .gang = gang, .state = GW_GANG_RUNNING);
     if (gang->live == 0)
         gw_sched_gang_end_over(sched, gang);
     else
@@ -226,7 +226,7 @@ void gw_sched_worker_report_ready(struct gw_sched *sched, struct gw_worker *work
 void gw_sched_worker_on_stale(struct gw_sched *sched, struct gw_worker *worker, uint64_t attempt,
                               uint32_t rank)
 {
-    if (worker->state != GW_WORKER_DRAINING)
+    if (worker->state != GW_WORKER_REJOINING)
         return;
     GW_FACT(sched, worker_cleared, .worker = worker, .attempt = attempt, .rank = rank);
     gw_sched_worker_report_ready(sched, worker);

@@ -33,7 +33,7 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
 
 /* gw_sched_worker_report_gathered: all ranks of an attempt of an earlier life are known, and it
  * goes on. The attempt may be freed. */
-void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_worker_report_gathered(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 /* gw_sched_worker_on_stale hears that something ended that the table of attempts does not know: an
  * attempt from before the worker registered, perhaps. */

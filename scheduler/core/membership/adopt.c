@@ -89,10 +89,10 @@ static enum fate fate_of_waiting(const struct gw_sched *sched, const struct gw_l
 
 static enum fate fate_of(const struct gw_sched *sched, const struct gw_late_told *claim)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_find(sched, claim->attempt);
+    const struct gw_gang_attempt *gang = gw_sched_gang_find(sched, claim->attempt);
     const uint8_t state = claim->job->tasks.state[claim->row];
     if (gang)
-        return claim->rank != GW_RANK_NONE && gang->state == GW_GANG_GATHERING &&
+        return claim->rank != GW_RANK_NONE && gang->state == GW_GANG_RECOVERING &&
                        gang->job == claim->job && gang->index == claim->row &&
                        gang->count == claim->world && !gang->ranks[claim->rank].ready
                    ? FATE_TAKEN
@@ -158,7 +158,7 @@ static void end_unfit(struct gw_sched *sched, const struct gw_late_told *claim)
 static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
                        const struct gw_adopted *adopted)
 {
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, claim->attempt);
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, claim->attempt);
     if (!gang) {
         if (gw_sched_gang_went(claim->job, claim->row).attempt != claim->attempt) {
             gw_sched_gang_start_goes(
@@ -186,10 +186,10 @@ void gw_sched_adopt_over(struct gw_sched *sched)
         uint64_t id, value;
         more = false;
         while (!more && gw_map_next(&sched->gangs, &at, &id, &value)) {
-            struct gw_gang_try *gang = (struct gw_gang_try *)(uintptr_t)value;
+            struct gw_gang_attempt *gang = (struct gw_gang_attempt *)(uintptr_t)value;
             char text[128];
             uint32_t rank = 0;
-            if (gang->state != GW_GANG_GATHERING)
+            if (gang->state != GW_GANG_RECOVERING)
                 continue;
             while (rank + 1 < gang->count && gang->ranks[rank].ready)
                 rank++;
@@ -288,7 +288,7 @@ static bool decide(struct gw_sched *sched, struct gw_worker *worker, uint32_t at
         take(sched, &claim);
         if (moved.finished)
             finish(sched, worker, &moved);
-        if (worker->state == GW_WORKER_DRAINING)
+        if (worker->state == GW_WORKER_REJOINING)
             gw_sched_worker_report_ready(sched, worker);
     } else {
         refuse(sched, worker, &moved);

@@ -49,7 +49,7 @@ bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_s
             ranks += ranks_of(&least, &sched->disconnected->items[i]);
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->state != GW_WORKER_DRAINING)
+        if (!worker || worker->state != GW_WORKER_REJOINING)
             continue;
         const struct gw_lost_worker item = of_draining(worker);
         ranks += ranks_of(&least, &item);
@@ -73,7 +73,7 @@ void gw_sched_disconnected_explain(const struct gw_sched *sched, const struct gw
     }
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (worker && worker->state == GW_WORKER_DRAINING)
+        if (worker && worker->state == GW_WORKER_REJOINING)
             gw_text_say(&text, " %s on %s, which ends what it ran before;", worker->remote->name,
                         worker->host);
     }

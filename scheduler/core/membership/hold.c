@@ -55,7 +55,7 @@ bool gw_sched_hold_is_coming(const struct gw_sched *sched, const char *name)
             return true;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        if (worker && worker->state == GW_WORKER_DRAINING && worker->remote &&
+        if (worker && worker->state == GW_WORKER_REJOINING && worker->remote &&
             strcmp(worker->remote->name, name) == 0)
             return true;
     }
@@ -66,7 +66,7 @@ void gw_sched_hold_on_committed(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        if (worker && worker->joined && worker->state == GW_WORKER_DRAINING)
+        if (worker && worker->joined && worker->state == GW_WORKER_REJOINING)
             gw_sched_worker_report_ready(sched, worker);
     }
 }

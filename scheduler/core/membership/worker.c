@@ -20,7 +20,7 @@ enum { SLOTS_MAX = 65536 };
 int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_msg_registration *registration)
 {
-    if (worker->state != GW_WORKER_GREETED || registration->slots > SLOTS_MAX ||
+    if (worker->state != GW_WORKER_CONNECTED || registration->slots > SLOTS_MAX ||
         registration->slots > GW_SLOTS_MAX - sched->slots ||
         registration->attempt_rank.count != registration->attempt.count ||
         registration->object_index.count != registration->object_job.count ||
@@ -84,7 +84,7 @@ static void lose(struct gw_sched *sched, struct gw_worker *worker, const char *w
 {
     if (worker->state == GW_WORKER_LOST)
         return;
-    if (worker->state != GW_WORKER_GREETED && worker->state != GW_WORKER_LEAVING)
+    if (worker->state != GW_WORKER_CONNECTED && worker->state != GW_WORKER_SHUTTING_DOWN)
         gw_sched_log_left(sched, worker, why);
     take_all(sched, worker, why, dismissed);
     uint32_t id = worker->id;
@@ -196,7 +196,7 @@ static void let_go(struct gw_sched *sched, struct gw_worker *worker)
 void gw_sched_leave_on_leaving(struct gw_sched *sched, struct gw_worker *worker,
                                const struct gw_msg_leaving *leaving)
 {
-    if (worker->state == GW_WORKER_LEAVING)
+    if (worker->state == GW_WORKER_SHUTTING_DOWN)
         return;
     if (!worker->leaves)
         GW_FACT(sched, worker_leaving, .worker = worker);
@@ -215,7 +215,7 @@ void gw_sched_workers_leave_settle(struct gw_sched *sched)
     GW_FACT(sched, leaves_looked, .next_ns = sched->now_ns + LOOK_NS);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        if (!worker || worker->state != GW_WORKER_LEAVING || worker->let_go)
+        if (!worker || worker->state != GW_WORKER_SHUTTING_DOWN || worker->let_go)
             continue;
         if (GW_PLANTED(740) || !gw_sched_checkpoint_hand_over(sched, worker))
             let_go(sched, worker);

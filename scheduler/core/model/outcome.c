@@ -3,7 +3,7 @@
 
 #include "graph/wire/enums.h"
 #include "scheduler/core/model/fact.h"
-#include "scheduler/core/model/story_fact.h"
+#include "scheduler/core/model/logged.h"
 
 const char *gw_sched_outcome_name(uint32_t outcome)
 {

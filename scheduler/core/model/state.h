@@ -21,11 +21,11 @@
 #include "scheduler/core/model/fact.h"
 #include "scheduler/core/model/limits.h"
 #include "scheduler/core/model/log_jobs.h"
+#include "scheduler/core/model/logged.h"
 #include "scheduler/core/model/options.h"
 #include "scheduler/core/model/outgoing.h"
 #include "scheduler/core/model/parted.h"
 #include "scheduler/core/model/spans.h"
-#include "scheduler/core/model/story_fact.h"
 
 /* -- State machines -----------------------------------------------------------------------------
  */
@@ -54,17 +54,18 @@ enum gw_attempt_state {
 enum gw_gang_state {
     GW_GANG_PREPARING, /* ranks start */
     GW_GANG_READY,     /* all stand */
-    GW_GANG_GOING,
+    GW_GANG_RUNNING,
     GW_GANG_ENDING, /* one ended badly: the others are being ended */
     GW_GANG_ENDED,
-    GW_GANG_GATHERING, /* of an earlier life: not all ranks have been told of */
+    GW_GANG_RECOVERING, /* of an earlier life: not all ranks have been told of */
 };
 
 enum gw_worker_state {
-    GW_WORKER_GREETED,
-    GW_WORKER_DRAINING, /* registered with attempts of an earlier connection, which end now */
+    GW_WORKER_CONNECTED,
+    GW_WORKER_REJOINING, /* registered with attempts of an earlier connection, which end now */
     GW_WORKER_READY,
-    GW_WORKER_LEAVING, /* nothing of it runs any more: it stays for its checkpoints; leave.h */
+    GW_WORKER_SHUTTING_DOWN, /* nothing of it runs any more: it stays for its checkpoints; leave.h
+                              */
     GW_WORKER_LOST,
 };
 
@@ -318,8 +319,8 @@ struct gw_job {
     uint32_t line_row;            /* none before it is ready, or waits */
     struct gw_progress *progress; /* what a task of it said last; NULL: nothing */
     uint64_t opened_ns;           /* 0: it was restored */
-    uint64_t story_from;          /* facts that were told before it came */
-    uint32_t story_unusual;       /* facts that were told of it, while not all are */
+    uint64_t log_from;            /* facts that were told before it came */
+    uint32_t log_unusual;         /* facts that were told of it, while not all are */
 };
 
 /* A row, named from anywhere. */
@@ -502,7 +503,7 @@ struct gw_attempt {
     uint64_t expected_bytes; /* see memory.h */
 
     /* ... and the rest */
-    struct gw_gang_try *gang;       /* NULL: an ordinary task */
+    struct gw_gang_attempt *gang;   /* NULL: an ordinary task */
     struct gw_session *sessions;    /* of its task's clients, by inside_next; NULL: none */
     uint64_t placed_ns, started_ns; /* 0: not yet */
     uint64_t near_bytes;            /* of its inputs that its worker had */
@@ -542,15 +543,15 @@ struct gw_rank {
 };
 
 /* One attempt of a gang. */
-struct gw_gang_try {
+struct gw_gang_attempt {
     uint64_t id;
     struct gw_job *job;
     uint32_t index;
     uint8_t state;
     uint32_t count, ready, live;
     struct gw_rank *ranks;
-    uint64_t deadline_ns;            /* until all must stand */
-    struct gw_gang_try *prev, *next; /* those that prepare, by deadline */
+    uint64_t deadline_ns;                /* until all must stand */
+    struct gw_gang_attempt *prev, *next; /* those that prepare, by deadline */
     void *info;
     uint32_t info_size;
     bool stopped;           /* asked to stop: however it ends, it does not start again */
@@ -616,7 +617,7 @@ struct gw_stub {
 };
 
 /* Where ranks of the gang will go that holds the reservation; see reservation.h. */
-struct gw_berth {
+struct gw_reserved_rank {
     struct gw_worker *worker;
     uint32_t ranks;
     bool let; /* its memory let something be placed there when it was chosen */
@@ -627,7 +628,7 @@ struct gw_reservation {
     uint32_t index;
     struct gw_queue *queue; /* of that gang; good after the review of a step, and until its end */
     struct gw_shape *shape; /* likewise */
-    GW_ARRAY(struct gw_berth) berths;
+    GW_ARRAY(struct gw_reserved_rank) reserved_ranks;
     uint64_t workers_epoch, made_ns;
     uint64_t start_ns; /* when wall limits let it start at the latest; UINT64_MAX: nobody knows */
     bool seen;         /* start_ns is of this step */
@@ -674,8 +675,8 @@ struct gw_sched {
 
     GW_ARRAY(struct gw_attempt) attempts;
     uint32_t free_attempt;
-    struct gw_map gangs; /* attempt -> struct gw_gang_try * */
-    struct gw_gang_try *preparing, *preparing_last;
+    struct gw_map gangs; /* attempt -> struct gw_gang_attempt * */
+    struct gw_gang_attempt *preparing, *preparing_last;
     GW_ARRAY(struct gw_quarantine) quarantines;
     GW_ARRAY(struct gw_parting) partings;
     struct gw_queue *ageing, *ageing_last; /* of gangs that wait, by ages_ns */
@@ -737,7 +738,7 @@ struct gw_sched {
     GW_ARRAY(struct gw_announcement) announcements;
     GW_ARRAY(struct gw_acknowledgement) acknowledgements; /* that wait for their commit */
 
-    struct gw_story story;
+    struct gw_event_log event_log;
     struct gw_log_jobs log_jobs;
     char no_room[400];     /* why no detached job can be taken; empty: it can */
     char lost_worker[240]; /* the last that was lost, and why */

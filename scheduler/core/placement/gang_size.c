@@ -70,7 +70,7 @@ uint64_t gw_sched_gang_size_deadline_ns(const struct gw_sched *sched)
 /* -- In words ------------------------------------------------------------------------------------
  */
 
-static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_try *gang,
+static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                           const struct gw_spec *spec, struct gw_text *text)
 {
     const struct gw_msg_spec *message = &spec->message;
@@ -101,7 +101,7 @@ void gw_sched_gang_size_explain(const struct gw_sched *sched, const struct gw_jo
                                 uint32_t row, char *to, size_t bytes)
 {
     const struct gw_spec *spec = &job->specs.items[job->tasks.spec[row]];
-    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
     if (!spec->shape || !spec->shape->min_ranks)

@@ -9,7 +9,7 @@
 
 #include <msgpack.h>
 
-static void tell_gang(struct gw_sched *sched, const struct gw_gang_try *gang,
+static void tell_gang(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                       const struct gw_placed_rank *placed_ranks)
 {
     uint32_t groups = 0, group = 0;
@@ -51,14 +51,14 @@ void gw_sched_place_gang(struct gw_sched *sched, struct gw_queue *queue,
     uint32_t row = gw_bits_first(&queue->ready);
     GW_FACT(sched, gang_placed, .job = job, .index = row, .shape = queue->shape,
             .placed_ranks = placed_ranks, .placed_rank_count = count);
-    struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     gw_sched_place_gang_prefetches(sched, gang, placed_ranks);
     tell_gang(sched, gang, placed_ranks);
     for (uint32_t i = 0; i < gang->count; i++)
         gw_sched_outbox_assign(sched, gang->ranks[i].slot);
 }
 
-void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                                     const struct gw_placed_rank *placed_ranks)
 {
     bool kept, member;

@@ -11,7 +11,7 @@ void gw_sched_place_gang(struct gw_sched *sched, struct gw_queue *queue,
 
 /* gw_sched_place_gang_prefetches tells the workers of a gang the addresses of those that they get
  * the checkpoint from, before the gang itself. */
-void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                                     const struct gw_placed_rank *placed_ranks);
 
 #endif

@@ -250,15 +250,15 @@ struct search {
 };
 
 /* Packs a gang, or as much of it as may start, into the room that there is. */
-static uint32_t pack(const struct gw_sched *sched, struct search search, struct gw_pack *berths,
+static uint32_t pack(const struct gw_sched *sched, struct search search, struct gw_pack *packs,
                      uint32_t count)
 {
     const struct gw_shape *shape = search.queue->shape;
     if (search.named || !shape->min_ranks)
-        return gw_sched_packing(shape, berths, count);
+        return gw_sched_packing(shape, packs, count);
     struct gw_shape now = gw_sched_gang_size_shape(
-        shape, gw_sched_gang_size_ranks(sched, search.queue, berths, count));
-    return now.ranks ? gw_sched_packing(&now, berths, count) : 0;
+        shape, gw_sched_gang_size_ranks(sched, search.queue, packs, count));
+    return now.ranks ? gw_sched_packing(&now, packs, count) : 0;
 }
 
 /* Room with workers among it that could not reach each other, and which of them are left out. */
@@ -279,22 +279,22 @@ static bool is_out(const struct apart *apart, const struct gw_worker *worker)
 /* Packs without those that are out. Where two of what that takes are a pair, it does without one of
  * them, or else without the other. */
 static uint32_t pack_without(struct gw_sched *sched, struct search search, struct apart *apart,
-                             struct gw_pack *berths)
+                             struct gw_pack *packs)
 {
     const struct gw_worker *pair[2];
     uint32_t count = 0;
     for (uint32_t i = 0; i < apart->count; i++)
         if (!is_out(apart, apart->all[i].worker))
-            berths[count++] = apart->all[i];
-    uint32_t taken = pack(sched, search, berths, count);
-    if (taken == 0 || !gw_sched_parting_among(sched, berths, taken, pair))
+            packs[count++] = apart->all[i];
+    uint32_t taken = pack(sched, search, packs, count);
+    if (taken == 0 || !gw_sched_parting_among(sched, packs, taken, pair))
         return taken;
     gw_sched_queue_part(search.queue->shape, true);
     for (int i = 0; i < 2; i++) {
         if (apart->out_count == GW_PARTED_OUT_MAX || apart->packs++ == GW_PARTED_PACKS_MAX)
             return 0;
         apart->out[apart->out_count++] = pair[!i];
-        taken = pack_without(sched, search, apart, berths);
+        taken = pack_without(sched, search, apart, packs);
         apart->out_count--;
         if (taken)
             return taken;
@@ -303,20 +303,20 @@ static uint32_t pack_without(struct gw_sched *sched, struct search search, struc
 }
 
 /* Packs so that no two workers have ranks that could not reach each other lately. */
-static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct gw_pack *berths,
+static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct gw_pack *packs,
                            uint32_t count)
 {
     if (sched->partings.count == 0)
-        return pack(sched, search, berths, count);
+        return pack(sched, search, packs, count);
     struct gw_pack *all = gw_arena_alloc(&sched->step.effects->arena, (count + 1) * sizeof *all);
     GW_MUST_PTR(all);
-    memcpy(all, berths, count * sizeof *all);
+    memcpy(all, packs, count * sizeof *all);
     struct apart apart = {.all = all, .count = count};
-    return pack_without(sched, search, &apart, berths);
+    return pack_without(sched, search, &apart, packs);
 }
 
 /* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice. */
-static uint32_t find_berths(struct gw_sched *sched, struct search search, struct gw_pack *berths)
+static uint32_t find_packs(struct gw_sched *sched, struct search search, struct gw_pack *packs)
 {
     const struct gw_shape *shape = search.queue->shape;
     uint32_t count = 0, gpus = gw_sched_queue_class_gpus(shape);
@@ -332,12 +332,12 @@ static uint32_t find_berths(struct gw_sched *sched, struct search search, struct
             ranks = left < ranks ? left : ranks;
         }
         if (ranks > 0 && (!search.named || gw_sched_need_names(shape->need, worker)))
-            berths[count++] =
+            packs[count++] =
                 (struct gw_pack){worker, ranks > UINT32_MAX ? UINT32_MAX : (uint32_t)ranks,
                                  gpus && ranks >= most && gw_sched_gpu_near(worker, shape, most),
                                  worker->id == home};
     }
-    return pack_apart(sched, search, berths, count);
+    return pack_apart(sched, search, packs, count);
 }
 
 static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
@@ -351,14 +351,14 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     if ((passes ? sched->slots_free : sched->slots_open) < slots ||
         (!shape->gpu_share && sched->gpus_free < least * gw_sched_queue_class_gpus(shape)))
         return false; /* without a look at any worker */
-    struct gw_pack *berths =
-        gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *berths);
-    GW_MUST_PTR(berths);
+    struct gw_pack *packs =
+        gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *packs);
+    GW_MUST_PTR(packs);
     uint32_t taken = 0;
     if (shape->need && shape->need->prefer)
-        taken = find_berths(sched, (struct search){queue, passes, true}, berths);
+        taken = find_packs(sched, (struct search){queue, passes, true}, packs);
     if (taken == 0)
-        taken = find_berths(sched, (struct search){queue, passes, false}, berths);
+        taken = find_packs(sched, (struct search){queue, passes, false}, packs);
     if (taken == 0)
         return false;
     struct gw_placed_rank *placed_ranks =
@@ -370,10 +370,10 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     GW_MUST_PTR(numbers);
     for (uint32_t i = 0; i < taken; i++) {
         if (gpus)
-            gw_sched_gpu_pick(berths[i].worker, shape, berths[i].ranks, numbers + rank * gpus);
-        for (uint32_t k = 0; k < berths[i].ranks; k++, rank++)
+            gw_sched_gpu_pick(packs[i].worker, shape, packs[i].ranks, numbers + rank * gpus);
+        for (uint32_t k = 0; k < packs[i].ranks; k++, rank++)
             placed_ranks[rank] =
-                (struct gw_placed_rank){berths[i].worker, gpus ? numbers + rank * gpus : NULL};
+                (struct gw_placed_rank){packs[i].worker, gpus ? numbers + rank * gpus : NULL};
     }
     gw_sched_place_gang(sched, queue, placed_ranks, rank);
     return true;

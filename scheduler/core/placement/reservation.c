@@ -35,10 +35,10 @@ static bool still_holds(struct gw_sched *sched)
         reservation->workers_epoch != sched->workers_epoch)
         return false;
     gw_sched_reservation_requeue(sched, gw_sched_task_ready_queue(sched, job, reservation->index));
-    for (size_t i = 0; i < reservation->berths.count; i++) {
-        const struct gw_berth *berth = &reservation->berths.items[i];
-        if ((berth->let && !gw_sched_memory_lets(berth->worker)) ||
-            gw_sched_quarantine_left_ns(sched, berth->worker, reservation->shape) > 0)
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
+        const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
+        if ((reserved->let && !gw_sched_memory_lets(reserved->worker)) ||
+            gw_sched_quarantine_left_ns(sched, reserved->worker, reservation->shape) > 0)
             return false;
     }
     return true;
@@ -79,7 +79,7 @@ static int by_worker(const void *a, const void *b)
 
 /* The worker of each place that has room for all of its ranks soonest; 0: one has none, ever. */
 static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *shape,
-                              struct gw_berth *berths)
+                              struct gw_reserved_rank *reserved_ranks)
 {
     const struct gw_places *places = gw_sched_places_of(shape);
     struct gw_opening best[GW_PAIRS_MAX] = {0};
@@ -100,8 +100,8 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *sha
     for (uint32_t i = 0; i < places->count; i++) {
         if (!best[i].worker)
             return 0;
-        berths[i] = (struct gw_berth){best[i].worker, places->items[i].ranks,
-                                      gw_sched_memory_lets(best[i].worker)};
+        reserved_ranks[i] = (struct gw_reserved_rank){best[i].worker, places->items[i].ranks,
+                                                      gw_sched_memory_lets(best[i].worker)};
     }
     return places->count;
 }
@@ -110,11 +110,11 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *sha
  * one. A large cluster is not looked at as a whole: from some worker on, until there are several
  * for each; what comes free elsewhere is moved to. */
 static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, size_t from,
-                       struct gw_berth *berths)
+                       struct gw_reserved_rank *reserved_ranks)
 {
     GW_ARRAY(struct gw_opening) openings = {0};
     if (gw_sched_places_of(shape))
-        return choose_places(sched, shape, berths);
+        return choose_places(sched, shape, reserved_ranks);
     uint32_t each = shape->per_node ? shape->per_node : 1;
     uint32_t most = shape->per_node ? shape->per_node : shape->ranks;
     uint32_t count = 0, wanted = shape->ranks / each;
@@ -138,9 +138,10 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
         qsort(openings.items, wanted, sizeof *openings.items, by_worker);
         for (uint32_t i = 0; i < wanted; i++) {
             struct gw_worker *worker = openings.items[i].worker;
-            if (count == 0 || berths[count - 1].worker != worker)
-                berths[count++] = (struct gw_berth){worker, 0, gw_sched_memory_lets(worker)};
-            berths[count - 1].ranks += each;
+            if (count == 0 || reserved_ranks[count - 1].worker != worker)
+                reserved_ranks[count++] =
+                    (struct gw_reserved_rank){worker, 0, gw_sched_memory_lets(worker)};
+            reserved_ranks[count - 1].ranks += each;
         }
     }
     gw_array_deinit(&openings);
@@ -151,23 +152,24 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
 static void make(struct gw_sched *sched, struct gw_queue *queue)
 {
     const struct gw_shape *shape = queue->shape;
-    struct gw_berth *berths =
-        gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *berths);
-    GW_MUST_PTR(berths);
-    uint32_t count = choose(sched, shape, queue->job->id, berths);
+    struct gw_reserved_rank *reserved_ranks =
+        gw_arena_alloc(&sched->step.effects->arena, shape->ranks * sizeof *reserved_ranks);
+    GW_MUST_PTR(reserved_ranks);
+    uint32_t count = choose(sched, shape, queue->job->id, reserved_ranks);
     uint32_t most = count == 0 && shape->min_ranks ? gw_sched_gang_size_most(sched, shape) : 0;
     if (most) {
         struct gw_shape smaller = gw_sched_gang_size_shape(shape, most);
-        count = choose(sched, &smaller, queue->job->id, berths);
+        count = choose(sched, &smaller, queue->job->id, reserved_ranks);
     }
     if (count == 0)
         return;
     if (sched->reservation.job)
         GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
-    GW_FACT(sched, reservation_made, .queue = queue, .berths = berths, .count = count);
+    GW_FACT(sched, reservation_made, .queue = queue, .reserved_ranks = reserved_ranks,
+            .count = count);
     for (uint32_t i = 0; i < count; i++)
-        if (gw_sched_worker_drains(berths[i].worker))
-            gw_sched_balance_recall_queued(sched, berths[i].worker);
+        if (gw_sched_worker_drains(reserved_ranks[i].worker))
+            gw_sched_balance_recall_queued(sched, reserved_ranks[i].worker);
 }
 
 /* A berth that has less free than it needs, for one rank at least; of one place where `of` can take
@@ -176,13 +178,13 @@ static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_w
 {
     const struct gw_reservation *reservation = &sched->reservation;
     const struct gw_places *places = gw_sched_places_of(reservation->shape);
-    for (size_t i = 0; i < reservation->berths.count; i++) {
-        const struct gw_berth *berth = &reservation->berths.items[i];
-        if (gw_sched_gang_size_ranks_at(sched, berth->worker, reservation->shape, false) <
-                berth->ranks &&
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
+        const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
+        if (gw_sched_gang_size_ranks_at(sched, reserved->worker, reservation->shape, false) <
+                reserved->ranks &&
             (!places ||
-             gw_sched_places_at(places, berth->worker) == gw_sched_places_at(places, of)))
-            return berth->worker;
+             gw_sched_places_at(places, reserved->worker) == gw_sched_places_at(places, of)))
+            return reserved->worker;
     }
     return NULL;
 }
@@ -232,15 +234,16 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
     struct gw_opening *openings = malloc(shape->ranks * sizeof *openings);
     uint32_t ranks = 0;
     GW_MUST_PTR(openings);
-    for (size_t i = 0; i < reservation->berths.count; i++) {
-        const struct gw_berth *berth = &reservation->berths.items[i];
-        uint32_t found = gw_sched_forecast(sched, berth->worker, shape, berth->ranks, openings);
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
+        const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
+        uint32_t found =
+            gw_sched_forecast(sched, reserved->worker, shape, reserved->ranks, openings);
         struct gw_opening opening = {.known = false, .at_ns = UINT64_MAX};
-        if (found == berth->ranks)
+        if (found == reserved->ranks)
             opening = openings[found - 1];
         if (last.known != opening.known ? last.known : opening.at_ns > last.at_ns)
             last = opening;
-        ranks += berth->ranks;
+        ranks += reserved->ranks;
     }
     free(openings);
     uint64_t waits_ns = gw_sched_gang_size_start(sched, job, reservation->index, ranks);
@@ -257,31 +260,31 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
 void gw_sched_reservation_check(const struct gw_sched *sched)
 {
     const struct gw_reservation *reservation = &sched->reservation;
-    uint64_t berths = 0, ranks = 0, counted = 0;
-    assert(reservation->job || reservation->berths.count == 0);
+    uint64_t reserved_ranks = 0, ranks = 0, counted = 0;
+    assert(reservation->job || reservation->reserved_ranks.count == 0);
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (!worker || !worker->reserved_ranks)
             continue;
         assert(worker->state == GW_WORKER_READY);
-        berths++;
+        reserved_ranks++;
         counted += worker->reserved_ranks;
     }
-    for (size_t i = 0; i < reservation->berths.count; i++) {
-        assert(reservation->berths.items[i].ranks ==
-               reservation->berths.items[i].worker->reserved_ranks);
-        ranks += reservation->berths.items[i].ranks;
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
+        assert(reservation->reserved_ranks.items[i].ranks ==
+               reservation->reserved_ranks.items[i].worker->reserved_ranks);
+        ranks += reservation->reserved_ranks.items[i].ranks;
     }
-    assert(berths == reservation->berths.count && counted == ranks);
+    assert(reserved_ranks == reservation->reserved_ranks.count && counted == ranks);
     if (!reservation->job || sched->shutting_down)
         return;
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     assert(job && job->tasks.state[reservation->index] == GW_TASK_READY);
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
     assert(shape->ranks > 0 && ranks <= shape->ranks && ranks >= gw_sched_gang_size_least(shape));
-    for (size_t i = 0; i < reservation->berths.count; i++)
-        assert(reservation->berths.items[i].worker->reserved_slots ==
-               reservation->berths.items[i].ranks * shape->slots);
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
+        assert(reservation->reserved_ranks.items[i].worker->reserved_slots ==
+               reservation->reserved_ranks.items[i].ranks * shape->slots);
 }
 
 bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim)

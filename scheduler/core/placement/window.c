@@ -66,9 +66,9 @@ struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choic
                 return worker;
             else if (choice->unaffording >= GW_UNAFFORDING_MAX)
                 return NULL;
-    for (size_t i = 0; choice->passes && i < sched->reservation.berths.count; i++)
-        if (gw_sched_window_takes(sched, sched->reservation.berths.items[i].worker, choice))
-            return sched->reservation.berths.items[i].worker;
+    for (size_t i = 0; choice->passes && i < sched->reservation.reserved_ranks.count; i++)
+        if (gw_sched_window_takes(sched, sched->reservation.reserved_ranks.items[i].worker, choice))
+            return sched->reservation.reserved_ranks.items[i].worker;
     return NULL;
 }
 

@@ -25,7 +25,7 @@ static uint32_t place_of(const struct gw_sched *sched, uint64_t id, uint32_t ran
                    ? slot
                    : GW_NONE;
     }
-    const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)found;
+    const struct gw_gang_attempt *gang = (const struct gw_gang_attempt *)(uintptr_t)found;
     return rank < gang->count ? gang->ranks[rank].slot : GW_NONE;
 }
 

@@ -37,10 +37,10 @@ static void tell_worker(struct gw_sched *sched, const struct gw_tunnel *tunnel)
 static struct gw_worker *place_of(const struct gw_sched *sched, const struct gw_job *job,
                                   const struct gw_msg_tunnel_open *open, uint64_t *attempt)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, open->index);
+    const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, open->index);
     uint32_t id = 0;
     *attempt = job->tasks.attempt[open->index];
-    if (gang && gang->state == GW_GANG_GOING && open->rank < gang->count &&
+    if (gang && gang->state == GW_GANG_RUNNING && open->rank < gang->count &&
         !gang->ranks[open->rank].finished)
         id = gang->ranks[open->rank].worker;
     else if (open->rank == GW_RANK_NONE && job->tasks.state[open->index] == GW_TASK_PLACED &&

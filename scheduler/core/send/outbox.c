@@ -287,7 +287,7 @@ void gw_sched_outbox_release_task(struct gw_sched *sched, struct gw_job *job, ui
  * -----------------------------------------------------------------------------------------
  */
 
-void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                              uint32_t command)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];

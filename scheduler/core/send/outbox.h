@@ -49,7 +49,7 @@ void gw_sched_outbox_release_task(struct gw_sched *sched, struct gw_job *job, ui
 
 /* gw_sched_outbox_control sends a command to a gang that runs (GW_CONTROL_*, model/jobs/gang.h): to
  * rank 0's worker if it runs a function, else to each worker that has a rank. */
-void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                              uint32_t command);
 
 #endif

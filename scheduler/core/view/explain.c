@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void explain_gang(const struct gw_gang_try *gang, uint32_t tries, struct gw_text *text)
+static void explain_gang(const struct gw_gang_attempt *gang, uint32_t tries, struct gw_text *text)
 {
     gw_text_say(text, "its gang of %u is %s, attempt %u: %u rank%s started, %u %s not ended",
                 gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready,
@@ -65,7 +65,7 @@ static bool is_in_line(const struct gw_sched *sched, const struct gw_job *job, u
 static void explain_placed(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                            struct gw_text *text)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     char where[GW_WORKER_NAME_MAX];
     if (job->tasks.state[row] == GW_TASK_CANCELLING)
         explain_cancelling(sched, job, row, text);
@@ -81,7 +81,7 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
     gw_sched_explain_wait_preferred(sched, job->specs.items[job->tasks.spec[row]].shape, text);
     if (gang)
         gw_sched_explain_wait_elastic(sched, job, row, text);
-    if (gang && job->paused && gang->state == GW_GANG_GOING)
+    if (gang && job->paused && gang->state == GW_GANG_RUNNING)
         gw_text_say(text, "; it is to pause, at its next step");
     if (!gang && job->paused) {
         gw_text_say(text, "; it goes on to its end: ");

@@ -10,9 +10,9 @@ enum { CAUSES_MAX = 1000 /* tasks between one that never ran and the first that 
 static void explain_cancelled(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                               struct gw_text *text)
 {
-    const struct gw_story_fact *fact = gw_sched_story_last(sched, job, row, GW_STORY_CANCEL);
-    const struct gw_story_fact *whole =
-        gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_CANCEL);
+    const struct gw_logged *fact = gw_sched_event_log_last(sched, job, row, GW_LOGGED_CANCEL);
+    const struct gw_logged *whole =
+        gw_sched_event_log_last(sched, job, GW_INDEX_ALL, GW_LOGGED_CANCEL);
     if (!fact || (whole && whole->at_ns > fact->at_ns))
         fact = whole;
     gw_text_say(text, "cancelled");

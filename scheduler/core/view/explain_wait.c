@@ -155,8 +155,8 @@ static void say_quarantine(const struct gw_sched *sched, const struct gw_shape *
 void gw_sched_explain_wait_paused(const struct gw_sched *sched, const struct gw_job *job,
                                   struct gw_text *text)
 {
-    const struct gw_story_fact *fact =
-        gw_sched_story_last(sched, job, GW_INDEX_ALL, GW_STORY_PAUSED);
+    const struct gw_logged *fact =
+        gw_sched_event_log_last(sched, job, GW_INDEX_ALL, GW_LOGGED_PAUSED);
     gw_text_say(text, "its job is paused");
     if (fact && fact->text)
         gw_text_say(text, ", by %s, ", fact->text);

@@ -39,12 +39,12 @@ static const struct gw_gpu *clearing(const struct gw_sched *sched, uint32_t slot
 void gw_sched_gpu_tell_clearing(const struct gw_sched *sched, const struct gw_job *job,
                                 uint32_t row, struct gw_text *text)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_of(sched, job, row);
+    const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     const struct gw_gpu *gpu = NULL;
     uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     if (slot != GW_NONE)
         gpu = clearing(sched, slot);
-    for (uint32_t i = 0; gang && gang->state != GW_GANG_GOING && i < gang->count && !gpu; i++)
+    for (uint32_t i = 0; gang && gang->state != GW_GANG_RUNNING && i < gang->count && !gpu; i++)
         if (gang->ranks[i].slot != GW_NONE)
             gpu = clearing(sched, gang->ranks[i].slot);
     if (gpu)

@@ -120,7 +120,7 @@ void gw_sched_inside_explain(const struct gw_sched *sched, const struct gw_attem
             "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
 }
 
-void gw_sched_inside_explain_gang(const struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_inside_explain_gang(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                                   struct gw_text *text)
 {
     uint32_t waiting = 0;

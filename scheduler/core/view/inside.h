@@ -12,7 +12,7 @@ void gw_sched_inside_explain(const struct gw_sched *sched, const struct gw_attem
                              struct gw_text *text);
 
 /* gw_sched_inside_explain_gang does that for the ranks of a gang, the first few that wait. */
-void gw_sched_inside_explain_gang(const struct gw_sched *sched, const struct gw_gang_try *gang,
+void gw_sched_inside_explain_gang(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                                   struct gw_text *text);
 
 #endif

@@ -195,9 +195,9 @@ static int ask_explain(struct asked *asked, struct gw_error *error)
     return 0;
 }
 
-static int ask_story(struct asked *asked, struct gw_error *error)
+static int ask_history(struct asked *asked, struct gw_error *error)
 {
-    asked->answer = gw_sched_story_tell_query(asked->sched, asked->job, asked->row);
+    asked->answer = gw_sched_history_query(asked->sched, asked->job, asked->row);
     return 0;
 }
 
@@ -240,7 +240,7 @@ static const struct kind {
     {"attempts", .ask = ask_attempts, .of_job = true, .lists = UINT32_MAX},
     {"who_has", .ask = ask_who_has, .of_job = true, .lists = UINT32_MAX},
     {"explain", .ask = ask_explain, .of_job = true},
-    {"story", .ask = ask_story, .of_job = true},
+    {"story", .ask = ask_history, .of_job = true},
     {"graph", .ask = ask_graph, .of_job = true},
 };
 

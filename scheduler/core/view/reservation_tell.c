@@ -55,17 +55,17 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
     uint64_t free_ranks = 0;
     gw_text_say(text, "; it is the first gang that waits, and has room reserved for its ranks:");
-    for (size_t i = 0; i < reservation->berths.count; i++) {
-        const struct gw_berth *berth = &reservation->berths.items[i];
-        uint64_t now = gw_sched_gang_size_ranks_at(sched, berth->worker, shape, false);
-        free_ranks += now < berth->ranks ? now : berth->ranks;
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
+        const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
+        uint64_t now = gw_sched_gang_size_ranks_at(sched, reserved->worker, shape, false);
+        free_ranks += now < reserved->ranks ? now : reserved->ranks;
         char where[GW_WORKER_NAME_MAX];
         if (i < WORKERS_SAID)
-            gw_text_say(text, "%s %u at %s", i ? "," : "", berth->ranks,
-                        gw_sched_worker_where(sched, berth->worker->id, where));
+            gw_text_say(text, "%s %u at %s", i ? "," : "", reserved->ranks,
+                        gw_sched_worker_where(sched, reserved->worker->id, where));
     }
-    if (reservation->berths.count > WORKERS_SAID)
-        gw_text_say(text, " and at %zu more", reservation->berths.count - WORKERS_SAID);
+    if (reservation->reserved_ranks.count > WORKERS_SAID)
+        gw_text_say(text, " and at %zu more", reservation->reserved_ranks.count - WORKERS_SAID);
     gw_text_say(text, "; for %llu of %u it is free by now", (unsigned long long)free_ranks,
                 shape->ranks);
     say_start(sched, "it", text);
@@ -115,8 +115,8 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
         return;
     const struct gw_job *holder = gw_sched_job_find(sched, reservation->job);
     uint32_t ranks = 0;
-    for (size_t i = 0; i < reservation->berths.count; i++)
-        ranks += reservation->berths.items[i].ranks;
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
+        ranks += reservation->reserved_ranks.items[i].ranks;
     uint32_t all = holder->specs.items[holder->tasks.spec[reservation->index]].shape->ranks;
     gw_text_say(&text, "; slots that come free are kept for job %llu (%s), a gang of %u that waits",
                 (unsigned long long)holder->id, holder->name ? holder->name : "", all);

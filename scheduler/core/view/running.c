@@ -90,7 +90,7 @@ void gw_running_init(struct gw_running *running, const struct gw_sched *sched)
         if (sched->workers.items[i])
             look(running, sched, sched->workers.items[i], shared, &actors);
     while (gw_map_next(&sched->gangs, &at, &id, &value)) {
-        const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)value;
+        const struct gw_gang_attempt *gang = (const struct gw_gang_attempt *)(uintptr_t)value;
         uint8_t state = gang->job->tasks.state[gang->index];
         if (state == GW_TASK_PLACED || state == GW_TASK_CANCELLING)
             count(running, gang->job);

@@ -89,7 +89,7 @@ static bool has_files(const struct gw_job *job, uint32_t row)
     return job->specs.items[job->tasks.spec[row]].message.files.size > 0;
 }
 
-static void note_gang(struct sim *sim, const struct gw_gang_try *gang)
+static void note_gang(struct sim *sim, const struct gw_gang_attempt *gang)
 {
     struct stake stake = {.attempt = gang->id,
                           .job = gang->job->id,
@@ -152,7 +152,7 @@ void sim_quarantine_before(struct sim *sim, const struct gw_event *event)
     }
     for (size_t at = 0; gw_map_next(&sim->sched->gangs, &at, &attempt, &gang);) {
         (void)quarantine_of(sim);
-        note_gang(sim, (const struct gw_gang_try *)(uintptr_t)gang);
+        note_gang(sim, (const struct gw_gang_attempt *)(uintptr_t)gang);
     }
     if (event->type != GW_EVENT_MESSAGE ||
         (message->type != GW_MESSAGE_ended && message->type != GW_MESSAGE_finished))
@@ -219,7 +219,7 @@ static uint32_t lost_under(const struct sim *sim, const struct stake *stake)
 /* The host of the rank that did not get ready; GW_NONE: it is not for that that it ends. */
 static uint32_t late_at(const struct sim *sim, const struct stake *stake)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_find(sim->sched, stake->attempt);
+    const struct gw_gang_attempt *gang = gw_sched_gang_find(sim->sched, stake->attempt);
     if (!gang || stake->state != GW_GANG_PREPARING || gang->state != GW_GANG_ENDING ||
         gang->cause_rank == GW_NONE || gang->cause.executing == false ||
         !strstr(gang->cause.text, "did not get ready"))

@@ -53,8 +53,8 @@ static struct stop *find(struct sim *sim, uint64_t attempt)
 /* Functions stop together when their rank 0 is told: where that has ended, the others end, too. */
 static bool goes(const struct sim *sim, uint64_t attempt)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_find(sim->sched, attempt);
-    if (!gang || gang->state != GW_GANG_GOING)
+    const struct gw_gang_attempt *gang = gw_sched_gang_find(sim->sched, attempt);
+    if (!gang || gang->state != GW_GANG_RUNNING)
         return false;
     const uint32_t spec = gang->job->tasks.spec[gang->index];
     return gang->job->specs.items[spec].message.kind == GW_SPEC_COMMAND ||
@@ -106,7 +106,7 @@ static bool is_back(const struct sim *sim, uint64_t incarnation)
     for (size_t i = 0; i < sim->sched->workers.count; i++) {
         const struct gw_worker *worker = sim->sched->workers.items[i];
         if (worker && worker->incarnation == incarnation && worker->state != GW_WORKER_LOST &&
-            worker->state != GW_WORKER_GREETED)
+            worker->state != GW_WORKER_CONNECTED)
             return true;
     }
     return false;
@@ -150,7 +150,7 @@ static void on_asked(struct sim *sim, const struct gw_event *event)
     if (ask->verb != GW_ASK_STOP || !job || !job->detached)
         return;
     for (uint32_t row = 0; row < job->tasks.count; row++) {
-        const struct gw_gang_try *gang = gw_sched_gang_of(sim->sched, job, row);
+        const struct gw_gang_attempt *gang = gw_sched_gang_of(sim->sched, job, row);
         if (!gang || !goes(sim, gang->id) || job->tasks.state[row] != GW_TASK_PLACED ||
             find(sim, gang->id))
             continue;

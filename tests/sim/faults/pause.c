@@ -92,7 +92,7 @@ static void pause_job(struct sim *sim, const struct gw_job *job, uint64_t chance
 static bool is_of_use(struct sim *sim, const struct gw_job *job, bool anew)
 {
     for (uint32_t row = 0; row < job->tasks.count; row++) {
-        const struct gw_gang_try *gang = gw_sched_gang_of(sim->sched, job, row);
+        const struct gw_gang_attempt *gang = gw_sched_gang_of(sim->sched, job, row);
         if (anew && job->specs.items[job->tasks.spec[row]].message.ranks)
             return true;
         if (!gang || gang->state != GW_GANG_PREPARING)
@@ -188,9 +188,9 @@ void sim_pause_stepped(struct sim *sim)
             on_send(sim, &effect->message, effect->peer);
     }
     while (gw_map_next(&sim->sched->gangs, &at, &id, &value)) {
-        const struct gw_gang_try *gang = (const struct gw_gang_try *)(uintptr_t)value;
+        const struct gw_gang_attempt *gang = (const struct gw_gang_attempt *)(uintptr_t)value;
         const struct gw_job *job = gang->job;
-        if (gang->state != GW_GANG_GOING || gang->stopped || !is_paused(sim, job->id) ||
+        if (gang->state != GW_GANG_RUNNING || gang->stopped || !is_paused(sim, job->id) ||
             job->tasks.state[gang->index] != GW_TASK_PLACED || gang->ranks[0].slot == GW_NONE)
             continue;
         const bool told = gw_map_get(&sim->pauses->told, id, &life) && life == sim->life + 1;

@@ -232,10 +232,10 @@ void explained_of(const struct world *w, int64_t job, int64_t index, const char 
         fail_msg("\"%s\" is not in \"%s\"", words, text);
 }
 
-bool story_says(const struct world *w, int64_t job, const char *words)
+bool event_log_says(const struct world *w, int64_t job, const char *words)
 {
-    struct gw_value *story = ask(w, "story", job, 0);
-    const struct gw_value *facts = gw_value_find(story, "facts");
+    struct gw_value *event_log = ask(w, "story", job, 0);
+    const struct gw_value *facts = gw_value_find(event_log, "facts");
     bool found = false;
     for (size_t i = 0; i < gw_value_count(facts); i++) {
         const char *text = "";
@@ -243,6 +243,6 @@ bool story_says(const struct world *w, int64_t job, const char *words)
             gw_value_get_str(gw_value_find(gw_value_at(facts, i), "text"), &text, NULL), 0);
         found = found || strstr(text, words);
     }
-    gw_value_unref(story);
+    gw_value_unref(event_log);
     return found;
 }

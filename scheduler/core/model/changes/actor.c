@@ -2,14 +2,14 @@
 
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/attempt.h"
-#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/workers/memory.h"
 
 void gw_sched_apply_actor_moved(struct gw_sched *sched, const struct gw_fact_actor_moved *fact)
 {
     struct gw_actor *actor = fact->actor;
     gw_sm_move(&gw_sched_actor_sm, &actor->state, fact->state);
-    GW_STORY(sched, actor->job, .kind = GW_STORY_ACTOR, .detail = (uint8_t)fact->state);
+    GW_LOG_EVENT(sched, actor->job, .kind = GW_LOGGED_ACTOR, .detail = (uint8_t)fact->state);
     if (fact->state == GW_ACTOR_RESTARTING) {
         actor->restarts++;
         actor->returning = true;

@@ -4,9 +4,9 @@
 #include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/jobs/asked.h"
 #include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/pending.h"
 #include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
@@ -39,8 +39,9 @@ static void leave_queue(struct gw_sched *sched, struct gw_job *job, uint32_t row
 static void tell_adopted(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                          const struct gw_adopted *adopted, uint32_t count)
 {
-    GW_STORY(sched, job, .kind = GW_STORY_ADOPTED, .index = row, .worker = adopted->worker->id,
-             .try_number = job->tasks.charges[row].tries, .detail = adopted->ended, .count = count);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_ADOPTED, .index = row, .worker = adopted->worker->id,
+                 .try_number = job->tasks.charges[row].tries, .detail = adopted->ended,
+                 .count = count);
 }
 
 void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_task_adopted *fact)
@@ -58,13 +59,13 @@ void gw_sched_apply_task_adopted(struct gw_sched *sched, const struct gw_fact_ta
     tasks->flags[row] |= GW_TASK_STARTED;
     gw_sched_range_row_placed(sched, job);
     tell_adopted(sched, job, row, fact->adopted, 0);
-    sched->attempts.items[slot].told = sched->story.told;
+    sched->attempts.items[slot].told = sched->event_log.told;
 }
 
 void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_gang_adopted *fact)
 {
     struct gw_job *job = fact->job;
-    struct gw_gang_try *gang = calloc(1, sizeof *gang);
+    struct gw_gang_attempt *gang = calloc(1, sizeof *gang);
     GW_MUST_PTR(gang);
     gang->ranks = calloc(fact->world, sizeof *gang->ranks);
     GW_MUST_PTR(gang->ranks);
@@ -72,7 +73,7 @@ void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_ga
     gang->index = fact->index;
     gang->count = fact->world;
     gang->id = fact->attempt;
-    gang->state = GW_GANG_GATHERING;
+    gang->state = GW_GANG_RECOVERING;
     gang->cause_rank = GW_NONE;
     for (uint32_t i = 0; i < gang->count; i++) {
         gang->ranks[i].slot = GW_NONE;
@@ -88,7 +89,7 @@ void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_ga
 
 void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_rank_adopted *fact)
 {
-    struct gw_gang_try *gang = fact->gang;
+    struct gw_gang_attempt *gang = fact->gang;
     struct gw_job *job = gang->job;
     struct gw_attempt_new options = attempt_of(fact->adopted, job, gang->index);
     options.gang = gang;
@@ -108,5 +109,5 @@ void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_ra
         }
     }
     tell_adopted(sched, job, gang->index, fact->adopted, fact->rank + 1);
-    sched->attempts.items[rank->slot].told = sched->story.told;
+    sched->attempts.items[rank->slot].told = sched->event_log.told;
 }

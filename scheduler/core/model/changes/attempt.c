@@ -6,9 +6,9 @@
 #include "scheduler/core/model/changes/range.h"
 #include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/jobs/attempt.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/worker.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
@@ -20,9 +20,9 @@ void gw_sched_apply_attempt_started(struct gw_sched *sched,
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     attempt->started_ns = sched->now_ns;
     if (!attempt->gang)
-        GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_STARTED, .index = attempt->index,
-                       .worker = attempt->worker->id,
-                       .try_number = attempt->job->tasks.charges[attempt->index].tries);
+        GW_LOG_EVENT_USUAL(sched, attempt->job, .kind = GW_LOGGED_STARTED, .index = attempt->index,
+                           .worker = attempt->worker->id,
+                           .try_number = attempt->job->tasks.charges[attempt->index].tries);
     if (attempt->state == GW_ATTEMPT_KILLED)
         return; /* it was told to end before, and calls of actors need not */
     if (attempt->state == GW_ATTEMPT_RECALLED)
@@ -63,8 +63,8 @@ void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RECALLED);
     attempt->lane->recalled++;
     attempt->lane->shape->recalled++;
-    GW_STORY(sched, attempt->job, .kind = GW_STORY_RECALLED, .index = attempt->index,
-             .worker = attempt->worker->id, .detail = attempt->handed);
+    GW_LOG_EVENT(sched, attempt->job, .kind = GW_LOGGED_RECALLED, .index = attempt->index,
+                 .worker = attempt->worker->id, .detail = attempt->handed);
 }
 
 void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_task_handed *fact)

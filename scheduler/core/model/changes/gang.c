@@ -6,9 +6,9 @@
 #include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pending.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/ageing.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
@@ -19,7 +19,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
 {
     struct gw_job *job = fact->job;
     struct gw_tasks *tasks = &job->tasks;
-    struct gw_gang_try *gang = calloc(1, sizeof *gang);
+    struct gw_gang_attempt *gang = calloc(1, sizeof *gang);
     GW_MUST_PTR(gang);
     gang->ranks = calloc(fact->placed_rank_count, sizeof *gang->ranks);
     GW_MUST_PTR(gang->ranks);
@@ -56,18 +56,19 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     gw_sm_move(&gw_sched_task_sm, &tasks->state[fact->index], GW_TASK_PLACED);
     tasks->attempt[fact->index] = gang->id;
     tasks->charges[fact->index].tries++;
-    gw_sched_story_gang(sched, gang);
+    gw_sched_event_log_gang(sched, gang);
     gw_sched_checkpoint_tell(sched, gang);
     job->placed++;
 }
 
 void gw_sched_apply_gang_growing(struct gw_sched *sched, const struct gw_fact_gang_growing *fact)
 {
-    struct gw_gang_try *gang = fact->gang;
+    struct gw_gang_attempt *gang = fact->gang;
     gang->growing = true;
-    GW_STORY(sched, gang->job, .kind = GW_STORY_GROWS, .index = gang->index, .count = gang->count,
-             .number = fact->ranks,
-             .detail = gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.kind ==
-                       GW_SPEC_COMMAND,
-             .try_number = gang->job->tasks.charges[gang->index].tries);
+    GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_GROWS, .index = gang->index,
+                 .count = gang->count, .number = fact->ranks,
+                 .detail =
+                     gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.kind ==
+                     GW_SPEC_COMMAND,
+                 .try_number = gang->job->tasks.charges[gang->index].tries);
 }

@@ -68,7 +68,7 @@ void gw_sched_apply_gpu_trusted(struct gw_sched *sched, const struct gw_fact_gpu
 int gw_sched_gpu_on_drained(struct gw_sched *sched, struct gw_worker *worker,
                             const struct gw_msg_gpu_drained *message)
 {
-    if (worker->state == GW_WORKER_GREETED || message->gpu >= worker->gpu_count)
+    if (worker->state == GW_WORKER_CONNECTED || message->gpu >= worker->gpu_count)
         return GW_EPROTO;
     GW_FACT(sched, gpu_drained, .worker = worker, .gpu = message->gpu, .why = message->why);
     if (*message->why && message->lasts)

@@ -8,12 +8,12 @@
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/decided.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/jobs/share.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/jobs/task.h"
 
 #include <assert.h>
@@ -43,7 +43,7 @@ void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_jo
 void gw_sched_apply_job_cancelled(struct gw_sched *sched, const struct gw_fact_job_cancelled *fact)
 {
     fact->job->cancelled = true;
-    gw_sched_story_cancel(sched, fact->job, GW_INDEX_ALL, fact->cancel);
+    gw_sched_event_log_cancel(sched, fact->job, GW_INDEX_ALL, fact->cancel);
 }
 
 static void ended_link(struct gw_sched *sched, struct gw_job *job)
@@ -205,6 +205,6 @@ void gw_sched_apply_job_paused(struct gw_sched *sched, const struct gw_fact_job_
             gw_sched_queue_let(sched, job->queues.items[i]);
     if (!job->paused)
         sched->freed = true;
-    GW_STORY(sched, job, .kind = GW_STORY_PAUSED, .index = GW_INDEX_ALL, .detail = job->paused,
-             .text = fact->by);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_PAUSED, .index = GW_INDEX_ALL, .detail = job->paused,
+                 .text = fact->by);
 }

@@ -4,11 +4,11 @@
 
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/scattered.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/jobs/task.h"
 
 #include <assert.h>
@@ -24,8 +24,8 @@ void gw_sched_apply_holder_removed(struct gw_sched *sched,
     if (!gw_sched_object_here(object) &&
         gw_sched_object_holder_any(sched, fact->object, GW_NONE) == GW_NONE &&
         !gw_sched_object_gone(sched, object)) {
-        GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index,
-                 .worker = fact->worker->id);
+        GW_LOG_EVENT(sched, object->job, .kind = GW_LOGGED_LOST, .index = object->index,
+                     .worker = fact->worker->id);
         GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
     }
 }

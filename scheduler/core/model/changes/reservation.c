@@ -11,24 +11,25 @@ void gw_sched_apply_reservation_moved(struct gw_sched *sched,
                                       const struct gw_fact_reservation_moved *fact)
 {
     struct gw_reservation *reservation = &sched->reservation;
-    struct gw_berth *to = NULL;
+    struct gw_reserved_rank *to = NULL;
     uint32_t slots = reservation->shape->slots;
-    for (size_t i = reservation->berths.count; i-- > 0;) {
-        struct gw_berth *berth = &reservation->berths.items[i];
-        if (berth->worker == fact->to)
-            to = berth;
-        if (berth->worker == fact->from)
-            berth->ranks--;
+    for (size_t i = reservation->reserved_ranks.count; i-- > 0;) {
+        struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
+        if (reserved->worker == fact->to)
+            to = reserved;
+        if (reserved->worker == fact->from)
+            reserved->ranks--;
     }
     if (to)
         to->ranks++;
     else
-        GW_MUST(gw_array_push(&reservation->berths, ((struct gw_berth){fact->to, 1, true})));
+        GW_MUST(gw_array_push(&reservation->reserved_ranks,
+                              ((struct gw_reserved_rank){fact->to, 1, true})));
     gw_sched_worker_queue_reserve(sched, fact->to, fact->to->reserved_ranks + 1, slots);
     gw_sched_worker_queue_reserve(sched, fact->from, fact->from->reserved_ranks - 1, slots);
-    for (size_t i = reservation->berths.count; i-- > 0;)
-        if (reservation->berths.items[i].ranks == 0)
-            gw_array_remove_swap(&reservation->berths, i);
+    for (size_t i = reservation->reserved_ranks.count; i-- > 0;)
+        if (reservation->reserved_ranks.items[i].ranks == 0)
+            gw_array_remove_swap(&reservation->reserved_ranks, i);
     gw_sched_attempt_frontier_freed(sched, fact->from);
     reservation->seen = false;
     sched->freed = true;
@@ -37,11 +38,11 @@ void gw_sched_apply_reservation_moved(struct gw_sched *sched,
 void gw_sched_reservation_clear(struct gw_sched *sched)
 {
     struct gw_reservation *reservation = &sched->reservation;
-    for (size_t i = 0; i < reservation->berths.count; i++) {
-        gw_sched_worker_queue_reserve(sched, reservation->berths.items[i].worker, 0, 0);
-        gw_sched_attempt_frontier_freed(sched, reservation->berths.items[i].worker);
+    for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
+        gw_sched_worker_queue_reserve(sched, reservation->reserved_ranks.items[i].worker, 0, 0);
+        gw_sched_attempt_frontier_freed(sched, reservation->reserved_ranks.items[i].worker);
     }
-    gw_array_clear(&reservation->berths);
+    gw_array_clear(&reservation->reserved_ranks);
     reservation->job = 0;
     reservation->queue = NULL;
     reservation->shape = NULL;

@@ -12,13 +12,13 @@
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/delay.h"
 #include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/gate.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/range.h"
 #include "scheduler/core/model/jobs/scattered.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/jobs/task.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
@@ -29,8 +29,8 @@ static void delay_until(struct gw_sched *sched, struct gw_job *job, uint32_t row
     struct gw_tasks *tasks = &job->tasks;
     assert(tasks->state[row] == GW_TASK_WAITING);
     tasks->flags[row] |= GW_TASK_DELAYED;
-    GW_STORY(sched, job, .kind = GW_STORY_DELAYED, .index = row,
-             .try_number = tasks->charges[row].tries, .number = due_ns - sched->now_ns);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_DELAYED, .index = row,
+                 .try_number = tasks->charges[row].tries, .number = due_ns - sched->now_ns);
     gw_sched_delay_push(sched, &(struct gw_delay){due_ns, job->id, row, tasks->charges[row].tries});
 }
 
@@ -65,7 +65,7 @@ void gw_sched_apply_gate_opened(struct gw_sched *sched, const struct gw_fact_gat
     struct gw_tasks *tasks = &job->tasks;
     job->gated = false;
     if (!job->gate_failed && gw_job_rare(job)->befores.count) /* that is told of its tasks */
-        GW_STORY(sched, job, .kind = GW_STORY_OPENED, .index = GW_INDEX_ALL);
+        GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_OPENED, .index = GW_INDEX_ALL);
     for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
          row = gw_sched_row_next(job, row + 1))
         if (--tasks->waiting[row] == 0 && tasks->state[row] == GW_TASK_WAITING &&
@@ -217,7 +217,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
         task_fail(sched, job, fact);
         gw_sched_edge_successors(sched, job, row, successor_doomed);
     }
-    gw_sched_story_task_ended(sched, job, fact);
+    gw_sched_event_log_task_ended(sched, job, fact);
     gw_sched_task_unuse(sched, job, row);
     gw_sched_range_row_ended(sched, job, row);
     if (job->unfinished == 0 && job->state == GW_JOB_RUNNING)
@@ -270,7 +270,7 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = fact->index;
     uint8_t state = tasks->state[row];
-    GW_STORY(sched, job, .kind = GW_STORY_AGAIN, .index = row, .detail = (uint8_t)fact->retry);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_AGAIN, .index = row, .detail = (uint8_t)fact->retry);
     gw_sched_range_row_reopened(job, row);
     if (state == GW_TASK_DONE || state == GW_TASK_RELEASED) {
         job->done--;
@@ -317,7 +317,7 @@ void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_t
         task_unqueue(sched, job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[fact->index], GW_TASK_RELEASED);
     job->tasks.flags[fact->index] &= (uint16_t)~GW_TASK_DELAYED;
-    GW_STORY(sched, job, .kind = GW_STORY_UNNEEDED, .index = fact->index);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_UNNEEDED, .index = fact->index);
     gw_sched_pure_forget(sched, job, fact->index);
     gw_sched_actor_row_wanted(sched, job, -1);
     job->unfinished--;
@@ -360,7 +360,7 @@ void gw_sched_apply_object_released(struct gw_sched *sched,
     gw_sched_objects_drop(sched, fact->job, fact->index);
     gw_sched_pure_forget(sched, fact->job, fact->index);
     gw_sm_move(&gw_sched_task_sm, &fact->job->tasks.state[fact->index], GW_TASK_RELEASED);
-    GW_STORY_USUAL(sched, fact->job, .kind = GW_STORY_RELEASED, .index = fact->index);
+    GW_LOG_EVENT_USUAL(sched, fact->job, .kind = GW_LOGGED_RELEASED, .index = fact->index);
     gw_sched_range_row_closed(sched, fact->job, fact->index);
     if (fact->job->objects == 0 && fact->job->state == GW_JOB_ENDED)
         GW_MUST(gw_array_push(&sched->aging, fact->job->id));
@@ -380,5 +380,5 @@ void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job
 
 void gw_sched_apply_cancel_asked(struct gw_sched *sched, const struct gw_fact_cancel_asked *fact)
 {
-    gw_sched_story_cancel(sched, fact->job, fact->index, fact->cancel);
+    gw_sched_event_log_cancel(sched, fact->job, fact->index, fact->cancel);
 }

@@ -5,7 +5,7 @@
 #include "scheduler/core/model/changes/object.h"
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/jobs/actor.h"
-#include "scheduler/core/model/jobs/story.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/workers/queue.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@ void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t ro
     if (sched->hold.until_ns)
         gw_sched_recovery_on_ready(sched, job, row);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_READY);
-    GW_STORY_USUAL(sched, job, .kind = GW_STORY_READY, .index = row);
+    GW_LOG_EVENT_USUAL(sched, job, .kind = GW_LOGGED_READY, .index = row);
     gw_sched_queue_add(sched, gw_sched_task_ready_queue(sched, job, row), row);
     gw_sched_actor_row_ready(sched, job, row);
 }

@@ -59,7 +59,7 @@ void gw_sched_term_step(struct gw_sched *sched, const struct gw_event *event)
     sched->now_ns = event->now_ns;
     sched->wall_ns = event->wall_ns;
     sched->commit.size = 0;
-    sched->story.step = sched->story.told;
+    sched->event_log.step = sched->event_log.told;
 }
 
 void gw_sched_term_end(struct gw_sched *sched)

@@ -51,7 +51,7 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
                               ((struct gw_stale){gw_col64_at(registration->attempt, i),
                                                  gw_col32_at(registration->attempt_rank, i)})));
     if (worker->stale.count)
-        gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_DRAINING);
+        gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_REJOINING);
 }
 
 void gw_sched_apply_worker_readied(struct gw_sched *sched,
@@ -104,7 +104,7 @@ void gw_sched_apply_worker_emptied(struct gw_sched *sched,
     count_out(sched, worker, fact->why);
     gw_sched_late_claim_forget(sched, worker);
     gw_sched_lost_worker_on_lost(sched, worker);
-    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LEAVING);
+    gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_SHUTTING_DOWN);
     sched->leaving++;
     sched->leave_look_ns = 0;
     sched->freed = true;
@@ -118,7 +118,7 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
     gw_sched_late_claim_forget(sched, worker);
     gw_sched_lost_worker_on_lost(sched, worker);
     gw_sched_hold_lose(sched, worker);
-    sched->leaving -= worker->state == GW_WORKER_LEAVING;
+    sched->leaving -= worker->state == GW_WORKER_SHUTTING_DOWN;
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     gw_sched_gpu_twins_free(sched, worker);
     sched->freed = true; /* a gang may start smaller because its room is gone */

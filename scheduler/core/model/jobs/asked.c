@@ -1,9 +1,9 @@
 /* What users ask of gangs, until it is done. */
 #include "scheduler/core/model/jobs/asked.h"
 
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/story.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -31,21 +31,21 @@ void gw_sched_gang_asked_text(const struct gw_asked *asked, char text[GW_ASKED_B
                    *asked->by ? "by " : "with its job", asked->by);
 }
 
-void gw_sched_gang_asked_stop(struct gw_sched *sched, struct gw_gang_try *gang,
+void gw_sched_gang_asked_stop(struct gw_sched *sched, struct gw_gang_attempt *gang,
                               const struct gw_asked *asked)
 {
     char text[GW_ASKED_BYTES];
     gw_sched_gang_asked_text(asked, text);
     gang->stopped = true;
-    GW_STORY(sched, gang->job, .kind = GW_STORY_STOPPED, .index = gang->index,
-             .try_number = gang->job->tasks.charges[gang->index].tries, .text = text);
+    GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_STOPPED, .index = gang->index,
+                 .try_number = gang->job->tasks.charges[gang->index].tries, .text = text);
 }
 
 void gw_sched_apply_gang_asked(struct gw_sched *sched, const struct gw_fact_gang_asked *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
     const struct gw_asked asked = {fact->attempt, fact->verb, fact->by};
-    struct gw_gang_try *gang = gw_sched_gang_find(sched, fact->attempt);
+    struct gw_gang_attempt *gang = gw_sched_gang_find(sched, fact->attempt);
     if (gang && fact->verb == GW_ASK_STOP)
         gw_sched_gang_asked_stop(sched, gang, &asked);
     if (!job->detached || (sched->restoring && GW_PLANTED(760)))
@@ -60,7 +60,7 @@ void gw_sched_apply_gang_asked(struct gw_sched *sched, const struct gw_fact_gang
     GW_MUST(gw_map_put(&gw_job_rare_make(job)->asks, fact->index, (uintptr_t)kept));
 }
 
-void gw_sched_gang_asked_known(struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_gang_asked_known(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     const struct gw_asked asked = gw_sched_gang_asked(gang->job, gang->index);
     if (asked.attempt == gang->id && asked.verb == GW_ASK_STOP)

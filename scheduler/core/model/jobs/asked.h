@@ -23,11 +23,11 @@ void gw_sched_gang_asked_text(const struct gw_asked *asked, char text[GW_ASKED_B
 
 /* gw_sched_gang_asked_stop marks an attempt as told to stop, and logs the event; for apply
  * functions. */
-void gw_sched_gang_asked_stop(struct gw_sched *sched, struct gw_gang_try *gang,
+void gw_sched_gang_asked_stop(struct gw_sched *sched, struct gw_gang_attempt *gang,
                               const struct gw_asked *asked);
 
 /* gw_sched_gang_asked_known: a gang of an earlier term is told what a user asked of it then; for
  * apply functions. */
-void gw_sched_gang_asked_known(struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_gang_asked_known(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 #endif

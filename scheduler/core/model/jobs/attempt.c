@@ -6,11 +6,11 @@
 
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job_usage.h"
 #include "scheduler/core/model/jobs/object.h"
 #include "scheduler/core/model/jobs/pending.h"
 #include "scheduler/core/model/jobs/range.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/model/workers/memory.h"
 #include "scheduler/core/model/workers/queue.h"
@@ -207,8 +207,8 @@ uint32_t gw_sched_attempt_begin(struct gw_sched *sched, const struct gw_attempt_
     tasks->attempt[row] = sched->attempts.items[slot].id;
     tasks->worker[row] = options->worker->id;
     tasks->charges[row].tries++;
-    if (gw_sched_story_whole(job))
-        gw_sched_story_placed(sched, slot);
+    if (gw_sched_event_log_whole(job))
+        gw_sched_event_log_placed(sched, slot);
     job->placed++;
     gw_sched_range_row_placed(sched, job);
     gw_sched_pending_on_placed(sched, job);
@@ -227,8 +227,8 @@ void gw_sched_apply_attempt_killed(struct gw_sched *sched,
     if (attempt->state == GW_ATTEMPT_RECALLED)
         gw_sched_attempt_recall_over(attempt->lane);
     if (attempt->state != GW_ATTEMPT_KILLED && !attempt->gang)
-        GW_STORY(sched, attempt->job, .kind = GW_STORY_KILLED, .index = attempt->index,
-                 .worker = attempt->worker->id, .detail = fact->hard);
+        GW_LOG_EVENT(sched, attempt->job, .kind = GW_LOGGED_KILLED, .index = attempt->index,
+                     .worker = attempt->worker->id, .detail = fact->hard);
     if (attempt->state != GW_ATTEMPT_KILLED)
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
 }
@@ -253,7 +253,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     struct gw_worker *worker = attempt->worker;
-    gw_sched_story_attempt_ended(sched, attempt, fact);
+    gw_sched_event_log_attempt_ended(sched, attempt, fact);
     gw_job_usage_ended(sched, attempt, fact->run_ns);
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
     if (fact->well || fact->run_ns) /* a failure says how long such tasks run, and no size */
@@ -444,8 +444,8 @@ void gw_sched_apply_attempt_blocked(struct gw_sched *sched,
 {
     struct gw_attempt *attempt = &sched->attempts.items[fact->slot];
     attempt->blocked = fact->blocked;
-    GW_STORY_USUAL(sched, attempt->job, .kind = GW_STORY_BLOCKED, .index = attempt->index,
-                   .worker = attempt->worker->id, .detail = !fact->blocked);
+    GW_LOG_EVENT_USUAL(sched, attempt->job, .kind = GW_LOGGED_BLOCKED, .index = attempt->index,
+                       .worker = attempt->worker->id, .detail = !fact->blocked);
     gw_sched_memory_aside(attempt);
     if (!fact->blocked) {
         gw_sched_worker_queue_reclaim(sched, attempt->lane);

@@ -2,8 +2,8 @@
 #include "scheduler/core/model/jobs/checkpoint.h"
 
 #include "graph/base/planted.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/worker_name.h"
 #include "scheduler/core/model/workers/worker.h"
 
@@ -214,7 +214,7 @@ void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
     (void)snprintf(text, sizeof text, "%s HAS %s NO MORE: %.300s",
                    gw_sched_checkpoint_at(copy ? &record->copy : &record->home, where),
                    copy ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT", fact->text);
-    GW_STORY(sched, job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_CHECKPOINT, .index = fact->index, .text = text);
 }
 
 void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
@@ -248,12 +248,13 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
         (void)snprintf(text, sizeof text, "NO COPY of its checkpoints is kept at %s: %.300s",
                        gw_sched_worker_where(sched, fact->worker->id, where), carried->text);
     }
-    GW_STORY(sched, fact->job, .kind = GW_STORY_CHECKPOINT, .index = fact->index, .text = text);
+    GW_LOG_EVENT(sched, fact->job, .kind = GW_LOGGED_CHECKPOINT, .index = fact->index,
+                 .text = text);
 }
 
 /* Where its rank 0 has it from; NULL: it is there, or nobody can say. */
 struct gw_worker *gw_sched_checkpoint_carried_from(const struct gw_sched *sched,
-                                                   const struct gw_gang_try *gang, bool *kept)
+                                                   const struct gw_gang_attempt *gang, bool *kept)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     *kept = false;
@@ -268,7 +269,7 @@ struct gw_worker *gw_sched_checkpoint_carried_from(const struct gw_sched *sched,
 /* Its rank 0 is where it lies, and looks whether it is still there; NULL: there is none, or it is
  * elsewhere. */
 static const struct gw_worker *looked_at(const struct gw_sched *sched,
-                                         const struct gw_gang_try *gang)
+                                         const struct gw_gang_attempt *gang)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     if (!record || !gang->from_attempt || gang->from_lost)
@@ -277,7 +278,7 @@ static const struct gw_worker *looked_at(const struct gw_sched *sched,
     return source.worker && source.worker->id == gang->ranks[0].worker ? source.worker : NULL;
 }
 
-void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_try *gang)
+void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     if (!record)
@@ -291,12 +292,12 @@ void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_try
 }
 
 /* Whether its ranks are at several workers: these are in the order of its ranks. */
-static bool spans(const struct gw_gang_try *gang)
+static bool spans(const struct gw_gang_attempt *gang)
 {
     return gang->ranks[gang->count - 1].worker != gang->ranks[0].worker;
 }
 
-bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_try *gang)
+bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     bool kept;
     return gw_sched_checkpoint_carried_from(sched, gang, &kept) != NULL ||
@@ -304,7 +305,7 @@ bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_g
 }
 
 /* Of files that ranks of other hosts wrote nobody has a copy. */
-static void tell_lost_members(struct gw_sched *sched, const struct gw_gang_try *gang,
+static void tell_lost_members(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                               const struct gw_checkpointed *record)
 {
     char text[640], where[GW_WORKER_NAME_MAX];
@@ -316,24 +317,25 @@ static void tell_lost_members(struct gw_sched *sched, const struct gw_gang_try *
                        "%s is LOST: where hosts do not share the folder of checkpoints, what its "
                        "ranks there wrote into it since they started is lost with it",
                        gw_sched_checkpoint_at(&record->members[i], where));
-        GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT, .index = gang->index, .text = text);
+        GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_CHECKPOINT, .index = gang->index,
+                     .text = text);
     }
 }
 
-void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *gang)
+void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     bool kept;
     char text[640], step[64] = "", where[GW_WORKER_NAME_MAX], to[GW_WORKER_NAME_MAX];
     const struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
     if (gang->from_lost)
-        GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT_LOST, .index = gang->index,
-                 .number = (uint64_t)record->step,
-                 .count = gw_sched_checkpoint_of_command(gang->job, gang->index),
-                 .text = gw_sched_checkpoint_at(&record->home, where),
-                 .detail = !record->attempt    ? GW_STORY_LOST_UNSEEN
-                           : record->home.gone ? GW_STORY_LOST_FOLDER
-                                               : GW_STORY_LOST_WITH_WORKER);
+        GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_CHECKPOINT_LOST, .index = gang->index,
+                     .number = (uint64_t)record->step,
+                     .count = gw_sched_checkpoint_of_command(gang->job, gang->index),
+                     .text = gw_sched_checkpoint_at(&record->home, where),
+                     .detail = !record->attempt    ? GW_LOGGED_LOST_UNSEEN
+                               : record->home.gone ? GW_LOGGED_LOST_FOLDER
+                                                   : GW_LOGGED_LOST_WITH_WORKER);
     if (gang->mirrors)
         tell_lost_members(sched, gang, record);
     if (!from)
@@ -353,13 +355,14 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *
                        "they share the folder",
                        step, gw_sched_worker_where(sched, from->id, where),
                        gw_sched_worker_name(sched, gang->ranks[0].worker, to));
-    GW_STORY(sched, gang->job, .kind = GW_STORY_CHECKPOINT, .index = gang->index, .text = text);
+    GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_CHECKPOINT, .index = gang->index,
+                 .text = text);
 }
 
 /* The workers other than rank 0's, and than the one it is carried from, whose ranks may have
  * written into their folders. member: rank 0's is one of them, too. NULL where *count is 0. */
 struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
-                                               const struct gw_gang_try *gang, uint32_t *count,
+                                               const struct gw_gang_attempt *gang, uint32_t *count,
                                                bool *member)
 {
     bool kept;
@@ -386,7 +389,7 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
 }
 
 /* Of commands: whose folders rank 0's worker puts together. */
-static void join(struct gw_sched *sched, const struct gw_gang_try *gang,
+static void join(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                  struct gw_msg_gang *message)
 {
     bool member;
@@ -402,8 +405,8 @@ static void join(struct gw_sched *sched, const struct gw_gang_try *gang,
     message->carry_others = (struct gw_col32){(const void *)others, count};
 }
 
-void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_try *gang, bool leads,
-                               struct gw_msg_gang *message)
+void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_attempt *gang,
+                               bool leads, struct gw_msg_gang *message)
 {
     bool kept = false;
     if (!leads && !gang->mirrors)
@@ -430,7 +433,7 @@ void gw_sched_checkpoint_forget_members(struct gw_sched *sched, struct gw_job *j
 }
 
 /* Its ranks begin at these workers, and from now on each may write into its folder. */
-static void note_members(struct gw_sched *sched, const struct gw_gang_try *gang)
+static void note_members(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     struct gw_job *job = gang->job;
@@ -446,7 +449,7 @@ static void note_members(struct gw_sched *sched, const struct gw_gang_try *gang)
     }
 }
 
-void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_try *gang)
+void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     struct gw_job *job = gang->job;
     const struct gw_worker *worker = gw_sched_worker_find(sched, gang->ranks[0].worker);

@@ -70,22 +70,22 @@ uint32_t gw_sched_checkpoint_home(const struct gw_sched *sched, const struct gw_
 
 /* gw_sched_checkpoint_choose notes in a new attempt of a gang which checkpoint it goes on from, or
  * that the checkpoint is lost; for apply functions. */
-void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_try *gang);
+void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_attempt *gang);
 
 /* gw_sched_checkpoint_tell logs the events of that choice: the checkpoint is lost, or is
  * transferred from another worker. */
-void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_try *gang);
+void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 /* gw_sched_checkpoint_carry writes into a message to a worker of a gang what is transferred before
  * ranks start there. leads: the worker has rank 0; the others follow it. */
-void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_try *gang, bool leads,
-                               struct gw_msg_gang *message);
+void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_attempt *gang,
+                               bool leads, struct gw_msg_gang *message);
 
 /* gw_sched_checkpoint_carries tells whether anything is transferred before a gang starts. */
-bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_try *gang);
+bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 /* gw_sched_checkpoint_on_go: its ranks begin, and what they go on from lies where rank 0 is. */
-void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_try *gang);
+void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 /* gw_sched_checkpoint_of_command tells whether a row runs a command: its folder is its checkpoint.
  */
@@ -120,13 +120,13 @@ struct gw_checkpoint_source gw_sched_checkpoint_source(const struct gw_sched *sc
  * checkpoint; NULL: rank 0's worker has it, or no worker does. *kept: it is among the copies that
  * the worker keeps. */
 struct gw_worker *gw_sched_checkpoint_carried_from(const struct gw_sched *sched,
-                                                   const struct gw_gang_try *gang, bool *kept);
+                                                   const struct gw_gang_attempt *gang, bool *kept);
 
 /* gw_sched_checkpoint_members returns the ready workers, other than rank 0's and the one that the
  * checkpoint is transferred from, whose ranks may have written into their folders. The array lives
  * as long as the step; NULL: *count is 0. *member: rank 0's worker is one of them, too. */
 struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
-                                               const struct gw_gang_try *gang, uint32_t *count,
+                                               const struct gw_gang_attempt *gang, uint32_t *count,
                                                bool *member);
 
 /* gw_sched_checkpoint_forget_members records, as a fact, that no other worker has files of a row.

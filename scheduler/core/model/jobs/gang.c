@@ -6,8 +6,8 @@
 
 #include "scheduler/core/model/jobs/attempt.h"
 #include "scheduler/core/model/jobs/checkpoint.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job.h"
-#include "scheduler/core/model/jobs/story.h"
 #include "scheduler/core/model/workers/gang_size.h"
 
 #include <msgpack.h>
@@ -17,11 +17,11 @@
 
 static const struct gw_sm_state gang_states[] = {
     [GW_GANG_PREPARING] = {"preparing", GW_SM_NEXT(GW_GANG_READY) | GW_SM_NEXT(GW_GANG_ENDING)},
-    [GW_GANG_READY] = {"ready", GW_SM_NEXT(GW_GANG_GOING)},
-    [GW_GANG_GOING] = {"going", GW_SM_NEXT(GW_GANG_ENDING) | GW_SM_NEXT(GW_GANG_ENDED)},
+    [GW_GANG_READY] = {"ready", GW_SM_NEXT(GW_GANG_RUNNING)},
+    [GW_GANG_RUNNING] = {"going", GW_SM_NEXT(GW_GANG_ENDING) | GW_SM_NEXT(GW_GANG_ENDED)},
     [GW_GANG_ENDING] = {"ending", GW_SM_NEXT(GW_GANG_ENDED)},
     [GW_GANG_ENDED] = {"ended", 0},
-    [GW_GANG_GATHERING] = {"gathering", GW_SM_NEXT(GW_GANG_GOING) | GW_SM_NEXT(GW_GANG_ENDING)},
+    [GW_GANG_RECOVERING] = {"gathering", GW_SM_NEXT(GW_GANG_RUNNING) | GW_SM_NEXT(GW_GANG_ENDING)},
 };
 struct gw_sm gw_sched_gang_sm = {"gang", gang_states, sizeof gang_states / sizeof *gang_states,
                                  NULL};
@@ -33,14 +33,14 @@ static char *own_text(const char *text)
     return copy;
 }
 
-struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
-                                     uint32_t row)
+struct gw_gang_attempt *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
+                                         uint32_t row)
 {
     uint64_t gang;
     if (job->tasks.state[row] != GW_TASK_PLACED && job->tasks.state[row] != GW_TASK_CANCELLING)
         return NULL;
     return gw_map_get(&sched->gangs, job->tasks.attempt[row], &gang)
-               ? (struct gw_gang_try *)(uintptr_t)gang
+               ? (struct gw_gang_attempt *)(uintptr_t)gang
                : NULL;
 }
 
@@ -48,7 +48,7 @@ struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct 
  */
 
 /* Those that prepare, by deadline. */
-void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_try *gang,
+void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang,
                                    uint64_t limit_ns)
 {
     gang->deadline_ns = sched->now_ns + limit_ns;
@@ -67,26 +67,27 @@ void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_try *g
 }
 
 /* How long its ranks have to get ready. */
-uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_gang_try *gang)
+uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     return GW_GANG_PREPARE_NS + (gw_sched_checkpoint_carries(sched, gang) ? GW_GANG_CARRY_NS : 0);
 }
 
-struct gw_gang_try *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id)
+struct gw_gang_attempt *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id)
 {
     uint64_t value, other;
     size_t at = 0;
     if (GW_PLANTED(192))
         while (gw_map_next(&sched->gangs, &at, &other, &value))
             if (gw_sched_attempt_place(other) == gw_sched_attempt_place(id))
-                return (struct gw_gang_try *)(uintptr_t)value;
-    return gw_map_get(&sched->gangs, id, &value) ? (struct gw_gang_try *)(uintptr_t)value : NULL;
+                return (struct gw_gang_attempt *)(uintptr_t)value;
+    return gw_map_get(&sched->gangs, id, &value) ? (struct gw_gang_attempt *)(uintptr_t)value
+                                                 : NULL;
 }
 
 uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                             uint64_t attempt, uint32_t rank)
 {
-    const struct gw_gang_try *gang = gw_sched_gang_find(sched, attempt);
+    const struct gw_gang_attempt *gang = gw_sched_gang_find(sched, attempt);
     if (!gang || rank >= gang->count || gang->ranks[rank].slot == GW_NONE)
         return GW_NONE;
     uint32_t slot = gang->ranks[rank].slot;
@@ -119,7 +120,7 @@ void gw_sched_apply_gang_went(struct gw_sched *sched, const struct gw_fact_gang_
 
 void gw_sched_apply_rank_readied(struct gw_sched *sched, const struct gw_fact_rank_readied *fact)
 {
-    struct gw_gang_try *gang = fact->gang;
+    struct gw_gang_attempt *gang = fact->gang;
     gang->ranks[fact->rank].ready = true;
     gang->ready++;
     if (*fact->door)
@@ -134,7 +135,7 @@ void gw_sched_apply_rank_readied(struct gw_sched *sched, const struct gw_fact_ra
         memcpy(gang->info, fact->info.data, fact->info.size);
 }
 
-static void leave_preparing(struct gw_sched *sched, struct gw_gang_try *gang)
+static void leave_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     if (gang->prev)
         gang->prev->next = gang->next;
@@ -156,19 +157,19 @@ void gw_sched_apply_gang_late(struct gw_sched *sched, const struct gw_fact_gang_
 
 void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang_moved *fact)
 {
-    struct gw_gang_try *gang = fact->gang;
-    const bool gathered = gang->state == GW_GANG_GATHERING;
+    struct gw_gang_attempt *gang = fact->gang;
+    const bool gathered = gang->state == GW_GANG_RECOVERING;
     if (gang->state == GW_GANG_PREPARING)
         leave_preparing(sched, gang);
     gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
-    if (fact->state == GW_GANG_GOING)
+    if (fact->state == GW_GANG_RUNNING)
         gang->went_ns = sched->now_ns;
     for (uint32_t i = 0; i < gang->count && gang->late; i++) /* it has come all the same */
         gang->ranks[i].asked = gang->ranks[i].seen = false;
-    if (fact->state == GW_GANG_GOING && !gathered)
-        GW_STORY(sched, gang->job, .kind = GW_STORY_GANG_STARTED, .index = gang->index,
-                 .count = gang->count, .number = gw_sched_gang_size_all(gang),
-                 .try_number = gang->job->tasks.charges[gang->index].tries);
+    if (fact->state == GW_GANG_RUNNING && !gathered)
+        GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_GANG_STARTED, .index = gang->index,
+                     .count = gang->count, .number = gw_sched_gang_size_all(gang),
+                     .try_number = gang->job->tasks.charges[gang->index].tries);
     if (fact->state != GW_GANG_ENDED)
         return;
     (void)gw_map_remove(&sched->gangs, gang->id);
@@ -178,7 +179,7 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
 /* -- What came of it -----------------------------------------------------------------------------
  */
 
-static void keep_cause(struct gw_gang_try *gang, uint32_t rank, const struct gw_end *cause)
+static void keep_cause(struct gw_gang_attempt *gang, uint32_t rank, const struct gw_end *cause)
 {
     gang->cause = *cause;
     gang->cause.text = own_text(cause->text);
@@ -187,7 +188,7 @@ static void keep_cause(struct gw_gang_try *gang, uint32_t rank, const struct gw_
     gang->cause_worker = rank == GW_NONE ? 0 : gang->ranks[rank].worker;
 }
 
-static void free_cause(struct gw_gang_try *gang)
+static void free_cause(struct gw_gang_attempt *gang)
 {
     char *texts[2];
     memcpy(&texts[0], &gang->cause.text, sizeof texts[0]);
@@ -198,10 +199,11 @@ static void free_cause(struct gw_gang_try *gang)
 
 void gw_sched_apply_gang_ending(struct gw_sched *sched, const struct gw_fact_gang_ending *fact)
 {
-    struct gw_gang_try *gang = fact->gang;
+    struct gw_gang_attempt *gang = fact->gang;
     if (gang->state == GW_GANG_PREPARING)
         leave_preparing(sched, gang);
-    gang->early = gang->state == GW_GANG_GOING && sched->now_ns - gang->went_ns <= GW_GANG_EARLY_NS;
+    gang->early =
+        gang->state == GW_GANG_RUNNING && sched->now_ns - gang->went_ns <= GW_GANG_EARLY_NS;
     gw_sm_move(&gw_sched_gang_sm, &gang->state, GW_GANG_ENDING);
     keep_cause(gang, fact->rank, fact->cause);
 }
@@ -226,7 +228,7 @@ void gw_sched_apply_rank_finished(struct gw_sched *sched, const struct gw_fact_r
     rank->result.value = copy;
 }
 
-void gw_sched_gang_free(struct gw_gang_try *gang)
+void gw_sched_gang_free(struct gw_gang_attempt *gang)
 {
     for (uint32_t i = 0; i < gang->count; i++) {
         void *value;
@@ -244,7 +246,7 @@ void gw_sched_gang_free(struct gw_gang_try *gang)
 /* The next attempt has its number: what ran counts, and nobody looks for output of this one. */
 void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_gang_unbegun *fact)
 {
-    const struct gw_gang_try *gang = fact->gang;
+    const struct gw_gang_attempt *gang = fact->gang;
     struct gw_job *job = gang->job;
     job->tasks.charges[gang->index].tries--;
     for (size_t i = job->places.count; i-- > 0;) {

@@ -5,7 +5,7 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_gang_find gives a running attempt by its id, or NULL. */
-struct gw_gang_try *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id);
+struct gw_gang_attempt *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id);
 
 /* gw_sched_gang_slot gives the place of a rank's attempt at a worker, or GW_NONE. */
 uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
@@ -25,20 +25,20 @@ struct gw_went {
 struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row);
 
 /* gw_sched_gang_of gives the running attempt of a gang, or NULL. */
-struct gw_gang_try *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
-                                     uint32_t row);
+struct gw_gang_attempt *gw_sched_gang_of(const struct gw_sched *sched, const struct gw_job *job,
+                                         uint32_t row);
 
 /* gw_sched_gang_free frees an attempt of a gang and all that it owns; no list may have it any more.
  */
-void gw_sched_gang_free(struct gw_gang_try *gang);
+void gw_sched_gang_free(struct gw_gang_attempt *gang);
 
 /* gw_sched_gang_prepare_ns is how long the ranks have to get ready: longer, if a checkpoint is
  * transferred first. */
-uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_gang_try *gang);
+uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 /* gw_sched_gang_enter_preparing lists an attempt among those that prepare, by deadline, limit_ns
  * from now. */
-void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_try *gang,
+void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang,
                                    uint64_t limit_ns);
 
 #endif

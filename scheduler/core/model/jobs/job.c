@@ -55,7 +55,7 @@ struct gw_job *gw_sched_job_new(struct gw_sched *sched, uint64_t id)
     *(before ? &before->next : &sched->first_job) = job;
     *(job->next ? &job->next->prev : &sched->last_job) = job;
     job->opened_ns = sched->restoring ? 0 : sched->now_ns;
-    job->story_from = sched->story.told;
+    job->log_from = sched->event_log.told;
     sched->job_count++;
     sched->unended_jobs++;
     if (id >= sched->next_job)

@@ -8,9 +8,9 @@
 
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/edge.h"
+#include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/pure.h"
 #include "scheduler/core/model/jobs/replica.h"
-#include "scheduler/core/model/jobs/story.h"
 
 #include <assert.h>
 
@@ -105,8 +105,8 @@ void gw_sched_apply_object_regained(struct gw_sched *sched,
 {
     const struct gw_object *object = &sched->objects.items[fact->object];
     uint32_t place = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
-    GW_STORY_USUAL(sched, object->job, .kind = GW_STORY_REGAINED, .index = object->index,
-                   .worker = fact->worker->id);
+    GW_LOG_EVENT_USUAL(sched, object->job, .kind = GW_LOGGED_REGAINED, .index = object->index,
+                       .worker = fact->worker->id);
     if (place == GW_NONE)
         place = gw_sched_object_holder_add(sched, fact->object, fact->worker);
     gw_sched_object_holder_set_firm(sched, place);
@@ -303,7 +303,7 @@ void gw_sched_objects_absent_over(struct gw_sched *sched)
         if (!object->job || !object->absent)
             continue;
         object->absent = false;
-        GW_STORY(sched, object->job, .kind = GW_STORY_LOST, .index = object->index);
+        GW_LOG_EVENT(sched, object->job, .kind = GW_LOGGED_LOST, .index = object->index);
         GW_MUST(gw_array_push(&sched->lost, (struct gw_row){object->job, object->index}));
         if (object->job->pending_requests)
             GW_MUST(gw_array_push(&sched->revisited, object->job->id));

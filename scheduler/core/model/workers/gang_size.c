@@ -33,7 +33,7 @@ uint64_t gw_sched_gang_size_full_until(const struct gw_sched *sched, const struc
                                                             : sched->now_ns + shape->full_wait_ns;
 }
 
-uint32_t gw_sched_gang_size_all(const struct gw_gang_try *gang)
+uint32_t gw_sched_gang_size_all(const struct gw_gang_attempt *gang)
 {
     return gang->job->specs.items[gang->job->tasks.spec[gang->index]].message.ranks;
 }

@@ -21,7 +21,7 @@ uint32_t gw_sched_gang_size_least(const struct gw_shape *shape);
 struct gw_shape gw_sched_gang_size_shape(const struct gw_shape *shape, uint32_t ranks);
 
 /* gw_sched_gang_size_all is how many ranks a gang has when there is room for all. */
-uint32_t gw_sched_gang_size_all(const struct gw_gang_try *gang);
+uint32_t gw_sched_gang_size_all(const struct gw_gang_attempt *gang);
 
 /* gw_sched_gang_size_wait: the first gang of a queue waits for room for all its ranks from now on;
  * for apply functions. */

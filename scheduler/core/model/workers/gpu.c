@@ -457,14 +457,14 @@ void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
     }
 }
 
-static const char *board_of(const struct gw_sched *sched, const struct gw_gang_try *gang,
+static const char *board_of(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                             uint32_t rank)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[gang->ranks[rank].slot];
     return attempt->gpus ? attempt->worker->gpus[attempt->gpu].board : "";
 }
 
-bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_try *gang)
+bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     if (!*board_of(sched, gang, 0))
         return false; /* none has one: they are of one kind */
@@ -482,7 +482,7 @@ int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_gpu_usage *message)
 {
     uint32_t count = worker->gpu_count;
-    if (worker->state == GW_WORKER_GREETED || message->used_bytes.count != count ||
+    if (worker->state == GW_WORKER_CONNECTED || message->used_bytes.count != count ||
         message->processes.count != count || message->power_mw.count != count ||
         message->busy_percent.count != count || message->clearing.count != count)
         return GW_EPROTO;
@@ -533,7 +533,7 @@ void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *w
     assert(whole == attempts_whole && shared == attempts_shared);
 }
 
-void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang_try *gang)
+void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     int kind = -1;
     for (uint32_t i = 0; i < gang->count; i++) {

@@ -68,7 +68,7 @@ void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *sh
 
 /* gw_sched_gpu_board_shared tells whether two ranks of a gang have instances of one GPU, which can
  * form no NCCL communicator. */
-bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_try *gang);
+bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 /* gw_sched_gpus_take debits the GPUs of the attempt at a place in the table, gw_sched_gpus_give
  * gives them back. numbers: those of the attempt; NULL: what pick gives. */
@@ -108,6 +108,6 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
 /* gw_sched_gpus_check asserts that each debit is an attempt's, and each attempt has its own;
  * gw_sched_gpus_check_gang, that those of its ranks are of one kind. */
 void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker);
-void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang_try *gang);
+void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 #endif

@@ -46,8 +46,8 @@ void gw_sched_apply_worker_back(struct gw_sched *sched, const struct gw_fact_wor
 {
     struct gw_known *known = find(sched, fact->worker->incarnation);
     fact->worker->joined = fact->joined;
-    if (fact->joined && fact->worker->state == GW_WORKER_GREETED)
-        gw_sm_move(&gw_sched_worker_sm, &fact->worker->state, GW_WORKER_DRAINING);
+    if (fact->joined && fact->worker->state == GW_WORKER_CONNECTED)
+        gw_sm_move(&gw_sched_worker_sm, &fact->worker->state, GW_WORKER_REJOINING);
     if (known) {
         known->awaited = false;
         sched->hold.leaving -= known->until_ns != 0;
@@ -81,7 +81,7 @@ static bool another_lives(const struct gw_sched *sched, const struct gw_worker *
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (worker && worker != lost && worker->state != GW_WORKER_LOST &&
-            worker->state != GW_WORKER_GREETED && worker->incarnation == lost->incarnation)
+            worker->state != GW_WORKER_CONNECTED && worker->incarnation == lost->incarnation)
             return true;
     }
     return false;
@@ -98,7 +98,7 @@ static bool may_live(const struct gw_sched *sched, const struct gw_worker *worke
 static struct gw_known *known_gone(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     struct gw_known *known = find(sched, worker->incarnation);
-    return worker->state != GW_WORKER_GREETED && known && !known->awaited &&
+    return worker->state != GW_WORKER_CONNECTED && known && !known->awaited &&
                    !another_lives(sched, worker)
                ? known
                : NULL;

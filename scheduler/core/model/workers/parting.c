@@ -67,16 +67,16 @@ void gw_sched_apply_workers_met(struct gw_sched *sched, const struct gw_fact_wor
     sched->freed = true;
 }
 
-bool gw_sched_parting_among(const struct gw_sched *sched, const struct gw_pack *berths,
+bool gw_sched_parting_among(const struct gw_sched *sched, const struct gw_pack *reserved_ranks,
                             uint32_t count, const struct gw_worker *pair[2])
 {
     for (size_t i = 0; i < sched->partings.count; i++) {
         const struct gw_parting *parting = &sched->partings.items[i];
         uint32_t found = 0;
         for (uint32_t k = 0; k < count && !parting->over && found < 2; k++)
-            if (strcmp(berths[k].worker->remote->name, parting->names[0]) == 0 ||
-                strcmp(berths[k].worker->remote->name, parting->names[1]) == 0)
-                pair[found++] = berths[k].worker;
+            if (strcmp(reserved_ranks[k].worker->remote->name, parting->names[0]) == 0 ||
+                strcmp(reserved_ranks[k].worker->remote->name, parting->names[1]) == 0)
+                pair[found++] = reserved_ranks[k].worker;
         if (found == 2 && !GW_PLANTED(755))
             return true;
     }

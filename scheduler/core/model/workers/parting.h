@@ -27,7 +27,7 @@ void gw_sched_parting_end(struct gw_sched *sched, const struct gw_worker *a,
 
 /* gw_sched_parting_among finds two of these workers that are a pair, and writes them; false: none
  * are. */
-bool gw_sched_parting_among(const struct gw_sched *sched, const struct gw_pack *berths,
+bool gw_sched_parting_among(const struct gw_sched *sched, const struct gw_pack *reserved_ranks,
                             uint32_t count, const struct gw_worker *pair[2]);
 
 /* gw_sched_parting_any tells whether there are any pairs at the moment. */

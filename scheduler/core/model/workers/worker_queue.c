@@ -391,10 +391,10 @@ void gw_sched_apply_reservation_made(struct gw_sched *sched,
     reservation->workers_epoch = sched->workers_epoch;
     reservation->made_ns = sched->now_ns;
     reservation->seen = false;
-    gw_array_clear(&reservation->berths);
+    gw_array_clear(&reservation->reserved_ranks);
     for (uint32_t i = 0; i < fact->count; i++) {
-        GW_MUST(gw_array_push(&reservation->berths, fact->berths[i]));
-        gw_sched_worker_queue_reserve(sched, fact->berths[i].worker, fact->berths[i].ranks,
-                                      fact->queue->shape->slots);
+        GW_MUST(gw_array_push(&reservation->reserved_ranks, fact->reserved_ranks[i]));
+        gw_sched_worker_queue_reserve(sched, fact->reserved_ranks[i].worker,
+                                      fact->reserved_ranks[i].ranks, fact->queue->shape->slots);
     }
 }

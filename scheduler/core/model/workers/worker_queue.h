@@ -11,7 +11,7 @@ struct gw_attempt_new {
     uint32_t index, rank;
     struct gw_worker *worker;
     struct gw_shape *shape;
-    struct gw_gang_try *gang;
+    struct gw_gang_attempt *gang;
     bool prefetched, is_long, handed;
     uint8_t why;         /* enum gw_placed_why */
     uint64_t near_bytes; /* of its inputs that are at the worker */

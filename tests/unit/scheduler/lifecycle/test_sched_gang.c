@@ -459,7 +459,7 @@ static void leaves_uncharged(void (*leave)(struct world *w, int worker))
 
 /* Whose token is revoked, or who is told to end, has not failed: neither its tasks nor its name pay
  * for it. But who allows no loss at all wants what ran never to run twice. */
-static void a_worker_that_was_sent_disconnected_is_charged_to_nobody(void **state)
+static void a_dismissed_worker_counts_against_no_budget(void **state)
 {
     (void)state;
     leaves_uncharged(revoke);
@@ -646,7 +646,7 @@ int main(void)
         cmocka_unit_test(nothing_of_a_paused_job_starts),
         cmocka_unit_test(a_gang_that_prepares_is_paused_before_it_begins),
         cmocka_unit_test(a_lost_worker_is_another_budget),
-        cmocka_unit_test(a_worker_that_was_sent_disconnected_is_charged_to_nobody),
+        cmocka_unit_test(a_dismissed_worker_counts_against_no_budget),
         cmocka_unit_test(a_worker_that_says_goodbye_is_charged_to_nobody),
         cmocka_unit_test(a_function_has_no_more_ranks_than_its_collectives),
         cmocka_unit_test(without_a_budget_the_first_is_the_last),

@@ -319,15 +319,15 @@ static void ranks_that_are_taken_over_are_told_as_such(void **state)
         connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
         life_commit(w);
     }
-    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: rank 0 runs on at "));
-    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: rank 1 runs on at "));
-    assert_false(story_says(w, (int64_t)rows[0].job, "placed"));
-    assert_false(story_says(w, (int64_t)rows[0].job, "attempt 1 started"));
+    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: rank 0 runs on at "));
+    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: rank 1 runs on at "));
+    assert_false(event_log_says(w, (int64_t)rows[0].job, "placed"));
+    assert_false(event_log_says(w, (int64_t)rows[0].job, "attempt 1 started"));
     free_world(w);
     w = life_begin();
     connect_worker(w, WORKER, 7, rows, 2); /* it says that both are there */
-    assert_true(story_says(w, (int64_t)rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
-    assert_false(story_says(w, (int64_t)rows[0].job, "rank 1 runs"));
+    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
+    assert_false(event_log_says(w, (int64_t)rows[0].job, "rank 1 runs"));
     free_world(w);
 }
 
@@ -459,7 +459,8 @@ static void what_was_asked_of_a_gang_is_asked_again(void **state)
         assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, asked[i].control);
         assert_null(sent(w, WORKER, GW_MESSAGE_control, 1));
         if (i == 0)
-            assert_true(story_says(w, (int64_t)rows[0].job, "told to stop, with what it has, by"));
+            assert_true(
+                event_log_says(w, (int64_t)rows[0].job, "told to stop, with what it has, by"));
         free_world(w);
     }
 }

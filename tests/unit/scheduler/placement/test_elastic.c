@@ -363,7 +363,8 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
     told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
     assert_int_equal(told->carry_others.count, 1);
     assert_int_equal(must(w, WORKER + 3, GW_MESSAGE_gang)->gang.carry_after, 1);
-    assert_true(story_says(w, 1, "ranks there wrote into it since they started is lost with it"));
+    assert_true(
+        event_log_says(w, 1, "ranks there wrote into it since they started is lost with it"));
     free_world(w);
 }
 
@@ -378,17 +379,17 @@ static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
     struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 1, .kind = GW_SPEC_COMMAND});
     at = lose(w, at.worker[0], &at); /* before it went */
     assert_int_equal(at.count, 1);
-    assert_false(story_says(w, 1, "STARTS FROM STEP 0"));
+    assert_false(event_log_says(w, 1, "STARTS FROM STEP 0"));
     go(w, &at);
     end_all(w, &at);
     at = placed_now(w);
-    assert_false(story_says(w, 1, "STARTS FROM STEP 0"));
+    assert_false(event_log_says(w, 1, "STARTS FROM STEP 0"));
     go(w, &at);
     add_worker(w, 2, 1, "c");
     at = lose(w, at.worker[0], &at);
     assert_int_equal(at.worker[0], 2);
-    assert_true(story_says(w, 1, "no checkpoint of it was seen"));
-    assert_true(story_says(w, 1, "STARTS FROM STEP 0"));
+    assert_true(event_log_says(w, 1, "no checkpoint of it was seen"));
+    assert_true(event_log_says(w, 1, "STARTS FROM STEP 0"));
     free_world(w);
 }
 
@@ -415,11 +416,11 @@ static void what_never_began_is_no_try(void **state)
     has_it_no_more(w, &at, 0, false);
     at = placed_now(w);
     assert_int_equal(try_number_now(w, &at), 1);
-    assert_true(story_says(w, 1, "a HAS ITS CHECKPOINT NO MORE"));
-    assert_true(story_says(w, 1, "attempt 2 did not begin: rank 0 on a"));
-    assert_true(story_says(w, 1, "a, which saved its checkpoint, has it no more"));
+    assert_true(event_log_says(w, 1, "a HAS ITS CHECKPOINT NO MORE"));
+    assert_true(event_log_says(w, 1, "attempt 2 did not begin: rank 0 on a"));
+    assert_true(event_log_says(w, 1, "a, which saved its checkpoint, has it no more"));
     go(w, &at);
-    assert_true(story_says(w, 1, "attempt 2 goes"));
+    assert_true(event_log_says(w, 1, "attempt 2 goes"));
     struct gw_value *attempts = ask(w, "attempts", 1, 0);
     assert_int_equal(gw_value_count(attempts), 2);
     gw_value_unref(attempts);
@@ -437,7 +438,7 @@ static void that_no_copy_succeeds_is_told(void **state)
     const uint64_t other = WORKER + (uint64_t)at.worker[1];
     go(w, &at);
     for (int64_t saves = 1; saves <= 4; saves++) {
-        assert_int_equal(story_says(w, 1, "NO COPY"), saves > 3);
+        assert_int_equal(event_log_says(w, 1, "NO COPY"), saves > 3);
         save(w, &at, saves);
         const struct gw_msg_carry asked = must(w, other, GW_MESSAGE_carry)->carry;
         say(w, other,

@@ -1,6 +1,6 @@
 /* What the scheduler's core tells of tasks: their facts in order, what is kept of large jobs, and
  * what it says when some have been dropped. */
-#include "scheduler/core/model/story_fact.h"
+#include "scheduler/core/model/logged.h"
 #include "tests/unit/scheduler/sched_world.h"
 
 #include <stdlib.h>
@@ -15,8 +15,8 @@ static const char *text_of(const struct gw_value *dict, const char *key)
 /* The story of a task has these texts, in this order, and its times never go back. */
 static void told(struct world *w, int64_t job, int64_t index, const char *const *wanted)
 {
-    struct gw_value *story = ask(w, "story", job, index);
-    const struct gw_value *facts = gw_value_find(story, "facts");
+    struct gw_value *event_log = ask(w, "story", job, index);
+    const struct gw_value *facts = gw_value_find(event_log, "facts");
     int64_t before = 0;
     size_t i = 0;
     for (size_t k = 0; k < gw_value_count(facts); k++) {
@@ -34,24 +34,24 @@ static void told(struct world *w, int64_t job, int64_t index, const char *const 
             print_message("%s\n", text_of(gw_value_at(facts, k), "text"));
         fail_msg("not told, or not in order: %s", wanted[i]);
     }
-    gw_value_unref(story);
+    gw_value_unref(event_log);
 }
 
 static size_t fact_count(struct world *w, int64_t job, int64_t index)
 {
-    struct gw_value *story = ask(w, "story", job, index);
-    size_t count = gw_value_count(gw_value_find(story, "facts"));
-    gw_value_unref(story);
+    struct gw_value *event_log = ask(w, "story", job, index);
+    size_t count = gw_value_count(gw_value_find(event_log, "facts"));
+    gw_value_unref(event_log);
     return count;
 }
 
 static void noted(struct world *w, int64_t job, const char *wanted)
 {
-    struct gw_value *story = ask(w, "story", job, 0);
-    const char *note = text_of(story, "note");
+    struct gw_value *event_log = ask(w, "story", job, 0);
+    const char *note = text_of(event_log, "note");
     if (*wanted ? !strstr(note, wanted) : *note)
         fail_msg("note: \"%s\"", note);
-    gw_value_unref(story);
+    gw_value_unref(event_log);
 }
 
 static void end_badly(struct world *w, int worker, uint64_t attempt)
@@ -214,13 +214,13 @@ static void who_cancels(void **state)
     say(w, ALICE,
         (struct gw_message){.type = GW_MESSAGE_cancel,
                             .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
-    struct gw_value *story = ask(w, "story", 1, 0);
-    const struct gw_value *facts = gw_value_find(story, "facts");
+    struct gw_value *event_log = ask(w, "story", 1, 0);
+    const struct gw_value *facts = gw_value_find(event_log, "facts");
     const char *text = "";
     for (size_t i = 0; i < gw_value_count(facts) && !strstr(text, "cancelled, by "); i++)
         text = text_of(gw_value_at(facts, i), "text");
     assert_string_equal(text, "to be cancelled, by gangway cancel (alice)");
-    gw_value_unref(story);
+    gw_value_unref(event_log);
     free_world(w);
 }
 
@@ -273,13 +273,13 @@ static void large(void **state)
     told(w, 1, 1, (const char *[]){"placed at h", "done after running 200 ms", NULL});
     noted(w, 1, "only what is unusual is kept");
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
-    struct gw_value *story =
+    struct gw_value *event_log =
         ask(w, "story", 1, 2); /* it was quick: only how it ended, without a time */
-    const struct gw_value *facts = gw_value_find(story, "facts");
+    const struct gw_value *facts = gw_value_find(event_log, "facts");
     assert_int_equal(gw_value_count(facts), 2);
     assert_string_equal(text_of(gw_value_at(facts, 1), "what"), "done");
     assert_null(gw_value_find(gw_value_at(facts, 1), "at_ns"));
-    gw_value_unref(story);
+    gw_value_unref(event_log);
     free_world(w);
 }
 
@@ -296,7 +296,7 @@ static void dropped(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 2});
     submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
     noted(w, 1, "");
-    for (int i = 0; i < GW_STORY_FACTS_MAX / 5 + 10; i++) {
+    for (int i = 0; i < GW_LOGGED_FACTS_MAX / 5 + 10; i++) {
         end_badly(w, 0, assigned(w, 0));
         say(w, CLIENT,
             (struct gw_message){.type = GW_MESSAGE_retry,

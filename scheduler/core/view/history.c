@@ -34,7 +34,7 @@ static void say_worker(const struct gw_sched *sched, struct gw_text *text, uint3
     gw_text_say(text, "%s", gw_sched_worker_where(sched, id, where));
 }
 
-static void tell_placed(const struct gw_sched *sched, const struct gw_story_fact *fact,
+static void tell_placed(const struct gw_sched *sched, const struct gw_logged *fact,
                         struct gw_text *text)
 {
     gw_text_say(text, "placed at ");
@@ -65,7 +65,7 @@ static void tell_placed(const struct gw_sched *sched, const struct gw_story_fact
     }
 }
 
-static void tell_done(const struct gw_sched *sched, const struct gw_story_fact *fact,
+static void tell_done(const struct gw_sched *sched, const struct gw_logged *fact,
                       struct gw_text *text)
 {
     gw_text_say(text, "done");
@@ -88,7 +88,7 @@ static void tell_done(const struct gw_sched *sched, const struct gw_story_fact *
     }
 }
 
-static void tell_cancel(const struct gw_story_fact *fact, struct gw_text *text)
+static void tell_cancel(const struct gw_logged *fact, struct gw_text *text)
 {
     const char *by = fact->text;
     if (fact->detail == GW_KILL_SESSION)
@@ -99,7 +99,7 @@ static void tell_cancel(const struct gw_story_fact *fact, struct gw_text *text)
         gw_text_say(text, "to be cancelled: nobody needs it any more");
 }
 
-static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *text)
+static void tell_attempt_outcome(const struct gw_logged *fact, struct gw_text *text)
 {
     const char *why = fact->text ? fact->text : gw_sched_outcome_name(fact->detail);
     bool here = strncmp(why, "on ", 3) == 0; /* "failed on a", but "failed: rank 0 on a" */
@@ -115,9 +115,9 @@ static void tell_try_ended(const struct gw_story_fact *fact, struct gw_text *tex
 }
 
 /* Of a command's nobody knows the step. */
-static void tell_checkpoint_lost(const struct gw_story_fact *fact, struct gw_text *text)
+static void tell_checkpoint_lost(const struct gw_logged *fact, struct gw_text *text)
 {
-    if (fact->detail == GW_STORY_LOST_UNSEEN) {
+    if (fact->detail == GW_LOGGED_LOST_UNSEEN) {
         gw_text_say(text,
                     "%s, where its rank 0 ran, is lost, and no checkpoint of it was seen: where "
                     "hosts do not share the folder of checkpoints it STARTS FROM STEP 0",
@@ -127,18 +127,18 @@ static void tell_checkpoint_lost(const struct gw_story_fact *fact, struct gw_tex
     gw_text_say(text, "%s, which saved its checkpoint", fact->text);
     if (!fact->count)
         gw_text_say(text, " of step %llu", (unsigned long long)fact->number);
-    gw_text_say(text, fact->detail == GW_STORY_LOST_FOLDER
+    gw_text_say(text, fact->detail == GW_LOGGED_LOST_FOLDER
                           ? ", has it no more, and no other has a copy: it STARTS FROM STEP 0"
                           : ", is lost: where hosts do not share the folder of checkpoints it "
                             "STARTS FROM STEP 0");
 }
 
-static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
+static void tell_gang(const struct gw_logged *fact, struct gw_text *text)
 {
     unsigned long long number = fact->number;
-    if (fact->kind == GW_STORY_GANG_PLACED)
+    if (fact->kind == GW_LOGGED_GANG_PLACED)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
-    else if (fact->kind == GW_STORY_GROWS)
+    else if (fact->kind == GW_LOGGED_GROWS)
         gw_text_say(text,
                     "there is room for %llu ranks: attempt %u, which has %u, was told at its "
                     "checkpoint to %s",
@@ -146,24 +146,24 @@ static void tell_gang(const struct gw_story_fact *fact, struct gw_text *text)
                     fact->detail ? "end, and starts again" : "return at its next step");
     else
         gw_text_say(text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
-    if (fact->kind == GW_STORY_GANG_STARTED && fact->count < number)
+    if (fact->kind == GW_LOGGED_GANG_STARTED && fact->count < number)
         gw_text_say(text, ", fewer than %llu (--min-ranks)", number);
 }
 
-static void tell_at_worker(const struct gw_sched *sched, const struct gw_story_fact *fact,
+static void tell_at_worker(const struct gw_sched *sched, const struct gw_logged *fact,
                            struct gw_text *text)
 {
     char said[GW_WORKER_NAME_MAX];
     const char *name = gw_sched_worker_name(sched, fact->worker, said);
-    if (fact->kind == GW_STORY_STARTED)
+    if (fact->kind == GW_LOGGED_STARTED)
         gw_text_say(text, "attempt %u started at %s", fact->try_number, name);
-    else if (fact->kind == GW_STORY_RECALLED)
+    else if (fact->kind == GW_LOGGED_RECALLED)
         gw_text_say(text, "asked back from %s, %s", name,
                     fact->detail ? "where it waits for others: its slots are wanted"
                                  : "where it queues: another one is idle");
-    else if (fact->kind == GW_STORY_KILLED)
+    else if (fact->kind == GW_LOGGED_KILLED)
         gw_text_say(text, "%s is told to end it%s", name, fact->detail ? " at once" : "");
-    else if (fact->kind == GW_STORY_REGAINED)
+    else if (fact->kind == GW_LOGGED_REGAINED)
         gw_text_say(text, "%s came back with its result", name);
     else if (!fact->worker)
         gw_text_say(text, "its result is lost: no worker came back with it to the scheduler, which "
@@ -173,7 +173,7 @@ static void tell_at_worker(const struct gw_sched *sched, const struct gw_story_f
 }
 
 /* number: the last of several ranks there; 0: of one. */
-static void tell_adopted(const struct gw_sched *sched, const struct gw_story_fact *fact,
+static void tell_adopted(const struct gw_sched *sched, const struct gw_logged *fact,
                          struct gw_text *text)
 {
     bool several = fact->number > 0;
@@ -188,7 +188,7 @@ static void tell_adopted(const struct gw_sched *sched, const struct gw_story_fac
                 several ? "they were" : "it was", several ? "they are" : "it is");
 }
 
-static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
+static void tell_again(const struct gw_logged *fact, struct gw_text *text)
 {
     static const char *const whys[] = {
         "it runs again: its result is needed, and gone",
@@ -200,80 +200,80 @@ static void tell_again(const struct gw_story_fact *fact, struct gw_text *text)
 
 /* What needs no more words; NULL: its text says all. */
 static const char *const plain[] = {
-    [GW_STORY_READY] = "ready to run",
-    [GW_STORY_RELEASED] = "its result was let go: nobody holds or needs it",
-    [GW_STORY_UNNEEDED] = "it need not run again: nobody needs it any more",
-    [GW_STORY_OPENED] = "the jobs before its job have ended",
-    [GW_STORY_CHECKPOINT] = NULL,
+    [GW_LOGGED_READY] = "ready to run",
+    [GW_LOGGED_RELEASED] = "its result was let go: nobody holds or needs it",
+    [GW_LOGGED_UNNEEDED] = "it need not run again: nobody needs it any more",
+    [GW_LOGGED_OPENED] = "the jobs before its job have ended",
+    [GW_LOGGED_CHECKPOINT] = NULL,
 };
 
 /* What a fact says, in words. */
-static void tell_fact(const struct gw_sched *sched, const struct gw_story_fact *fact, char *to,
+static void tell_fact(const struct gw_sched *sched, const struct gw_logged *fact, char *to,
                       size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};
     *to = '\0';
     switch (fact->kind) {
-    case GW_STORY_PLACED:
+    case GW_LOGGED_PLACED:
         tell_placed(sched, fact, &text);
         break;
-    case GW_STORY_ADOPTED:
+    case GW_LOGGED_ADOPTED:
         tell_adopted(sched, fact, &text);
         break;
-    case GW_STORY_STARTED:
-    case GW_STORY_RECALLED:
-    case GW_STORY_KILLED:
-    case GW_STORY_LOST:
-    case GW_STORY_REGAINED:
+    case GW_LOGGED_STARTED:
+    case GW_LOGGED_RECALLED:
+    case GW_LOGGED_KILLED:
+    case GW_LOGGED_LOST:
+    case GW_LOGGED_REGAINED:
         tell_at_worker(sched, fact, &text);
         break;
-    case GW_STORY_GANG_PLACED:
-    case GW_STORY_GANG_STARTED:
-    case GW_STORY_GROWS:
+    case GW_LOGGED_GANG_PLACED:
+    case GW_LOGGED_GANG_STARTED:
+    case GW_LOGGED_GROWS:
         tell_gang(fact, &text);
         break;
-    case GW_STORY_CHECKPOINT_LOST:
+    case GW_LOGGED_CHECKPOINT_LOST:
         tell_checkpoint_lost(fact, &text);
         break;
-    case GW_STORY_BLOCKED:
+    case GW_LOGGED_BLOCKED:
         gw_text_say(&text,
                     fact->detail ? "goes on" : "waits inside for others; its slots are lent");
         break;
-    case GW_STORY_TRY_ENDED:
-        tell_try_ended(fact, &text);
+    case GW_LOGGED_TRY_ENDED:
+        tell_attempt_outcome(fact, &text);
         break;
-    case GW_STORY_DELAYED:
+    case GW_LOGGED_DELAYED:
         gw_text_say(&text, "waits ");
         say_duration(&text, fact->number);
         gw_text_say(&text, " before attempt %u", fact->try_number + 1);
         break;
-    case GW_STORY_DONE:
+    case GW_LOGGED_DONE:
         tell_done(sched, fact, &text);
         break;
-    case GW_STORY_FAILED:
+    case GW_LOGGED_FAILED:
         gw_text_say(&text, "failed%s%s",
                     fact->detail ? " without running: a task before it failed"
                     : fact->text ? ": "
                                  : ": it has no further attempt",
                     fact->text ? fact->text : "");
         break;
-    case GW_STORY_CANCELLED:
+    case GW_LOGGED_CANCELLED:
         gw_text_say(&text, "cancelled%s",
                     fact->detail ? " without running: a task before it was" : "");
         break;
-    case GW_STORY_CANCEL:
+    case GW_LOGGED_CANCEL:
         tell_cancel(fact, &text);
         break;
-    case GW_STORY_AGAIN:
+    case GW_LOGGED_AGAIN:
         tell_again(fact, &text);
         break;
-    case GW_STORY_PAUSED:
+    case GW_LOGGED_PAUSED:
         gw_text_say(&text, "its job was %s by %s", fact->detail ? "paused" : "resumed", fact->text);
         break;
-    case GW_STORY_STOPPED:
+    case GW_LOGGED_STOPPED:
         gw_text_say(&text, "attempt %u was %s", fact->try_number, fact->text);
         break;
-    case GW_STORY_ACTOR:
+    case GW_LOGGED_ACTOR:
         gw_text_say(&text, "as an actor it is %s", gw_sm_name(&gw_sched_actor_sm, fact->detail));
         break;
     default:
@@ -314,11 +314,11 @@ static uint64_t wall_of(const struct gw_sched *sched, uint64_t at_ns)
     return sched->wall_ns - (sched->now_ns - at_ns);
 }
 
-static void push_fact(const struct telling *telling, const struct gw_story_fact *fact)
+static void push_fact(const struct telling *telling, const struct gw_logged *fact)
 {
     static const char *const names[] = {
-#define NAME(name, text) [GW_STORY_##name] = text,
-        GW_STORY_KINDS(NAME)
+#define NAME(name, text) [GW_LOGGED_##name] = text,
+        GW_LOGGED_KINDS(NAME)
 #undef NAME
     };
     char text[512], label[128];
@@ -337,7 +337,7 @@ static void push_fact(const struct telling *telling, const struct gw_story_fact 
         set(dict, "worker", gw_i64(fact->worker));
     if (fact->try_number)
         set(dict, "attempt", gw_i64(fact->try_number));
-    if (fact->kind == GW_STORY_DONE) {
+    if (fact->kind == GW_LOGGED_DONE) {
         set(dict, "bytes", gw_i64((int64_t)fact->number));
         set(dict, "run_ns", gw_i64((int64_t)fact->run_ns));
     }
@@ -346,7 +346,7 @@ static void push_fact(const struct telling *telling, const struct gw_story_fact 
 #define MOMENT_NS UINT64_C(1000000)
 
 struct found {
-    const struct gw_story_fact *fact;
+    const struct gw_logged *fact;
     uint64_t number;
 };
 
@@ -359,11 +359,11 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Of the ranks of a gang that are taken over at a worker one after the other, one fact. */
-static struct gw_story_fact merged(const struct found *found, size_t count, size_t *at)
+static struct gw_logged merged(const struct found *found, size_t count, size_t *at)
 {
-    struct gw_story_fact fact = *found[*at].fact;
-    for (; fact.kind == GW_STORY_ADOPTED && fact.count && *at + 1 < count; ++*at) {
-        const struct gw_story_fact *next = found[*at + 1].fact;
+    struct gw_logged fact = *found[*at].fact;
+    for (; fact.kind == GW_LOGGED_ADOPTED && fact.count && *at + 1 < count; ++*at) {
+        const struct gw_logged *next = found[*at + 1].fact;
         if (next->kind != fact.kind || next->index != fact.index || next->worker != fact.worker ||
             next->try_number != fact.try_number || next->detail != fact.detail ||
             next->count != found[*at].fact->count + 1)
@@ -376,23 +376,23 @@ static struct gw_story_fact merged(const struct found *found, size_t count, size
 /* How many there are beside those that the answer has. */
 static size_t push_facts(const struct telling *telling, int64_t row)
 {
-    const struct gw_story *story = &telling->sched->story;
+    const struct gw_event_log *event_log = &telling->sched->event_log;
     GW_ARRAY(struct found) found = {0};
-    for (uint64_t n = story->told - story->facts.count + 1; n <= story->told; n++) {
-        const struct gw_story_fact *fact = &story->facts.items[(n - 1) % GW_STORY_FACTS_MAX];
+    for (uint64_t n = event_log->told - event_log->facts.count + 1; n <= event_log->told; n++) {
+        const struct gw_logged *fact = &event_log->facts.items[(n - 1) % GW_LOGGED_FACTS_MAX];
         if (fact->job == telling->job->id &&
             (row < 0 || fact->index == row || fact->index == GW_INDEX_ALL))
             GW_MUST(gw_array_push(&found, (struct found){fact, n}));
     }
     if (found.count)
         qsort(found.items, found.count, sizeof *found.items, by_time);
-    size_t first = found.count > GW_STORY_ANSWER_MAX ? found.count - GW_STORY_ANSWER_MAX : 0;
+    size_t first = found.count > GW_LOGGED_ANSWER_MAX ? found.count - GW_LOGGED_ANSWER_MAX : 0;
     /* Results are let go after a job's end; clocks are slewed, so what is within a moment of it is
      * not after it. */
     bool ends = row < 0 && telling->job->state == GW_JOB_ENDED;
     uint64_t end_ns = telling->job->ended_wall_ns;
     for (size_t i = first; i < found.count; i++) {
-        const struct gw_story_fact fact = merged(found.items, found.count, &i);
+        const struct gw_logged fact = merged(found.items, found.count, &i);
         if (ends && wall_of(telling->sched, fact.at_ns) > end_ns + MOMENT_NS) {
             push(telling, end_ns, "ended", "the job has ended");
             ends = false;
@@ -477,15 +477,15 @@ static void push_live(const struct telling *telling, uint32_t row)
     if (slot == GW_NONE || has(telling, "placed", tries) || has(telling, "taken over", tries))
         return;
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    struct gw_story_fact fact = {.kind = GW_STORY_PLACED,
-                                 .at_ns = attempt->placed_ns,
-                                 .index = row,
-                                 .worker = attempt->worker->id,
-                                 .try_number = tries,
-                                 .detail = attempt->why,
-                                 .number = attempt->near_bytes};
+    struct gw_logged fact = {.kind = GW_LOGGED_PLACED,
+                             .at_ns = attempt->placed_ns,
+                             .index = row,
+                             .worker = attempt->worker->id,
+                             .try_number = tries,
+                             .detail = attempt->why,
+                             .number = attempt->near_bytes};
     push_fact(telling, &fact);
-    fact.kind = GW_STORY_STARTED;
+    fact.kind = GW_LOGGED_STARTED;
     fact.at_ns = attempt->started_ns;
     if (attempt->started_ns)
         push_fact(telling, &fact);
@@ -519,30 +519,30 @@ static void push_end(const struct telling *telling, uint32_t row)
 static void say_note(const struct gw_sched *sched, const struct gw_job *job, size_t left,
                      struct gw_text *text)
 {
-    const struct gw_story *story = &sched->story;
-    uint64_t dropped = story->told - story->facts.count;
+    const struct gw_event_log *event_log = &sched->event_log;
+    uint64_t dropped = event_log->told - event_log->facts.count;
     if (!job->opened_ns)
         gw_text_say(text, "What was before the scheduler started again is not known. ");
-    if (dropped > job->story_from)
+    if (dropped > job->log_from)
         gw_text_say(text, "Older facts have been dropped: the latest %u of all jobs are kept. ",
-                    GW_STORY_FACTS_MAX);
+                    GW_LOGGED_FACTS_MAX);
     if (left)
-        gw_text_say(text, "These are the latest %u of %zu facts. ", GW_STORY_ANSWER_MAX,
-                    left + GW_STORY_ANSWER_MAX);
-    if (!gw_sched_story_whole(job))
+        gw_text_say(text, "These are the latest %u of %zu facts. ", GW_LOGGED_ANSWER_MAX,
+                    left + GW_LOGGED_ANSWER_MAX);
+    if (!gw_sched_event_log_whole(job))
         gw_text_say(text,
                     "Of a job of more than %u tasks%s only what is unusual is kept, and what "
                     "tasks did that ran for 100 ms or longer. ",
-                    GW_STORY_TASKS_MAX, job->calls_of ? " (or of calls)" : "");
-    if (job->story_unusual > GW_STORY_UNUSUAL_MAX)
+                    GW_LOGGED_TASKS_MAX, job->calls_of ? " (or of calls)" : "");
+    if (job->log_unusual > GW_LOGGED_UNUSUAL_MAX)
         gw_text_say(text, "Facts after the first %u of those have been dropped. ",
-                    GW_STORY_UNUSUAL_MAX);
+                    GW_LOGGED_UNUSUAL_MAX);
     while (text->used > 0 && text->used < text->size && text->to[text->used - 1] == ' ')
         text->to[--text->used] = '\0';
 }
 
-struct gw_value *gw_sched_story_tell_query(const struct gw_sched *sched, struct gw_job *job,
-                                           int64_t row)
+struct gw_value *gw_sched_history_query(const struct gw_sched *sched, struct gw_job *job,
+                                        int64_t row)
 {
     char label[128] = "", note[512] = "";
     struct gw_text text = {note, sizeof note, 0};

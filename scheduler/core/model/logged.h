@@ -1,6 +1,6 @@
-/* Facts that are told of tasks, and where they are kept; see story.h. */
-#ifndef GW_SCHEDULER_CORE_STORY_FACT_H
-#define GW_SCHEDULER_CORE_STORY_FACT_H
+/* Facts that are told of tasks, and where they are kept; see event_log.h. */
+#ifndef GW_SCHEDULER_CORE_LOGGED_H
+#define GW_SCHEDULER_CORE_LOGGED_H
 
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 enum {
-    GW_STORY_FACTS_MAX = 1 << 16, /* that are kept, of all jobs */
-    GW_STORY_TASKS_MAX = 1000,    /* of a job of which all is told */
-    GW_STORY_UNUSUAL_MAX = 4096,  /* facts of a job that is larger */
-    GW_STORY_TEXT_MAX = 240,      /* bytes of a fact's own text */
-    GW_STORY_ANSWER_MAX = 1000,   /* facts in one answer, the latest */
+    GW_LOGGED_FACTS_MAX = 1 << 16, /* that are kept, of all jobs */
+    GW_LOGGED_TASKS_MAX = 1000,    /* of a job of which all is told */
+    GW_LOGGED_UNUSUAL_MAX = 4096,  /* facts of a job that is larger */
+    GW_LOGGED_TEXT_MAX = 240,      /* bytes of a fact's own text */
+    GW_LOGGED_ANSWER_MAX = 1000,   /* facts in one answer, the latest */
 };
-#define GW_STORY_SLOW_NS (100 * GW_NS_PER_MS)
+#define GW_LOGGED_SLOW_NS (100 * GW_NS_PER_MS)
 
 /* Why a task is at the worker where it is. */
 enum gw_placed_why {
@@ -30,7 +30,7 @@ enum gw_placed_why {
 };
 
 /* What can be told of a task. Name, what it is called in answers. */
-#define GW_STORY_KINDS(X)                                                                          \
+#define GW_LOGGED_KINDS(X)                                                                         \
     X(READY, "ready")                                                                              \
     X(PLACED, "placed")           /* worker, count: free slots, detail: why, number: near bytes */ \
     X(GANG_PLACED, "placed")      /* count: ranks, number: workers */                              \
@@ -55,24 +55,24 @@ enum gw_placed_why {
     X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
     X(STOPPED, "stopped")                 /* early; text: by whom */                               \
     X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
-    X(CHECKPOINT_LOST, "checkpoint lost") /* number: step, count: or none, detail: gw_story_lost,  \
-                                             text: at whom */                                      \
+    X(CHECKPOINT_LOST, "checkpoint lost") /* number: step, count: or none, detail:                 \
+                                             gw_event_log_lost, text: at whom */                   \
     X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \
     X(ADOPTED, "taken over")   /* worker, detail: it had ended, count: 1 + rank of a gang */       \
     X(REGAINED, "result kept") /* worker */
-enum gw_story_kind {
-#define KIND(name, text) GW_STORY_##name,
-    GW_STORY_KINDS(KIND)
+enum gw_event_log_kind {
+#define KIND(name, text) GW_LOGGED_##name,
+    GW_LOGGED_KINDS(KIND)
 #undef KIND
 };
 
-enum gw_story_lost {
-    GW_STORY_LOST_WITH_WORKER,
-    GW_STORY_LOST_FOLDER, /* the worker lives */
-    GW_STORY_LOST_UNSEEN, /* with the worker, and whether there was one is not known */
+enum gw_event_log_lost {
+    GW_LOGGED_LOST_WITH_WORKER,
+    GW_LOGGED_LOST_FOLDER, /* the worker lives */
+    GW_LOGGED_LOST_UNSEEN, /* with the worker, and whether there was one is not known */
 };
 
-struct gw_story_fact {
+struct gw_logged {
     uint64_t at_ns, job, number, run_ns;
     uint32_t index, worker, count;
     uint16_t try_number;
@@ -80,8 +80,8 @@ struct gw_story_fact {
     const char *text; /* the ring has its own copy; NULL: none */
 };
 
-struct gw_story {
-    GW_ARRAY(struct gw_story_fact) facts; /* fact n, counted from 1, at (n - 1) % the maximum */
+struct gw_event_log {
+    GW_ARRAY(struct gw_logged) facts;     /* fact n, counted from 1, at (n - 1) % the maximum */
     uint64_t told;                        /* facts in all */
     uint64_t step;                        /* of them before this step */
     uint64_t ended_attempt, ended_run_ns; /* the last told of that ended well */
