@@ -1,10 +1,11 @@
 /* The invariants of the worker's core, walked after every step in the dev preset. */
-#include "worker/core/actor.h"
-#include "worker/core/gpu.h"
-#include "worker/core/kept.h"
-#include "worker/core/memfile.h"
-#include "worker/core/process.h"
-#include "worker/core/run.h"
+#include "worker/core/gangs/actor.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/node.h"
+#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/workdir_retention.h"
+#include "worker/core/processes/gpu.h"
 
 #include <assert.h>
 
@@ -192,7 +193,7 @@ void gw_node_core_check(const struct gw_node_core *core)
     check_gangs(core);
     check_objects(core);
     gw_gpus_check(core);
-    gw_kept_check(core);
+    gw_workdir_retention_check(core);
     gw_memfile_check(core);
     known = core->attempts.count;
     size_t at = 0;

@@ -4,39 +4,46 @@
  * welcome, and a sequence number above the last one, or none (a heartbeat); nothing runs longer
  * than fence_ns after the last acknowledged heartbeat was sent, or connecting was begun and refused
  * (adrift.c). */
+#include "worker/core/node.h"
 #include "graph/base/planted.h"
-#include "worker/core/actor.h"
-#include "worker/core/adrift.h"
-#include "worker/core/carry.h"
-#include "worker/core/core.h"
-#include "worker/core/drop.h"
-#include "worker/core/fetch.h"
-#include "worker/core/folder.h"
-#include "worker/core/gang.h"
-#include "worker/core/gpu.h"
-#include "worker/core/hang.h"
-#include "worker/core/heir.h"
-#include "worker/core/job.h"
-#include "worker/core/keep.h"
-#include "worker/core/kept.h"
-#include "worker/core/leave.h"
-#include "worker/core/memfile.h"
-#include "worker/core/memory.h"
-#include "worker/core/nested.h"
-#include "worker/core/news.h"
-#include "worker/core/pool.h"
-#include "worker/core/process.h"
-#include "worker/core/result.h"
-#include "worker/core/run.h"
-#include "worker/core/silence.h"
-#include "worker/core/spill.h"
-#include "worker/core/store.h"
+#include "worker/core/gangs/actor.h"
+#include "worker/core/gangs/checkpoint_transfer.h"
+#include "worker/core/gangs/gang.h"
+#include "worker/core/gangs/hang.h"
+#include "worker/core/link/adrift.h"
+#include "worker/core/link/assignment.h"
+#include "worker/core/link/news.h"
+#include "worker/core/link/process_outcome.h"
+#include "worker/core/link/registration.h"
+#include "worker/core/link/result.h"
+#include "worker/core/link/shutdown.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/job.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/objects/fetch.h"
+#include "worker/core/objects/folder.h"
+#include "worker/core/objects/keep.h"
+#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/memory.h"
+#include "worker/core/objects/restore.h"
+#include "worker/core/objects/spill.h"
+#include "worker/core/objects/store.h"
+#include "worker/core/objects/workdir_retention.h"
+#include "worker/core/processes/environment.h"
+#include "worker/core/processes/gpu.h"
+#include "worker/core/processes/memory_limits.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/processes/silence.h"
+#include "worker/core/processes/spawn.h"
+#include "worker/core/processes/time_limits.h"
+#include "worker/core/runners/heir.h"
+#include "worker/core/runners/nested.h"
+#include "worker/core/runners/pool.h"
+#include "worker/core/runners/pump.h"
 
 #include <assert.h>
-#include <inttypes.h>
-#include <msgpack.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SECOND UINT64_C(1000000000)
 
@@ -103,10 +110,9 @@ static void free_tables(struct gw_node_core *core)
         gw_process_free(core, core->processes.items[0]);
     while (core->fetches.count)
         gw_fetch_free(core, core->fetches.items[0]);
+    gw_object_free_all(core);
     for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);)
         gw_job_free((struct gw_node_job *)(uintptr_t)value);
-    for (size_t i = 0; i < core->replaced.count; i++)
-        gw_object_release(core->replaced.items[i]);
     for (size_t i = 0; i < core->pools.count; i++)
         gw_pool_free(core->pools.items[i]);
     for (at = 0; gw_map_next(&core->links, &at, &key, &value);)
@@ -131,7 +137,7 @@ void gw_node_core_free(struct gw_node_core *core)
         return;
     struct gw_effects effects = {0};
     core->effects = &effects; /* dropped: whoever drives this closes all descriptors */
-    gw_drop_runs(core);
+    gw_shutdown_free_runs(core);
     free_tables(core);
     for (size_t i = 0; i < core->run_chunks.count; i++)
         free(core->run_chunks.items[i]);
@@ -152,7 +158,7 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->folders);
     gw_news_on_queued(core, 0);
     gw_map_deinit(&core->news);
-    gw_kept_deinit(core);
+    gw_workdir_retention_deinit(core);
     gw_adrift_deinit(core);
     free(core->leave.why);
     free(core->history.cluster);
@@ -178,150 +184,6 @@ void gw_node_core_free(struct gw_node_core *core)
     free_text(core->options.checkpoint_dir);
     free_text(core->options.resources);
     free(core);
-}
-
-/* -- The scheduler's link ------------------------------------------------------------------------
- */
-
-static struct gw_bin pack_gpus(struct gw_node_core *core)
-{
-    msgpack_sbuffer buffer;
-    msgpack_packer packer;
-    msgpack_sbuffer_init(&buffer);
-    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
-    msgpack_pack_array(&packer, core->options.gpu_count);
-    for (uint32_t i = 0; i < core->options.gpu_count; i++) {
-        const struct gw_node_gpu *gpu = &core->options.gpus[i];
-        msgpack_pack_array(&packer, 8);
-        msgpack_pack_str_with_body(&packer, gpu->uuid, strlen(gpu->uuid));
-        msgpack_pack_str_with_body(&packer, gpu->name, strlen(gpu->name));
-        msgpack_pack_uint64(&packer, gpu->memory_bytes);
-        msgpack_pack_uint32(&packer, gpu->island);
-        msgpack_pack_uint32(&packer, gpu->bridge);
-        msgpack_pack_int32(&packer, gpu->numa_node);
-        msgpack_pack_str_with_body(&packer, gpu->board, strlen(gpu->board));
-        msgpack_pack_str_with_body(&packer, gpu->cpus, strlen(gpu->cpus));
-    }
-    void *copy = gw_core_scratch(core, buffer.size);
-    memcpy(copy, buffer.data, buffer.size);
-    struct gw_bin bin = {copy, (uint32_t)buffer.size};
-    msgpack_sbuffer_destroy(&buffer);
-    return bin;
-}
-
-/* What it runs and knows is of another cluster from now on, perhaps. */
-static void keep_cluster(struct gw_known_history *history, const char *cluster)
-{
-    cluster = cluster ? cluster : "";
-    if (history->cluster && strcmp(history->cluster, cluster) == 0)
-        return;
-    free(history->cluster);
-    *history = (struct gw_known_history){.cluster = gw_core_strdup(cluster)};
-}
-
-static void on_welcome(struct gw_node_core *core, const struct gw_message *message)
-{
-    if (core->term == message->term) { /* what ended meanwhile counts as lost there */
-        gw_adrift_forget(core);
-    } else {
-        gw_fetch_leave_neighbours(core);
-        gw_run_let_go(core);
-    }
-    core->adrift.since_ns = 0;
-    core->term = message->term;
-    core->peer = message->peer;
-    core->worker = message->welcome.worker;
-    core->registered = true;
-    core->memory.told = false;
-    gw_gpus_registered(core);
-    core->acked_ns = core->now_ns;
-    core->heartbeat_received = 0;
-    memset(core->heartbeat_sent_ns, 0, sizeof core->heartbeat_sent_ns);
-    core->heartbeat_due_ns = core->now_ns;
-
-    struct gw_msg_registration registration = {
-        .incarnation = core->incarnation,
-        .slots = core->options.slots,
-        .memory_bytes = core->options.memory_bytes,
-        .gpus = pack_gpus(core),
-        .host = core->options.host,
-        .machine = core->options.machine,
-        .address = core->options.address,
-        .resources = core->options.resources,
-        .cluster = gw_core_text(core, core->history.cluster ? core->history.cluster : ""),
-        .life = core->history.life,
-        .commits = core->history.commits,
-    };
-    gw_object_list(core, &registration);
-    gw_adrift_list(core, &registration);
-    gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
-        registration;
-    keep_cluster(&core->history, message->welcome.cluster);
-    gw_adrift_say(core);
-    size_t at = 0;
-    uint64_t key, value;
-    while (gw_map_next(&core->gangs, &at, &key, &value)) {
-        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
-        gw_hang_on_scheduler(gang);
-        for (size_t i = 0; i < gang->ranks.count; i++)
-            if (gang->ranks.items[i]->state == GW_RUN_STANDING)
-                gw_gang_stand(core, gang->ranks.items[i]);
-    }
-}
-
-static void send_heartbeat(struct gw_node_core *core)
-{
-    uint64_t number = ++core->heartbeat_number;
-    core->heartbeat_sent_ns[number % HEARTBEATS_KEPT] = core->now_ns;
-    core->heartbeat_due_ns = core->now_ns + core->options.heartbeat_ns;
-    gw_core_send(core, core->scheduler, GW_MESSAGE_heartbeat)->message.heartbeat =
-        (struct gw_msg_heartbeat){.number = number,
-                                  .echo = core->heartbeat_received,
-                                  .memory_used_bytes = gw_memory_used(core)};
-}
-
-static void on_heartbeat(struct gw_node_core *core, const struct gw_msg_heartbeat *heartbeat)
-{
-    if (heartbeat->number > core->heartbeat_received)
-        core->heartbeat_received = heartbeat->number;
-    if (heartbeat->commits >= core->history.commits) {
-        core->history.life = heartbeat->life;
-        core->history.commits = heartbeat->commits;
-    }
-    uint64_t echo = heartbeat->echo;
-    if (echo > core->heartbeat_number || echo + HEARTBEATS_KEPT <= core->heartbeat_number)
-        return;
-    uint64_t sent = core->heartbeat_sent_ns[echo % HEARTBEATS_KEPT];
-    if (sent > core->acked_ns) {
-        core->acked_ns = sent;
-        gw_adrift_on_acknowledged(core);
-    }
-}
-
-static bool anything_runs(const struct gw_node_core *core)
-{
-    return core->attempts.count || core->gangs.count;
-}
-
-static void fence(struct gw_node_core *core)
-{
-    gw_drop_all(core);
-    if (core->scheduler) { /* half open: what it believes to run here does not */
-        gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
-        core->registered = false;
-    }
-}
-
-static uint64_t sooner(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t fence_at(const struct gw_node_core *core)
-{
-    const uint64_t heard_ns =
-        GW_PLANTED(481) ? UINT64_MAX : core->acked_ns + core->options.fence_ns;
-    return sooner(heard_ns, gw_adrift_until_ns(core));
 }
 
 /* -- Events --------------------------------------------------------------------------------------
@@ -383,18 +245,25 @@ static void on_close(struct gw_node_core *core, const struct gw_event *event)
         on_guardian_close(core);
     } else if (link->process) {
         link->process->link = NULL;
-        gw_process_on_close(core, link->process);
+        gw_process_outcome_on_close(core, link->process);
     } else if (link->neighbour) {
         gw_fetch_on_close(core, link->neighbour);
     }
     free(link);
 }
 
+static void on_spec(struct gw_node_core *core, const struct gw_msg_spec *message)
+{
+    struct gw_node_spec *spec = gw_job_on_spec(core, message);
+    if (spec)
+        gw_environment_find_cluster(core, spec);
+}
+
 static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
 {
     const struct gw_message *message = event->message;
     if (message->type == GW_MESSAGE_welcome) {
-        on_welcome(core, message);
+        gw_registration_on_welcome(core, message);
         return 0;
     }
     if (!core->registered || message->term != core->term || message->peer != core->peer) {
@@ -413,13 +282,13 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
     }
     switch (message->type) {
     case GW_MESSAGE_heartbeat:
-        on_heartbeat(core, &message->heartbeat);
+        gw_registration_on_heartbeat(core, &message->heartbeat);
         return 0;
     case GW_MESSAGE_spec:
-        gw_job_on_spec(core, &message->spec);
+        on_spec(core, &message->spec);
         return 0;
     case GW_MESSAGE_assign:
-        return core->shutting_down ? 0 : gw_run_on_assign(core, &message->assign);
+        return core->shutting_down ? 0 : gw_assignment_on_assign(core, &message->assign);
     case GW_MESSAGE_gpu_undrain:
         return gw_gpu_on_undrain(core, &message->gpu_undrain);
     case GW_MESSAGE_gang:
@@ -427,7 +296,7 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
             gw_gang_on_gang(core, &message->gang);
         return 0;
     case GW_MESSAGE_kill:
-        gw_run_on_kill(core, &message->kill);
+        gw_assignment_on_kill(core, &message->kill);
         return 0;
     case GW_MESSAGE_control:
         gw_gang_on_control(core, &message->control);
@@ -446,17 +315,17 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         return 0;
     case GW_MESSAGE_carry:
     case GW_MESSAGE_carry_go:
-        gw_node_carry_on_message(core, message);
+        gw_gang_on_checkpoint_message(core, message);
         return 0;
     case GW_MESSAGE_release:
-        gw_object_on_release(core, &message->release);
+        gw_fetch_on_release(core, &message->release);
         return 0;
     case GW_MESSAGE_forget:
-        gw_job_on_forget(core, message->forget.job);
+        gw_object_on_forget(core, message->forget.job);
         return 0;
     case GW_MESSAGE_shutdown:
-        gw_leave_let(core);
-        gw_drop_shut_down(core, message->shutdown.grace_ns_max);
+        gw_shutdown_allow(core);
+        gw_shutdown_begin(core, message->shutdown.grace_ns_max);
         return 0;
     default:
         return GW_EPROTO;
@@ -500,7 +369,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     struct gw_run *run = process->queue.first;
     switch (message->type) {
     case GW_MESSAGE_runner:
-        return gw_process_on_hello(core, process, &message->runner);
+        return gw_spawn_on_hello(core, process, &message->runner);
     case GW_MESSAGE_ended:
         return gw_result_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
@@ -520,7 +389,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_task_blocked:
         return gw_nested_on_blocked(core, process, &message->task_blocked);
     case GW_MESSAGE_checkpointed:
-        return gw_node_carry_on_checkpointed(core, process, &message->checkpointed);
+        return gw_checkpoint_transfer_on_checkpointed(core, process, &message->checkpointed);
     case GW_MESSAGE_rank_paused:
         if (!run || !run->gang || run->attempt != message->rank_paused.attempt)
             return GW_EPROTO;
@@ -549,17 +418,16 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
 
 static int on_guardian(struct gw_node_core *core, const struct gw_message *message)
 {
-    if (anything_runs(core) && core->now_ns >= fence_at(core)) /* we stood still: it did that */
-        fence(core);
+    gw_shutdown_fence(core); /* we stood still: it did that */
     switch (message->type) {
     case GW_MESSAGE_spawned:
-        gw_process_on_spawned(core, &message->spawned);
+        gw_process_outcome_on_spawned(core, &message->spawned);
         return 0;
     case GW_MESSAGE_exited:
-        gw_process_on_exited(core, &message->exited);
+        gw_process_outcome_on_exited(core, &message->exited);
         return 0;
     case GW_MESSAGE_buried:
-        gw_process_on_buried(core, &message->buried);
+        gw_process_outcome_on_buried(core, &message->buried);
         return 0;
     default:
         return GW_EPROTO;
@@ -604,10 +472,9 @@ static void on_tick(struct gw_node_core *core, const struct gw_event *event)
     if (event->type == GW_EVENT_REFUSED)
         gw_adrift_on_refused(core, event);
     if (core->registered && core->now_ns >= core->heartbeat_due_ns)
-        send_heartbeat(core);
-    if (anything_runs(core) && core->now_ns >= fence_at(core))
-        fence(core);
-    gw_process_tick(core);
+        gw_registration_send_heartbeat(core);
+    gw_shutdown_fence(core);
+    gw_time_limits_tick(core);
     gw_hang_tick(core);
     gw_fetch_tick(core);
     gw_gpu_tick(core);
@@ -615,10 +482,29 @@ static void on_tick(struct gw_node_core *core, const struct gw_event *event)
 
 static void exit_perhaps(struct gw_node_core *core)
 {
-    if (!core->shutting_down || core->processes.count || core->exited || !gw_leave_settle(core))
+    if (!core->shutting_down || core->processes.count || core->exited || !gw_shutdown_settle(core))
         return;
     core->exited = true;
     gw_core_effect(core, GW_EFFECT_EXIT);
+}
+
+static void on_usage(struct gw_node_core *core, const struct gw_event *event)
+{
+    gw_memory_limits_on_measured(core, event);
+    for (uint32_t i = 0; i < event->use_count; i++) {
+        const struct gw_process *process = gw_process_find(core, event->uses[i].process);
+        if (process && event->uses[i].mpi)
+            gw_gang_on_mpi(core, process, event->uses[i].mpi);
+    }
+}
+
+static void pump(struct gw_node_core *core)
+{
+    if (!gw_pump_begin(core))
+        return;
+    if (core->options.gpu_count)
+        gw_gang_pump(core);
+    gw_pump_runners(core);
 }
 
 int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
@@ -664,27 +550,29 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         break;
     case GW_EVENT_SHUTDOWN:
     case GW_EVENT_LEAVE:
-        gw_leave_begin(core, event->text);
+        gw_shutdown_on_leave(core, event->text);
         break;
     case GW_EVENT_SPILLED:
+        gw_spill_on_spilled(core, event);
+        break;
     case GW_EVENT_RESTORED:
-        gw_spill_on_event(core, event);
+        gw_restore_on_restored(core, event);
         break;
     case GW_EVENT_QUEUED:
         gw_news_on_queued(core, event->bytes);
         break;
     case GW_EVENT_USAGE:
-        gw_memory_on_measured(core, event);
+        on_usage(core, event);
         break;
     case GW_EVENT_GPUS:
         gw_gpu_on_samples(core, event);
         break;
     }
     on_tick(core, event); /* whatever is due, whichever event brought the time */
-    gw_memory_settle(core);
+    gw_memory_limits_settle(core);
     gw_gpu_settle(core);
     gw_heir_settle(core);
-    gw_pool_pump(core);
+    pump(core);
     gw_heir_settle(core);
     exit_perhaps(core);
 #ifdef GANGWAY_CHECK
@@ -694,19 +582,24 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     return rc;
 }
 
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
 {
-    uint64_t deadline = sooner(gw_process_deadline_ns(core), gw_memory_deadline_ns(core));
-    deadline = sooner(deadline, gw_gpu_deadline_ns(core));
-    deadline = sooner(deadline, gw_memfile_deadline_ns(core));
-    deadline = sooner(deadline, gw_hang_deadline_ns(core));
-    deadline = sooner(deadline, gw_leave_deadline_ns(core));
+    uint64_t deadline =
+        earlier(gw_time_limits_deadline_ns(core), gw_memory_limits_deadline_ns(core));
+    deadline = earlier(deadline, gw_gpu_deadline_ns(core));
+    deadline = earlier(deadline, gw_memfile_deadline_ns(core));
+    deadline = earlier(deadline, gw_hang_deadline_ns(core));
+    deadline = earlier(deadline, gw_shutdown_deadline_ns(core));
     if (core->registered)
-        deadline = sooner(deadline, core->heartbeat_due_ns);
-    if (anything_runs(core))
-        deadline = sooner(deadline, fence_at(core));
+        deadline = earlier(deadline, core->heartbeat_due_ns);
+    deadline = earlier(deadline, gw_shutdown_fence_ns(core));
     if (core->fetches.count)
-        deadline = sooner(deadline, core->fetches.items[0]->deadline_ns);
+        deadline = earlier(deadline, core->fetches.items[0]->deadline_ns);
     return deadline;
 }
 
@@ -735,4 +628,58 @@ bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32
         return false;
     gw_run_place(run, place);
     return true;
+}
+
+const char *gw_node_core_kept(const struct gw_node_core *core, uint64_t job, uint32_t index,
+                              uint32_t rank)
+{
+    const struct gw_retained_workdir *kept = gw_workdir_retention_find(core, job, index, rank);
+    return kept ? kept->path : NULL;
+}
+
+bool gw_node_core_gpus_clearing(const struct gw_node_core *core)
+{
+    return gw_gpu_deadline_ns(core) != UINT64_MAX;
+}
+
+bool gw_node_core_holds(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank)
+{
+    const struct gw_object *object = gw_object_find(core, job, index, rank);
+    return object && !object->released;
+}
+
+void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory *memory)
+{
+    *memory = (struct gw_node_memory){
+        .used_bytes = gw_memory_used(core),
+        .resident_bytes = core->memory.resident_bytes,
+        .spilled_bytes = core->memory.spilled_bytes,
+        .idle_bytes = gw_memfile_idle_bytes(core),
+        .files = core->memory.on_disk,
+        .files_pending = core->memory.files.count,
+        .state = core->memory.state,
+    };
+}
+
+void gw_node_core_watched(const struct gw_node_core *core, uint64_t id,
+                          struct gw_node_watched *watched)
+{
+    const struct gw_process *process = gw_process_find(core, id);
+    *watched = (struct gw_node_watched){0};
+    if (process)
+        *watched =
+            (struct gw_node_watched){gw_memory_limits_of(process), gw_gang_bars_mpi(process)};
+}
+
+void gw_node_core_stamp(struct gw_node_core *core, struct gw_message *message)
+{
+    assert(core->scheduler);
+    gw_core_stamp(core, core->scheduler, message);
+}
+
+struct gw_sm *gw_node_core_machine(size_t i)
+{
+    struct gw_sm *machines[] = {&gw_run_sm,    &gw_process_sm, &gw_gang_sm,   &gw_fetch_sm,
+                                &gw_object_sm, &gw_gpu_sm,     &gw_memfile_sm};
+    return i < sizeof machines / sizeof *machines ? machines[i] : NULL;
 }

@@ -1,0 +1,254 @@
+/* Checkpoints that come here: to a gang that goes on here, whose rank 0 does not stand before they
+ * lie in its task's folder, or as a copy that is kept in case their host is lost. No rank of
+ * commands at another worker stands before its folder is what rank 0's is.
+ *
+ * Always: each CARRY that was asked for is in core->carries until CARRIED; a gang that is gone by
+ * then is not missed. */
+#include "worker/core/gangs/checkpoint_transfer.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/objects/fetch.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/processes/silence.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *address_of(const struct gw_node_core *core, uint32_t worker)
+{
+    return worker == core->worker ? "" : gw_fetch_address(core, worker);
+}
+
+/* Of all workers that it comes from, one behind the other; false: nobody said where one is. */
+static bool find_addresses(struct gw_node_core *core, const struct gw_msg_carry *what,
+                           struct gw_bin *addresses)
+{
+    size_t size = 0;
+    char *list = NULL;
+    for (int pass = 0; pass < 2; pass++) {
+        if (pass == 1)
+            list = gw_core_scratch(core, size);
+        size = 0;
+        for (uint32_t i = 0; i <= what->others.count; i++) {
+            const char *address =
+                address_of(core, i == 0 ? what->worker : gw_col32_at(what->others, i - 1));
+            if (!address)
+                return false;
+            const size_t bytes = strlen(address) + 1;
+            if (list)
+                memcpy(list + size, address, bytes);
+            size += bytes;
+        }
+    }
+    *addresses = (struct gw_bin){list, (uint32_t)size};
+    return true;
+}
+
+/* Asks for it; false: nobody said where that worker is. */
+static bool start(struct gw_node_core *core, const struct gw_checkpoint_transfer *carry, bool copy)
+{
+    struct gw_checkpoint_transfer asked = *carry;
+    struct gw_bin addresses;
+    if (!find_addresses(core, &carry->what, &addresses))
+        return false;
+    struct gw_msg_carry what = carry->what;
+    if (what.others.count) {
+        uint32_t *others = gw_core_scratch(core, what.others.count * sizeof *others);
+        memcpy(others, what.others.data, what.others.count * sizeof *others);
+        what.others.data = (const void *)others;
+    }
+    asked.number = ++core->carry;
+    asked.what.others = (struct gw_col32){0};
+    GW_MUST(gw_array_push(&core->carries, asked));
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_CARRY);
+    effect->number = asked.number;
+    effect->message = (struct gw_message){.type = GW_MESSAGE_carry, .carry = what};
+    effect->bytes = addresses;
+    effect->size = copy;
+    effect->count = asked.attempt == 0;
+    return true;
+}
+
+static void cannot(struct gw_gang *gang, int code, const char *text)
+{
+    free(gang->carry_text);
+    gang->carry_code = code;
+    gang->carry_text = gw_core_strdup(text);
+}
+
+/* It has it no more: whoever decides where it comes from is to know that, before it decides again.
+ */
+static void tell_absent(struct gw_node_core *core, const struct gw_gang *gang, const char *text)
+{
+    if (!core->registered)
+        return;
+    const char *copy = gw_core_text(core, text);
+    gw_core_send(core, core->scheduler, GW_MESSAGE_carry_absent)->message.carry_absent =
+        (struct gw_msg_carry_absent){gang->attempt, gang->message.carry_worker,
+                                     gang->message.carry_copy, copy};
+}
+
+void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *gang)
+{
+    const struct gw_msg_gang *told = &gang->message;
+    const bool leads = told->first_rank == 0;
+    const struct gw_col32 others = told->carry_others;
+    gang->message.carry_others = (struct gw_col32){0}; /* it goes with the message */
+    if (told->carry_worker && !leads && told->carry_after)
+        gang->carrying = true; /* carry_go starts that */
+    if (!told->carry_worker || !leads)
+        return;
+    /* where the checkpoint is lost nobody knows what is in the folder */
+    const bool known = !told->commands || !told->checkpoint_lost;
+    const struct gw_checkpoint_transfer carry = {
+        .attempt = gang->attempt,
+        .what = {.job = told->carry_job,
+                 .index = told->carry_index,
+                 .attempt = known ? told->checkpoint : 0,
+                 .commands = told->commands,
+                 .worker = told->carry_worker,
+                 .how = told->commands ? GW_CARRY_JOIN : GW_CARRY_LAY,
+                 .others = others,
+                 .member = told->carry_member}};
+    gang->carrying = start(core, &carry, told->carry_copy != 0);
+    if (!gang->carrying)
+        cannot(gang, GW_ELOST, "nobody said where that worker is");
+    else if (GW_PLANTED(340))
+        gang->carrying = false;
+}
+
+struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
+                                             const struct gw_msg_carry_go *go)
+{
+    uint64_t value;
+    if (!gw_map_get(&core->gangs, go->attempt, &value))
+        return NULL; /* it was killed meanwhile */
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    const struct gw_msg_gang *told = &gang->message;
+    if (!gang->carrying || told->first_rank == 0 || gang->mirrors)
+        return NULL;
+    const struct gw_checkpoint_transfer carry = {.attempt = gang->attempt,
+                                                 .what = {.job = told->carry_job,
+                                                          .index = told->carry_index,
+                                                          .commands = 1,
+                                                          .worker = told->carry_worker,
+                                                          .how = GW_CARRY_MIRROR}};
+    gang->mirrors = start(core, &carry, false);
+    if (gang->mirrors)
+        return NULL;
+    gang->carrying = false;
+    cannot(gang, GW_ELOST, "nobody said where that worker is");
+    return gang;
+}
+
+bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_run *run)
+{
+    const struct gw_gang *gang = run->gang;
+    if ((run->rank != 0 && gang->message.first_rank == 0) || (!gang->carrying && !gang->carry_text))
+        return true;
+    if (gang->carrying)
+        return false;
+    struct gw_run_end end = {.code = gang->carry_code};
+    end.outcome = gang->carry_code == GW_ELOST || gang->carry_code == GW_ENOENT
+                      ? GW_OUTCOME_LOST_INPUT
+                      : GW_OUTCOME_FAILED;
+    end.text = gw_run_text(gang->message.carry_worker == core->worker
+                               ? "its checkpoint is here no more: %s"
+                               : "its checkpoint is not carried here: %s",
+                           gang->carry_text);
+    gw_process_end_run(core, run, end, 0);
+    return false;
+}
+
+static void tell_copied(struct gw_node_core *core, const struct gw_msg_carry *what, int code,
+                        const char *text)
+{
+    if (!core->registered)
+        return;
+    const char *copy = gw_core_text(core, text);
+    gw_core_send(core, core->scheduler, GW_MESSAGE_carried)->message.carried =
+        (struct gw_msg_carried){what->job,    what->index, what->attempt, what->step,
+                                what->worker, code,        copy};
+}
+
+void gw_checkpoint_transfer_on_copy(struct gw_node_core *core, const struct gw_msg_carry *what)
+{
+    if (!start(core, &(struct gw_checkpoint_transfer){.what = *what}, what->copy != 0))
+        tell_copied(core, what, GW_ELOST, "nobody said where that worker is");
+}
+
+struct gw_gang *gw_checkpoint_transfer_on_carried(struct gw_node_core *core,
+                                                  const struct gw_event *event)
+{
+    struct gw_checkpoint_transfer carry = {0};
+    uint64_t value;
+    for (size_t i = 0; i < core->carries.count; i++)
+        if (core->carries.items[i].number == event->number) {
+            carry = core->carries.items[i];
+            gw_array_remove_swap(&core->carries, i);
+            break;
+        }
+    if (!carry.number)
+        return NULL;
+    if (!carry.attempt) {
+        tell_copied(core, &carry.what, event->code, event->code < 0 ? event->text : "");
+        return NULL;
+    }
+    if (!gw_map_get(&core->gangs, carry.attempt, &value))
+        return NULL; /* it was killed meanwhile */
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    gang->carrying = false;
+    if (event->code == GW_ENOENT && gang->message.first_rank == 0)
+        tell_absent(core, gang, event->text);
+    if (event->code < 0 && event->code != GW_EEXIST)
+        cannot(gang, event->code, event->text);
+    return gang;
+}
+
+/* -- Those that are made here --------------------------------------------------------------------
+ */
+
+int gw_checkpoint_transfer_on_checkpointed(struct gw_node_core *core, struct gw_process *process,
+                                           const struct gw_msg_checkpointed *checkpointed)
+{
+    const struct gw_run *run = process->queue.first;
+    const bool runs = run && run->gang && run->attempt == checkpointed->attempt;
+    if (!runs && process->burying && process->led != checkpointed->attempt)
+        return 0; /* it was given up at once */
+    if (!runs && !process->burying)
+        return GW_EPROTO;
+    gw_silence_end(core, process);
+    if (core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
+            *checkpointed;
+    return 0;
+}
+
+void gw_checkpoint_transfer_watch(struct gw_node_core *core, const struct gw_run *run)
+{
+    if (run->rank != 0)
+        return;
+    run->gang->watches = true;
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_WATCH);
+    effect->number = run->attempt;
+    effect->message = (struct gw_message){.type = GW_MESSAGE_carry};
+    effect->message.carry = (struct gw_msg_carry){.job = run->job, .index = run->index};
+}
+
+void gw_checkpoint_transfer_unwatch(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->watches)
+        gw_core_effect(core, GW_EFFECT_UNWATCH)->number = gang->attempt;
+    gang->watches = false;
+}
+
+void gw_checkpoint_transfer_on_saved(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_run *run = gw_run_find(core, event->number, 0);
+    if (run && run->gang && run->state == GW_RUN_RUNNING && core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
+            (struct gw_msg_checkpointed){run->attempt, 0, (int64_t)event->bytes};
+}

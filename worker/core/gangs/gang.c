@@ -1,0 +1,538 @@
+/* Gangs: ranks that start together, seen from one of their workers.
+ *
+ * Always: no rank runs before go; the worker of rank 0 makes the segment and leases the port, and
+ * tells of rank 0 only with them; no rank of a command stands before its folder and its program
+ * were seen on this host; the gang's record goes with its last live rank. Where a gang
+ * spans workers each of them makes a segment for its own ranks, none of which stands without it,
+ * and rank 0's also opens the socket by which the others' ranks find each other. */
+#include "worker/core/gangs/gang.h"
+
+#include "graph/base/planted.h"
+#include "graph/wire/frame.h"
+#include "worker/core/gangs/checkpoint_transfer.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/objects/folder.h"
+#include "worker/core/processes/door.h"
+#include "worker/core/processes/environment.h"
+#include "worker/core/processes/gpu.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/processes/spawn.h"
+#include "worker/core/runners/batch.h"
+#include "worker/core/runners/pool.h"
+
+#include <msgpack.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether its ranks stand at several workers. */
+static bool spans(const struct gw_gang *gang)
+{
+    return gang->message.groups > 1;
+}
+
+/* The message goes; how many ranks each worker has stays, with zeros where it was not told. */
+static void keep_locals(struct gw_gang *gang, struct gw_col32 locals)
+{
+    if (!locals.count)
+        return;
+    gang->locals = gw_core_alloc(locals.count * sizeof *gang->locals);
+    memcpy(gang->locals, locals.data, locals.count * sizeof *gang->locals);
+    gang->message.locals.data = (const void *)gang->locals;
+}
+
+/* The key stays as long as the attempt, and goes to nobody but its ranks. */
+static void keep_key(struct gw_gang *gang, struct gw_bin key)
+{
+    gang->message.key = (struct gw_bin){0};
+    gang->has_key = key.size == sizeof gang->ring_key;
+    if (gang->has_key && !GW_PLANTED(270))
+        memcpy(gang->ring_key, key.data, sizeof gang->ring_key);
+}
+
+void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message)
+{
+    if (gw_gang_find(core, message->attempt))
+        return; /* told twice */
+    struct gw_gang *gang = gw_core_alloc(sizeof *gang);
+    gang->attempt = message->attempt;
+    gang->message = *message;
+    keep_locals(gang, message->locals);
+    keep_key(gang, message->key);
+    GW_MUST(gw_map_put(&core->gangs, gang->attempt, (uintptr_t)gang));
+    const bool leads = message->first_rank == 0;
+    if (leads || spans(gang)) {
+        struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LEASE);
+        effect->number = gang->attempt;
+        effect->count = spans(gang) ? message->local : message->world;
+        effect->size = leads ? message->groups : 0;
+        effect->rendezvous = leads && message->commands;
+        effect->spans = spans(gang);
+        effect->doors = message->commands;
+    } else {
+        gang->leased = true;
+    }
+    gw_checkpoint_transfer_on_gang(core, gang);
+}
+
+static void drop_listener(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->listener)
+        gw_core_drop_token(core, gang->listener);
+    gang->listener = 0;
+}
+
+static void let_port_go(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->holds_port)
+        gw_core_effect(core, GW_EFFECT_UNBIND)->number = gang->attempt;
+    gang->holds_port = false;
+}
+
+void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
+{
+    gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_GONE);
+    if (gang->holds_lease && !(GW_PLANTED(250) && gang->holds_port))
+        gw_core_effect(core, GW_EFFECT_UNLEASE)->number = gang->attempt;
+    drop_listener(core, gang);
+    if (gang->segment)
+        gw_core_drop_token(core, gang->segment);
+    gw_array_deinit(&gang->ranks);
+    free(gang->address);
+    free(gang->own_address);
+    free(gang->ports);
+    free(gang->locals);
+    free(gang->lease_text);
+    free(gang->carry_text);
+    free(gang->watch.seen);
+    free((void *)(uintptr_t)gang->doors.data);
+    explicit_bzero(gang->ring_key, sizeof gang->ring_key);
+    free(gang);
+}
+
+void gw_gang_tidy(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->ranks.count)
+        return;
+    gw_map_remove(&core->gangs, gang->attempt);
+    gw_gang_free(core, gang);
+}
+
+void gw_gang_on_scheduler(struct gw_node_core *core)
+{
+    uint64_t attempt, value;
+    size_t at = 0;
+    while (gw_map_next(&core->gangs, &at, &attempt, &value)) {
+        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        gang->arrived = gang->message.local;
+        if (gang->ranks.count)
+            continue;
+        gw_gang_tidy(core, gang);
+        at = 0; /* the table has changed */
+    }
+}
+
+void gw_gang_leave(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_gang *gang = run->gang;
+    if (run->rank == 0)
+        gw_checkpoint_transfer_unwatch(core, gang);
+    for (size_t i = 0; i < gang->ranks.count; i++)
+        if (gang->ranks.items[i] == run) {
+            gw_array_remove_swap(&gang->ranks, i);
+            break;
+        }
+    if (gang->arrived >= gang->message.local)
+        gw_gang_tidy(core, gang);
+}
+
+void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang)
+{
+    if (gang->state == GW_GANG_ABORTED)
+        return;
+    gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_ABORTED);
+    if (!gang->segment)
+        return;
+    uint64_t *token = gw_core_scratch(core, sizeof *token);
+    *token = gang->segment;
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_ABORT);
+    effect->number = gang->attempt;
+    effect->tokens = token;
+    effect->token_count = 1;
+}
+
+/* -- Forming -------------------------------------------------------------------------------------
+ */
+
+static void fail_lease(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_FAILED, .code = run->gang->lease_code};
+    end.text = gw_core_strdup(run->gang->lease_text);
+    gw_process_end_run(core, run, end, 0);
+}
+
+/* A command's slot is there: is the command? */
+static void look(struct gw_node_core *core, const struct gw_run *run)
+{
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LOOK);
+    effect->number = run->attempt;
+    effect->count = run->rank;
+    effect->alone = run->gang->message.world > 1;
+    effect->message = (struct gw_message){.type = GW_MESSAGE_spawn};
+    effect->message.spawn = (struct gw_msg_spawn){
+        .path = gw_environment_first(core, gw_environment_argv(core, run)),
+        .env = run->spec->message.env,
+        .cwd = gw_folder_of(run),
+    };
+}
+
+static void on_looked(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_run *run = gw_run_find(core, event->number, event->rank);
+    if (!run || run->process || run->state != GW_RUN_STARTING)
+        return; /* it was killed meanwhile */
+    if (event->code < 0 && !GW_PLANTED(282)) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+        end.exit_code = event->code == GW_ENOENT ? 127 : 126; /* as shells have it */
+        end.text = gw_core_strdup(event->text);
+        gw_process_end_run(core, run, end, 0);
+        return;
+    }
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+    gw_gang_stand(core, run);
+}
+
+bool gw_gang_bars_mpi(const struct gw_process *process)
+{
+    const struct gw_run *run = process->queue.first;
+    return !process->runner && run && run->gang && run->gang->message.world > 1;
+}
+
+/* It is final: a further attempt would load the same. */
+void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    if (!gw_gang_bars_mpi(process) || process->state != GW_PROCESS_BUSY || process->burying ||
+        !gw_run_executes(process->queue.first))
+        return;
+    end.exit_code = 126;
+    end.text = gw_core_strdup(text);
+    gw_process_end_run(core, process->queue.first, end,
+                       process->queue.first->spec->message.fail_grace_ns);
+}
+
+/* A runner is told of its rank (process), or a command's slot is there (NULL). */
+void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    struct gw_gang *gang = run->gang;
+    if (!process) {
+        look(core, run);
+        return;
+    }
+    if (process->state == GW_PROCESS_IDLE)
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
+    if (!gw_pool_admits(core, process, run))
+        return;
+    struct gw_msg_gang *told = &gw_core_send(core, process->link, GW_MESSAGE_gang)->message.gang;
+    *told = gang->message;
+    told->locals = (struct gw_col32){0}; /* a runner has no use for them */
+    gw_batch_send(core, process, &run, 1);
+}
+
+/* What is known of where the ranks meet: for the scheduler, and with the key for ranks. */
+static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *gang, bool with_key)
+{
+    msgpack_sbuffer buffer;
+    msgpack_packer packer;
+    msgpack_sbuffer_init(&buffer);
+    msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
+    const char *address = gang->address ? gang->address : "";
+    msgpack_pack_map(&packer, 2 + (gang->ring_port ? 1 : 0) + (with_key ? 1 : 0) +
+                                  (gang->rendezvous_port ? 1 : 0));
+    msgpack_pack_str_with_body(&packer, "master_addr", strlen("master_addr"));
+    msgpack_pack_str_with_body(&packer, address, strlen(address));
+    msgpack_pack_str_with_body(&packer, "master_port", strlen("master_port"));
+    msgpack_pack_uint32(&packer, gang->port);
+    if (gang->rendezvous_port) {
+        msgpack_pack_str_with_body(&packer, "rendezvous_port", strlen("rendezvous_port"));
+        msgpack_pack_uint32(&packer, gang->rendezvous_port);
+    }
+    if (gang->ring_port) {
+        msgpack_pack_str_with_body(&packer, "ring_port", strlen("ring_port"));
+        msgpack_pack_uint32(&packer, gang->ring_port);
+    }
+    if (with_key) {
+        msgpack_pack_str_with_body(&packer, "ring_key", strlen("ring_key"));
+        msgpack_pack_bin_with_body(&packer, gang->ring_key, sizeof gang->ring_key);
+    }
+    GW_MUST_PTR(buffer.data);
+    void *copy = gw_core_scratch(core, buffer.size);
+    memcpy(copy, buffer.data, buffer.size);
+    struct gw_bin info = {copy, (uint32_t)buffer.size};
+    msgpack_sbuffer_destroy(&buffer);
+    return info;
+}
+
+/* Whether a rank stands only with what its worker keeps for the gang. */
+static bool needs_lease(const struct gw_run *run)
+{
+    return run->rank == 0 || spans(run->gang) || run->gang->message.commands;
+}
+
+void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_gang *gang = run->gang;
+    if (!gw_checkpoint_transfer_lets(core, run) || (needs_lease(run) && !gang->leased))
+        return; /* CARRIED or LEASED comes back to it */
+    if (needs_lease(run) && gang->lease_failed) {
+        fail_lease(core, run);
+        return;
+    }
+    if (!core->registered)
+        return; /* told after the next registration */
+    struct gw_bin info = {0};
+    uint64_t *token = NULL;
+    if (run->rank == 0) {
+        info = pack_info(core, gang, false);
+    }
+    if (run->rank == 0 && !spans(gang) && gang->segment) {
+        token = gw_core_scratch(core, sizeof *token);
+        *token = gang->segment;
+    }
+    struct gw_effect *effect = gw_core_send(core, core->scheduler, GW_MESSAGE_rank_ready);
+    effect->message.rank_ready =
+        (struct gw_msg_rank_ready){run->attempt, run->rank, info, gw_door_of(core, run)};
+    effect->tokens = token;
+    effect->token_count = token != NULL;
+}
+
+int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
+                     const struct gw_msg_rank_ready *ready)
+{
+    struct gw_run *run = process->queue.first;
+    if (!run || !run->gang || run->state != GW_RUN_STARTING || run->attempt != ready->attempt ||
+        run->rank != ready->rank)
+        return GW_EPROTO;
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+    gw_gang_stand(core, run);
+    return 0;
+}
+
+static void keep_ports(struct gw_gang *gang, const struct gw_event *event)
+{
+    gang->own_address = gw_core_strdup(event->text);
+    gang->port_count = event->port_count;
+    if (!event->port_count)
+        return;
+    gang->ports = gw_core_alloc(event->port_count * sizeof *gang->ports);
+    memcpy(gang->ports, event->ports, event->port_count * sizeof *gang->ports);
+}
+
+static void on_leased(struct gw_node_core *core, const struct gw_event *event)
+{
+    struct gw_gang *gang = gw_gang_find(core, event->number);
+    if (!gang || gang->leased) {
+        for (uint32_t i = 0; i < event->token_count; i++)
+            gw_core_drop_token(core, event->tokens[i]);
+        gw_core_effect(core, GW_EFFECT_UNLEASE)->number = event->number;
+        return;
+    }
+    gang->leased = true;
+    if (event->code < 0) {
+        gang->lease_failed = true;
+        gang->lease_code = event->code;
+        gang->lease_text = gw_core_strdup(event->text);
+    } else {
+        gang->holds_lease = gang->holds_port =
+            gang->message.first_rank == 0 || gang->message.commands;
+        gang->port = (uint32_t)event->code;
+        gang->rendezvous_port = (uint32_t)event->bytes;
+        gang->address = gw_core_strdup(event->text);
+        keep_ports(gang, event);
+        gang->segment = event->token_count ? event->tokens[0] : 0;
+        gang->listener = event->token_count > 1 ? event->tokens[1] : 0;
+        gang->ring_port = event->rank;
+    }
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        struct gw_run *run = gang->ranks.items[i];
+        if (run->state != GW_RUN_STANDING || !needs_lease(run))
+            continue;
+        const bool ends = gang->lease_failed;
+        gw_gang_stand(core, run);
+        if (ends)
+            return; /* it has gone, and maybe the gang with it */
+    }
+}
+
+/* The ranks that waited for its checkpoint; gang NULL: there is none. */
+static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
+{
+    for (size_t i = 0; gang && i < gang->ranks.count; i++) {
+        struct gw_run *run = gang->ranks.items[i];
+        const bool waited = run->rank == 0 || gang->message.first_rank != 0;
+        if (!waited || run->state != GW_RUN_STANDING)
+            continue;
+        const bool ends = gang->carry_text || gang->lease_failed;
+        gw_gang_stand(core, run);
+        if (ends)
+            return; /* it has gone, and maybe the gang with it */
+    }
+}
+
+void gw_gang_on_checkpoint_message(struct gw_node_core *core, const struct gw_message *message)
+{
+    if (message->type == GW_MESSAGE_carry)
+        gw_checkpoint_transfer_on_copy(core, &message->carry);
+    else
+        stand_again(core, gw_checkpoint_transfer_on_go(core, &message->carry_go));
+}
+
+void gw_gang_on_event(struct gw_node_core *core, const struct gw_event *event)
+{
+    if (event->type == GW_EVENT_LEASED)
+        on_leased(core, event);
+    else if (event->type == GW_EVENT_LOOKED)
+        on_looked(core, event);
+    else if (event->type == GW_EVENT_CARRIED)
+        stand_again(core, gw_checkpoint_transfer_on_carried(core, event));
+    else
+        gw_checkpoint_transfer_on_saved(core, event);
+}
+
+/* -- Go ------------------------------------------------------------------------------------------
+ */
+
+/* Whether a key of an info is this one. */
+static bool is_key(const msgpack_object *key, const char *name)
+{
+    return key->type == MSGPACK_OBJECT_STR && key->via.str.size == strlen(name) &&
+           memcmp(key->via.str.ptr, name, key->via.str.size) == 0;
+}
+
+static void read_entry(struct gw_gang *gang, const msgpack_object_kv *entry)
+{
+    const msgpack_object *value = &entry->val;
+    if (is_key(&entry->key, "master_addr") && value->type == MSGPACK_OBJECT_STR) {
+        free(gang->address);
+        gang->address = strndup(value->via.str.ptr, value->via.str.size);
+        GW_MUST_PTR(gang->address);
+    } else if (value->type == MSGPACK_OBJECT_POSITIVE_INTEGER) {
+        if (is_key(&entry->key, "master_port"))
+            gang->port = (uint32_t)value->via.u64;
+        else if (is_key(&entry->key, "ring_port"))
+            gang->ring_port = (uint32_t)value->via.u64;
+        else if (is_key(&entry->key, "rendezvous_port"))
+            gang->rendezvous_port = (uint32_t)value->via.u64;
+    }
+}
+
+/* Reads what rank 0's worker told; what is not there stays as it is. */
+static void read_info(struct gw_gang *gang, struct gw_bin info)
+{
+    if (!info.size || gw_frame_check(info.data, info.size, NULL) < 0)
+        return;
+    msgpack_unpacked unpacked;
+    msgpack_unpacked_init(&unpacked);
+    if (msgpack_unpack_next(&unpacked, info.data, info.size, NULL) == MSGPACK_UNPACK_SUCCESS &&
+        unpacked.data.type == MSGPACK_OBJECT_MAP)
+        for (uint32_t i = 0; i < unpacked.data.via.map.size; i++)
+            read_entry(gang, &unpacked.data.via.map.ptr[i]);
+    msgpack_unpacked_destroy(&unpacked);
+}
+
+static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_bin info)
+{
+    struct gw_gang *gang = run->gang;
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
+    if (!run->process) {
+        gw_checkpoint_transfer_watch(core, run);
+        gw_spawn_process(core, NULL, run, NULL);
+        return;
+    }
+    run->process->head_since_ns = core->now_ns;
+    if (!run->process->link)
+        return; /* it is ending: its burial says how */
+    struct gw_effect *effect = gw_core_send(core, run->process->link, GW_MESSAGE_gang_go);
+    effect->message.gang_go = (struct gw_msg_gang_go){gang->attempt, info, {0}};
+    if (gang->segment) {
+        uint64_t *tokens = gw_core_scratch(core, 2 * sizeof *tokens);
+        tokens[0] = gang->segment;
+        tokens[1] = gang->listener;
+        effect->tokens = tokens;
+        effect->token_count = run->rank == 0 && gang->listener ? 2 : 1;
+    }
+}
+
+/* The message goes; a rank may start later. */
+static void keep_doors(struct gw_gang *gang, struct gw_bin doors)
+{
+    if (!doors.size)
+        return;
+    void *copy = gw_core_alloc(doors.size);
+    memcpy(copy, doors.data, doors.size);
+    gang->doors = (struct gw_bin){copy, doors.size};
+}
+
+/* A command's rank has no process before it goes: who shared a GPU with it when it was prepared may
+ * have left since, and memory of that may not be back. */
+static bool lacks_gpus(const struct gw_node_core *core, const struct gw_run *run)
+{
+    return !run->process && run->gpu_count > 0 && !GW_PLANTED(310) &&
+           !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
+}
+
+void gw_gang_pump(struct gw_node_core *core)
+{
+    for (struct gw_run *run = core->held.first, *next; run; run = next) {
+        next = run->next;
+        if (run->goes && run->state == GW_RUN_STANDING && !lacks_gpus(core, run)) {
+            run->goes = false;
+            start_rank(core, run, (struct gw_bin){0});
+        }
+    }
+}
+
+void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_msg_gang_go *go = &event->message->gang_go;
+    struct gw_gang *gang = gw_gang_find(core, go->attempt);
+    bool takes = gang && gang->state == GW_GANG_FORMING;
+    for (uint32_t i = 0; i < event->token_count; i++)
+        if (takes && !gang->segment)
+            gang->segment = event->tokens[i];
+        else
+            gw_core_drop_token(core, event->tokens[i]);
+    if (!takes)
+        return;
+    gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_RUNNING);
+    gang->watch.look_ns = gang->watch.since_ns = core->now_ns;
+    gang->watch.closer = false; /* why it was not ready matters to nobody any more */
+    read_info(gang, go->info);
+    let_port_go(core, gang);
+    const struct gw_bin info = pack_info(core, gang, gang->has_key);
+    keep_doors(gang, go->doors);
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        struct gw_run *run = gang->ranks.items[i];
+        run->goes = run->state == GW_RUN_STANDING && lacks_gpus(core, run);
+        if (run->state == GW_RUN_STANDING && !run->goes)
+            start_rank(core, run, info);
+    }
+    drop_listener(core, gang); /* rank 0 has it */
+}
+
+/* Rank 0 of a function answers at its next step; each rank of a command gets the signal, no more.
+ */
+void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control)
+{
+    const struct gw_gang *gang = gw_gang_find(core, control->attempt);
+    for (size_t i = 0; gang && i < gang->ranks.count; i++) {
+        const struct gw_run *run = gang->ranks.items[i];
+        if (!run->process || run->state != GW_RUN_RUNNING)
+            continue;
+        if (run->spec->message.kind == GW_SPEC_COMMAND)
+            gw_process_signal(core, run->process);
+        else if (run->rank == 0 && run->process->link)
+            gw_core_send(core, run->process->link, GW_MESSAGE_control)->message.control = *control;
+    }
+}

@@ -1,0 +1,239 @@
+/* Ranks that hang, seen from one of their workers.
+ *
+ * The ranks of a gang that runs are looked at four times within its limit: how many collectives
+ * each has called, which it is in, and whether its process is stopped. Where nothing of that has
+ * changed for the limit, the scheduler is told, once; and again, with no rows, when something
+ * changes. Who hangs and who only takes long is for the scheduler to say, which sees all ranks; for
+ * those of an attempt that hangs it has this worker look at their stacks, which stops them for a
+ * while, and is told of those. Commands have no collectives that could be counted: where none of
+ * them uses CPU or writes anything for as long, that is told with it, for people. */
+#include "worker/core/gangs/hang.h"
+
+#include "worker/core/model/core.h"
+#include "worker/core/model/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOOKS = 4 }; /* within a limit */
+#define LOOK_NS_MIN UINT64_C(10000000)
+
+/* 0: it is not looked at. */
+static uint64_t limit_of(const struct gw_gang *gang)
+{
+    return gang->state == GW_GANG_RUNNING && gang->ranks.count
+               ? gang->ranks.items[0]->spec->message.hang_ns
+               : 0;
+}
+
+static void look(struct gw_node_core *core, struct gw_gang *gang, bool closely)
+{
+    struct gw_stand *stands = gw_core_scratch(core, gang->ranks.count * sizeof *stands);
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_SURVEY);
+    effect->number = gang->attempt;
+    effect->count = closely;
+    effect->stands = stands;
+    for (size_t i = 0; i < gang->ranks.count; i++) {
+        const struct gw_run *run = gang->ranks.items[i];
+        if ((run->state == GW_RUN_RUNNING || run->state == GW_RUN_STARTING) && run->process)
+            stands[effect->stand_count++] =
+                (struct gw_stand){.rank = run->rank,
+                                  .place = run->rank - gang->message.first_rank,
+                                  .process = run->process->id};
+    }
+    if (gang->segment && gang->ranks.items[0]->pool) {
+        uint64_t *token = gw_core_scratch(core, sizeof *token);
+        *token = gang->segment;
+        effect->tokens = token;
+        effect->token_count = 1;
+    }
+    gang->watch.asked = true;
+}
+
+void gw_hang_tick(struct gw_node_core *core)
+{
+    uint64_t attempt, value;
+    size_t at = 0;
+    while (gw_map_next(&core->gangs, &at, &attempt, &value)) {
+        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        uint64_t limit_ns = limit_of(gang);
+        if (!limit_ns || gang->watch.asked || core->now_ns < gang->watch.look_ns)
+            continue;
+        gang->watch.look_ns =
+            core->now_ns + (limit_ns / LOOKS < LOOK_NS_MIN ? LOOK_NS_MIN : limit_ns / LOOKS);
+        look(core, gang, false);
+    }
+}
+
+uint64_t gw_hang_deadline_ns(const struct gw_node_core *core)
+{
+    uint64_t attempt, value, deadline_ns = UINT64_MAX;
+    size_t at = 0;
+    while (gw_map_next(&core->gangs, &at, &attempt, &value)) {
+        const struct gw_gang *gang = (const struct gw_gang *)(uintptr_t)value;
+        if (limit_of(gang) && !gang->watch.asked && gang->watch.look_ns < deadline_ns)
+            deadline_ns = gang->watch.look_ns;
+    }
+    return deadline_ns;
+}
+
+static bool same(const struct gw_stand *a, const struct gw_stand *b)
+{
+    bool operation = a->operation && b->operation ? strcmp(a->operation, b->operation) == 0
+                                                  : a->operation == b->operation;
+    return a->rank == b->rank && a->begun == b->begun && a->stopped == b->stopped && operation;
+}
+
+/* Whether anything is otherwise than it was; remembers it. Operations are static texts. */
+static bool has_changed(struct gw_gang *gang, const struct gw_event *event)
+{
+    bool changed = gang->watch.count != event->stand_count;
+    for (uint32_t i = 0; i < event->stand_count && !changed; i++)
+        changed = !same(&gang->watch.seen[i], &event->stands[i]);
+    if (!changed)
+        return false;
+    gang->watch.seen =
+        realloc(gang->watch.seen, (event->stand_count + 1) * sizeof *gang->watch.seen);
+    GW_MUST_PTR(gang->watch.seen);
+    if (event->stand_count)
+        memcpy(gang->watch.seen, event->stands, event->stand_count * sizeof *event->stands);
+    gang->watch.count = event->stand_count;
+    return true;
+}
+
+/* Texts of ranks, one behind the other, and where each ends. */
+struct texts {
+    uint32_t *sizes, size;
+    char *text;
+};
+
+static struct texts texts_new(struct gw_node_core *core, uint32_t count, size_t bytes)
+{
+    return (struct texts){.sizes = gw_core_scratch(core, count * sizeof(uint32_t) + 1),
+                          .text = gw_core_scratch(core, bytes + 1)};
+}
+
+static void texts_add(struct texts *texts, uint32_t i, const char *text, size_t size)
+{
+    texts->sizes[i] = (uint32_t)size;
+    if (size)
+        memcpy(texts->text + texts->size, text, size);
+    texts->size += (uint32_t)size;
+}
+
+static size_t operation_bytes(const struct gw_stand *stand)
+{
+    return stand->operation ? strlen(stand->operation) : 0;
+}
+
+static size_t stack_bytes(const struct gw_stand *stand)
+{
+    return strnlen(stand->stack, sizeof stand->stack);
+}
+
+static void tell(struct gw_node_core *core, const struct gw_gang *gang,
+                 const struct gw_event *event)
+{
+    uint32_t count = event ? event->stand_count : 0;
+    uint64_t *begun = gw_core_scratch(core, count * sizeof *begun + 1);
+    uint32_t *rank = gw_core_scratch(core, count * sizeof *rank + 1);
+    uint32_t *stopped = gw_core_scratch(core, count * sizeof *stopped + 1);
+    size_t bytes[2] = {0, 0};
+    for (uint32_t i = 0; i < count; i++) {
+        bytes[0] += operation_bytes(&event->stands[i]);
+        bytes[1] += stack_bytes(&event->stands[i]);
+    }
+    struct texts operations = texts_new(core, count, bytes[0]);
+    struct texts stacks = texts_new(core, count, bytes[1]);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct gw_stand *stand = &event->stands[i];
+        rank[i] = stand->rank;
+        begun[i] = stand->begun;
+        stopped[i] = (stand->stopped ? 1 : 0) | (gang->watch.idle ? 2 : 0);
+        texts_add(&operations, i, stand->operation, operation_bytes(stand));
+        texts_add(&stacks, i, stand->stack, stack_bytes(stand));
+    }
+    gw_core_send(core, core->scheduler, GW_MESSAGE_gang_stuck)->message.gang_stuck =
+        (struct gw_msg_gang_stuck){.attempt = gang->attempt,
+                                   .rank = {rank, count},
+                                   .begun = {begun, count},
+                                   .stopped = {stopped, count},
+                                   .operation_size = {operations.sizes, count},
+                                   .operations = {operations.text, operations.size},
+                                   .closely = !event || !event->code           ? 0
+                                              : gang->state == GW_GANG_FORMING ? 2
+                                                                               : 1,
+                                   .stack_size = {stacks.sizes, count},
+                                   .stacks = {stacks.text, stacks.size}};
+}
+
+/* What was said may have reached nobody, and another life has heard nothing of it. */
+void gw_hang_on_scheduler(struct gw_gang *gang)
+{
+    gang->watch.told = gang->watch.closer = gang->watch.closely = gang->watch.idle_told = false;
+}
+
+static void note_activity(const struct gw_node_core *core, struct gw_gang *gang,
+                          const struct gw_event *event, uint64_t limit_ns)
+{
+    uint64_t active = 0;
+    for (uint32_t i = 0; i < event->stand_count; i++)
+        active += event->stands[i].active;
+    if (active != gang->watch.active || !gang->watch.idle_ns)
+        gang->watch.idle_ns = core->now_ns;
+    gang->watch.active = active;
+    gang->watch.idle = gang->message.commands && core->now_ns - gang->watch.idle_ns >= limit_ns;
+}
+
+void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *wanted)
+{
+    uint64_t value;
+    if (!gw_map_get(&core->gangs, wanted->attempt, &value))
+        return;
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    if (gang->state != GW_GANG_FORMING &&
+        (!limit_of(gang) || !gang->watch.told || gang->watch.closely))
+        return; /* it moved, and that was told; or it is answered */
+    if (gang->watch.closer)
+        return;
+    gang->watch.closer = true;
+    if (!gang->watch.asked)
+        look(core, gang, true);
+}
+
+void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event)
+{
+    uint64_t value;
+    if (!gw_map_get(&core->gangs, event->number, &value))
+        return;
+    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    uint64_t limit_ns = limit_of(gang);
+    gang->watch.asked = false;
+    if (gang->state == GW_GANG_FORMING && gang->watch.closer && core->registered) {
+        gang->watch.closer = !event->code;
+        if (event->code)
+            tell(core, gang, event);
+        else
+            look(core, gang, true);
+        return;
+    }
+    if (!limit_ns || !core->registered)
+        return;
+    note_activity(core, gang, event, limit_ns);
+    if (has_changed(gang, event)) {
+        gang->watch.since_ns = core->now_ns;
+        if (gang->watch.told)
+            tell(core, gang, NULL);
+        gang->watch.told = gang->watch.closer = gang->watch.closely = gang->watch.idle_told = false;
+    } else if (gang->watch.closer && !event->code) {
+        look(core, gang, true);
+    } else if (gang->watch.closer ||
+               (gang->watch.told ? gang->watch.idle != gang->watch.idle_told
+                                 : core->now_ns - gang->watch.since_ns >= limit_ns)) {
+        tell(core, gang, event);
+        gang->watch.idle_told = gang->watch.idle;
+        gang->watch.told = true;
+        gang->watch.closer = false;
+        gang->watch.closely = event->code != 0;
+    }
+}

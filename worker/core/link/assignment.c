@@ -1,0 +1,251 @@
+/* Assignments: attempts and ranks that the scheduler sends here, and those that it ends. */
+#include "worker/core/link/assignment.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/gangs/actor.h"
+#include "worker/core/gangs/gang.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/job.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/objects/fetch.h"
+#include "worker/core/objects/folder.h"
+#include "worker/core/objects/store.h"
+#include "worker/core/processes/memory_limits.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/runners/actor_queue.h"
+#include "worker/core/runners/heir.h"
+#include "worker/core/runners/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a row's parts begin in the columns behind the row columns. */
+struct row {
+    const struct gw_msg_assign *assign;
+    uint32_t i, gpu, dep;
+    const uint8_t *args, *values;
+};
+
+static void copy_row(struct gw_run *run, struct row *row)
+{
+    const struct gw_msg_assign *assign = row->assign;
+    uint32_t i = row->i, values = 0;
+    run->gpu_count = gw_col32_at(assign->gpu_count, i);
+    run->dep_count = gw_col32_at(assign->dep_count, i);
+    run->args_size = gw_col32_at(assign->args_size, i);
+    for (uint32_t d = 0; d < run->dep_count; d++)
+        values += gw_col32_at(assign->dep_value_size, row->dep + d);
+
+    size_t deps_bytes = run->dep_count * sizeof *run->deps;
+    size_t bytes = deps_bytes + run->gpu_count * sizeof *run->gpus + run->args_size + values;
+    uint8_t *at = (uint8_t *)(void *)run->small;
+    if (bytes > sizeof run->small) { /* malloc: calloc goes past the C library's cache */
+        at = run->block = malloc(bytes);
+        GW_MUST_PTR(at);
+    }
+    run->deps = (struct gw_run_dep *)(void *)at;
+    at += deps_bytes;
+    run->gpus = (uint32_t *)(void *)at;
+    at += run->gpu_count * sizeof *run->gpus;
+    for (uint32_t g = 0; g < run->gpu_count; g++)
+        run->gpus[g] = gw_col32_at(assign->gpus, row->gpu++);
+    if (run->args_size)
+        memcpy(at, row->args, run->args_size);
+    run->args = at;
+    at += run->args_size;
+    row->args += run->args_size;
+    for (uint32_t d = 0; d < run->dep_count; d++, row->dep++) {
+        struct gw_run_dep *dep = &run->deps[d];
+        *dep = (struct gw_run_dep){
+            .job = gw_col64_at(assign->dep_job, row->dep),
+            .index = gw_col32_at(assign->dep_index, row->dep),
+            .rank = gw_col32_at(assign->dep_rank, row->dep),
+            .bytes = gw_col64_at(assign->dep_bytes, row->dep),
+            .worker = gw_col32_at(assign->dep_worker, row->dep),
+            .value_size = gw_col32_at(assign->dep_value_size, row->dep),
+            .value = at,
+        };
+        if (dep->value_size)
+            memcpy(at, row->values, dep->value_size);
+        at += dep->value_size;
+        row->values += dep->value_size;
+    }
+}
+
+static void skip_row(struct row *row)
+{
+    const struct gw_msg_assign *assign = row->assign;
+    uint32_t deps = gw_col32_at(assign->dep_count, row->i);
+    row->gpu += gw_col32_at(assign->gpu_count, row->i);
+    row->args += gw_col32_at(assign->args_size, row->i);
+    for (uint32_t d = 0; d < deps; d++, row->dep++)
+        row->values += gw_col32_at(assign->dep_value_size, row->dep);
+}
+
+static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_folder_want(core, run);
+    for (uint32_t d = 0; d < run->dep_count; d++) {
+        struct gw_run_dep *dep = &run->deps[d];
+        if (dep->worker == GW_DEP_HERE) {
+            if (gw_heir_wait(core, run, d))
+                continue;
+            dep->worker = 0; /* it ended meanwhile: the scheduler has heard how */
+            dep->bytes = 0;
+        }
+        if (dep->value_size || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
+            continue; /* all ranks: the rows that follow are its data */
+        struct gw_object *object = gw_object_find(core, dep->job, dep->index, dep->rank);
+        if (object)
+            (void)gw_object_use(core, object, run, d);
+        else
+            gw_fetch_for(core, run, d);
+    }
+    if (!run->missing)
+        gw_pool_queue(core, run);
+}
+
+/* The spec of a row: nearly always that of the row before. */
+struct spec_seen {
+    uint64_t job;
+    uint32_t number;
+    struct gw_node_spec *spec; /* NULL: there was none yet */
+};
+
+static struct gw_node_spec *spec_of_row(struct gw_node_core *core,
+                                        const struct gw_msg_assign *assign, uint32_t i,
+                                        struct spec_seen *seen)
+{
+    uint64_t job = gw_col64_at(assign->job, i);
+    uint32_t number = gw_col32_at(assign->spec, i);
+    if (!seen->spec || seen->job != job || seen->number != number)
+        *seen = (struct spec_seen){job, number, gw_job_spec(core, job, number)};
+    return seen->spec;
+}
+
+static bool row_is_well(struct gw_node_core *core, const struct gw_msg_assign *assign, uint32_t i,
+                        struct spec_seen *seen)
+{
+    uint64_t value;
+    const struct gw_node_spec *spec = spec_of_row(core, assign, i, seen);
+    if (!spec || (spec->message.kind != GW_SPEC_FUNCTION && spec->message.kind != GW_SPEC_COMMAND))
+        return false;
+    if (gw_col32_at(assign->rank, i) == GW_RANK_NONE)
+        return true;
+    if (!gw_map_get(&core->gangs, gw_col64_at(assign->attempt, i), &value))
+        return false;
+    const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+    return gw_col32_at(assign->rank, i) - gang->message.first_rank < gang->message.local;
+}
+
+int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign)
+{
+    struct spec_seen seen = {0};
+    for (uint32_t i = 0; i < assign->attempt.count; i++)
+        if (!row_is_well(core, assign, i, &seen))
+            return GW_EPROTO;
+    for (uint32_t i = 0; i < assign->gpus.count; i++)
+        if (gw_col32_at(assign->gpus, i) >= core->options.gpu_count)
+            return GW_EPROTO;
+    struct row row = {
+        .assign = assign, .args = assign->args.data, .values = assign->dep_values.data};
+    for (uint32_t i = 0; i < assign->attempt.count; i++) {
+        uint64_t attempt = gw_col64_at(assign->attempt, i), value;
+        uint32_t rank = gw_col32_at(assign->rank, i);
+        row.i = i;
+        if (gw_run_find(core, attempt, rank)) { /* told twice */
+            skip_row(&row);
+            continue;
+        }
+        struct gw_run *run = gw_run_new(core);
+        run->attempt = attempt;
+        run->rank = rank;
+        run->job = gw_col64_at(assign->job, i);
+        run->index = gw_col32_at(assign->index, i);
+        run->try_number = gw_col32_at(assign->try_number, i);
+        run->spec = spec_of_row(core, assign, i, &seen);
+        run->spec->refs++;
+        core->runs += !gw_actor_queue_calls(run);
+        copy_row(run, &row);
+        if (rank == GW_RANK_NONE) {
+            GW_MUST(gw_map_put(&core->attempts, attempt, (uintptr_t)run));
+        } else {
+            gw_map_get(&core->gangs, attempt, &value);
+            run->gang = (struct gw_gang *)(uintptr_t)value;
+            run->gang->arrived++;
+            GW_MUST(gw_array_push(&run->gang->ranks, run));
+        }
+        gw_run_push(&core->waiting, run);
+        if (!gw_actor_queue_calls(run) || gw_node_actor_join(core, run))
+            gather_inputs(core, run);
+    }
+    return 0;
+}
+
+/* -- Ends ----------------------------------------------------------------------------------------
+ */
+
+/* What was not started yet goes at once; what waits in a runner behind others, when it is first.
+ * Actors and their calls have rules of their own. */
+static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct gw_msg_kill *kill)
+{
+    bool asked = kill->reason == GW_KILL_TAKE_BACK;
+    if ((asked && (run->process || gw_memory_limits_keeps(core, run))) ||
+        gw_node_actor_kill(core, run, kill) || (GW_PLANTED(611) && !run->gang && run->process))
+        return;
+    if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
+        run->killing = true;
+        run->kill_grace_ns = kill->grace_ns;
+        return;
+    }
+    struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    end.text = gw_core_strdup(kill->reason == GW_KILL_GANG ? "another rank ended" : "killed");
+    gw_process_end_run(core, run, end, kill->grace_ns);
+}
+
+static void kill_gang(struct gw_node_core *core, struct gw_gang *gang,
+                      const struct gw_msg_kill *kill)
+{
+    if (kill->reason == GW_KILL_GANG)
+        gw_gang_abort(core, gang);
+    if (!gang->ranks.count)
+        gw_gang_tidy(core, gang);
+    else /* backwards: those that end at once leave the array, and the gang goes with the last */
+        for (size_t i = gang->ranks.count; i-- > 0;)
+            kill_run(core, gang->ranks.items[i], kill);
+}
+
+void gw_assignment_let_go(struct gw_node_core *core)
+{
+    GW_ARRAY(uint64_t) waiting = {0};
+    size_t at = 0;
+    uint64_t attempt, value;
+    while (gw_map_next(&core->attempts, &at, &attempt, &value)) {
+        const struct gw_run *run = (struct gw_run *)(uintptr_t)value;
+        if (!run->process && !run->actor && !run->spec->message.actor &&
+            (run->state == GW_RUN_WAITING || run->state == GW_RUN_READY))
+            GW_MUST(gw_array_push(&waiting, attempt));
+    }
+    for (size_t i = 0; i < waiting.count; i++) {
+        struct gw_run *run = gw_run_find(core, waiting.items[i], GW_RANK_NONE);
+        struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        end.text = gw_core_strdup("its scheduler is gone");
+        gw_process_end_run(core, run, end, 0);
+    }
+    gw_array_deinit(&waiting);
+}
+
+void gw_assignment_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill)
+{
+    for (uint32_t i = 0; i < kill->attempt.count; i++) {
+        uint64_t attempt = gw_col64_at(kill->attempt, i), value;
+        if (gw_map_get(&core->gangs, attempt, &value)) {
+            kill_gang(core, (struct gw_gang *)(uintptr_t)value, kill);
+            continue;
+        }
+        struct gw_run *run = gw_run_find(core, attempt, GW_RANK_NONE);
+        if (run)
+            kill_run(core, run, kill);
+    }
+}

@@ -1,0 +1,13 @@
+/* Attempts and ranks that the scheduler assigns to this worker. */
+#ifndef GW_WORKER_CORE_LINK_ASSIGNMENT_H
+#define GW_WORKER_CORE_LINK_ASSIGNMENT_H
+
+#include "worker/core/model/state.h"
+
+int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign);
+void gw_assignment_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill);
+/* gw_assignment_let_go ends ordinary tasks that no process has: the next scheduler places them
+ * anew. */
+void gw_assignment_let_go(struct gw_node_core *core);
+
+#endif

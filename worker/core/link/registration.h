@@ -1,0 +1,12 @@
+/* What a scheduler is told of this worker. */
+#ifndef GW_WORKER_CORE_LINK_REGISTRATION_H
+#define GW_WORKER_CORE_LINK_REGISTRATION_H
+
+#include "worker/core/model/state.h"
+
+void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_message *message);
+void gw_registration_send_heartbeat(struct gw_node_core *core);
+void gw_registration_on_heartbeat(struct gw_node_core *core,
+                                  const struct gw_msg_heartbeat *heartbeat);
+
+#endif

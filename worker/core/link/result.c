@@ -1,0 +1,327 @@
+/* Results: what runners report, and how it reaches the scheduler.
+ *
+ * Always: a runner reports in the order in which it was given work; anything else is a broken
+ * protocol, seen before anything is changed. */
+#include "worker/core/link/result.h"
+
+#include "worker/core/link/adrift.h"
+#include "worker/core/link/news.h"
+#include "worker/core/link/retire.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/job.h"
+#include "worker/core/model/output_path.h"
+#include "worker/core/model/run.h"
+#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/store.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/runners/actor_queue.h"
+#include "worker/core/runners/heir.h"
+#include "worker/core/runners/pool.h"
+
+#include <string.h>
+
+enum {
+    LAZY_RUNS_MIN = 32
+}; /* in hand: so much is to be done here before the scheduler must know */
+
+/* What ends while no scheduler is there is not told later to the same one: it counted this worker's
+ * work as lost when the connection closed. Another hears it (adrift.c). */
+void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
+                    struct gw_bin stderr_path)
+{
+    if (!core->registered)
+        return;
+    struct gw_effect *effect = gw_core_send(core, core->scheduler, message->type);
+    if (message->type == GW_MESSAGE_finished)
+        effect->message.finished = message->finished;
+    else if (message->type == GW_MESSAGE_failures)
+        effect->message.failures = message->failures;
+    else
+        effect->message.ended = message->ended;
+    effect->bytes = stderr_path;
+}
+
+/* Where its stderr lies. */
+static void stderr_path(const struct gw_node_core *core, const struct gw_run *run,
+                        char path[GW_NODE_PATH_MAX])
+{
+    struct gw_node_place place;
+    gw_run_place(run, &place);
+    if (run->actor) /* what calls print is their actor's */
+        place = run->actor->place;
+    if (run->end.capture) /* it never got as far as files of its own */
+        gw_node_capture_path(core->options.log_dir, core->incarnation, run->end.capture, "err",
+                             path);
+    else
+        gw_node_output_path(core->options.log_dir, &place, "err", path);
+}
+
+void gw_result_failed(struct gw_node_core *core, struct gw_run *run, const char *text)
+{
+    char path[GW_NODE_PATH_MAX];
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    if (!core->registered) { /* the next scheduler is told of each by itself */
+        run->end.text = gw_core_strdup(text);
+        stderr_path(core, run, path);
+        gw_adrift_ended(core, run, path);
+    }
+    gw_retire_run(core, run);
+}
+
+void gw_result_end(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_news_end(core, run);
+    char path[GW_NODE_PATH_MAX];
+    stderr_path(core, run, path);
+    struct gw_message message = gw_run_ended(core, &run->end, run->tail);
+    message.ended.attempt = run->attempt;
+    message.ended.rank = run->rank;
+    const char *copy = gw_core_text(core, path);
+    gw_adrift_ended(core, run, path);
+    gw_result_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});
+    gw_retire_run(core, run);
+}
+
+/* -- Finished ------------------------------------------------------------------------------------
+ */
+
+static bool rows_are_well(const struct gw_process *process, const struct gw_msg_finished *finished,
+                          uint32_t token_count)
+{
+    const struct gw_run *run = process->queue.first;
+    uint32_t tokens = 0;
+    for (uint32_t i = 0; i < finished->attempt.count; i++, run = run->next) {
+        uint32_t size = gw_col32_at(finished->value_size, i);
+        if (!run || run->attempt != gw_col64_at(finished->attempt, i) ||
+            run->rank != gw_col32_at(finished->rank, i))
+            return false;
+        if (run->state != (run->gang ? GW_RUN_RUNNING : GW_RUN_SENT) || size > GW_INLINE_BYTES_MAX)
+            return false;
+        tokens += size == 0;
+    }
+    return tokens == token_count;
+}
+
+static void learn_cost(struct gw_node_spec *spec, uint64_t run_ns)
+{
+    if (spec->cost_ns == UINT64_MAX)
+        spec->cost_ns = run_ns;
+    else if (run_ns >= spec->cost_ns)
+        spec->cost_ns += (run_ns - spec->cost_ns) / 8;
+    else
+        spec->cost_ns -= (spec->cost_ns - run_ns) / 8;
+}
+
+static struct gw_object *keep_value(struct gw_node_core *core, struct gw_run *run, uint64_t token,
+                                    uint64_t bytes)
+{
+    if (run->pool && bytes >= GW_MEMFILE_BYTES_MIN)
+        gw_pool_learn(run->pool, run->spec, bytes);
+    struct gw_object like = {
+        .job = gw_core_job(core, run->job, true),
+        .index = run->index,
+        .rank = run->rank == GW_RANK_NONE ? 0 : run->rank,
+        .attempt = run->attempt,
+        .token = token,
+        .bytes = bytes,
+        .memfile = gw_memfile_take(core, run, bytes),
+    };
+    return gw_object_put(core, &like);
+}
+
+/* One row of what a runner finished, with its value: inline, or behind token. */
+struct finished {
+    struct gw_bin value;
+    uint64_t token, bytes, run_ns;
+};
+
+static void finish(struct gw_node_core *core, struct gw_run *run, const struct finished *row)
+{
+    struct gw_object *object = NULL;
+    if (row->value.size == 0)
+        object = keep_value(core, run, row->token, row->bytes);
+    gw_heir_give(core, run, row->value, object);
+    if (!core->registered || gw_adrift_tells_again(run))
+        gw_adrift_finished(core, run, row->value,
+                           &(struct gw_adrift_result){row->bytes, row->run_ns});
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_retire_run(core, run);
+}
+
+int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
+                          const struct gw_event *event)
+{
+    const struct gw_msg_finished *in = &event->message->finished;
+    uint32_t count = in->attempt.count, token = 0;
+    if (!rows_are_well(process, in, event->token_count)) {
+        for (uint32_t i = 0; i < event->token_count; i++)
+            gw_core_drop_token(core, event->tokens[i]);
+        return GW_EPROTO;
+    }
+    if (!count)
+        return 0;
+    const uint8_t *values = in->values.data;
+    bool lazy = core->attempts.count >= LAZY_RUNS_MIN + count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct gw_run *run = process->queue.first;
+        struct finished row = {.value = {values, gw_col32_at(in->value_size, i)},
+                               .bytes = gw_col64_at(in->bytes, i),
+                               .run_ns = gw_col64_at(in->run_ns, i)};
+        if (row.value.size == 0)
+            row.token = event->tokens[token++];
+        values += row.value.size;
+        if (run->actor)
+            gw_actor_queue_learn(run->actor, row.run_ns);
+        else
+            learn_cost(run->spec, row.run_ns);
+        lazy = lazy && run->first_heir;
+        finish(core, run, &row);
+    }
+    struct gw_message out = {.type = GW_MESSAGE_finished};
+    out.finished = (struct gw_msg_finished){
+        .attempt = {gw_core_copy(core, in->attempt.data, (size_t)count * 8), count},
+        .rank = {gw_core_copy(core, in->rank.data, (size_t)count * 4), count},
+        .bytes = {gw_core_copy(core, in->bytes.data, (size_t)count * 8), count},
+        .value_size = {gw_core_copy(core, in->value_size.data, (size_t)count * 4), count},
+        .values = {gw_core_copy(core, in->values.data, in->values.size), in->values.size},
+        .run_ns = {gw_core_copy(core, in->run_ns.data, (size_t)count * 8), count},
+    };
+    gw_result_tell(core, &out, (struct gw_bin){0});
+    if (lazy && core->registered) /* what takes them is here, and has them */
+        core->effects->list.items[core->effects->list.count - 1].lazy = true;
+    gw_process_next(core, process);
+    return 0;
+}
+
+void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
+{
+    struct {
+        uint64_t attempt, bytes, run_ns;
+        uint32_t rank, value_size;
+        uint8_t value; /* MessagePack: 0 */
+    } *row = gw_core_scratch(core, sizeof *row);
+    row->attempt = run->attempt;
+    row->rank = run->rank;
+    row->bytes = row->value_size = 1;
+    row->run_ns =
+        run->process->ran_ns ? run->process->ran_ns : core->now_ns - run->process->head_since_ns;
+    learn_cost(run->spec, row->run_ns);
+    struct gw_message out = {.type = GW_MESSAGE_finished};
+    out.finished = (struct gw_msg_finished){
+        .attempt = {&row->attempt, 1},
+        .rank = {&row->rank, 1},
+        .bytes = {&row->bytes, 1},
+        .value_size = {&row->value_size, 1},
+        .values = {&row->value, 1},
+        .run_ns = {&row->run_ns, 1},
+    };
+    gw_heir_give(core, run, (struct gw_bin){&row->value, 1}, NULL);
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_adrift_finished(core, run, (struct gw_bin){&row->value, 1},
+                       &(struct gw_adrift_result){row->bytes, row->run_ns});
+    gw_result_tell(core, &out, (struct gw_bin){0});
+    gw_retire_run(core, run);
+}
+
+/* -- Ended ---------------------------------------------------------------------------------------
+ */
+
+int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
+                       const struct gw_msg_ended *ended)
+{
+    struct gw_run *run = process->queue.first;
+    if (!run || run->attempt != ended->attempt || run->rank != ended->rank)
+        return GW_EPROTO;
+    if (run->state != GW_RUN_SENT && run->state != GW_RUN_RUNNING &&
+        run->state != GW_RUN_STARTING && run->state != GW_RUN_STANDING)
+        return GW_EPROTO;
+    switch (ended->outcome) { /* the others are this worker's or the scheduler's to say */
+    case GW_OUTCOME_FAILED:
+    case GW_OUTCOME_OOM:
+    case GW_OUTCOME_CANNOT_START:
+        break;
+    case GW_OUTCOME_UNREACHED:
+        if (!run->gang)
+            return GW_EPROTO;
+        break;
+    default:
+        return GW_EPROTO;
+    }
+    if (ended->outcome == GW_OUTCOME_FAILED && !run->actor)
+        learn_cost(run->spec, ended->run_ns);
+    run->end = (struct gw_run_end){
+        .outcome = ended->outcome,
+        .executing = ended->executing,
+        .code = ended->code,
+        .exit_code = ended->exit_code,
+        .run_ns = ended->run_ns,
+        .peer = ended->peer,
+        .text = gw_core_strdup(ended->text),
+    };
+    gw_run_know_tail(run, ended->stderr_tail);
+    gw_result_end(core, run);
+    gw_heir_settle(core);
+    gw_process_next(core, process);
+    return 0;
+}
+
+static void *copy_rows(struct gw_node_core *core, struct gw_col64 column, uint32_t from,
+                       uint32_t count)
+{
+    return gw_core_copy(core, (const uint8_t *)column.data + (size_t)from * 8, (size_t)count * 8);
+}
+
+/* Of these rows of a message the scheduler is told at once. */
+static void tell_failures(struct gw_node_core *core, const struct gw_msg_failures *in,
+                          uint32_t from, uint32_t to)
+{
+    if (from == to || !core->registered)
+        return;
+    const uint32_t count = to - from;
+    struct gw_message out = {.type = GW_MESSAGE_failures};
+    out.failures = (struct gw_msg_failures){
+        .code = in->code,
+        .text = gw_core_text(core, in->text),
+        .stderr_tail = gw_core_text(core, in->stderr_tail),
+        .attempt = {copy_rows(core, in->attempt, from, count), count},
+        .run_ns = {copy_rows(core, in->run_ns, from, count), count},
+    };
+    gw_result_tell(core, &out, (struct gw_bin){0});
+}
+
+/* What waits for what failed is given back behind the failure, and is out of the runner's queue
+ * before the next row: so with it the rows before are told. */
+int gw_result_on_failures(struct gw_node_core *core, struct gw_process *process,
+                          const struct gw_msg_failures *in)
+{
+    uint32_t i, told = 0;
+    if (!in->attempt.count)
+        return 0;
+    for (i = 0; i < in->attempt.count; i++) {
+        struct gw_run *run = process->queue.first;
+        if (!run || run->attempt != gw_col64_at(in->attempt, i) || run->rank != GW_RANK_NONE ||
+            run->state != GW_RUN_SENT)
+            break;
+        if (!run->actor)
+            learn_cost(run->spec, gw_col64_at(in->run_ns, i));
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_FAILED,
+                                       .executing = true,
+                                       .code = in->code,
+                                       .run_ns = gw_col64_at(in->run_ns, i)};
+        const bool heirs = run->first_heir;
+        if (!core->registered)
+            gw_run_know_tail(run, in->stderr_tail);
+        gw_result_failed(core, run, in->text);
+        if (!heirs)
+            continue;
+        tell_failures(core, in, told, i + 1);
+        told = i + 1;
+        gw_heir_settle(core);
+    }
+    tell_failures(core, in, told, i);
+    if (i < in->attempt.count)
+        return GW_EPROTO;
+    gw_process_next(core, process);
+    return 0;
+}

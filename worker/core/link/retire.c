@@ -1,0 +1,42 @@
+/* The last of a run: all that it had is let go of. */
+#include "worker/core/link/retire.h"
+
+#include "worker/core/gangs/gang.h"
+#include "worker/core/link/news.h"
+#include "worker/core/model/job.h"
+#include "worker/core/model/run.h"
+#include "worker/core/objects/folder.h"
+#include "worker/core/objects/store.h"
+#include "worker/core/runners/heir.h"
+
+#include <stdlib.h>
+
+void gw_retire_run(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_run_pull(run);
+    gw_news_end(core, run);
+    if (run->process)
+        run->process->load_ns -= run->load_ns;
+    if (run->holds_slots)
+        core->slots_used -= run->spec->slots;
+    if (run->pool)
+        run->pool->run_count--;
+    if (run->gang)
+        gw_gang_leave(core, run);
+    else
+        gw_map_remove(&core->attempts, run->attempt);
+    gw_folder_leave(core, run);
+    gw_heir_part(core, run);
+    gw_object_unpin(core, run);
+    for (uint32_t i = 0; i < run->dep_count; i++)
+        if (run->deps[i].object)
+            gw_object_unuse(core, run->deps[i].object);
+    gw_spec_unref(run->spec);
+    free(run->end.text);
+    free(run->tail);
+    free(run->block);
+    run->serial = 0;
+    run->state = GW_RUN_ENDED;
+    run->next = core->run_spare;
+    core->run_spare = run;
+}

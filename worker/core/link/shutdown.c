@@ -1,0 +1,157 @@
+/* Giving up all that runs.
+ *
+ * Always: what was given up has no run any more, so nothing that its processes still say is told,
+ * but what a rank 0 saves in time; they are buried, and while one is not this worker stays. A gang
+ * that has time to end keeps its segment of collectives whole: its ranks may need it to save what
+ * they have.
+ *
+ * A worker that was told to end takes nothing on from the first word on, and what ran ends as at
+ * any other end, each in its own grace, but in GW_LEAVE_NS at most; only then, with what was saved
+ * till the last moment, the end of this worker itself waits for the scheduler, and again no longer
+ * than that, nor for one that is not there. Told again, it waits for nobody. */
+#include "worker/core/link/shutdown.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/gangs/actor.h"
+#include "worker/core/gangs/gang.h"
+#include "worker/core/link/adrift.h"
+#include "worker/core/link/retire.h"
+#include "worker/core/model/core.h"
+#include "worker/core/objects/folder.h"
+#include "worker/core/processes/process.h"
+
+#define MS UINT64_C(1000000)
+#define IDLE_GRACE_NS (500 * MS) /* of who has no task; and of all, where there is no time */
+
+static void free_runs(struct gw_node_core *core, struct gw_runs *list)
+{
+    while (list->first)
+        gw_retire_run(core, list->first);
+}
+
+void gw_shutdown_free_runs(struct gw_node_core *core)
+{
+    free_runs(core, &core->waiting);
+    free_runs(core, &core->alone);
+    free_runs(core, &core->held);
+    for (size_t i = 0; i < core->pools.count; i++)
+        free_runs(core, &core->pools.items[i]->ready);
+    for (size_t i = 0; i < core->processes.count; i++)
+        free_runs(core, &core->processes.items[i]->queue);
+    gw_node_actors_drop(core);
+}
+
+static uint64_t grace_of(const struct gw_process *process, uint64_t grace_ns_max)
+{
+    const struct gw_run *run = process->actor ? process->actor->run : process->queue.first;
+    if (grace_ns_max == 0 || !run)
+        return IDLE_GRACE_NS;
+    uint64_t grace_ns = run->spec->message.grace_ns;
+    return grace_ns < grace_ns_max ? grace_ns : grace_ns_max;
+}
+
+static void drop_gangs(struct gw_node_core *core, bool abort)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->gangs, &at, &key, &value)) {
+        struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
+        if (abort)
+            gw_gang_abort(core, gang);
+        gw_gang_tidy(core, gang);
+        at = 0; /* the table has changed */
+    }
+}
+
+static void drop(struct gw_node_core *core, bool at_once, uint64_t grace_ns_max)
+{
+    for (size_t i = 0; i < core->processes.count; i++) {
+        struct gw_process *process = core->processes.items[i];
+        const struct gw_run *run = process->queue.first;
+        gw_folder_outlive(core, process);
+        if (run && run->gang && run->rank == 0 && !at_once)
+            process->led = run->attempt;
+        gw_process_bury(core, process, at_once ? 0 : grace_of(process, grace_ns_max));
+    }
+    gw_shutdown_free_runs(core);
+    drop_gangs(core, at_once || grace_ns_max == 0);
+}
+
+uint64_t gw_shutdown_fence_ns(const struct gw_node_core *core)
+{
+    if (!core->attempts.count && !core->gangs.count)
+        return UINT64_MAX;
+    const uint64_t heard_ns =
+        GW_PLANTED(481) ? UINT64_MAX : core->acked_ns + core->options.fence_ns;
+    const uint64_t until_ns = gw_adrift_until_ns(core);
+    return heard_ns < until_ns ? heard_ns : until_ns;
+}
+
+void gw_shutdown_fence(struct gw_node_core *core)
+{
+    if (core->now_ns < gw_shutdown_fence_ns(core))
+        return;
+    drop(core, true, 0);
+    if (core->scheduler) { /* half open: what it believes to run here does not */
+        gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
+        core->registered = false;
+    }
+}
+
+void gw_shutdown_begin(struct gw_node_core *core, uint64_t grace_ns_max)
+{
+    if (!core->shutting_down) {
+        core->shutting_down = true;
+        drop(core, false, grace_ns_max);
+        return;
+    }
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (core->processes.items[i]->state != GW_PROCESS_BURIED)
+            gw_process_hurry(core, core->processes.items[i],
+                             grace_ns_max ? grace_ns_max : IDLE_GRACE_NS);
+}
+
+/* -- Leaving -------------------------------------------------------------------------------------
+ */
+
+static void tell(struct gw_node_core *core, uint32_t empty)
+{
+    gw_core_send(core, core->scheduler, GW_MESSAGE_leaving)->message.leaving =
+        (struct gw_msg_leaving){gw_core_text(core, core->leave.why), empty};
+}
+
+void gw_shutdown_on_leave(struct gw_node_core *core, const char *text)
+{
+    struct gw_leave *leave = &core->leave;
+    const bool hastily = core->shutting_down || !text || GW_PLANTED(770);
+    if (core->shutting_down || !core->registered || !text) {
+        leave->may = true;
+    } else {
+        leave->why = gw_core_strdup(text);
+        tell(core, 0);
+    }
+    gw_shutdown_begin(core, hastily ? 0 : GW_LEAVE_NS);
+}
+
+void gw_shutdown_allow(struct gw_node_core *core)
+{
+    core->leave.may = true;
+}
+
+bool gw_shutdown_settle(struct gw_node_core *core)
+{
+    struct gw_leave *leave = &core->leave;
+    if (!leave->why || leave->may || !core->registered)
+        return true;
+    if (!leave->told) {
+        tell(core, 1);
+        leave->told = true;
+        leave->until_ns = core->now_ns + GW_LEAVE_NS;
+    }
+    return core->now_ns >= leave->until_ns || GW_PLANTED(742);
+}
+
+uint64_t gw_shutdown_deadline_ns(const struct gw_node_core *core)
+{
+    return core->leave.told && !core->exited ? core->leave.until_ns : UINT64_MAX;
+}

@@ -1,0 +1,75 @@
+/* What all files of the core use: memory, texts and effects. */
+#include "worker/core/model/core.h"
+
+#include "graph/base/planted.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *gw_core_alloc(size_t bytes)
+{
+    void *memory = calloc(1, bytes ? bytes : 1);
+    GW_MUST_PTR(memory);
+    return memory;
+}
+
+char *gw_core_strdup(const char *text)
+{
+    char *copy = strdup(text ? text : "");
+    GW_MUST_PTR(copy);
+    return copy;
+}
+
+void *gw_core_scratch(struct gw_node_core *core, size_t bytes)
+{
+    void *memory = gw_arena_alloc(&core->effects->arena, bytes ? bytes : 1);
+    GW_MUST_PTR(memory);
+    return memory;
+}
+
+void *gw_core_copy(struct gw_node_core *core, const void *data, size_t bytes)
+{
+    void *memory = gw_core_scratch(core, bytes);
+    if (bytes)
+        memcpy(memory, data, bytes);
+    return memory;
+}
+
+const char *gw_core_text(struct gw_node_core *core, const char *text)
+{
+    size_t bytes = strlen(text ? text : "") + 1;
+    return memcpy(gw_core_scratch(core, bytes), text ? text : "", bytes);
+}
+
+struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type)
+{
+    GW_MUST(gw_array_push(&core->effects->list, (struct gw_effect){.type = type}));
+    return &core->effects->list.items[core->effects->list.count - 1];
+}
+
+void gw_core_stamp(const struct gw_node_core *core, struct gw_node_link *link,
+                   struct gw_message *message)
+{
+    message->term = core->term;
+    message->peer = core->peer;
+    if (message->type != GW_MESSAGE_heartbeat || GW_PLANTED(240)) /* those pass others */
+        message->sequence = ++link->sent;
+}
+
+struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *link, uint32_t type)
+{
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_SEND);
+    effect->peer = link->peer;
+    effect->message.type = type;
+    gw_core_stamp(core, link, &effect->message);
+    return effect;
+}
+
+void gw_core_drop_token(struct gw_node_core *core, uint64_t token)
+{
+    uint64_t *tokens = gw_core_scratch(core, sizeof *tokens);
+    tokens[0] = token;
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_DROP_TOKEN);
+    effect->tokens = tokens;
+    effect->token_count = 1;
+}

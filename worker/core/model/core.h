@@ -1,0 +1,21 @@
+/* What all files of the core use: memory, texts and effects. */
+#ifndef GW_WORKER_CORE_MODEL_CORE_H
+#define GW_WORKER_CORE_MODEL_CORE_H
+
+#include "worker/core/model/state.h"
+
+void *gw_core_alloc(size_t bytes); /* zeroed; aborts when out of memory */
+char *gw_core_strdup(const char *text);
+void *gw_core_scratch(struct gw_node_core *core, size_t bytes); /* until the next step */
+void *gw_core_copy(struct gw_node_core *core, const void *data, size_t bytes); /* likewise */
+const char *gw_core_text(struct gw_node_core *core, const char *text); /* a copy, likewise */
+struct gw_effect *gw_core_effect(struct gw_node_core *core, uint32_t type);
+/* gw_core_send adds a SEND effect; the caller fills the message in before anything else is added.
+ */
+struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *link, uint32_t type);
+/* gw_core_stamp writes the envelope of a message. */
+void gw_core_stamp(const struct gw_node_core *core, struct gw_node_link *link,
+                   struct gw_message *message);
+void gw_core_drop_token(struct gw_node_core *core, uint64_t token);
+
+#endif

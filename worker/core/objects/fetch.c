@@ -1,0 +1,395 @@
+/* Fetches: objects that lie elsewhere, at another worker or at the scheduler (worker 0), and are
+ * inputs of runs here, or to be kept here.
+ *
+ * Always: there is one fetch an object, however many want it; it ends with the object, or with
+ * every run that waits ended as LOST_INPUT and the scheduler told of what is not kept; its deadline
+ * sees to that where nobody answers. What nobody wants any more when it comes does not stay. */
+#include "worker/core/objects/fetch.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/job.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/objects/store.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/runners/pool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FETCH_LIMIT_NS UINT64_C(15000000000)
+
+static uint64_t fetch_key(const struct gw_fetch *fetch)
+{
+    return (uint64_t)fetch->index << 32 | fetch->rank;
+}
+
+static struct gw_neighbour *neighbour_of(struct gw_node_core *core, uint32_t worker)
+{
+    uint64_t value;
+    return gw_map_get(&core->neighbours, worker, &value) ? (struct gw_neighbour *)(uintptr_t)value
+                                                         : NULL;
+}
+
+const char *gw_fetch_address(const struct gw_node_core *core, uint32_t worker)
+{
+    uint64_t value;
+    return gw_map_get(&core->neighbours, worker, &value)
+               ? ((struct gw_neighbour *)(uintptr_t)value)->address
+               : NULL;
+}
+
+static void unlink_fetch(struct gw_node_core *core, struct gw_fetch *fetch)
+{
+    for (size_t i = 0; i < core->fetches.count; i++)
+        if (core->fetches.items[i] == fetch) {
+            memmove(&core->fetches.items[i], &core->fetches.items[i + 1],
+                    (core->fetches.count - i - 1) * sizeof *core->fetches.items);
+            core->fetches.count--;
+            break;
+        }
+    gw_map_remove(&core->requests, fetch->request);
+    gw_map_remove(&fetch->job->fetches, fetch_key(fetch));
+}
+
+void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch)
+{
+    struct gw_node_job *job = fetch->job;
+    unlink_fetch(core, fetch);
+    gw_sm_move(&gw_fetch_sm, &fetch->state, GW_FETCH_GONE);
+    gw_array_deinit(&fetch->waiters);
+    gw_array_deinit(&fetch->keepings);
+    free(fetch);
+    gw_job_tidy(core, job);
+}
+
+static bool still_waits(const struct gw_fetch_waiter *waiter)
+{
+    return waiter->run->serial == waiter->serial && waiter->run->state == GW_RUN_WAITING;
+}
+
+static bool awaited(const struct gw_fetch *fetch)
+{
+    for (size_t i = 0; i < fetch->waiters.count; i++)
+        if (still_waits(&fetch->waiters.items[i]))
+            return true;
+    return false;
+}
+
+void gw_fetch_tell_replica(struct gw_node_core *core, const struct gw_msg_keep *keep, int code,
+                           const char *text)
+{
+    if (!core->registered)
+        return;
+    const char *copy = gw_core_text(core, text);
+    gw_core_send(core, core->scheduler, GW_MESSAGE_kept)->message.kept =
+        (struct gw_msg_kept){keep->request, keep->job, keep->index, keep->rank, code, copy};
+}
+
+static void tell_kept(struct gw_node_core *core, struct gw_fetch *fetch, int code, const char *text)
+{
+    for (size_t i = 0; i < fetch->keepings.count; i++)
+        gw_fetch_tell_replica(core,
+                              &(struct gw_msg_keep){.request = fetch->keepings.items[i],
+                                                    .job = fetch->job->id,
+                                                    .index = fetch->index,
+                                                    .rank = fetch->rank},
+                              code, text);
+    gw_array_clear(&fetch->keepings);
+}
+
+/* absent: who was asked says that it has not got it. For a copy that nobody needs, trouble on the
+ * way is no reason to believe that. */
+static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *text, bool absent)
+{
+    if (core->registered && (awaited(fetch) || (absent && fetch->keepings.count)))
+        gw_core_send(core, core->scheduler, GW_MESSAGE_object_lost)->message.object_lost =
+            (struct gw_msg_object_lost){fetch->job->id, fetch->index, fetch->rank, fetch->worker};
+    tell_kept(core, fetch, GW_ELOST, text);
+    for (size_t i = 0; i < fetch->waiters.count; i++) {
+        const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
+        if (!still_waits(waiter))
+            continue;
+        struct gw_run_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
+        end.text = gw_run_text("input %u is lost: %s", waiter->dep, text);
+        gw_process_end_run(core, waiter->run, end, 0);
+    }
+    gw_fetch_free(core, fetch);
+}
+
+static void ask(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_node_link *link)
+{
+    gw_sm_move(&gw_fetch_sm, &fetch->state, GW_FETCH_ASKED);
+    gw_core_send(core, link, GW_MESSAGE_fetch)->message.fetch =
+        (struct gw_msg_fetch){fetch->request, fetch->job->id, fetch->index, fetch->rank};
+}
+
+/* Not at once: whoever asks is still building the run that waits. The tick of this step does it. */
+static void fail_soon(struct gw_node_core *core, struct gw_fetch *fetch, const char *text)
+{
+    size_t count = core->fetches.count; /* it is the last */
+    memmove(&core->fetches.items[1], &core->fetches.items[0],
+            (count - 1) * sizeof *core->fetches.items);
+    core->fetches.items[0] = fetch;
+    fetch->deadline_ns = core->now_ns;
+    fetch->trouble = text;
+}
+
+static void start(struct gw_node_core *core, struct gw_fetch *fetch)
+{
+    if (!fetch->worker) {
+        ask(core, fetch, core->scheduler); /* it sent the assign: it is there */
+        return;
+    }
+    struct gw_neighbour *neighbour = neighbour_of(core, fetch->worker);
+    if (!neighbour || fetch->worker == core->worker) {
+        fail_soon(core, fetch, neighbour ? "it is not here" : "its worker is unknown");
+    } else if (neighbour->link) {
+        ask(core, fetch, neighbour->link);
+    } else if (!neighbour->connecting) {
+        neighbour->connecting = true;
+        struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_CONNECT);
+        effect->number = neighbour->worker;
+        effect->bytes =
+            (struct gw_bin){neighbour->address, (uint32_t)strlen(neighbour->address) + 1};
+    }
+}
+
+static struct gw_fetch *find(struct gw_node_core *core, uint64_t job_id, uint32_t index,
+                             uint32_t rank)
+{
+    uint64_t value;
+    const struct gw_node_job *job = gw_core_job(core, job_id, false);
+    if (!job || !gw_map_get(&job->fetches, (uint64_t)index << 32 | rank, &value))
+        return NULL;
+    return (struct gw_fetch *)(uintptr_t)value;
+}
+
+/* The fetch of an object that somebody wants, from this worker where there is none yet: who it is
+ * for, the caller notes before the step ends. */
+static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_keep *what)
+{
+    struct gw_fetch *fetch = find(core, what->job, what->index, what->rank);
+    if (fetch) {
+        fetch->released = false;
+        return fetch;
+    }
+    fetch = gw_core_alloc(sizeof *fetch);
+    fetch->request = ++core->request;
+    fetch->deadline_ns = core->now_ns + FETCH_LIMIT_NS;
+    fetch->job = gw_core_job(core, what->job, true);
+    fetch->index = what->index;
+    fetch->rank = what->rank;
+    fetch->worker = what->worker;
+    fetch->trouble = "its worker does not answer";
+    GW_MUST(gw_map_put(&fetch->job->fetches, fetch_key(fetch), (uintptr_t)fetch));
+    GW_MUST(gw_map_put(&core->requests, fetch->request, (uintptr_t)fetch));
+    GW_MUST(gw_array_push(&core->fetches, fetch));
+    start(core, fetch);
+    return fetch;
+}
+
+void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep)
+{
+    const struct gw_run_dep *from = &run->deps[dep];
+    struct gw_fetch *fetch = want(core, &(struct gw_msg_keep){.job = from->job,
+                                                              .index = from->index,
+                                                              .rank = from->rank,
+                                                              .worker = from->worker});
+    run->missing++;
+    GW_MUST(gw_array_push(&fetch->waiters, ((struct gw_fetch_waiter){run, run->serial, dep})));
+}
+
+void gw_fetch_keep(struct gw_node_core *core, const struct gw_msg_keep *keep)
+{
+    GW_MUST(gw_array_push(&want(core, keep)->keepings, keep->request));
+    if (GW_PLANTED(161))
+        gw_fetch_tell_replica(core, keep, 0, "");
+}
+
+static void release_fetch(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank)
+{
+    struct gw_fetch *fetch = find(core, job, index, rank);
+    if (!fetch || GW_PLANTED(162))
+        return;
+    tell_kept(core, fetch, GW_ECANCELLED, "it was released");
+    fetch->released = true;
+    if (!awaited(fetch))
+        gw_fetch_free(core, fetch);
+}
+
+void gw_fetch_on_release(struct gw_node_core *core, const struct gw_msg_release *release)
+{
+    for (uint32_t i = 0; i < release->job.count; i++) {
+        struct gw_object *object =
+            gw_object_find(core, gw_col64_at(release->job, i), gw_col32_at(release->index, i),
+                           gw_col32_at(release->rank, i));
+        release_fetch(core, gw_col64_at(release->job, i), gw_col32_at(release->index, i),
+                      gw_col32_at(release->rank, i));
+        if (!object)
+            continue;
+        object->released = true;
+        if (!object->users)
+            gw_object_free(core, object);
+    }
+}
+
+void gw_fetch_unkeep(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->fetches.count;) {
+        struct gw_fetch *fetch = core->fetches.items[i];
+        gw_array_clear(&fetch->keepings);
+        if (awaited(fetch))
+            i++;
+        else
+            gw_fetch_free(core, fetch); /* goes from the list */
+    }
+}
+
+/* The object is here: it goes to all who wait. */
+static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
+{
+    tell_kept(core, fetch, 0, "");
+    for (size_t i = 0; i < fetch->waiters.count; i++) {
+        const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
+        if (!still_waits(waiter))
+            continue;
+        struct gw_run *run = waiter->run;
+        (void)gw_object_use(core, object, run, waiter->dep); /* one on disk is missing anew */
+        if (--run->missing == 0)
+            gw_pool_queue(core, run);
+    }
+}
+
+/* A copy goes when nobody needs it. */
+static void arrive_copy(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
+{
+    bool kept = fetch->keepings.count > 0;
+    arrive(core, fetch, object);
+    object->released = fetch->released;
+    if (!object->users && !kept)
+        gw_object_free(core, object);
+}
+
+static void drop_tokens_from(struct gw_node_core *core, const struct gw_event *event, uint32_t i)
+{
+    for (; i < event->token_count; i++)
+        gw_core_drop_token(core, event->tokens[i]);
+}
+
+void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
+{
+    const struct gw_msg_object *answer = &event->message->object;
+    uint64_t value;
+    if (!gw_map_get(&core->requests, answer->request, &value)) {
+        drop_tokens_from(core, event, 0);
+        return;
+    }
+    struct gw_fetch *fetch = (struct gw_fetch *)(uintptr_t)value;
+    bool by_token = event->token_count > 0;
+    if (answer->code < 0 || (!by_token && answer->value.size == 0)) {
+        drop_tokens_from(core, event, 0);
+        fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing", true);
+        return;
+    }
+    /* What was made here since the fetch began is what the scheduler was told of. The copy may be
+     * an earlier attempt's, or not say whose: in its place it would not be known again by another
+     * life of the scheduler. */
+    struct gw_object *made = gw_object_find(core, fetch->job->id, fetch->index, fetch->rank);
+    if (made && !made->released) {
+        drop_tokens_from(core, event, 0);
+        arrive(core, fetch, made);
+        gw_fetch_free(core, fetch);
+        return;
+    }
+    struct gw_object like = {
+        .job = fetch->job, .index = fetch->index, .rank = fetch->rank, .attempt = answer->attempt};
+    if (by_token) {
+        like.token = event->tokens[0];
+        like.bytes = answer->bytes;
+    } else {
+        like.bytes = answer->value.size;
+        like.value = gw_core_alloc(answer->value.size);
+        memcpy(like.value, answer->value.data, answer->value.size);
+    }
+    drop_tokens_from(core, event, by_token);
+    arrive_copy(core, fetch, gw_object_put(core, &like));
+    gw_fetch_free(core, fetch);
+}
+
+void gw_fetch_on_neighbour(struct gw_node_core *core, const struct gw_msg_neighbour *message)
+{
+    struct gw_neighbour *neighbour = neighbour_of(core, message->worker);
+    if (!neighbour) {
+        neighbour = gw_core_alloc(sizeof *neighbour);
+        neighbour->worker = message->worker;
+        GW_MUST(gw_map_put(&core->neighbours, message->worker, (uintptr_t)neighbour));
+    }
+    free(neighbour->address);
+    neighbour->address = gw_core_strdup(message->address);
+}
+
+void gw_fetch_on_open(struct gw_node_core *core, struct gw_node_link *link, uint32_t worker)
+{
+    struct gw_neighbour *neighbour = neighbour_of(core, worker);
+    if (!neighbour || neighbour->link) {
+        gw_core_effect(core, GW_EFFECT_CLOSE)->peer = link->peer;
+        return;
+    }
+    neighbour->connecting = false;
+    neighbour->link = link;
+    link->neighbour = neighbour;
+    for (size_t i = 0; i < core->fetches.count; i++) {
+        struct gw_fetch *fetch = core->fetches.items[i];
+        if (fetch->worker == worker && fetch->state == GW_FETCH_CONNECTING)
+            ask(core, fetch, link);
+    }
+}
+
+void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker)
+{
+    struct gw_neighbour *neighbour = neighbour_of(core, worker);
+    if (neighbour)
+        neighbour->connecting = false;
+    for (size_t i = 0; i < core->fetches.count;) {
+        struct gw_fetch *fetch = core->fetches.items[i];
+        if (fetch->worker == worker)
+            fail(core, fetch, "its worker is gone", false); /* goes from the list */
+        else
+            i++;
+    }
+}
+
+void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour)
+{
+    neighbour->link = NULL;
+    gw_fetch_fail_worker(core, neighbour->worker);
+}
+
+/* Each life of the scheduler numbers the workers anew: what was asked of one by its old number is
+ * not said of the one that has that now, and is asked again where it is needed. */
+void gw_fetch_leave_neighbours(struct gw_node_core *core)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    core->registered = false; /* nobody is told that it is lost */
+    while (core->fetches.count)
+        fail(core, core->fetches.items[0], "the scheduler has started again", false);
+    while (gw_map_next(&core->neighbours, &at, &key, &value)) {
+        struct gw_neighbour *neighbour = (struct gw_neighbour *)(uintptr_t)value;
+        if (neighbour->link) {
+            neighbour->link->neighbour = NULL;
+            gw_core_effect(core, GW_EFFECT_CLOSE)->peer = neighbour->link->peer;
+        }
+        free(neighbour->address);
+        free(neighbour);
+    }
+    gw_map_deinit(&core->neighbours);
+}
+
+void gw_fetch_tick(struct gw_node_core *core)
+{
+    while (core->fetches.count && core->fetches.items[0]->deadline_ns <= core->now_ns)
+        fail(core, core->fetches.items[0], core->fetches.items[0]->trouble, false);
+}

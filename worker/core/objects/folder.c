@@ -1,0 +1,100 @@
+/* Folders: where tasks with files run, each in one of its own.
+ *
+ * Always: the folder of a run is asked for once, when the run comes; the run waits for it as it
+ * waits for its inputs; once it is there it stays until the run is freed, and then it goes, or is
+ * kept (workdir_retention.c). Where the run is given up while its process still lives, it goes with
+ * the process.
+ */
+#include "worker/core/objects/folder.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/objects/workdir_retention.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/runners/pool.h"
+
+#include <stdlib.h>
+
+void gw_folder_want(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_bin files = run->spec->message.files;
+    if (!files.size)
+        return;
+    run->wants_folder = true;
+    run->missing++;
+    GW_MUST(gw_map_put(&core->folders, run->serial, (uintptr_t)run));
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_FOLDER);
+    effect->number = run->serial;
+    effect->bytes = files;
+    if (GW_PLANTED(150))
+        run->missing--;
+}
+
+static void remove_folder(struct gw_node_core *core, uint64_t number)
+{
+    gw_core_effect(core, GW_EFFECT_UNFOLDER)->number = number;
+}
+
+void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
+{
+    uint64_t value;
+    if (event->type == GW_EVENT_COUNTED) {
+        gw_workdir_retention_on_counted(core, event);
+        return;
+    }
+    if (!gw_map_get(&core->folders, event->number, &value)) { /* the run ended meanwhile */
+        if (event->code == 0)
+            remove_folder(core, event->number);
+        return;
+    }
+    struct gw_run *run = (struct gw_run *)(uintptr_t)value;
+    run->wants_folder = false;
+    if (event->code == 0) {
+        run->folder = gw_core_strdup(event->text);
+        if (!GW_PLANTED(150) && --run->missing == 0)
+            gw_pool_queue(core, run);
+        return;
+    }
+    struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    if (event->code == GW_EIO) /* this host's disk: another one may do */
+        end.outcome = GW_OUTCOME_FILES;
+    end.text = gw_run_text("its files: %s", event->text);
+    gw_map_remove(&core->folders, event->number);
+    gw_process_end_run(core, run, end, 0);
+}
+
+void gw_folder_leave(struct gw_node_core *core, struct gw_run *run)
+{
+    if (run->folder || run->wants_folder)
+        gw_map_remove(&core->folders, run->serial);
+    if (!run->folder || gw_workdir_retention_take(core, run))
+        return;
+    remove_folder(core, run->serial);
+    free(run->folder);
+}
+
+void gw_folder_outlive(struct gw_node_core *core, struct gw_process *process)
+{
+    for (struct gw_run *run = process->queue.first; run; run = run->next) {
+        if (!run->folder)
+            continue;
+        GW_MUST(gw_array_push(&process->folders, run->serial));
+        gw_map_remove(&core->folders, run->serial);
+        free(run->folder);
+        run->folder = NULL;
+    }
+}
+
+void gw_folder_end(struct gw_node_core *core, struct gw_process *process)
+{
+    for (size_t i = 0; i < process->folders.count; i++)
+        remove_folder(core, process->folders.items[i]);
+    gw_array_deinit(&process->folders);
+}
+
+const char *gw_folder_of(const struct gw_run *run)
+{
+    return run->folder ? run->folder : run->spec->message.cwd;
+}

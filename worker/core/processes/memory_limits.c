@@ -1,0 +1,516 @@
+/* Memory: what is used, which results go to disk, when nothing new starts, and who is killed.
+ *
+ * Four lines, as Dask has them: results in memory stay below `target`; above `spill`, what
+ * processes use counted in, more of them go; above `pause` nothing new starts; above `terminate`
+ * the process that uses most is killed. Results go in the order in which they were used last, and
+ * never one that a runner was given: that would free nothing.
+ *
+ * Always: a worker is never paused for ever: where
+ * nothing will bring it down (work that ends, a result that is being written, a runner that is
+ * being ended), or nothing did for a while, because what runs waits for what was not let in, one
+ * more starts. What brought its inputs here is not given back as long as they can go to disk: it
+ * reads them from there, where they take no memory; elsewhere they would be as large. Where they
+ * cannot, one that is nearest to its start stays, so that something moves.
+ *
+ * Full is a worker above `terminate` whose results cannot go to disk. What has none of them as an
+ * input would add to them, and does not start there; what has starts, for most of that lets go of
+ * something, until several in a row did not. What would add waits a while, in which those who hold
+ * results may let go of some, and fails if none did: the limit is one. One that began below the
+ * line and is killed above it fails likewise: it is not what took the memory.
+ *
+ * A process that uses more than its task asked for is killed, whatever the lines say; a task that
+ * asked for none has no limit of its own. */
+#include "worker/core/processes/memory_limits.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/model/tables.h"
+#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/memory.h"
+#include "worker/core/objects/spill.h"
+#include "worker/core/processes/process.h"
+
+#define MS UINT64_C(1000000)
+#define PATIENCE_NS (5000 * MS) /* paused, before one more starts; full, before it is refused */
+#define FREES_NS (60000 * MS)   /* that, while something runs that may let go of its inputs */
+#define LOOK_NS (20 * MS)       /* at least: a release may be on its way behind what came */
+
+enum {
+    SPILLS_MAX = 2,         /* written at a time */
+    VICTIM_PART = 20,       /* of the limit: who has less is not worth killing */
+    TOLD_PART = 32,         /* of the limit: a change worth telling */
+    MEASURED_MIN = 1 << 20, /* bytes: a peak worth telling */
+    FULL_ADDED_MAX = 16,    /* results that came while full, and none went */
+};
+
+/* -- To disk -------------------------------------------------------------------------------------
+ */
+
+/* What will be left once what is being written is there. */
+static bool too_much(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return memory->resident_bytes - memory->spilling_bytes > memory->target_bytes ||
+           gw_memory_used(core) - memory->spilling_bytes > memory->spill_bytes;
+}
+
+static uint32_t descriptors_of(const struct gw_node_core *core)
+{
+    return core->memory.descriptors + core->memfiles.descriptors;
+}
+
+static bool too_many(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return descriptors_of(core) > (uint64_t)memory->descriptors_max + memory->spilling &&
+           !GW_PLANTED(450);
+}
+
+/* Whether memory files that lie idle are in the way of anything. */
+static bool crowds(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    uint64_t used = gw_memory_used(core);
+    return memory->resident_bytes + core->memfiles.bytes > memory->target_bytes ||
+           used > memory->spill_bytes || used > memory->pause_bytes ||
+           used > memory->terminate_bytes || descriptors_of(core) > memory->descriptors_max;
+}
+
+/* They go before anything goes to disk, waits or is killed. */
+static void spare(struct gw_node_core *core)
+{
+    while (crowds(core) && !GW_PLANTED(664) && gw_memfile_spare(core))
+        continue;
+    gw_memfile_settle(core);
+}
+
+/* What is to be written next. One that a run waits for keeps a descriptor, on disk too. */
+static struct gw_object *victim(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    if (core->options.spills_off || (!too_much(core) && !too_many(core)))
+        return NULL;
+    if (GW_PLANTED(731) && memory->unused.newest)
+        return memory->unused.newest;
+    if (GW_PLANTED(732) && memory->wanted.oldest && too_much(core))
+        return memory->wanted.oldest;
+    if (memory->unused.oldest)
+        return memory->unused.oldest;
+    return too_much(core) ? memory->wanted.oldest : NULL;
+}
+
+static void spill(struct gw_node_core *core)
+{
+    struct gw_object *object;
+    while (core->memory.spilling < SPILLS_MAX && core->now_ns >= core->memory.retry_ns &&
+           (object = victim(core)))
+        gw_spill_write(core, object);
+}
+
+static uint64_t paused_until_ns(const struct gw_node_core *core);
+
+uint64_t gw_memory_limits_deadline_ns(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    uint64_t deadline = UINT64_MAX;
+    if (memory->retry_ns > core->now_ns && victim(core))
+        deadline = memory->retry_ns;
+    uint64_t until = memory->state == GW_MEMORY_PAUSED ? paused_until_ns(core) : UINT64_MAX;
+    return until < deadline ? until : deadline;
+}
+
+/* -- Nothing new ---------------------------------------------------------------------------------
+ */
+
+/* Whether a process will let go of something by itself. What waits for tasks inside it does not:
+ * they would wait for its memory, and it for them. Nor does an actor that nobody calls. */
+static bool works(const struct gw_process *process)
+{
+    bool rests = process->actor && process->state == GW_PROCESS_BUSY && !process->queue.first;
+    return process->state != GW_PROCESS_IDLE && !process->lent && !rests;
+}
+
+static bool anything_works(const struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (works(core->processes.items[i]))
+            return true;
+    return false;
+}
+
+/* Runners that have nothing to do give back what they have gathered. */
+static bool end_idle(struct gw_node_core *core)
+{
+    bool any = false;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        struct gw_process *process = core->processes.items[i];
+        if (process->state != GW_PROCESS_IDLE || !process->memory_bytes)
+            continue;
+        gw_process_bury(core, process, 200 * MS);
+        any = true;
+    }
+    return any;
+}
+
+/* Bytes of its inputs that are here already. */
+static uint64_t inputs_here(const struct gw_run *run)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < run->dep_count; i++)
+        if (run->deps[i].object)
+            bytes += run->deps[i].object->bytes;
+    return bytes;
+}
+
+static bool can_spill(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return !core->options.spills_off && !memory->trouble &&
+           (memory->target_bytes != UINT64_MAX || memory->spill_bytes != UINT64_MAX);
+}
+
+/* Whether it is results that fill it. */
+static bool results_fill(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    return gw_memory_used(core) > memory->terminate_bytes &&
+           memory->resident_bytes > memory->terminate_bytes / 2 && !can_spill(core);
+}
+
+/* Since when they do, and none went. */
+static void watch_full(struct gw_node_core *core)
+{
+    struct gw_memory *memory = &core->memory;
+    bool full = results_fill(core);
+    if (full && (!memory->full || memory->resident_bytes < memory->full_least)) {
+        memory->full_ns = core->now_ns;
+        memory->full_least = memory->resident_bytes;
+        memory->full_added = 0;
+    }
+    memory->full = full;
+}
+
+/* What has a process for itself makes no result, or is not to be told apart from what it makes:
+ * commands, ranks, actors and their calls. */
+static bool makes_result(const struct gw_run *run)
+{
+    return !run->gang && !run->actor && !run->spec->message.actor &&
+           run->spec->message.kind == GW_SPEC_FUNCTION;
+}
+
+bool gw_memory_limits_lets(const struct gw_node_core *core, const struct gw_run *run)
+{
+    const struct gw_memory *memory = &core->memory;
+    if (!memory->full || !makes_result(run) || GW_PLANTED(569))
+        return true;
+    return inputs_here(run) && memory->full_added < FULL_ADDED_MAX;
+}
+
+/* Whether all that could start here now is what the full memory does not let. */
+static bool only_adders(const struct gw_node_core *core)
+{
+    bool any = false;
+    for (size_t i = 0; core->memory.full && i < core->pools.count; i++) {
+        const struct gw_run *run = core->pools.items[i]->ready.first;
+        if (run && gw_memory_limits_lets(core, run))
+            return false;
+        any = any || run;
+    }
+    return any;
+}
+
+static uint64_t full_until_ns(const struct gw_node_core *core)
+{
+    uint64_t until = core->memory.full_ns + PATIENCE_NS;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        const struct gw_process *process = core->processes.items[i];
+        if (works(process) && process->queue.first && inputs_here(process->queue.first))
+            until = core->memory.full_ns + FREES_NS;
+    }
+    uint64_t look = core->memory.since_ns + LOOK_NS;
+    return until > look ? until : look;
+}
+
+static uint64_t paused_until_ns(const struct gw_node_core *core)
+{
+    uint64_t until = core->memory.since_ns + PATIENCE_NS;
+    if (only_adders(core))
+        until = full_until_ns(core);
+    return until;
+}
+
+bool gw_memory_limits_refuses(const struct gw_node_core *core)
+{
+    return core->memory.full && core->memory.state == GW_MEMORY_PAUSED &&
+           core->now_ns >= full_until_ns(core);
+}
+
+/* The end of one for whose result there is no room. */
+static struct gw_run_end full_end(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    struct gw_run_end end = {.outcome = GW_OUTCOME_FULL, .code = GW_ELIMIT};
+    end.text = gw_run_text(
+        "no memory for its result: the worker's %zu results are %.1f MiB of what it uses, %.1f MiB "
+        "of its limit of %.1f MiB, and cannot go to disk: %s; let go of results, make room on that "
+        "disk, or give the worker another or more memory (--spill-dir, --memory-limit)",
+        memory->in_memory, (double)memory->resident_bytes / (1 << 20),
+        (double)gw_memory_used(core) / (1 << 20), (double)core->options.memory_bytes / (1 << 20),
+        memory->trouble            ? memory->trouble
+        : core->options.spills_off ? "it has no folder for them"
+                                   : "it was told to keep them (--memory-target, --memory-spill)");
+    return end;
+}
+
+void gw_memory_limits_refuse(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_process_end_run(core, run, full_end(core), 0);
+}
+
+static uint32_t state_now(struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    bool crowded = descriptors_of(core) / 9 > memory->descriptors_max / 8; /* beyond its share */
+    if (gw_memory_used(core) <= memory->pause_bytes && !crowded && !memory->full)
+        return GW_MEMORY_OPEN;
+    if (only_adders(core))
+        return GW_MEMORY_PAUSED;
+    if (memory->state == GW_MEMORY_ONE) /* until that one has come, or one that was here began */
+        return memory->runs == core->runs && !memory->begun ? GW_MEMORY_ONE : GW_MEMORY_PAUSED;
+    bool patient = memory->state == GW_MEMORY_OPEN || core->now_ns - memory->since_ns < PATIENCE_NS;
+    if (patient && (anything_works(core) || memory->spilling || end_idle(core)))
+        return GW_MEMORY_PAUSED;
+    return GW_MEMORY_ONE;
+}
+
+static void set_state(struct gw_node_core *core)
+{
+    uint32_t state = state_now(core);
+    core->memory.lets =
+        state == GW_MEMORY_PAUSED && core->memory.state == GW_MEMORY_ONE && !core->memory.begun;
+    if (state == core->memory.state)
+        return;
+    core->memory.state = state;
+    core->memory.since_ns = core->now_ns;
+    core->memory.runs = core->runs;
+    core->memory.begun = false;
+}
+
+bool gw_memory_limits_holds(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    if (GW_PLANTED(738))
+        return false;
+    return (memory->state == GW_MEMORY_PAUSED && !memory->lets) ||
+           (memory->state == GW_MEMORY_ONE && memory->begun);
+}
+
+bool gw_memory_limits_lets_one(const struct gw_node_core *core)
+{
+    return core->memory.state != GW_MEMORY_OPEN;
+}
+
+void gw_memory_limits_on_begun(struct gw_node_core *core)
+{
+    if (GW_PLANTED(739))
+        return;
+    core->memory.begun = core->memory.state == GW_MEMORY_ONE;
+    core->memory.lets = false;
+}
+
+static bool nearer(const struct gw_run *a, const struct gw_run *b)
+{
+    if (!a->missing != !b->missing)
+        return !a->missing;
+    uint64_t a_bytes = inputs_here(a), b_bytes = inputs_here(b);
+    return a_bytes != b_bytes ? a_bytes > b_bytes : a->serial < b->serial;
+}
+
+/* Whether none of a list is nearer to its start. */
+static bool nearest_of(const struct gw_runs *list, const struct gw_run *run)
+{
+    for (const struct gw_run *other = list->first; other; other = other->next)
+        if (other != run && !other->gang && nearer(other, run))
+            return false;
+    return true;
+}
+
+static bool nearest(const struct gw_node_core *core, const struct gw_run *run)
+{
+    for (size_t i = 0; i < core->pools.count; i++)
+        if (!nearest_of(&core->pools.items[i]->ready, run))
+            return false;
+    return nearest_of(&core->waiting, run) && nearest_of(&core->alone, run);
+}
+
+bool gw_memory_limits_keeps(const struct gw_node_core *core, const struct gw_run *run)
+{
+    const struct gw_memory *memory = &core->memory;
+    if (memory->state == GW_MEMORY_OPEN || run->gang || !inputs_here(run))
+        return false;
+    return can_spill(core) || (!anything_works(core) && nearest(core, run));
+}
+
+/* -- Telling -------------------------------------------------------------------------------------
+ */
+
+static bool differs(uint64_t a, uint64_t b, uint64_t step)
+{
+    return (a > b ? a - b : b - a) > step;
+}
+
+static bool worth_telling(const struct gw_node_core *core)
+{
+    const struct gw_memory *memory = &core->memory;
+    uint64_t step = core->options.memory_bytes / TOLD_PART;
+    return !memory->told || memory->state != memory->told_state ||
+           (memory->trouble != NULL) != memory->told_trouble ||
+           differs(gw_memory_used(core), memory->told_used, step) ||
+           differs(memory->resident_bytes, memory->told_resident, step) ||
+           (memory->spilled_bytes != memory->told_spilled &&
+            (!memory->spilled_bytes || differs(memory->spilled_bytes, memory->told_spilled, step)));
+}
+
+static void tell(struct gw_node_core *core)
+{
+    struct gw_memory *memory = &core->memory;
+    memory->told = true;
+    memory->told_state = memory->state;
+    memory->told_trouble = memory->trouble != NULL;
+    memory->told_used = gw_memory_used(core);
+    memory->told_resident = memory->resident_bytes;
+    memory->told_spilled = memory->spilled_bytes;
+    gw_core_send(core, core->scheduler, GW_MESSAGE_memory)->message.memory = (struct gw_msg_memory){
+        .used_bytes = gw_memory_used(core),
+        .processes_bytes = memory->processes_bytes + memory->own_bytes,
+        .resident_bytes = memory->resident_bytes,
+        .spilled_bytes = memory->spilled_bytes,
+        .written_bytes = memory->written_bytes,
+        .target_bytes = memory->target_bytes == UINT64_MAX ? 0 : memory->target_bytes,
+        .pause_bytes = memory->pause_bytes == UINT64_MAX ? 0 : memory->pause_bytes,
+        .state = memory->state,
+        .descriptors = descriptors_of(core),
+        .descriptors_max = memory->descriptors_max,
+        .trouble = gw_core_text(core, memory->trouble),
+        .idle_bytes = gw_memfile_idle_bytes(core),
+    };
+}
+
+void gw_memory_limits_settle(struct gw_node_core *core)
+{
+    spare(core);
+    spill(core);
+    watch_full(core);
+    set_state(core);
+    if (core->registered && worth_telling(core))
+        tell(core);
+}
+
+/* -- What processes use --------------------------------------------------------------------------
+ */
+
+static bool kills_rather(const struct gw_process *a, const struct gw_process *b)
+{
+    bool a_gang = a->queue.first->gang != NULL, b_gang = b->queue.first->gang != NULL;
+    return a_gang != b_gang ? b_gang : (a->memory_bytes > b->memory_bytes) != GW_PLANTED(440);
+}
+
+static struct gw_run_end oom_end(const struct gw_process *process, uint64_t used, uint64_t limit)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
+    end.text =
+        gw_run_text("out of memory: it used %.1f MiB when its worker came to %.1f MiB of its "
+                    "limit of %.1f MiB; say what it needs (memory_bytes, --memory), or give "
+                    "the worker more (--memory-limit)",
+                    (double)process->memory_bytes / (1 << 20), (double)used / (1 << 20),
+                    (double)limit / (1 << 20));
+    return end;
+}
+
+/* Beyond the last line: who uses most goes, one at a time, those without work first. */
+static void terminate(struct gw_node_core *core)
+{
+    struct gw_memory *memory = &core->memory;
+    uint64_t limit = core->options.memory_bytes, used = gw_memory_used(core);
+    if (used <= memory->terminate_bytes || GW_PLANTED(441) ||
+        gw_process_find(core, memory->killing) || end_idle(core))
+        return;
+    struct gw_process *most = NULL;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        struct gw_process *process = core->processes.items[i];
+        if (process->burying || process->state != GW_PROCESS_BUSY || !process->queue.first ||
+            process->memory_bytes < limit / VICTIM_PART)
+            continue;
+        if (!most || kills_rather(process, most))
+            most = process;
+    }
+    if (!most)
+        return;
+    memory->killing = most->id;
+    bool blameless = results_fill(core) && makes_result(most->queue.first);
+    struct gw_run_end end = blameless ? full_end(core) : oom_end(most, used, limit);
+    gw_process_end_run(core, most->queue.first, end, 0);
+}
+
+uint64_t gw_memory_limits_of(const struct gw_process *process)
+{
+    if (process->pool)
+        return process->pool->like->message.memory_bytes;
+    return process->queue.first ? process->queue.first->spec->message.memory_bytes : 0;
+}
+
+static struct gw_run_end limit_end(const struct gw_process *process, uint64_t limit)
+{
+    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
+    end.text = gw_run_text("out of memory: it used %.1f MiB of the %.1f MiB that it asked for; ask "
+                           "for more (memory_bytes, --memory), or for none, to have no limit",
+                           (double)process->memory_bytes / (1 << 20), (double)limit / (1 << 20));
+    return end;
+}
+
+/* Beyond what it asked for: it goes, whatever others leave. A runner without work goes quietly. */
+static void limit(struct gw_node_core *core, struct gw_process *process)
+{
+    uint64_t most = gw_memory_limits_of(process);
+    if (!most || process->memory_bytes <= most || process->burying)
+        return;
+    if (process->state == GW_PROCESS_IDLE) {
+        gw_process_bury(core, process, 200 * MS);
+    } else if (process->state == GW_PROCESS_BUSY && process->queue.first) {
+        core->memory.killing = process->id; /* what it had comes back before others are killed */
+        gw_process_end_run(core, process->queue.first, limit_end(process, most), 0);
+    }
+}
+
+/* An attempt's peak, each time that it has grown by a quarter. */
+static void tell_peak(struct gw_node_core *core, const struct gw_process *process)
+{
+    struct gw_run *run = process->queue.first;
+    if (!run || run->gang || !gw_run_executes(run) || !core->registered ||
+        process->memory_bytes < MEASURED_MIN ||
+        process->memory_bytes / 5 * 4 < run->peak_told_bytes)
+        return;
+    run->peak_told_bytes = process->memory_bytes;
+    uint64_t *row = gw_core_scratch(core, 2 * sizeof *row);
+    row[0] = run->attempt;
+    row[1] = process->memory_bytes;
+    gw_core_send(core, core->scheduler, GW_MESSAGE_measured)->message.measured =
+        (struct gw_msg_measured){{&row[0], 1}, {&row[1], 1}};
+}
+
+void gw_memory_limits_on_measured(struct gw_node_core *core, const struct gw_event *event)
+{
+    core->memory.own_bytes = event->number;
+    for (uint32_t i = 0; i < event->use_count; i++) {
+        struct gw_process *process = gw_process_find(core, event->uses[i].process);
+        if (!process)
+            continue;
+        core->memory.processes_bytes += event->uses[i].bytes - process->memory_bytes;
+        process->memory_bytes = event->uses[i].bytes;
+        tell_peak(core, process);
+        limit(core, process);
+    }
+    spare(core);
+    terminate(core);
+}

@@ -1,0 +1,243 @@
+/* Processes: runners and commands, from spawn to burial, and who is charged for how they end.
+ *
+ * Always: a process holds its slots until it is buried, or parked (park.c); what it ran is judged
+ * when it is buried and its link is closed, since only then everything that it reported has
+ * arrived. The first run of a runner's queue executes; those behind it are queued again, uncharged.
+ */
+#include "worker/core/processes/process.h"
+
+#include "graph/base/planted.h"
+#include "graph/wire/enums.h"
+#include "worker/core/link/result.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/objects/folder.h"
+#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/store.h"
+#include "worker/core/processes/turn.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Whether it is one of those that start for the pool's queue, not for a rank. */
+void gw_process_count_starting(struct gw_process *process, bool starts)
+{
+    if (process->starts == starts)
+        return;
+    process->starts = starts;
+    if (starts)
+        process->pool->starting++;
+    else
+        process->pool->starting--;
+}
+
+void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    gw_run_pull(run);
+    gw_run_push(&process->queue, run);
+    run->process = process;
+    process->load_ns += run->load_ns;
+    process->woken = false;
+    if (process->state == GW_PROCESS_IDLE) {
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
+        process->started_told = false;
+        if (!run->gang) /* a rank executes from go on */
+            process->head_since_ns = core->now_ns;
+    }
+}
+
+void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+{
+    gw_run_pull(run);
+    run->process = NULL;
+    gw_run_push(&core->held, run);
+    gw_process_count_starting(process, true);
+}
+
+void gw_process_make_idle(struct gw_node_core *core, struct gw_process *process)
+{
+    gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_IDLE);
+    process->idle_since_ns = core->now_ns;
+    process->head_since_ns = 0;
+}
+
+void gw_process_reclaim(struct gw_node_core *core, struct gw_process *process)
+{
+    process->lent = false;
+    core->lent--;
+    core->slots_used += process->slots;
+}
+
+void gw_process_end_wait(struct gw_node_core *core, struct gw_process *process)
+{
+    if (process->lent)
+        gw_process_reclaim(core, process);
+    process->woke = false;
+}
+
+void gw_process_next(struct gw_node_core *core, struct gw_process *process)
+{
+    struct gw_run *run = process->queue.first;
+    process->started_told = process->runs_long = false;
+    gw_process_end_wait(core, process);
+    process->head_since_ns = run ? core->now_ns : 0;
+    if (process->state != GW_PROCESS_BUSY)
+        return;
+    if (!run && process->actor) {
+        return; /* it waits for calls */
+    } else if (!run) {
+        gw_process_make_idle(core, process);
+    } else if (run->killing && !run->actor) { /* a call runs to its end */
+        struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        end.text = gw_core_strdup("killed");
+        gw_process_end_run(core, run, end, run->kill_grace_ns);
+    }
+}
+
+void gw_process_free(struct gw_node_core *core, struct gw_process *process)
+{
+    gw_process_leave_pool(process);
+    gw_turn_leave(process);
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (core->processes.items[i] == process) {
+            gw_array_remove_swap(&core->processes, i);
+            break;
+        }
+    gw_map_remove(&core->processes_by_id, process->id);
+    gw_memfile_end(core, process);
+    if (process->link)
+        process->link->process = NULL;
+    core->memory.processes_bytes -= process->memory_bytes;
+    gw_map_deinit(&process->specs);
+    gw_folder_end(core, process);
+    if (process->pool)
+        process->pool->process_count--;
+    free(process->gpus);
+    free(process->trouble);
+    free(process);
+}
+
+/* -- End -----------------------------------------------------------------------------------------
+ */
+
+/* The process takes no more work. */
+void gw_process_leave_pool(struct gw_process *process)
+{
+    struct gw_pool *pool = process->pool;
+    if (!pool)
+        return;
+    for (size_t i = 0; i < pool->runners.count; i++)
+        if (pool->runners.items[i] == process) {
+            gw_array_remove_swap(&pool->runners, i);
+            gw_process_count_starting(process, false);
+            return;
+        }
+}
+
+/* How it is told to end: 0: by SIGTERM. */
+static uint32_t signal_of(const struct gw_process *process)
+{
+    const struct gw_run *run = process->queue.first;
+    return run ? run->spec->message.signal : 0;
+}
+
+void gw_process_signal(struct gw_node_core *core, const struct gw_process *process)
+{
+    if (core->guardian && !process->burying)
+        gw_core_send(core, core->guardian, GW_MESSAGE_signal)->message.signal =
+            (struct gw_msg_signal){process->id, signal_of(process)};
+}
+
+void gw_process_hurry(struct gw_node_core *core, const struct gw_process *process,
+                      uint64_t grace_ns)
+{
+    if (core->guardian)
+        gw_core_send(core, core->guardian, GW_MESSAGE_bury)->message.bury =
+            (struct gw_msg_bury){process->id, grace_ns, signal_of(process)};
+}
+
+void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns)
+{
+    if (process->state == GW_PROCESS_BURIED)
+        return;
+    if (!process->burying)
+        gw_process_leave_pool(process);
+    process->burying = true;
+    process->deadline_ns = 0;
+    if (process->state != GW_PROCESS_ENDING && process->state != GW_PROCESS_EXITED)
+        gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_ENDING);
+    gw_process_hurry(core, process, grace_ns);
+}
+
+char *gw_process_exit_text(const struct gw_process *process)
+{
+    char error[64] = "";
+    if (process->xid)
+        snprintf(error, sizeof error, ", after Xid %" PRIu32 " on its GPU", process->xid);
+    if (process->trouble)
+        return gw_core_strdup(process->trouble);
+    if (process->oom)
+        return gw_core_strdup("killed: out of memory");
+    if (process->signal)
+        return gw_run_text("signal %d (%s)%s", process->signal, strsignal(process->signal), error);
+    return gw_run_text("exit code %d%s", process->exit_code, error);
+}
+
+void gw_process_return(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_run_pull(run);
+    gw_object_unpin(core, run);
+    run->process->load_ns -= run->load_ns;
+    run->process = NULL;
+    if (run->killing && !GW_PLANTED(791)) {
+        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        run->end.text = gw_core_strdup("killed");
+        gw_result_end(core, run);
+    } else if (run->missing == 0) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+        gw_run_push_first(&run->pool->ready, run);
+    } else {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_WAITING);
+        gw_run_push(&core->waiting, run);
+    }
+}
+
+void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
+                        const struct gw_run *first)
+{
+    while (process->queue.last != first)
+        gw_process_return(core, process->queue.last);
+}
+
+void gw_process_end_run(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
+                        uint64_t grace_ns)
+{
+    if (run->state == GW_RUN_ENDING) {
+        free(end.text);
+        gw_process_bury(core, run->process, grace_ns); /* it may end sooner now */
+        return;
+    }
+    struct gw_process *process = run->process;
+    if (process && process->state == GW_PROCESS_EXITED && !process->burying) {
+        free(end.text); /* it ended by itself: that is what will be told */
+        if (end.outcome == GW_OUTCOME_KILLED && !run->gang && !GW_PLANTED(792))
+            run->killing = true; /* it may have ended in one behind: then this one comes back */
+        gw_process_hurry(core, process, grace_ns);
+        return;
+    }
+    bool lives =
+        process && (run->state != GW_RUN_STARTING || process->state != GW_PROCESS_STARTING);
+    end.executing = gw_run_executes(run);
+    free(run->end.text);
+    run->end = end;
+    if (lives) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDING);
+        gw_process_bury(core, process, grace_ns);
+        return;
+    }
+    if (process) /* the runner that it was to get starts on, for others */
+        gw_process_unbind(core, process, run);
+    gw_result_end(core, run);
+}

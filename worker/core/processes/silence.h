@@ -1,0 +1,15 @@
+/* Progress limits. */
+#ifndef GW_WORKER_CORE_PROCESSES_SILENCE_H
+#define GW_WORKER_CORE_PROCESSES_SILENCE_H
+
+#include "worker/core/model/state.h"
+
+/* gw_silence_tick has output measured where that is due; gw_silence_deadline_ns is when. */
+void gw_silence_tick(struct gw_node_core *core, struct gw_process *process);
+uint64_t gw_silence_deadline_ns(const struct gw_process *process);
+
+/* gw_silence_end is a sign of life of what a process executes. */
+void gw_silence_end(const struct gw_node_core *core, struct gw_process *process);
+void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *event);
+
+#endif

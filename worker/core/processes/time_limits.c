@@ -1,0 +1,109 @@
+/* Time limits of processes: to say hello, to stay idle, to run, and when the scheduler hears that
+ * something runs. */
+#include "worker/core/processes/time_limits.h"
+
+#include "graph/base/planted.h"
+#include "graph/base/text.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/processes/silence.h"
+
+#define STARTED_AFTER_NS UINT64_C(20000000)
+#define IDLE_GRACE_NS UINT64_C(200000000)
+
+static uint64_t wall_limit_at(const struct gw_process *process)
+{
+    const struct gw_run *run = process->queue.first;
+    if (!run || !process->head_since_ns || !run->spec->message.wall_ns || process->burying ||
+        process->state == GW_PROCESS_EXITED || GW_PLANTED(430))
+        return UINT64_MAX;
+    uint64_t limit_ns = GW_PLANTED(432) ? 1000000 : run->spec->message.wall_ns;
+    return limit_ns < UINT64_MAX - process->head_since_ns ? process->head_since_ns + limit_ns
+                                                          : UINT64_MAX; /* for ever */
+}
+
+static bool tells_started(const struct gw_process *process)
+{
+    return process->head_since_ns && !process->started_told && !process->burying &&
+           process->state == GW_PROCESS_BUSY;
+}
+
+static void too_late(struct gw_node_core *core, struct gw_process *process)
+{
+    if (process->actor && process->link) { /* it was to let go of its state, and took too long */
+        gw_process_bury(core, process, 0);
+        return;
+    }
+    if (!process->link && process->runner) {
+        process->trouble = gw_core_strdup("the runner closed its connection and went on");
+        process->cut_off = process->hello;
+    } else {
+        process->trouble =
+            gw_core_strdup("the program did not become a runner within 20 s: is gw_init the first "
+                           "statement of its main, or was it stopped (SIGSTOP)?");
+    }
+    gw_process_bury(core, process, 0);
+}
+
+static void tick(struct gw_node_core *core, struct gw_process *process)
+{
+    if (process->deadline_ns && core->now_ns >= process->deadline_ns) {
+        too_late(core, process);
+        return;
+    }
+    if (process->state == GW_PROCESS_IDLE &&
+        core->now_ns - process->idle_since_ns >= core->options.runner_idle_ns) {
+        gw_process_bury(core, process, IDLE_GRACE_NS);
+        return;
+    }
+    struct gw_run *run = process->queue.first;
+    if (core->now_ns >= wall_limit_at(process)) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
+        char limit[GW_TEXT_SECONDS_ROOM];
+        end.text = gw_run_text("ran for longer than its limit of %s",
+                               gw_text_seconds(run->spec->message.wall_ns, limit));
+        gw_process_end_run(core, run, end, run->spec->message.grace_ns);
+        return;
+    }
+    gw_silence_tick(core, process);
+    if (run && tells_started(process) &&
+        core->now_ns - process->head_since_ns >= STARTED_AFTER_NS) {
+        process->started_told = true;
+        if (!core->registered)
+            return;
+        uint64_t *attempt = gw_core_scratch(core, sizeof *attempt);
+        uint32_t *rank = gw_core_scratch(core, sizeof *rank);
+        *attempt = run->attempt;
+        *rank = run->rank;
+        gw_core_send(core, core->scheduler, GW_MESSAGE_started)->message.started =
+            (struct gw_msg_started){{attempt, 1}, {rank, 1}};
+    }
+}
+
+void gw_time_limits_tick(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->processes.count; i++)
+        tick(core, core->processes.items[i]);
+}
+
+uint64_t gw_time_limits_deadline_ns(const struct gw_node_core *core)
+{
+    uint64_t deadline = UINT64_MAX;
+    for (size_t i = 0; i < core->processes.count; i++) {
+        const struct gw_process *process = core->processes.items[i];
+        uint64_t at = wall_limit_at(process);
+        if (process->deadline_ns && process->deadline_ns < at)
+            at = process->deadline_ns;
+        if (process->state == GW_PROCESS_IDLE &&
+            process->idle_since_ns + core->options.runner_idle_ns < at)
+            at = process->idle_since_ns + core->options.runner_idle_ns;
+        if (tells_started(process) && process->head_since_ns + STARTED_AFTER_NS < at)
+            at = process->head_since_ns + STARTED_AFTER_NS;
+        if (gw_silence_deadline_ns(process) < at)
+            at = gw_silence_deadline_ns(process);
+        if (at < deadline)
+            deadline = at;
+    }
+    return deadline;
+}

@@ -1,0 +1,196 @@
+/* Feeding runners: which one gets which work, and how much at a time. */
+#include "worker/core/runners/feed.h"
+
+#include "graph/base/planted.h"
+#include "graph/wire/frame.h"
+#include "worker/core/model/run.h"
+#include "worker/core/processes/memory_limits.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/runners/batch.h"
+#include "worker/core/runners/pool.h"
+
+#include <stdlib.h>
+
+enum {
+    BATCH_ROWS_MAX = 512,
+    BATCH_BYTES_MAX = GW_FRAME_BYTES_MAX / 4,
+    BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX, /* of a batch of several */
+    ROW_TOKENS_MAX = 4096,               /* of one row */
+};
+#define LOAD_MAX_NS UINT64_C(2000000) /* how much work a runner is sent ahead */
+
+bool gw_feed_room(const struct gw_node_core *core, const struct gw_process *process)
+{
+    if (core->slots_used <= core->options.slots)
+        return true;
+    uint32_t idle = 0;
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (core->processes.items[i]->state == GW_PROCESS_IDLE && !core->processes.items[i]->parked)
+            idle += core->processes.items[i]->slots;
+    return core->slots_used - idle + process->slots <= core->options.slots;
+}
+
+static uint64_t load_of(const struct gw_run *run)
+{
+    const struct gw_node_spec *spec = run->spec;
+    uint64_t cost_ns = run->actor ? run->actor->cost_ns : spec->cost_ns;
+    if (cost_ns >= LOAD_MAX_NS || spec->message.wall_ns) /* unknown, long, or timed */
+        return LOAD_MAX_NS;
+    return cost_ns + 1;
+}
+
+static bool takes_work(const struct gw_node_core *core, const struct gw_process *process)
+{
+    if (!process->link || process->lent || (process->parked && !GW_PLANTED(681)))
+        return false;
+    const struct gw_run *run = process->queue.first;
+    if (process->state == GW_PROCESS_IDLE)
+        return gw_feed_room(core, process);
+    /* Nothing queues for a slot that is overdrawn. */
+    return process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing &&
+           !run->spec->message.actor && !process->runs_long &&
+           !(process->woke && core->slots_used > core->options.slots);
+}
+
+static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)
+{
+    size_t bytes = run->args_size + 64;
+    for (uint32_t d = 0; d < run->dep_count; d++) {
+        const struct gw_object *object = run->deps[d].object;
+        *tokens += object && object->token;
+        bytes += 32 + (object ? (object->token ? 0 : object->bytes) : run->deps[d].value_size);
+    }
+    return bytes;
+}
+
+/* What one runner is about to be sent. */
+struct batch {
+    struct gw_process *process;
+    struct gw_run *runs[BATCH_ROWS_MAX];
+    uint64_t number;
+    uint32_t count, tokens;
+    size_t bytes;
+};
+
+/* Puts a run into the batch and the runner's queue; false where there is no room for it. */
+static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_run *run)
+{
+    struct gw_process *process = batch->process;
+    uint32_t tokens = 0;
+    size_t bytes = row_bytes(run, &tokens);
+    if (batch->count == BATCH_ROWS_MAX ||
+        (batch->count &&
+         (batch->bytes + bytes > BATCH_BYTES_MAX || batch->tokens + tokens > BATCH_TOKENS_MAX)))
+        return false;
+    run->load_ns = load_of(run);
+    if (process->queue.count &&
+        (process->load_ns + run->load_ns > LOAD_MAX_NS || process->queue.count >= BATCH_ROWS_MAX))
+        return false;
+    gw_process_give(core, process, run);
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
+    run->batch = batch->number;
+    run->batch_row = batch->count;
+    batch->runs[batch->count++] = run;
+    batch->bytes += bytes;
+    batch->tokens += tokens;
+    return true;
+}
+
+/* Whether all that an heir waits for is in the batch, once more with `dep`. */
+static bool has_all(const struct batch *batch, const struct gw_run_dep *dep)
+{
+    struct gw_run *run = dep->heir;
+    if (run->state != GW_RUN_WAITING)
+        return false;
+    if (run->batch != batch->number)
+        run->batch_deps = 0;
+    run->batch = batch->number;
+    return ++run->batch_deps == run->missing;
+}
+
+/* Sends heirs along behind what they wait for, so that no hop leaves the runner. One follows each
+ * run, more where the others have enough to do: a chain stays in one runner, a fan spreads. */
+static void batch_add_heirs(struct gw_node_core *core, struct batch *batch, uint32_t from,
+                            bool spread)
+{
+    struct gw_pool *pool = batch->process->pool;
+    for (uint32_t at = from; at < batch->count; at++) {
+        bool followed = false;
+        for (struct gw_run_dep *dep = batch->runs[at]->first_heir; dep; dep = dep->next) {
+            struct gw_run *run = dep->heir;
+            if (!has_all(batch, dep) || (followed && spread) || run->serial > core->starving_serial)
+                continue;
+            gw_pool_find(core, run);
+            uint32_t tokens = 0;
+            (void)row_bytes(run, &tokens);
+            if (run->pool != pool || tokens > BATCH_TOKENS_MAX ||
+                !gw_pool_has_function(pool, run->spec))
+                continue;
+            if (!batch_add(core, batch, run))
+                return;
+            followed = true;
+        }
+    }
+}
+
+void gw_feed_process(struct gw_node_core *core, struct gw_process *process, struct gw_runs *from,
+                     size_t share)
+{
+    struct batch batch;
+    struct gw_pool *pool = process->pool;
+    batch.process = process;
+    batch.number = ++core->batch;
+    batch.count = batch.tokens = 0;
+    batch.bytes = 0;
+    bool spread = from->count < 2 * share;
+    if (from == &pool->ready && gw_memory_limits_lets_one(core))
+        share = 1;
+    for (size_t taken = 0; from->first && taken < share; taken++) {
+        struct gw_run *run = from->first;
+        uint32_t tokens = 0, at = batch.count;
+        (void)row_bytes(run, &tokens);
+        if (from == &pool->ready &&
+            (run->serial > core->starving_serial || !gw_memory_limits_lets(core, run)))
+            break;
+        if (!gw_pool_has_function(pool, run->spec)) {
+            char *text =
+                gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
+            gw_pool_refuse(core, run, text, 0);
+            free(text);
+            continue;
+        }
+        if (tokens > ROW_TOKENS_MAX) {
+            gw_pool_refuse(core, run,
+                           "it has more than 4096 inputs of more than 4 KiB: merge them in steps",
+                           0);
+            continue;
+        }
+        if (!batch_add(core, &batch, run))
+            break;
+        if (from == &pool->ready)
+            batch_add_heirs(core, &batch, at, spread);
+    }
+    if (!batch.count)
+        return;
+    if (from == &pool->ready)
+        gw_memory_limits_on_begun(core);
+    gw_batch_send(core, process, batch.runs, batch.count);
+}
+
+/* Idle runners first, so that nothing waits behind another task while one of them is free. */
+void gw_feed_pool(struct gw_node_core *core, struct gw_pool *pool)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < pool->runners.count; i++)
+        left += takes_work(core, pool->runners.items[i]);
+    for (int idle = 1; idle >= 0; idle--)
+        for (size_t i = 0; i < pool->runners.count && pool->ready.first; i++) {
+            struct gw_process *process = pool->runners.items[i];
+            if (gw_memory_limits_holds(core) || !takes_work(core, process) ||
+                (process->state == GW_PROCESS_IDLE) != idle)
+                continue;
+            gw_feed_process(core, process, &pool->ready,
+                            (pool->ready.count + left - 1) / (left ? left : 1));
+            left -= left > 0;
+        }
+}

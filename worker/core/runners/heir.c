@@ -1,0 +1,118 @@
+/* Heirs: runs that wait for what other runs of this worker make.
+ *
+ * Always: an heir waits in its maker's list until the maker ends. Ended well, the maker gives it
+ * the value; otherwise the heir goes back to the scheduler, in the same step, and its own heirs
+ * with it. An heir that was sent to a runner is behind its maker in the same batch, and the runner
+ * keeps the value for it; where there is none it skips it. It gets the value here, too, for another
+ * runner that may have to take over. */
+#include "worker/core/runners/heir.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/objects/memory.h"
+#include "worker/core/objects/store.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/runners/pool.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool gw_heir_wait(struct gw_node_core *core, struct gw_run *run, uint32_t d)
+{
+    struct gw_run_dep *dep = &run->deps[d];
+    struct gw_run *maker = gw_run_find(core, dep->bytes, GW_RANK_NONE);
+    if (!maker || maker == run)
+        return false;
+    dep->maker = maker;
+    dep->heir = run;
+    dep->next = NULL;
+    dep->prev = maker->last_heir;
+    if (dep->prev)
+        dep->prev->next = dep;
+    else
+        maker->first_heir = dep;
+    maker->last_heir = dep;
+    run->missing++;
+    return true;
+}
+
+static void leave(struct gw_run_dep *dep)
+{
+    struct gw_run *maker = dep->maker;
+    if (dep->prev)
+        dep->prev->next = dep->next;
+    else
+        maker->first_heir = dep->next;
+    if (dep->next)
+        dep->next->prev = dep->prev;
+    else
+        maker->last_heir = dep->prev;
+    dep->maker = NULL;
+}
+
+void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin value,
+                  struct gw_object *object)
+{
+    struct gw_run_dep *dep;
+    while ((dep = maker->first_heir)) {
+        struct gw_run *run = dep->heir;
+        leave(dep);
+        dep->worker = 0;
+        dep->bytes = object ? object->bytes : value.size;
+        if (object) {
+            bool here = gw_object_use(core, object, run, (uint32_t)(dep - run->deps));
+            assert(here); /* it was made just now */
+            (void)here;
+            object->pins += run->pinned; /* its runner keeps it, too */
+            gw_memory_rank(core, object);
+        } else {
+            void *copy = dep->small;
+            if (value.size > sizeof dep->small)
+                copy = dep->owned = gw_core_alloc(value.size);
+            memcpy(copy, value.data, value.size);
+            dep->value = copy;
+            dep->value_size = value.size;
+        }
+        if (--run->missing == 0 && run->state == GW_RUN_WAITING)
+            gw_pool_queue(core, run);
+    }
+}
+
+void gw_heir_part(struct gw_node_core *core, struct gw_run *run)
+{
+    for (uint32_t d = 0; d < run->dep_count; d++) {
+        if (run->deps[d].maker)
+            leave(&run->deps[d]);
+        free(run->deps[d].owned);
+    }
+    while (run->first_heir) {
+        struct gw_run *heir = run->first_heir->heir;
+        leave(run->first_heir);
+        GW_MUST(gw_array_push(&core->orphans, ((struct gw_orphan){heir, heir->serial})));
+    }
+}
+
+void gw_heir_settle(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->orphans.count; i++) {
+        struct gw_orphan orphan = core->orphans.items[i];
+        struct gw_run *run = orphan.run;
+        if (run->serial != orphan.serial)
+            continue; /* it ended by itself */
+        if (GW_PLANTED(60) && run->state == GW_RUN_WAITING) {
+            run->missing = 0;
+            gw_pool_queue(core, run);
+            continue;
+        }
+        if (run->state == GW_RUN_SENT) /* its runner skips it */
+            gw_process_return(core, run);
+        if (run->serial != orphan.serial)
+            continue; /* it was cancelled there */
+        struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        end.text = gw_core_strdup("what it was to take was not made");
+        gw_process_end_run(core, run, end, 0);
+    }
+    gw_array_clear(&core->orphans);
+}

@@ -1,0 +1,136 @@
+/* Tasks that submit tasks: their connection to the scheduler, and their slots while they wait; and
+ * what becomes of the tasks behind one that waits, or runs long.
+ *
+ * Always: a process whose task waits (lent) holds no slots and is given nothing; what was queued
+ * behind its task goes back to the scheduler, which has debited nothing for it but what that task
+ * still has, and runs somewhere else: else it might wait for what waits for it. When the wait is
+ * over the task runs on at once: slots_used may be more than there are, until so many tasks have
+ * ended or wait. Its runner may be idle then and stay so: it is warm for the next task that waits.
+ */
+#include "worker/core/runners/nested.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/link/result.h"
+#include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/runners/actor_queue.h"
+
+/* The run that a runner speaks of: only what it executes can ask anything. */
+static struct gw_run *executed(const struct gw_process *process, uint64_t attempt, uint32_t rank)
+{
+    struct gw_run *run = process->queue.first;
+    return run && run->attempt == attempt && run->rank == rank && gw_run_executes(run) ? run : NULL;
+}
+
+int gw_nested_on_link(struct gw_node_core *core, struct gw_process *process,
+                      const struct gw_msg_task_link *link)
+{
+    struct gw_run *run = executed(process, link->attempt, link->rank);
+    if (!run)
+        return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+    run->bound = true;
+    const struct gw_node_spec *spec = run->actor ? run->actor->run->spec : run->spec;
+    struct gw_msg_task_linked linked = {
+        .attempt = link->attempt,
+        .text = "",
+        .program = spec->message.program,
+        .env = spec->message.env,
+    };
+    if (!core->registered) {
+        linked.code = GW_ECLOSED;
+        linked.text = "this worker has lost its scheduler";
+        gw_core_send(core, process->link, GW_MESSAGE_task_linked)->message.task_linked = linked;
+        return 0;
+    }
+    struct gw_effect *effect = gw_core_send(core, process->link, GW_MESSAGE_task_linked);
+    effect->type = GW_EFFECT_LINK;
+    effect->number = link->attempt;
+    effect->count = link->rank;
+    effect->message.task_linked = linked;
+    return 0;
+}
+
+static void tell(struct gw_node_core *core, const struct gw_msg_task_blocked *blocked)
+{
+    if (core->registered)
+        gw_core_send(core, core->scheduler, GW_MESSAGE_task_blocked)->message.task_blocked =
+            *blocked;
+}
+
+static void lend(struct gw_node_core *core, struct gw_process *process, const struct gw_run *run)
+{
+    process->lent = true;
+    process->woke = false;
+    core->lent++;
+    core->slots_used -= process->slots;
+    while (process->queue.last != run) {
+        struct gw_run *behind = process->queue.last;
+        behind->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        behind->end.text = gw_core_strdup("the task before it in its runner waits for others");
+        gw_result_end(core, behind);
+    }
+}
+
+/* Its task keeps its slots, but nothing has to wait for it that another runner could begin. */
+static void take_back(struct gw_node_core *core, struct gw_process *process,
+                      const struct gw_run *run)
+{
+    const bool takes = process->queue.last != run && !GW_PLANTED(560);
+    process->runs_long = true;
+    if (takes)
+        gw_process_requeue(core, process, run);
+    gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt =
+        takes ? run->attempt : 0;
+}
+
+/* What is being ended may use all of its grace, and then it runs long as well. */
+static bool on_long(struct gw_node_core *core, struct gw_process *process, uint64_t attempt)
+{
+    const struct gw_run *run = process->queue.first;
+    if (!run || run->attempt != attempt || run->spec->message.actor ||
+        (run->state == GW_RUN_ENDING ? !run->end.executing : !gw_run_executes(run)))
+        return false;
+    take_back(core, process, run);
+    return true;
+}
+
+int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
+                         const struct gw_msg_task_blocked *blocked)
+{
+    if (blocked->blocked == GW_BLOCKED_LONG && on_long(core, process, blocked->attempt))
+        return 0;
+    struct gw_run *run = executed(process, blocked->attempt, blocked->rank);
+    if (!run && process->burying) /* a call of an actor that ends: it was given back */
+        return 0;
+    if (!run)
+        return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+    if (run->spec->message.actor) { /* its slots are the actor's, waiting or not */
+        if (blocked->blocked)
+            gw_actor_queue_take_back(core, process, blocked->attempt);
+        return 0;
+    }
+    if (!blocked->blocked) {
+        if (process->lent) {
+            gw_process_reclaim(core, process);
+            process->woke = true;
+            tell(core, blocked);
+        }
+        return 0;
+    }
+    if (!process->lent && core->lent == core->options.lent_max) {
+        struct gw_run_end end = {.outcome = GW_OUTCOME_FAILED, .code = GW_ELIMIT};
+        end.text = gw_run_text("it waits for other tasks, as %u others on this worker do: more "
+                               "cannot wait inside one another (a recursion without an end?)",
+                               core->lent);
+        gw_process_end_run(core, run, end, run->spec->message.fail_grace_ns);
+        return 0;
+    }
+    if (!process->lent) {
+        lend(core, process, run);
+        tell(core, blocked);
+    }
+    gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt =
+        blocked->attempt;
+    return 0;
+}

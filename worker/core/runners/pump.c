@@ -1,0 +1,249 @@
+/* The pump: when a runner or a command starts, and which idle runner makes room.
+ *
+ * Always: slots_used, the slots of processes not buried (those whose task waits for others apart)
+ * and of prepared command ranks, is at most the worker's, but for tasks that run on after such a
+ * wait: then idle runners beyond that get no work. Work starts in the order in which it came, pool
+ * by pool: what is older and has no room stops what is younger from being handed out, until an idle
+ * runner could be ended for it. */
+#include "worker/core/runners/pump.h"
+
+#include "graph/base/planted.h"
+#include "worker/core/gangs/actor.h"
+#include "worker/core/gangs/gang.h"
+#include "worker/core/model/run.h"
+#include "worker/core/processes/gpu.h"
+#include "worker/core/processes/memory_limits.h"
+#include "worker/core/processes/process.h"
+#include "worker/core/processes/spawn.h"
+#include "worker/core/processes/turn.h"
+#include "worker/core/runners/actor_queue.h"
+#include "worker/core/runners/feed.h"
+#include "worker/core/runners/park.h"
+#include "worker/core/runners/pool.h"
+
+#include <stdlib.h>
+
+enum { ROUNDS_MAX = 16 /* of parked runners that are woken and fed, a step */ };
+#define EVICT_GRACE_NS UINT64_C(200000000)
+
+/* Who wants a process: a run that needs its own (pool NULL or bound), or a pool with work left. */
+struct claim {
+    struct gw_run *run;
+    struct gw_pool *pool;
+    uint64_t serial;
+    uint32_t slots;
+    bool starves; /* nothing of it goes on while it waits */
+};
+
+/* An idle runner that stays idle waits for slots: another one would have to wait as well. One that
+ * was woken is about to be fed. */
+static bool pool_claims(const struct gw_node_core *core, const struct gw_pool *pool)
+{
+    const bool overdrawn = core->slots_used > core->options.slots;
+    size_t idle = 0;
+    for (size_t i = 0; (overdrawn || core->woken) && i < pool->runners.count; i++) {
+        const struct gw_process *process = pool->runners.items[i];
+        idle += process->state == GW_PROCESS_IDLE && (overdrawn || process->woken);
+    }
+    return pool->ready.count > pool->starting + idle && pool->program->code == 0;
+}
+
+static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw_pool *pool)
+{
+    for (size_t i = 0; i < pool->runners.count; i++)
+        if (pool->runners.items[i]->state == GW_PROCESS_IDLE && pool->runners.items[i]->link &&
+            !pool->runners.items[i]->parked && gw_feed_room(core, pool->runners.items[i]))
+            return pool->runners.items[i];
+    return NULL;
+}
+
+/* Whether a process of a run's own would have to wait for its GPUs: others are, or were, there. */
+static bool waits_for_gpus(const struct gw_node_core *core, const struct gw_run *run)
+{
+    return run->gpu_count && !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
+}
+
+/* One that is to be alone in its process may take an idle one, which is on its GPUs already. */
+static bool alone_waits(struct gw_node_core *core, const struct gw_run *run)
+{
+    return waits_for_gpus(core, run) && !(run->pool && idle_runner(core, run->pool));
+}
+
+/* Whether nothing of a pool goes on: all of its runners are parked, if it has any. */
+static bool stands_still(const struct gw_pool *pool)
+{
+    for (size_t i = 0; i < pool->runners.count; i++)
+        if (!pool->runners.items[i]->parked)
+            return false;
+    return true;
+}
+
+/* Without memory only ranks start: the others of their gang wait for them. A pool may get a runner
+ * though one of it is idle (that is fed in the next round), but none beside that one's GPUs. */
+static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
+{
+    bool holds = gw_memory_limits_holds(core);
+    *claim = (struct claim){.serial = UINT64_MAX};
+    struct gw_run *run = core->alone.first;
+    while (run && ((run->pool && run->pool->program->code != 0) || /* it is on its way */
+                   (holds && !run->gang) || alone_waits(core, run)))
+        run = run->next;
+    if (run)
+        *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
+    for (size_t i = 0; i < core->pools.count && !holds; i++) {
+        struct gw_pool *pool = core->pools.items[i];
+        if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial &&
+            gw_memory_limits_lets(core, pool->ready.first) &&
+            !waits_for_gpus(core, pool->ready.first))
+            *claim = (struct claim){NULL, pool, pool->ready.first->serial, pool->like->slots,
+                                    stands_still(pool)};
+    }
+    return claim->serial != UINT64_MAX;
+}
+
+/* Parks idle runners, or ends them, those longest idle first, until `slots` are free or will be. */
+static bool make_room(struct gw_node_core *core, uint32_t slots)
+{
+    int64_t coming = (int64_t)core->options.slots - core->slots_used;
+    for (size_t i = 0; i < core->processes.count; i++)
+        if (core->processes.items[i]->burying && !core->processes.items[i]->lent &&
+            !core->processes.items[i]->parked &&
+            core->processes.items[i]->state != GW_PROCESS_BURIED)
+            coming += core->processes.items[i]->slots;
+    while (coming < (int64_t)slots) {
+        struct gw_process *victim = NULL;
+        for (size_t i = 0; i < core->processes.count; i++) {
+            struct gw_process *process = core->processes.items[i];
+            if (process->state == GW_PROCESS_IDLE && !process->parked && !process->woken &&
+                (!victim || process->idle_since_ns < victim->idle_since_ns))
+                victim = process;
+        }
+        if (!victim)
+            return false;
+        coming += victim->slots;
+        if (!gw_park_put(core, victim))
+            gw_process_bury(core, victim, EVICT_GRACE_NS);
+    }
+    return true;
+}
+
+static void take_alone(struct gw_node_core *core, struct gw_run *run)
+{
+    struct gw_process *idle = run->pool ? idle_runner(core, run->pool) : NULL;
+    gw_run_pull(run);
+    if (!run->gang)
+        gw_memory_limits_on_begun(core);
+    if (idle) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        gw_process_give(core, idle, run);
+        if (run->gang)
+            gw_gang_prepare(core, idle, run);
+        else
+            gw_node_actor_prepare(core, idle, run);
+    } else if (run->pool) {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        gw_spawn_process(core, run->pool, run, NULL);
+    } else if (run->gang) { /* a command's rank: its slot is kept until go */
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        run->holds_slots = true;
+        core->slots_used += run->spec->slots;
+        gw_run_push(&core->held, run);
+        gw_gang_prepare(core, NULL, run);
+    } else {
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
+        gw_spawn_process(core, NULL, run, NULL);
+    }
+}
+
+/* Serves claims in order; false when the first that has no room must wait. Parked runners that have
+ * their slots again are fed in the next round. */
+static bool serve(struct gw_node_core *core)
+{
+    struct claim claim;
+    struct gw_process *behind;
+    while (oldest_claim(core, &claim)) {
+        bool room = core->slots_used + claim.slots <= core->options.slots;
+        bool warm = claim.run && claim.pool && idle_runner(core, claim.pool);
+        if (GW_PLANTED(390) && claim.run && !claim.pool && core->slots_used)
+            room = true;
+        if (claim.slots > core->options.slots) {
+            char *text = gw_run_text("it needs %u slots, this worker has %u", claim.slots,
+                                     core->options.slots);
+            gw_pool_refuse(core, claim.run ? claim.run : claim.pool->ready.first, text, 0);
+            free(text);
+        } else if (!room && !warm && claim.run && (behind = gw_turn_behind(core, claim.run))) {
+            gw_run_pull(claim.run);
+            gw_memory_limits_on_begun(core);
+            gw_sm_move(&gw_run_sm, &claim.run->state, GW_RUN_RUNNING);
+            gw_spawn_process(core, NULL, claim.run, behind);
+        } else if (!room && !warm) {
+            if (make_room(core, claim.slots) &&
+                core->slots_used + claim.slots <= core->options.slots)
+                continue; /* by those that were parked */
+            core->starving_serial = claim.starves ? claim.serial : UINT64_MAX;
+            return false;
+        } else if (claim.run) {
+            if (!warm && claim.pool)
+                (void)gw_park_wake(core, claim.pool);
+            take_alone(core, claim.run);
+        } else if (!gw_park_wake(core, claim.pool)) {
+            gw_spawn_process(core, claim.pool, NULL, NULL);
+        }
+    }
+    core->starving_serial = UINT64_MAX;
+    return true;
+}
+
+static void fail_programs(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->pools.count; i++) {
+        struct gw_pool *pool = core->pools.items[i];
+        const struct gw_program *program = pool->program;
+        if (program->code == 0 || program->code == GW_EAGAIN)
+            continue;
+        gw_pool_fail(core, pool, program->text, NULL);
+        for (struct gw_run *run = core->alone.first, *next; run; run = next) {
+            next = run->next;
+            if (run->pool == pool)
+                gw_pool_refuse(core, run, program->text, 0);
+        }
+    }
+}
+
+static void refuse_adders(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->pools.count; i++)
+        for (struct gw_run *run = core->pools.items[i]->ready.first, *next; run; run = next) {
+            next = run->next;
+            if (!gw_memory_limits_lets(core, run))
+                gw_memory_limits_refuse(core, run);
+        }
+    gw_memory_limits_settle(core); /* the next one may come */
+}
+
+bool gw_pump_begin(struct gw_node_core *core)
+{
+    if (!core->guardian || core->exited || core->shutting_down)
+        return false;
+    fail_programs(core);
+    if (gw_memory_limits_refuses(core))
+        refuse_adders(core);
+    if (core->options.gpu_count)
+        gw_gpu_pump(core);
+    return true;
+}
+
+void gw_pump_runners(struct gw_node_core *core)
+{
+    gw_actor_queue_pump(core);
+    for (int round = 0; round < 2 || (core->woken && round < ROUNDS_MAX); round++) {
+        uint64_t starving = core->starving_serial;
+        for (size_t i = 0; i < core->pools.count && !gw_memory_limits_holds(core); i++)
+            if (core->pools.items[i]->ready.first)
+                gw_feed_pool(core, core->pools.items[i]);
+        gw_park_rest(core);
+        serve(core);
+        if (core->starving_serial <= starving && !core->woken)
+            break; /* nothing that was held back may go now */
+    }
+}
