@@ -200,5 +200,6 @@ void gw_node_core_check(const struct gw_node_core *core)
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value))
         known += ((const struct gw_gang *)(uintptr_t)value)->ranks.count;
-    assert(runs == known && core->orphans.count == 0);
+    assert(runs == known && core->orphans.count == 0 && core->bound.count == 0);
+    assert(!core->ended.count && !core->supplied.count && !core->ended_actors.count);
 }

@@ -37,7 +37,7 @@
 #include "worker/core/processes/silence.h"
 #include "worker/core/processes/spawn.h"
 #include "worker/core/processes/time_limits.h"
-#include "worker/core/runners/heir.h"
+#include "worker/core/reap.h"
 #include "worker/core/runners/nested.h"
 #include "worker/core/runners/pool.h"
 #include "worker/core/runners/pump.h"
@@ -143,6 +143,8 @@ void gw_node_core_free(struct gw_node_core *core)
         free(core->run_chunks.items[i]);
     gw_array_deinit(&core->run_chunks);
     gw_array_deinit(&core->orphans);
+    gw_array_deinit(&core->bound);
+    gw_array_deinit(&core->ended_actors);
     gw_array_deinit(&core->pools);
     gw_array_deinit(&core->programs);
     gw_array_deinit(&core->processes);
@@ -259,13 +261,19 @@ static void on_spec(struct gw_node_core *core, const struct gw_msg_spec *message
         gw_environment_find_cluster(core, spec);
 }
 
+static int on_welcome(struct gw_node_core *core, const struct gw_message *message)
+{
+    gw_registration_prepare(core, message);
+    gw_reap(core); /* what ended before is not told to this scheduler */
+    gw_registration_on_welcome(core, message);
+    return 0;
+}
+
 static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
 {
     const struct gw_message *message = event->message;
-    if (message->type == GW_MESSAGE_welcome) {
-        gw_registration_on_welcome(core, message);
-        return 0;
-    }
+    if (message->type == GW_MESSAGE_welcome)
+        return on_welcome(core, message);
     if (!core->registered || message->term != core->term || message->peer != core->peer) {
         drop_tokens(core, event);
         return 0;
@@ -480,14 +488,6 @@ static void on_tick(struct gw_node_core *core, const struct gw_event *event)
     gw_gpu_tick(core);
 }
 
-static void exit_perhaps(struct gw_node_core *core)
-{
-    if (!core->shutting_down || core->processes.count || core->exited || !gw_shutdown_settle(core))
-        return;
-    core->exited = true;
-    gw_core_effect(core, GW_EFFECT_EXIT);
-}
-
 static void on_usage(struct gw_node_core *core, const struct gw_event *event)
 {
     gw_memory_limits_on_measured(core, event);
@@ -507,15 +507,8 @@ static void pump(struct gw_node_core *core)
     gw_pump_runners(core);
 }
 
-int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
-                      struct gw_effects *effects)
+static int on_event(struct gw_node_core *core, const struct gw_event *event)
 {
-    int rc = 0;
-    assert(event->now_ns >= core->now_ns);
-    gw_array_clear(&effects->list);
-    gw_arena_reset(&effects->arena);
-    core->effects = effects;
-    core->now_ns = event->now_ns;
     switch (event->type) {
     case GW_EVENT_START:
         core->incarnation = event->number;
@@ -527,8 +520,7 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         on_close(core, event);
         break;
     case GW_EVENT_MESSAGE:
-        rc = on_message(core, event);
-        break;
+        return on_message(core, event);
     case GW_EVENT_PROGRAM:
         gw_program_on_event(core, event);
         break;
@@ -568,13 +560,30 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
         gw_gpu_on_samples(core, event);
         break;
     }
+    return 0;
+}
+
+int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
+                      struct gw_effects *effects)
+{
+    assert(event->now_ns >= core->now_ns);
+    gw_array_clear(&effects->list);
+    gw_arena_reset(&effects->arena);
+    core->effects = effects;
+    core->now_ns = event->now_ns;
+    const int rc = on_event(core, event);
+    gw_gang_prepare_bound(core);
+    gw_pool_queue_supplied(core);
+    gw_reap(core);
     on_tick(core, event); /* whatever is due, whichever event brought the time */
+    gw_reap(core);
     gw_memory_limits_settle(core);
     gw_gpu_settle(core);
-    gw_heir_settle(core);
-    pump(core);
-    gw_heir_settle(core);
-    exit_perhaps(core);
+    do {
+        pump(core);
+        gw_gang_prepare_bound(core);
+    } while (gw_reap(core)); /* whose slots others may have */
+    gw_shutdown_settle(core);
 #ifdef GANGWAY_CHECK
     gw_node_core_check(core);
 #endif

@@ -7,8 +7,6 @@
 #include "worker/core/gangs/actor.h"
 
 #include "graph/base/planted.h"
-#include "worker/core/link/result.h"
-#include "worker/core/link/retire.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
@@ -79,7 +77,7 @@ static void give_back(struct gw_node_core *core, struct gw_run *run)
     run->process = NULL;
     run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
     run->end.text = gw_core_strdup("its actor is gone");
-    gw_result_end(core, run);
+    gw_run_ended(core, run);
 }
 
 bool gw_node_actor_join(struct gw_node_core *core, struct gw_run *run)
@@ -173,7 +171,7 @@ static void end_call(struct gw_node_core *core, struct gw_run *run, const struct
                              : "it ran, but its actor ended before the result was reported: %s",
                         own->text);
     }
-    gw_result_end(core, run);
+    gw_run_ended(core, run);
 }
 
 /* Calls whose inputs are on their way: one that came after all would come before those that were
@@ -197,7 +195,7 @@ void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process)
         actor->run->end = own;
         actor->run->end.text = gw_core_strdup(own.text);
     }
-    gw_result_end(core, actor->run);
+    gw_run_ended(core, actor->run);
     actor->run = NULL;
     while (count > 0)
         end_call(core, process->queue.first, &own, --count == 0);
@@ -209,7 +207,14 @@ void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process)
     give_back_waiting(core, actor);
     (void)gw_map_remove(&core->actors, actor->id);
     process->actor = NULL;
-    free(actor);
+    GW_MUST(gw_array_push(&core->ended_actors, actor)); /* where its calls print is not told yet */
+}
+
+void gw_node_actors_reap(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->ended_actors.count; i++)
+        free(core->ended_actors.items[i]);
+    gw_array_clear(&core->ended_actors);
 }
 
 void gw_node_actors_drop(struct gw_node_core *core)
@@ -218,8 +223,6 @@ void gw_node_actors_drop(struct gw_node_core *core)
     uint64_t key, value;
     while (gw_map_next(&core->actors, &at, &key, &value)) {
         struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
-        while (actor->calls.first)
-            gw_retire_run(core, actor->calls.first);
         actor->process->actor = NULL;
         free(actor);
     }

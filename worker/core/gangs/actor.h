@@ -18,8 +18,8 @@ bool gw_node_actor_kill(struct gw_node_core *core, struct gw_run *run,
                         const struct gw_msg_kill *kill);
 /* gw_node_actor_judge tells how an actor and its calls ended: its process is buried. */
 void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process);
-void gw_node_actors_drop(
-    struct gw_node_core *core); /* all of them, and their calls; runs are gone */
+void gw_node_actors_drop(struct gw_node_core *core); /* all of them; runs are gone */
+void gw_node_actors_reap(struct gw_node_core *core); /* frees those that have ended */
 void gw_node_actors_check(const struct gw_node_core *core, size_t *runs);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "graph/base/planted.h"
 #include "graph/wire/frame.h"
+#include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/checkpoint_transfer.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/run.h"
@@ -223,7 +224,7 @@ void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process,
 }
 
 /* A runner is told of its rank (process), or a command's slot is there (NULL). */
-void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+static void prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
 {
     struct gw_gang *gang = run->gang;
     if (!process) {
@@ -238,6 +239,20 @@ void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, stru
     *told = gang->message;
     told->locals = (struct gw_col32){0}; /* a runner has no use for them */
     gw_batch_send(core, process, &run, 1);
+}
+
+void gw_gang_prepare_bound(struct gw_node_core *core)
+{
+    for (size_t i = 0; i < core->bound.count; i++) {
+        struct gw_run *run = core->bound.items[i].run;
+        if (run->serial != core->bound.items[i].serial || run->state != GW_RUN_STARTING)
+            continue; /* it has ended since */
+        if (run->gang)
+            prepare(core, run->process, run);
+        else
+            gw_node_actor_prepare(core, run->process, run);
+    }
+    gw_array_clear(&core->bound);
 }
 
 /* What is known of where the ranks meet: for the scheduler, and with the key for ranks. */

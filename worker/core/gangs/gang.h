@@ -16,9 +16,10 @@ void gw_gang_pump(struct gw_node_core *core); /* start ranks that waited for the
 int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_msg_rank_ready *ready);
 void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control);
-/* gw_gang_prepare tells a runner of the rank that it was given; gw_gang_stand tells the scheduler
- * that a rank stands. */
-void gw_gang_prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
+/* gw_gang_prepare_bound tells runners of the ranks, or tasks of actors, that they were given, and
+ * looks whether commands of ranks can start; gw_gang_stand tells the scheduler that a rank stands.
+ */
+void gw_gang_prepare_bound(struct gw_node_core *core);
 void gw_gang_stand(struct gw_node_core *core, struct gw_run *run);
 /* gw_gang_bars_mpi tells whether a process is one of several ranks of a command, which MPI would
  * not find; gw_gang_on_mpi ends the rank of one that is an MPI program all the same. */

@@ -20,7 +20,6 @@
 #include "worker/core/link/adrift.h"
 
 #include "graph/base/planted.h"
-#include "worker/core/link/result.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/run.h"
 #include "worker/core/objects/store.h"
@@ -196,16 +195,16 @@ static void say_finished(struct gw_node_core *core, const struct gw_unsaid *unsa
         .values = {value, unsaid->value_size},
         .run_ns = {&row->run_ns, 1},
     };
-    gw_result_tell(core, &message, (struct gw_bin){0});
+    gw_core_tell(core, &message, (struct gw_bin){0});
 }
 
 static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
 {
     const char *path = gw_core_text(core, unsaid->path);
-    struct gw_message message = gw_run_ended(core, &unsaid->end, unsaid->tail);
+    struct gw_message message = gw_run_message(core, &unsaid->end, unsaid->tail);
     message.ended.attempt = unsaid->place.attempt;
     message.ended.rank = unsaid->place.rank;
-    gw_result_tell(core, &message, (struct gw_bin){path, (uint32_t)strlen(path) + 1});
+    gw_core_tell(core, &message, (struct gw_bin){path, (uint32_t)strlen(path) + 1});
 }
 
 void gw_adrift_say(struct gw_node_core *core)

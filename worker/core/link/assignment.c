@@ -191,7 +191,8 @@ int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assig
 static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct gw_msg_kill *kill)
 {
     bool asked = kill->reason == GW_KILL_TAKE_BACK;
-    if ((asked && (run->process || gw_memory_limits_keeps(core, run))) ||
+    if (run->state == GW_RUN_ENDED ||
+        (asked && (run->process || gw_memory_limits_keeps(core, run))) ||
         gw_node_actor_kill(core, run, kill) || (GW_PLANTED(611) && !run->gang && run->process))
         return;
     if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
@@ -211,7 +212,7 @@ static void kill_gang(struct gw_node_core *core, struct gw_gang *gang,
         gw_gang_abort(core, gang);
     if (!gang->ranks.count)
         gw_gang_tidy(core, gang);
-    else /* backwards: those that end at once leave the array, and the gang goes with the last */
+    else
         for (size_t i = gang->ranks.count; i-- > 0;)
             kill_run(core, gang->ranks.items[i], kill);
 }

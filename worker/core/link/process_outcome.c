@@ -134,7 +134,6 @@ static bool lacks_inputs(const struct gw_run *run)
 /* Buried, and its link closed: nothing of it can come any more. */
 static void judge(struct gw_node_core *core, struct gw_process *process)
 {
-    struct gw_pool *pool = process->pool;
     struct gw_run *run = process->queue.first;
     if (process->runner && !process->hello && (!process->burying || process->trouble))
         start_failed(core, process);
@@ -157,8 +156,6 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
     gw_process_requeue(core, process, NULL);
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_GONE);
     gw_process_free(core, process);
-    if (pool)
-        gw_pool_tidy(core, pool);
 }
 
 static void buried(struct gw_node_core *core, struct gw_process *process)

@@ -52,7 +52,7 @@ static void keep_cluster(struct gw_known_history *history, const char *cluster)
     *history = (struct gw_known_history){.cluster = gw_core_strdup(cluster)};
 }
 
-void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_message *message)
+void gw_registration_prepare(struct gw_node_core *core, const struct gw_message *message)
 {
     if (core->term == message->term) { /* what ended meanwhile counts as lost there */
         gw_adrift_forget(core);
@@ -60,6 +60,10 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
         gw_fetch_leave_neighbours(core);
         gw_assignment_let_go(core);
     }
+}
+
+void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_message *message)
+{
     core->adrift.since_ns = 0;
     core->term = message->term;
     core->peer = message->peer;

@@ -4,6 +4,9 @@
 
 #include "worker/core/model/state.h"
 
+/* gw_registration_prepare ends what this scheduler is not to hear of; gw_registration_on_welcome
+ * tells it of the rest. */
+void gw_registration_prepare(struct gw_node_core *core, const struct gw_message *message);
 void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_message *message);
 void gw_registration_send_heartbeat(struct gw_node_core *core);
 void gw_registration_on_heartbeat(struct gw_node_core *core,

@@ -24,23 +24,6 @@ enum {
     LAZY_RUNS_MIN = 32
 }; /* in hand: so much is to be done here before the scheduler must know */
 
-/* What ends while no scheduler is there is not told later to the same one: it counted this worker's
- * work as lost when the connection closed. Another hears it (adrift.c). */
-void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
-                    struct gw_bin stderr_path)
-{
-    if (!core->registered)
-        return;
-    struct gw_effect *effect = gw_core_send(core, core->scheduler, message->type);
-    if (message->type == GW_MESSAGE_finished)
-        effect->message.finished = message->finished;
-    else if (message->type == GW_MESSAGE_failures)
-        effect->message.failures = message->failures;
-    else
-        effect->message.ended = message->ended;
-    effect->bytes = stderr_path;
-}
-
 /* Where its stderr lies. */
 static void stderr_path(const struct gw_node_core *core, const struct gw_run *run,
                         char path[GW_NODE_PATH_MAX])
@@ -70,16 +53,17 @@ void gw_result_failed(struct gw_node_core *core, struct gw_run *run, const char 
 
 void gw_result_end(struct gw_node_core *core, struct gw_run *run)
 {
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    if (run->state != GW_RUN_ENDED)
+        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
     gw_news_end(core, run);
     char path[GW_NODE_PATH_MAX];
     stderr_path(core, run, path);
-    struct gw_message message = gw_run_ended(core, &run->end, run->tail);
+    struct gw_message message = gw_run_message(core, &run->end, run->tail);
     message.ended.attempt = run->attempt;
     message.ended.rank = run->rank;
     const char *copy = gw_core_text(core, path);
     gw_adrift_ended(core, run, path);
-    gw_result_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});
+    gw_core_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});
     gw_retire_run(core, run);
 }
 
@@ -187,7 +171,7 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
         .values = {gw_core_copy(core, in->values.data, in->values.size), in->values.size},
         .run_ns = {gw_core_copy(core, in->run_ns.data, (size_t)count * 8), count},
     };
-    gw_result_tell(core, &out, (struct gw_bin){0});
+    gw_core_tell(core, &out, (struct gw_bin){0});
     if (lazy && core->registered) /* what takes them is here, and has them */
         core->effects->list.items[core->effects->list.count - 1].lazy = true;
     gw_process_next(core, process);
@@ -220,7 +204,7 @@ void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
     gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
     gw_adrift_finished(core, run, (struct gw_bin){&row->value, 1},
                        &(struct gw_adrift_result){row->bytes, row->run_ns});
-    gw_result_tell(core, &out, (struct gw_bin){0});
+    gw_core_tell(core, &out, (struct gw_bin){0});
     gw_retire_run(core, run);
 }
 
@@ -287,7 +271,7 @@ static void tell_failures(struct gw_node_core *core, const struct gw_msg_failure
         .attempt = {copy_rows(core, in->attempt, from, count), count},
         .run_ns = {copy_rows(core, in->run_ns, from, count), count},
     };
-    gw_result_tell(core, &out, (struct gw_bin){0});
+    gw_core_tell(core, &out, (struct gw_bin){0});
 }
 
 /* What waits for what failed is given back behind the failure, and is out of the runner's queue

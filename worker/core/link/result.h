@@ -11,10 +11,6 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
 int gw_result_on_failures(struct gw_node_core *core, struct gw_process *process,
                           const struct gw_msg_failures *failures);
 void gw_result_of_command(struct gw_node_core *core, struct gw_run *run); /* exit code 0 */
-/* gw_result_tell tells the scheduler, if there is one, of an end; stderr_path: see struct
- * gw_effect. */
-void gw_result_tell(struct gw_node_core *core, const struct gw_message *message,
-                    struct gw_bin stderr_path);
 
 /* gw_result_end tells of run.end and frees the run; gw_result_failed ends a run of which the
  * scheduler is told with others like it, and frees it. */

@@ -31,6 +31,7 @@ static void free_runs(struct gw_node_core *core, struct gw_runs *list)
 
 void gw_shutdown_free_runs(struct gw_node_core *core)
 {
+    uint64_t key, value;
     free_runs(core, &core->waiting);
     free_runs(core, &core->alone);
     free_runs(core, &core->held);
@@ -38,6 +39,10 @@ void gw_shutdown_free_runs(struct gw_node_core *core)
         free_runs(core, &core->pools.items[i]->ready);
     for (size_t i = 0; i < core->processes.count; i++)
         free_runs(core, &core->processes.items[i]->queue);
+    for (size_t at = 0; gw_map_next(&core->actors, &at, &key, &value);)
+        free_runs(core, &((struct gw_node_actor *)(uintptr_t)value)->calls);
+    free_runs(core, &core->ended);
+    free_runs(core, &core->supplied);
     gw_node_actors_drop(core);
 }
 
@@ -138,7 +143,8 @@ void gw_shutdown_allow(struct gw_node_core *core)
     core->leave.may = true;
 }
 
-bool gw_shutdown_settle(struct gw_node_core *core)
+/* Whether it need not stay for others; it tells the scheduler that nothing runs any more. */
+static bool may_exit(struct gw_node_core *core)
 {
     struct gw_leave *leave = &core->leave;
     if (!leave->why || leave->may || !core->registered)
@@ -149,6 +155,14 @@ bool gw_shutdown_settle(struct gw_node_core *core)
         leave->until_ns = core->now_ns + GW_LEAVE_NS;
     }
     return core->now_ns >= leave->until_ns || GW_PLANTED(742);
+}
+
+void gw_shutdown_settle(struct gw_node_core *core)
+{
+    if (!core->shutting_down || core->processes.count || core->exited || !may_exit(core))
+        return;
+    core->exited = true;
+    gw_core_effect(core, GW_EFFECT_EXIT);
 }
 
 uint64_t gw_shutdown_deadline_ns(const struct gw_node_core *core)

@@ -26,10 +26,11 @@ void gw_shutdown_on_leave(struct gw_node_core *core, const char *text);
 /* gw_shutdown_allow is told that the scheduler needs nothing more of it. */
 void gw_shutdown_allow(struct gw_node_core *core);
 
-/* gw_shutdown_settle: of a worker that ends, nothing runs any more. true: it may EXIT; else it has
- * told the scheduler so and waits for its word, until gw_shutdown_deadline_ns (UINT64_MAX: it does
- * not). */
-bool gw_shutdown_settle(struct gw_node_core *core);
+/* gw_shutdown_settle has a worker that ends EXIT once nothing runs any more; before that it may
+ * tell the scheduler so and wait for its word, until gw_shutdown_deadline_ns (UINT64_MAX: it does
+ * not).
+ */
+void gw_shutdown_settle(struct gw_node_core *core);
 uint64_t gw_shutdown_deadline_ns(const struct gw_node_core *core);
 
 #endif

@@ -73,3 +73,20 @@ void gw_core_drop_token(struct gw_node_core *core, uint64_t token)
     effect->tokens = tokens;
     effect->token_count = 1;
 }
+
+/* What ends while no scheduler is there is not told later to the same one: it counted this worker's
+ * work as lost when the connection closed. Another hears it (adrift.c). */
+void gw_core_tell(struct gw_node_core *core, const struct gw_message *message,
+                  struct gw_bin stderr_path)
+{
+    if (!core->registered)
+        return;
+    struct gw_effect *effect = gw_core_send(core, core->scheduler, message->type);
+    if (message->type == GW_MESSAGE_finished)
+        effect->message.finished = message->finished;
+    else if (message->type == GW_MESSAGE_failures)
+        effect->message.failures = message->failures;
+    else
+        effect->message.ended = message->ended;
+    effect->bytes = stderr_path;
+}

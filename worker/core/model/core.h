@@ -18,4 +18,9 @@ void gw_core_stamp(const struct gw_node_core *core, struct gw_node_link *link,
                    struct gw_message *message);
 void gw_core_drop_token(struct gw_node_core *core, uint64_t token);
 
+/* gw_core_tell tells the scheduler, if there is one, of an end; stderr_path: see struct gw_effect.
+ */
+void gw_core_tell(struct gw_node_core *core, const struct gw_message *message,
+                  struct gw_bin stderr_path);
+
 #endif

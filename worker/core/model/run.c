@@ -125,8 +125,8 @@ void gw_run_know_tail(struct gw_run *run, const char *tail)
     run->tail = tail && *tail ? gw_core_strdup(tail) : NULL;
 }
 
-struct gw_message gw_run_ended(struct gw_node_core *core, const struct gw_run_end *end,
-                               const char *tail)
+struct gw_message gw_run_message(struct gw_node_core *core, const struct gw_run_end *end,
+                                 const char *tail)
 {
     struct gw_message message = {.type = GW_MESSAGE_ended};
     message.ended = (struct gw_msg_ended){
@@ -141,4 +141,37 @@ struct gw_message gw_run_ended(struct gw_node_core *core, const struct gw_run_en
         .peer = end->peer,
     };
     return message;
+}
+
+/* -- Ends ----------------------------------------------------------------------------------------
+ */
+
+void gw_run_ended(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_run_pull(run);
+    if (run->process)
+        run->process->load_ns -= run->load_ns;
+    run->load_ns = 0;
+    run->process = NULL;
+    gw_run_push(&core->ended, run);
+}
+
+void gw_run_fail(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end)
+{
+    assert(!run->process);
+    free(run->end.text);
+    run->end = end;
+    gw_run_ended(core, run);
+}
+
+void gw_run_supplied(struct gw_node_core *core, struct gw_run *run)
+{
+    gw_run_pull(run);
+    gw_run_push(&core->supplied, run);
+}
+
+void gw_run_bind(struct gw_node_core *core, struct gw_run *run)
+{
+    GW_MUST(gw_array_push(&core->bound, ((struct gw_run_ref){run, run->serial})));
 }

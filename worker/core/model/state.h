@@ -241,8 +241,8 @@ struct gw_run_dep {
     uint8_t small[16]; /* ... that does not fit here */
 };
 
-/* A run whose maker is gone: another one may have its place by then. */
-struct gw_orphan {
+/* A run, which may have gone since: another one may have its place by then. */
+struct gw_run_ref {
     struct gw_run *run;
     uint64_t serial;
 };
@@ -311,6 +311,7 @@ struct gw_pool {
     uint32_t starting;                     /* of them, and bound to no rank */
     uint32_t start_failures;               /* in a row */
     bool proven;                           /* a runner of it has said hello */
+    bool left;                             /* by a process, in this step */
     struct gw_strmap functions;
 };
 
@@ -488,7 +489,12 @@ struct gw_node_core {
     /* for inputs; prepared command ranks and those that end, and tasks of actors */
     struct gw_runs waiting, held;
     GW_ARRAY(struct gw_fetch *) fetches; /* in order of their deadlines */
-    GW_ARRAY(struct gw_orphan) orphans;  /* to be given back before the step ends */
+    GW_ARRAY(struct gw_run_ref) orphans; /* their makers are gone: to be given back in this step */
+    GW_ARRAY(struct gw_run_ref) bound;   /* their processes are to be told of them, in this step */
+    struct gw_runs ended;                /* to be told of and freed, in this step */
+    struct gw_runs supplied;             /* their last inputs came in this step */
+    GW_ARRAY(struct gw_node_actor *) ended_actors; /* to be freed, in this step */
+    bool pools_left; /* by a process: those that nobody uses any more go in this step */
     GW_ARRAY(void *) run_chunks;
     struct gw_run *run_spare;
     uint64_t serial, process_id, request, batch; /* the last of each that was given */

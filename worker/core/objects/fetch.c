@@ -12,8 +12,6 @@
 #include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/store.h"
-#include "worker/core/processes/process.h"
-#include "worker/core/runners/pool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +111,7 @@ static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *
             continue;
         struct gw_run_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
         end.text = gw_run_text("input %u is lost: %s", waiter->dep, text);
-        gw_process_end_run(core, waiter->run, end, 0);
+        gw_run_fail(core, waiter->run, end);
     }
     gw_fetch_free(core, fetch);
 }
@@ -258,7 +256,7 @@ static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_
         struct gw_run *run = waiter->run;
         (void)gw_object_use(core, object, run, waiter->dep); /* one on disk is missing anew */
         if (--run->missing == 0)
-            gw_pool_queue(core, run);
+            gw_run_supplied(core, run);
     }
 }
 

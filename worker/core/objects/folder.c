@@ -12,8 +12,6 @@
 #include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/workdir_retention.h"
-#include "worker/core/processes/process.h"
-#include "worker/core/runners/pool.h"
 
 #include <stdlib.h>
 
@@ -54,7 +52,7 @@ void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
     if (event->code == 0) {
         run->folder = gw_core_strdup(event->text);
         if (!GW_PLANTED(150) && --run->missing == 0)
-            gw_pool_queue(core, run);
+            gw_run_supplied(core, run);
         return;
     }
     struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
@@ -62,7 +60,7 @@ void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
         end.outcome = GW_OUTCOME_FILES;
     end.text = gw_run_text("its files: %s", event->text);
     gw_map_remove(&core->folders, event->number);
-    gw_process_end_run(core, run, end, 0);
+    gw_run_fail(core, run, end);
 }
 
 void gw_folder_leave(struct gw_node_core *core, struct gw_run *run)

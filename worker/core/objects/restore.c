@@ -2,12 +2,11 @@
 #include "worker/core/objects/restore.h"
 
 #include "worker/core/model/core.h"
+#include "worker/core/model/run.h"
 #include "worker/core/objects/answer.h"
 #include "worker/core/objects/memory.h"
 #include "worker/core/objects/spill.h"
 #include "worker/core/objects/store.h"
-#include "worker/core/processes/process.h"
-#include "worker/core/runners/pool.h"
 
 #include <stdlib.h>
 
@@ -26,11 +25,11 @@ static void serve(struct gw_node_core *core, const struct gw_object *object,
         gw_answer_waiter(core, waiter, object);
         if (still_waits(waiter) && object) {
             if (--waiter->run->missing == 0)
-                gw_pool_queue(core, waiter->run);
+                gw_run_supplied(core, waiter->run);
         } else if (still_waits(waiter)) {
             struct gw_run_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
             end.text = gw_core_strdup("an input is lost: its copy on disk is damaged");
-            gw_process_end_run(core, waiter->run, end, 0);
+            gw_run_fail(core, waiter->run, end);
         }
     }
 }

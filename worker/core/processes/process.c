@@ -8,7 +8,6 @@
 
 #include "graph/base/planted.h"
 #include "graph/wire/enums.h"
-#include "worker/core/link/result.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/run.h"
 #include "worker/core/objects/folder.h"
@@ -112,8 +111,10 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
     core->memory.processes_bytes -= process->memory_bytes;
     gw_map_deinit(&process->specs);
     gw_folder_end(core, process);
-    if (process->pool)
+    if (process->pool) {
         process->pool->process_count--;
+        process->pool->left = core->pools_left = true;
+    }
     free(process->gpus);
     free(process->trouble);
     free(process);
@@ -194,7 +195,7 @@ void gw_process_return(struct gw_node_core *core, struct gw_run *run)
     if (run->killing && !GW_PLANTED(791)) {
         run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         run->end.text = gw_core_strdup("killed");
-        gw_result_end(core, run);
+        gw_run_ended(core, run);
     } else if (run->missing == 0) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
         gw_run_push_first(&run->pool->ready, run);
@@ -214,6 +215,10 @@ void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
 void gw_process_end_run(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
                         uint64_t grace_ns)
 {
+    if (run->state == GW_RUN_ENDED) {
+        free(end.text);
+        return;
+    }
     if (run->state == GW_RUN_ENDING) {
         free(end.text);
         gw_process_bury(core, run->process, grace_ns); /* it may end sooner now */
@@ -239,5 +244,5 @@ void gw_process_end_run(struct gw_node_core *core, struct gw_run *run, struct gw
     }
     if (process) /* the runner that it was to get starts on, for others */
         gw_process_unbind(core, process, run);
-    gw_result_end(core, run);
+    gw_run_ended(core, run);
 }

@@ -2,8 +2,6 @@
 #include "worker/core/processes/spawn.h"
 
 #include "graph/wire/frame.h"
-#include "worker/core/gangs/actor.h"
-#include "worker/core/gangs/gang.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/output_path.h"
 #include "worker/core/model/run.h"
@@ -167,9 +165,7 @@ int gw_spawn_on_hello(struct gw_node_core *core, struct gw_process *process,
     process->pool->program->again = false;
     gw_process_count_starting(process, false);
     gw_process_make_idle(core, process);
-    if (run && run->gang)
-        gw_gang_prepare(core, process, run);
-    else if (run)
-        gw_node_actor_prepare(core, process, run);
+    if (run)
+        gw_run_bind(core, run);
     return 0;
 }

@@ -19,6 +19,5 @@ void gw_actor_queue_put(struct gw_run *run);
 void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *process,
                               uint64_t attempt);
 void gw_actor_queue_learn(struct gw_node_actor *actor, uint64_t run_ns);
-void gw_actor_queue_pump(struct gw_node_core *core); /* give calls to runners */
 
 #endif

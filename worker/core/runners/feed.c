@@ -194,3 +194,37 @@ void gw_feed_pool(struct gw_node_core *core, struct gw_pool *pool)
             left -= left > 0;
         }
 }
+
+/* Calls that nothing has to wait for: none that came before them waits for its inputs. */
+static size_t callable(const struct gw_node_core *core, const struct gw_node_actor *actor)
+{
+    const struct gw_run *waits = core->waiting.first;
+    while (waits && waits->actor != actor)
+        waits = waits->next;
+    if (!waits)
+        return actor->calls.count;
+    size_t count = 0;
+    const struct gw_run *run = actor->calls.first;
+    for (; run && run->serial < waits->serial; run = run->next)
+        count++;
+    return count;
+}
+
+void gw_feed_actors(struct gw_node_core *core)
+{
+    size_t at = 0;
+    uint64_t key, value;
+    while (gw_map_next(&core->actors, &at, &key, &value)) {
+        struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
+        struct gw_process *process = actor->process;
+        if (actor->calls.first && process->state == GW_PROCESS_BUSY && process->link &&
+            !process->burying && !process->runs_long && actor->run->state == GW_RUN_STANDING) {
+            size_t before = process->queue.count;
+            gw_feed_process(core, process, &actor->calls, callable(core, actor));
+            if (!before && process->queue.count) {
+                process->started_told = false;
+                process->head_since_ns = core->now_ns;
+            }
+        }
+    }
+}

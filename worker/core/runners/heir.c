@@ -80,6 +80,15 @@ void gw_heir_give(struct gw_node_core *core, struct gw_run *maker, struct gw_bin
     }
 }
 
+static void orphan_heirs(struct gw_node_core *core, struct gw_run *run)
+{
+    while (run->first_heir) {
+        struct gw_run *heir = run->first_heir->heir;
+        leave(run->first_heir);
+        GW_MUST(gw_array_push(&core->orphans, ((struct gw_run_ref){heir, heir->serial})));
+    }
+}
+
 void gw_heir_part(struct gw_node_core *core, struct gw_run *run)
 {
     for (uint32_t d = 0; d < run->dep_count; d++) {
@@ -87,19 +96,15 @@ void gw_heir_part(struct gw_node_core *core, struct gw_run *run)
             leave(&run->deps[d]);
         free(run->deps[d].owned);
     }
-    while (run->first_heir) {
-        struct gw_run *heir = run->first_heir->heir;
-        leave(run->first_heir);
-        GW_MUST(gw_array_push(&core->orphans, ((struct gw_orphan){heir, heir->serial})));
-    }
+    orphan_heirs(core, run);
 }
 
 void gw_heir_settle(struct gw_node_core *core)
 {
     for (size_t i = 0; i < core->orphans.count; i++) {
-        struct gw_orphan orphan = core->orphans.items[i];
+        struct gw_run_ref orphan = core->orphans.items[i];
         struct gw_run *run = orphan.run;
-        if (run->serial != orphan.serial)
+        if (run->serial != orphan.serial || run->state == GW_RUN_ENDED)
             continue; /* it ended by itself */
         if (GW_PLANTED(60) && run->state == GW_RUN_WAITING) {
             run->missing = 0;
@@ -108,7 +113,8 @@ void gw_heir_settle(struct gw_node_core *core)
         }
         if (run->state == GW_RUN_SENT) /* its runner skips it */
             gw_process_return(core, run);
-        if (run->serial != orphan.serial)
+        orphan_heirs(core, run); /* they are behind it, and leave the queue in this step, too */
+        if (run->state == GW_RUN_ENDED)
             continue; /* it was cancelled there */
         struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         end.text = gw_core_strdup("what it was to take was not made");

@@ -10,7 +10,6 @@
 #include "worker/core/runners/nested.h"
 
 #include "graph/base/planted.h"
-#include "worker/core/link/result.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/run.h"
 #include "worker/core/processes/process.h"
@@ -68,7 +67,7 @@ static void lend(struct gw_node_core *core, struct gw_process *process, const st
         struct gw_run *behind = process->queue.last;
         behind->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         behind->end.text = gw_core_strdup("the task before it in its runner waits for others");
-        gw_result_end(core, behind);
+        gw_run_ended(core, behind);
     }
 }
 

@@ -3,7 +3,6 @@
  * Always: a pool stays as long as a run or a process points to it. */
 #include "worker/core/runners/pool.h"
 
-#include "worker/core/link/result.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
 #include "worker/core/model/run.h"
@@ -62,7 +61,7 @@ void gw_pool_free(struct gw_pool *pool)
     free(pool);
 }
 
-void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool)
+static void tidy(struct gw_node_core *core, struct gw_pool *pool)
 {
     if (pool->run_count || pool->process_count)
         return;
@@ -82,6 +81,16 @@ void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool)
     gw_pool_free(pool);
 }
 
+void gw_pool_reap(struct gw_node_core *core)
+{
+    for (size_t i = core->pools_left ? core->pools.count : 0; i-- > 0;)
+        if (core->pools.items[i]->left) {
+            core->pools.items[i]->left = false;
+            tidy(core, core->pools.items[i]);
+        }
+    core->pools_left = false;
+}
+
 /* A program that is there, and a function in it; to be asked once a runner has said hello. */
 bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec)
 {
@@ -98,7 +107,7 @@ bool gw_pool_admits(struct gw_node_core *core, struct gw_process *process, struc
     run->end = (struct gw_run_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
     run->end.text =
         gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
-    gw_result_end(core, run);
+    gw_run_ended(core, run);
     gw_process_next(core, process);
     return false;
 }
@@ -157,4 +166,10 @@ void gw_pool_queue(struct gw_node_core *core, struct gw_run *run)
     gw_pool_find(core, run);
     bool alone = !run->pool || run->gang || gw_actor_queue_makes(run);
     gw_run_push(alone ? &core->alone : &run->pool->ready, run);
+}
+
+void gw_pool_queue_supplied(struct gw_node_core *core)
+{
+    while (core->supplied.first)
+        gw_pool_queue(core, core->supplied.first);
 }

@@ -6,7 +6,7 @@
 
 struct gw_pool *gw_pool_for(struct gw_node_core *core, struct gw_node_spec *spec,
                             const struct gw_run *run);
-void gw_pool_tidy(struct gw_node_core *core, struct gw_pool *pool); /* free it if nobody uses it */
+void gw_pool_reap(struct gw_node_core *core); /* frees pools that nobody uses any more */
 /* gw_pool_admits tells whether the program of a process holds the function of a run that is bound
  * to it; where it does not, that run ends so, and is freed. */
 bool gw_pool_admits(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
@@ -25,5 +25,7 @@ bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec);
 /* gw_pool_refuse ends a run that cannot start; capture: see struct gw_run_end. */
 void gw_pool_refuse(struct gw_node_core *core, struct gw_run *run, const char *text,
                     uint64_t capture);
+
+void gw_pool_queue_supplied(struct gw_node_core *core); /* those of gw_run_supplied */
 
 #endif

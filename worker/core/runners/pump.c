@@ -8,15 +8,12 @@
 #include "worker/core/runners/pump.h"
 
 #include "graph/base/planted.h"
-#include "worker/core/gangs/actor.h"
-#include "worker/core/gangs/gang.h"
 #include "worker/core/model/run.h"
 #include "worker/core/processes/gpu.h"
 #include "worker/core/processes/memory_limits.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/processes/spawn.h"
 #include "worker/core/processes/turn.h"
-#include "worker/core/runners/actor_queue.h"
 #include "worker/core/runners/feed.h"
 #include "worker/core/runners/park.h"
 #include "worker/core/runners/pool.h"
@@ -136,10 +133,7 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
     if (idle) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
         gw_process_give(core, idle, run);
-        if (run->gang)
-            gw_gang_prepare(core, idle, run);
-        else
-            gw_node_actor_prepare(core, idle, run);
+        gw_run_bind(core, run);
     } else if (run->pool) {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
         gw_spawn_process(core, run->pool, run, NULL);
@@ -148,7 +142,7 @@ static void take_alone(struct gw_node_core *core, struct gw_run *run)
         run->holds_slots = true;
         core->slots_used += run->spec->slots;
         gw_run_push(&core->held, run);
-        gw_gang_prepare(core, NULL, run);
+        gw_run_bind(core, run);
     } else {
         gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
         gw_spawn_process(core, NULL, run, NULL);
@@ -235,7 +229,7 @@ bool gw_pump_begin(struct gw_node_core *core)
 
 void gw_pump_runners(struct gw_node_core *core)
 {
-    gw_actor_queue_pump(core);
+    gw_feed_actors(core);
     for (int round = 0; round < 2 || (core->woken && round < ROUNDS_MAX); round++) {
         uint64_t starving = core->starving_serial;
         for (size_t i = 0; i < core->pools.count && !gw_memory_limits_holds(core); i++)
