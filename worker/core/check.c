@@ -1,39 +1,41 @@
 /* The invariants of the worker's core, walked after every step in the dev preset. */
 #include "worker/core/gangs/actor.h"
-#include "worker/core/model/run.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/node.h"
-#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/result_memfd.h"
 #include "worker/core/objects/workdir_retention.h"
 #include "worker/core/processes/gpu.h"
 
 #include <assert.h>
 
 /* What waits for a run knows so; what was sent so waits for one before it in the same queue. */
-static void check_heirs(const struct gw_run *run)
+static void check_successors(const struct gw_attempt *run)
 {
-    const struct gw_run_dep *before = NULL;
-    for (const struct gw_run_dep *dep = run->first_heir; dep; before = dep, dep = dep->next) {
-        assert(dep->maker == run && dep->prev == before && dep->heir->missing > 0);
-        assert(dep->heir->state != GW_RUN_SENT ||
-               (dep->heir->list == run->list && dep->heir->batch == run->batch));
+    const struct gw_attempt_input *before = NULL;
+    for (const struct gw_attempt_input *dep = run->first_successor; dep;
+         before = dep, dep = dep->next) {
+        assert(dep->maker == run && dep->prev == before && dep->successor->missing > 0);
+        assert(dep->successor->state != GW_ATTEMPT_SENT ||
+               (dep->successor->list == run->list && dep->successor->batch == run->batch));
     }
-    assert(run->last_heir == before);
+    assert(run->last_successor == before);
 }
 
-static void check_list(const struct gw_node_core *core, const struct gw_runs *list, uint32_t states)
+static void check_list(const struct gw_node_core *core, const struct gw_attempts *list,
+                       uint32_t states)
 {
     size_t count = 0;
-    const struct gw_run *before = NULL;
-    for (const struct gw_run *run = list->first; run; before = run, run = run->next) {
+    const struct gw_attempt *before = NULL;
+    for (const struct gw_attempt *run = list->first; run; before = run, run = run->next) {
         assert(run->list == list && run->prev == before);
         assert(GW_SM_NEXT(run->state) & states);
-        assert(gw_run_find(core, run->attempt, run->rank) == run);
+        assert(gw_attempt_find(core, run->attempt, run->rank) == run);
         if (run->missing > 0)
-            assert(run->state == GW_RUN_WAITING || run->state == GW_RUN_SENT);
+            assert(run->state == GW_ATTEMPT_WAITING || run->state == GW_ATTEMPT_SENT);
         else
-            assert(run->state != GW_RUN_WAITING);
-        check_heirs(run);
+            assert(run->state != GW_ATTEMPT_WAITING);
+        check_successors(run);
         assert(run->spec->refs > 0);
         count++;
     }
@@ -45,11 +47,12 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
 {
     uint64_t load = 0;
     check_list(core, &process->queue,
-               GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_SENT) |
-                   GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDING));
-    for (const struct gw_run *run = process->queue.first; run; run = run->next) {
+               GW_SM_NEXT(GW_ATTEMPT_STARTING) | GW_SM_NEXT(GW_ATTEMPT_STANDING) |
+                   GW_SM_NEXT(GW_ATTEMPT_SENT) | GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
+                   GW_SM_NEXT(GW_ATTEMPT_ENDING));
+    for (const struct gw_attempt *run = process->queue.first; run; run = run->next) {
         assert(run->process == process);
-        assert(run == process->queue.first || run->state == GW_RUN_SENT);
+        assert(run == process->queue.first || run->state == GW_ATTEMPT_SENT);
         load += run->load_ns;
     }
     assert(process->load_ns == load);
@@ -76,10 +79,10 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
     return process->slots;
 }
 
-static void check_pool(const struct gw_node_core *core, const struct gw_pool *pool)
+static void check_pool(const struct gw_node_core *core, const struct gw_runner_pool *pool)
 {
     uint32_t starting = 0;
-    check_list(core, &pool->ready, GW_SM_NEXT(GW_RUN_READY));
+    check_list(core, &pool->ready, GW_SM_NEXT(GW_ATTEMPT_READY));
     for (size_t i = 0; i < pool->runners.count; i++) {
         const struct gw_process *process = pool->runners.items[i];
         assert(process->pool == pool && !process->burying);
@@ -100,9 +103,9 @@ static void check_gangs(const struct gw_node_core *core)
         assert(gang->attempt == key && gang->arrived <= gang->message.local);
         assert(gang->ranks.count <= gang->arrived);
         for (size_t i = 0; i < gang->ranks.count; i++) {
-            const struct gw_run *run = gang->ranks.items[i];
+            const struct gw_attempt *run = gang->ranks.items[i];
             assert(run->gang == gang && run->list);
-            if (run->state == GW_RUN_RUNNING)
+            if (run->state == GW_ATTEMPT_RUNNING)
                 assert(gang->state != GW_GANG_FORMING);
         }
     }
@@ -123,7 +126,7 @@ static void check_object(const struct gw_object *object, struct sums *sums)
     assert(object->state != GW_OBJECT_SPILLED || !object->users);
     assert(object->state != GW_OBJECT_OPEN || object->users);
     assert(!object->memfile ||
-           (memory && object->token && object->memfile->state == GW_MEMFILE_FILLED &&
+           (memory && object->token && object->memfile->state == GW_RESULT_MEMFD_FILLED &&
             object->memfile->bytes == object->bytes));
     assert((object->waiters.count > 0) == (object->state == GW_OBJECT_OPENING));
     assert((object->list != NULL) ==
@@ -167,16 +170,16 @@ void gw_node_core_check(const struct gw_node_core *core)
 {
     uint32_t slots = 0, bound = 0, lent = 0, parked = 0;
     size_t runs = core->waiting.count + core->alone.count + core->held.count, known;
-    check_list(core, &core->waiting, GW_SM_NEXT(GW_RUN_WAITING));
-    check_list(core, &core->alone, GW_SM_NEXT(GW_RUN_READY));
+    check_list(core, &core->waiting, GW_SM_NEXT(GW_ATTEMPT_WAITING));
+    check_list(core, &core->alone, GW_SM_NEXT(GW_ATTEMPT_READY));
     check_list(core, &core->held,
-               GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_STANDING) |
-                   GW_SM_NEXT(GW_RUN_ENDING));
+               GW_SM_NEXT(GW_ATTEMPT_STARTING) | GW_SM_NEXT(GW_ATTEMPT_STANDING) |
+                   GW_SM_NEXT(GW_ATTEMPT_ENDING));
     gw_node_actors_check(core, &runs);
-    for (const struct gw_run *run = core->held.first; run; run = run->next)
+    for (const struct gw_attempt *run = core->held.first; run; run = run->next)
         bound += run->holds_slots ? run->spec->slots : 0;
     slots = bound;
-    assert(core->scheduler_slow || !core->news.count);
+    assert(core->scheduler_slow || !core->throttled.count);
     for (size_t i = 0; i < core->processes.count; i++) {
         slots += check_process(core, core->processes.items[i], &bound);
         lent += core->processes.items[i]->lent;
@@ -194,7 +197,7 @@ void gw_node_core_check(const struct gw_node_core *core)
     check_objects(core);
     gw_gpus_check(core);
     gw_workdir_retention_check(core);
-    gw_memfile_check(core);
+    gw_result_memfd_check(core);
     known = core->attempts.count;
     size_t at = 0;
     uint64_t key, value;

@@ -3,44 +3,44 @@
  * Always: every message of the scheduler that is acted on carries the term and the peer of the last
  * welcome, and a sequence number above the last one, or none (a heartbeat); nothing runs longer
  * than fence_ns after the last acknowledged heartbeat was sent, or connecting was begun and refused
- * (adrift.c). */
+ * (orphaned.c). */
 #include "worker/core/node.h"
 #include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/checkpoint_transfer.h"
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
-#include "worker/core/link/adrift.h"
 #include "worker/core/link/assignment.h"
-#include "worker/core/link/news.h"
+#include "worker/core/link/orphaned.h"
 #include "worker/core/link/process_outcome.h"
+#include "worker/core/link/progress_throttle.h"
 #include "worker/core/link/registration.h"
-#include "worker/core/link/result.h"
+#include "worker/core/link/report.h"
 #include "worker/core/link/shutdown.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/fetch.h"
-#include "worker/core/objects/folder.h"
-#include "worker/core/objects/keep.h"
-#include "worker/core/objects/memfile.h"
 #include "worker/core/objects/memory.h"
+#include "worker/core/objects/object.h"
+#include "worker/core/objects/replica.h"
 #include "worker/core/objects/restore.h"
+#include "worker/core/objects/result_memfd.h"
 #include "worker/core/objects/spill.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/workdir.h"
 #include "worker/core/objects/workdir_retention.h"
 #include "worker/core/processes/environment.h"
 #include "worker/core/processes/gpu.h"
+#include "worker/core/processes/inactivity_timeout.h"
 #include "worker/core/processes/memory_limits.h"
 #include "worker/core/processes/process.h"
-#include "worker/core/processes/silence.h"
 #include "worker/core/processes/spawn.h"
 #include "worker/core/processes/time_limits.h"
 #include "worker/core/reap.h"
 #include "worker/core/runners/nested.h"
-#include "worker/core/runners/pool.h"
 #include "worker/core/runners/pump.h"
+#include "worker/core/runners/runner_pool.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -114,7 +114,7 @@ static void free_tables(struct gw_node_core *core)
     for (at = 0; gw_map_next(&core->jobs, &at, &key, &value);)
         gw_job_free((struct gw_node_job *)(uintptr_t)value);
     for (size_t i = 0; i < core->pools.count; i++)
-        gw_pool_free(core->pools.items[i]);
+        gw_runner_pool_free(core->pools.items[i]);
     for (at = 0; gw_map_next(&core->links, &at, &key, &value);)
         free((void *)(uintptr_t)value);
     for (at = 0; gw_map_next(&core->neighbours, &at, &key, &value);) {
@@ -158,15 +158,15 @@ void gw_node_core_free(struct gw_node_core *core)
     gw_map_deinit(&core->neighbours);
     gw_map_deinit(&core->requests);
     gw_map_deinit(&core->folders);
-    gw_news_on_queued(core, 0);
-    gw_map_deinit(&core->news);
+    gw_progress_throttle_on_queued(core, 0);
+    gw_map_deinit(&core->throttled);
     gw_workdir_retention_deinit(core);
-    gw_adrift_deinit(core);
+    gw_orphaned_deinit(core);
     free(core->leave.why);
     free(core->history.cluster);
     gw_array_deinit(&core->replaced);
     gw_array_deinit(&core->carries);
-    gw_memfile_deinit(core);
+    gw_result_memfd_deinit(core);
     gw_memory_deinit(core);
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
@@ -240,7 +240,7 @@ static void on_close(struct gw_node_core *core, const struct gw_event *event)
     if (link == core->scheduler) {
         core->scheduler = NULL;
         core->registered = false;
-        gw_news_on_queued(core, 0);
+        gw_progress_throttle_on_queued(core, 0);
         gw_fetch_unkeep(core);
         gw_fetch_fail_worker(core, 0);
     } else if (link == core->guardian) {
@@ -319,7 +319,7 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
         gw_object_on_fetch(core, core->scheduler, &message->fetch);
         return 0;
     case GW_MESSAGE_keep:
-        gw_keep_on_keep(core, &message->keep);
+        gw_replica_on_keep(core, &message->keep);
         return 0;
     case GW_MESSAGE_carry:
     case GW_MESSAGE_carry_go:
@@ -343,14 +343,14 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
 static int on_progress(struct gw_node_core *core, struct gw_process *process,
                        const struct gw_message *message)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     const struct gw_msg_progress *progress = &message->progress;
     if (!run || run->attempt != progress->attempt || run->rank != progress->rank)
         return GW_EPROTO;
-    gw_silence_end(core, process);
+    gw_inactivity_timeout_end(core, process);
     bool first = progress->rank == 0 || progress->rank == GW_RANK_NONE;
     if (first && progress->fraction >= 0)
-        gw_news_tell(core, run, message);
+        gw_progress_throttle_tell(core, run, message);
     return 0;
 }
 
@@ -372,24 +372,24 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return 0;
     }
     if (message->type == GW_MESSAGE_finished)
-        return gw_result_on_finished(core, process, event);
+        return gw_report_on_finished(core, process, event);
     drop_tokens(core, event);
-    struct gw_run *run = process->queue.first;
+    struct gw_attempt *run = process->queue.first;
     switch (message->type) {
     case GW_MESSAGE_runner:
         return gw_spawn_on_hello(core, process, &message->runner);
     case GW_MESSAGE_ended:
-        return gw_result_on_ended(core, process, &message->ended);
+        return gw_report_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
-        return gw_result_on_failures(core, process, &message->failures);
+        return gw_report_on_failures(core, process, &message->failures);
     case GW_MESSAGE_skipped: /* of protocol 6: what it was to take failed, which was told */
         return 0;
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
     case GW_MESSAGE_memfile_filled:
-        return gw_memfile_on_filled(core, process, &message->memfile_filled);
+        return gw_result_memfd_on_filled(core, process, &message->memfile_filled);
     case GW_MESSAGE_memfile_returned:
-        return gw_memfile_on_returned(core, process, &message->memfile_returned);
+        return gw_result_memfd_on_returned(core, process, &message->memfile_returned);
     case GW_MESSAGE_rank_ready:
         return gw_gang_on_ready(core, process, &message->rank_ready);
     case GW_MESSAGE_task_link:
@@ -409,15 +409,15 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_metric:
         if (!run || run->attempt != message->metric.attempt)
             return GW_EPROTO;
-        gw_silence_end(core, process);
-        gw_news_tell(core, run, message);
+        gw_inactivity_timeout_end(core, process);
+        gw_progress_throttle_tell(core, run, message);
         return 0;
     case GW_MESSAGE_progress:
         return on_progress(core, process, message);
     case GW_MESSAGE_printed:
         if (!run || run->attempt != message->printed.attempt || run->rank != message->printed.rank)
             return GW_EPROTO;
-        gw_news_printed(core, run, &message->printed);
+        gw_progress_throttle_printed(core, run, &message->printed);
         return 0;
     default:
         return GW_EPROTO;
@@ -478,7 +478,7 @@ static int on_message(struct gw_node_core *core, const struct gw_event *event)
 static void on_tick(struct gw_node_core *core, const struct gw_event *event)
 {
     if (event->type == GW_EVENT_REFUSED)
-        gw_adrift_on_refused(core, event);
+        gw_orphaned_on_refused(core, event);
     if (core->registered && core->now_ns >= core->heartbeat_due_ns)
         gw_registration_send_heartbeat(core);
     gw_shutdown_fence(core);
@@ -531,14 +531,14 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
         gw_gang_on_event(core, event);
         break;
     case GW_EVENT_MEASURED:
-        gw_silence_on_measured(core, event);
+        gw_inactivity_timeout_on_measured(core, event);
         break;
     case GW_EVENT_SURVEYED:
         gw_hang_on_surveyed(core, event);
         break;
     case GW_EVENT_FOLDER:
     case GW_EVENT_COUNTED:
-        gw_folder_on_event(core, event);
+        gw_workdir_on_event(core, event);
         break;
     case GW_EVENT_SHUTDOWN:
     case GW_EVENT_LEAVE:
@@ -551,7 +551,7 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
         gw_restore_on_restored(core, event);
         break;
     case GW_EVENT_QUEUED:
-        gw_news_on_queued(core, event->bytes);
+        gw_progress_throttle_on_queued(core, event->bytes);
         break;
     case GW_EVENT_USAGE:
         on_usage(core, event);
@@ -573,7 +573,7 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     core->now_ns = event->now_ns;
     const int rc = on_event(core, event);
     gw_gang_prepare_bound(core);
-    gw_pool_queue_supplied(core);
+    gw_runner_pool_queue_supplied(core);
     gw_reap(core);
     on_tick(core, event); /* whatever is due, whichever event brought the time */
     gw_reap(core);
@@ -601,7 +601,7 @@ uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
     uint64_t deadline =
         earlier(gw_time_limits_deadline_ns(core), gw_memory_limits_deadline_ns(core));
     deadline = earlier(deadline, gw_gpu_deadline_ns(core));
-    deadline = earlier(deadline, gw_memfile_deadline_ns(core));
+    deadline = earlier(deadline, gw_result_memfd_deadline_ns(core));
     deadline = earlier(deadline, gw_hang_deadline_ns(core));
     deadline = earlier(deadline, gw_shutdown_deadline_ns(core));
     if (core->registered)
@@ -625,17 +625,17 @@ bool gw_node_core_executing(const struct gw_node_core *core, uint64_t id,
     }
     if (!process || !process->queue.first)
         return false;
-    gw_run_place(process->queue.first, place);
+    gw_attempt_place(process->queue.first, place);
     return true;
 }
 
 bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
                        struct gw_node_place *place)
 {
-    const struct gw_run *run = gw_run_find(core, attempt, rank);
+    const struct gw_attempt *run = gw_attempt_find(core, attempt, rank);
     if (!run)
         return false;
-    gw_run_place(run, place);
+    gw_attempt_place(run, place);
     return true;
 }
 
@@ -663,7 +663,7 @@ void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory 
         .used_bytes = gw_memory_used(core),
         .resident_bytes = core->memory.resident_bytes,
         .spilled_bytes = core->memory.spilled_bytes,
-        .idle_bytes = gw_memfile_idle_bytes(core),
+        .idle_bytes = gw_result_memfd_idle_bytes(core),
         .files = core->memory.on_disk,
         .files_pending = core->memory.files.count,
         .state = core->memory.state,
@@ -688,7 +688,7 @@ void gw_node_core_stamp(struct gw_node_core *core, struct gw_message *message)
 
 struct gw_sm *gw_node_core_machine(size_t i)
 {
-    struct gw_sm *machines[] = {&gw_run_sm,    &gw_process_sm, &gw_gang_sm,   &gw_fetch_sm,
-                                &gw_object_sm, &gw_gpu_sm,     &gw_memfile_sm};
+    struct gw_sm *machines[] = {&gw_attempt_sm, &gw_process_sm, &gw_gang_sm,        &gw_fetch_sm,
+                                &gw_object_sm,  &gw_gpu_sm,     &gw_result_memfd_sm};
     return i < sizeof machines / sizeof *machines ? machines[i] : NULL;
 }

@@ -7,9 +7,9 @@
 #include "worker/core/reap.h"
 
 #include "worker/core/gangs/actor.h"
-#include "worker/core/link/result.h"
-#include "worker/core/runners/heir.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/link/report.h"
+#include "worker/core/runners/runner_pool.h"
+#include "worker/core/runners/successor.h"
 
 bool gw_reap(struct gw_node_core *core)
 {
@@ -17,10 +17,10 @@ bool gw_reap(struct gw_node_core *core)
     while (core->ended.first || core->orphans.count) {
         any = true;
         while (core->ended.first)
-            gw_result_end(core, core->ended.first);
-        gw_heir_settle(core);
+            gw_report_end(core, core->ended.first);
+        gw_successor_settle(core);
     }
     gw_node_actors_reap(core);
-    gw_pool_reap(core);
+    gw_runner_pool_reap(core);
     return any;
 }

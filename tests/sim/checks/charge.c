@@ -45,7 +45,7 @@ static struct sim_charges *charges_of(struct sim *sim)
 }
 
 /* A good end is told again to the next life of the scheduler, which may have forgotten the result
- * (worker/core/link/adrift.c): the task is done once more then. */
+ * (worker/core/link/orphaned.c): the task is done once more then. */
 static void judge(struct sim *sim, struct task task, struct decided judgement)
 {
     struct sim_charges *charges = charges_of(sim);

@@ -7,13 +7,13 @@
 #include "worker/core/gangs/actor.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/runners/actor_queue.h"
 #include "worker/core/runners/batch.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/runner_pool.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -28,36 +28,36 @@ static struct gw_node_actor *find(const struct gw_node_core *core, uint64_t id)
  */
 
 void gw_node_actor_prepare(struct gw_node_core *core, struct gw_process *process,
-                           struct gw_run *run)
+                           struct gw_attempt *run)
 {
     if (process->state == GW_PROCESS_IDLE) { /* it was bound before it said hello */
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
         process->started_told = false;
         process->head_since_ns = core->now_ns;
     }
-    if (!gw_pool_admits(core, process, run))
+    if (!gw_runner_pool_admits(core, process, run))
         return;
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_SENT);
     gw_batch_send(core, process, &run, 1);
 }
 
 int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process,
                            const struct gw_msg_actor_ready *ready)
 {
-    struct gw_run *run = process->queue.first;
-    if (!run || !gw_actor_queue_makes(run) || run->state != GW_RUN_SENT ||
+    struct gw_attempt *run = process->queue.first;
+    if (!run || !gw_actor_queue_makes(run) || run->state != GW_ATTEMPT_SENT ||
         run->attempt != ready->attempt || find(core, run->job))
         return GW_EPROTO;
     struct gw_node_actor *actor = gw_core_alloc(sizeof *actor);
     *actor = (struct gw_node_actor){
         .id = run->job, .run = run, .process = process, .cost_ns = UINT64_MAX};
-    gw_run_place(run, &actor->place);
+    gw_attempt_place(run, &actor->place);
     actor->place.keeps = true;
     GW_MUST(gw_map_put(&core->actors, actor->id, (uintptr_t)actor));
     process->actor = actor;
-    gw_run_pull(run);
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
-    gw_run_push(&core->held, run);
+    gw_attempt_pull(run);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STANDING);
+    gw_attempt_push(&core->held, run);
     gw_process_next(core, process);
     if (core->registered)
         gw_core_send(core, core->scheduler, GW_MESSAGE_actor_ready)->message.actor_ready = *ready;
@@ -68,19 +68,19 @@ int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process
  */
 
 /* Not begun: the scheduler keeps it until it knows what has become of the actor. */
-static void give_back(struct gw_node_core *core, struct gw_run *run)
+static void give_back(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_run_pull(run);
+    gw_attempt_pull(run);
     if (run->process)
         run->process->load_ns -= run->load_ns;
     run->load_ns = 0;
     run->process = NULL;
-    run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
     run->end.text = gw_core_strdup("its actor is gone");
-    gw_run_ended(core, run);
+    gw_attempt_ended(core, run);
 }
 
-bool gw_node_actor_join(struct gw_node_core *core, struct gw_run *run)
+bool gw_node_actor_join(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_node_actor *actor = find(core, run->spec->message.actor);
     run->actor = actor;
@@ -95,13 +95,13 @@ bool gw_node_actor_join(struct gw_node_core *core, struct gw_run *run)
 /* Nobody holds it: its runner lets go of the state and exits, or is ended when that takes long. */
 static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint64_t grace_ns)
 {
-    struct gw_run *run = actor->run;
+    struct gw_attempt *run = actor->run;
     struct gw_process *process = actor->process;
-    if (run->state != GW_RUN_STANDING)
+    if (run->state != GW_ATTEMPT_STANDING)
         return;
-    run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
     run->end.text = gw_core_strdup("nobody held it any more");
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDING);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDING);
     if (!process->link || process->state != GW_PROCESS_BUSY)
         return; /* it is ending already */
     process->deadline_ns =
@@ -110,7 +110,7 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
         run->attempt;
 }
 
-bool gw_node_actor_kill(struct gw_node_core *core, struct gw_run *run,
+bool gw_node_actor_kill(struct gw_node_core *core, struct gw_attempt *run,
                         const struct gw_msg_kill *kill)
 {
     if (gw_actor_queue_calls(run)) { /* what runs does so to its end: it would take all with it */
@@ -128,19 +128,19 @@ bool gw_node_actor_kill(struct gw_node_core *core, struct gw_run *run,
 }
 
 /* How the actor itself ended, where nobody told it to. */
-static struct gw_run_end own_end(const struct gw_process *process)
+static struct gw_attempt_end own_end(const struct gw_process *process)
 {
-    const struct gw_run *first = process->queue.first;
-    struct gw_run_end end = {
+    const struct gw_attempt *first = process->queue.first;
+    struct gw_attempt_end end = {
         .outcome = process->oom ? GW_OUTCOME_OOM : GW_OUTCOME_CRASHED,
         .executing = 1,
         .code = GW_ECRASHED,
         .exit_code = process->exit_code,
         .signal = process->signal,
     };
-    if (first && first->state == GW_RUN_ENDING)
-        end.text = gw_run_text("a call of it (%s) took it along: %s", first->spec->message.function,
-                               first->end.text);
+    if (first && first->state == GW_ATTEMPT_ENDING)
+        end.text = gw_attempt_text("a call of it (%s) took it along: %s",
+                                   first->spec->message.function, first->end.text);
     else
         end.text = gw_process_exit_text(process);
     return end;
@@ -151,34 +151,34 @@ static struct gw_run_end own_end(const struct gw_process *process)
 static size_t begun(const struct gw_process *process)
 {
     size_t count = 0, at = 0;
-    for (const struct gw_run *run = process->queue.first; run; run = run->next) {
+    for (const struct gw_attempt *run = process->queue.first; run; run = run->next) {
         at++;
-        if (run->attempt == process->began || run->state == GW_RUN_ENDING)
+        if (run->attempt == process->began || run->state == GW_ATTEMPT_ENDING)
             count = at;
     }
     return count;
 }
 
-static void end_call(struct gw_node_core *core, struct gw_run *run, const struct gw_run_end *own,
-                     bool last)
+static void end_call(struct gw_node_core *core, struct gw_attempt *run,
+                     const struct gw_attempt_end *own, bool last)
 {
-    gw_run_pull(run);
-    if (run->state != GW_RUN_ENDING) {
+    gw_attempt_pull(run);
+    if (run->state != GW_ATTEMPT_ENDING) {
         free(run->end.text);
         run->end = *own;
         run->end.text =
-            gw_run_text(last ? "its actor ended under it: %s"
-                             : "it ran, but its actor ended before the result was reported: %s",
-                        own->text);
+            gw_attempt_text(last ? "its actor ended under it: %s"
+                                 : "it ran, but its actor ended before the result was reported: %s",
+                            own->text);
     }
-    gw_run_ended(core, run);
+    gw_attempt_ended(core, run);
 }
 
 /* Calls whose inputs are on their way: one that came after all would come before those that were
  * given back, where the actor lives here again. */
 static void give_back_waiting(struct gw_node_core *core, const struct gw_node_actor *actor)
 {
-    for (struct gw_run *run = core->waiting.first; run;) {
+    for (struct gw_attempt *run = core->waiting.first; run;) {
         bool calls = run->actor == actor;
         if (calls)
             give_back(core, run);
@@ -189,13 +189,13 @@ static void give_back_waiting(struct gw_node_core *core, const struct gw_node_ac
 void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_node_actor *actor = process->actor;
-    struct gw_run_end own = own_end(process);
+    struct gw_attempt_end own = own_end(process);
     size_t count = begun(process);
-    if (actor->run->state != GW_RUN_ENDING) {
+    if (actor->run->state != GW_ATTEMPT_ENDING) {
         actor->run->end = own;
         actor->run->end.text = gw_core_strdup(own.text);
     }
-    gw_run_ended(core, actor->run);
+    gw_attempt_ended(core, actor->run);
     actor->run = NULL;
     while (count > 0)
         end_call(core, process->queue.first, &own, --count == 0);
@@ -241,9 +241,9 @@ void gw_node_actors_check(const struct gw_node_core *core, size_t *runs)
         assert(actor->id == key && actor->process->actor == actor);
         assert(actor->run->list == &core->held && actor->run->process == actor->process);
         assert(actor->process->state != GW_PROCESS_IDLE);
-        for (const struct gw_run *run = actor->calls.first; run; run = run->next)
-            assert(run->actor == actor && run->state == GW_RUN_READY && !run->process);
-        for (const struct gw_run *run = actor->process->queue.first; run; run = run->next)
+        for (const struct gw_attempt *run = actor->calls.first; run; run = run->next)
+            assert(run->actor == actor && run->state == GW_ATTEMPT_READY && !run->process);
+        for (const struct gw_attempt *run = actor->process->queue.first; run; run = run->next)
             assert(run->actor == actor);
         *runs += actor->calls.count;
     }

@@ -8,13 +8,13 @@
  * actor of a call that came; false where there is none: the call was given back. gw_node_actor_call
  * queues a call whose inputs are here. */
 void gw_node_actor_prepare(struct gw_node_core *core, struct gw_process *process,
-                           struct gw_run *run);
-bool gw_node_actor_join(struct gw_node_core *core, struct gw_run *run);
+                           struct gw_attempt *run);
+bool gw_node_actor_join(struct gw_node_core *core, struct gw_attempt *run);
 int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process,
                            const struct gw_msg_actor_ready *ready);
 /* gw_node_actor_kill does what a kill of an actor's own task, or of a call, asks for; false where
  * it is a run like others. */
-bool gw_node_actor_kill(struct gw_node_core *core, struct gw_run *run,
+bool gw_node_actor_kill(struct gw_node_core *core, struct gw_attempt *run,
                         const struct gw_msg_kill *kill);
 /* gw_node_actor_judge tells how an actor and its calls ended: its process is buried. */
 void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process);

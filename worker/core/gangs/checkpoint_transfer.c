@@ -7,12 +7,12 @@
 #include "worker/core/gangs/checkpoint_transfer.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/fetch.h"
+#include "worker/core/processes/inactivity_timeout.h"
 #include "worker/core/processes/process.h"
-#include "worker/core/processes/silence.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,22 +144,22 @@ struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
     return gang;
 }
 
-bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_run *run)
+bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_attempt *run)
 {
     const struct gw_gang *gang = run->gang;
     if ((run->rank != 0 && gang->message.first_rank == 0) || (!gang->carrying && !gang->carry_text))
         return true;
     if (gang->carrying)
         return false;
-    struct gw_run_end end = {.code = gang->carry_code};
+    struct gw_attempt_end end = {.code = gang->carry_code};
     end.outcome = gang->carry_code == GW_ELOST || gang->carry_code == GW_ENOENT
                       ? GW_OUTCOME_LOST_INPUT
                       : GW_OUTCOME_FAILED;
-    end.text = gw_run_text(gang->message.carry_worker == core->worker
-                               ? "its checkpoint is here no more: %s"
-                               : "its checkpoint is not carried here: %s",
-                           gang->carry_text);
-    gw_process_end_run(core, run, end, 0);
+    end.text = gw_attempt_text(gang->message.carry_worker == core->worker
+                                   ? "its checkpoint is here no more: %s"
+                                   : "its checkpoint is not carried here: %s",
+                               gang->carry_text);
+    gw_process_end_attempt(core, run, end, 0);
     return false;
 }
 
@@ -214,20 +214,20 @@ struct gw_gang *gw_checkpoint_transfer_on_carried(struct gw_node_core *core,
 int gw_checkpoint_transfer_on_checkpointed(struct gw_node_core *core, struct gw_process *process,
                                            const struct gw_msg_checkpointed *checkpointed)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     const bool runs = run && run->gang && run->attempt == checkpointed->attempt;
     if (!runs && process->burying && process->led != checkpointed->attempt)
         return 0; /* it was given up at once */
     if (!runs && !process->burying)
         return GW_EPROTO;
-    gw_silence_end(core, process);
+    gw_inactivity_timeout_end(core, process);
     if (core->registered)
         gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
             *checkpointed;
     return 0;
 }
 
-void gw_checkpoint_transfer_watch(struct gw_node_core *core, const struct gw_run *run)
+void gw_checkpoint_transfer_watch(struct gw_node_core *core, const struct gw_attempt *run)
 {
     if (run->rank != 0)
         return;
@@ -247,8 +247,8 @@ void gw_checkpoint_transfer_unwatch(struct gw_node_core *core, struct gw_gang *g
 
 void gw_checkpoint_transfer_on_saved(struct gw_node_core *core, const struct gw_event *event)
 {
-    const struct gw_run *run = gw_run_find(core, event->number, 0);
-    if (run && run->gang && run->state == GW_RUN_RUNNING && core->registered)
+    const struct gw_attempt *run = gw_attempt_find(core, event->number, 0);
+    if (run && run->gang && run->state == GW_ATTEMPT_RUNNING && core->registered)
         gw_core_send(core, core->scheduler, GW_MESSAGE_checkpointed)->message.checkpointed =
             (struct gw_msg_checkpointed){run->attempt, 0, (int64_t)event->bytes};
 }

@@ -15,9 +15,9 @@ struct gw_gang *gw_checkpoint_transfer_on_carried(struct gw_node_core *core,
                                                   const struct gw_event *event);
 /* gw_checkpoint_transfer_lets tells whether a rank may stand as far as this goes; where it never
  * may it is ended. */
-bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_run *run);
+bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_attempt *run);
 /* gw_checkpoint_transfer_watch has the folder of a command's rank 0 watched, until it ends. */
-void gw_checkpoint_transfer_watch(struct gw_node_core *core, const struct gw_run *run);
+void gw_checkpoint_transfer_watch(struct gw_node_core *core, const struct gw_attempt *run);
 void gw_checkpoint_transfer_unwatch(struct gw_node_core *core, struct gw_gang *gang);
 void gw_checkpoint_transfer_on_saved(struct gw_node_core *core, const struct gw_event *event);
 /* gw_checkpoint_transfer_on_checkpointed takes a runner's word that it has saved one. */

@@ -11,17 +11,17 @@
 #include "graph/wire/frame.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/checkpoint_transfer.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
-#include "worker/core/objects/folder.h"
-#include "worker/core/processes/door.h"
+#include "worker/core/objects/workdir.h"
 #include "worker/core/processes/environment.h"
 #include "worker/core/processes/gpu.h"
 #include "worker/core/processes/process.h"
+#include "worker/core/processes/rank_port.h"
 #include "worker/core/processes/spawn.h"
 #include "worker/core/runners/batch.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/runner_pool.h"
 
 #include <msgpack.h>
 #include <stdlib.h>
@@ -134,7 +134,7 @@ void gw_gang_on_scheduler(struct gw_node_core *core)
     }
 }
 
-void gw_gang_leave(struct gw_node_core *core, struct gw_run *run)
+void gw_gang_leave(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_gang *gang = run->gang;
     if (run->rank == 0)
@@ -166,15 +166,15 @@ void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang)
 /* -- Forming -------------------------------------------------------------------------------------
  */
 
-static void fail_lease(struct gw_node_core *core, struct gw_run *run)
+static void fail_lease(struct gw_node_core *core, struct gw_attempt *run)
 {
-    struct gw_run_end end = {.outcome = GW_OUTCOME_FAILED, .code = run->gang->lease_code};
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_FAILED, .code = run->gang->lease_code};
     end.text = gw_core_strdup(run->gang->lease_text);
-    gw_process_end_run(core, run, end, 0);
+    gw_process_end_attempt(core, run, end, 0);
 }
 
 /* A command's slot is there: is the command? */
-static void look(struct gw_node_core *core, const struct gw_run *run)
+static void look(struct gw_node_core *core, const struct gw_attempt *run)
 {
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LOOK);
     effect->number = run->attempt;
@@ -184,47 +184,47 @@ static void look(struct gw_node_core *core, const struct gw_run *run)
     effect->message.spawn = (struct gw_msg_spawn){
         .path = gw_environment_first(core, gw_environment_argv(core, run)),
         .env = run->spec->message.env,
-        .cwd = gw_folder_of(run),
+        .cwd = gw_workdir_of(run),
     };
 }
 
 static void on_looked(struct gw_node_core *core, const struct gw_event *event)
 {
-    struct gw_run *run = gw_run_find(core, event->number, event->rank);
-    if (!run || run->process || run->state != GW_RUN_STARTING)
+    struct gw_attempt *run = gw_attempt_find(core, event->number, event->rank);
+    if (!run || run->process || run->state != GW_ATTEMPT_STARTING)
         return; /* it was killed meanwhile */
     if (event->code < 0 && !GW_PLANTED(282)) {
-        struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+        struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
         end.exit_code = event->code == GW_ENOENT ? 127 : 126; /* as shells have it */
         end.text = gw_core_strdup(event->text);
-        gw_process_end_run(core, run, end, 0);
+        gw_process_end_attempt(core, run, end, 0);
         return;
     }
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STANDING);
     gw_gang_stand(core, run);
 }
 
 bool gw_gang_bars_mpi(const struct gw_process *process)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     return !process->runner && run && run->gang && run->gang->message.world > 1;
 }
 
 /* It is final: a further attempt would load the same. */
 void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text)
 {
-    struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
     if (!gw_gang_bars_mpi(process) || process->state != GW_PROCESS_BUSY || process->burying ||
-        !gw_run_executes(process->queue.first))
+        !gw_attempt_executes(process->queue.first))
         return;
     end.exit_code = 126;
     end.text = gw_core_strdup(text);
-    gw_process_end_run(core, process->queue.first, end,
-                       process->queue.first->spec->message.fail_grace_ns);
+    gw_process_end_attempt(core, process->queue.first, end,
+                           process->queue.first->spec->message.fail_grace_ns);
 }
 
 /* A runner is told of its rank (process), or a command's slot is there (NULL). */
-static void prepare(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+static void prepare(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run)
 {
     struct gw_gang *gang = run->gang;
     if (!process) {
@@ -233,7 +233,7 @@ static void prepare(struct gw_node_core *core, struct gw_process *process, struc
     }
     if (process->state == GW_PROCESS_IDLE)
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
-    if (!gw_pool_admits(core, process, run))
+    if (!gw_runner_pool_admits(core, process, run))
         return;
     struct gw_msg_gang *told = &gw_core_send(core, process->link, GW_MESSAGE_gang)->message.gang;
     *told = gang->message;
@@ -244,8 +244,8 @@ static void prepare(struct gw_node_core *core, struct gw_process *process, struc
 void gw_gang_prepare_bound(struct gw_node_core *core)
 {
     for (size_t i = 0; i < core->bound.count; i++) {
-        struct gw_run *run = core->bound.items[i].run;
-        if (run->serial != core->bound.items[i].serial || run->state != GW_RUN_STARTING)
+        struct gw_attempt *run = core->bound.items[i].run;
+        if (run->serial != core->bound.items[i].serial || run->state != GW_ATTEMPT_STARTING)
             continue; /* it has ended since */
         if (run->gang)
             prepare(core, run->process, run);
@@ -290,12 +290,12 @@ static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *
 }
 
 /* Whether a rank stands only with what its worker keeps for the gang. */
-static bool needs_lease(const struct gw_run *run)
+static bool needs_lease(const struct gw_attempt *run)
 {
     return run->rank == 0 || spans(run->gang) || run->gang->message.commands;
 }
 
-void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
+void gw_gang_stand(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_gang *gang = run->gang;
     if (!gw_checkpoint_transfer_lets(core, run) || (needs_lease(run) && !gang->leased))
@@ -317,7 +317,7 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
     }
     struct gw_effect *effect = gw_core_send(core, core->scheduler, GW_MESSAGE_rank_ready);
     effect->message.rank_ready =
-        (struct gw_msg_rank_ready){run->attempt, run->rank, info, gw_door_of(core, run)};
+        (struct gw_msg_rank_ready){run->attempt, run->rank, info, gw_rank_port_of(core, run)};
     effect->tokens = token;
     effect->token_count = token != NULL;
 }
@@ -325,11 +325,11 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_run *run)
 int gw_gang_on_ready(struct gw_node_core *core, struct gw_process *process,
                      const struct gw_msg_rank_ready *ready)
 {
-    struct gw_run *run = process->queue.first;
-    if (!run || !run->gang || run->state != GW_RUN_STARTING || run->attempt != ready->attempt ||
+    struct gw_attempt *run = process->queue.first;
+    if (!run || !run->gang || run->state != GW_ATTEMPT_STARTING || run->attempt != ready->attempt ||
         run->rank != ready->rank)
         return GW_EPROTO;
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STANDING);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STANDING);
     gw_gang_stand(core, run);
     return 0;
 }
@@ -370,8 +370,8 @@ static void on_leased(struct gw_node_core *core, const struct gw_event *event)
         gang->ring_port = event->rank;
     }
     for (size_t i = 0; i < gang->ranks.count; i++) {
-        struct gw_run *run = gang->ranks.items[i];
-        if (run->state != GW_RUN_STANDING || !needs_lease(run))
+        struct gw_attempt *run = gang->ranks.items[i];
+        if (run->state != GW_ATTEMPT_STANDING || !needs_lease(run))
             continue;
         const bool ends = gang->lease_failed;
         gw_gang_stand(core, run);
@@ -384,9 +384,9 @@ static void on_leased(struct gw_node_core *core, const struct gw_event *event)
 static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
 {
     for (size_t i = 0; gang && i < gang->ranks.count; i++) {
-        struct gw_run *run = gang->ranks.items[i];
+        struct gw_attempt *run = gang->ranks.items[i];
         const bool waited = run->rank == 0 || gang->message.first_rank != 0;
-        if (!waited || run->state != GW_RUN_STANDING)
+        if (!waited || run->state != GW_ATTEMPT_STANDING)
             continue;
         const bool ends = gang->carry_text || gang->lease_failed;
         gw_gang_stand(core, run);
@@ -456,10 +456,10 @@ static void read_info(struct gw_gang *gang, struct gw_bin info)
     msgpack_unpacked_destroy(&unpacked);
 }
 
-static void start_rank(struct gw_node_core *core, struct gw_run *run, struct gw_bin info)
+static void start_rank(struct gw_node_core *core, struct gw_attempt *run, struct gw_bin info)
 {
     struct gw_gang *gang = run->gang;
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_RUNNING);
     if (!run->process) {
         gw_checkpoint_transfer_watch(core, run);
         gw_spawn_process(core, NULL, run, NULL);
@@ -491,7 +491,7 @@ static void keep_doors(struct gw_gang *gang, struct gw_bin doors)
 
 /* A command's rank has no process before it goes: who shared a GPU with it when it was prepared may
  * have left since, and memory of that may not be back. */
-static bool lacks_gpus(const struct gw_node_core *core, const struct gw_run *run)
+static bool lacks_gpus(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     return !run->process && run->gpu_count > 0 && !GW_PLANTED(310) &&
            !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
@@ -499,9 +499,9 @@ static bool lacks_gpus(const struct gw_node_core *core, const struct gw_run *run
 
 void gw_gang_pump(struct gw_node_core *core)
 {
-    for (struct gw_run *run = core->held.first, *next; run; run = next) {
+    for (struct gw_attempt *run = core->held.first, *next; run; run = next) {
         next = run->next;
-        if (run->goes && run->state == GW_RUN_STANDING && !lacks_gpus(core, run)) {
+        if (run->goes && run->state == GW_ATTEMPT_STANDING && !lacks_gpus(core, run)) {
             run->goes = false;
             start_rank(core, run, (struct gw_bin){0});
         }
@@ -528,9 +528,9 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
     const struct gw_bin info = pack_info(core, gang, gang->has_key);
     keep_doors(gang, go->doors);
     for (size_t i = 0; i < gang->ranks.count; i++) {
-        struct gw_run *run = gang->ranks.items[i];
-        run->goes = run->state == GW_RUN_STANDING && lacks_gpus(core, run);
-        if (run->state == GW_RUN_STANDING && !run->goes)
+        struct gw_attempt *run = gang->ranks.items[i];
+        run->goes = run->state == GW_ATTEMPT_STANDING && lacks_gpus(core, run);
+        if (run->state == GW_ATTEMPT_STANDING && !run->goes)
             start_rank(core, run, info);
     }
     drop_listener(core, gang); /* rank 0 has it */
@@ -542,8 +542,8 @@ void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *
 {
     const struct gw_gang *gang = gw_gang_find(core, control->attempt);
     for (size_t i = 0; gang && i < gang->ranks.count; i++) {
-        const struct gw_run *run = gang->ranks.items[i];
-        if (!run->process || run->state != GW_RUN_RUNNING)
+        const struct gw_attempt *run = gang->ranks.items[i];
+        if (!run->process || run->state != GW_ATTEMPT_RUNNING)
             continue;
         if (run->spec->message.kind == GW_SPEC_COMMAND)
             gw_process_signal(core, run->process);

@@ -20,12 +20,12 @@ void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *
  * looks whether commands of ranks can start; gw_gang_stand tells the scheduler that a rank stands.
  */
 void gw_gang_prepare_bound(struct gw_node_core *core);
-void gw_gang_stand(struct gw_node_core *core, struct gw_run *run);
+void gw_gang_stand(struct gw_node_core *core, struct gw_attempt *run);
 /* gw_gang_bars_mpi tells whether a process is one of several ranks of a command, which MPI would
  * not find; gw_gang_on_mpi ends the rank of one that is an MPI program all the same. */
 bool gw_gang_bars_mpi(const struct gw_process *process);
 void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text);
-void gw_gang_leave(struct gw_node_core *core, struct gw_run *run);
+void gw_gang_leave(struct gw_node_core *core, struct gw_attempt *run);
 void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang);
 void gw_gang_tidy(struct gw_node_core *core, struct gw_gang *gang);
 void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang);

@@ -34,8 +34,8 @@ static void look(struct gw_node_core *core, struct gw_gang *gang, bool closely)
     effect->count = closely;
     effect->stands = stands;
     for (size_t i = 0; i < gang->ranks.count; i++) {
-        const struct gw_run *run = gang->ranks.items[i];
-        if ((run->state == GW_RUN_RUNNING || run->state == GW_RUN_STARTING) && run->process)
+        const struct gw_attempt *run = gang->ranks.items[i];
+        if ((run->state == GW_ATTEMPT_RUNNING || run->state == GW_ATTEMPT_STARTING) && run->process)
             stands[effect->stand_count++] =
                 (struct gw_stand){.rank = run->rank,
                                   .place = run->rank - gang->message.first_rank,

@@ -4,18 +4,18 @@
 #include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/gang.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/fetch.h"
-#include "worker/core/objects/folder.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
+#include "worker/core/objects/workdir.h"
 #include "worker/core/processes/memory_limits.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/runners/actor_queue.h"
-#include "worker/core/runners/heir.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/runner_pool.h"
+#include "worker/core/runners/successor.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ struct row {
     const uint8_t *args, *values;
 };
 
-static void copy_row(struct gw_run *run, struct row *row)
+static void copy_row(struct gw_attempt *run, struct row *row)
 {
     const struct gw_msg_assign *assign = row->assign;
     uint32_t i = row->i, values = 0;
@@ -44,7 +44,7 @@ static void copy_row(struct gw_run *run, struct row *row)
         at = run->block = malloc(bytes);
         GW_MUST_PTR(at);
     }
-    run->deps = (struct gw_run_dep *)(void *)at;
+    run->deps = (struct gw_attempt_input *)(void *)at;
     at += deps_bytes;
     run->gpus = (uint32_t *)(void *)at;
     at += run->gpu_count * sizeof *run->gpus;
@@ -56,8 +56,8 @@ static void copy_row(struct gw_run *run, struct row *row)
     at += run->args_size;
     row->args += run->args_size;
     for (uint32_t d = 0; d < run->dep_count; d++, row->dep++) {
-        struct gw_run_dep *dep = &run->deps[d];
-        *dep = (struct gw_run_dep){
+        struct gw_attempt_input *dep = &run->deps[d];
+        *dep = (struct gw_attempt_input){
             .job = gw_col64_at(assign->dep_job, row->dep),
             .index = gw_col32_at(assign->dep_index, row->dep),
             .rank = gw_col32_at(assign->dep_rank, row->dep),
@@ -83,13 +83,13 @@ static void skip_row(struct row *row)
         row->values += gw_col32_at(assign->dep_value_size, row->dep);
 }
 
-static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
+static void gather_inputs(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_folder_want(core, run);
+    gw_workdir_want(core, run);
     for (uint32_t d = 0; d < run->dep_count; d++) {
-        struct gw_run_dep *dep = &run->deps[d];
+        struct gw_attempt_input *dep = &run->deps[d];
         if (dep->worker == GW_DEP_HERE) {
-            if (gw_heir_wait(core, run, d))
+            if (gw_successor_wait(core, run, d))
                 continue;
             dep->worker = 0; /* it ended meanwhile: the scheduler has heard how */
             dep->bytes = 0;
@@ -103,7 +103,7 @@ static void gather_inputs(struct gw_node_core *core, struct gw_run *run)
             gw_fetch_for(core, run, d);
     }
     if (!run->missing)
-        gw_pool_queue(core, run);
+        gw_runner_pool_queue(core, run);
 }
 
 /* The spec of a row: nearly always that of the row before. */
@@ -154,11 +154,11 @@ int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assig
         uint64_t attempt = gw_col64_at(assign->attempt, i), value;
         uint32_t rank = gw_col32_at(assign->rank, i);
         row.i = i;
-        if (gw_run_find(core, attempt, rank)) { /* told twice */
+        if (gw_attempt_find(core, attempt, rank)) { /* told twice */
             skip_row(&row);
             continue;
         }
-        struct gw_run *run = gw_run_new(core);
+        struct gw_attempt *run = gw_attempt_new(core);
         run->attempt = attempt;
         run->rank = rank;
         run->job = gw_col64_at(assign->job, i);
@@ -176,7 +176,7 @@ int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assig
             run->gang->arrived++;
             GW_MUST(gw_array_push(&run->gang->ranks, run));
         }
-        gw_run_push(&core->waiting, run);
+        gw_attempt_push(&core->waiting, run);
         if (!gw_actor_queue_calls(run) || gw_node_actor_join(core, run))
             gather_inputs(core, run);
     }
@@ -188,21 +188,22 @@ int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assig
 
 /* What was not started yet goes at once; what waits in a runner behind others, when it is first.
  * Actors and their calls have rules of their own. */
-static void kill_run(struct gw_node_core *core, struct gw_run *run, const struct gw_msg_kill *kill)
+static void kill_run(struct gw_node_core *core, struct gw_attempt *run,
+                     const struct gw_msg_kill *kill)
 {
     bool asked = kill->reason == GW_KILL_TAKE_BACK;
-    if (run->state == GW_RUN_ENDED ||
+    if (run->state == GW_ATTEMPT_ENDED ||
         (asked && (run->process || gw_memory_limits_keeps(core, run))) ||
         gw_node_actor_kill(core, run, kill) || (GW_PLANTED(611) && !run->gang && run->process))
         return;
-    if (run->state == GW_RUN_SENT && !gw_run_executes(run)) {
+    if (run->state == GW_ATTEMPT_SENT && !gw_attempt_executes(run)) {
         run->killing = true;
         run->kill_grace_ns = kill->grace_ns;
         return;
     }
-    struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
     end.text = gw_core_strdup(kill->reason == GW_KILL_GANG ? "another rank ended" : "killed");
-    gw_process_end_run(core, run, end, kill->grace_ns);
+    gw_process_end_attempt(core, run, end, kill->grace_ns);
 }
 
 static void kill_gang(struct gw_node_core *core, struct gw_gang *gang,
@@ -223,16 +224,16 @@ void gw_assignment_let_go(struct gw_node_core *core)
     size_t at = 0;
     uint64_t attempt, value;
     while (gw_map_next(&core->attempts, &at, &attempt, &value)) {
-        const struct gw_run *run = (struct gw_run *)(uintptr_t)value;
+        const struct gw_attempt *run = (struct gw_attempt *)(uintptr_t)value;
         if (!run->process && !run->actor && !run->spec->message.actor &&
-            (run->state == GW_RUN_WAITING || run->state == GW_RUN_READY))
+            (run->state == GW_ATTEMPT_WAITING || run->state == GW_ATTEMPT_READY))
             GW_MUST(gw_array_push(&waiting, attempt));
     }
     for (size_t i = 0; i < waiting.count; i++) {
-        struct gw_run *run = gw_run_find(core, waiting.items[i], GW_RANK_NONE);
-        struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        struct gw_attempt *run = gw_attempt_find(core, waiting.items[i], GW_RANK_NONE);
+        struct gw_attempt_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         end.text = gw_core_strdup("its scheduler is gone");
-        gw_process_end_run(core, run, end, 0);
+        gw_process_end_attempt(core, run, end, 0);
     }
     gw_array_deinit(&waiting);
 }
@@ -245,7 +246,7 @@ void gw_assignment_on_kill(struct gw_node_core *core, const struct gw_msg_kill *
             kill_gang(core, (struct gw_gang *)(uintptr_t)value, kill);
             continue;
         }
-        struct gw_run *run = gw_run_find(core, attempt, GW_RANK_NONE);
+        struct gw_attempt *run = gw_attempt_find(core, attempt, GW_RANK_NONE);
         if (run)
             kill_run(core, run, kill);
     }

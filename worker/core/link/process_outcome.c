@@ -6,15 +6,15 @@
 
 #include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
-#include "worker/core/link/result.h"
+#include "worker/core/link/report.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/processes/gpu.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/processes/turn.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/runner_pool.h"
 
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static bool was_killed(const struct gw_process *process)
 
 /* It failed by itself, and only then came the word that its run is to end: as where this worker was
  * stopped for a while. */
-static bool fell_before(const struct gw_process *process, const struct gw_run *run)
+static bool fell_before(const struct gw_process *process, const struct gw_attempt *run)
 {
     return process->unasked && (process->signal || process->exit_code) &&
            run->end.outcome == GW_OUTCOME_KILLED;
@@ -40,16 +40,18 @@ static char *start_text(const struct gw_process *process)
 {
     if (!process->exit_known || process->signal || process->trouble)
         return gw_process_exit_text(process);
-    return gw_run_text("the program ended (exit code %d) without becoming a runner: is gw_init the "
-                       "first statement of its main?",
-                       process->exit_code);
+    return gw_attempt_text(
+        "the program ended (exit code %d) without becoming a runner: is gw_init the "
+        "first statement of its main?",
+        process->exit_code);
 }
 
 /* How the run that it executed ends, where nobody told the process to end. */
-static void charge(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+static void charge(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run)
 {
-    bool executing = run->state == GW_RUN_ENDING ? run->end.executing : gw_run_executes(run);
-    struct gw_run_end end = {
+    bool executing =
+        run->state == GW_ATTEMPT_ENDING ? run->end.executing : gw_attempt_executes(run);
+    struct gw_attempt_end end = {
         .outcome = GW_OUTCOME_CRASHED,
         .executing = executing,
         .code = GW_ECRASHED,
@@ -75,16 +77,16 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         end.code = GW_ETASK;
     } else if (!process->signal) {
         free(end.text);
-        end.text =
-            process->exit_code
-                ? gw_run_text("the function ended its process (exit code %d)", process->exit_code)
-                : gw_core_strdup("its process ended (exit code 0) before it told its "
-                                 "result: the function called exit, or closed descriptors "
-                                 "that are not its own");
+        end.text = process->exit_code
+                       ? gw_attempt_text("the function ended its process (exit code %d)",
+                                         process->exit_code)
+                       : gw_core_strdup("its process ended (exit code 0) before it told its "
+                                        "result: the function called exit, or closed descriptors "
+                                        "that are not its own");
     }
     free(run->end.text);
     run->end = end;
-    gw_result_end(core, run);
+    gw_report_end(core, run);
 }
 
 /* Whether we ended it while it was well: what it executed is not charged then. */
@@ -95,10 +97,10 @@ static bool by_order(const struct gw_process *process)
 
 /* The run that a runner crashed in, as it said itself: what is before that in its queue had ended,
  * but was not told yet, and runs again, charged to nobody. Where it has not said: the first. */
-static struct gw_run *crashed_in(struct gw_node_core *core, struct gw_process *process)
+static struct gw_attempt *crashed_in(struct gw_node_core *core, struct gw_process *process)
 {
-    struct gw_run *first = process->queue.first, *run = first;
-    if (!process->began || !first || first->state != GW_RUN_SENT || by_order(process) ||
+    struct gw_attempt *first = process->queue.first, *run = first;
+    if (!process->began || !first || first->state != GW_ATTEMPT_SENT || by_order(process) ||
         GW_PLANTED(790))
         return first;
     while (run && run->attempt != process->began)
@@ -114,40 +116,40 @@ static struct gw_run *crashed_in(struct gw_node_core *core, struct gw_process *p
 static void start_failed(struct gw_node_core *core, struct gw_process *process)
 {
     enum { TRIES = 3 };
-    struct gw_pool *pool = process->pool;
-    const struct gw_run *run = process->queue.first;
+    struct gw_runner_pool *pool = process->pool;
+    const struct gw_attempt *run = process->queue.first;
     if (process->spawn_code == GW_ENOENT &&
         gw_job_program_gone(core, pool->program, process->agains) && !(run && run->gang))
         return; /* what waits for it waits on; a gang begins again, whole */
     char *text = start_text(process);
     if (++pool->start_failures >= (pool->proven || was_killed(process) ? TRIES : 1))
-        gw_pool_fail(core, pool, text, process);
+        gw_runner_pool_fail(core, pool, text, process);
     free(text);
 }
 
 /* What it took was returned, as its runner had not told of it: nobody is charged. */
-static bool lacks_inputs(const struct gw_run *run)
+static bool lacks_inputs(const struct gw_attempt *run)
 {
-    return run->state == GW_RUN_SENT && run->missing > 0;
+    return run->state == GW_ATTEMPT_SENT && run->missing > 0;
 }
 
 /* Buried, and its link closed: nothing of it can come any more. */
 static void judge(struct gw_node_core *core, struct gw_process *process)
 {
-    struct gw_run *run = process->queue.first;
+    struct gw_attempt *run = process->queue.first;
     if (process->runner && !process->hello && (!process->burying || process->trouble))
         start_failed(core, process);
     run = process->actor ? process->queue.first : crashed_in(core, process);
     if (process->actor) {
         gw_node_actor_judge(core, process);
-    } else if (run && run->state == GW_RUN_ENDING) {
+    } else if (run && run->state == GW_ATTEMPT_ENDING) {
         if (fell_before(process, run))
             charge(core, process, run);
         else
-            gw_result_end(core, run);
+            gw_report_end(core, run);
     } else if (run && !by_order(process) && !lacks_inputs(run)) {
         if (!process->runner && process->exit_known && !process->signal && !process->exit_code)
-            gw_result_of_command(core, run);
+            gw_report_of_command(core, run);
         else
             charge(core, process, run);
     } else if (run && run->gang) { /* buried for what it did as a process */

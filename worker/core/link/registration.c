@@ -4,12 +4,12 @@
 
 #include "worker/core/gangs/gang.h"
 #include "worker/core/gangs/hang.h"
-#include "worker/core/link/adrift.h"
 #include "worker/core/link/assignment.h"
+#include "worker/core/link/orphaned.h"
 #include "worker/core/model/core.h"
 #include "worker/core/objects/fetch.h"
 #include "worker/core/objects/memory.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
 #include "worker/core/processes/gpu.h"
 
 #include <msgpack.h>
@@ -55,7 +55,7 @@ static void keep_cluster(struct gw_known_history *history, const char *cluster)
 void gw_registration_prepare(struct gw_node_core *core, const struct gw_message *message)
 {
     if (core->term == message->term) { /* what ended meanwhile counts as lost there */
-        gw_adrift_forget(core);
+        gw_orphaned_forget(core);
     } else {
         gw_fetch_leave_neighbours(core);
         gw_assignment_let_go(core);
@@ -64,7 +64,7 @@ void gw_registration_prepare(struct gw_node_core *core, const struct gw_message 
 
 void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_message *message)
 {
-    core->adrift.since_ns = 0;
+    core->orphaned.since_ns = 0;
     core->term = message->term;
     core->peer = message->peer;
     core->worker = message->welcome.worker;
@@ -90,18 +90,18 @@ void gw_registration_on_welcome(struct gw_node_core *core, const struct gw_messa
         .commits = core->history.commits,
     };
     gw_object_list(core, &registration);
-    gw_adrift_list(core, &registration);
+    gw_orphaned_list(core, &registration);
     gw_core_send(core, core->scheduler, GW_MESSAGE_registration)->message.registration =
         registration;
     keep_cluster(&core->history, message->welcome.cluster);
-    gw_adrift_say(core);
+    gw_orphaned_say(core);
     size_t at = 0;
     uint64_t key, value;
     while (gw_map_next(&core->gangs, &at, &key, &value)) {
         struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
         gw_hang_on_scheduler(gang);
         for (size_t i = 0; i < gang->ranks.count; i++)
-            if (gang->ranks.items[i]->state == GW_RUN_STANDING)
+            if (gang->ranks.items[i]->state == GW_ATTEMPT_STANDING)
                 gw_gang_stand(core, gang->ranks.items[i]);
     }
 }
@@ -132,6 +132,6 @@ void gw_registration_on_heartbeat(struct gw_node_core *core,
     uint64_t sent = core->heartbeat_sent_ns[echo % HEARTBEATS_KEPT];
     if (sent > core->acked_ns) {
         core->acked_ns = sent;
-        gw_adrift_on_acknowledged(core);
+        gw_orphaned_on_acknowledged(core);
     }
 }

@@ -2,19 +2,19 @@
 #include "worker/core/link/retire.h"
 
 #include "worker/core/gangs/gang.h"
-#include "worker/core/link/news.h"
+#include "worker/core/link/progress_throttle.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/job.h"
-#include "worker/core/model/run.h"
-#include "worker/core/objects/folder.h"
-#include "worker/core/objects/store.h"
-#include "worker/core/runners/heir.h"
+#include "worker/core/objects/object.h"
+#include "worker/core/objects/workdir.h"
+#include "worker/core/runners/successor.h"
 
 #include <stdlib.h>
 
-void gw_retire_run(struct gw_node_core *core, struct gw_run *run)
+void gw_retire_attempt(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_run_pull(run);
-    gw_news_end(core, run);
+    gw_attempt_pull(run);
+    gw_progress_throttle_end(core, run);
     if (run->process)
         run->process->load_ns -= run->load_ns;
     if (run->holds_slots)
@@ -25,8 +25,8 @@ void gw_retire_run(struct gw_node_core *core, struct gw_run *run)
         gw_gang_leave(core, run);
     else
         gw_map_remove(&core->attempts, run->attempt);
-    gw_folder_leave(core, run);
-    gw_heir_part(core, run);
+    gw_workdir_leave(core, run);
+    gw_successor_part(core, run);
     gw_object_unpin(core, run);
     for (uint32_t i = 0; i < run->dep_count; i++)
         if (run->deps[i].object)
@@ -36,7 +36,7 @@ void gw_retire_run(struct gw_node_core *core, struct gw_run *run)
     free(run->tail);
     free(run->block);
     run->serial = 0;
-    run->state = GW_RUN_ENDED;
+    run->state = GW_ATTEMPT_ENDED;
     run->next = core->run_spare;
     core->run_spare = run;
 }

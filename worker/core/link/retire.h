@@ -4,7 +4,7 @@
 
 #include "worker/core/model/state.h"
 
-/* gw_retire_run frees a run, wherever it is, and lets go of all that it has. */
-void gw_retire_run(struct gw_node_core *core, struct gw_run *run);
+/* gw_retire_attempt frees a run, wherever it is, and lets go of all that it has. */
+void gw_retire_attempt(struct gw_node_core *core, struct gw_attempt *run);
 
 #endif

@@ -14,19 +14,19 @@
 #include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/gang.h"
-#include "worker/core/link/adrift.h"
+#include "worker/core/link/orphaned.h"
 #include "worker/core/link/retire.h"
 #include "worker/core/model/core.h"
-#include "worker/core/objects/folder.h"
+#include "worker/core/objects/workdir.h"
 #include "worker/core/processes/process.h"
 
 #define MS UINT64_C(1000000)
 #define IDLE_GRACE_NS (500 * MS) /* of who has no task; and of all, where there is no time */
 
-static void free_runs(struct gw_node_core *core, struct gw_runs *list)
+static void free_runs(struct gw_node_core *core, struct gw_attempts *list)
 {
     while (list->first)
-        gw_retire_run(core, list->first);
+        gw_retire_attempt(core, list->first);
 }
 
 void gw_shutdown_free_runs(struct gw_node_core *core)
@@ -48,7 +48,7 @@ void gw_shutdown_free_runs(struct gw_node_core *core)
 
 static uint64_t grace_of(const struct gw_process *process, uint64_t grace_ns_max)
 {
-    const struct gw_run *run = process->actor ? process->actor->run : process->queue.first;
+    const struct gw_attempt *run = process->actor ? process->actor->run : process->queue.first;
     if (grace_ns_max == 0 || !run)
         return IDLE_GRACE_NS;
     uint64_t grace_ns = run->spec->message.grace_ns;
@@ -72,8 +72,8 @@ static void drop(struct gw_node_core *core, bool at_once, uint64_t grace_ns_max)
 {
     for (size_t i = 0; i < core->processes.count; i++) {
         struct gw_process *process = core->processes.items[i];
-        const struct gw_run *run = process->queue.first;
-        gw_folder_outlive(core, process);
+        const struct gw_attempt *run = process->queue.first;
+        gw_workdir_outlive(core, process);
         if (run && run->gang && run->rank == 0 && !at_once)
             process->led = run->attempt;
         gw_process_bury(core, process, at_once ? 0 : grace_of(process, grace_ns_max));
@@ -88,7 +88,7 @@ uint64_t gw_shutdown_fence_ns(const struct gw_node_core *core)
         return UINT64_MAX;
     const uint64_t heard_ns =
         GW_PLANTED(481) ? UINT64_MAX : core->acked_ns + core->options.fence_ns;
-    const uint64_t until_ns = gw_adrift_until_ns(core);
+    const uint64_t until_ns = gw_orphaned_until_ns(core);
     return heard_ns < until_ns ? heard_ns : until_ns;
 }
 

@@ -75,7 +75,7 @@ void gw_core_drop_token(struct gw_node_core *core, uint64_t token)
 }
 
 /* What ends while no scheduler is there is not told later to the same one: it counted this worker's
- * work as lost when the connection closed. Another hears it (adrift.c). */
+ * work as lost when the connection closed. Another hears it (orphaned.c). */
 void gw_core_tell(struct gw_node_core *core, const struct gw_message *message,
                   struct gw_bin stderr_path)
 {

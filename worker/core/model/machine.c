@@ -2,22 +2,26 @@
 #include "worker/core/model/state.h"
 
 static const struct gw_sm_state run_states[] = {
-    [GW_RUN_WAITING] = {"waiting", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_SENT) |
-                                       GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_READY] = {"ready", GW_SM_NEXT(GW_RUN_STARTING) | GW_SM_NEXT(GW_RUN_SENT) |
-                                   GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_STARTING] = {"starting", GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_SENT) |
-                                         GW_SM_NEXT(GW_RUN_ENDING) | GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_STANDING] = {"standing", GW_SM_NEXT(GW_RUN_RUNNING) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                         GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_SENT] = {"sent", GW_SM_NEXT(GW_RUN_WAITING) | GW_SM_NEXT(GW_RUN_READY) |
-                                 GW_SM_NEXT(GW_RUN_STANDING) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                 GW_SM_NEXT(GW_RUN_ENDED)},
+    [GW_ATTEMPT_WAITING] = {"waiting", GW_SM_NEXT(GW_ATTEMPT_READY) | GW_SM_NEXT(GW_ATTEMPT_SENT) |
+                                           GW_SM_NEXT(GW_ATTEMPT_ENDED)},
+    [GW_ATTEMPT_READY] = {"ready", GW_SM_NEXT(GW_ATTEMPT_STARTING) | GW_SM_NEXT(GW_ATTEMPT_SENT) |
+                                       GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
+                                       GW_SM_NEXT(GW_ATTEMPT_ENDED)},
+    [GW_ATTEMPT_STARTING] = {"starting",
+                             GW_SM_NEXT(GW_ATTEMPT_STANDING) | GW_SM_NEXT(GW_ATTEMPT_SENT) |
+                                 GW_SM_NEXT(GW_ATTEMPT_ENDING) | GW_SM_NEXT(GW_ATTEMPT_ENDED)},
+    [GW_ATTEMPT_STANDING] = {"standing", GW_SM_NEXT(GW_ATTEMPT_RUNNING) |
+                                             GW_SM_NEXT(GW_ATTEMPT_ENDING) |
+                                             GW_SM_NEXT(GW_ATTEMPT_ENDED)},
+    [GW_ATTEMPT_SENT] = {"sent", GW_SM_NEXT(GW_ATTEMPT_WAITING) | GW_SM_NEXT(GW_ATTEMPT_READY) |
+                                     GW_SM_NEXT(GW_ATTEMPT_STANDING) |
+                                     GW_SM_NEXT(GW_ATTEMPT_ENDING) | GW_SM_NEXT(GW_ATTEMPT_ENDED)},
     /* ready again: a command that waited for its turn in a warden, and was not begun */
-    [GW_RUN_RUNNING] = {"running", GW_SM_NEXT(GW_RUN_READY) | GW_SM_NEXT(GW_RUN_ENDING) |
-                                       GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_ENDING] = {"ending", GW_SM_NEXT(GW_RUN_ENDED)},
-    [GW_RUN_ENDED] = {"ended", 0},
+    [GW_ATTEMPT_RUNNING] = {"running", GW_SM_NEXT(GW_ATTEMPT_READY) |
+                                           GW_SM_NEXT(GW_ATTEMPT_ENDING) |
+                                           GW_SM_NEXT(GW_ATTEMPT_ENDED)},
+    [GW_ATTEMPT_ENDING] = {"ending", GW_SM_NEXT(GW_ATTEMPT_ENDED)},
+    [GW_ATTEMPT_ENDED] = {"ended", 0},
 };
 static const struct gw_sm_state process_states[] = {
     [GW_PROCESS_STARTING] = {"starting", GW_SM_NEXT(GW_PROCESS_IDLE) | GW_SM_NEXT(GW_PROCESS_BUSY) |
@@ -47,7 +51,7 @@ static const struct gw_sm_state fetch_states[] = {
 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-struct gw_sm gw_run_sm = {"worker run", run_states, COUNT(run_states), NULL};
+struct gw_sm gw_attempt_sm = {"worker run", run_states, COUNT(run_states), NULL};
 struct gw_sm gw_process_sm = {"worker process", process_states, COUNT(process_states), NULL};
 struct gw_sm gw_gang_sm = {"worker gang", gang_states, COUNT(gang_states), NULL};
 struct gw_sm gw_fetch_sm = {"worker fetch", fetch_states, COUNT(fetch_states), NULL};

@@ -20,15 +20,15 @@
 
 #include <gangway/value.h>
 
-enum gw_run_state {
-    GW_RUN_WAITING,  /* for inputs */
-    GW_RUN_READY,    /* queued: in its pool, or among those that need a process of their own */
-    GW_RUN_STARTING, /* gang: bound to a runner that starts, or that was told of it */
-    GW_RUN_STANDING, /* gang: reported ready */
-    GW_RUN_SENT,     /* ordinary function: in a runner's queue; the first there executes */
-    GW_RUN_RUNNING,  /* command, or rank after go */
-    GW_RUN_ENDING,   /* how it ends is known; told when its process is buried */
-    GW_RUN_ENDED,
+enum gw_attempt_state {
+    GW_ATTEMPT_WAITING,  /* for inputs */
+    GW_ATTEMPT_READY,    /* queued: in its pool, or among those that need a process of their own */
+    GW_ATTEMPT_STARTING, /* gang: bound to a runner that starts, or that was told of it */
+    GW_ATTEMPT_STANDING, /* gang: reported ready */
+    GW_ATTEMPT_SENT,     /* ordinary function: in a runner's queue; the first there executes */
+    GW_ATTEMPT_RUNNING,  /* command, or rank after go */
+    GW_ATTEMPT_ENDING,   /* how it ends is known; told when its process is buried */
+    GW_ATTEMPT_ENDED,
 };
 
 enum gw_process_state {
@@ -67,19 +67,19 @@ enum gw_object_state {
     GW_OBJECT_GONE,
 };
 
-/* Of a memfd in which results lie, one after another. See memfile.c. */
-enum gw_memfile_state {
-    GW_MEMFILE_GIVEN,  /* a run's to write its result into */
-    GW_MEMFILE_FILLED, /* an object's */
-    GW_MEMFILE_READ,   /* its object is gone, and runners may still read it */
-    GW_MEMFILE_IDLE,   /* nobody reads or writes it */
-    GW_MEMFILE_GONE,
+/* Of a memfd in which results lie, one after another. See result_memfd.c. */
+enum gw_result_memfd_state {
+    GW_RESULT_MEMFD_GIVEN,  /* a run's to write its result into */
+    GW_RESULT_MEMFD_FILLED, /* an object's */
+    GW_RESULT_MEMFD_READ,   /* its object is gone, and runners may still read it */
+    GW_RESULT_MEMFD_IDLE,   /* nobody reads or writes it */
+    GW_RESULT_MEMFD_GONE,
 };
 
 enum gw_fetch_state { GW_FETCH_CONNECTING, GW_FETCH_ASKED, GW_FETCH_GONE };
 
-extern struct gw_sm gw_run_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm, gw_object_sm, gw_gpu_sm,
-    gw_memfile_sm;
+extern struct gw_sm gw_attempt_sm, gw_process_sm, gw_gang_sm, gw_fetch_sm, gw_object_sm, gw_gpu_sm,
+    gw_result_memfd_sm;
 
 /* A connection. */
 struct gw_node_link {
@@ -109,8 +109,8 @@ struct gw_node_spec {
     bool function_known;   /* its function was found in the program, */
     uint64_t result_bytes; /* and made a result so large last; 0: not known, or a small one */
     struct gw_program *program;
-    struct gw_pool *pool;  /* where it needs no GPUs; NULL: not known yet */
-    bool speaks;           /* a command's processes reach the cluster through this worker; */
+    struct gw_runner_pool *pool; /* where it needs no GPUs; NULL: not known yet */
+    bool speaks;                 /* a command's processes reach the cluster through this worker; */
     struct gw_bin address; /* and find this as GANGWAY_ADDRESS (in block; empty: it is not set) */
 };
 
@@ -124,7 +124,7 @@ struct gw_node_job {
 
 /* Who waits until an object's file is open: a run, or whoever asked for the object. */
 struct gw_object_waiter {
-    struct gw_run *run;
+    struct gw_attempt *run;
     uint64_t serial; /* of the run: another one may have its place by then */
     uint64_t peer, request;
 };
@@ -139,15 +139,15 @@ struct gw_object {
     uint64_t token;          /* 0: value, or in a closed file */
     uint64_t attempt, bytes; /* attempt: that made it; 0: not known */
     void *value;
-    struct gw_memfile *memfile; /* whose descriptor the token is; NULL: nobody's */
-    uint64_t file;              /* number of its file; 0: none */
+    struct gw_result_memfd *memfile; /* whose descriptor the token is; NULL: nobody's */
+    uint64_t file;                   /* number of its file; 0: none */
     uint32_t checksum;
     struct gw_objects *list; /* the one it is in */
     struct gw_object *older, *newer;
     GW_ARRAY(struct gw_object_waiter) waiters;
 };
 
-struct gw_memfile {
+struct gw_result_memfd {
     uint64_t number;  /* never given twice */
     uint64_t bytes;   /* that it has; 0: there is none yet */
     uint64_t token;   /* 0: its object has it, or there is none yet */
@@ -156,17 +156,17 @@ struct gw_memfile {
     uint32_t leases;  /* in all */
     uint8_t state;
     bool left; /* somebody has a descriptor who is not counted: it is not used again */
-    struct gw_memfile *older, *newer; /* of those that are idle */
-    GW_ARRAY(struct gw_memfile_reader {
+    struct gw_result_memfd *older, *newer; /* of those that are idle */
+    GW_ARRAY(struct gw_memfd_reader {
         uint64_t process; /* may have it mapped, */
         uint32_t leases;  /* and reads it, or is about to, so often */
     })
     readers;
 };
 
-struct gw_memfiles {
+struct gw_result_memfds {
     struct gw_map by_number;
-    struct gw_memfile *oldest, *newest; /* idle ones */
+    struct gw_result_memfd *oldest, *newest; /* idle ones */
     size_t idle;
     uint64_t bytes;       /* of those that no object has, */
     uint32_t descriptors; /* and their descriptors */
@@ -214,7 +214,7 @@ struct gw_fetch {
     GW_ARRAY(uint64_t) keepings; /* requests of the scheduler that it be kept here */
     const char *trouble;         /* what to say when the deadline comes; static */
     GW_ARRAY(struct gw_fetch_waiter {
-        struct gw_run *run;
+        struct gw_attempt *run;
         uint64_t serial; /* of the run: another one may have its place by then */
         uint32_t dep;
     })
@@ -229,25 +229,26 @@ struct gw_neighbour {
     bool connecting;
 };
 
-struct gw_run_dep {
+struct gw_attempt_input {
     uint64_t job, bytes;
     uint32_t index, rank, worker, value_size;
     const void *value;
     struct gw_object *object; /* counted as a user */
-    struct gw_run *maker;     /* the run here that makes it; NULL: none, or it was made */
-    struct gw_run *heir;      /* the run that this belongs to, and the maker's other heirs */
-    struct gw_run_dep *prev, *next;
+    struct gw_attempt *maker; /* the run here that makes it; NULL: none, or it was made */
+    struct gw_attempt
+        *successor; /* the run that this belongs to, and the maker's other successors */
+    struct gw_attempt_input *prev, *next;
     void *owned;       /* the value, where the maker gave one ... */
     uint8_t small[16]; /* ... that does not fit here */
 };
 
 /* A run, which may have gone since: another one may have its place by then. */
-struct gw_run_ref {
-    struct gw_run *run;
+struct gw_attempt_ref {
+    struct gw_attempt *run;
     uint64_t serial;
 };
 
-struct gw_run_end {
+struct gw_attempt_end {
     uint32_t outcome, executing;
     int32_t code, exit_code, signal;
     uint64_t run_ns;
@@ -256,12 +257,12 @@ struct gw_run_end {
     char *text;       /* owned */
 };
 
-struct gw_runs {
-    struct gw_run *first, *last;
+struct gw_attempts {
+    struct gw_attempt *first, *last;
     size_t count;
 };
 
-struct gw_run {
+struct gw_attempt {
     uint64_t attempt, serial;
     uint64_t job;
     uint32_t index, rank, try_number;
@@ -279,34 +280,34 @@ struct gw_run {
     uint32_t missing; /* inputs on their way */
     uint32_t gpu_count, dep_count, args_size;
     uint32_t *gpus;
-    struct gw_run_dep *deps;
+    struct gw_attempt_input *deps;
     const void *args;
     void *block; /* deps, gpus, args and their values; NULL: in small */
     struct gw_node_spec *spec;
-    struct gw_pool *pool;
+    struct gw_runner_pool *pool;
     struct gw_process *process;
     struct gw_gang *gang;
-    struct gw_node_actor *actor;               /* of which it is a call */
-    struct gw_memfile *memfile;                /* that it was given; NULL: none */
-    struct gw_run_dep *first_heir, *last_heir; /* what waits for its result */
-    uint64_t batch;       /* the one it was put into last, or an input of it was */
-    uint32_t batch_row;   /* where in it */
-    uint32_t batch_deps;  /* inputs that runs before it in that batch make */
-    struct gw_runs *list; /* the one it is in */
-    struct gw_run *prev, *next;
+    struct gw_node_actor *actor;                               /* of which it is a call */
+    struct gw_result_memfd *memfile;                           /* that it was given; NULL: none */
+    struct gw_attempt_input *first_successor, *last_successor; /* what waits for its result */
+    uint64_t batch;           /* the one it was put into last, or an input of it was */
+    uint32_t batch_row;       /* where in it */
+    uint32_t batch_deps;      /* inputs that runs before it in that batch make */
+    struct gw_attempts *list; /* the one it is in */
+    struct gw_attempt *prev, *next;
     char *folder; /* its own, with its files; NULL: none, or not there yet */
-    struct gw_run_end end;
+    struct gw_attempt_end end;
     char *tail;         /* owned; last lines of stderr that its runner knows; NULL: none */
     uint64_t small[30]; /* last: what was not written is not read; two inputs fit */
 };
 
-struct gw_pool {
+struct gw_runner_pool {
     struct gw_program *program;
     struct gw_node_spec *like; /* a spec of this pool: environment, folder, slots */
     uint32_t gpu_count;
     uint32_t *gpus;
     size_t run_count, process_count; /* that point here; without any it goes with a process */
-    struct gw_runs ready;
+    struct gw_attempts ready;
     GW_ARRAY(struct gw_process *) runners; /* not being ended */
     uint32_t starting;                     /* of them, and bound to no rank */
     uint32_t start_failures;               /* in a row */
@@ -332,10 +333,10 @@ struct gw_process {
     bool woken;     /* has its slots again, for work that it is about to be fed */
     struct gw_process *behind, *before; /* a command: whose turn comes before its own, and after */
     uint32_t slots;
-    struct gw_pool *pool;
+    struct gw_runner_pool *pool;
     struct gw_node_link *link;
     struct gw_node_actor *actor; /* that it keeps; its queue are calls then */
-    struct gw_runs queue;        /* what it was given, in order */
+    struct gw_attempts queue;    /* what it was given, in order */
     uint64_t load_ns;            /* how long that takes, about */
     uint64_t spec_last;          /* serial of the spec sent last */
     struct gw_map specs;         /* serials of specs sent */
@@ -343,7 +344,7 @@ struct gw_process {
     uint64_t deadline_ns;        /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns, memory_bytes; /* memory_bytes: as measured */
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
-    struct gw_silence {     /* where that has a progress limit */
+    struct gw_inactivity {  /* where that has a progress limit */
         uint64_t of_ns;     /* the head_since_ns that this is about */
         uint64_t alive_ns;  /* the last sign of life */
         uint64_t measure_ns;
@@ -377,11 +378,11 @@ struct gw_gpu {
 
 /* A runner that keeps the state of an actor, from when its task was through to the burial. */
 struct gw_node_actor {
-    uint64_t id;        /* the job of its task */
-    struct gw_run *run; /* that task: standing, or ending */
+    uint64_t id;            /* the job of its task */
+    struct gw_attempt *run; /* that task: standing, or ending */
     struct gw_process *process;
-    struct gw_runs calls; /* whose inputs are here, not given to the runner yet, in order */
-    uint64_t cost_ns;     /* how long a call runs, on average; UINT64_MAX: unknown */
+    struct gw_attempts calls; /* whose inputs are here, not given to the runner yet, in order */
+    uint64_t cost_ns;         /* how long a call runs, on average; UINT64_MAX: unknown */
     struct gw_node_place place;
 };
 
@@ -389,7 +390,7 @@ struct gw_gang {
     uint64_t attempt;
     uint8_t state;
     struct gw_msg_gang message;
-    GW_ARRAY(struct gw_run *) ranks; /* live ones of this worker */
+    GW_ARRAY(struct gw_attempt *) ranks; /* live ones of this worker */
     uint32_t arrived;
     bool leased, lease_failed;
     bool holds_lease, holds_port; /* the port's socket, which rank 0 is to have */
@@ -439,10 +440,10 @@ struct gw_retained_workdir {
     char *path; /* owned */
 };
 
-/* See adrift.c. */
-struct gw_adrift {
+/* See orphaned.c. */
+struct gw_orphaned {
     uint64_t since_ns; /* connecting was refused first; 0: it was not, since the last welcome */
-    GW_ARRAY(struct gw_unsaid) unsaid;
+    GW_ARRAY(struct gw_untold) untold;
     size_t bytes;
 };
 
@@ -479,24 +480,26 @@ struct gw_node_core {
     struct gw_known_history history;
 
     struct gw_map jobs, attempts, gangs, actors, links, processes_by_id, neighbours, requests;
-    struct gw_map folders; /* serial -> struct gw_run that has or wants one */
-    struct gw_map news;    /* attempt -> what is kept of it while the scheduler is slow */
+    struct gw_map folders;   /* serial -> struct gw_attempt that has or wants one */
+    struct gw_map throttled; /* attempt -> what is kept of it while the scheduler is slow */
     bool scheduler_slow;
     GW_ARRAY(struct gw_program *) programs;
-    GW_ARRAY(struct gw_pool *) pools;
+    GW_ARRAY(struct gw_runner_pool *) pools;
     GW_ARRAY(struct gw_process *) processes;
-    struct gw_runs alone; /* ready ones that need a process of their own: commands and ranks */
+    struct gw_attempts alone; /* ready ones that need a process of their own: commands and ranks */
     /* for inputs; prepared command ranks and those that end, and tasks of actors */
-    struct gw_runs waiting, held;
+    struct gw_attempts waiting, held;
     GW_ARRAY(struct gw_fetch *) fetches; /* in order of their deadlines */
-    GW_ARRAY(struct gw_run_ref) orphans; /* their makers are gone: to be given back in this step */
-    GW_ARRAY(struct gw_run_ref) bound;   /* their processes are to be told of them, in this step */
-    struct gw_runs ended;                /* to be told of and freed, in this step */
-    struct gw_runs supplied;             /* their last inputs came in this step */
+    GW_ARRAY(struct gw_attempt_ref)
+    orphans; /* their makers are gone: to be given back in this step */
+    GW_ARRAY(struct gw_attempt_ref)
+    bound;                       /* their processes are to be told of them, in this step */
+    struct gw_attempts ended;    /* to be told of and freed, in this step */
+    struct gw_attempts supplied; /* their last inputs came in this step */
     GW_ARRAY(struct gw_node_actor *) ended_actors; /* to be freed, in this step */
     bool pools_left; /* by a process: those that nobody uses any more go in this step */
     GW_ARRAY(void *) run_chunks;
-    struct gw_run *run_spare;
+    struct gw_attempt *run_spare;
     uint64_t serial, process_id, request, batch; /* the last of each that was given */
     uint32_t slots_used; /* more than there are only while tasks run on that waited for others */
     uint32_t lent;       /* processes */
@@ -506,13 +509,13 @@ struct gw_node_core {
     uint64_t object_bytes;
     uint64_t runs; /* that ever came, calls apart */
     struct gw_memory memory;
-    struct gw_memfiles memfiles;
+    struct gw_result_memfds memfiles;
     struct gw_gpu *gpus;                   /* options.gpu_count */
     bool gpus_told;                        /* how they do */
     GW_ARRAY(struct gw_object *) replaced; /* in use, and another attempt's took their place */
     GW_ARRAY(struct gw_checkpoint_transfer) carries; /* under way */
     uint64_t carry;                                  /* number of the last */
-    struct gw_adrift adrift;
+    struct gw_orphaned orphaned;
     GW_ARRAY(struct gw_retained_workdir) kept; /* in the order in which they were left */
     uint64_t kept_bytes;
 };

@@ -3,7 +3,7 @@
 
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
-#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/result_memfd.h"
 
 #include <string.h>
 
@@ -21,7 +21,7 @@ void gw_answer_send(struct gw_node_core *core, struct gw_node_link *link, uint64
     } else if (object->token) {
         uint64_t *token = gw_core_scratch(core, sizeof *token);
         *token = object->token; /* sent before anything can close it */
-        gw_memfile_leave(object);
+        gw_result_memfd_leave(object);
         answer->bytes = object->bytes;
         effect->tokens = token;
         effect->token_count = 1;

@@ -7,11 +7,11 @@
 #include "worker/core/objects/fetch.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ void gw_fetch_free(struct gw_node_core *core, struct gw_fetch *fetch)
 
 static bool still_waits(const struct gw_fetch_waiter *waiter)
 {
-    return waiter->run->serial == waiter->serial && waiter->run->state == GW_RUN_WAITING;
+    return waiter->run->serial == waiter->serial && waiter->run->state == GW_ATTEMPT_WAITING;
 }
 
 static bool awaited(const struct gw_fetch *fetch)
@@ -109,9 +109,9 @@ static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *
         const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
         if (!still_waits(waiter))
             continue;
-        struct gw_run_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
-        end.text = gw_run_text("input %u is lost: %s", waiter->dep, text);
-        gw_run_fail(core, waiter->run, end);
+        struct gw_attempt_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
+        end.text = gw_attempt_text("input %u is lost: %s", waiter->dep, text);
+        gw_attempt_fail(core, waiter->run, end);
     }
     gw_fetch_free(core, fetch);
 }
@@ -188,9 +188,9 @@ static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_keep
     return fetch;
 }
 
-void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep)
+void gw_fetch_for(struct gw_node_core *core, struct gw_attempt *run, uint32_t dep)
 {
-    const struct gw_run_dep *from = &run->deps[dep];
+    const struct gw_attempt_input *from = &run->deps[dep];
     struct gw_fetch *fetch = want(core, &(struct gw_msg_keep){.job = from->job,
                                                               .index = from->index,
                                                               .rank = from->rank,
@@ -253,10 +253,10 @@ static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_
         const struct gw_fetch_waiter *waiter = &fetch->waiters.items[i];
         if (!still_waits(waiter))
             continue;
-        struct gw_run *run = waiter->run;
+        struct gw_attempt *run = waiter->run;
         (void)gw_object_use(core, object, run, waiter->dep); /* one on disk is missing anew */
         if (--run->missing == 0)
-            gw_run_supplied(core, run);
+            gw_attempt_supplied(core, run);
     }
 }
 

@@ -4,7 +4,7 @@
 
 #include "worker/core/model/state.h"
 
-void gw_fetch_for(struct gw_node_core *core, struct gw_run *run, uint32_t dep);
+void gw_fetch_for(struct gw_node_core *core, struct gw_attempt *run, uint32_t dep);
 void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event);
 /* gw_fetch_address is where another worker is found; NULL: nobody said. */
 const char *gw_fetch_address(const struct gw_node_core *core, uint32_t worker);

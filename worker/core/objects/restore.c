@@ -1,19 +1,19 @@
 /* Objects that come back from disk, to all who wait for them. */
 #include "worker/core/objects/restore.h"
 
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/objects/answer.h"
 #include "worker/core/objects/memory.h"
+#include "worker/core/objects/object.h"
 #include "worker/core/objects/spill.h"
-#include "worker/core/objects/store.h"
 
 #include <stdlib.h>
 
 static bool still_waits(const struct gw_object_waiter *waiter)
 {
     return waiter->run && waiter->run->serial == waiter->serial &&
-           waiter->run->state == GW_RUN_WAITING;
+           waiter->run->state == GW_ATTEMPT_WAITING;
 }
 
 /* All who wait for the object get it, or hear (object NULL) that it is not to be had. */
@@ -25,11 +25,11 @@ static void serve(struct gw_node_core *core, const struct gw_object *object,
         gw_answer_waiter(core, waiter, object);
         if (still_waits(waiter) && object) {
             if (--waiter->run->missing == 0)
-                gw_run_supplied(core, waiter->run);
+                gw_attempt_supplied(core, waiter->run);
         } else if (still_waits(waiter)) {
-            struct gw_run_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
+            struct gw_attempt_end end = {.outcome = GW_OUTCOME_LOST_INPUT, .code = GW_ELOST};
             end.text = gw_core_strdup("an input is lost: its copy on disk is damaged");
-            gw_run_fail(core, waiter->run, end);
+            gw_attempt_fail(core, waiter->run, end);
         }
     }
 }

@@ -10,8 +10,8 @@
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/answer.h"
-#include "worker/core/objects/memfile.h"
 #include "worker/core/objects/memory.h"
+#include "worker/core/objects/result_memfd.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ void gw_spill_on_spilled(struct gw_node_core *core, const struct gw_event *event
     }
     gw_memory_remove(core, object);
     if (object->memfile)
-        gw_memfile_vacate(core, object);
+        gw_result_memfd_vacate(core, object);
     else
         gw_core_drop_token(core, object->token);
     memory->written_bytes += object->bytes;

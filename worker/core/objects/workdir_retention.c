@@ -37,7 +37,7 @@ const struct gw_retained_workdir *gw_workdir_retention_find(const struct gw_node
 }
 
 /* It was started, and nobody but its own limit ended it; and its job may still be asked about. */
-static bool is_worth_it(struct gw_node_core *core, const struct gw_run *run)
+static bool is_worth_it(struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_process *process = run->process;
     const struct gw_node_job *job = gw_core_job(core, run->job, false);
@@ -46,7 +46,7 @@ static bool is_worth_it(struct gw_node_core *core, const struct gw_run *run)
            (!process->burying || process->unasked || run->end.outcome == GW_OUTCOME_TIMEOUT);
 }
 
-bool gw_workdir_retention_take(struct gw_node_core *core, struct gw_run *run)
+bool gw_workdir_retention_take(struct gw_node_core *core, struct gw_attempt *run)
 {
     if (run->spec->message.kind != GW_SPEC_COMMAND)
         return false;

@@ -6,7 +6,7 @@
 
 /* gw_workdir_retention_take keeps the folder of a run that ends, and its path with it; false: it
  * goes. */
-bool gw_workdir_retention_take(struct gw_node_core *core, struct gw_run *run);
+bool gw_workdir_retention_take(struct gw_node_core *core, struct gw_attempt *run);
 void gw_workdir_retention_on_counted(struct gw_node_core *core, const struct gw_event *event);
 void gw_workdir_retention_on_forget(struct gw_node_core *core, uint64_t job);
 void gw_workdir_retention_deinit(struct gw_node_core *core);

@@ -6,7 +6,7 @@
 #include "graph/base/planted.h"
 #include "graph/wire/frame.h"
 #include "worker/core/model/core.h"
-#include "worker/core/processes/door.h"
+#include "worker/core/processes/rank_port.h"
 #include "worker/core/processes/template.h"
 
 #include <inttypes.h>
@@ -136,7 +136,7 @@ static void append_gpus(const struct gw_node_core *core, const uint32_t *gpus, u
     }
 }
 
-const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_run *run)
+const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_attempt *run)
 {
     char *path = gw_core_scratch(core, GW_NODE_PATH_MAX);
     snprintf(path, GW_NODE_PATH_MAX, "%s/%" PRIu64 "/%" PRIu32, core->options.checkpoint_dir,
@@ -193,7 +193,7 @@ static struct gw_bin with_libraries(struct gw_node_core *core, struct gw_bin env
     return with;
 }
 
-struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool)
+struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_runner_pool *pool)
 {
     struct added added = {.core = core};
     char gpus[TEXT_MAX] = "CUDA_VISIBLE_DEVICES=";
@@ -232,7 +232,7 @@ static void add_element(struct added *added, const struct gw_template *element)
     added->lines[added->count++] = line;
 }
 
-struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run *run)
+struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_attempt *run)
 {
     struct gw_bin argv = run->spec->message.argv;
     struct gw_template template;
@@ -263,7 +263,7 @@ struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run
     return argv;
 }
 
-static const struct gw_run *rank_of(const struct gw_gang *gang, uint32_t rank)
+static const struct gw_attempt *rank_of(const struct gw_gang *gang, uint32_t rank)
 {
     for (size_t i = 0; i < gang->ranks.count; i++)
         if (gang->ranks.items[i]->rank == rank)
@@ -272,7 +272,7 @@ static const struct gw_run *rank_of(const struct gw_gang *gang, uint32_t rank)
 }
 
 /* What Open MPI sets, and others than MPI programs read. */
-static void add_open_mpi(struct added *added, const struct gw_run *run)
+static void add_open_mpi(struct added *added, const struct gw_attempt *run)
 {
     const struct gw_msg_gang *of = &run->gang->message;
     const uint32_t local_rank = run->rank - of->first_rank;
@@ -286,7 +286,7 @@ static void add_open_mpi(struct added *added, const struct gw_run *run)
 /* Horovod asks who it is here, and where its ranks find each other: see
  * worker/net/parts/rendezvous.c. Its cross rank counts those of the same local rank, over the
  * workers that have one. */
-static void add_horovod(struct added *added, const struct gw_run *run, const char *interface)
+static void add_horovod(struct added *added, const struct gw_attempt *run, const char *interface)
 {
     const struct gw_gang *gang = run->gang;
     const struct gw_msg_gang *of = &gang->message;
@@ -317,7 +317,7 @@ static void add_horovod(struct added *added, const struct gw_run *run, const cha
     }
 }
 
-static void add_rank(struct added *added, const struct gw_run *run)
+static void add_rank(struct added *added, const struct gw_attempt *run)
 {
     const struct gw_gang *gang = run->gang;
     const struct gw_msg_gang *of = &gang->message;
@@ -342,14 +342,14 @@ static void add_rank(struct added *added, const struct gw_run *run)
         add(added, "NCCL_SOCKET_IFNAME=%s", interface);
         add(added, "GLOO_SOCKET_IFNAME=%s", interface);
     }
-    add_line(added, gw_door_tf_config(added->core, run));
+    add_line(added, gw_rank_port_tf_config(added->core, run));
     if (run->gang->message.board_shared)
         add(added, "GANGWAY_BOARD_SHARED=1");
     add_open_mpi(added, run);
     add_horovod(added, run, interface);
 }
 
-static bool has_instance(const struct gw_node_core *core, const struct gw_run *run)
+static bool has_instance(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     return run->gpu_count && *core->options.gpus[run->gpus[0]].board && !GW_PLANTED(401);
 }
@@ -357,7 +357,7 @@ static bool has_instance(const struct gw_node_core *core, const struct gw_run *r
 /* Whether a command's rank sees its own GPUs alone: who asked for it or has a share; who has
  * several, as the number of none of them is LOCAL_RANK; who has a MIG instance, of several of which
  * CUDA would show the first one to all. */
-static bool sees_its_own(const struct gw_node_core *core, const struct gw_run *run)
+static bool sees_its_own(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     return !run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_share ||
            run->gpu_count > 1 || has_instance(core, run);
@@ -365,7 +365,7 @@ static bool sees_its_own(const struct gw_node_core *core, const struct gw_run *r
 
 /* What a command sees: its own, or all of the gang's GPUs on this host in the order of LOCAL_RANK,
  * as scripts choose by that. GANGWAY_GPUS: which of those are its own, by number. */
-static void add_gpus(struct added *added, const struct gw_run *run)
+static void add_gpus(struct added *added, const struct gw_attempt *run)
 {
     char ids[TEXT_MAX] = "", own[TEXT_MAX] = "";
     const bool alone = sees_its_own(added->core, run);
@@ -373,7 +373,7 @@ static void add_gpus(struct added *added, const struct gw_run *run)
     if (alone)
         append_gpus(added->core, run->gpus, run->gpu_count, ids);
     for (uint32_t i = 0; !alone && i < run->gang->message.local; i++) {
-        const struct gw_run *rank = rank_of(run->gang, run->gang->message.first_rank + i);
+        const struct gw_attempt *rank = rank_of(run->gang, run->gang->message.first_rank + i);
         if (!rank)
             continue;
         first += rank->rank < run->rank ? rank->gpu_count : 0;
@@ -387,7 +387,7 @@ static void add_gpus(struct added *added, const struct gw_run *run)
         add(added, "GANGWAY_GPUS=%.*s", TEXT_MAX - 32, own);
 }
 
-struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run)
+struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_attempt *run)
 {
     struct added added = {.core = core};
     add(&added, "GANGWAY_JOB=%" PRIu64, run->job);

@@ -4,13 +4,14 @@
 
 #include "worker/core/model/state.h"
 
-struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct gw_pool *pool);
-struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_run *run);
+struct gw_bin gw_environment_of_runner(struct gw_node_core *core,
+                                       const struct gw_runner_pool *pool);
+struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct gw_attempt *run);
 /* gw_environment_argv gives a command's words, with what stands in braces filled in (template.h);
  * gw_environment_first the first of a list as text; gw_environment_checkpoints the folder of a
  * command's job that stays over its attempts. All scratch. */
-struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_run *run);
-const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_run *run);
+struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_attempt *run);
+const char *gw_environment_checkpoints(struct gw_node_core *core, const struct gw_attempt *run);
 const char *gw_environment_first(struct gw_node_core *core, struct gw_bin list);
 struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text);
 /* gw_environment_find_cluster finds whether the processes of a command reach the cluster through

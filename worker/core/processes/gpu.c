@@ -10,8 +10,8 @@
 #include "worker/core/processes/gpu.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/processes/process.h"
 
 #include <assert.h>
@@ -87,10 +87,11 @@ static void undrain(struct gw_gpu *gpu)
     gpu->told = false;
 }
 
-static struct gw_run_end lost_its_gpu(const struct gw_node_core *core, uint32_t number)
+static struct gw_attempt_end lost_its_gpu(const struct gw_node_core *core, uint32_t number)
 {
-    struct gw_run_end end = {.outcome = GW_OUTCOME_GPU, .code = GW_ELOST};
-    end.text = gw_run_text("its GPU %s failed: %s", uuid_of(core, number), core->gpus[number].why);
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_GPU, .code = GW_ELOST};
+    end.text =
+        gw_attempt_text("its GPU %s failed: %s", uuid_of(core, number), core->gpus[number].why);
     return end;
 }
 
@@ -102,15 +103,15 @@ static void end_runs(struct gw_node_core *core, uint32_t number)
         if (!has(process->gpus, process->gpu_count, number) || process->burying)
             continue;
         if (process->queue.first)
-            gw_process_end_run(core, process->queue.first, lost_its_gpu(core, number), 0);
+            gw_process_end_attempt(core, process->queue.first, lost_its_gpu(core, number), 0);
         else
             gw_process_bury(core, process, 0);
     }
-    for (struct gw_run *run = core->held.first, *next; run; run = next) {
+    for (struct gw_attempt *run = core->held.first, *next; run; run = next) {
         next = run->next;
-        if (run->state == GW_RUN_STANDING && !run->process &&
+        if (run->state == GW_ATTEMPT_STANDING && !run->process &&
             has(run->gpus, run->gpu_count, number))
-            gw_process_end_run(core, run, lost_its_gpu(core, number), 0);
+            gw_process_end_attempt(core, run, lost_its_gpu(core, number), 0);
     }
 }
 
@@ -151,7 +152,7 @@ static void note_errors(struct gw_node_core *core, uint32_t number,
     for (uint32_t i = 0; i < sample->xid_count; i++) {
         const char *what = fatal_error(sample->xids[i]);
         if (what && !gpu->broken)
-            broke(core, number, gw_run_text("Xid %" PRIu32 ": %s", sample->xids[i], what));
+            broke(core, number, gw_attempt_text("Xid %" PRIu32 ": %s", sample->xids[i], what));
         for (size_t k = 0; !what && k < core->processes.count; k++)
             if (has(core->processes.items[k]->gpus, core->processes.items[k]->gpu_count, number))
                 core->processes.items[k]->xid = sample->xids[i];
@@ -163,8 +164,8 @@ static void note_errors(struct gw_node_core *core, uint32_t number,
 /* -- Who is there --------------------------------------------------------------------------------
  */
 
-void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process, const struct gw_pool *pool,
-                 const struct gw_run *run)
+void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process,
+                 const struct gw_runner_pool *pool, const struct gw_attempt *run)
 {
     uint32_t count = pool ? pool->gpu_count : run->gpu_count;
     const uint32_t *gpus = pool ? pool->gpus : run->gpus;
@@ -235,9 +236,9 @@ bool gw_gpu_lets(const struct gw_node_core *core, const struct gw_node_spec *spe
 }
 
 /* Whether an idle runner is about to be given something. */
-static bool is_wanted(const struct gw_node_core *core, const struct gw_pool *pool)
+static bool is_wanted(const struct gw_node_core *core, const struct gw_runner_pool *pool)
 {
-    for (const struct gw_run *run = core->alone.first; run; run = run->next)
+    for (const struct gw_attempt *run = core->alone.first; run; run = run->next)
         if (run->pool == pool)
             return true;
     return pool->ready.first != NULL;
@@ -245,7 +246,7 @@ static bool is_wanted(const struct gw_node_core *core, const struct gw_pool *poo
 
 /* A runner that has nothing to do makes room for what is to start on its GPUs: a context there
  * takes memory that was promised to another. */
-static void evict(struct gw_node_core *core, const struct gw_pool *but, const uint32_t *gpus,
+static void evict(struct gw_node_core *core, const struct gw_runner_pool *but, const uint32_t *gpus,
                   uint32_t count)
 {
     for (size_t i = core->processes.count; i-- > 0;) {
@@ -260,11 +261,12 @@ static void evict(struct gw_node_core *core, const struct gw_pool *but, const ui
 }
 
 /* False: the run ended, because a GPU of it is drained. */
-static bool make_way(struct gw_node_core *core, struct gw_run *run, const struct gw_pool *pool)
+static bool make_way(struct gw_node_core *core, struct gw_attempt *run,
+                     const struct gw_runner_pool *pool)
 {
     for (uint32_t i = 0; i < run->gpu_count; i++)
         if (core->gpus[run->gpus[i]].state == GW_GPU_DRAINED) {
-            gw_process_end_run(core, run, lost_its_gpu(core, run->gpus[i]), 0);
+            gw_process_end_attempt(core, run, lost_its_gpu(core, run->gpus[i]), 0);
             return false;
         }
     evict(core, pool, run->gpus, run->gpu_count);
@@ -273,13 +275,13 @@ static bool make_way(struct gw_node_core *core, struct gw_run *run, const struct
 
 void gw_gpu_pump(struct gw_node_core *core)
 {
-    for (struct gw_run *run = core->alone.first, *next; run; run = next) {
+    for (struct gw_attempt *run = core->alone.first, *next; run; run = next) {
         next = run->next;
         if (run->gpu_count)
             (void)make_way(core, run, run->pool);
     }
     for (size_t i = core->pools.count; i-- > 0;) {
-        struct gw_pool *pool = core->pools.items[i];
+        struct gw_runner_pool *pool = core->pools.items[i];
         while (pool->gpu_count && pool->ready.first && !make_way(core, pool->ready.first, pool))
             if (i >= core->pools.count || core->pools.items[i] != pool)
                 break; /* it went with its last run */
@@ -308,9 +310,9 @@ static void look_again(struct gw_node_core *core, uint32_t number,
         undrain(gpu);
     else if (gpu->given)
         drain(core, number,
-              gw_run_text("%.2f GiB of its memory and %" PRIu32
-                          " processes are there, which are no task's",
-                          (double)sample->used_bytes / (1 << 30), sample->processes));
+              gw_attempt_text("%.2f GiB of its memory and %" PRIu32
+                              " processes are there, which are no task's",
+                              (double)sample->used_bytes / (1 << 30), sample->processes));
     gpu->given = GW_GPU_GIVEN_NOT;
 }
 
@@ -411,10 +413,10 @@ void gw_gpu_tick(struct gw_node_core *core)
             core->now_ns < gpu->since_ns + core->options.gpu_clear_ns)
             continue;
         drain(core, i,
-              gw_run_text("%.2f GiB of its memory and %" PRIu32
-                          " processes were still there %.0f s after its last task had ended",
-                          (double)gpu->seen.used_bytes / (1 << 30), gpu->seen.processes,
-                          (double)core->options.gpu_clear_ns / 1e9));
+              gw_attempt_text("%.2f GiB of its memory and %" PRIu32
+                              " processes were still there %.0f s after its last task had ended",
+                              (double)gpu->seen.used_bytes / (1 << 30), gpu->seen.processes,
+                              (double)core->options.gpu_clear_ns / 1e9));
     }
 }
 

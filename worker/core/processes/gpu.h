@@ -8,8 +8,8 @@ void gw_gpus_init(struct gw_node_core *core);
 void gw_gpus_deinit(struct gw_node_core *core);
 /* gw_gpu_hold puts a new process on the GPUs of its pool or, without one, of its run; gw_gpu_leave
  * takes it off, buried. */
-void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process, const struct gw_pool *pool,
-                 const struct gw_run *run);
+void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process,
+                 const struct gw_runner_pool *pool, const struct gw_attempt *run);
 void gw_gpu_leave(struct gw_node_core *core, struct gw_process *process);
 /* gw_gpu_cpus is the CPUs near a process's GPUs, as `spawn` has them; empty: it is not bound. */
 const char *gw_gpu_cpus(struct gw_node_core *core, const struct gw_process *process,

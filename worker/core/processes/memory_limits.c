@@ -23,11 +23,11 @@
 #include "worker/core/processes/memory_limits.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
-#include "worker/core/objects/memfile.h"
 #include "worker/core/objects/memory.h"
+#include "worker/core/objects/result_memfd.h"
 #include "worker/core/objects/spill.h"
 #include "worker/core/processes/process.h"
 
@@ -80,9 +80,9 @@ static bool crowds(const struct gw_node_core *core)
 /* They go before anything goes to disk, waits or is killed. */
 static void spare(struct gw_node_core *core)
 {
-    while (crowds(core) && !GW_PLANTED(664) && gw_memfile_spare(core))
+    while (crowds(core) && !GW_PLANTED(664) && gw_result_memfd_spare(core))
         continue;
-    gw_memfile_settle(core);
+    gw_result_memfd_settle(core);
 }
 
 /* What is to be written next. One that a run waits for keeps a descriptor, on disk too. */
@@ -154,7 +154,7 @@ static bool end_idle(struct gw_node_core *core)
 }
 
 /* Bytes of its inputs that are here already. */
-static uint64_t inputs_here(const struct gw_run *run)
+static uint64_t inputs_here(const struct gw_attempt *run)
 {
     uint64_t bytes = 0;
     for (uint32_t i = 0; i < run->dep_count; i++)
@@ -193,13 +193,13 @@ static void watch_full(struct gw_node_core *core)
 
 /* What has a process for itself makes no result, or is not to be told apart from what it makes:
  * commands, ranks, actors and their calls. */
-static bool makes_result(const struct gw_run *run)
+static bool makes_result(const struct gw_attempt *run)
 {
     return !run->gang && !run->actor && !run->spec->message.actor &&
            run->spec->message.kind == GW_SPEC_FUNCTION;
 }
 
-bool gw_memory_limits_lets(const struct gw_node_core *core, const struct gw_run *run)
+bool gw_memory_limits_lets(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_memory *memory = &core->memory;
     if (!memory->full || !makes_result(run) || GW_PLANTED(569))
@@ -212,7 +212,7 @@ static bool only_adders(const struct gw_node_core *core)
 {
     bool any = false;
     for (size_t i = 0; core->memory.full && i < core->pools.count; i++) {
-        const struct gw_run *run = core->pools.items[i]->ready.first;
+        const struct gw_attempt *run = core->pools.items[i]->ready.first;
         if (run && gw_memory_limits_lets(core, run))
             return false;
         any = any || run;
@@ -247,11 +247,11 @@ bool gw_memory_limits_refuses(const struct gw_node_core *core)
 }
 
 /* The end of one for whose result there is no room. */
-static struct gw_run_end full_end(const struct gw_node_core *core)
+static struct gw_attempt_end full_end(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
-    struct gw_run_end end = {.outcome = GW_OUTCOME_FULL, .code = GW_ELIMIT};
-    end.text = gw_run_text(
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_FULL, .code = GW_ELIMIT};
+    end.text = gw_attempt_text(
         "no memory for its result: the worker's %zu results are %.1f MiB of what it uses, %.1f MiB "
         "of its limit of %.1f MiB, and cannot go to disk: %s; let go of results, make room on that "
         "disk, or give the worker another or more memory (--spill-dir, --memory-limit)",
@@ -263,9 +263,9 @@ static struct gw_run_end full_end(const struct gw_node_core *core)
     return end;
 }
 
-void gw_memory_limits_refuse(struct gw_node_core *core, struct gw_run *run)
+void gw_memory_limits_refuse(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_process_end_run(core, run, full_end(core), 0);
+    gw_process_end_attempt(core, run, full_end(core), 0);
 }
 
 static uint32_t state_now(struct gw_node_core *core)
@@ -319,7 +319,7 @@ void gw_memory_limits_on_begun(struct gw_node_core *core)
     core->memory.lets = false;
 }
 
-static bool nearer(const struct gw_run *a, const struct gw_run *b)
+static bool nearer(const struct gw_attempt *a, const struct gw_attempt *b)
 {
     if (!a->missing != !b->missing)
         return !a->missing;
@@ -328,15 +328,15 @@ static bool nearer(const struct gw_run *a, const struct gw_run *b)
 }
 
 /* Whether none of a list is nearer to its start. */
-static bool nearest_of(const struct gw_runs *list, const struct gw_run *run)
+static bool nearest_of(const struct gw_attempts *list, const struct gw_attempt *run)
 {
-    for (const struct gw_run *other = list->first; other; other = other->next)
+    for (const struct gw_attempt *other = list->first; other; other = other->next)
         if (other != run && !other->gang && nearer(other, run))
             return false;
     return true;
 }
 
-static bool nearest(const struct gw_node_core *core, const struct gw_run *run)
+static bool nearest(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     for (size_t i = 0; i < core->pools.count; i++)
         if (!nearest_of(&core->pools.items[i]->ready, run))
@@ -344,7 +344,7 @@ static bool nearest(const struct gw_node_core *core, const struct gw_run *run)
     return nearest_of(&core->waiting, run) && nearest_of(&core->alone, run);
 }
 
-bool gw_memory_limits_keeps(const struct gw_node_core *core, const struct gw_run *run)
+bool gw_memory_limits_keeps(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_memory *memory = &core->memory;
     if (memory->state == GW_MEMORY_OPEN || run->gang || !inputs_here(run))
@@ -393,7 +393,7 @@ static void tell(struct gw_node_core *core)
         .descriptors = descriptors_of(core),
         .descriptors_max = memory->descriptors_max,
         .trouble = gw_core_text(core, memory->trouble),
-        .idle_bytes = gw_memfile_idle_bytes(core),
+        .idle_bytes = gw_result_memfd_idle_bytes(core),
     };
 }
 
@@ -416,15 +416,16 @@ static bool kills_rather(const struct gw_process *a, const struct gw_process *b)
     return a_gang != b_gang ? b_gang : (a->memory_bytes > b->memory_bytes) != GW_PLANTED(440);
 }
 
-static struct gw_run_end oom_end(const struct gw_process *process, uint64_t used, uint64_t limit)
+static struct gw_attempt_end oom_end(const struct gw_process *process, uint64_t used,
+                                     uint64_t limit)
 {
-    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
     end.text =
-        gw_run_text("out of memory: it used %.1f MiB when its worker came to %.1f MiB of its "
-                    "limit of %.1f MiB; say what it needs (memory_bytes, --memory), or give "
-                    "the worker more (--memory-limit)",
-                    (double)process->memory_bytes / (1 << 20), (double)used / (1 << 20),
-                    (double)limit / (1 << 20));
+        gw_attempt_text("out of memory: it used %.1f MiB when its worker came to %.1f MiB of its "
+                        "limit of %.1f MiB; say what it needs (memory_bytes, --memory), or give "
+                        "the worker more (--memory-limit)",
+                        (double)process->memory_bytes / (1 << 20), (double)used / (1 << 20),
+                        (double)limit / (1 << 20));
     return end;
 }
 
@@ -449,8 +450,8 @@ static void terminate(struct gw_node_core *core)
         return;
     memory->killing = most->id;
     bool blameless = results_fill(core) && makes_result(most->queue.first);
-    struct gw_run_end end = blameless ? full_end(core) : oom_end(most, used, limit);
-    gw_process_end_run(core, most->queue.first, end, 0);
+    struct gw_attempt_end end = blameless ? full_end(core) : oom_end(most, used, limit);
+    gw_process_end_attempt(core, most->queue.first, end, 0);
 }
 
 uint64_t gw_memory_limits_of(const struct gw_process *process)
@@ -460,12 +461,13 @@ uint64_t gw_memory_limits_of(const struct gw_process *process)
     return process->queue.first ? process->queue.first->spec->message.memory_bytes : 0;
 }
 
-static struct gw_run_end limit_end(const struct gw_process *process, uint64_t limit)
+static struct gw_attempt_end limit_end(const struct gw_process *process, uint64_t limit)
 {
-    struct gw_run_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
-    end.text = gw_run_text("out of memory: it used %.1f MiB of the %.1f MiB that it asked for; ask "
-                           "for more (memory_bytes, --memory), or for none, to have no limit",
-                           (double)process->memory_bytes / (1 << 20), (double)limit / (1 << 20));
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
+    end.text =
+        gw_attempt_text("out of memory: it used %.1f MiB of the %.1f MiB that it asked for; ask "
+                        "for more (memory_bytes, --memory), or for none, to have no limit",
+                        (double)process->memory_bytes / (1 << 20), (double)limit / (1 << 20));
     return end;
 }
 
@@ -479,15 +481,15 @@ static void limit(struct gw_node_core *core, struct gw_process *process)
         gw_process_bury(core, process, 200 * MS);
     } else if (process->state == GW_PROCESS_BUSY && process->queue.first) {
         core->memory.killing = process->id; /* what it had comes back before others are killed */
-        gw_process_end_run(core, process->queue.first, limit_end(process, most), 0);
+        gw_process_end_attempt(core, process->queue.first, limit_end(process, most), 0);
     }
 }
 
 /* An attempt's peak, each time that it has grown by a quarter. */
 static void tell_peak(struct gw_node_core *core, const struct gw_process *process)
 {
-    struct gw_run *run = process->queue.first;
-    if (!run || run->gang || !gw_run_executes(run) || !core->registered ||
+    struct gw_attempt *run = process->queue.first;
+    if (!run || run->gang || !gw_attempt_executes(run) || !core->registered ||
         process->memory_bytes < MEASURED_MIN ||
         process->memory_bytes / 5 * 4 < run->peak_told_bytes)
         return;

@@ -1,18 +1,18 @@
 /* Processes: runners and commands, from spawn to burial, and who is charged for how they end.
  *
- * Always: a process holds its slots until it is buried, or parked (park.c); what it ran is judged
- * when it is buried and its link is closed, since only then everything that it reported has
+ * Always: a process holds its slots until it is buried, or parked (idle_runner.c); what it ran is
+ * judged when it is buried and its link is closed, since only then everything that it reported has
  * arrived. The first run of a runner's queue executes; those behind it are queued again, uncharged.
  */
 #include "worker/core/processes/process.h"
 
 #include "graph/base/planted.h"
 #include "graph/wire/enums.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
-#include "worker/core/objects/folder.h"
-#include "worker/core/objects/memfile.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
+#include "worker/core/objects/result_memfd.h"
+#include "worker/core/objects/workdir.h"
 #include "worker/core/processes/turn.h"
 
 #include <inttypes.h>
@@ -32,10 +32,10 @@ void gw_process_count_starting(struct gw_process *process, bool starts)
         process->pool->starting--;
 }
 
-void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run)
 {
-    gw_run_pull(run);
-    gw_run_push(&process->queue, run);
+    gw_attempt_pull(run);
+    gw_attempt_push(&process->queue, run);
     run->process = process;
     process->load_ns += run->load_ns;
     process->woken = false;
@@ -47,11 +47,12 @@ void gw_process_give(struct gw_node_core *core, struct gw_process *process, stru
     }
 }
 
-void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+void gw_process_unbind(struct gw_node_core *core, struct gw_process *process,
+                       struct gw_attempt *run)
 {
-    gw_run_pull(run);
+    gw_attempt_pull(run);
     run->process = NULL;
-    gw_run_push(&core->held, run);
+    gw_attempt_push(&core->held, run);
     gw_process_count_starting(process, true);
 }
 
@@ -78,7 +79,7 @@ void gw_process_end_wait(struct gw_node_core *core, struct gw_process *process)
 
 void gw_process_next(struct gw_node_core *core, struct gw_process *process)
 {
-    struct gw_run *run = process->queue.first;
+    struct gw_attempt *run = process->queue.first;
     process->started_told = process->runs_long = false;
     gw_process_end_wait(core, process);
     process->head_since_ns = run ? core->now_ns : 0;
@@ -89,9 +90,9 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process)
     } else if (!run) {
         gw_process_make_idle(core, process);
     } else if (run->killing && !run->actor) { /* a call runs to its end */
-        struct gw_run_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        struct gw_attempt_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         end.text = gw_core_strdup("killed");
-        gw_process_end_run(core, run, end, run->kill_grace_ns);
+        gw_process_end_attempt(core, run, end, run->kill_grace_ns);
     }
 }
 
@@ -105,12 +106,12 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
             break;
         }
     gw_map_remove(&core->processes_by_id, process->id);
-    gw_memfile_end(core, process);
+    gw_result_memfd_end(core, process);
     if (process->link)
         process->link->process = NULL;
     core->memory.processes_bytes -= process->memory_bytes;
     gw_map_deinit(&process->specs);
-    gw_folder_end(core, process);
+    gw_workdir_end(core, process);
     if (process->pool) {
         process->pool->process_count--;
         process->pool->left = core->pools_left = true;
@@ -126,7 +127,7 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
 /* The process takes no more work. */
 void gw_process_leave_pool(struct gw_process *process)
 {
-    struct gw_pool *pool = process->pool;
+    struct gw_runner_pool *pool = process->pool;
     if (!pool)
         return;
     for (size_t i = 0; i < pool->runners.count; i++)
@@ -140,7 +141,7 @@ void gw_process_leave_pool(struct gw_process *process)
 /* How it is told to end: 0: by SIGTERM. */
 static uint32_t signal_of(const struct gw_process *process)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     return run ? run->spec->message.signal : 0;
 }
 
@@ -182,44 +183,45 @@ char *gw_process_exit_text(const struct gw_process *process)
     if (process->oom)
         return gw_core_strdup("killed: out of memory");
     if (process->signal)
-        return gw_run_text("signal %d (%s)%s", process->signal, strsignal(process->signal), error);
-    return gw_run_text("exit code %d%s", process->exit_code, error);
+        return gw_attempt_text("signal %d (%s)%s", process->signal, strsignal(process->signal),
+                               error);
+    return gw_attempt_text("exit code %d%s", process->exit_code, error);
 }
 
-void gw_process_return(struct gw_node_core *core, struct gw_run *run)
+void gw_process_return(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_run_pull(run);
+    gw_attempt_pull(run);
     gw_object_unpin(core, run);
     run->process->load_ns -= run->load_ns;
     run->process = NULL;
     if (run->killing && !GW_PLANTED(791)) {
-        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         run->end.text = gw_core_strdup("killed");
-        gw_run_ended(core, run);
+        gw_attempt_ended(core, run);
     } else if (run->missing == 0) {
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
-        gw_run_push_first(&run->pool->ready, run);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_READY);
+        gw_attempt_push_first(&run->pool->ready, run);
     } else {
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_WAITING);
-        gw_run_push(&core->waiting, run);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_WAITING);
+        gw_attempt_push(&core->waiting, run);
     }
 }
 
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
-                        const struct gw_run *first)
+                        const struct gw_attempt *first)
 {
     while (process->queue.last != first)
         gw_process_return(core, process->queue.last);
 }
 
-void gw_process_end_run(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
-                        uint64_t grace_ns)
+void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
+                            struct gw_attempt_end end, uint64_t grace_ns)
 {
-    if (run->state == GW_RUN_ENDED) {
+    if (run->state == GW_ATTEMPT_ENDED) {
         free(end.text);
         return;
     }
-    if (run->state == GW_RUN_ENDING) {
+    if (run->state == GW_ATTEMPT_ENDING) {
         free(end.text);
         gw_process_bury(core, run->process, grace_ns); /* it may end sooner now */
         return;
@@ -233,16 +235,16 @@ void gw_process_end_run(struct gw_node_core *core, struct gw_run *run, struct gw
         return;
     }
     bool lives =
-        process && (run->state != GW_RUN_STARTING || process->state != GW_PROCESS_STARTING);
-    end.executing = gw_run_executes(run);
+        process && (run->state != GW_ATTEMPT_STARTING || process->state != GW_PROCESS_STARTING);
+    end.executing = gw_attempt_executes(run);
     free(run->end.text);
     run->end = end;
     if (lives) {
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDING);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDING);
         gw_process_bury(core, process, grace_ns);
         return;
     }
     if (process) /* the runner that it was to get starts on, for others */
         gw_process_unbind(core, process, run);
-    gw_run_ended(core, run);
+    gw_attempt_ended(core, run);
 }

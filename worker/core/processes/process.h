@@ -4,18 +4,19 @@
 
 #include "worker/core/model/state.h"
 
-void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
-void gw_process_unbind(struct gw_node_core *core, struct gw_process *process, struct gw_run *run);
+void gw_process_give(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run);
+void gw_process_unbind(struct gw_node_core *core, struct gw_process *process,
+                       struct gw_attempt *run);
 /* gw_process_next follows the end of the first run of a queue: the next one executes, or none. */
 void gw_process_next(struct gw_node_core *core, struct gw_process *process);
 
 /* gw_process_return takes a run out of a runner's queue: it waits, or is ready, again. One that was
  * cancelled there ends. */
-void gw_process_return(struct gw_node_core *core, struct gw_run *run);
+void gw_process_return(struct gw_node_core *core, struct gw_attempt *run);
 /* gw_process_requeue has those behind `first` (NULL: all) go back to where they came from, at the
  * front, in their order. */
 void gw_process_requeue(struct gw_node_core *core, struct gw_process *process,
-                        const struct gw_run *first);
+                        const struct gw_attempt *first);
 void gw_process_bury(struct gw_node_core *core, struct gw_process *process, uint64_t grace_ns);
 /* gw_process_signal sends a command and its descendants the signal that its user named for its end,
  * and no more. */
@@ -36,9 +37,9 @@ void gw_process_count_starting(struct gw_process *process, bool starts);
  * gw_process_end_wait follows the end of what it executed. */
 void gw_process_reclaim(struct gw_node_core *core, struct gw_process *process);
 void gw_process_end_wait(struct gw_node_core *core, struct gw_process *process);
-/* gw_process_end_run ends a run otherwise than well: at once where nothing of it lives, else when
- * its process, which is told to end within grace_ns, is buried. Takes end.text. */
-void gw_process_end_run(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end,
-                        uint64_t grace_ns);
+/* gw_process_end_attempt ends a run otherwise than well: at once where nothing of it lives, else
+ * when its process, which is told to end within grace_ns, is buried. Takes end.text. */
+void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
+                            struct gw_attempt_end end, uint64_t grace_ns);
 
 #endif

@@ -2,10 +2,10 @@
 #include "worker/core/processes/spawn.h"
 
 #include "graph/wire/frame.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/output_path.h"
-#include "worker/core/model/run.h"
-#include "worker/core/objects/folder.h"
+#include "worker/core/objects/workdir.h"
 #include "worker/core/processes/environment.h"
 #include "worker/core/processes/gpu.h"
 #include "worker/core/processes/process.h"
@@ -17,7 +17,8 @@
 
 #define HELLO_LIMIT_NS UINT64_C(20000000000)
 
-static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core, const struct gw_pool *pool,
+static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core,
+                                           const struct gw_runner_pool *pool,
                                            const struct gw_process *process)
 {
     char *out = gw_core_scratch(core, GW_NODE_PATH_MAX);
@@ -40,7 +41,7 @@ static struct gw_msg_spawn spawn_of_runner(struct gw_node_core *core, const stru
     };
 }
 
-static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const struct gw_run *run,
+static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const struct gw_attempt *run,
                                             const struct gw_process *process)
 {
     char *out = gw_core_scratch(core, GW_NODE_PATH_MAX);
@@ -48,7 +49,7 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
     struct gw_node_place place;
     struct gw_bin argv = gw_environment_argv(core, run);
     const uint32_t streams = run->spec->message.streams;
-    gw_run_place(run, &place);
+    gw_attempt_place(run, &place);
     gw_node_output_path(core->options.log_dir, &place, "out", out);
     gw_node_output_path(core->options.log_dir, &place, "err", err);
     return (struct gw_msg_spawn){
@@ -56,7 +57,7 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
         .path = gw_environment_first(core, argv),
         .argv = argv,
         .env = gw_environment_of_command(core, run),
-        .cwd = gw_folder_of(run),
+        .cwd = gw_workdir_of(run),
         .out = out,
         .err = err,
         .output_bytes_max = run->spec->message.output_bytes_max,
@@ -68,8 +69,8 @@ static struct gw_msg_spawn spawn_of_command(struct gw_node_core *core, const str
     };
 }
 
-struct gw_process *gw_spawn_process(struct gw_node_core *core, struct gw_pool *pool,
-                                    struct gw_run *run, struct gw_process *behind)
+struct gw_process *gw_spawn_process(struct gw_node_core *core, struct gw_runner_pool *pool,
+                                    struct gw_attempt *run, struct gw_process *behind)
 {
     struct gw_process *process = gw_core_alloc(sizeof *process);
     process->id = ++core->process_id;
@@ -116,7 +117,7 @@ struct gw_process *gw_spawn_process(struct gw_node_core *core, struct gw_pool *p
 }
 
 /* Reads a MessagePack list of names into the pool; false where it is none. */
-static bool read_functions(struct gw_pool *pool, struct gw_bin list)
+static bool read_functions(struct gw_runner_pool *pool, struct gw_bin list)
 {
     if (gw_frame_check(list.data, list.size, NULL) < 0)
         return false;
@@ -148,16 +149,16 @@ int gw_spawn_on_hello(struct gw_node_core *core, struct gw_process *process,
     if (process->state != GW_PROCESS_STARTING || process->hello)
         return GW_EPROTO;
     if (hello->protocol != GW_PROTOCOL && hello->protocol + 1 != GW_PROTOCOL) {
-        process->trouble = gw_run_text("the program speaks runner protocol %" PRIu32
-                                       ", this worker %d: build it with the libgangway of this "
-                                       "version",
-                                       hello->protocol, GW_PROTOCOL);
+        process->trouble = gw_attempt_text("the program speaks runner protocol %" PRIu32
+                                           ", this worker %d: build it with the libgangway of this "
+                                           "version",
+                                           hello->protocol, GW_PROTOCOL);
         gw_process_bury(core, process, 0);
         return 0;
     }
     if (!read_functions(process->pool, hello->functions))
         return GW_EPROTO;
-    struct gw_run *run = process->queue.first;
+    struct gw_attempt *run = process->queue.first;
     process->hello = true;
     process->deadline_ns = 0;
     process->pool->proven = true;
@@ -166,6 +167,6 @@ int gw_spawn_on_hello(struct gw_node_core *core, struct gw_process *process,
     gw_process_count_starting(process, false);
     gw_process_make_idle(core, process);
     if (run)
-        gw_run_bind(core, run);
+        gw_attempt_bind(core, run);
     return 0;
 }

@@ -15,7 +15,7 @@
 
 enum { NUMBER_BYTES = 24 };
 
-void gw_template_init(struct gw_template *template, const struct gw_run *run)
+void gw_template_init(struct gw_template *template, const struct gw_attempt *run)
 {
     *template = (struct gw_template){.run = run};
     msgpack_unpacked_init(&template->unpacked);

@@ -7,13 +7,13 @@
 #include <msgpack.h>
 
 struct gw_template {
-    const struct gw_run *run;       /* borrowed */
+    const struct gw_attempt *run;   /* borrowed */
     msgpack_unpacked unpacked;      /* its arguments: [], or [index], or [index, line] */
     const msgpack_object *index;    /* in there; NULL: it is no element of many */
     const msgpack_object_str *line; /* likewise */
 };
 
-void gw_template_init(struct gw_template *template, const struct gw_run *run);
+void gw_template_init(struct gw_template *template, const struct gw_attempt *run);
 void gw_template_deinit(struct gw_template *template);
 
 /* gw_template_fills tells whether any word in braces means something for this run. */

@@ -4,17 +4,17 @@
 
 #include "graph/base/planted.h"
 #include "graph/base/text.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
+#include "worker/core/processes/inactivity_timeout.h"
 #include "worker/core/processes/process.h"
-#include "worker/core/processes/silence.h"
 
 #define STARTED_AFTER_NS UINT64_C(20000000)
 #define IDLE_GRACE_NS UINT64_C(200000000)
 
 static uint64_t wall_limit_at(const struct gw_process *process)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     if (!run || !process->head_since_ns || !run->spec->message.wall_ns || process->burying ||
         process->state == GW_PROCESS_EXITED || GW_PLANTED(430))
         return UINT64_MAX;
@@ -57,16 +57,16 @@ static void tick(struct gw_node_core *core, struct gw_process *process)
         gw_process_bury(core, process, IDLE_GRACE_NS);
         return;
     }
-    struct gw_run *run = process->queue.first;
+    struct gw_attempt *run = process->queue.first;
     if (core->now_ns >= wall_limit_at(process)) {
-        struct gw_run_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
+        struct gw_attempt_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
         char limit[GW_TEXT_SECONDS_ROOM];
-        end.text = gw_run_text("ran for longer than its limit of %s",
-                               gw_text_seconds(run->spec->message.wall_ns, limit));
-        gw_process_end_run(core, run, end, run->spec->message.grace_ns);
+        end.text = gw_attempt_text("ran for longer than its limit of %s",
+                                   gw_text_seconds(run->spec->message.wall_ns, limit));
+        gw_process_end_attempt(core, run, end, run->spec->message.grace_ns);
         return;
     }
-    gw_silence_tick(core, process);
+    gw_inactivity_timeout_tick(core, process);
     if (run && tells_started(process) &&
         core->now_ns - process->head_since_ns >= STARTED_AFTER_NS) {
         process->started_told = true;
@@ -100,8 +100,8 @@ uint64_t gw_time_limits_deadline_ns(const struct gw_node_core *core)
             at = process->idle_since_ns + core->options.runner_idle_ns;
         if (tells_started(process) && process->head_since_ns + STARTED_AFTER_NS < at)
             at = process->head_since_ns + STARTED_AFTER_NS;
-        if (gw_silence_deadline_ns(process) < at)
-            at = gw_silence_deadline_ns(process);
+        if (gw_inactivity_timeout_deadline_ns(process) < at)
+            at = gw_inactivity_timeout_deadline_ns(process);
         if (at < deadline)
             deadline = at;
     }

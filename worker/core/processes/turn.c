@@ -7,7 +7,7 @@
 
 #include "graph/base/planted.h"
 #include "graph/wire/enums.h"
-#include "worker/core/model/run.h"
+#include "worker/core/model/attempt.h"
 
 #define SHORT_NS UINT64_C(2000000) /* what others may wait for, if it has just begun */
 /* So many wait in a line, and for no longer than this, as far as one can tell: the guardian hears
@@ -15,7 +15,7 @@
 enum { TURNS_MAX = 6 };
 #define LINE_NS UINT64_C(6000000)
 
-static bool is_short(const struct gw_run *run)
+static bool is_short(const struct gw_attempt *run)
 {
     return run->spec->cost_ns < SHORT_NS && !run->spec->message.wall_ns &&
            !run->spec->message.epilog.size && !(run->spec->message.streams & GW_STREAM_INPUT) &&
@@ -24,12 +24,12 @@ static bool is_short(const struct gw_run *run)
 
 /* How many wait behind a process that runs a short command; TURNS_MAX: nobody else may. */
 static uint32_t line_of(const struct gw_node_core *core, struct gw_process *process,
-                        const struct gw_run *run, struct gw_process **last)
+                        const struct gw_attempt *run, struct gw_process **last)
 {
-    const struct gw_run *head = process->queue.first;
+    const struct gw_attempt *head = process->queue.first;
     uint32_t count = 0;
     if (process->runner || process->state > GW_PROCESS_BUSY || process->burying || !head ||
-        process->behind || head->state != GW_RUN_RUNNING || !is_short(head) ||
+        process->behind || head->state != GW_ATTEMPT_RUNNING || !is_short(head) ||
         process->slots != run->spec->slots || core->now_ns - process->head_since_ns > SHORT_NS)
         return TURNS_MAX;
     uint64_t line_ns = head->spec->cost_ns;
@@ -42,7 +42,7 @@ static uint32_t line_of(const struct gw_node_core *core, struct gw_process *proc
     return line_ns > LINE_NS ? TURNS_MAX : count;
 }
 
-struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct gw_run *run)
+struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     struct gw_process *best = NULL, *last = NULL;
     uint32_t least = TURNS_MAX;
@@ -86,15 +86,15 @@ void gw_turn_come(struct gw_node_core *core, struct gw_process *process)
 /* To where it was: what is alone waits in the order in which it came. */
 void gw_turn_return(struct gw_node_core *core, struct gw_process *process)
 {
-    struct gw_run *run = process->queue.first, *before = core->alone.last;
+    struct gw_attempt *run = process->queue.first, *before = core->alone.last;
     gw_turn_leave(process);
-    gw_run_pull(run);
+    gw_attempt_pull(run);
     process->load_ns -= run->load_ns;
     run->process = NULL;
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_READY);
     while (before && before->serial > run->serial)
         before = before->prev;
-    gw_run_push_behind(&core->alone, before, run);
+    gw_attempt_push_behind(&core->alone, before, run);
     core->slots_used -= process->slots;
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BURIED);
     gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_GONE);

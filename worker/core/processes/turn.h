@@ -8,7 +8,7 @@
 
 #include "worker/core/model/state.h"
 
-struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct gw_run *run);
+struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct gw_attempt *run);
 void gw_turn_come(struct gw_node_core *core, struct gw_process *process);
 void gw_turn_return(struct gw_node_core *core, struct gw_process *process);
 void gw_turn_leave(struct gw_process *process);

@@ -3,17 +3,17 @@
  * Always: a runner is given them in the order in which they came. */
 #include "worker/core/runners/actor_queue.h"
 
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
 
 /* In the order in which they came, whenever their inputs did. */
-void gw_actor_queue_put(struct gw_run *run)
+void gw_actor_queue_put(struct gw_attempt *run)
 {
-    struct gw_run *before = run->actor->calls.last;
+    struct gw_attempt *before = run->actor->calls.last;
     while (before && before->serial > run->serial)
         before = before->prev;
-    gw_run_push_behind(&run->actor->calls, before, run);
+    gw_attempt_push_behind(&run->actor->calls, before, run);
 }
 
 /* A call of it waits for others, or runs long: its runner drops what is behind, and is given that
@@ -23,19 +23,19 @@ void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *proc
 {
     process->runs_long = true;
     while (process->queue.last != process->queue.first) {
-        struct gw_run *run = process->queue.last;
-        gw_run_pull(run);
+        struct gw_attempt *run = process->queue.last;
+        gw_attempt_pull(run);
         process->load_ns -= run->load_ns;
         run->load_ns = 0;
         run->process = NULL;
         gw_object_unpin(core, run);
         if (run->killing) {
-            run->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+            run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
             run->end.text = gw_core_strdup("killed");
-            gw_run_ended(core, run);
+            gw_attempt_ended(core, run);
             continue;
         }
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_READY);
         gw_actor_queue_put(run);
     }
     gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt = attempt;

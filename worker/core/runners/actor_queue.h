@@ -5,17 +5,17 @@
 #include "worker/core/model/state.h"
 
 /* gw_actor_queue_makes tells whether a run's task makes an actor: it needs a runner for itself. */
-static inline bool gw_actor_queue_makes(const struct gw_run *run)
+static inline bool gw_actor_queue_makes(const struct gw_attempt *run)
 {
     return run->spec->message.actor == GW_ACTOR_NEW;
 }
-static inline bool gw_actor_queue_calls(const struct gw_run *run)
+static inline bool gw_actor_queue_calls(const struct gw_attempt *run)
 {
     return run->spec->message.actor && run->spec->message.actor != GW_ACTOR_NEW;
 }
 /* gw_actor_queue_put queues a call whose inputs are here; gw_actor_queue_take_back those that a
  * runner has behind the call of this attempt, which waits or runs long. */
-void gw_actor_queue_put(struct gw_run *run);
+void gw_actor_queue_put(struct gw_attempt *run);
 void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *process,
                               uint64_t attempt);
 void gw_actor_queue_learn(struct gw_node_actor *actor, uint64_t run_ns);

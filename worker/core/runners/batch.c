@@ -7,8 +7,8 @@
 #include "graph/wire/frame.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
-#include "worker/core/objects/memfile.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
+#include "worker/core/objects/result_memfd.h"
 
 #include <string.h>
 
@@ -27,18 +27,18 @@ struct sizes {
     size_t args, values;
 };
 
-static uint32_t dep_inline_bytes(const struct gw_run_dep *dep)
+static uint32_t dep_inline_bytes(const struct gw_attempt_input *dep)
 {
     if (dep->object)
         return dep->object->token ? 0 : (uint32_t)dep->object->bytes;
     return dep->value_size;
 }
 
-static struct sizes measure(struct gw_run *const *runs, uint32_t count)
+static struct sizes measure(struct gw_attempt *const *runs, uint32_t count)
 {
     struct sizes sizes = {.rows = count};
     for (uint32_t i = 0; i < count; i++) {
-        const struct gw_run *run = runs[i];
+        const struct gw_attempt *run = runs[i];
         sizes.gpus += run->gpu_count;
         sizes.deps += run->dep_count;
         sizes.args += run->args_size;
@@ -83,7 +83,7 @@ static struct columns make_columns(struct gw_node_core *core, const struct sizes
     return c;
 }
 
-static void add_dep(struct columns *c, const struct gw_run_dep *dep)
+static void add_dep(struct columns *c, const struct gw_attempt_input *dep)
 {
     uint32_t bytes = dep_inline_bytes(dep), at = c->dep++;
     c->dep_job[at] = dep->job;
@@ -101,7 +101,7 @@ static void add_dep(struct columns *c, const struct gw_run_dep *dep)
         c->tokens[c->token++] = dep->object->token;
 }
 
-static void add_row(struct columns *c, uint32_t i, const struct gw_run *run)
+static void add_row(struct columns *c, uint32_t i, const struct gw_attempt *run)
 {
     c->job[i] = run->job;
     c->attempt[i] = run->attempt;
@@ -122,7 +122,7 @@ static void add_row(struct columns *c, uint32_t i, const struct gw_run *run)
 }
 
 static void send_specs(struct gw_node_core *core, struct gw_process *process,
-                       struct gw_run *const *runs, uint32_t count)
+                       struct gw_attempt *const *runs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct gw_node_spec *spec = runs[i]->spec;
@@ -141,7 +141,7 @@ static void send_specs(struct gw_node_core *core, struct gw_process *process,
 
 /* Says which of the descriptors are of memory files. */
 static void send_lent(struct gw_node_core *core, struct gw_process *process,
-                      struct gw_run *const *runs, uint32_t count, struct columns *c)
+                      struct gw_attempt *const *runs, uint32_t count, struct columns *c)
 {
     uint32_t at = 0;
     bool any = false;
@@ -150,7 +150,7 @@ static void send_lent(struct gw_node_core *core, struct gw_process *process,
             const struct gw_object *object = runs[i]->deps[d].object;
             if (!object || !object->token)
                 continue;
-            c->memfiles[at] = gw_memfile_lend(core, object, process);
+            c->memfiles[at] = gw_result_memfd_lend(core, object, process);
             any = any || c->memfiles[at];
             at++;
         }
@@ -176,7 +176,7 @@ static uint32_t send_inputs(struct gw_node_core *core, struct gw_process *proces
 }
 
 static void send_folders(struct gw_node_core *core, struct gw_process *process,
-                         struct gw_run *const *runs, uint32_t count)
+                         struct gw_attempt *const *runs, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
         if (runs[i]->folder)
@@ -185,7 +185,7 @@ static void send_folders(struct gw_node_core *core, struct gw_process *process,
 }
 
 void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
-                   struct gw_run *const *runs, uint32_t count)
+                   struct gw_attempt *const *runs, uint32_t count)
 {
     struct sizes sizes = measure(runs, count);
     struct columns c = make_columns(core, &sizes);
@@ -194,7 +194,7 @@ void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
     for (uint32_t i = 0; i < count; i++) {
         add_row(&c, i, runs[i]);
         gw_object_pin(core, runs[i]);
-        gw_memfile_give(core, process, runs[i]);
+        gw_result_memfd_give(core, process, runs[i]);
     }
     send_lent(core, process, runs, count, &c);
     uint32_t ahead = send_inputs(core, process, runs[0]->attempt, &c);

@@ -5,6 +5,6 @@
 #include "worker/core/model/state.h"
 
 void gw_batch_send(struct gw_node_core *core, struct gw_process *process,
-                   struct gw_run *const *runs, uint32_t count);
+                   struct gw_attempt *const *runs, uint32_t count);
 
 #endif

@@ -3,11 +3,11 @@
 
 #include "graph/base/planted.h"
 #include "graph/wire/frame.h"
-#include "worker/core/model/run.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/processes/memory_limits.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/runners/batch.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/runner_pool.h"
 
 #include <stdlib.h>
 
@@ -30,7 +30,7 @@ bool gw_feed_room(const struct gw_node_core *core, const struct gw_process *proc
     return core->slots_used - idle + process->slots <= core->options.slots;
 }
 
-static uint64_t load_of(const struct gw_run *run)
+static uint64_t load_of(const struct gw_attempt *run)
 {
     const struct gw_node_spec *spec = run->spec;
     uint64_t cost_ns = run->actor ? run->actor->cost_ns : spec->cost_ns;
@@ -43,7 +43,7 @@ static bool takes_work(const struct gw_node_core *core, const struct gw_process 
 {
     if (!process->link || process->lent || (process->parked && !GW_PLANTED(681)))
         return false;
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     if (process->state == GW_PROCESS_IDLE)
         return gw_feed_room(core, process);
     /* Nothing queues for a slot that is overdrawn. */
@@ -52,7 +52,7 @@ static bool takes_work(const struct gw_node_core *core, const struct gw_process 
            !(process->woke && core->slots_used > core->options.slots);
 }
 
-static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)
+static size_t row_bytes(const struct gw_attempt *run, uint32_t *tokens)
 {
     size_t bytes = run->args_size + 64;
     for (uint32_t d = 0; d < run->dep_count; d++) {
@@ -66,14 +66,14 @@ static size_t row_bytes(const struct gw_run *run, uint32_t *tokens)
 /* What one runner is about to be sent. */
 struct batch {
     struct gw_process *process;
-    struct gw_run *runs[BATCH_ROWS_MAX];
+    struct gw_attempt *runs[BATCH_ROWS_MAX];
     uint64_t number;
     uint32_t count, tokens;
     size_t bytes;
 };
 
 /* Puts a run into the batch and the runner's queue; false where there is no room for it. */
-static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_run *run)
+static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_attempt *run)
 {
     struct gw_process *process = batch->process;
     uint32_t tokens = 0;
@@ -87,7 +87,7 @@ static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_
         (process->load_ns + run->load_ns > LOAD_MAX_NS || process->queue.count >= BATCH_ROWS_MAX))
         return false;
     gw_process_give(core, process, run);
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_SENT);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_SENT);
     run->batch = batch->number;
     run->batch_row = batch->count;
     batch->runs[batch->count++] = run;
@@ -96,11 +96,11 @@ static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_
     return true;
 }
 
-/* Whether all that an heir waits for is in the batch, once more with `dep`. */
-static bool has_all(const struct batch *batch, const struct gw_run_dep *dep)
+/* Whether all that a successor waits for is in the batch, once more with `dep`. */
+static bool has_all(const struct batch *batch, const struct gw_attempt_input *dep)
 {
-    struct gw_run *run = dep->heir;
-    if (run->state != GW_RUN_WAITING)
+    struct gw_attempt *run = dep->successor;
+    if (run->state != GW_ATTEMPT_WAITING)
         return false;
     if (run->batch != batch->number)
         run->batch_deps = 0;
@@ -108,23 +108,24 @@ static bool has_all(const struct batch *batch, const struct gw_run_dep *dep)
     return ++run->batch_deps == run->missing;
 }
 
-/* Sends heirs along behind what they wait for, so that no hop leaves the runner. One follows each
- * run, more where the others have enough to do: a chain stays in one runner, a fan spreads. */
-static void batch_add_heirs(struct gw_node_core *core, struct batch *batch, uint32_t from,
-                            bool spread)
+/* Sends successors along behind what they wait for, so that no hop leaves the runner. One follows
+ * each run, more where the others have enough to do: a chain stays in one runner, a fan spreads. */
+static void batch_add_successors(struct gw_node_core *core, struct batch *batch, uint32_t from,
+                                 bool spread)
 {
-    struct gw_pool *pool = batch->process->pool;
+    struct gw_runner_pool *pool = batch->process->pool;
     for (uint32_t at = from; at < batch->count; at++) {
         bool followed = false;
-        for (struct gw_run_dep *dep = batch->runs[at]->first_heir; dep; dep = dep->next) {
-            struct gw_run *run = dep->heir;
+        for (struct gw_attempt_input *dep = batch->runs[at]->first_successor; dep;
+             dep = dep->next) {
+            struct gw_attempt *run = dep->successor;
             if (!has_all(batch, dep) || (followed && spread) || run->serial > core->starving_serial)
                 continue;
-            gw_pool_find(core, run);
+            gw_runner_pool_find(core, run);
             uint32_t tokens = 0;
             (void)row_bytes(run, &tokens);
             if (run->pool != pool || tokens > BATCH_TOKENS_MAX ||
-                !gw_pool_has_function(pool, run->spec))
+                !gw_runner_pool_has_function(pool, run->spec))
                 continue;
             if (!batch_add(core, batch, run))
                 return;
@@ -133,11 +134,11 @@ static void batch_add_heirs(struct gw_node_core *core, struct batch *batch, uint
     }
 }
 
-void gw_feed_process(struct gw_node_core *core, struct gw_process *process, struct gw_runs *from,
-                     size_t share)
+void gw_feed_process(struct gw_node_core *core, struct gw_process *process,
+                     struct gw_attempts *from, size_t share)
 {
     struct batch batch;
-    struct gw_pool *pool = process->pool;
+    struct gw_runner_pool *pool = process->pool;
     batch.process = process;
     batch.number = ++core->batch;
     batch.count = batch.tokens = 0;
@@ -146,29 +147,29 @@ void gw_feed_process(struct gw_node_core *core, struct gw_process *process, stru
     if (from == &pool->ready && gw_memory_limits_lets_one(core))
         share = 1;
     for (size_t taken = 0; from->first && taken < share; taken++) {
-        struct gw_run *run = from->first;
+        struct gw_attempt *run = from->first;
         uint32_t tokens = 0, at = batch.count;
         (void)row_bytes(run, &tokens);
         if (from == &pool->ready &&
             (run->serial > core->starving_serial || !gw_memory_limits_lets(core, run)))
             break;
-        if (!gw_pool_has_function(pool, run->spec)) {
-            char *text =
-                gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
-            gw_pool_refuse(core, run, text, 0);
+        if (!gw_runner_pool_has_function(pool, run->spec)) {
+            char *text = gw_attempt_text("the program holds no function \"%s\"",
+                                         run->spec->message.function);
+            gw_runner_pool_refuse(core, run, text, 0);
             free(text);
             continue;
         }
         if (tokens > ROW_TOKENS_MAX) {
-            gw_pool_refuse(core, run,
-                           "it has more than 4096 inputs of more than 4 KiB: merge them in steps",
-                           0);
+            gw_runner_pool_refuse(
+                core, run, "it has more than 4096 inputs of more than 4 KiB: merge them in steps",
+                0);
             continue;
         }
         if (!batch_add(core, &batch, run))
             break;
         if (from == &pool->ready)
-            batch_add_heirs(core, &batch, at, spread);
+            batch_add_successors(core, &batch, at, spread);
     }
     if (!batch.count)
         return;
@@ -178,7 +179,7 @@ void gw_feed_process(struct gw_node_core *core, struct gw_process *process, stru
 }
 
 /* Idle runners first, so that nothing waits behind another task while one of them is free. */
-void gw_feed_pool(struct gw_node_core *core, struct gw_pool *pool)
+void gw_feed_pool(struct gw_node_core *core, struct gw_runner_pool *pool)
 {
     size_t left = 0;
     for (size_t i = 0; i < pool->runners.count; i++)
@@ -198,13 +199,13 @@ void gw_feed_pool(struct gw_node_core *core, struct gw_pool *pool)
 /* Calls that nothing has to wait for: none that came before them waits for its inputs. */
 static size_t callable(const struct gw_node_core *core, const struct gw_node_actor *actor)
 {
-    const struct gw_run *waits = core->waiting.first;
+    const struct gw_attempt *waits = core->waiting.first;
     while (waits && waits->actor != actor)
         waits = waits->next;
     if (!waits)
         return actor->calls.count;
     size_t count = 0;
-    const struct gw_run *run = actor->calls.first;
+    const struct gw_attempt *run = actor->calls.first;
     for (; run && run->serial < waits->serial; run = run->next)
         count++;
     return count;
@@ -218,7 +219,7 @@ void gw_feed_actors(struct gw_node_core *core)
         struct gw_node_actor *actor = (struct gw_node_actor *)(uintptr_t)value;
         struct gw_process *process = actor->process;
         if (actor->calls.first && process->state == GW_PROCESS_BUSY && process->link &&
-            !process->burying && !process->runs_long && actor->run->state == GW_RUN_STANDING) {
+            !process->burying && !process->runs_long && actor->run->state == GW_ATTEMPT_STANDING) {
             size_t before = process->queue.count;
             gw_feed_process(core, process, &actor->calls, callable(core, actor));
             if (!before && process->queue.count) {

@@ -10,24 +10,27 @@
 #include "worker/core/runners/nested.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/runners/actor_queue.h"
 
 /* The run that a runner speaks of: only what it executes can ask anything. */
-static struct gw_run *executed(const struct gw_process *process, uint64_t attempt, uint32_t rank)
+static struct gw_attempt *executed(const struct gw_process *process, uint64_t attempt,
+                                   uint32_t rank)
 {
-    struct gw_run *run = process->queue.first;
-    return run && run->attempt == attempt && run->rank == rank && gw_run_executes(run) ? run : NULL;
+    struct gw_attempt *run = process->queue.first;
+    return run && run->attempt == attempt && run->rank == rank && gw_attempt_executes(run) ? run
+                                                                                           : NULL;
 }
 
 int gw_nested_on_link(struct gw_node_core *core, struct gw_process *process,
                       const struct gw_msg_task_link *link)
 {
-    struct gw_run *run = executed(process, link->attempt, link->rank);
+    struct gw_attempt *run = executed(process, link->attempt, link->rank);
     if (!run)
-        return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+        return process->queue.first && process->queue.first->state == GW_ATTEMPT_ENDING ? 0
+                                                                                        : GW_EPROTO;
     run->bound = true;
     const struct gw_node_spec *spec = run->actor ? run->actor->run->spec : run->spec;
     struct gw_msg_task_linked linked = {
@@ -57,23 +60,24 @@ static void tell(struct gw_node_core *core, const struct gw_msg_task_blocked *bl
             *blocked;
 }
 
-static void lend(struct gw_node_core *core, struct gw_process *process, const struct gw_run *run)
+static void lend(struct gw_node_core *core, struct gw_process *process,
+                 const struct gw_attempt *run)
 {
     process->lent = true;
     process->woke = false;
     core->lent++;
     core->slots_used -= process->slots;
     while (process->queue.last != run) {
-        struct gw_run *behind = process->queue.last;
-        behind->end = (struct gw_run_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
+        struct gw_attempt *behind = process->queue.last;
+        behind->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
         behind->end.text = gw_core_strdup("the task before it in its runner waits for others");
-        gw_run_ended(core, behind);
+        gw_attempt_ended(core, behind);
     }
 }
 
 /* Its task keeps its slots, but nothing has to wait for it that another runner could begin. */
 static void take_back(struct gw_node_core *core, struct gw_process *process,
-                      const struct gw_run *run)
+                      const struct gw_attempt *run)
 {
     const bool takes = process->queue.last != run && !GW_PLANTED(560);
     process->runs_long = true;
@@ -86,9 +90,9 @@ static void take_back(struct gw_node_core *core, struct gw_process *process,
 /* What is being ended may use all of its grace, and then it runs long as well. */
 static bool on_long(struct gw_node_core *core, struct gw_process *process, uint64_t attempt)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     if (!run || run->attempt != attempt || run->spec->message.actor ||
-        (run->state == GW_RUN_ENDING ? !run->end.executing : !gw_run_executes(run)))
+        (run->state == GW_ATTEMPT_ENDING ? !run->end.executing : !gw_attempt_executes(run)))
         return false;
     take_back(core, process, run);
     return true;
@@ -99,11 +103,12 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
 {
     if (blocked->blocked == GW_BLOCKED_LONG && on_long(core, process, blocked->attempt))
         return 0;
-    struct gw_run *run = executed(process, blocked->attempt, blocked->rank);
+    struct gw_attempt *run = executed(process, blocked->attempt, blocked->rank);
     if (!run && process->burying) /* a call of an actor that ends: it was given back */
         return 0;
     if (!run)
-        return process->queue.first && process->queue.first->state == GW_RUN_ENDING ? 0 : GW_EPROTO;
+        return process->queue.first && process->queue.first->state == GW_ATTEMPT_ENDING ? 0
+                                                                                        : GW_EPROTO;
     if (run->spec->message.actor) { /* its slots are the actor's, waiting or not */
         if (blocked->blocked)
             gw_actor_queue_take_back(core, process, blocked->attempt);
@@ -118,11 +123,11 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
         return 0;
     }
     if (!process->lent && core->lent == core->options.lent_max) {
-        struct gw_run_end end = {.outcome = GW_OUTCOME_FAILED, .code = GW_ELIMIT};
-        end.text = gw_run_text("it waits for other tasks, as %u others on this worker do: more "
-                               "cannot wait inside one another (a recursion without an end?)",
-                               core->lent);
-        gw_process_end_run(core, run, end, run->spec->message.fail_grace_ns);
+        struct gw_attempt_end end = {.outcome = GW_OUTCOME_FAILED, .code = GW_ELIMIT};
+        end.text = gw_attempt_text("it waits for other tasks, as %u others on this worker do: more "
+                                   "cannot wait inside one another (a recursion without an end?)",
+                                   core->lent);
+        gw_process_end_attempt(core, run, end, run->spec->message.fail_grace_ns);
         return 0;
     }
     if (!process->lent) {

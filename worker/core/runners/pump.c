@@ -8,15 +8,15 @@
 #include "worker/core/runners/pump.h"
 
 #include "graph/base/planted.h"
-#include "worker/core/model/run.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/processes/gpu.h"
 #include "worker/core/processes/memory_limits.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/processes/spawn.h"
 #include "worker/core/processes/turn.h"
 #include "worker/core/runners/feed.h"
-#include "worker/core/runners/park.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/idle_runner.h"
+#include "worker/core/runners/runner_pool.h"
 
 #include <stdlib.h>
 
@@ -25,8 +25,8 @@ enum { ROUNDS_MAX = 16 /* of parked runners that are woken and fed, a step */ };
 
 /* Who wants a process: a run that needs its own (pool NULL or bound), or a pool with work left. */
 struct claim {
-    struct gw_run *run;
-    struct gw_pool *pool;
+    struct gw_attempt *run;
+    struct gw_runner_pool *pool;
     uint64_t serial;
     uint32_t slots;
     bool starves; /* nothing of it goes on while it waits */
@@ -34,7 +34,7 @@ struct claim {
 
 /* An idle runner that stays idle waits for slots: another one would have to wait as well. One that
  * was woken is about to be fed. */
-static bool pool_claims(const struct gw_node_core *core, const struct gw_pool *pool)
+static bool pool_claims(const struct gw_node_core *core, const struct gw_runner_pool *pool)
 {
     const bool overdrawn = core->slots_used > core->options.slots;
     size_t idle = 0;
@@ -45,7 +45,7 @@ static bool pool_claims(const struct gw_node_core *core, const struct gw_pool *p
     return pool->ready.count > pool->starting + idle && pool->program->code == 0;
 }
 
-static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw_pool *pool)
+static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw_runner_pool *pool)
 {
     for (size_t i = 0; i < pool->runners.count; i++)
         if (pool->runners.items[i]->state == GW_PROCESS_IDLE && pool->runners.items[i]->link &&
@@ -55,19 +55,19 @@ static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw
 }
 
 /* Whether a process of a run's own would have to wait for its GPUs: others are, or were, there. */
-static bool waits_for_gpus(const struct gw_node_core *core, const struct gw_run *run)
+static bool waits_for_gpus(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     return run->gpu_count && !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
 }
 
 /* One that is to be alone in its process may take an idle one, which is on its GPUs already. */
-static bool alone_waits(struct gw_node_core *core, const struct gw_run *run)
+static bool alone_waits(struct gw_node_core *core, const struct gw_attempt *run)
 {
     return waits_for_gpus(core, run) && !(run->pool && idle_runner(core, run->pool));
 }
 
 /* Whether nothing of a pool goes on: all of its runners are parked, if it has any. */
-static bool stands_still(const struct gw_pool *pool)
+static bool stands_still(const struct gw_runner_pool *pool)
 {
     for (size_t i = 0; i < pool->runners.count; i++)
         if (!pool->runners.items[i]->parked)
@@ -81,14 +81,14 @@ static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
 {
     bool holds = gw_memory_limits_holds(core);
     *claim = (struct claim){.serial = UINT64_MAX};
-    struct gw_run *run = core->alone.first;
+    struct gw_attempt *run = core->alone.first;
     while (run && ((run->pool && run->pool->program->code != 0) || /* it is on its way */
                    (holds && !run->gang) || alone_waits(core, run)))
         run = run->next;
     if (run)
         *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
     for (size_t i = 0; i < core->pools.count && !holds; i++) {
-        struct gw_pool *pool = core->pools.items[i];
+        struct gw_runner_pool *pool = core->pools.items[i];
         if (pool_claims(core, pool) && pool->ready.first->serial < claim->serial &&
             gw_memory_limits_lets(core, pool->ready.first) &&
             !waits_for_gpus(core, pool->ready.first))
@@ -118,33 +118,33 @@ static bool make_room(struct gw_node_core *core, uint32_t slots)
         if (!victim)
             return false;
         coming += victim->slots;
-        if (!gw_park_put(core, victim))
+        if (!gw_idle_runner_put(core, victim))
             gw_process_bury(core, victim, EVICT_GRACE_NS);
     }
     return true;
 }
 
-static void take_alone(struct gw_node_core *core, struct gw_run *run)
+static void take_alone(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_process *idle = run->pool ? idle_runner(core, run->pool) : NULL;
-    gw_run_pull(run);
+    gw_attempt_pull(run);
     if (!run->gang)
         gw_memory_limits_on_begun(core);
     if (idle) {
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STARTING);
         gw_process_give(core, idle, run);
-        gw_run_bind(core, run);
+        gw_attempt_bind(core, run);
     } else if (run->pool) {
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STARTING);
         gw_spawn_process(core, run->pool, run, NULL);
     } else if (run->gang) { /* a command's rank: its slot is kept until go */
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_STARTING);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STARTING);
         run->holds_slots = true;
         core->slots_used += run->spec->slots;
-        gw_run_push(&core->held, run);
-        gw_run_bind(core, run);
+        gw_attempt_push(&core->held, run);
+        gw_attempt_bind(core, run);
     } else {
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_RUNNING);
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_RUNNING);
         gw_spawn_process(core, NULL, run, NULL);
     }
 }
@@ -161,14 +161,14 @@ static bool serve(struct gw_node_core *core)
         if (GW_PLANTED(390) && claim.run && !claim.pool && core->slots_used)
             room = true;
         if (claim.slots > core->options.slots) {
-            char *text = gw_run_text("it needs %u slots, this worker has %u", claim.slots,
-                                     core->options.slots);
-            gw_pool_refuse(core, claim.run ? claim.run : claim.pool->ready.first, text, 0);
+            char *text = gw_attempt_text("it needs %u slots, this worker has %u", claim.slots,
+                                         core->options.slots);
+            gw_runner_pool_refuse(core, claim.run ? claim.run : claim.pool->ready.first, text, 0);
             free(text);
         } else if (!room && !warm && claim.run && (behind = gw_turn_behind(core, claim.run))) {
-            gw_run_pull(claim.run);
+            gw_attempt_pull(claim.run);
             gw_memory_limits_on_begun(core);
-            gw_sm_move(&gw_run_sm, &claim.run->state, GW_RUN_RUNNING);
+            gw_sm_move(&gw_attempt_sm, &claim.run->state, GW_ATTEMPT_RUNNING);
             gw_spawn_process(core, NULL, claim.run, behind);
         } else if (!room && !warm) {
             if (make_room(core, claim.slots) &&
@@ -178,9 +178,9 @@ static bool serve(struct gw_node_core *core)
             return false;
         } else if (claim.run) {
             if (!warm && claim.pool)
-                (void)gw_park_wake(core, claim.pool);
+                (void)gw_idle_runner_wake(core, claim.pool);
             take_alone(core, claim.run);
-        } else if (!gw_park_wake(core, claim.pool)) {
+        } else if (!gw_idle_runner_wake(core, claim.pool)) {
             gw_spawn_process(core, claim.pool, NULL, NULL);
         }
     }
@@ -191,15 +191,15 @@ static bool serve(struct gw_node_core *core)
 static void fail_programs(struct gw_node_core *core)
 {
     for (size_t i = 0; i < core->pools.count; i++) {
-        struct gw_pool *pool = core->pools.items[i];
+        struct gw_runner_pool *pool = core->pools.items[i];
         const struct gw_program *program = pool->program;
         if (program->code == 0 || program->code == GW_EAGAIN)
             continue;
-        gw_pool_fail(core, pool, program->text, NULL);
-        for (struct gw_run *run = core->alone.first, *next; run; run = next) {
+        gw_runner_pool_fail(core, pool, program->text, NULL);
+        for (struct gw_attempt *run = core->alone.first, *next; run; run = next) {
             next = run->next;
             if (run->pool == pool)
-                gw_pool_refuse(core, run, program->text, 0);
+                gw_runner_pool_refuse(core, run, program->text, 0);
         }
     }
 }
@@ -207,7 +207,7 @@ static void fail_programs(struct gw_node_core *core)
 static void refuse_adders(struct gw_node_core *core)
 {
     for (size_t i = 0; i < core->pools.count; i++)
-        for (struct gw_run *run = core->pools.items[i]->ready.first, *next; run; run = next) {
+        for (struct gw_attempt *run = core->pools.items[i]->ready.first, *next; run; run = next) {
             next = run->next;
             if (!gw_memory_limits_lets(core, run))
                 gw_memory_limits_refuse(core, run);
@@ -235,7 +235,7 @@ void gw_pump_runners(struct gw_node_core *core)
         for (size_t i = 0; i < core->pools.count && !gw_memory_limits_holds(core); i++)
             if (core->pools.items[i]->ready.first)
                 gw_feed_pool(core, core->pools.items[i]);
-        gw_park_rest(core);
+        gw_idle_runner_rest(core);
         serve(core);
         if (core->starving_serial <= starving && !core->woken)
             break; /* nothing that was held back may go now */

@@ -1,6 +1,6 @@
 /* Objects. */
-#ifndef GW_WORKER_CORE_OBJECTS_STORE_H
-#define GW_WORKER_CORE_OBJECTS_STORE_H
+#ifndef GW_WORKER_CORE_OBJECTS_OBJECT_H
+#define GW_WORKER_CORE_OBJECTS_OBJECT_H
 
 #include "worker/core/model/state.h"
 
@@ -12,11 +12,11 @@ struct gw_object *gw_object_put(struct gw_node_core *core, const struct gw_objec
 /* gw_object_use makes it an input of a run; false where the run must wait until it is read back
  * (`missing` is raised then). gw_object_pin says that a runner is given the inputs of a run, unpin
  * that it has not, or no longer. */
-bool gw_object_use(struct gw_node_core *core, struct gw_object *object, struct gw_run *run,
+bool gw_object_use(struct gw_node_core *core, struct gw_object *object, struct gw_attempt *run,
                    uint32_t dep);
 void gw_object_unuse(struct gw_node_core *core, struct gw_object *object);
-void gw_object_pin(struct gw_node_core *core, struct gw_run *run);
-void gw_object_unpin(struct gw_node_core *core, struct gw_run *run);
+void gw_object_pin(struct gw_node_core *core, struct gw_attempt *run);
+void gw_object_unpin(struct gw_node_core *core, struct gw_attempt *run);
 void gw_object_free(struct gw_node_core *core, struct gw_object *object);
 void gw_object_free_all(struct gw_node_core *core); /* their memory alone, at the end of the core */
 void gw_object_on_forget(struct gw_node_core *core, uint64_t job); /* the job is over */

@@ -3,13 +3,13 @@
  * Always: each request is answered once, when the object is here or cannot be had; also where it
  * was released before; not at all where the scheduler is gone. A copy is an object like any other:
  * it goes to disk and to peers, and with its release. */
-#include "worker/core/objects/keep.h"
+#include "worker/core/objects/replica.h"
 
 #include "worker/core/objects/fetch.h"
 #include "worker/core/objects/memory.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
 
-void gw_keep_on_keep(struct gw_node_core *core, const struct gw_msg_keep *keep)
+void gw_replica_on_keep(struct gw_node_core *core, const struct gw_msg_keep *keep)
 {
     struct gw_object *object = gw_object_find(core, keep->job, keep->index, keep->rank);
     if (object && !object->released) {

@@ -14,11 +14,11 @@
  *
  * What lies idle is memory that is used: it counts, goes before anything else does, and is given
  * back by making it empty, which needs nobody who has it mapped. */
-#include "worker/core/objects/memfile.h"
+#include "worker/core/objects/result_memfd.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 
 #include <assert.h>
@@ -34,20 +34,23 @@ enum {
 };
 
 static const struct gw_sm_state memfile_states[] = {
-    [GW_MEMFILE_GIVEN] = {"given", GW_SM_NEXT(GW_MEMFILE_FILLED) | GW_SM_NEXT(GW_MEMFILE_GONE)},
-    [GW_MEMFILE_FILLED] = {"filled", GW_SM_NEXT(GW_MEMFILE_READ) | GW_SM_NEXT(GW_MEMFILE_GONE)},
-    [GW_MEMFILE_READ] = {"read", GW_SM_NEXT(GW_MEMFILE_IDLE)},
-    [GW_MEMFILE_IDLE] = {"idle", GW_SM_NEXT(GW_MEMFILE_GIVEN) | GW_SM_NEXT(GW_MEMFILE_GONE)},
-    [GW_MEMFILE_GONE] = {"gone", 0},
+    [GW_RESULT_MEMFD_GIVEN] = {"given", GW_SM_NEXT(GW_RESULT_MEMFD_FILLED) |
+                                            GW_SM_NEXT(GW_RESULT_MEMFD_GONE)},
+    [GW_RESULT_MEMFD_FILLED] = {"filled", GW_SM_NEXT(GW_RESULT_MEMFD_READ) |
+                                              GW_SM_NEXT(GW_RESULT_MEMFD_GONE)},
+    [GW_RESULT_MEMFD_READ] = {"read", GW_SM_NEXT(GW_RESULT_MEMFD_IDLE)},
+    [GW_RESULT_MEMFD_IDLE] = {"idle",
+                              GW_SM_NEXT(GW_RESULT_MEMFD_GIVEN) | GW_SM_NEXT(GW_RESULT_MEMFD_GONE)},
+    [GW_RESULT_MEMFD_GONE] = {"gone", 0},
 };
-struct gw_sm gw_memfile_sm = {"worker memfile", memfile_states,
-                              sizeof memfile_states / sizeof *memfile_states, NULL};
+struct gw_sm gw_result_memfd_sm = {"worker memfile", memfile_states,
+                                   sizeof memfile_states / sizeof *memfile_states, NULL};
 
-static struct gw_memfile *find(const struct gw_node_core *core, uint64_t number)
+static struct gw_result_memfd *find(const struct gw_node_core *core, uint64_t number)
 {
     uint64_t value;
     return gw_map_get(&core->memfiles.by_number, number, &value)
-               ? (struct gw_memfile *)(uintptr_t)value
+               ? (struct gw_result_memfd *)(uintptr_t)value
                : NULL;
 }
 
@@ -55,17 +58,17 @@ static struct gw_memfile *find(const struct gw_node_core *core, uint64_t number)
  */
 
 /* Those of objects are counted with these. */
-static void count(struct gw_node_core *core, const struct gw_memfile *memfile, bool more)
+static void count(struct gw_node_core *core, const struct gw_result_memfd *memfile, bool more)
 {
-    struct gw_memfiles *all = &core->memfiles;
+    struct gw_result_memfds *all = &core->memfiles;
     all->bytes += more ? memfile->bytes : -memfile->bytes;
     all->descriptors += more ? memfile->token != 0 : -(uint32_t)(memfile->token != 0);
 }
 
-static void list_idle(struct gw_node_core *core, struct gw_memfile *memfile)
+static void list_idle(struct gw_node_core *core, struct gw_result_memfd *memfile)
 {
-    struct gw_memfiles *all = &core->memfiles;
-    gw_sm_move(&gw_memfile_sm, &memfile->state, GW_MEMFILE_IDLE);
+    struct gw_result_memfds *all = &core->memfiles;
+    gw_sm_move(&gw_result_memfd_sm, &memfile->state, GW_RESULT_MEMFD_IDLE);
     memfile->idle_ns = core->now_ns;
     memfile->older = all->newest;
     memfile->newer = NULL;
@@ -74,25 +77,25 @@ static void list_idle(struct gw_node_core *core, struct gw_memfile *memfile)
     all->idle++;
 }
 
-static void unlist_idle(struct gw_node_core *core, struct gw_memfile *memfile)
+static void unlist_idle(struct gw_node_core *core, struct gw_result_memfd *memfile)
 {
-    struct gw_memfiles *all = &core->memfiles;
+    struct gw_result_memfds *all = &core->memfiles;
     *(memfile->older ? &memfile->older->newer : &all->oldest) = memfile->newer;
     *(memfile->newer ? &memfile->newer->older : &all->newest) = memfile->older;
     memfile->older = memfile->newer = NULL;
     all->idle--;
 }
 
-static void memfile_free(struct gw_memfile *memfile)
+static void memfile_free(struct gw_result_memfd *memfile)
 {
     gw_array_deinit(&memfile->readers);
     free(memfile);
 }
 
 /* Who may have it mapped need not keep it so. */
-static void tell_gone(struct gw_node_core *core, const struct gw_memfile *memfile)
+static void tell_gone(struct gw_node_core *core, const struct gw_result_memfd *memfile)
 {
-    struct gw_memfile_reader *reader;
+    struct gw_memfd_reader *reader;
     GW_ARRAY_EACH (&memfile->readers, reader) {
         const struct gw_process *process = gw_process_find(core, reader->process);
         if (process && process->link && !process->burying)
@@ -103,13 +106,13 @@ static void tell_gone(struct gw_node_core *core, const struct gw_memfile *memfil
 
 /* The end of one that no object has. Its memory goes at once where nobody may read it; else with
  * the last who does. */
-static void end(struct gw_node_core *core, struct gw_memfile *memfile, bool at_once)
+static void end(struct gw_node_core *core, struct gw_result_memfd *memfile, bool at_once)
 {
-    if (memfile->state == GW_MEMFILE_IDLE)
+    if (memfile->state == GW_RESULT_MEMFD_IDLE)
         unlist_idle(core, memfile);
-    if (memfile->state != GW_MEMFILE_FILLED)
+    if (memfile->state != GW_RESULT_MEMFD_FILLED)
         count(core, memfile, false);
-    gw_sm_move(&gw_memfile_sm, &memfile->state, GW_MEMFILE_GONE);
+    gw_sm_move(&gw_result_memfd_sm, &memfile->state, GW_RESULT_MEMFD_GONE);
     tell_gone(core, memfile);
     if (memfile->token && at_once) {
         uint64_t *token = gw_core_scratch(core, sizeof *token);
@@ -127,18 +130,20 @@ static void end(struct gw_node_core *core, struct gw_memfile *memfile, bool at_o
 /* -- Giving --------------------------------------------------------------------------------------
  */
 
-static bool fits(const struct gw_memfile *memfile, uint32_t uid, uint64_t bytes)
+static bool fits(const struct gw_result_memfd *memfile, uint32_t uid, uint64_t bytes)
 {
     return (memfile->uid == uid || GW_PLANTED(662)) && memfile->bytes / 2 <= bytes &&
            bytes / 2 <= memfile->bytes;
 }
 
 /* The one of the nearest size, of those the one that was used last. */
-static struct gw_memfile *find_idle(const struct gw_node_core *core, uint32_t uid, uint64_t bytes)
+static struct gw_result_memfd *find_idle(const struct gw_node_core *core, uint32_t uid,
+                                         uint64_t bytes)
 {
-    struct gw_memfile *best = NULL;
+    struct gw_result_memfd *best = NULL;
     uint64_t best_off = UINT64_MAX;
-    for (struct gw_memfile *memfile = core->memfiles.newest; memfile; memfile = memfile->older) {
+    for (struct gw_result_memfd *memfile = core->memfiles.newest; memfile;
+         memfile = memfile->older) {
         uint64_t off = memfile->bytes > bytes ? memfile->bytes - bytes : bytes - memfile->bytes;
         if (off < best_off && fits(memfile, uid, bytes)) {
             best = memfile;
@@ -148,26 +153,27 @@ static struct gw_memfile *find_idle(const struct gw_node_core *core, uint32_t ui
     return best;
 }
 
-static struct gw_memfile *make(struct gw_node_core *core, uint32_t uid)
+static struct gw_result_memfd *make(struct gw_node_core *core, uint32_t uid)
 {
-    struct gw_memfile *memfile = gw_core_alloc(sizeof *memfile);
+    struct gw_result_memfd *memfile = gw_core_alloc(sizeof *memfile);
     memfile->number = ++core->memfiles.last_number;
     memfile->uid = uid;
-    memfile->state = GW_MEMFILE_GIVEN;
+    memfile->state = GW_RESULT_MEMFD_GIVEN;
     GW_MUST(gw_map_put(&core->memfiles.by_number, memfile->number, (uintptr_t)memfile));
     return memfile;
 }
 
-void gw_memfile_give(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+void gw_result_memfd_give(struct gw_node_core *core, struct gw_process *process,
+                          struct gw_attempt *run)
 {
     const struct gw_node_spec *spec = run->spec;
     if (spec->result_bytes < GW_MEMFILE_BYTES_MIN || run->gang)
         return;
     assert(!run->memfile);
-    struct gw_memfile *memfile = find_idle(core, spec->message.uid, spec->result_bytes);
+    struct gw_result_memfd *memfile = find_idle(core, spec->message.uid, spec->result_bytes);
     if (memfile) {
         unlist_idle(core, memfile);
-        gw_sm_move(&gw_memfile_sm, &memfile->state, GW_MEMFILE_GIVEN);
+        gw_sm_move(&gw_result_memfd_sm, &memfile->state, GW_RESULT_MEMFD_GIVEN);
     } else {
         memfile = make(core, spec->message.uid);
     }
@@ -185,17 +191,18 @@ void gw_memfile_give(struct gw_node_core *core, struct gw_process *process, stru
 }
 
 /* The runner may be writing it, and nobody will read that. */
-void gw_memfile_forsake(struct gw_node_core *core, struct gw_run *run)
+void gw_result_memfd_forsake(struct gw_node_core *core, struct gw_attempt *run)
 {
-    struct gw_memfile *memfile = run->memfile;
+    struct gw_result_memfd *memfile = run->memfile;
     run->memfile = NULL;
     if (memfile)
         end(core, memfile, false);
 }
 
-struct gw_memfile *gw_memfile_take(struct gw_node_core *core, struct gw_run *run, uint64_t bytes)
+struct gw_result_memfd *gw_result_memfd_take(struct gw_node_core *core, struct gw_attempt *run,
+                                             uint64_t bytes)
 {
-    struct gw_memfile *memfile = run->memfile;
+    struct gw_result_memfd *memfile = run->memfile;
     if (!memfile || !run->filled)
         return NULL;
     run->memfile = NULL;
@@ -204,29 +211,29 @@ struct gw_memfile *gw_memfile_take(struct gw_node_core *core, struct gw_run *run
         gw_core_drop_token(core, memfile->token);
     memfile->token = 0;
     memfile->bytes = bytes;
-    gw_sm_move(&gw_memfile_sm, &memfile->state, GW_MEMFILE_FILLED);
+    gw_sm_move(&gw_result_memfd_sm, &memfile->state, GW_RESULT_MEMFD_FILLED);
     return memfile;
 }
 
 /* -- Lending -------------------------------------------------------------------------------------
  */
 
-static void add_lease(struct gw_memfile *memfile, uint64_t process)
+static void add_lease(struct gw_result_memfd *memfile, uint64_t process)
 {
-    struct gw_memfile_reader *reader;
+    struct gw_memfd_reader *reader;
     memfile->leases++;
     GW_ARRAY_EACH (&memfile->readers, reader)
         if (reader->process == process) {
             reader->leases++;
             return;
         }
-    GW_MUST(gw_array_push(&memfile->readers, ((struct gw_memfile_reader){process, 1})));
+    GW_MUST(gw_array_push(&memfile->readers, ((struct gw_memfd_reader){process, 1})));
 }
 
-uint64_t gw_memfile_lend(struct gw_node_core *core, const struct gw_object *object,
-                         const struct gw_process *process)
+uint64_t gw_result_memfd_lend(struct gw_node_core *core, const struct gw_object *object,
+                              const struct gw_process *process)
 {
-    struct gw_memfile *memfile = object->memfile;
+    struct gw_result_memfd *memfile = object->memfile;
     (void)core;
     if (!memfile)
         return 0;
@@ -234,16 +241,16 @@ uint64_t gw_memfile_lend(struct gw_node_core *core, const struct gw_object *obje
     return memfile->number;
 }
 
-void gw_memfile_leave(const struct gw_object *object)
+void gw_result_memfd_leave(const struct gw_object *object)
 {
     if (object->memfile && !GW_PLANTED(661))
         object->memfile->left = true;
 }
 
-int gw_memfile_on_filled(struct gw_node_core *core, struct gw_process *process,
-                         const struct gw_msg_memfile_filled *filled)
+int gw_result_memfd_on_filled(struct gw_node_core *core, struct gw_process *process,
+                              const struct gw_msg_memfile_filled *filled)
 {
-    struct gw_run *run = gw_run_find(core, filled->attempt, GW_RANK_NONE);
+    struct gw_attempt *run = gw_attempt_find(core, filled->attempt, GW_RANK_NONE);
     if (!run || run->process != process || !run->memfile || run->filled ||
         run->memfile->number != filled->memfile)
         return GW_EPROTO;
@@ -254,15 +261,15 @@ int gw_memfile_on_filled(struct gw_node_core *core, struct gw_process *process,
 }
 
 /* Its object is gone; and who read it, perhaps. */
-static void look(struct gw_node_core *core, struct gw_memfile *memfile)
+static void look(struct gw_node_core *core, struct gw_result_memfd *memfile)
 {
-    if (memfile->state == GW_MEMFILE_READ && (!memfile->leases || GW_PLANTED(660)))
+    if (memfile->state == GW_RESULT_MEMFD_READ && (!memfile->leases || GW_PLANTED(660)))
         list_idle(core, memfile);
 }
 
-static bool return_one(struct gw_memfile *memfile, uint64_t process)
+static bool return_one(struct gw_result_memfd *memfile, uint64_t process)
 {
-    struct gw_memfile_reader *reader;
+    struct gw_memfd_reader *reader;
     GW_ARRAY_EACH (&memfile->readers, reader)
         if (reader->process == process && reader->leases) {
             reader->leases--;
@@ -273,11 +280,11 @@ static bool return_one(struct gw_memfile *memfile, uint64_t process)
 }
 
 /* What is not known any more had no need to be returned. */
-int gw_memfile_on_returned(struct gw_node_core *core, const struct gw_process *process,
-                           const struct gw_msg_memfile_returned *returned)
+int gw_result_memfd_on_returned(struct gw_node_core *core, const struct gw_process *process,
+                                const struct gw_msg_memfile_returned *returned)
 {
     for (uint32_t i = 0; i < returned->memfile.count; i++) {
-        struct gw_memfile *memfile = find(core, gw_col64_at(returned->memfile, i));
+        struct gw_result_memfd *memfile = find(core, gw_col64_at(returned->memfile, i));
         if (memfile && !return_one(memfile, process->id))
             return GW_EPROTO;
         if (memfile)
@@ -286,12 +293,12 @@ int gw_memfile_on_returned(struct gw_node_core *core, const struct gw_process *p
     return 0;
 }
 
-void gw_memfile_end(struct gw_node_core *core, const struct gw_process *process)
+void gw_result_memfd_end(struct gw_node_core *core, const struct gw_process *process)
 {
     size_t at = 0;
     uint64_t key, value;
     while (gw_map_next(&core->memfiles.by_number, &at, &key, &value)) {
-        struct gw_memfile *memfile = (struct gw_memfile *)(uintptr_t)value;
+        struct gw_result_memfd *memfile = (struct gw_result_memfd *)(uintptr_t)value;
         for (size_t i = 0; i < memfile->readers.count; i++)
             if (memfile->readers.items[i].process == process->id) {
                 memfile->leases -= memfile->readers.items[i].leases;
@@ -305,9 +312,9 @@ void gw_memfile_end(struct gw_node_core *core, const struct gw_process *process)
 /* -- Its object goes -----------------------------------------------------------------------------
  */
 
-void gw_memfile_release(struct gw_node_core *core, struct gw_object *object)
+void gw_result_memfd_release(struct gw_node_core *core, struct gw_object *object)
 {
-    struct gw_memfile *memfile = object->memfile;
+    struct gw_result_memfd *memfile = object->memfile;
     memfile->token = object->token;
     object->token = 0;
     object->memfile = NULL;
@@ -317,14 +324,14 @@ void gw_memfile_release(struct gw_node_core *core, struct gw_object *object)
         end(core, memfile, false);
         return;
     }
-    gw_sm_move(&gw_memfile_sm, &memfile->state, GW_MEMFILE_READ);
+    gw_sm_move(&gw_result_memfd_sm, &memfile->state, GW_RESULT_MEMFD_READ);
     count(core, memfile, true);
     look(core, memfile);
 }
 
-void gw_memfile_vacate(struct gw_node_core *core, struct gw_object *object)
+void gw_result_memfd_vacate(struct gw_node_core *core, struct gw_object *object)
 {
-    struct gw_memfile *memfile = object->memfile;
+    struct gw_result_memfd *memfile = object->memfile;
     memfile->token = object->token;
     object->token = 0;
     object->memfile = NULL;
@@ -334,9 +341,9 @@ void gw_memfile_vacate(struct gw_node_core *core, struct gw_object *object)
 /* -- Giving back ---------------------------------------------------------------------------------
  */
 
-bool gw_memfile_spare(struct gw_node_core *core)
+bool gw_result_memfd_spare(struct gw_node_core *core)
 {
-    struct gw_memfile *oldest = core->memfiles.oldest;
+    struct gw_result_memfd *oldest = core->memfiles.oldest;
     if (oldest)
         end(core, oldest, true);
     return oldest != NULL;
@@ -344,27 +351,27 @@ bool gw_memfile_spare(struct gw_node_core *core)
 
 static bool too_much(const struct gw_node_core *core)
 {
-    const struct gw_memfiles *all = &core->memfiles;
+    const struct gw_result_memfds *all = &core->memfiles;
     uint64_t limit = core->options.memory_bytes;
     return all->idle > IDLE_MAX || all->bytes > (limit ? limit / IDLE_PART : IDLE_BYTES_MAX);
 }
 
-void gw_memfile_settle(struct gw_node_core *core)
+void gw_result_memfd_settle(struct gw_node_core *core)
 {
-    const struct gw_memfiles *all = &core->memfiles;
+    const struct gw_result_memfds *all = &core->memfiles;
     while (all->oldest && (too_much(core) || core->now_ns - all->oldest->idle_ns >= IDLE_NS))
-        (void)gw_memfile_spare(core);
+        (void)gw_result_memfd_spare(core);
 }
 
-uint64_t gw_memfile_idle_bytes(const struct gw_node_core *core)
+uint64_t gw_result_memfd_idle_bytes(const struct gw_node_core *core)
 {
     uint64_t bytes = 0;
-    for (const struct gw_memfile *one = core->memfiles.oldest; one; one = one->newer)
+    for (const struct gw_result_memfd *one = core->memfiles.oldest; one; one = one->newer)
         bytes += one->bytes;
     return bytes;
 }
 
-uint64_t gw_memfile_deadline_ns(const struct gw_node_core *core)
+uint64_t gw_result_memfd_deadline_ns(const struct gw_node_core *core)
 {
     return core->memfiles.oldest ? core->memfiles.oldest->idle_ns + IDLE_NS : UINT64_MAX;
 }
@@ -372,36 +379,36 @@ uint64_t gw_memfile_deadline_ns(const struct gw_node_core *core)
 /* -- The whole -----------------------------------------------------------------------------------
  */
 
-static void check_one(const struct gw_node_core *core, const struct gw_memfile *memfile)
+static void check_one(const struct gw_node_core *core, const struct gw_result_memfd *memfile)
 {
     uint32_t leases = 0;
     for (size_t i = 0; i < memfile->readers.count; i++) {
         assert(gw_process_find(core, memfile->readers.items[i].process));
         leases += memfile->readers.items[i].leases;
     }
-    assert(memfile->leases == leases && memfile->state != GW_MEMFILE_GONE);
-    assert(memfile->state != GW_MEMFILE_FILLED || !memfile->token);
-    assert(memfile->state != GW_MEMFILE_IDLE || (!leases && !memfile->left && memfile->token));
-    assert(memfile->state != GW_MEMFILE_READ || (leases && !memfile->left && memfile->token));
+    assert(memfile->leases == leases && memfile->state != GW_RESULT_MEMFD_GONE);
+    assert(memfile->state != GW_RESULT_MEMFD_FILLED || !memfile->token);
+    assert(memfile->state != GW_RESULT_MEMFD_IDLE || (!leases && !memfile->left && memfile->token));
+    assert(memfile->state != GW_RESULT_MEMFD_READ || (leases && !memfile->left && memfile->token));
 }
 
-void gw_memfile_check(const struct gw_node_core *core)
+void gw_result_memfd_check(const struct gw_node_core *core)
 {
-    const struct gw_memfiles *all = &core->memfiles;
+    const struct gw_result_memfds *all = &core->memfiles;
     size_t at = 0, idle = 0, listed = 0;
     uint64_t key, value, bytes = 0;
     uint32_t descriptors = 0;
     while (gw_map_next(&all->by_number, &at, &key, &value)) {
-        const struct gw_memfile *memfile = (struct gw_memfile *)(uintptr_t)value;
+        const struct gw_result_memfd *memfile = (struct gw_result_memfd *)(uintptr_t)value;
         assert(memfile->number == key);
         check_one(core, memfile);
-        if (memfile->state == GW_MEMFILE_FILLED)
+        if (memfile->state == GW_RESULT_MEMFD_FILLED)
             continue;
         bytes += memfile->bytes;
         descriptors += memfile->token != 0;
-        idle += memfile->state == GW_MEMFILE_IDLE;
+        idle += memfile->state == GW_RESULT_MEMFD_IDLE;
     }
-    for (const struct gw_memfile *memfile = all->oldest; memfile; memfile = memfile->newer) {
+    for (const struct gw_result_memfd *memfile = all->oldest; memfile; memfile = memfile->newer) {
         assert(memfile->newer ? memfile->newer->older == memfile : all->newest == memfile);
         listed++;
     }
@@ -409,11 +416,11 @@ void gw_memfile_check(const struct gw_node_core *core)
     assert(idle == all->idle && listed == idle);
 }
 
-void gw_memfile_deinit(struct gw_node_core *core)
+void gw_result_memfd_deinit(struct gw_node_core *core)
 {
     size_t at = 0;
     uint64_t key, value;
     while (gw_map_next(&core->memfiles.by_number, &at, &key, &value))
-        memfile_free((struct gw_memfile *)(uintptr_t)value);
+        memfile_free((struct gw_result_memfd *)(uintptr_t)value);
     gw_map_deinit(&core->memfiles.by_number);
 }

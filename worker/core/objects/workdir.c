@@ -5,17 +5,17 @@
  * kept (workdir_retention.c). Where the run is given up while its process still lives, it goes with
  * the process.
  */
-#include "worker/core/objects/folder.h"
+#include "worker/core/objects/workdir.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/workdir_retention.h"
 
 #include <stdlib.h>
 
-void gw_folder_want(struct gw_node_core *core, struct gw_run *run)
+void gw_workdir_want(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_bin files = run->spec->message.files;
     if (!files.size)
@@ -35,7 +35,7 @@ static void remove_folder(struct gw_node_core *core, uint64_t number)
     gw_core_effect(core, GW_EFFECT_UNFOLDER)->number = number;
 }
 
-void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
+void gw_workdir_on_event(struct gw_node_core *core, const struct gw_event *event)
 {
     uint64_t value;
     if (event->type == GW_EVENT_COUNTED) {
@@ -47,23 +47,23 @@ void gw_folder_on_event(struct gw_node_core *core, const struct gw_event *event)
             remove_folder(core, event->number);
         return;
     }
-    struct gw_run *run = (struct gw_run *)(uintptr_t)value;
+    struct gw_attempt *run = (struct gw_attempt *)(uintptr_t)value;
     run->wants_folder = false;
     if (event->code == 0) {
         run->folder = gw_core_strdup(event->text);
         if (!GW_PLANTED(150) && --run->missing == 0)
-            gw_run_supplied(core, run);
+            gw_attempt_supplied(core, run);
         return;
     }
-    struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
     if (event->code == GW_EIO) /* this host's disk: another one may do */
         end.outcome = GW_OUTCOME_FILES;
-    end.text = gw_run_text("its files: %s", event->text);
+    end.text = gw_attempt_text("its files: %s", event->text);
     gw_map_remove(&core->folders, event->number);
-    gw_run_fail(core, run, end);
+    gw_attempt_fail(core, run, end);
 }
 
-void gw_folder_leave(struct gw_node_core *core, struct gw_run *run)
+void gw_workdir_leave(struct gw_node_core *core, struct gw_attempt *run)
 {
     if (run->folder || run->wants_folder)
         gw_map_remove(&core->folders, run->serial);
@@ -73,9 +73,9 @@ void gw_folder_leave(struct gw_node_core *core, struct gw_run *run)
     free(run->folder);
 }
 
-void gw_folder_outlive(struct gw_node_core *core, struct gw_process *process)
+void gw_workdir_outlive(struct gw_node_core *core, struct gw_process *process)
 {
-    for (struct gw_run *run = process->queue.first; run; run = run->next) {
+    for (struct gw_attempt *run = process->queue.first; run; run = run->next) {
         if (!run->folder)
             continue;
         GW_MUST(gw_array_push(&process->folders, run->serial));
@@ -85,14 +85,14 @@ void gw_folder_outlive(struct gw_node_core *core, struct gw_process *process)
     }
 }
 
-void gw_folder_end(struct gw_node_core *core, struct gw_process *process)
+void gw_workdir_end(struct gw_node_core *core, struct gw_process *process)
 {
     for (size_t i = 0; i < process->folders.count; i++)
         remove_folder(core, process->folders.items[i]);
     gw_array_deinit(&process->folders);
 }
 
-const char *gw_folder_of(const struct gw_run *run)
+const char *gw_workdir_of(const struct gw_attempt *run)
 {
     return run->folder ? run->folder : run->spec->message.cwd;
 }

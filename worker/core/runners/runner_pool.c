@@ -1,11 +1,11 @@
 /* Pools: the runners that can run the same functions, and what waits for them.
  *
  * Always: a pool stays as long as a run or a process points to it. */
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/runner_pool.h"
 
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
-#include "worker/core/model/run.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/runners/actor_queue.h"
 
@@ -20,8 +20,8 @@ static bool same_bin(struct gw_bin a, struct gw_bin b)
     return a.size == b.size && (!a.size || memcmp(a.data, b.data, a.size) == 0);
 }
 
-static bool fits(const struct gw_pool *pool, const struct gw_node_spec *spec,
-                 const struct gw_run *run)
+static bool fits(const struct gw_runner_pool *pool, const struct gw_node_spec *spec,
+                 const struct gw_attempt *run)
 {
     return pool->program == spec->program && pool->like->slots == spec->slots &&
            pool->like->message.gpu_share == spec->message.gpu_share &&
@@ -34,13 +34,13 @@ static bool fits(const struct gw_pool *pool, const struct gw_node_spec *spec,
            strcmp(pool->like->message.cwd, spec->message.cwd) == 0;
 }
 
-struct gw_pool *gw_pool_for(struct gw_node_core *core, struct gw_node_spec *spec,
-                            const struct gw_run *run)
+struct gw_runner_pool *gw_runner_pool_for(struct gw_node_core *core, struct gw_node_spec *spec,
+                                          const struct gw_attempt *run)
 {
     for (size_t i = 0; i < core->pools.count; i++)
         if (fits(core->pools.items[i], spec, run))
             return core->pools.items[i];
-    struct gw_pool *pool = gw_core_alloc(sizeof *pool);
+    struct gw_runner_pool *pool = gw_core_alloc(sizeof *pool);
     pool->program = spec->program;
     pool->like = spec;
     spec->refs++;
@@ -52,7 +52,7 @@ struct gw_pool *gw_pool_for(struct gw_node_core *core, struct gw_node_spec *spec
     return pool;
 }
 
-void gw_pool_free(struct gw_pool *pool)
+void gw_runner_pool_free(struct gw_runner_pool *pool)
 {
     gw_array_deinit(&pool->runners);
     gw_strmap_deinit(&pool->functions);
@@ -61,7 +61,7 @@ void gw_pool_free(struct gw_pool *pool)
     free(pool);
 }
 
-static void tidy(struct gw_node_core *core, struct gw_pool *pool)
+static void tidy(struct gw_node_core *core, struct gw_runner_pool *pool)
 {
     if (pool->run_count || pool->process_count)
         return;
@@ -78,10 +78,10 @@ static void tidy(struct gw_node_core *core, struct gw_pool *pool)
             gw_array_remove_swap(&core->pools, i);
             break;
         }
-    gw_pool_free(pool);
+    gw_runner_pool_free(pool);
 }
 
-void gw_pool_reap(struct gw_node_core *core)
+void gw_runner_pool_reap(struct gw_node_core *core)
 {
     for (size_t i = core->pools_left ? core->pools.count : 0; i-- > 0;)
         if (core->pools.items[i]->left) {
@@ -92,7 +92,7 @@ void gw_pool_reap(struct gw_node_core *core)
 }
 
 /* A program that is there, and a function in it; to be asked once a runner has said hello. */
-bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec)
+bool gw_runner_pool_has_function(struct gw_runner_pool *pool, struct gw_node_spec *spec)
 {
     if (!spec->function_known)
         spec->function_known =
@@ -100,20 +100,22 @@ bool gw_pool_has_function(struct gw_pool *pool, struct gw_node_spec *spec)
     return spec->function_known;
 }
 
-bool gw_pool_admits(struct gw_node_core *core, struct gw_process *process, struct gw_run *run)
+bool gw_runner_pool_admits(struct gw_node_core *core, struct gw_process *process,
+                           struct gw_attempt *run)
 {
-    if (gw_pool_has_function(process->pool, run->spec))
+    if (gw_runner_pool_has_function(process->pool, run->spec))
         return true;
-    run->end = (struct gw_run_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
     run->end.text =
-        gw_run_text("the program holds no function \"%s\"", run->spec->message.function);
-    gw_run_ended(core, run);
+        gw_attempt_text("the program holds no function \"%s\"", run->spec->message.function);
+    gw_attempt_ended(core, run);
     gw_process_next(core, process);
     return false;
 }
 
 /* For all specs that name the function: each job has its own. */
-void gw_pool_learn(struct gw_pool *pool, struct gw_node_spec *spec, uint64_t result_bytes)
+void gw_runner_pool_learn(struct gw_runner_pool *pool, struct gw_node_spec *spec,
+                          uint64_t result_bytes)
 {
     if (spec->result_bytes == result_bytes)
         return;
@@ -124,52 +126,52 @@ void gw_pool_learn(struct gw_pool *pool, struct gw_node_spec *spec, uint64_t res
 /* -- Failing -------------------------------------------------------------------------------------
  */
 
-void gw_pool_refuse(struct gw_node_core *core, struct gw_run *run, const char *text,
-                    uint64_t capture)
+void gw_runner_pool_refuse(struct gw_node_core *core, struct gw_attempt *run, const char *text,
+                           uint64_t capture)
 {
-    struct gw_run_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
     end.capture = capture;
     end.text = gw_core_strdup(text);
-    gw_process_end_run(core, run, end, 0);
+    gw_process_end_attempt(core, run, end, 0);
 }
 
-void gw_pool_fail(struct gw_node_core *core, struct gw_pool *pool, const char *text,
-                  const struct gw_process *process)
+void gw_runner_pool_fail(struct gw_node_core *core, struct gw_runner_pool *pool, const char *text,
+                         const struct gw_process *process)
 {
     pool->start_failures = 0;
     while (pool->ready.first)
-        gw_pool_refuse(core, pool->ready.first, text, process ? process->id : 0);
+        gw_runner_pool_refuse(core, pool->ready.first, text, process ? process->id : 0);
 }
 
 /* -- Queues --------------------------------------------------------------------------------------
  */
 
-void gw_pool_find(struct gw_node_core *core, struct gw_run *run)
+void gw_runner_pool_find(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_node_spec *spec = run->spec;
     if (run->pool || spec->message.kind != GW_SPEC_FUNCTION)
         return;
-    run->pool = spec->pool ? spec->pool : gw_pool_for(core, spec, run);
+    run->pool = spec->pool ? spec->pool : gw_runner_pool_for(core, spec, run);
     run->pool->run_count++;
     if (!run->gpu_count)
         spec->pool = run->pool;
 }
 
-void gw_pool_queue(struct gw_node_core *core, struct gw_run *run)
+void gw_runner_pool_queue(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_run_pull(run);
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_READY);
+    gw_attempt_pull(run);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_READY);
     if (gw_actor_queue_calls(run)) {
         gw_actor_queue_put(run);
         return;
     }
-    gw_pool_find(core, run);
+    gw_runner_pool_find(core, run);
     bool alone = !run->pool || run->gang || gw_actor_queue_makes(run);
-    gw_run_push(alone ? &core->alone : &run->pool->ready, run);
+    gw_attempt_push(alone ? &core->alone : &run->pool->ready, run);
 }
 
-void gw_pool_queue_supplied(struct gw_node_core *core)
+void gw_runner_pool_queue_supplied(struct gw_node_core *core)
 {
     while (core->supplied.first)
-        gw_pool_queue(core, core->supplied.first);
+        gw_runner_pool_queue(core, core->supplied.first);
 }

@@ -2,21 +2,21 @@
  *
  * Always: a runner reports in the order in which it was given work; anything else is a broken
  * protocol, seen before anything is changed. */
-#include "worker/core/link/result.h"
+#include "worker/core/link/report.h"
 
-#include "worker/core/link/adrift.h"
-#include "worker/core/link/news.h"
+#include "worker/core/link/orphaned.h"
+#include "worker/core/link/progress_throttle.h"
 #include "worker/core/link/retire.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
 #include "worker/core/model/output_path.h"
-#include "worker/core/model/run.h"
-#include "worker/core/objects/memfile.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
+#include "worker/core/objects/result_memfd.h"
 #include "worker/core/processes/process.h"
 #include "worker/core/runners/actor_queue.h"
-#include "worker/core/runners/heir.h"
-#include "worker/core/runners/pool.h"
+#include "worker/core/runners/runner_pool.h"
+#include "worker/core/runners/successor.h"
 
 #include <string.h>
 
@@ -25,11 +25,11 @@ enum {
 }; /* in hand: so much is to be done here before the scheduler must know */
 
 /* Where its stderr lies. */
-static void stderr_path(const struct gw_node_core *core, const struct gw_run *run,
+static void stderr_path(const struct gw_node_core *core, const struct gw_attempt *run,
                         char path[GW_NODE_PATH_MAX])
 {
     struct gw_node_place place;
-    gw_run_place(run, &place);
+    gw_attempt_place(run, &place);
     if (run->actor) /* what calls print is their actor's */
         place = run->actor->place;
     if (run->end.capture) /* it never got as far as files of its own */
@@ -39,32 +39,32 @@ static void stderr_path(const struct gw_node_core *core, const struct gw_run *ru
         gw_node_output_path(core->options.log_dir, &place, "err", path);
 }
 
-void gw_result_failed(struct gw_node_core *core, struct gw_run *run, const char *text)
+void gw_report_failed(struct gw_node_core *core, struct gw_attempt *run, const char *text)
 {
     char path[GW_NODE_PATH_MAX];
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
     if (!core->registered) { /* the next scheduler is told of each by itself */
         run->end.text = gw_core_strdup(text);
         stderr_path(core, run, path);
-        gw_adrift_ended(core, run, path);
+        gw_orphaned_ended(core, run, path);
     }
-    gw_retire_run(core, run);
+    gw_retire_attempt(core, run);
 }
 
-void gw_result_end(struct gw_node_core *core, struct gw_run *run)
+void gw_report_end(struct gw_node_core *core, struct gw_attempt *run)
 {
-    if (run->state != GW_RUN_ENDED)
-        gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
-    gw_news_end(core, run);
+    if (run->state != GW_ATTEMPT_ENDED)
+        gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
+    gw_progress_throttle_end(core, run);
     char path[GW_NODE_PATH_MAX];
     stderr_path(core, run, path);
-    struct gw_message message = gw_run_message(core, &run->end, run->tail);
+    struct gw_message message = gw_attempt_message(core, &run->end, run->tail);
     message.ended.attempt = run->attempt;
     message.ended.rank = run->rank;
     const char *copy = gw_core_text(core, path);
-    gw_adrift_ended(core, run, path);
+    gw_orphaned_ended(core, run, path);
     gw_core_tell(core, &message, (struct gw_bin){copy, (uint32_t)strlen(copy) + 1});
-    gw_retire_run(core, run);
+    gw_retire_attempt(core, run);
 }
 
 /* -- Finished ------------------------------------------------------------------------------------
@@ -73,14 +73,15 @@ void gw_result_end(struct gw_node_core *core, struct gw_run *run)
 static bool rows_are_well(const struct gw_process *process, const struct gw_msg_finished *finished,
                           uint32_t token_count)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     uint32_t tokens = 0;
     for (uint32_t i = 0; i < finished->attempt.count; i++, run = run->next) {
         uint32_t size = gw_col32_at(finished->value_size, i);
         if (!run || run->attempt != gw_col64_at(finished->attempt, i) ||
             run->rank != gw_col32_at(finished->rank, i))
             return false;
-        if (run->state != (run->gang ? GW_RUN_RUNNING : GW_RUN_SENT) || size > GW_INLINE_BYTES_MAX)
+        if (run->state != (run->gang ? GW_ATTEMPT_RUNNING : GW_ATTEMPT_SENT) ||
+            size > GW_INLINE_BYTES_MAX)
             return false;
         tokens += size == 0;
     }
@@ -97,11 +98,11 @@ static void learn_cost(struct gw_node_spec *spec, uint64_t run_ns)
         spec->cost_ns -= (spec->cost_ns - run_ns) / 8;
 }
 
-static struct gw_object *keep_value(struct gw_node_core *core, struct gw_run *run, uint64_t token,
-                                    uint64_t bytes)
+static struct gw_object *keep_value(struct gw_node_core *core, struct gw_attempt *run,
+                                    uint64_t token, uint64_t bytes)
 {
     if (run->pool && bytes >= GW_MEMFILE_BYTES_MIN)
-        gw_pool_learn(run->pool, run->spec, bytes);
+        gw_runner_pool_learn(run->pool, run->spec, bytes);
     struct gw_object like = {
         .job = gw_core_job(core, run->job, true),
         .index = run->index,
@@ -109,7 +110,7 @@ static struct gw_object *keep_value(struct gw_node_core *core, struct gw_run *ru
         .attempt = run->attempt,
         .token = token,
         .bytes = bytes,
-        .memfile = gw_memfile_take(core, run, bytes),
+        .memfile = gw_result_memfd_take(core, run, bytes),
     };
     return gw_object_put(core, &like);
 }
@@ -120,20 +121,20 @@ struct finished {
     uint64_t token, bytes, run_ns;
 };
 
-static void finish(struct gw_node_core *core, struct gw_run *run, const struct finished *row)
+static void finish(struct gw_node_core *core, struct gw_attempt *run, const struct finished *row)
 {
     struct gw_object *object = NULL;
     if (row->value.size == 0)
         object = keep_value(core, run, row->token, row->bytes);
-    gw_heir_give(core, run, row->value, object);
-    if (!core->registered || gw_adrift_tells_again(run))
-        gw_adrift_finished(core, run, row->value,
-                           &(struct gw_adrift_result){row->bytes, row->run_ns});
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
-    gw_retire_run(core, run);
+    gw_successor_give(core, run, row->value, object);
+    if (!core->registered || gw_orphaned_tells_again(run))
+        gw_orphaned_finished(core, run, row->value,
+                             &(struct gw_orphaned_result){row->bytes, row->run_ns});
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
+    gw_retire_attempt(core, run);
 }
 
-int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
+int gw_report_on_finished(struct gw_node_core *core, struct gw_process *process,
                           const struct gw_event *event)
 {
     const struct gw_msg_finished *in = &event->message->finished;
@@ -148,7 +149,7 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
     const uint8_t *values = in->values.data;
     bool lazy = core->attempts.count >= LAZY_RUNS_MIN + count;
     for (uint32_t i = 0; i < count; i++) {
-        struct gw_run *run = process->queue.first;
+        struct gw_attempt *run = process->queue.first;
         struct finished row = {.value = {values, gw_col32_at(in->value_size, i)},
                                .bytes = gw_col64_at(in->bytes, i),
                                .run_ns = gw_col64_at(in->run_ns, i)};
@@ -159,7 +160,7 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
             gw_actor_queue_learn(run->actor, row.run_ns);
         else
             learn_cost(run->spec, row.run_ns);
-        lazy = lazy && run->first_heir;
+        lazy = lazy && run->first_successor;
         finish(core, run, &row);
     }
     struct gw_message out = {.type = GW_MESSAGE_finished};
@@ -178,7 +179,7 @@ int gw_result_on_finished(struct gw_node_core *core, struct gw_process *process,
     return 0;
 }
 
-void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
+void gw_report_of_command(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct {
         uint64_t attempt, bytes, run_ns;
@@ -200,25 +201,25 @@ void gw_result_of_command(struct gw_node_core *core, struct gw_run *run)
         .values = {&row->value, 1},
         .run_ns = {&row->run_ns, 1},
     };
-    gw_heir_give(core, run, (struct gw_bin){&row->value, 1}, NULL);
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
-    gw_adrift_finished(core, run, (struct gw_bin){&row->value, 1},
-                       &(struct gw_adrift_result){row->bytes, row->run_ns});
+    gw_successor_give(core, run, (struct gw_bin){&row->value, 1}, NULL);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
+    gw_orphaned_finished(core, run, (struct gw_bin){&row->value, 1},
+                         &(struct gw_orphaned_result){row->bytes, row->run_ns});
     gw_core_tell(core, &out, (struct gw_bin){0});
-    gw_retire_run(core, run);
+    gw_retire_attempt(core, run);
 }
 
 /* -- Ended ---------------------------------------------------------------------------------------
  */
 
-int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
+int gw_report_on_ended(struct gw_node_core *core, struct gw_process *process,
                        const struct gw_msg_ended *ended)
 {
-    struct gw_run *run = process->queue.first;
+    struct gw_attempt *run = process->queue.first;
     if (!run || run->attempt != ended->attempt || run->rank != ended->rank)
         return GW_EPROTO;
-    if (run->state != GW_RUN_SENT && run->state != GW_RUN_RUNNING &&
-        run->state != GW_RUN_STARTING && run->state != GW_RUN_STANDING)
+    if (run->state != GW_ATTEMPT_SENT && run->state != GW_ATTEMPT_RUNNING &&
+        run->state != GW_ATTEMPT_STARTING && run->state != GW_ATTEMPT_STANDING)
         return GW_EPROTO;
     switch (ended->outcome) { /* the others are this worker's or the scheduler's to say */
     case GW_OUTCOME_FAILED:
@@ -234,7 +235,7 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
     }
     if (ended->outcome == GW_OUTCOME_FAILED && !run->actor)
         learn_cost(run->spec, ended->run_ns);
-    run->end = (struct gw_run_end){
+    run->end = (struct gw_attempt_end){
         .outcome = ended->outcome,
         .executing = ended->executing,
         .code = ended->code,
@@ -243,9 +244,9 @@ int gw_result_on_ended(struct gw_node_core *core, struct gw_process *process,
         .peer = ended->peer,
         .text = gw_core_strdup(ended->text),
     };
-    gw_run_know_tail(run, ended->stderr_tail);
-    gw_result_end(core, run);
-    gw_heir_settle(core);
+    gw_attempt_know_tail(run, ended->stderr_tail);
+    gw_report_end(core, run);
+    gw_successor_settle(core);
     gw_process_next(core, process);
     return 0;
 }
@@ -276,32 +277,32 @@ static void tell_failures(struct gw_node_core *core, const struct gw_msg_failure
 
 /* What waits for what failed is given back behind the failure, and is out of the runner's queue
  * before the next row: so with it the rows before are told. */
-int gw_result_on_failures(struct gw_node_core *core, struct gw_process *process,
+int gw_report_on_failures(struct gw_node_core *core, struct gw_process *process,
                           const struct gw_msg_failures *in)
 {
     uint32_t i, told = 0;
     if (!in->attempt.count)
         return 0;
     for (i = 0; i < in->attempt.count; i++) {
-        struct gw_run *run = process->queue.first;
+        struct gw_attempt *run = process->queue.first;
         if (!run || run->attempt != gw_col64_at(in->attempt, i) || run->rank != GW_RANK_NONE ||
-            run->state != GW_RUN_SENT)
+            run->state != GW_ATTEMPT_SENT)
             break;
         if (!run->actor)
             learn_cost(run->spec, gw_col64_at(in->run_ns, i));
-        run->end = (struct gw_run_end){.outcome = GW_OUTCOME_FAILED,
-                                       .executing = true,
-                                       .code = in->code,
-                                       .run_ns = gw_col64_at(in->run_ns, i)};
-        const bool heirs = run->first_heir;
+        run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_FAILED,
+                                           .executing = true,
+                                           .code = in->code,
+                                           .run_ns = gw_col64_at(in->run_ns, i)};
+        const bool successors = run->first_successor;
         if (!core->registered)
-            gw_run_know_tail(run, in->stderr_tail);
-        gw_result_failed(core, run, in->text);
-        if (!heirs)
+            gw_attempt_know_tail(run, in->stderr_tail);
+        gw_report_failed(core, run, in->text);
+        if (!successors)
             continue;
         tell_failures(core, in, told, i + 1);
         told = i + 1;
-        gw_heir_settle(core);
+        gw_successor_settle(core);
     }
     tell_failures(core, in, told, i);
     if (i < in->attempt.count)

@@ -4,7 +4,7 @@
  * worker keeps ports for its ranks, tells them when they stand, and hears of all at go.
  *
  * Always: what goes into TF_CONFIG is made of characters that JSON takes as they are. */
-#include "worker/core/processes/door.h"
+#include "worker/core/processes/rank_port.h"
 
 #include "graph/wire/frame.h"
 #include "worker/core/model/core.h"
@@ -17,7 +17,7 @@
 /* The kernel takes 128 KiB in one variable: of about 5,000 ranks it would be more. */
 enum { DOOR_BYTES_MAX = 80, LINE_BYTES_MAX = 120 << 10, FRAME_BYTES = 96 };
 
-const char *gw_door_of(struct gw_node_core *core, const struct gw_run *run)
+const char *gw_rank_port_of(struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_gang *gang = run->gang;
     const uint32_t place = run->rank - gang->message.first_rank;
@@ -62,7 +62,7 @@ static char *write_list(struct gw_node_core *core, const msgpack_object_array *d
     return text;
 }
 
-const char *gw_door_tf_config(struct gw_node_core *core, const struct gw_run *run)
+const char *gw_rank_port_tf_config(struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_bin doors = run->gang->doors;
     if (!doors.size || gw_frame_check(doors.data, doors.size, NULL) < 0)

@@ -1,4 +1,4 @@
-/* Adrift: this worker lives on while its scheduler does not.
+/* Orphaned: this worker lives on while its scheduler does not.
  *
  * That connecting is refused says that no scheduler is there, as well as an acknowledged heartbeat
  * says that one is: what runs may run on, for fence_ns from when that attempt to connect began, and
@@ -17,12 +17,12 @@
  * Always: what is kept ended since the last connection closed, or is of a command or a rank and not
  * surely heard; a scheduler of the same life hears nothing of it, since it counted all that was
  * here as lost. */
-#include "worker/core/link/adrift.h"
+#include "worker/core/link/orphaned.h"
 
 #include "graph/base/planted.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@
 enum { ENDS_MAX = 16384, BYTES_MAX = 64 << 20 };
 #define COMMIT_NS UINT64_C(1000000000) /* a scheduler commits what it read within that */
 
-struct gw_unsaid {
+struct gw_untold {
     struct gw_node_place place;
     uint32_t world;
     bool finished;
@@ -38,74 +38,74 @@ struct gw_unsaid {
     uint64_t bytes, run_ns; /* of the value; how long it ran */
     uint32_t value_size;
     void *value; /* owned, and what follows, too; NULL: it is an object, or there is none */
-    struct gw_run_end end; /* where it did not finish */
-    char *tail;            /* last lines of its stderr, where its runner said them; or NULL */
-    char *path;            /* its stderr; NULL: none */
-    size_t kept_bytes;     /* of it all, as gw_adrift.bytes counts it */
+    struct gw_attempt_end end; /* where it did not finish */
+    char *tail;                /* last lines of its stderr, where its runner said them; or NULL */
+    char *path;                /* its stderr; NULL: none */
+    size_t kept_bytes;         /* of it all, as gw_adrift.bytes counts it */
 };
 
 /* -- Time ----------------------------------------------------------------------------------------
  */
 
-void gw_adrift_on_refused(struct gw_node_core *core, const struct gw_event *event)
+void gw_orphaned_on_refused(struct gw_node_core *core, const struct gw_event *event)
 {
     if (core->registered || !core->term)
         return;
-    if (!core->adrift.since_ns)
-        core->adrift.since_ns = core->now_ns;
+    if (!core->orphaned.since_ns)
+        core->orphaned.since_ns = core->now_ns;
     if (event->number > core->acked_ns && event->number <= core->now_ns)
         core->acked_ns = event->number;
 }
 
-uint64_t gw_adrift_until_ns(const struct gw_node_core *core)
+uint64_t gw_orphaned_until_ns(const struct gw_node_core *core)
 {
-    return core->adrift.since_ns && !GW_PLANTED(480)
-               ? core->adrift.since_ns + core->options.orphan_ns
+    return core->orphaned.since_ns && !GW_PLANTED(480)
+               ? core->orphaned.since_ns + core->options.orphan_ns
                : UINT64_MAX;
 }
 
 /* -- Ends that nobody heard ----------------------------------------------------------------------
  */
 
-static void unsaid_free(struct gw_unsaid *unsaid)
+static void untold_free(struct gw_untold *untold)
 {
-    free(unsaid->value);
-    free(unsaid->end.text);
-    free(unsaid->tail);
-    free(unsaid->path);
+    free(untold->value);
+    free(untold->end.text);
+    free(untold->tail);
+    free(untold->path);
 }
 
-void gw_adrift_forget(struct gw_node_core *core)
+void gw_orphaned_forget(struct gw_node_core *core)
 {
-    for (size_t i = 0; i < core->adrift.unsaid.count; i++)
-        unsaid_free(&core->adrift.unsaid.items[i]);
-    gw_array_clear(&core->adrift.unsaid);
-    core->adrift.bytes = 0;
+    for (size_t i = 0; i < core->orphaned.untold.count; i++)
+        untold_free(&core->orphaned.untold.items[i]);
+    gw_array_clear(&core->orphaned.untold);
+    core->orphaned.bytes = 0;
 }
 
-void gw_adrift_deinit(struct gw_node_core *core)
+void gw_orphaned_deinit(struct gw_node_core *core)
 {
-    gw_adrift_forget(core);
-    gw_array_deinit(&core->adrift.unsaid);
+    gw_orphaned_forget(core);
+    gw_array_deinit(&core->orphaned.untold);
 }
 
-void gw_adrift_on_acknowledged(struct gw_node_core *core)
+void gw_orphaned_on_acknowledged(struct gw_node_core *core)
 {
-    struct gw_adrift *adrift = &core->adrift;
+    struct gw_orphaned *orphaned = &core->orphaned;
     size_t count = 0;
-    while (count < adrift->unsaid.count && adrift->unsaid.items[count].said_ns &&
-           adrift->unsaid.items[count].said_ns + COMMIT_NS <= core->acked_ns) {
-        adrift->bytes -= adrift->unsaid.items[count].kept_bytes;
-        unsaid_free(&adrift->unsaid.items[count++]);
+    while (count < orphaned->untold.count && orphaned->untold.items[count].said_ns &&
+           orphaned->untold.items[count].said_ns + COMMIT_NS <= core->acked_ns) {
+        orphaned->bytes -= orphaned->untold.items[count].kept_bytes;
+        untold_free(&orphaned->untold.items[count++]);
     }
     if (!count)
         return;
-    adrift->unsaid.count -= count;
-    memmove(adrift->unsaid.items, adrift->unsaid.items + count,
-            adrift->unsaid.count * sizeof *adrift->unsaid.items);
+    orphaned->untold.count -= count;
+    memmove(orphaned->untold.items, orphaned->untold.items + count,
+            orphaned->untold.count * sizeof *orphaned->untold.items);
 }
 
-bool gw_adrift_tells_again(const struct gw_run *run)
+bool gw_orphaned_tells_again(const struct gw_attempt *run)
 {
     const struct gw_msg_spec *spec = &run->spec->message;
     return spec->kind == GW_SPEC_COMMAND || (run->gang && !GW_PLANTED(773)) ||
@@ -114,40 +114,41 @@ bool gw_adrift_tells_again(const struct gw_run *run)
 
 /* Room for one more end of a run that another life of the scheduler could take; NULL: it runs
  * again, as does what was bound to the life before. */
-static struct gw_unsaid *add(struct gw_node_core *core, const struct gw_run *run, size_t bytes)
+static struct gw_untold *add(struct gw_node_core *core, const struct gw_attempt *run, size_t bytes)
 {
-    struct gw_adrift *adrift = &core->adrift;
+    struct gw_orphaned *orphaned = &core->orphaned;
     const bool said = core->registered;
-    if ((said && !gw_adrift_tells_again(run)) || !core->term || run->bound ||
-        run->spec->message.actor || adrift->unsaid.count == ENDS_MAX ||
-        adrift->bytes + bytes > BYTES_MAX)
+    if ((said && !gw_orphaned_tells_again(run)) || !core->term || run->bound ||
+        run->spec->message.actor || orphaned->untold.count == ENDS_MAX ||
+        orphaned->bytes + bytes > BYTES_MAX)
         return NULL;
-    GW_MUST(gw_array_push(&adrift->unsaid, ((struct gw_unsaid){0})));
-    struct gw_unsaid *unsaid = &adrift->unsaid.items[adrift->unsaid.count - 1];
-    gw_run_place(run, &unsaid->place);
-    unsaid->world = run->gang ? run->gang->message.world : 0;
-    unsaid->said_ns = said ? core->now_ns : 0;
-    unsaid->kept_bytes = bytes;
-    adrift->bytes += bytes;
-    return unsaid;
+    GW_MUST(gw_array_push(&orphaned->untold, ((struct gw_untold){0})));
+    struct gw_untold *untold = &orphaned->untold.items[orphaned->untold.count - 1];
+    gw_attempt_place(run, &untold->place);
+    untold->world = run->gang ? run->gang->message.world : 0;
+    untold->said_ns = said ? core->now_ns : 0;
+    untold->kept_bytes = bytes;
+    orphaned->bytes += bytes;
+    return untold;
 }
 
-void gw_adrift_finished(struct gw_node_core *core, const struct gw_run *run, struct gw_bin value,
-                        const struct gw_adrift_result *result)
+void gw_orphaned_finished(struct gw_node_core *core, const struct gw_attempt *run,
+                          struct gw_bin value, const struct gw_orphaned_result *result)
 {
-    struct gw_unsaid *unsaid = add(core, run, value.size);
-    if (!unsaid)
+    struct gw_untold *untold = add(core, run, value.size);
+    if (!untold)
         return;
-    unsaid->finished = true;
-    unsaid->bytes = result->bytes;
-    unsaid->run_ns = result->run_ns;
-    unsaid->value_size = value.size;
-    unsaid->value = gw_core_alloc(value.size);
+    untold->finished = true;
+    untold->bytes = result->bytes;
+    untold->run_ns = result->run_ns;
+    untold->value_size = value.size;
+    untold->value = gw_core_alloc(value.size);
     if (value.size)
-        memcpy(unsaid->value, value.data, value.size);
+        memcpy(untold->value, value.data, value.size);
 }
 
-void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const char *stderr_path)
+void gw_orphaned_ended(struct gw_node_core *core, const struct gw_attempt *run,
+                       const char *stderr_path)
 {
     if (core->registered && run->rank == GW_RANK_NONE)
         return; /* it may have been charged */
@@ -162,72 +163,72 @@ void gw_adrift_ended(struct gw_node_core *core, const struct gw_run *run, const 
     default: /* it is nobody's fault, and runs again */
         return;
     }
-    struct gw_unsaid *unsaid =
+    struct gw_untold *untold =
         add(core, run, strlen(stderr_path) + (run->tail ? strlen(run->tail) : 0));
-    if (!unsaid)
+    if (!untold)
         return;
-    unsaid->end = run->end;
-    unsaid->end.text = gw_core_strdup(run->end.text);
-    unsaid->tail = run->tail ? gw_core_strdup(run->tail) : NULL;
-    unsaid->path = gw_core_strdup(stderr_path);
+    untold->end = run->end;
+    untold->end.text = gw_core_strdup(run->end.text);
+    untold->tail = run->tail ? gw_core_strdup(run->tail) : NULL;
+    untold->path = gw_core_strdup(stderr_path);
 }
 
-static void say_finished(struct gw_node_core *core, const struct gw_unsaid *unsaid)
+static void say_finished(struct gw_node_core *core, const struct gw_untold *untold)
 {
     struct {
         uint64_t attempt, bytes, run_ns;
         uint32_t rank, value_size;
     } *row = gw_core_scratch(core, sizeof *row);
-    void *value = gw_core_scratch(core, unsaid->value_size);
-    if (unsaid->value_size)
-        memcpy(value, unsaid->value, unsaid->value_size);
-    row->attempt = unsaid->place.attempt;
-    row->rank = unsaid->place.rank;
-    row->bytes = unsaid->bytes;
-    row->run_ns = unsaid->run_ns;
-    row->value_size = unsaid->value_size;
+    void *value = gw_core_scratch(core, untold->value_size);
+    if (untold->value_size)
+        memcpy(value, untold->value, untold->value_size);
+    row->attempt = untold->place.attempt;
+    row->rank = untold->place.rank;
+    row->bytes = untold->bytes;
+    row->run_ns = untold->run_ns;
+    row->value_size = untold->value_size;
     struct gw_message message = {.type = GW_MESSAGE_finished};
     message.finished = (struct gw_msg_finished){
         .attempt = {&row->attempt, 1},
         .rank = {&row->rank, 1},
         .bytes = {&row->bytes, 1},
         .value_size = {&row->value_size, 1},
-        .values = {value, unsaid->value_size},
+        .values = {value, untold->value_size},
         .run_ns = {&row->run_ns, 1},
     };
     gw_core_tell(core, &message, (struct gw_bin){0});
 }
 
-static void say_ended(struct gw_node_core *core, const struct gw_unsaid *unsaid)
+static void say_ended(struct gw_node_core *core, const struct gw_untold *untold)
 {
-    const char *path = gw_core_text(core, unsaid->path);
-    struct gw_message message = gw_run_message(core, &unsaid->end, unsaid->tail);
-    message.ended.attempt = unsaid->place.attempt;
-    message.ended.rank = unsaid->place.rank;
+    const char *path = gw_core_text(core, untold->path);
+    struct gw_message message = gw_attempt_message(core, &untold->end, untold->tail);
+    message.ended.attempt = untold->place.attempt;
+    message.ended.rank = untold->place.rank;
     gw_core_tell(core, &message, (struct gw_bin){path, (uint32_t)strlen(path) + 1});
 }
 
-void gw_adrift_say(struct gw_node_core *core)
+void gw_orphaned_say(struct gw_node_core *core)
 {
-    struct gw_adrift *adrift = &core->adrift;
+    struct gw_orphaned *orphaned = &core->orphaned;
     size_t kept = 0;
     if (GW_PLANTED(471))
         return;
-    for (size_t i = 0; i < adrift->unsaid.count; i++) {
-        struct gw_unsaid *unsaid = &adrift->unsaid.items[i];
-        if (unsaid->finished)
-            say_finished(core, unsaid);
+    for (size_t i = 0; i < orphaned->untold.count; i++) {
+        struct gw_untold *untold = &orphaned->untold.items[i];
+        if (untold->finished)
+            say_finished(core, untold);
         else
-            say_ended(core, unsaid);
-        unsaid->said_ns = core->now_ns;
-        if (unsaid->finished || unsaid->place.rank != GW_RANK_NONE) {
-            adrift->unsaid.items[kept++] = *unsaid;
+            say_ended(core, untold);
+        untold->said_ns = core->now_ns;
+        if (untold->finished || untold->place.rank != GW_RANK_NONE) {
+            orphaned->untold.items[kept++] = *untold;
             continue;
         }
-        adrift->bytes -= unsaid->kept_bytes; /* from now on it may have been charged */
-        unsaid_free(unsaid);
+        orphaned->bytes -= untold->kept_bytes; /* from now on it may have been charged */
+        untold_free(untold);
     }
-    adrift->unsaid.count = kept;
+    orphaned->untold.count = kept;
 }
 
 /* -- What there is -------------------------------------------------------------------------------
@@ -240,19 +241,19 @@ struct listing {
     uint32_t count, gpu_count;
 };
 
-static uint32_t claim_of(const struct gw_run *run)
+static uint32_t claim_of(const struct gw_attempt *run)
 {
     const struct gw_process *process = run->process;
     if (run->gang)
-        return run->state != GW_RUN_RUNNING ? GW_CLAIM_WAITS
-               : run->bound                 ? GW_CLAIM_UNFIT
-                                            : GW_CLAIM_RUNS;
-    if (!gw_run_executes(run))
+        return run->state != GW_ATTEMPT_RUNNING ? GW_CLAIM_WAITS
+               : run->bound                     ? GW_CLAIM_UNFIT
+                                                : GW_CLAIM_RUNS;
+    if (!gw_attempt_executes(run))
         return GW_CLAIM_WAITS;
     return run->bound || run->spec->message.actor || process->lent ? GW_CLAIM_UNFIT : GW_CLAIM_RUNS;
 }
 
-static void list_run(struct listing *list, const struct gw_run *run)
+static void list_run(struct listing *list, const struct gw_attempt *run)
 {
     uint32_t n = list->count++;
     list->attempts[n] = run->attempt;
@@ -266,23 +267,23 @@ static void list_run(struct listing *list, const struct gw_run *run)
         list->gpus[list->gpu_count++] = run->gpus[g];
 }
 
-static void list_unsaid(struct listing *list, const struct gw_unsaid *unsaid)
+static void list_untold(struct listing *list, const struct gw_untold *untold)
 {
     uint32_t n = list->count++;
-    list->attempts[n] = unsaid->place.attempt;
-    list->ranks[n] = unsaid->place.rank;
-    list->jobs[n] = unsaid->place.job;
-    list->indices[n] = unsaid->place.index;
+    list->attempts[n] = untold->place.attempt;
+    list->ranks[n] = untold->place.rank;
+    list->jobs[n] = untold->place.job;
+    list->indices[n] = untold->place.index;
     list->claims[n] = GW_CLAIM_ENDED;
-    list->worlds[n] = unsaid->world;
+    list->worlds[n] = untold->world;
     list->gpu_counts[n] = 0;
 }
 
 /* What finished and left an object that is not here any more: its scheduler had it released. */
-static bool is_let_go(struct gw_node_core *core, const struct gw_unsaid *unsaid)
+static bool is_let_go(struct gw_node_core *core, const struct gw_untold *untold)
 {
-    const struct gw_node_place *place = &unsaid->place;
-    if (!unsaid->finished || unsaid->value_size > 0)
+    const struct gw_node_place *place = &untold->place;
+    if (!untold->finished || untold->value_size > 0)
         return false;
     const struct gw_object *object = gw_object_find(core, place->job, place->index,
                                                     place->rank == GW_RANK_NONE ? 0 : place->rank);
@@ -291,26 +292,26 @@ static bool is_let_go(struct gw_node_core *core, const struct gw_unsaid *unsaid)
 
 static void drop_let_go(struct gw_node_core *core)
 {
-    struct gw_adrift *adrift = &core->adrift;
+    struct gw_orphaned *orphaned = &core->orphaned;
     size_t kept = 0;
-    for (size_t i = 0; i < adrift->unsaid.count; i++) {
-        struct gw_unsaid *unsaid = &adrift->unsaid.items[i];
-        if (!is_let_go(core, unsaid)) {
-            adrift->unsaid.items[kept++] = *unsaid;
+    for (size_t i = 0; i < orphaned->untold.count; i++) {
+        struct gw_untold *untold = &orphaned->untold.items[i];
+        if (!is_let_go(core, untold)) {
+            orphaned->untold.items[kept++] = *untold;
             continue;
         }
-        adrift->bytes -= unsaid->kept_bytes;
-        unsaid_free(unsaid);
+        orphaned->bytes -= untold->kept_bytes;
+        untold_free(untold);
     }
-    adrift->unsaid.count = kept;
+    orphaned->untold.count = kept;
 }
 
 static void make_room(struct gw_node_core *core, struct listing *list)
 {
-    size_t count = core->attempts.count + core->adrift.unsaid.count, gpus = 0, at = 0;
+    size_t count = core->attempts.count + core->orphaned.untold.count, gpus = 0, at = 0;
     uint64_t key, value;
     while (gw_map_next(&core->attempts, &at, &key, &value))
-        gpus += ((struct gw_run *)(uintptr_t)value)->gpu_count;
+        gpus += ((struct gw_attempt *)(uintptr_t)value)->gpu_count;
     for (at = 0; gw_map_next(&core->gangs, &at, &key, &value);) {
         const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
         count += gang->ranks.count;
@@ -326,7 +327,7 @@ static void make_room(struct gw_node_core *core, struct listing *list)
     list->gpus = gw_core_scratch(core, gpus * sizeof *list->gpus);
 }
 
-void gw_adrift_list(struct gw_node_core *core, struct gw_msg_registration *message)
+void gw_orphaned_list(struct gw_node_core *core, struct gw_msg_registration *message)
 {
     struct listing list = {0};
     size_t at = 0;
@@ -334,14 +335,14 @@ void gw_adrift_list(struct gw_node_core *core, struct gw_msg_registration *messa
     drop_let_go(core);
     make_room(core, &list);
     while (gw_map_next(&core->attempts, &at, &key, &value))
-        list_run(&list, (struct gw_run *)(uintptr_t)value);
+        list_run(&list, (struct gw_attempt *)(uintptr_t)value);
     for (at = 0; gw_map_next(&core->gangs, &at, &key, &value);) {
         const struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
         for (size_t i = 0; i < gang->ranks.count; i++)
             list_run(&list, gang->ranks.items[i]);
     }
-    for (size_t i = 0; i < core->adrift.unsaid.count; i++)
-        list_unsaid(&list, &core->adrift.unsaid.items[i]);
+    for (size_t i = 0; i < core->orphaned.untold.count; i++)
+        list_untold(&list, &core->orphaned.untold.items[i]);
     message->attempt = (struct gw_col64){list.attempts, list.count};
     message->attempt_rank = (struct gw_col32){list.ranks, list.count};
     message->attempt_job = (struct gw_col64){list.jobs, list.count};

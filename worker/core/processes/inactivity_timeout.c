@@ -4,12 +4,12 @@
  * and then four times within its limit. So what is silent is ended after its limit, and before five
  * quarters of it. A task whose output has reached its cap, or waits for its reader, cannot be
  * heard: it is let live. */
-#include "worker/core/processes/silence.h"
+#include "worker/core/processes/inactivity_timeout.h"
 
 #include "graph/base/planted.h"
 #include "graph/base/text.h"
+#include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
-#include "worker/core/model/run.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/processes/process.h"
 
@@ -19,9 +19,9 @@ enum { MEASURES = 4 }; /* within a limit */
 /* The limit of what a process executes; 0: it has none, or executes nothing. */
 static uint64_t limit_of(const struct gw_process *process)
 {
-    const struct gw_run *run = process->queue.first;
+    const struct gw_attempt *run = process->queue.first;
     if (!run || !process->head_since_ns || process->burying ||
-        process->state == GW_PROCESS_EXITED || run->state == GW_RUN_ENDING || GW_PLANTED(431))
+        process->state == GW_PROCESS_EXITED || run->state == GW_ATTEMPT_ENDING || GW_PLANTED(431))
         return 0;
     return run->spec->message.progress_ns;
 }
@@ -32,7 +32,7 @@ static uint64_t every_ns(uint64_t limit_ns)
     return every < MEASURE_NS_MIN ? MEASURE_NS_MIN : every;
 }
 
-uint64_t gw_silence_deadline_ns(const struct gw_process *process)
+uint64_t gw_inactivity_timeout_deadline_ns(const struct gw_process *process)
 {
     if (!limit_of(process))
         return UINT64_MAX;
@@ -41,13 +41,13 @@ uint64_t gw_silence_deadline_ns(const struct gw_process *process)
     return process->silence.measure_ns;
 }
 
-void gw_silence_tick(struct gw_node_core *core, struct gw_process *process)
+void gw_inactivity_timeout_tick(struct gw_node_core *core, struct gw_process *process)
 {
-    if (core->now_ns < gw_silence_deadline_ns(process))
+    if (core->now_ns < gw_inactivity_timeout_deadline_ns(process))
         return;
-    struct gw_silence *silence = &process->silence;
+    struct gw_inactivity *silence = &process->silence;
     if (silence->of_ns != process->head_since_ns)
-        *silence = (struct gw_silence){
+        *silence = (struct gw_inactivity){
             .of_ns = process->head_since_ns,
             .alive_ns = process->head_since_ns,
             .output_bytes = UINT64_MAX,
@@ -56,20 +56,20 @@ void gw_silence_tick(struct gw_node_core *core, struct gw_process *process)
     gw_core_effect(core, GW_EFFECT_MEASURE)->number = process->id;
 }
 
-void gw_silence_end(const struct gw_node_core *core, struct gw_process *process)
+void gw_inactivity_timeout_end(const struct gw_node_core *core, struct gw_process *process)
 {
     if (process->silence.of_ns == process->head_since_ns)
         process->silence.alive_ns = core->now_ns;
 }
 
-void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *event)
+void gw_inactivity_timeout_on_measured(struct gw_node_core *core, const struct gw_event *event)
 {
     struct gw_process *process = gw_process_find(core, event->number);
     uint64_t limit_ns = process ? limit_of(process) : 0;
     if (!limit_ns || process->silence.of_ns != process->head_since_ns)
         return; /* it has ended, or begun something else, meanwhile */
-    struct gw_silence *silence = &process->silence;
-    struct gw_run *run = process->queue.first;
+    struct gw_inactivity *silence = &process->silence;
+    struct gw_attempt *run = process->queue.first;
     uint64_t before = silence->output_bytes;
     silence->output_bytes = event->bytes;
     bool full = event->bytes >= run->spec->message.output_bytes_max;
@@ -79,10 +79,10 @@ void gw_silence_on_measured(struct gw_node_core *core, const struct gw_event *ev
         silence->alive_ns = core->now_ns;
     if (core->now_ns - silence->alive_ns < limit_ns)
         return;
-    struct gw_run_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
+    struct gw_attempt_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
     char limit[GW_TEXT_SECONDS_ROOM];
-    end.text = gw_run_text("was silent for longer than its progress limit of %s: no step, no "
-                           "progress, no output",
-                           gw_text_seconds(limit_ns, limit));
-    gw_process_end_run(core, run, end, run->spec->message.grace_ns);
+    end.text = gw_attempt_text("was silent for longer than its progress limit of %s: no step, no "
+                               "progress, no output",
+                               gw_text_seconds(limit_ns, limit));
+    gw_process_end_attempt(core, run, end, run->spec->message.grace_ns);
 }

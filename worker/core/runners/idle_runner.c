@@ -5,7 +5,7 @@
  *
  * Always: a parked runner holds no slots, and is idle or ends; there are no more of them than the
  * worker has slots. */
-#include "worker/core/runners/park.h"
+#include "worker/core/runners/idle_runner.h"
 
 #include "worker/core/processes/process.h"
 
@@ -26,7 +26,7 @@ static struct gw_process *longest_parked(const struct gw_node_core *core, uint32
     return longest;
 }
 
-bool gw_park_put(struct gw_node_core *core, struct gw_process *process)
+bool gw_idle_runner_put(struct gw_node_core *core, struct gw_process *process)
 {
     uint32_t count = 0;
     if (process->gpu_count || !process->link)
@@ -39,7 +39,7 @@ bool gw_park_put(struct gw_node_core *core, struct gw_process *process)
     return true;
 }
 
-struct gw_process *gw_park_wake(struct gw_node_core *core, struct gw_pool *pool)
+struct gw_process *gw_idle_runner_wake(struct gw_node_core *core, struct gw_runner_pool *pool)
 {
     struct gw_process *last = NULL;
     for (size_t i = 0; i < pool->runners.count; i++) {
@@ -56,7 +56,7 @@ struct gw_process *gw_park_wake(struct gw_node_core *core, struct gw_pool *pool)
     return last;
 }
 
-void gw_park_rest(struct gw_node_core *core)
+void gw_idle_runner_rest(struct gw_node_core *core)
 {
     for (size_t i = 0; core->woken && i < core->processes.count; i++)
         core->processes.items[i]->woken = false;

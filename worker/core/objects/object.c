@@ -4,14 +4,14 @@
  * counted once. An ordinary task's object has rank 0, and answers to GW_RANK_NONE too. An object
  * whose place another attempt's has taken (job NULL) goes with its last user. Where an object is,
  * in memory or on disk, is for memory.c and spill.c to say. */
-#include "worker/core/objects/store.h"
+#include "worker/core/objects/object.h"
 
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/answer.h"
-#include "worker/core/objects/memfile.h"
 #include "worker/core/objects/memory.h"
+#include "worker/core/objects/result_memfd.h"
 #include "worker/core/objects/spill.h"
 #include "worker/core/objects/workdir_retention.h"
 
@@ -48,7 +48,7 @@ static void discard(struct gw_node_core *core, struct gw_object *object)
     core->object_bytes -= object->bytes;
     gw_memory_remove(core, object);
     if (object->memfile)
-        gw_memfile_release(core, object);
+        gw_result_memfd_release(core, object);
     gw_spill_forget(core, object);
     if (object->token)
         gw_core_drop_token(core, object->token);
@@ -140,7 +140,7 @@ void gw_object_free_all(struct gw_node_core *core)
 /* -- Users ---------------------------------------------------------------------------------------
  */
 
-bool gw_object_use(struct gw_node_core *core, struct gw_object *object, struct gw_run *run,
+bool gw_object_use(struct gw_node_core *core, struct gw_object *object, struct gw_attempt *run,
                    uint32_t dep)
 {
     run->deps[dep].object = object;
@@ -165,7 +165,7 @@ void gw_object_unuse(struct gw_node_core *core, struct gw_object *object)
     gw_memory_rank(core, object);
 }
 
-void gw_object_pin(struct gw_node_core *core, struct gw_run *run)
+void gw_object_pin(struct gw_node_core *core, struct gw_attempt *run)
 {
     assert(!run->pinned);
     run->pinned = true;
@@ -176,11 +176,11 @@ void gw_object_pin(struct gw_node_core *core, struct gw_run *run)
         }
 }
 
-void gw_object_unpin(struct gw_node_core *core, struct gw_run *run)
+void gw_object_unpin(struct gw_node_core *core, struct gw_attempt *run)
 {
     if (!run->pinned)
         return;
-    gw_memfile_forsake(core, run);
+    gw_result_memfd_forsake(core, run);
     run->pinned = false;
     for (uint32_t i = 0; i < run->dep_count; i++)
         if (run->deps[i].object) {

@@ -2,7 +2,7 @@
  *
  * Always: a live run is in exactly one list, and in the table of attempts or in its gang's ranks;
  * an end is told once, and where a process of it lived, only when that is buried. */
-#include "worker/core/model/run.h"
+#include "worker/core/model/attempt.h"
 
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
@@ -17,7 +17,8 @@ enum { RUNS_PER_CHUNK = 256 };
 /* -- Lists ---------------------------------------------------------------------------------------
  */
 
-void gw_run_push_behind(struct gw_runs *list, struct gw_run *before, struct gw_run *run)
+void gw_attempt_push_behind(struct gw_attempts *list, struct gw_attempt *before,
+                            struct gw_attempt *run)
 {
     assert(!run->list);
     run->list = list;
@@ -28,19 +29,19 @@ void gw_run_push_behind(struct gw_runs *list, struct gw_run *before, struct gw_r
     list->count++;
 }
 
-void gw_run_push(struct gw_runs *list, struct gw_run *run)
+void gw_attempt_push(struct gw_attempts *list, struct gw_attempt *run)
 {
-    gw_run_push_behind(list, list->last, run);
+    gw_attempt_push_behind(list, list->last, run);
 }
 
-void gw_run_push_first(struct gw_runs *list, struct gw_run *run)
+void gw_attempt_push_first(struct gw_attempts *list, struct gw_attempt *run)
 {
-    gw_run_push_behind(list, NULL, run);
+    gw_attempt_push_behind(list, NULL, run);
 }
 
-void gw_run_pull(struct gw_run *run)
+void gw_attempt_pull(struct gw_attempt *run)
 {
-    struct gw_runs *list = run->list;
+    struct gw_attempts *list = run->list;
     if (!list)
         return;
     if (run->prev)
@@ -59,24 +60,24 @@ void gw_run_pull(struct gw_run *run)
 /* -- Memory --------------------------------------------------------------------------------------
  */
 
-struct gw_run *gw_run_new(struct gw_node_core *core)
+struct gw_attempt *gw_attempt_new(struct gw_node_core *core)
 {
     if (!core->run_spare) {
-        struct gw_run *chunk = gw_core_alloc(RUNS_PER_CHUNK * sizeof *chunk);
+        struct gw_attempt *chunk = gw_core_alloc(RUNS_PER_CHUNK * sizeof *chunk);
         GW_MUST(gw_array_push(&core->run_chunks, (void *)chunk));
         for (size_t i = 0; i < RUNS_PER_CHUNK; i++) {
             chunk[i].next = core->run_spare;
             core->run_spare = &chunk[i];
         }
     }
-    struct gw_run *run = core->run_spare;
+    struct gw_attempt *run = core->run_spare;
     core->run_spare = run->next;
-    memset(run, 0, offsetof(struct gw_run, small));
+    memset(run, 0, offsetof(struct gw_attempt, small));
     run->serial = ++core->serial;
     return run;
 }
 
-char *gw_run_text(const char *format, ...)
+char *gw_attempt_text(const char *format, ...)
 {
     char *text = NULL;
     va_list args;
@@ -86,11 +87,11 @@ char *gw_run_text(const char *format, ...)
     return text;
 }
 
-struct gw_run *gw_run_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank)
+struct gw_attempt *gw_attempt_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank)
 {
     uint64_t value;
     if (rank == GW_RANK_NONE)
-        return gw_map_get(&core->attempts, attempt, &value) ? (struct gw_run *)(uintptr_t)value
+        return gw_map_get(&core->attempts, attempt, &value) ? (struct gw_attempt *)(uintptr_t)value
                                                             : NULL;
     if (!gw_map_get(&core->gangs, attempt, &value))
         return NULL;
@@ -101,7 +102,7 @@ struct gw_run *gw_run_find(const struct gw_node_core *core, uint64_t attempt, ui
     return NULL;
 }
 
-void gw_run_place(const struct gw_run *run, struct gw_node_place *place)
+void gw_attempt_place(const struct gw_attempt *run, struct gw_node_place *place)
 {
     *place = (struct gw_node_place){
         .job = run->job,
@@ -113,20 +114,20 @@ void gw_run_place(const struct gw_run *run, struct gw_node_place *place)
     };
 }
 
-bool gw_run_executes(const struct gw_run *run)
+bool gw_attempt_executes(const struct gw_attempt *run)
 {
-    return (run->state == GW_RUN_RUNNING && !(run->process && run->process->behind)) ||
-           (run->state == GW_RUN_SENT && run->process->queue.first == run);
+    return (run->state == GW_ATTEMPT_RUNNING && !(run->process && run->process->behind)) ||
+           (run->state == GW_ATTEMPT_SENT && run->process->queue.first == run);
 }
 
-void gw_run_know_tail(struct gw_run *run, const char *tail)
+void gw_attempt_know_tail(struct gw_attempt *run, const char *tail)
 {
     free(run->tail);
     run->tail = tail && *tail ? gw_core_strdup(tail) : NULL;
 }
 
-struct gw_message gw_run_message(struct gw_node_core *core, const struct gw_run_end *end,
-                                 const char *tail)
+struct gw_message gw_attempt_message(struct gw_node_core *core, const struct gw_attempt_end *end,
+                                     const char *tail)
 {
     struct gw_message message = {.type = GW_MESSAGE_ended};
     message.ended = (struct gw_msg_ended){
@@ -146,32 +147,32 @@ struct gw_message gw_run_message(struct gw_node_core *core, const struct gw_run_
 /* -- Ends ----------------------------------------------------------------------------------------
  */
 
-void gw_run_ended(struct gw_node_core *core, struct gw_run *run)
+void gw_attempt_ended(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_sm_move(&gw_run_sm, &run->state, GW_RUN_ENDED);
-    gw_run_pull(run);
+    gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
+    gw_attempt_pull(run);
     if (run->process)
         run->process->load_ns -= run->load_ns;
     run->load_ns = 0;
     run->process = NULL;
-    gw_run_push(&core->ended, run);
+    gw_attempt_push(&core->ended, run);
 }
 
-void gw_run_fail(struct gw_node_core *core, struct gw_run *run, struct gw_run_end end)
+void gw_attempt_fail(struct gw_node_core *core, struct gw_attempt *run, struct gw_attempt_end end)
 {
     assert(!run->process);
     free(run->end.text);
     run->end = end;
-    gw_run_ended(core, run);
+    gw_attempt_ended(core, run);
 }
 
-void gw_run_supplied(struct gw_node_core *core, struct gw_run *run)
+void gw_attempt_supplied(struct gw_node_core *core, struct gw_attempt *run)
 {
-    gw_run_pull(run);
-    gw_run_push(&core->supplied, run);
+    gw_attempt_pull(run);
+    gw_attempt_push(&core->supplied, run);
 }
 
-void gw_run_bind(struct gw_node_core *core, struct gw_run *run)
+void gw_attempt_bind(struct gw_node_core *core, struct gw_attempt *run)
 {
-    GW_MUST(gw_array_push(&core->bound, ((struct gw_run_ref){run, run->serial})));
+    GW_MUST(gw_array_push(&core->bound, ((struct gw_attempt_ref){run, run->serial})));
 }

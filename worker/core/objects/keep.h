@@ -1,9 +1,0 @@
-/* Copies that the scheduler wants here. */
-#ifndef GW_WORKER_CORE_OBJECTS_KEEP_H
-#define GW_WORKER_CORE_OBJECTS_KEEP_H
-
-#include "worker/core/model/state.h"
-
-void gw_keep_on_keep(struct gw_node_core *core, const struct gw_msg_keep *keep);
-
-#endif

@@ -1,0 +1,9 @@
+/* Copies that the scheduler wants here. */
+#ifndef GW_WORKER_CORE_OBJECTS_REPLICA_H
+#define GW_WORKER_CORE_OBJECTS_REPLICA_H
+
+#include "worker/core/model/state.h"
+
+void gw_replica_on_keep(struct gw_node_core *core, const struct gw_msg_keep *keep);
+
+#endif
