@@ -75,8 +75,7 @@ static void give_back(struct gw_node_core *core, struct gw_attempt *run)
         run->process->load_ns -= run->load_ns;
     run->load_ns = 0;
     run->process = NULL;
-    run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-    run->end.text = gw_core_strdup("its actor is gone");
+    run->end = gw_attempt_killed("its actor is gone");
     gw_attempt_ended(core, run);
 }
 
@@ -99,8 +98,7 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
     struct gw_process *process = actor->process;
     if (run->state != GW_ATTEMPT_STANDING)
         return;
-    run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-    run->end.text = gw_core_strdup("nobody held it any more");
+    run->end = gw_attempt_killed("nobody held it any more");
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDING);
     if (!process->link || process->state != GW_PROCESS_BUSY)
         return; /* it is ending already */

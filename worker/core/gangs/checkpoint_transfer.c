@@ -123,10 +123,9 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
 struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
                                              const struct gw_msg_carry_go *go)
 {
-    uint64_t value;
-    if (!gw_map_get(&core->gangs, go->attempt, &value))
+    struct gw_gang *gang = gw_gang_find(core, go->attempt);
+    if (!gang)
         return NULL; /* it was killed meanwhile */
-    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
     const struct gw_msg_gang *told = &gang->message;
     if (!gang->carrying || told->first_rank == 0 || gang->mirrors)
         return NULL;

@@ -155,12 +155,9 @@ void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang)
     gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_ABORTED);
     if (!gang->segment)
         return;
-    uint64_t *token = gw_core_scratch(core, sizeof *token);
-    *token = gang->segment;
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_ABORT);
     effect->number = gang->attempt;
-    effect->tokens = token;
-    effect->token_count = 1;
+    gw_core_token(core, effect, gang->segment);
 }
 
 /* -- Forming -------------------------------------------------------------------------------------
@@ -281,12 +278,7 @@ static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *
         msgpack_pack_str_with_body(&packer, "ring_key", strlen("ring_key"));
         msgpack_pack_bin_with_body(&packer, gang->ring_key, sizeof gang->ring_key);
     }
-    GW_MUST_PTR(buffer.data);
-    void *copy = gw_core_scratch(core, buffer.size);
-    memcpy(copy, buffer.data, buffer.size);
-    struct gw_bin info = {copy, (uint32_t)buffer.size};
-    msgpack_sbuffer_destroy(&buffer);
-    return info;
+    return gw_core_packed(core, &buffer);
 }
 
 /* Whether a rank stands only with what its worker keeps for the gang. */

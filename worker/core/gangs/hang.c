@@ -42,10 +42,7 @@ static void look(struct gw_node_core *core, struct gw_gang *gang, bool closely)
                                   .process = run->process->id};
     }
     if (gang->segment && gang->ranks.items[0]->pool) {
-        uint64_t *token = gw_core_scratch(core, sizeof *token);
-        *token = gang->segment;
-        effect->tokens = token;
-        effect->token_count = 1;
+        gw_core_token(core, effect, gang->segment);
     }
     gang->watch.asked = true;
 }
@@ -187,10 +184,9 @@ static void note_activity(const struct gw_node_core *core, struct gw_gang *gang,
 
 void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *wanted)
 {
-    uint64_t value;
-    if (!gw_map_get(&core->gangs, wanted->attempt, &value))
+    struct gw_gang *gang = gw_gang_find(core, wanted->attempt);
+    if (!gang)
         return;
-    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
     if (gang->state != GW_GANG_FORMING &&
         (!limit_of(gang) || !gang->watch.told || gang->watch.closely))
         return; /* it moved, and that was told; or it is answered */
@@ -203,10 +199,9 @@ void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *w
 
 void gw_hang_on_surveyed(struct gw_node_core *core, const struct gw_event *event)
 {
-    uint64_t value;
-    if (!gw_map_get(&core->gangs, event->number, &value))
+    struct gw_gang *gang = gw_gang_find(core, event->number);
+    if (!gang)
         return;
-    struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
     uint64_t limit_ns = limit_of(gang);
     gang->watch.asked = false;
     if (gang->state == GW_GANG_FORMING && gang->watch.closer && core->registered) {

@@ -5,7 +5,6 @@
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/gang.h"
 #include "worker/core/model/attempt.h"
-#include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/fetch.h"
@@ -201,9 +200,8 @@ static void kill_run(struct gw_node_core *core, struct gw_attempt *run,
         run->kill_grace_ns = kill->grace_ns;
         return;
     }
-    struct gw_attempt_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-    end.text = gw_core_strdup(kill->reason == GW_KILL_GANG ? "another rank ended" : "killed");
-    gw_process_end_attempt(core, run, end, kill->grace_ns);
+    const char *why = kill->reason == GW_KILL_GANG ? "another rank ended" : "killed";
+    gw_process_end_attempt(core, run, gw_attempt_killed(why), kill->grace_ns);
 }
 
 static void kill_gang(struct gw_node_core *core, struct gw_gang *gang,
@@ -231,9 +229,7 @@ void gw_assignment_let_go(struct gw_node_core *core)
     }
     for (size_t i = 0; i < waiting.count; i++) {
         struct gw_attempt *run = gw_attempt_find(core, waiting.items[i], GW_RANK_NONE);
-        struct gw_attempt_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-        end.text = gw_core_strdup("its scheduler is gone");
-        gw_process_end_attempt(core, run, end, 0);
+        gw_process_end_attempt(core, run, gw_attempt_killed("its scheduler is gone"), 0);
     }
     gw_array_deinit(&waiting);
 }

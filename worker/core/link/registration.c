@@ -35,11 +35,7 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
         msgpack_pack_str_with_body(&packer, gpu->board, strlen(gpu->board));
         msgpack_pack_str_with_body(&packer, gpu->cpus, strlen(gpu->cpus));
     }
-    void *copy = gw_core_scratch(core, buffer.size);
-    memcpy(copy, buffer.data, buffer.size);
-    struct gw_bin bin = {copy, (uint32_t)buffer.size};
-    msgpack_sbuffer_destroy(&buffer);
-    return bin;
+    return gw_core_packed(core, &buffer);
 }
 
 /* What it runs and knows is of another cluster from now on, perhaps. */

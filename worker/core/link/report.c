@@ -14,7 +14,6 @@
 #include "worker/core/objects/object.h"
 #include "worker/core/objects/result_memfd.h"
 #include "worker/core/processes/process.h"
-#include "worker/core/runners/actor_queue.h"
 #include "worker/core/runners/runner_pool.h"
 #include "worker/core/runners/successor.h"
 
@@ -88,14 +87,15 @@ static bool rows_are_well(const struct gw_process *process, const struct gw_msg_
     return tokens == token_count;
 }
 
-static void learn_cost(struct gw_node_spec *spec, uint64_t run_ns)
+/* A moving average; UINT64_MAX: nothing is known yet. */
+static void learn_cost(uint64_t *cost_ns, uint64_t run_ns)
 {
-    if (spec->cost_ns == UINT64_MAX)
-        spec->cost_ns = run_ns;
-    else if (run_ns >= spec->cost_ns)
-        spec->cost_ns += (run_ns - spec->cost_ns) / 8;
+    if (*cost_ns == UINT64_MAX)
+        *cost_ns = run_ns;
+    else if (run_ns >= *cost_ns)
+        *cost_ns += (run_ns - *cost_ns) / 8;
     else
-        spec->cost_ns -= (spec->cost_ns - run_ns) / 8;
+        *cost_ns -= (*cost_ns - run_ns) / 8;
 }
 
 static struct gw_object *keep_value(struct gw_node_core *core, struct gw_attempt *run,
@@ -157,9 +157,9 @@ int gw_report_on_finished(struct gw_node_core *core, struct gw_process *process,
             row.token = event->tokens[token++];
         values += row.value.size;
         if (run->actor)
-            gw_actor_queue_learn(run->actor, row.run_ns);
+            learn_cost(&run->actor->cost_ns, row.run_ns);
         else
-            learn_cost(run->spec, row.run_ns);
+            learn_cost(&run->spec->cost_ns, row.run_ns);
         lazy = lazy && run->first_successor;
         finish(core, run, &row);
     }
@@ -191,7 +191,7 @@ void gw_report_of_command(struct gw_node_core *core, struct gw_attempt *run)
     row->bytes = row->value_size = 1;
     row->run_ns =
         run->process->ran_ns ? run->process->ran_ns : core->now_ns - run->process->head_since_ns;
-    learn_cost(run->spec, row->run_ns);
+    learn_cost(&run->spec->cost_ns, row->run_ns);
     struct gw_message out = {.type = GW_MESSAGE_finished};
     out.finished = (struct gw_msg_finished){
         .attempt = {&row->attempt, 1},
@@ -234,7 +234,7 @@ int gw_report_on_ended(struct gw_node_core *core, struct gw_process *process,
         return GW_EPROTO;
     }
     if (ended->outcome == GW_OUTCOME_FAILED && !run->actor)
-        learn_cost(run->spec, ended->run_ns);
+        learn_cost(&run->spec->cost_ns, ended->run_ns);
     run->end = (struct gw_attempt_end){
         .outcome = ended->outcome,
         .executing = ended->executing,
@@ -289,7 +289,7 @@ int gw_report_on_failures(struct gw_node_core *core, struct gw_process *process,
             run->state != GW_ATTEMPT_SENT)
             break;
         if (!run->actor)
-            learn_cost(run->spec, gw_col64_at(in->run_ns, i));
+            learn_cost(&run->spec->cost_ns, gw_col64_at(in->run_ns, i));
         run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_FAILED,
                                            .executing = true,
                                            .code = in->code,

@@ -147,6 +147,12 @@ struct gw_message gw_attempt_message(struct gw_node_core *core, const struct gw_
 /* -- Ends ----------------------------------------------------------------------------------------
  */
 
+struct gw_attempt_end gw_attempt_killed(const char *text)
+{
+    return (struct gw_attempt_end){
+        .outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED, .text = gw_core_strdup(text)};
+}
+
 void gw_attempt_ended(struct gw_node_core *core, struct gw_attempt *run)
 {
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);

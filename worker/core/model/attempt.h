@@ -33,4 +33,7 @@ void gw_attempt_fail(struct gw_node_core *core, struct gw_attempt *run, struct g
 void gw_attempt_supplied(struct gw_node_core *core, struct gw_attempt *run);
 void gw_attempt_bind(struct gw_node_core *core, struct gw_attempt *run);
 
+/* gw_attempt_killed is the end of one that was told to end, or is given back; text is copied. */
+struct gw_attempt_end gw_attempt_killed(const char *text);
+
 #endif

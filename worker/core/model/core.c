@@ -3,6 +3,7 @@
 
 #include "graph/base/planted.h"
 
+#include <msgpack.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,11 +68,7 @@ struct gw_effect *gw_core_send(struct gw_node_core *core, struct gw_node_link *l
 
 void gw_core_drop_token(struct gw_node_core *core, uint64_t token)
 {
-    uint64_t *tokens = gw_core_scratch(core, sizeof *tokens);
-    tokens[0] = token;
-    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_DROP_TOKEN);
-    effect->tokens = tokens;
-    effect->token_count = 1;
+    gw_core_token(core, gw_core_effect(core, GW_EFFECT_DROP_TOKEN), token);
 }
 
 /* What ends while no scheduler is there is not told later to the same one: it counted this worker's
@@ -89,4 +86,17 @@ void gw_core_tell(struct gw_node_core *core, const struct gw_message *message,
     else
         effect->message.ended = message->ended;
     effect->bytes = stderr_path;
+}
+
+struct gw_bin gw_core_packed(struct gw_node_core *core, msgpack_sbuffer *buffer)
+{
+    struct gw_bin bin = {gw_core_copy(core, buffer->data, buffer->size), (uint32_t)buffer->size};
+    msgpack_sbuffer_destroy(buffer);
+    return bin;
+}
+
+void gw_core_token(struct gw_node_core *core, struct gw_effect *effect, uint64_t token)
+{
+    effect->tokens = gw_core_copy(core, &token, sizeof token);
+    effect->token_count = 1;
 }

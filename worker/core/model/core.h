@@ -4,6 +4,8 @@
 
 #include "worker/core/model/state.h"
 
+#include <msgpack.h>
+
 void *gw_core_alloc(size_t bytes); /* zeroed; aborts when out of memory */
 char *gw_core_strdup(const char *text);
 void *gw_core_scratch(struct gw_node_core *core, size_t bytes); /* until the next step */
@@ -22,5 +24,10 @@ void gw_core_drop_token(struct gw_node_core *core, uint64_t token);
  */
 void gw_core_tell(struct gw_node_core *core, const struct gw_message *message,
                   struct gw_bin stderr_path);
+
+/* gw_core_packed is what was packed, as scratch (takes the buffer). gw_core_token has an effect
+ * carry one token. */
+struct gw_bin gw_core_packed(struct gw_node_core *core, msgpack_sbuffer *buffer);
+void gw_core_token(struct gw_node_core *core, struct gw_effect *effect, uint64_t token);
 
 #endif

@@ -19,12 +19,9 @@ void gw_answer_send(struct gw_node_core *core, struct gw_node_link *link, uint64
         answer->code = GW_ENOENT;
         answer->text = "this worker does not hold the object";
     } else if (object->token) {
-        uint64_t *token = gw_core_scratch(core, sizeof *token);
-        *token = object->token; /* sent before anything can close it */
         gw_result_memfd_leave(object);
         answer->bytes = object->bytes;
-        effect->tokens = token;
-        effect->token_count = 1;
+        gw_core_token(core, effect, object->token);
     } else {
         void *copy = gw_core_scratch(core, object->bytes);
         memcpy(copy, object->value, object->bytes);

@@ -115,11 +115,8 @@ static void end(struct gw_node_core *core, struct gw_result_memfd *memfile, bool
     gw_sm_move(&gw_result_memfd_sm, &memfile->state, GW_RESULT_MEMFD_GONE);
     tell_gone(core, memfile);
     if (memfile->token && at_once) {
-        uint64_t *token = gw_core_scratch(core, sizeof *token);
-        *token = memfile->token;
         struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_EMPTY);
-        effect->tokens = token;
-        effect->token_count = 1;
+        gw_core_token(core, effect, memfile->token);
     }
     if (memfile->token)
         gw_core_drop_token(core, memfile->token);
@@ -184,10 +181,7 @@ void gw_result_memfd_give(struct gw_node_core *core, struct gw_process *process,
         (struct gw_msg_memfile_given){run->attempt, memfile->number, memfile->bytes};
     if (!memfile->token)
         return;
-    uint64_t *token = gw_core_scratch(core, sizeof *token);
-    *token = memfile->token;
-    effect->tokens = token;
-    effect->token_count = 1;
+    gw_core_token(core, effect, memfile->token);
 }
 
 /* The runner may be writing it, and nobody will read that. */

@@ -62,13 +62,10 @@ void gw_spill_write(struct gw_node_core *core, struct gw_object *object)
     memory->spilling++;
     memory->spilling_bytes += object->bytes;
     GW_MUST(gw_map_put(&memory->files, object->file, (uintptr_t)object));
-    uint64_t *token = gw_core_scratch(core, sizeof *token);
-    *token = object->token;
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_SPILL);
     effect->number = object->file;
     effect->size = object->bytes;
-    effect->tokens = token;
-    effect->token_count = 1;
+    gw_core_token(core, effect, object->token);
 }
 
 /* The disk is full, or broken: results stay in memory, and it is tried again later. */

@@ -106,10 +106,7 @@ static struct gw_bin merge(const struct added *added, struct gw_bin env,
     for (uint32_t i = 0; i < count; i++)
         msgpack_pack_str_with_body(&packer, kept[i], strlen(kept[i]));
     GW_MUST_PTR(buffer.data);
-    void *copy = gw_core_scratch(added->core, buffer.size);
-    memcpy(copy, buffer.data, buffer.size);
-    struct gw_bin merged = {copy, (uint32_t)buffer.size};
-    msgpack_sbuffer_destroy(&buffer);
+    const struct gw_bin merged = gw_core_packed(added->core, &buffer);
     msgpack_unpacked_destroy(&unpacked);
     return merged;
 }
@@ -185,10 +182,7 @@ static struct gw_bin with_libraries(struct gw_node_core *core, struct gw_bin env
             msgpack_pack_object(&packer, list->via.array.ptr[i]);
     msgpack_pack_str_with_body(&packer, line, strlen(line));
     GW_MUST_PTR(buffer.data);
-    void *copy = gw_core_scratch(core, buffer.size);
-    memcpy(copy, buffer.data, buffer.size);
-    struct gw_bin with = {copy, (uint32_t)buffer.size};
-    msgpack_sbuffer_destroy(&buffer);
+    const struct gw_bin with = gw_core_packed(core, &buffer);
     msgpack_unpacked_destroy(&unpacked);
     return with;
 }
@@ -253,10 +247,7 @@ struct gw_bin gw_environment_argv(struct gw_node_core *core, const struct gw_att
                 msgpack_pack_object(&packer, *word);
         }
         GW_MUST_PTR(buffer.data);
-        void *copy = gw_core_scratch(core, buffer.size);
-        memcpy(copy, buffer.data, buffer.size);
-        argv = (struct gw_bin){copy, (uint32_t)buffer.size};
-        msgpack_sbuffer_destroy(&buffer);
+        argv = gw_core_packed(core, &buffer);
     }
     msgpack_unpacked_destroy(&words);
     gw_template_deinit(&template);
@@ -459,10 +450,5 @@ struct gw_bin gw_environment_list1(struct gw_node_core *core, const char *text)
     msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
     msgpack_pack_array(&packer, 1);
     msgpack_pack_str_with_body(&packer, text, strlen(text));
-    GW_MUST_PTR(buffer.data);
-    void *copy = gw_core_scratch(core, buffer.size);
-    memcpy(copy, buffer.data, buffer.size);
-    struct gw_bin list = {copy, (uint32_t)buffer.size};
-    msgpack_sbuffer_destroy(&buffer);
-    return list;
+    return gw_core_packed(core, &buffer);
 }

@@ -90,9 +90,7 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process)
     } else if (!run) {
         gw_process_make_idle(core, process);
     } else if (run->killing && !run->actor) { /* a call runs to its end */
-        struct gw_attempt_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-        end.text = gw_core_strdup("killed");
-        gw_process_end_attempt(core, run, end, run->kill_grace_ns);
+        gw_process_end_attempt(core, run, gw_attempt_killed("killed"), run->kill_grace_ns);
     }
 }
 
@@ -195,8 +193,7 @@ void gw_process_return(struct gw_node_core *core, struct gw_attempt *run)
     run->process->load_ns -= run->load_ns;
     run->process = NULL;
     if (run->killing && !GW_PLANTED(791)) {
-        run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-        run->end.text = gw_core_strdup("killed");
+        run->end = gw_attempt_killed("killed");
         gw_attempt_ended(core, run);
     } else if (run->missing == 0) {
         gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_READY);

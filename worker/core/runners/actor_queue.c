@@ -30,8 +30,7 @@ void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *proc
         run->process = NULL;
         gw_object_unpin(core, run);
         if (run->killing) {
-            run->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-            run->end.text = gw_core_strdup("killed");
+            run->end = gw_attempt_killed("killed");
             gw_attempt_ended(core, run);
             continue;
         }
@@ -39,14 +38,4 @@ void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *proc
         gw_actor_queue_put(run);
     }
     gw_core_send(core, process->link, GW_MESSAGE_task_taken)->message.task_taken.attempt = attempt;
-}
-
-void gw_actor_queue_learn(struct gw_node_actor *actor, uint64_t run_ns)
-{
-    if (actor->cost_ns == UINT64_MAX)
-        actor->cost_ns = run_ns;
-    else if (run_ns >= actor->cost_ns)
-        actor->cost_ns += (run_ns - actor->cost_ns) / 8;
-    else
-        actor->cost_ns -= (actor->cost_ns - run_ns) / 8;
 }

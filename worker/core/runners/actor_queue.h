@@ -18,6 +18,5 @@ static inline bool gw_actor_queue_calls(const struct gw_attempt *run)
 void gw_actor_queue_put(struct gw_attempt *run);
 void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *process,
                               uint64_t attempt);
-void gw_actor_queue_learn(struct gw_node_actor *actor, uint64_t run_ns);
 
 #endif

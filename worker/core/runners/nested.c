@@ -69,8 +69,7 @@ static void lend(struct gw_node_core *core, struct gw_process *process,
     core->slots_used -= process->slots;
     while (process->queue.last != run) {
         struct gw_attempt *behind = process->queue.last;
-        behind->end = (struct gw_attempt_end){.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-        behind->end.text = gw_core_strdup("the task before it in its runner waits for others");
+        behind->end = gw_attempt_killed("the task before it in its runner waits for others");
         gw_attempt_ended(core, behind);
     }
 }

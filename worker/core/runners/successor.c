@@ -118,9 +118,7 @@ void gw_successor_settle(struct gw_node_core *core)
                           run); /* they are behind it, and leave the queue in this step, too */
         if (run->state == GW_ATTEMPT_ENDED)
             continue; /* it was cancelled there */
-        struct gw_attempt_end end = {.outcome = GW_OUTCOME_KILLED, .code = GW_ECANCELLED};
-        end.text = gw_core_strdup("what it was to take was not made");
-        gw_process_end_attempt(core, run, end, 0);
+        gw_process_end_attempt(core, run, gw_attempt_killed("what it was to take was not made"), 0);
     }
     gw_array_clear(&core->orphans);
 }
