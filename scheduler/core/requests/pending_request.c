@@ -236,8 +236,11 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
         bool final = gw_sched_task_final(job, pending->index);
         if ((!final && pending->log.follow) || is_coming(sched, job, pending))
             return false; /* until it runs, or is here again */
-        if (final && is_lost(job, pending, begins))
+        if (final && is_lost(job, pending, begins)) {
+            if (sched->shutting_down)
+                return false; /* the end of the cluster answers: output stays on disk */
             gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
+        }
         answer_log(sched, remote, pending, &error);
         sched->step.effects->list.items[sched->step.effects->list.count - 1].message.log_data.end =
             final;
@@ -245,6 +248,8 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     }
     struct gw_worker *worker = gw_sched_worker_find(sched, id);
     if (!worker || worker->state == GW_WORKER_LOST) {
+        if (sched->shutting_down)
+            return false; /* as above */
         gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         answer_log(sched, remote, pending, &error);
         return true;

@@ -612,59 +612,6 @@ static void a_workers_last_words_are_told(void **state)
     free_world(w);
 }
 
-static void read_log(struct world *w, uint64_t job, uint64_t after)
-{
-    say(w, CLIENT,
-        (struct gw_message){
-            .type = GW_MESSAGE_log_read,
-            .log_read = {.request = 9, .job = job, .stream = 1, .follow = true, .after = after}});
-}
-
-/* Who follows a task's output from attempt to attempt hears that the last one's is lost. */
-static void lost_output_is_told(void **state)
-{
-    struct world *w = new_world();
-    (void)state;
-    add_worker(w, 0, 1, "a");
-    send_spec(w, (struct gw_msg_spec){.key = 1});
-    submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST | GW_SUBMIT_DETACHED, false, 0});
-    uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    finish(w, 0, attempt, GW_RANK_NONE, 1);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
-    read_log(w, 1, 1);
-    assert_int_equal(must(w, CLIENT, GW_MESSAGE_log_data)->log_data.code, GW_ELOST);
-    read_log(w, 1, attempt);
-    assert_int_equal(must(w, CLIENT, GW_MESSAGE_log_data)->log_data.code, 0);
-    assert_true(must(w, CLIENT, GW_MESSAGE_log_data)->log_data.end);
-    free_world(w);
-}
-
-/* Numbers of attempts are used again: a later one may be the smaller one. */
-static void output_is_followed_to_a_smaller_attempt(void **state)
-{
-    struct world *w = new_world();
-    (void)state;
-    add_worker(w, 0, 2, "a");
-    for (uint64_t job = 1; job <= 4; job++) {
-        send_spec(w, (struct gw_msg_spec){.key = job});
-        submit(w, (struct chunk){job, job < 4 ? 1 : 2, GW_SUBMIT_LAST, false, 0});
-        if (job < 4)
-            finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1);
-    }
-    uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
-    add_worker(w, 1, 8, "b"); /* takes what was lost, and perhaps what is made again */
-    const struct gw_msg_assign *assign = &must(w, WORKER + 1, GW_MESSAGE_assign)->assign;
-    uint64_t second = UINT64_MAX;
-    for (uint32_t i = 0; i < assign->job.count; i++)
-        if (gw_col64_at(assign->job, i) == 4 && gw_col32_at(assign->index, i) == 0)
-            second = gw_col64_at(assign->attempt, i);
-    assert_true(second < first);
-    read_log(w, 4, first);
-    assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_log_read)->log_read.attempt, second);
-    free_world(w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -678,8 +625,6 @@ int main(void)
         cmocka_unit_test(a_lost_result_is_made_again),
         cmocka_unit_test(who_is_said_to_have_lost_a_result_lets_go),
         cmocka_unit_test(a_workers_last_words_are_told),
-        cmocka_unit_test(lost_output_is_told),
-        cmocka_unit_test(output_is_followed_to_a_smaller_attempt),
         cmocka_unit_test(failures_alike_are_each_decided),
         cmocka_unit_test(a_failure_reaches_what_depends_on_it),
         cmocka_unit_test(a_paused_worker_gets_nothing),
