@@ -133,8 +133,11 @@ class Load(e2e.Case):
         self.assertEqual([row["name"] for row in self.rows("--user", before["user"])],
                          ["runs", "sleep"])
         self.assertEqual(self.rows("--user", "nobody-else"), [])
+        ran_ns = self.gangway_json("tasks", job)[0]["run_ns"]
+        self.assertGreater(ran_ns, 5e8)
         self.gangway("down", "--now")
         self.up("--slots", "3")
+        self.assertEqual(self.gangway_json("tasks", job)[0]["run_ns"], ran_ns)
         after = self.rows(job)[0]
         for key in ("user", "started_ns", "slot_seconds", "memory_gib_seconds"):
             self.assertEqual(after[key], before[key], key)

@@ -1,4 +1,4 @@
-/* Where tasks ran is written down. */
+/* Where tasks ran, for how long, and with which metrics, is written down. */
 
 #include "scheduler/core/model/changes/place.h"
 
@@ -6,6 +6,8 @@
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/jobs/job.h"
+#include "scheduler/core/model/jobs/job_usage.h"
+#include "scheduler/core/model/jobs/metric.h"
 #include "scheduler/core/model/jobs/place.h"
 #include "scheduler/core/model/workers/worker.h"
 
@@ -46,6 +48,8 @@ void gw_sched_places_keep(struct gw_sched *sched, struct gw_job *job, uint32_t r
     GW_MUST(gw_buffer_append(&sched->step.scratch, "", 1));
     GW_FACT(sched, task_ran, .at = job, .job = job->id, .index = row, .attempt = attempt,
             .workers = (const char *)sched->step.scratch.data);
+    gw_job_usage_write_task(sched, job, row);
+    gw_metric_write(sched, job, row);
 }
 
 /* Of use in later lives alone: this one knows already. */

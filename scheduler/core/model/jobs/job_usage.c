@@ -27,19 +27,17 @@ static void add(const struct gw_attempt *attempt, uint64_t ns, struct gw_job_usa
         usage->memory_mib_ms += (shape->memory_bytes >> 20) * (ns / GW_NS_PER_MS);
 }
 
-static void note_ran(const struct gw_sched *sched, const struct gw_attempt *attempt, uint64_t ns)
+static void note_ran(struct gw_job *job, uint32_t row, const struct gw_ran *ran)
 {
-    struct gw_job *job = attempt->job;
     uint64_t known;
-    if (ns < GW_RAN_NS_MIN || gw_sched_rows_in_all(job) > GW_PLACES_KEPT_MAX)
+    if (ran->run_ns < GW_RAN_NS_MIN || gw_sched_rows_in_all(job) > GW_PLACES_KEPT_MAX)
         return;
-    struct gw_map *ran = &gw_job_rare_make(job)->ran;
-    struct gw_ran *of = gw_map_get(ran, attempt->index, &known)
-                            ? (struct gw_ran *)(uintptr_t)known
-                            : gw_arena_alloc(&job->arena, sizeof *of);
+    struct gw_map *all = &gw_job_rare_make(job)->ran;
+    struct gw_ran *of = gw_map_get(all, row, &known) ? (struct gw_ran *)(uintptr_t)known
+                                                     : gw_arena_alloc(&job->arena, sizeof *of);
     GW_MUST_PTR(of);
-    *of = (struct gw_ran){.started_wall_ns = sched->wall_ns - ns, .run_ns = ns};
-    GW_MUST(gw_map_put(ran, attempt->index, (uintptr_t)of));
+    *of = *ran;
+    GW_MUST(gw_map_put(all, row, (uintptr_t)of));
 }
 
 void gw_job_usage_ended_slowly(const struct gw_sched *sched, const struct gw_attempt *attempt,
@@ -47,7 +45,8 @@ void gw_job_usage_ended_slowly(const struct gw_sched *sched, const struct gw_att
 {
     const uint64_t ns = held_ns(sched, attempt, run_ns);
     add(attempt, ns, &attempt->job->usage);
-    note_ran(sched, attempt, ns);
+    note_ran(attempt->job, attempt->index,
+             &(struct gw_ran){.started_wall_ns = sched->wall_ns - ns, .run_ns = ns});
 }
 
 void gw_job_usage_add(const struct gw_sched *sched, const struct gw_attempt *attempt,
@@ -79,4 +78,20 @@ const struct gw_ran *gw_job_usage_ran(const struct gw_job *job, uint32_t row)
     uint64_t known;
     return gw_map_get(&gw_job_rare(job)->ran, row, &known) ? (struct gw_ran *)(uintptr_t)known
                                                            : NULL;
+}
+
+void gw_job_usage_write_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    const struct gw_ran *ran = gw_job_usage_ran(job, row);
+    if (ran)
+        GW_FACT(sched, task_timed, .at = job, .job = job->id, .index = row,
+                .started_wall_ns = ran->started_wall_ns, .run_ns = ran->run_ns);
+}
+
+/* Of use in later lives alone: this one knows already. */
+void gw_sched_apply_task_timed(struct gw_sched *sched, const struct gw_fact_task_timed *fact)
+{
+    if (sched->restoring)
+        note_ran(gw_sched_job_find(sched, fact->job), fact->index,
+                 &(struct gw_ran){fact->started_wall_ns, fact->run_ns});
 }

@@ -43,4 +43,7 @@ void gw_job_usage_keep(struct gw_sched *sched, struct gw_job *job);
  * ran for less than 10 ms, or that has not ended. */
 const struct gw_ran *gw_job_usage_ran(const struct gw_job *job, uint32_t row);
 
+/* gw_job_usage_write_task makes that durable for a task that ends. */
+void gw_job_usage_write_task(struct gw_sched *sched, struct gw_job *job, uint32_t row);
+
 #endif

@@ -71,6 +71,35 @@ void gw_sched_apply_metric_seen(struct gw_sched *sched, const struct gw_fact_met
     GW_MUST(gw_map_put(&rare->metrics, fact->index, (uintptr_t)metric));
 }
 
+void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+{
+    const struct gw_metric *all[GW_METRIC_NAMES_MAX];
+    uint32_t count = 0;
+    for (const struct gw_metric *at = gw_metric_first(job, row); at; at = at->next)
+        all[count++] = at;
+    while (count > 0) { /* the oldest first: the latest is then the first again */
+        const struct gw_metric *metric = all[--count];
+        uint64_t value;
+        memcpy(&value, &metric->value, sizeof value);
+        GW_FACT(sched, metric_written, .at = job, .job = job->id, .index = row,
+                .name = metric->name, .step = (uint64_t)metric->step, .value = value);
+    }
+}
+
+/* Of use in later lives alone: this one knows already. */
+void gw_sched_apply_metric_written(struct gw_sched *sched,
+                                   const struct gw_fact_metric_written *fact)
+{
+    struct gw_msg_metric metric = {.step = (int64_t)fact->step, .name = fact->name};
+    if (!sched->restoring)
+        return;
+    memcpy(&metric.value, &fact->value, sizeof metric.value);
+    gw_sched_apply_metric_seen(
+        sched, &(struct gw_fact_metric_seen){.job = gw_sched_job_find(sched, fact->job),
+                                             .index = fact->index,
+                                             .metric = &metric});
+}
+
 void gw_metric_shown(const struct gw_metric *metric, char *text, size_t text_bytes)
 {
     struct gw_text to = {text, text_bytes, 0};

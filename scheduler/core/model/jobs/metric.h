@@ -1,4 +1,5 @@
-/* Metrics that tasks report with gw_task_step: of each task the latest value of each name. Soft. */
+/* Metrics that tasks report with gw_task_step: of each task the latest value of each name.
+ * Soft, until the task ends. */
 #ifndef GW_SCHEDULER_CORE_METRIC_H
 #define GW_SCHEDULER_CORE_METRIC_H
 
@@ -20,6 +21,9 @@ const struct gw_metric *gw_metric_first(const struct gw_job *job, uint32_t row);
 
 /* gw_metric_last gives the one that was reported last of all tasks of a job; NULL: none. */
 const struct gw_metric *gw_metric_last(const struct gw_job *job);
+
+/* gw_metric_write makes the metrics of a task that ends durable. */
+void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 /* gw_metric_shown writes "loss=0.25 accuracy=0.9 (step 12)" of a task; cut. */
 void gw_metric_shown(const struct gw_metric *metric, char *text, size_t text_bytes);

@@ -127,6 +127,38 @@ static void how_often_a_task_was_tried_is_known(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
+/* For the table of an array's results: also after a second restart. */
+static void how_a_task_ran_outlives_the_scheduler(void **state)
+{
+    struct lives lives = {0};
+    uint64_t attempt;
+    (void)state;
+    begin(&lives);
+    const uint64_t job = submit_one(&lives, 1, &attempt);
+    for (int step = 1; step <= 3; step++)
+        say(lives.w, WORKER,
+            (struct gw_message){.type = GW_MESSAGE_metric,
+                                .metric = {attempt, GW_RANK_NONE, step,
+                                           step == 2 ? "accuracy" : "loss", 1.0 / step}});
+    pass(lives.w, 50 * MS);
+    finish_one(&lives, attempt);
+    for (int life = 0; life < 2; life++) {
+        end(&lives);
+        begin(&lives);
+        struct gw_value *tasks = ask(lives.w, "tasks", (int64_t)job, -1);
+        const struct gw_value *row = gw_value_at(tasks, 0);
+        int64_t ran_ns = 0;
+        const char *shown = "";
+        (void)gw_value_get_i64(gw_value_find(row, "run_ns"), &ran_ns, NULL);
+        (void)gw_value_get_str(gw_value_find(gw_value_find(row, "metric"), "shown"), &shown, NULL);
+        assert_true(ran_ns >= (int64_t)(50 * MS) && ran_ns < (int64_t)(51 * MS));
+        assert_string_equal(shown, "loss=0.333333 accuracy=0.5 (step 3)");
+        gw_value_unref(tasks);
+    }
+    end(&lives);
+    gw_buffer_deinit(&lives.facts);
+}
+
 /* By the time of day, and no longer than it would have waited where that was set back. */
 static void what_waits_for_its_next_try_goes_on_waiting(void **state)
 {
@@ -538,6 +570,7 @@ int main(void)
         cmocka_unit_test(output_is_waited_for),
         cmocka_unit_test(what_was_under_way_runs_again),
         cmocka_unit_test(how_often_a_task_was_tried_is_known),
+        cmocka_unit_test(how_a_task_ran_outlives_the_scheduler),
         cmocka_unit_test(what_waits_for_its_next_try_goes_on_waiting),
         cmocka_unit_test(what_was_cancelled_stays_cancelled),
         cmocka_unit_test(one_key_is_one_job),
