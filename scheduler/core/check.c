@@ -2,7 +2,7 @@
 #include "scheduler/core/lifecycle/actor.h"
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/placement/handover.h"
+#include "scheduler/core/placement/pipelining.h"
 #include "scheduler/core/placement/reservation.h"
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/requests/scattered.h"
@@ -24,10 +24,10 @@ struct gw_sm *gw_sched_check_machine(size_t i)
 /* -- Workers and attempts ------------------------------------------------------------------------
  */
 
-static void check_lane(const struct gw_sched *sched, const struct gw_worker *worker,
-                       const struct gw_worker_queue *lane)
+static void check_worker_queue(const struct gw_sched *sched, const struct gw_worker *worker,
+                               const struct gw_worker_queue *lane)
 {
-    uint32_t attempts = 0, longs = 0, blocked = 0, recalled = 0, handed = 0;
+    uint32_t attempts = 0, longs = 0, blocked = 0, recalled = 0, pipelined = 0;
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane)
@@ -36,10 +36,10 @@ static void check_lane(const struct gw_sched *sched, const struct gw_worker *wor
         longs += attempt->is_long;
         blocked += attempt->blocked;
         recalled += attempt->state == GW_ATTEMPT_RECALLED;
-        handed += attempt->handed;
+        pipelined += attempt->pipelined;
         assert(attempt->is_long || !attempt->blocked);
     }
-    assert(lane->blocked == blocked && lane->recalled == recalled && lane->handed == handed);
+    assert(lane->blocked == blocked && lane->recalled == recalled && lane->pipelined == pipelined);
     assert((lane->idle_next != NULL) == (gw_sched_worker_queue_idle(lane) > 0));
     assert(lane->attempts == attempts && lane->longs == longs);
     assert(lane->debits >= longs && lane->debits <= attempts);
@@ -75,8 +75,8 @@ static void check_stock(const struct gw_worker *worker)
     for (uint32_t k = 0; k < worker->stock_count; k++) {
         const struct gw_stock *stock = &worker->stock[k];
         uint64_t taken = 0;
-        for (uint32_t i = 0; i < worker->lane_count; i++) {
-            const struct gw_worker_queue *lane = worker->lanes[i];
+        for (uint32_t i = 0; i < worker->queue_count; i++) {
+            const struct gw_worker_queue *lane = worker->queues[i];
             const struct gw_need *need = lane ? lane->shape->need : NULL;
             for (uint32_t r = 0; need && r < need->resources.count; r++)
                 if (strcmp(need->resources.items[r].name, stock->name) == 0)
@@ -94,11 +94,11 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
         assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
         return;
     }
-    for (uint32_t i = 0; i < worker->lane_count; i++) {
-        const struct gw_worker_queue *lane = worker->lanes[i];
+    for (uint32_t i = 0; i < worker->queue_count; i++) {
+        const struct gw_worker_queue *lane = worker->queues[i];
         if (!lane)
             continue;
-        check_lane(sched, worker, lane);
+        check_worker_queue(sched, worker, lane);
         blocked += lane->blocked;
         slots += (uint64_t)(lane->debits - lane->blocked) *
                  (lane->shape->alone ? worker->slots : lane->shape->slots);
@@ -179,7 +179,7 @@ struct tally {
 static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
     uint8_t state = job->tasks.state[row];
-    if (state != GW_TASK_PLACED && state != GW_TASK_CANCELLING && state != GW_TASK_HANDED)
+    if (state != GW_TASK_PLACED && state != GW_TASK_CANCELLING && state != GW_TASK_PIPELINED)
         return;
     uint64_t value;
     if (job->specs.items[job->tasks.spec[row]].message.ranks > 0) {
@@ -210,8 +210,8 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
     assert(attempt->id == job->tasks.attempt[row] && attempt->state != GW_ATTEMPT_FREE);
     assert(attempt->job == job && attempt->index == row && !attempt->gang);
     assert(state != GW_TASK_CANCELLING || attempt->state == GW_ATTEMPT_KILLED);
-    assert(state == GW_TASK_CANCELLING || attempt->handed == (state == GW_TASK_HANDED));
-    assert(!attempt->handed || !attempt->is_long || attempt->state != GW_ATTEMPT_SENT);
+    assert(state == GW_TASK_CANCELLING || attempt->pipelined == (state == GW_TASK_PIPELINED));
+    assert(!attempt->pipelined || !attempt->is_long || attempt->state != GW_ATTEMPT_SENT);
 }
 
 /* Each edge of the job leads to its row, and is in the list of the one that it comes from. */
@@ -276,7 +276,7 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     bool delayed = (tasks->flags[row] & GW_TASK_DELAYED) != 0;
     assert(!delayed || state == GW_TASK_WAITING);
     assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0 || delayed);
-    assert(state != GW_TASK_HANDED || tasks->waiting[row] > 0);
+    assert(state != GW_TASK_PIPELINED || tasks->waiting[row] > 0);
     bool alias = (tasks->flags[row] & GW_TASK_ALIAS) != 0;
     assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE && !alias));
     assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
@@ -325,7 +325,8 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
         done += gw_sched_task_satisfied(job, row);
         failed += state == GW_TASK_FAILED;
         cancelled += state == GW_TASK_CANCELLED;
-        placed += state == GW_TASK_PLACED || state == GW_TASK_CANCELLING || state == GW_TASK_HANDED;
+        placed +=
+            state == GW_TASK_PLACED || state == GW_TASK_CANCELLING || state == GW_TASK_PIPELINED;
         bool holds = (tasks->flags[row] & GW_TASK_HELD) != 0;
         held += holds;
         tally.users[row] += holds;
@@ -400,7 +401,7 @@ void gw_sched_check(const struct gw_sched *sched)
         ended_tasks += listed ? job->weight : 0;
     }
     gw_sched_actors_check(sched);
-    gw_sched_handover_check(sched);
+    gw_sched_pipelining_check(sched);
     gw_sched_tunnels_check(sched);
     gw_sched_ageing_check(sched);
     gw_sched_reservation_check(sched);

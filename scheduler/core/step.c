@@ -23,9 +23,9 @@
 #include "scheduler/core/membership/hold.h"
 #include "scheduler/core/membership/worker.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/placement/balance.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/placement.h"
+#include "scheduler/core/placement/work_stealing.h"
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/requests/coordination/sync_request.h"
 #include "scheduler/core/requests/nested.h"
@@ -622,7 +622,7 @@ int gw_sched_step(struct gw_sched *sched, const struct gw_event *event, struct g
         gw_sched_placement(sched);
     } while (gw_sched_ranges_feed(sched));
     gw_sched_actors_place(sched);
-    gw_sched_balance(sched);
+    gw_sched_work_stealing(sched);
     gw_sched_workers_leave_settle(sched);
     shutdown_settle(sched);
     gw_sched_log_settle(sched, sched->exited);

@@ -168,7 +168,7 @@
     X(MEMFILE_EMPTY, "memory of earlier results given back")                                       \
     X(LEAVES, "worker told to end")                                                                \
     X(LET_LEAVE, "worker that was told to end let go")                                             \
-    X(HANDED, "checkpoint taken from a worker that leaves")                                        \
+    X(CHECKPOINT_TAKEN, "checkpoint taken from a worker that leaves")                              \
     X(RESTS, "worker rests because a gang failed there")                                           \
     X(RESTS_LONGER, "worker rests longer because another did")                                     \
     X(FILES_REST, "worker rests because it could not lay files")                                   \

@@ -47,7 +47,7 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
         gw_sched_notify_task(sched, job, row);
         break;
     case GW_TASK_PLACED:
-    case GW_TASK_HANDED:
+    case GW_TASK_PIPELINED:
         GW_FACT(sched, cancel_wanted, .at = job, .job = job->id, .index = row, .wanted = 1);
         GW_FACT(sched, task_cancelling, .job = job, .index = row);
         kill_task(sched, job, row, cancel);

@@ -17,7 +17,7 @@ static bool stays(const struct gw_job *job, uint32_t block)
         bad = job->tasks.state[row] == GW_TASK_FAILED || job->tasks.state[row] == GW_TASK_CANCELLED;
     for (uint32_t i = range->low; bad && i < block && others < GW_RANGE_BAD_BLOCKS_MAX; i++)
         others +=
-            range->block_kept[i] == 0 && job->tasks.state[i * range->block] != GW_TASK_RETIRED;
+            range->block_open[i] == 0 && job->tasks.state[i * range->block] != GW_TASK_RETIRED;
     return bad && others < GW_RANGE_BAD_BLOCKS_MAX;
 }
 
@@ -29,7 +29,7 @@ static void settle_stub(struct gw_sched *sched, const struct gw_stub *stub)
     const struct gw_range *range = job->range;
     uint32_t first = stub->block * range->block;
     bool made = job->tasks.count == range->count || job->tasks.count - first >= range->block;
-    if (range->block_kept[stub->block] == 0 && made && job->tasks.state[first] != GW_TASK_RETIRED &&
+    if (range->block_open[stub->block] == 0 && made && job->tasks.state[first] != GW_TASK_RETIRED &&
         !stays(job, stub->block))
         GW_FACT(sched, range_retired, .job = job, .block = stub->block);
 }

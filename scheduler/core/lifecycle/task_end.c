@@ -244,7 +244,7 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
         gw_sched_task_end_cancelled(sched, job, row);
         return;
     }
-    if (job->tasks.state[row] == GW_TASK_HANDED) { /* what it waited for never came */
+    if (job->tasks.state[row] == GW_TASK_PIPELINED) { /* what it waited for never came */
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         return;
     }
@@ -309,7 +309,7 @@ void gw_sched_task_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct unfetched unfetched = {attempt->worker};
-    if (!attempt->handed)
+    if (!attempt->pipelined)
         gw_sched_object_each_input(sched, attempt->job, attempt->index,
                                    &(struct gw_input_visit){input_unfetched, &unfetched});
     GW_FACT(sched, attempt_ended, .slot = slot, .run_ns = run_ns);

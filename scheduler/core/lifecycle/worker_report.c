@@ -7,7 +7,7 @@
 #include "scheduler/core/lifecycle/hang.h"
 #include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/placement/handover.h"
+#include "scheduler/core/placement/pipelining.h"
 #include "scheduler/core/send/log.h"
 #include "scheduler/core/send/outbox.h"
 
@@ -55,10 +55,10 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
     if (sched->quarantines.count && job->specs.items[job->tasks.spec[row]].message.files.size)
         gw_sched_quarantine_files_end(sched, worker);
     uint8_t state = job->tasks.state[row];
-    if (state == GW_TASK_CANCELLING || state == GW_TASK_HANDED) {
+    if (state == GW_TASK_CANCELLING || state == GW_TASK_PIPELINED) {
         if (!result->value) /* the worker has it, nobody will ask for it */
             gw_sched_outbox_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
-        gw_sched_handover_recall(sched, job, row);
+        gw_sched_pipelining_recall(sched, job, row);
         if (state == GW_TASK_CANCELLING)
             gw_sched_task_end_cancelled(sched, job, row);
         else /* what it took was cancelled meanwhile */

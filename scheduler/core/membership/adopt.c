@@ -57,7 +57,7 @@ static bool gpus_are_well(const struct gw_late_told *claim)
 }
 
 /* What becomes of a claim now. */
-enum fate { FATE_REFUSED, FATE_KEPT, FATE_TAKEN };
+enum fate { FATE_REFUSED, FATE_WAITS, FATE_TAKEN };
 
 /* An attempt of this term works on what the task of the claim waits for: what comes of that is not
  * what the claim's attempt began with. */
@@ -83,7 +83,7 @@ static enum fate fate_of_waiting(const struct gw_sched *sched, const struct gw_l
     if (begins_anew(sched, claim))
         return FATE_REFUSED;
     return claim->kind == GW_CLAIM_WAITS || sched->hold.until_ns || sched->ends_coming
-               ? FATE_KEPT
+               ? FATE_WAITS
                : FATE_REFUSED;
 }
 
@@ -236,7 +236,7 @@ static void keep(struct gw_sched *sched, struct gw_late_told *claim)
                                        .gpus = claim->gpus};
     if (gw_sched_late_claim_find(claim->worker, claim->attempt, claim->rank))
         return;
-    GW_FACT(sched, claim_kept, .worker = claim->worker, .claim = &late);
+    GW_FACT(sched, claim_waits, .worker = claim->worker, .claim = &late);
     /* What is queued in a process has no slot of its own, and may wait for long. The others hold
      * theirs, so that the worker is given nothing before they are decided. */
     if (claim->kind == GW_CLAIM_WAITS)
@@ -280,7 +280,7 @@ static bool decide(struct gw_sched *sched, struct gw_worker *worker, uint32_t at
     for (uint32_t i = 0; i < late->gpu_count; i++)
         claim.gpus[i] = late->gpus[i];
     const enum fate fate = look_up(sched, late->job, &claim);
-    if (fate == FATE_KEPT)
+    if (fate == FATE_WAITS)
         return false;
     struct gw_late_claim moved;
     GW_FACT(sched, claim_left, .worker = worker, .at = at, .to = &moved);
@@ -332,7 +332,7 @@ void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
         enum fate fate = read_claim(sched, registration, i, &claim);
         if (fate == FATE_TAKEN)
             take(sched, &claim);
-        else if (fate == FATE_KEPT && worker->late.count < LATE_MAX)
+        else if (fate == FATE_WAITS && worker->late.count < LATE_MAX)
             keep(sched, &claim);
     }
     if (!sched->hold.until_ns && registration->attempt.count)

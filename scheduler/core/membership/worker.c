@@ -55,9 +55,9 @@ static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, cons
     char text[GW_ERROR_TEXT_MAX], where[GW_WORKER_NAME_MAX];
     (void)snprintf(text, sizeof text, "%s was lost: %s",
                    gw_sched_worker_where(sched, worker->id, where), why);
-    for (uint32_t i = 0; i < worker->lane_count; i++)
-        if (worker->lanes[i])
-            gw_sched_worker_queue_lost(worker->lanes[i]);
+    for (uint32_t i = 0; i < worker->queue_count; i++)
+        if (worker->queues[i])
+            gw_sched_worker_queue_lost(worker->queues[i]);
     while (worker->first != GW_NONE) {
         const struct gw_attempt *attempt = &sched->attempts.items[worker->first];
         bool could_run = attempt->is_long || gw_sched_worker_queue_may_run(attempt->lane);

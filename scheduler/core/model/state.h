@@ -40,7 +40,7 @@ enum gw_task_state {
     GW_TASK_RELEASED, /* done, and its result is gone because nobody needs it */
     GW_TASK_FAILED,
     GW_TASK_CANCELLED,
-    GW_TASK_HANDED, /* at a worker that makes what it waits for */
+    GW_TASK_PIPELINED, /* at a worker that makes what it waits for */
 };
 
 enum gw_attempt_state {
@@ -234,7 +234,7 @@ struct gw_range {
     uint32_t kept;        /* made, not closed: not ended, or somebody holds the result */
     uint32_t low;         /* blocks below it were given back */
     uint32_t block;       /* rows of a block */
-    uint32_t *block_kept; /* rows of each block that are not closed */
+    uint32_t *block_open; /* rows of each block that are not closed */
     uint32_t args_size, index_at;
     uint8_t *args;
     uint32_t retired_done, retired_failed, retired_cancelled;
@@ -357,7 +357,7 @@ struct gw_shape {
     bool could; /* the cluster, if empty, could hold it; as of could_epoch */
     uint64_t could_epoch;
     /* Lanes that short tasks may queue in: rings by their load, and which of them are not empty. */
-    struct gw_worker_queue *room[GW_LANE_LOADS];
+    struct gw_worker_queue *room[GW_WORKER_QUEUE_LOADS];
     uint64_t rooms;
     struct gw_worker_queue *queued; /* ring of lanes with more attempts than debits */
     uint32_t recalled;              /* attempts that were asked back and have not ended */
@@ -392,15 +392,15 @@ struct gw_worker_queue {
     uint32_t longs; /* attempts that hold a debit of their own and let nobody queue behind them */
     uint32_t
         blocked; /* of the longs: they wait for others, and the slots of their debits are lent */
-    uint32_t may_run;  /* while its worker is lost: attempts that may have been running */
-    uint32_t recalled; /* attempts that were asked back */
-    uint32_t load;     /* which ring of shape->room it is in */
-    uint32_t handed;   /* attempts whose tasks wait for others at their worker */
-    bool barren;       /* nothing of it was worth asking back; none has come or ended since */
-    bool asked;        /* idle, and what was handed over was asked back; none has come since */
+    uint32_t may_run;   /* while its worker is lost: attempts that may have been running */
+    uint32_t recalled;  /* attempts that were asked back */
+    uint32_t load;      /* which ring of shape->room it is in */
+    uint32_t pipelined; /* attempts whose tasks wait for others at their worker */
+    bool barren;        /* nothing of it was worth asking back; none has come or ended since */
+    bool asked;         /* idle, and what was handed over was asked back; none has come since */
     struct gw_worker_queue *prev, *next;               /* shape->room[load]; NULL: not in it */
     struct gw_worker_queue *queued_prev, *queued_next; /* shape->queued, likewise */
-    struct gw_worker_queue *idle_prev, *idle_next;     /* sched->idle_lanes, likewise */
+    struct gw_worker_queue *idle_prev, *idle_next;     /* sched->idle_queues, likewise */
 };
 
 /* -- Workers and attempts ------------------------------------------------------------------------
@@ -461,8 +461,8 @@ struct gw_worker {
     struct gw_gpu *gpus;
     struct gw_stock *stock;
     uint32_t stock_count;
-    struct gw_worker_queue **lanes; /* by shape id */
-    uint32_t lane_count;
+    struct gw_worker_queue **queues; /* by shape id */
+    uint32_t queue_count;
     uint32_t first, last; /* attempts, oldest first */
     uint32_t attempts;
     uint32_t first_holder;
@@ -497,7 +497,7 @@ struct gw_attempt {
     uint8_t state;
     bool is_long : 1, blocked : 1; /* blocked: it waits for others; its slots are lent */
     bool stands : 1;               /* a call, or an actor that is through */
-    bool handed : 1;               /* its task waits: its inputs do not count as fetched yet */
+    bool pipelined : 1;            /* its task waits: its inputs do not count as fetched yet */
     bool ends_next : 1;            /* it was adopted as ended, and its end is on the way */
     bool fetches : 1;        /* some of its inputs count as fetched by it; else all were here */
     uint64_t expected_bytes; /* see memory.h */
@@ -671,7 +671,7 @@ struct gw_sched {
     uint64_t score_epoch;
     GW_ARRAY(struct gw_worker *) frontiers; /* to be looked at in this step */
     struct gw_worker_queue
-        *idle_lanes; /* ring of those with debits that only handed attempts keep */
+        *idle_queues; /* ring of those with debits that only handed attempts keep */
 
     GW_ARRAY(struct gw_attempt) attempts;
     uint32_t free_attempt;
@@ -747,7 +747,7 @@ struct gw_sched {
     uint32_t leaving;                     /* workers in that state, */
     uint64_t leave_look_ns;               /* and when it is looked at next whether they may go */
     struct gw_gpus_left *gpus_left;       /* gpu_twin.c; NULL: none */
-    struct gw_gpu_drains *gpus_kept;      /* gpu_kept.c; NULL: none */
+    struct gw_gpu_drains *gpu_drains;     /* gpu_kept.c; NULL: none */
     uint64_t beat_ns;                     /* when heartbeats are due */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;

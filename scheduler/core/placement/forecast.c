@@ -107,9 +107,9 @@ static void find_releases(const struct gw_sched *sched, struct room *room)
         see_end(sched, attempt, &release);
         add_release(room, attempt, release);
     }
-    for (uint32_t i = 0; i < worker->lane_count; i++)
-        if (worker->lanes[i] && worker->lanes[i]->debits > worker->lanes[i]->longs)
-            add_shorts(sched, room, worker->lanes[i]);
+    for (uint32_t i = 0; i < worker->queue_count; i++)
+        if (worker->queues[i] && worker->queues[i]->debits > worker->queues[i]->longs)
+            add_shorts(sched, room, worker->queues[i]);
     if (room->releases.count > 1)
         qsort(room->releases.items, room->releases.count, sizeof *room->releases.items, by_time);
 }

@@ -16,8 +16,8 @@
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/gang_size.h"
-#include "scheduler/core/placement/handover.h"
 #include "scheduler/core/placement/packing.h"
+#include "scheduler/core/placement/pipelining.h"
 #include "scheduler/core/placement/place_gang.h"
 #include "scheduler/core/placement/reservation.h"
 #include "scheduler/core/placement/reservation_guard.h"
@@ -98,8 +98,8 @@ static struct gw_worker *free_worker_elsewhere(struct gw_sched *sched, struct gw
 }
 
 /* How many may queue in a lane, on top of those that do. */
-static uint32_t lane_room(const struct gw_sched *sched, const struct gw_worker_queue *lane,
-                          const struct gw_choice *choice, uint32_t window)
+static uint32_t worker_queue_room(const struct gw_sched *sched, const struct gw_worker_queue *lane,
+                                  const struct gw_choice *choice, uint32_t window)
 {
     if (!gw_sched_memory_lets(lane->worker) ||
         gw_sched_quarantine_left_ns(sched, lane->worker, lane->shape) > 0 ||
@@ -111,14 +111,14 @@ static uint32_t lane_room(const struct gw_sched *sched, const struct gw_worker_q
 }
 
 /* A worker where a short task may queue: one that holds inputs, else one where few queue. */
-static struct gw_worker *lane_worker(struct gw_sched *sched, const struct gw_choice *choice,
-                                     struct gw_shape *shape, uint32_t window)
+static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct gw_choice *choice,
+                                          struct gw_shape *shape, uint32_t window)
 {
     struct gw_worker *best = NULL;
     for (uint32_t i = 0; i < choice->count; i++) {
         struct gw_worker *worker = choice->workers[i];
         const struct gw_worker_queue *lane = gw_sched_worker_queue_get(worker, shape);
-        if (lane && lane_room(sched, lane, choice, window) > 0 &&
+        if (lane && worker_queue_room(sched, lane, choice, window) > 0 &&
             (!best || worker->score > best->score))
             best = worker;
     }
@@ -130,8 +130,8 @@ static struct gw_worker *lane_worker(struct gw_sched *sched, const struct gw_cho
     for (uint64_t rooms = shape->rooms & below; rooms; rooms &= rooms - 1) {
         const struct gw_worker_queue *first = shape->room[__builtin_ctzll(rooms)];
         for (struct gw_worker_queue *lane = shape->room[__builtin_ctzll(rooms)];
-             tries < GW_LANES_TRIED_MAX; tries++) {
-            if (lane_room(sched, lane, choice, window) > 0)
+             tries < GW_WORKER_QUEUES_TRIED_MAX; tries++) {
+            if (worker_queue_room(sched, lane, choice, window) > 0)
                 return lane->worker;
             GW_FACT(sched, room_turned, .lane = lane);
             lane = lane->next;
@@ -194,7 +194,7 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
         choice.avoided = job->tasks.worker[row];
     struct gw_worker *worker = free_worker_elsewhere(sched, &choice);
     if (!worker && placing->may_queue && window > 1) {
-        worker = lane_worker(sched, &choice, shape, share_of(shape, window));
+        worker = worker_with_room(sched, &choice, shape, share_of(shape, window));
         prefetched = true;
     }
     placing->unaffording = !worker && choice.unaffording > 0;
@@ -473,5 +473,5 @@ void gw_sched_placement(struct gw_sched *sched)
         for (struct turn turn; (turn = next_turn(sched)).shape;)
             place_turn(sched, &turn);
     } while (sched->freed); /* a reservation has ended, or moved */
-    gw_sched_handover(sched);
+    gw_sched_pipelining(sched);
 }

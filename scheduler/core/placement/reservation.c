@@ -12,11 +12,11 @@
 #include "scheduler/core/placement/reservation.h"
 
 #include "scheduler/core/model/model.h"
-#include "scheduler/core/placement/balance.h"
 #include "scheduler/core/placement/forecast.h"
 #include "scheduler/core/placement/gang_size.h"
 #include "scheduler/core/placement/packing.h"
 #include "scheduler/core/placement/window.h"
+#include "scheduler/core/placement/work_stealing.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -169,7 +169,7 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
             .count = count);
     for (uint32_t i = 0; i < count; i++)
         if (gw_sched_worker_drains(reserved_ranks[i].worker))
-            gw_sched_balance_recall_queued(sched, reserved_ranks[i].worker);
+            gw_sched_work_stealing_recall_queued(sched, reserved_ranks[i].worker);
 }
 
 /* A berth that has less free than it needs, for one rank at least; of one place where `of` can take

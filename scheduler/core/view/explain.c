@@ -102,7 +102,7 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_sched_checkpoint_explain(sched, job, row, saved, sizeof saved);
         gw_text_say(text, "%s", saved);
     }
-    if (job->tasks.state[row] == GW_TASK_HANDED)
+    if (job->tasks.state[row] == GW_TASK_PIPELINED)
         gw_text_say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
                     job->tasks.waiting[row] == 1 ? "" : "s");
     if (job->progress && job->progress->index == row)
@@ -241,7 +241,7 @@ void gw_sched_explain(const struct gw_sched *sched, struct gw_job *job, uint32_t
         gw_sched_explain_wait_ready(sched, job, row, &text);
         break;
     case GW_TASK_PLACED:
-    case GW_TASK_HANDED:
+    case GW_TASK_PIPELINED:
     case GW_TASK_CANCELLING:
         explain_placed(sched, job, row, &text);
         break;

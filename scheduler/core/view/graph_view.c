@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STATES = GW_TASK_HANDED + 1, EDGES_MAX = 20000 };
+enum { STATES = GW_TASK_PIPELINED + 1, EDGES_MAX = 20000 };
 
 struct node {
     char label[128];

@@ -38,7 +38,7 @@ static bool runs(const struct gw_attempt *attempt, uint32_t *shared, struct gw_m
     if (attempt->is_long)
         return true;
     uint32_t *left = &shared[attempt->lane->shape->id];
-    if (attempt->handed || attempt->state == GW_ATTEMPT_RECALLED || *left == 0)
+    if (attempt->pipelined || attempt->state == GW_ATTEMPT_RECALLED || *left == 0)
         return false;
     --*left;
     return true;
@@ -59,8 +59,8 @@ static void use(struct gw_running *running, const struct gw_sched *sched,
 static void look(struct gw_running *running, const struct gw_sched *sched,
                  const struct gw_worker *worker, uint32_t *shared, struct gw_map *actors)
 {
-    for (uint32_t i = 0; i < worker->lane_count; i++) {
-        const struct gw_worker_queue *lane = worker->lanes[i];
+    for (uint32_t i = 0; i < worker->queue_count; i++) {
+        const struct gw_worker_queue *lane = worker->queues[i];
         shared[i] = lane ? lane->debits - lane->longs : 0;
     }
     for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
@@ -75,16 +75,16 @@ static void look(struct gw_running *running, const struct gw_sched *sched,
 
 void gw_running_init(struct gw_running *running, const struct gw_sched *sched)
 {
-    uint32_t lanes = 1;
+    uint32_t queues = 1;
     size_t at = 0;
     uint64_t id, value;
     struct gw_map actors = {0};
     *running = (struct gw_running){.runs = calloc(sched->attempts.count + 1, 1)};
     GW_MUST_PTR(running->runs);
     for (size_t i = 0; i < sched->workers.count; i++)
-        if (sched->workers.items[i] && sched->workers.items[i]->lane_count > lanes)
-            lanes = sched->workers.items[i]->lane_count;
-    uint32_t *shared = calloc(lanes, sizeof *shared);
+        if (sched->workers.items[i] && sched->workers.items[i]->queue_count > queues)
+            queues = sched->workers.items[i]->queue_count;
+    uint32_t *shared = calloc(queues, sizeof *shared);
     GW_MUST_PTR(shared);
     for (size_t i = 0; i < sched->workers.count; i++)
         if (sched->workers.items[i])

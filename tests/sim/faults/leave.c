@@ -136,7 +136,7 @@ void sim_leave_carried(struct sim *sim, const struct host *source, uint64_t atte
     if (code == GW_ELOST || (code < 0 && !(source && source->leave.told)))
         return;
     if (code == 0 && source && source->leave.told)
-        sim_fault(sim, FAULT_HANDED);
+        sim_fault(sim, FAULT_CHECKPOINT_TAKEN);
     GW_MUST(gw_map_put(&sim->spread, attempt, 1));
 }
 

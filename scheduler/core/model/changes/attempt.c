@@ -64,21 +64,22 @@ void gw_sched_apply_attempt_recalled(struct gw_sched *sched,
     attempt->lane->recalled++;
     attempt->lane->shape->recalled++;
     GW_LOG_EVENT(sched, attempt->job, .kind = GW_LOGGED_RECALLED, .index = attempt->index,
-                 .worker = attempt->worker->id, .detail = attempt->handed);
+                 .worker = attempt->worker->id, .detail = attempt->pipelined);
 }
 
-void gw_sched_apply_task_handed(struct gw_sched *sched, const struct gw_fact_task_handed *fact)
+void gw_sched_apply_task_pipelined(struct gw_sched *sched,
+                                   const struct gw_fact_task_pipelined *fact)
 {
     struct gw_job *job = fact->job;
     uint32_t row = fact->index;
-    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_HANDED);
+    gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PIPELINED);
     (void)gw_sched_attempt_begin(sched, &(struct gw_attempt_new){.job = job,
                                                                  .index = row,
                                                                  .rank = GW_RANK_NONE,
                                                                  .worker = fact->worker,
                                                                  .shape = fact->shape,
                                                                  .prefetched = fact->prefetched,
-                                                                 .handed = true,
+                                                                 .pipelined = true,
                                                                  .why = GW_PLACED_HEIR});
     assert(job->tasks.attempt[row] == fact->attempt);
 }

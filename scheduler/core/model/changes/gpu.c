@@ -31,23 +31,23 @@ void gw_sched_gpu_keep(struct gw_sched *sched, const struct gw_gpu *gpu, const c
 
 void gw_sched_apply_gpu_broke(struct gw_sched *sched, const struct gw_fact_gpu_broke *fact)
 {
-    if (!sched->gpus_kept)
-        GW_MUST_PTR(sched->gpus_kept = calloc(1, sizeof *sched->gpus_kept));
+    if (!sched->gpu_drains)
+        GW_MUST_PTR(sched->gpu_drains = calloc(1, sizeof *sched->gpu_drains));
     const struct gw_gpu_drain *before = gw_sched_gpu_drain_find(sched, fact->uuid);
     if (before)
-        gw_sched_gpu_drain_drop(sched, (size_t)(before - sched->gpus_kept->items.items));
+        gw_sched_gpu_drain_drop(sched, (size_t)(before - sched->gpu_drains->items.items));
     const struct gw_gpu_drain kept = {gw_sched_gpu_drain_copy(fact->uuid),
                                       gw_sched_gpu_drain_copy(fact->board),
                                       gw_sched_gpu_drain_copy(fact->why)};
-    GW_MUST(gw_array_push(&sched->gpus_kept->items, kept));
+    GW_MUST(gw_array_push(&sched->gpu_drains->items, kept));
     mark_all(sched);
 }
 
 uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
 {
     uint32_t count = 0;
-    for (size_t i = 0; sched->gpus_kept && i < sched->gpus_kept->items.count; i++) {
-        const struct gw_gpu_drain *kept = &sched->gpus_kept->items.items[i];
+    for (size_t i = 0; sched->gpu_drains && i < sched->gpu_drains->items.count; i++) {
+        const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
         count += strcmp(kept->uuid, uuid) == 0 || strcmp(kept->board, uuid) == 0;
     }
     if (count && !GW_PLANTED(705))
@@ -57,8 +57,8 @@ uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
 
 void gw_sched_apply_gpu_trusted(struct gw_sched *sched, const struct gw_fact_gpu_trusted *fact)
 {
-    for (size_t i = sched->gpus_kept ? sched->gpus_kept->items.count : 0; i-- > 0;) {
-        const struct gw_gpu_drain *kept = &sched->gpus_kept->items.items[i];
+    for (size_t i = sched->gpu_drains ? sched->gpu_drains->items.count : 0; i-- > 0;) {
+        const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
         if (strcmp(kept->uuid, fact->uuid) == 0 || strcmp(kept->board, fact->uuid) == 0)
             gw_sched_gpu_drain_drop(sched, i);
     }

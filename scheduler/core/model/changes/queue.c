@@ -80,9 +80,9 @@ void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_shape *shape)
     assert(!shape->rooms);
     for (size_t i = 0; i < sched->workers.count; i++) {
         struct gw_worker *worker = sched->workers.items[i];
-        if (worker && shape->id < worker->lane_count) {
-            free(worker->lanes[shape->id]);
-            worker->lanes[shape->id] = NULL;
+        if (worker && shape->id < worker->queue_count) {
+            free(worker->queues[shape->id]);
+            worker->queues[shape->id] = NULL;
         }
     }
     sched->shapes.items[shape->id] = NULL;

@@ -109,7 +109,7 @@ static void successor_satisfied(struct gw_sched *sched, struct gw_job *job, uint
     bool delayed = (job->tasks.flags[row] & GW_TASK_DELAYED) != 0;
     if (job->tasks.state[row] == GW_TASK_WAITING && !delayed)
         gw_sched_task_ready(sched, job, row);
-    else if (job->tasks.state[row] == GW_TASK_HANDED)
+    else if (job->tasks.state[row] == GW_TASK_PIPELINED)
         gw_sched_pipelined_task_complete(sched, job, row);
 }
 
@@ -370,8 +370,8 @@ void gw_sched_pipelined_task_complete(struct gw_sched *sched, struct gw_job *job
 {
     uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     struct gw_attempt *attempt = &sched->attempts.items[slot];
-    assert(attempt->handed);
-    attempt->handed = false;
+    assert(attempt->pipelined);
+    attempt->pipelined = false;
     attempt->lane->barren = false;
     gw_sched_worker_queue_completed(sched, attempt->lane);
     gw_sm_move(&gw_sched_task_sm, &job->tasks.state[row], GW_TASK_PLACED);

@@ -223,9 +223,9 @@ void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
     gw_sched_rows_forget(sched, worker, NULL);
     gw_sched_attempt_frontier_forget(sched, worker);
     sched->workers.items[worker->slot] = NULL;
-    for (uint32_t i = 0; i < worker->lane_count; i++)
-        free(worker->lanes[i]);
-    free(worker->lanes);
+    for (uint32_t i = 0; i < worker->queue_count; i++)
+        free(worker->queues[i]);
+    free(worker->queues);
     gw_sched_gpus_deinit(worker);
     free(worker->memory_trouble);
     free(worker->neighbours);

@@ -151,7 +151,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->index = options->index;
     attempt->rank = options->rank;
     attempt->is_long = options->is_long;
-    attempt->handed = options->handed;
+    attempt->pipelined = options->pipelined;
     attempt->fetches = !options->adopted; /* until it is known that it does not */
     attempt->why = options->why;
     attempt->near_bytes = options->near_bytes;
@@ -258,7 +258,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
     if (fact->well || fact->run_ns) /* a failure says how long such tasks run, and no size */
         measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
-    if (!attempt->handed && attempt->fetches)
+    if (!attempt->pipelined && attempt->fetches)
         gw_sched_object_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
     gw_sched_attempt_frontier_freed(sched, worker);
     gw_sched_actor_attempt_ended(sched, attempt->job, fact->well, fact->run_ns);
@@ -333,7 +333,7 @@ void gw_sched_attempt_recall_over(struct gw_worker_queue *lane)
  * ----------------------------------------------------------------------
  */
 
-enum { FRONTIER_KEPT = 1024 /* looked at, and not yet cut off */ };
+enum { FRONTIER_LOOKED_AT_MAX = 1024 /* looked at, and not yet cut off */ };
 
 static void list(struct gw_sched *sched, struct gw_worker *worker)
 {
@@ -376,7 +376,7 @@ void gw_sched_attempt_frontier_advance(struct gw_worker *worker, size_t at)
     struct gw_frontier *frontier = &worker->frontier;
     size_t left = frontier->attempts.count - at;
     frontier->at = at;
-    if (left > 0 && (at < FRONTIER_KEPT || at < left))
+    if (left > 0 && (at < FRONTIER_LOOKED_AT_MAX || at < left))
         return;
     if (left > 0)
         memmove(frontier->attempts.items, frontier->attempts.items + at,

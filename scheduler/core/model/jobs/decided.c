@@ -18,7 +18,8 @@ void gw_sched_decided_note(struct gw_sched *sched, const struct gw_task_end_caus
     if (!job->detached) /* nobody takes over any other */
         return;
     if (job->specs.items[tasks->spec[row]].message.ranks == 0) {
-        bool undecided = tasks->state[row] == GW_TASK_HANDED || (tasks->flags[row] & GW_TASK_RERUN);
+        bool undecided =
+            tasks->state[row] == GW_TASK_PIPELINED || (tasks->flags[row] & GW_TASK_RERUN);
         if (task_end->end->outcome != GW_OUTCOME_LOST || undecided)
             return;
     }

@@ -4,7 +4,7 @@
  * as many as may be unfinished (limit) and untaken (ahead) at once. A row is closed when it has
  * ended and nobody can ask for it any more; a block whose rows are all closed is given back, and
  * reads as retired. What always holds: live = rows made that have not ended, kept = rows made that
- * are not closed, and block_kept counts the latter by block. While rows are to be made, the range
+ * are not closed, and block_open counts the latter by block. While rows are to be made, the range
  * itself uses its inputs once. A row that was given up before it was made is noted in given_up;
  * when its turn comes it is made, and nobody holds it; one that was cancelled before is noted in
  * `cancelled`, and ends as soon as it is made. Rows that ended badly are opened again only where
@@ -97,8 +97,8 @@ void gw_sched_apply_range_added(struct gw_sched *sched, const struct gw_fact_ran
     };
     if (range->results)
         range->ahead = message->ahead ? message->ahead : GW_RANGE_AHEAD;
-    range->block_kept = calloc(range->count / range->block + 1, sizeof *range->block_kept);
-    GW_MUST_PTR(range->block_kept);
+    range->block_open = calloc(range->count / range->block + 1, sizeof *range->block_open);
+    GW_MUST_PTR(range->block_open);
     range->args = malloc(range->args_size);
     GW_MUST_PTR(range->args);
     memcpy(range->args, message->args.data, range->args_size);
@@ -121,7 +121,7 @@ void gw_sched_range_free(struct gw_job *job)
 {
     if (!job->range)
         return;
-    free(job->range->block_kept);
+    free(job->range->block_open);
     free(job->range->args);
     gw_spans_deinit(&job->range->given_up);
     gw_spans_deinit(&job->range->cancelled);
@@ -212,7 +212,7 @@ void gw_sched_range_row_reopened(struct gw_job *job, uint32_t row)
         return;
     job->tasks.flags[row] &= (uint16_t)~GW_TASK_CLOSED;
     range->kept++;
-    range->block_kept[row / range->block]++;
+    range->block_open[row / range->block]++;
 }
 
 void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint32_t row)
@@ -226,7 +226,7 @@ void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint3
     range->kept--;
     list_hungry(sched, job);
     uint32_t block = row / range->block;
-    if (--range->block_kept[block] == 0 && range->retires)
+    if (--range->block_open[block] == 0 && range->retires)
         GW_MUST(gw_array_push(&sched->stubs, ((struct gw_stub){job->id, block})));
 }
 

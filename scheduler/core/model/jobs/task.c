@@ -23,7 +23,7 @@ static const struct gw_sm_state task_states[] = {
     [GW_TASK_RETIRED] = {"retired", 0},
     [GW_TASK_WAITING] = {"waiting", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_READY) |
                                         GW_SM_NEXT(GW_TASK_FAILED) | GW_SM_NEXT(GW_TASK_CANCELLED) |
-                                        GW_SM_NEXT(GW_TASK_HANDED)},
+                                        GW_SM_NEXT(GW_TASK_PIPELINED)},
     [GW_TASK_READY] = {"ready", GW_SM_NEXT(GW_TASK_RELEASED) | GW_SM_NEXT(GW_TASK_PLACED) |
                                     GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_FAILED) |
                                     GW_SM_NEXT(GW_TASK_CANCELLED)},
@@ -35,8 +35,8 @@ static const struct gw_sm_state task_states[] = {
     [GW_TASK_RELEASED] = {"released", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
     [GW_TASK_FAILED] = {"failed", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
     [GW_TASK_CANCELLED] = {"cancelled", GW_SM_NEXT(GW_TASK_WAITING) | GW_SM_NEXT(GW_TASK_RETIRED)},
-    [GW_TASK_HANDED] = {"handed over", GW_SM_NEXT(GW_TASK_PLACED) | GW_SM_NEXT(GW_TASK_WAITING) |
-                                           GW_SM_NEXT(GW_TASK_CANCELLING)},
+    [GW_TASK_PIPELINED] = {"handed over", GW_SM_NEXT(GW_TASK_PLACED) | GW_SM_NEXT(GW_TASK_WAITING) |
+                                              GW_SM_NEXT(GW_TASK_CANCELLING)},
 };
 struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeof *task_states,
                                  NULL};

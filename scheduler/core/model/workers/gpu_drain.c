@@ -18,19 +18,19 @@ char *gw_sched_gpu_drain_copy(const char *text)
 
 struct gw_gpu_drain *gw_sched_gpu_drain_find(const struct gw_sched *sched, const char *uuid)
 {
-    for (size_t i = 0; sched->gpus_kept && i < sched->gpus_kept->items.count; i++)
-        if (strcmp(sched->gpus_kept->items.items[i].uuid, uuid) == 0)
-            return &sched->gpus_kept->items.items[i];
+    for (size_t i = 0; sched->gpu_drains && i < sched->gpu_drains->items.count; i++)
+        if (strcmp(sched->gpu_drains->items.items[i].uuid, uuid) == 0)
+            return &sched->gpu_drains->items.items[i];
     return NULL;
 }
 
 void gw_sched_gpu_drain_drop(struct gw_sched *sched, size_t at)
 {
-    struct gw_gpu_drain *kept = &sched->gpus_kept->items.items[at];
+    struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[at];
     free(kept->uuid);
     free(kept->board);
     free(kept->why);
-    memmove(kept, kept + 1, (--sched->gpus_kept->items.count - at) * sizeof *kept);
+    memmove(kept, kept + 1, (--sched->gpu_drains->items.count - at) * sizeof *kept);
 }
 
 /* why NULL: it is not kept any more. */
@@ -58,8 +58,8 @@ void gw_sched_gpu_drain_mark(struct gw_sched *sched, struct gw_worker *worker)
 
 void gw_sched_gpu_drain_dump(const struct gw_sched *sched, struct gw_buffer *out)
 {
-    for (size_t i = 0; sched->gpus_kept && i < sched->gpus_kept->items.count; i++) {
-        const struct gw_gpu_drain *kept = &sched->gpus_kept->items.items[i];
+    for (size_t i = 0; sched->gpu_drains && i < sched->gpu_drains->items.count; i++) {
+        const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
         GW_MUST(gw_buffer_append(out, kept->uuid, strlen(kept->uuid) + 1));
         GW_MUST(gw_buffer_append(out, kept->board, strlen(kept->board) + 1));
         GW_MUST(gw_buffer_append(out, kept->why, strlen(kept->why) + 1));
@@ -68,10 +68,10 @@ void gw_sched_gpu_drain_dump(const struct gw_sched *sched, struct gw_buffer *out
 
 void gw_sched_gpu_drain_deinit(struct gw_sched *sched)
 {
-    while (sched->gpus_kept && sched->gpus_kept->items.count)
-        gw_sched_gpu_drain_drop(sched, sched->gpus_kept->items.count - 1);
-    if (sched->gpus_kept)
-        gw_array_deinit(&sched->gpus_kept->items);
-    free(sched->gpus_kept);
-    sched->gpus_kept = NULL;
+    while (sched->gpu_drains && sched->gpu_drains->items.count)
+        gw_sched_gpu_drain_drop(sched, sched->gpu_drains->items.count - 1);
+    if (sched->gpu_drains)
+        gw_array_deinit(&sched->gpu_drains->items);
+    free(sched->gpu_drains);
+    sched->gpu_drains = NULL;
 }

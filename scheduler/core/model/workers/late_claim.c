@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void gw_sched_apply_claim_kept(struct gw_sched *sched, const struct gw_fact_claim_kept *fact)
+void gw_sched_apply_claim_waits(struct gw_sched *sched, const struct gw_fact_claim_waits *fact)
 {
     struct gw_late_claim late = *fact->claim;
     late.gpus = NULL;

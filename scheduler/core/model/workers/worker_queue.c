@@ -21,20 +21,20 @@
 struct gw_worker_queue *gw_sched_worker_queue_get(const struct gw_worker *worker,
                                                   const struct gw_shape *shape)
 {
-    return shape->id < worker->lane_count ? worker->lanes[shape->id] : NULL;
+    return shape->id < worker->queue_count ? worker->queues[shape->id] : NULL;
 }
 
 struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker, struct gw_shape *shape)
 {
-    if (shape->id >= worker->lane_count) {
+    if (shape->id >= worker->queue_count) {
         uint32_t count = shape->id + 8;
-        worker->lanes = realloc(worker->lanes, count * sizeof *worker->lanes);
-        GW_MUST_PTR(worker->lanes);
-        for (uint32_t i = worker->lane_count; i < count; i++)
-            worker->lanes[i] = NULL;
-        worker->lane_count = count;
+        worker->queues = realloc(worker->queues, count * sizeof *worker->queues);
+        GW_MUST_PTR(worker->queues);
+        for (uint32_t i = worker->queue_count; i < count; i++)
+            worker->queues[i] = NULL;
+        worker->queue_count = count;
     }
-    struct gw_worker_queue **lane = &worker->lanes[shape->id];
+    struct gw_worker_queue **lane = &worker->queues[shape->id];
     if (!*lane) {
         *lane = calloc(1, sizeof **lane);
         GW_MUST_PTR(*lane);
@@ -143,7 +143,7 @@ uint32_t gw_sched_worker_queue_step(uint32_t tasks)
         return tasks;
     uint32_t octave = 31 - (uint32_t)__builtin_clz(tasks);
     uint32_t step = 4 * (octave - 1) + (tasks >> (octave - 2) & 3);
-    return step < GW_LANE_LOADS ? step : GW_LANE_LOADS - 1;
+    return step < GW_WORKER_QUEUE_LOADS ? step : GW_WORKER_QUEUE_LOADS - 1;
 }
 
 uint32_t gw_sched_worker_queue_step_tasks(uint32_t step)
@@ -237,26 +237,26 @@ static void idle_update(struct gw_sched *sched, struct gw_worker_queue *lane)
     if (wanted == in)
         return;
     if (!wanted) {
-        if (sched->idle_lanes == lane)
-            sched->idle_lanes = lane->idle_next == lane ? NULL : lane->idle_next;
+        if (sched->idle_queues == lane)
+            sched->idle_queues = lane->idle_next == lane ? NULL : lane->idle_next;
         lane->idle_prev->idle_next = lane->idle_next;
         lane->idle_next->idle_prev = lane->idle_prev;
         lane->idle_prev = lane->idle_next = NULL;
-    } else if (sched->idle_lanes) { /* first */
-        lane->idle_next = sched->idle_lanes;
-        lane->idle_prev = sched->idle_lanes->idle_prev;
+    } else if (sched->idle_queues) { /* first */
+        lane->idle_next = sched->idle_queues;
+        lane->idle_prev = sched->idle_queues->idle_prev;
         lane->idle_prev->idle_next = lane->idle_next->idle_prev = lane;
-        sched->idle_lanes = lane;
+        sched->idle_queues = lane;
     } else {
-        sched->idle_lanes = lane->idle_prev = lane->idle_next = lane;
+        sched->idle_queues = lane->idle_prev = lane->idle_next = lane;
     }
     lane->asked = false;
 }
 
 void gw_sched_worker_queue_completed(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
-    assert(lane->handed > 0);
-    lane->handed--;
+    assert(lane->pipelined > 0);
+    lane->pipelined--;
     idle_update(sched, lane);
 }
 
@@ -297,8 +297,8 @@ void gw_sched_worker_queue_enter(struct gw_sched *sched, struct gw_worker_queue 
         gw_sched_worker_queue_debit(sched, lane);
     if (attempt->is_long)
         lane->longs++;
-    if (attempt->handed) {
-        lane->handed++;
+    if (attempt->pipelined) {
+        lane->pipelined++;
         lane->asked = false;
     }
     if (!attempt->is_long && !prefetched)
@@ -315,8 +315,8 @@ void gw_sched_worker_queue_leave(struct gw_sched *sched, struct gw_worker_queue 
     lane->shape->attempts--;
     if (attempt->is_long)
         lane->longs--;
-    if (attempt->handed)
-        lane->handed--;
+    if (attempt->pipelined)
+        lane->pipelined--;
     uint32_t shorts = lane->attempts - lane->longs, shared = lane->debits - lane->longs;
     if (shared > shorts || (attempt->is_long && shared > 1))
         credit(sched, lane);

@@ -12,7 +12,7 @@ struct gw_attempt_new {
     struct gw_worker *worker;
     struct gw_shape *shape;
     struct gw_gang_attempt *gang;
-    bool prefetched, is_long, handed;
+    bool prefetched, is_long, pipelined;
     uint8_t why;         /* enum gw_placed_why */
     uint64_t near_bytes; /* of its inputs that are at the worker */
     uint64_t id;         /* of an earlier life; 0: the next of this one */
@@ -45,9 +45,10 @@ void gw_sched_worker_queue_leave(struct gw_sched *sched, struct gw_worker_queue 
 void gw_sched_worker_queue_lend(struct gw_sched *sched, struct gw_worker_queue *lane, bool is_long);
 void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queue *lane);
 
-/* gw_sched_worker_queue_step puts a number of tasks to a slot on a scale of GW_LANE_LOADS: exact
- * below 8, then four steps each time it doubles. gw_sched_worker_queue_step_tasks is the smallest
- * number of a step; windows are such, so that a lane's step alone tells whether it is full. */
+/* gw_sched_worker_queue_step puts a number of tasks to a slot on a scale of GW_WORKER_QUEUE_LOADS:
+ * exact below 8, then four steps each time it doubles. gw_sched_worker_queue_step_tasks is the
+ * smallest number of a step; windows are such, so that a lane's step alone tells whether it is
+ * full. */
 uint32_t gw_sched_worker_queue_step(uint32_t tasks);
 uint32_t gw_sched_worker_queue_step_tasks(uint32_t step);
 
@@ -63,7 +64,7 @@ uint32_t gw_sched_worker_queue_room(const struct gw_worker_queue *lane, uint32_t
  * that were handed over and wait for others. */
 static inline uint32_t gw_sched_worker_queue_idle(const struct gw_worker_queue *lane)
 {
-    uint32_t used = lane->attempts - lane->handed;
+    uint32_t used = lane->attempts - lane->pipelined;
     return lane->debits > used ? lane->debits - used : 0;
 }
 

@@ -88,7 +88,7 @@ static void who_waits_gets_slots_that_are_idle(void **state)
     free_world(w);
 }
 
-static void nothing_is_handed_over_while_somebody_waits(void **state)
+static void no_task_is_pipelined_while_another_waits(void **state)
 {
     uint64_t attempts[4];
     struct world *w = new_world();
@@ -109,7 +109,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_of_two_shapes_stays_at_its_worker),
         cmocka_unit_test(who_waits_gets_slots_that_are_idle),
-        cmocka_unit_test(nothing_is_handed_over_while_somebody_waits),
+        cmocka_unit_test(no_task_is_pipelined_while_another_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

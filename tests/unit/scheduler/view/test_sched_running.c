@@ -61,15 +61,15 @@ static const struct gw_message *short_ones(struct world *w, uint32_t slots, uint
     return assign;
 }
 
-static void of_what_is_handed_over_as_many_run_as_there_are_slots(void **state)
+static void as_many_pipelined_tasks_run_as_there_are_slots(void **state)
 {
     struct world *w = new_world();
     (void)state;
     const struct gw_message *assign = short_ones(w, 1, 8);
-    const uint32_t handed = assign->assign.attempt.count;
+    const uint32_t pipelined = assign->assign.attempt.count;
     const uint64_t first = attempt_in(assign, 0);
-    assert_true(handed > 1);
-    expect(w, 1, 1, handed - 1);
+    assert_true(pipelined > 1);
+    expect(w, 1, 1, pipelined - 1);
     assert_null(strstr(explain(w, 1, 1), "in line"));
     explained_of(w, 1, 2, "at a, attempt 1, in line behind what runs there");
     finish_after(w, 0, first, 1000);
@@ -94,8 +94,8 @@ static void what_says_that_it_started_runs(void **state)
     struct world *w = new_world();
     (void)state;
     const struct gw_message *assign = short_ones(w, 1, 8);
-    const uint32_t handed = assign->assign.attempt.count, rank = GW_RANK_NONE;
-    assert_true(handed > 1);
+    const uint32_t pipelined = assign->assign.attempt.count, rank = GW_RANK_NONE;
+    assert_true(pipelined > 1);
     const uint64_t second = attempt_in(assign, 1); /* its worker took it first */
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_started, .started = {{&second, 1}, {&rank, 1}}});
@@ -179,7 +179,7 @@ static void what_waits_at_its_worker_takes_no_slot_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(of_what_is_handed_over_as_many_run_as_there_are_slots),
+        cmocka_unit_test(as_many_pipelined_tasks_run_as_there_are_slots),
         cmocka_unit_test(on_two_slots_two_run),
         cmocka_unit_test(what_says_that_it_started_runs),
         cmocka_unit_test(a_gang_is_one_task_that_runs),

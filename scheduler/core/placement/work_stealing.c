@@ -6,13 +6,13 @@
  * not give back it runs; either way the attempt ends, and the recall with it. There are never more
  * recalls under way of a shape than it takes to feed the free slots. A lane that had nothing to
  * give is not walked again before something of it came or ended. */
-#include "scheduler/core/placement/balance.h"
+#include "scheduler/core/placement/work_stealing.h"
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/window.h"
 #include "scheduler/core/send/outbox.h"
 
-enum { LANES_MAX = 4 /* looked at for one shape and step */ };
+enum { QUEUES_MAX = 4 /* looked at for one shape and step */ };
 
 /* A recall costs about a round trip over two processes: what is sooner done is left alone. */
 #define RECALL_WORTH_NS (100 * GW_NS_PER_US)
@@ -63,12 +63,12 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
     return lane->recalled > before;
 }
 
-void gw_sched_balance_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
+void gw_sched_work_stealing_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
 {
     for (uint32_t slot = worker->last; slot != GW_NONE;) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         const struct gw_worker_queue *lane = attempt->lane;
-        if (attempt->state == GW_ATTEMPT_SENT && !attempt->is_long && !attempt->handed &&
+        if (attempt->state == GW_ATTEMPT_SENT && !attempt->is_long && !attempt->pipelined &&
             attempt->job->tasks.state[attempt->index] == GW_TASK_PLACED &&
             lane->attempts > lane->debits + lane->recalled) {
             GW_FACT(sched, attempt_recalled, .slot = slot);
@@ -79,7 +79,7 @@ void gw_sched_balance_recall_queued(struct gw_sched *sched, struct gw_worker *wo
     }
 }
 
-void gw_sched_balance(struct gw_sched *sched)
+void gw_sched_work_stealing(struct gw_sched *sched)
 {
     if (sched->slots_free == 0)
         return;
@@ -89,7 +89,7 @@ void gw_sched_balance(struct gw_sched *sched)
             gw_sched_queue_top(shape))
             continue;
         const struct gw_worker *idle = gw_sched_window_most_free(sched, shape);
-        for (int tries = 0; idle && tries < LANES_MAX && shape->recalled < sched->slots_free;
+        for (int tries = 0; idle && tries < QUEUES_MAX && shape->recalled < sched->slots_free;
              tries++) {
             const struct gw_worker_queue *lane = shape->queued;
             bool may = lane->worker != idle && !lane->barren &&

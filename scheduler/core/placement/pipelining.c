@@ -15,7 +15,7 @@
  * has ended; so what was handed over to lanes with idle debits is asked back as soon as anything
  * waits that could ever run, and nothing is handed over to them meanwhile. Without that, a task
  * that runs long, or that waits for one that finds no slot, would keep slots that nobody uses. */
-#include "scheduler/core/placement/handover.h"
+#include "scheduler/core/placement/pipelining.h"
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/window.h"
@@ -80,7 +80,7 @@ static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
 {
     const struct gw_tasks *tasks = &dep->job->tasks;
     uint8_t state = tasks->state[dep->index];
-    if (state != GW_TASK_PLACED && state != GW_TASK_HANDED)
+    if (state != GW_TASK_PLACED && state != GW_TASK_PIPELINED)
         return false;
     uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[dep->index]);
     if (slot == GW_NONE)
@@ -106,7 +106,7 @@ static bool inputs_are_near(const struct gw_sched *sched, const struct gw_row *r
 {
     const struct gw_tasks *tasks = &row->job->tasks;
     uint32_t end = gw_sched_deps_end(tasks, row->index);
-    if (end - tasks->deps_at[row->index] > GW_HANDED_DEPS_MAX)
+    if (end - tasks->deps_at[row->index] > GW_PIPELINED_DEPS_MAX)
         return false;
     for (uint32_t e = tasks->deps_at[row->index]; e < end; e++) {
         struct gw_row dep;
@@ -200,7 +200,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
     uint32_t followed = 0;
     if (nothing_follows(attempt->job, ready))
         return true;
-    for (int i = 0; i < GW_HANDED_SUCCESSORS_MAX; i++) {
+    for (int i = 0; i < GW_PIPELINED_SUCCESSORS_MAX; i++) {
         if (!gw_sched_edge_successors_next(sched, &from, &row))
             return true;
         if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL) /* all: a whole job */
@@ -218,7 +218,7 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
             return true;
         uint64_t id = gw_sched_attempt_next(sched);
         uint32_t place = gw_sched_attempt_place(id);
-        GW_FACT(sched, task_handed, .job = row.job, .index = row.index, .worker = lane->worker,
+        GW_FACT(sched, task_pipelined, .job = row.job, .index = row.index, .worker = lane->worker,
                 .shape = spec->shape, .attempt = id, .prefetched = room == ROOM_INHERITED);
         gw_sched_outbox_assign(sched, place);
     }
@@ -251,7 +251,7 @@ static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
     GW_FACT(sched, worker_queue_asked, .lane = lane);
     for (uint32_t slot = worker->last; slot != GW_NONE; slot = sched->attempts.items[slot].prev) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
-        if (attempt->lane != lane || !attempt->handed || attempt->state != GW_ATTEMPT_SENT)
+        if (attempt->lane != lane || !attempt->pipelined || attempt->state != GW_ATTEMPT_SENT)
             continue;
         gw_sched_outbox_kill(sched, worker,
                              &(struct gw_kill_row){attempt->id, 0, GW_KILL_TAKE_BACK});
@@ -262,35 +262,36 @@ static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
 /* Asks back what keeps debits that nothing uses, once: what is not given back runs soon. */
 static void free_idle(struct gw_sched *sched)
 {
-    struct gw_worker_queue *lane = sched->idle_lanes;
+    struct gw_worker_queue *lane = sched->idle_queues;
     do {
         if (!lane->asked)
             ask_back(sched, lane);
         lane = lane->idle_next;
-    } while (lane != sched->idle_lanes);
+    } while (lane != sched->idle_queues);
 }
 
-void gw_sched_handover_check(const struct gw_sched *sched)
+void gw_sched_pipelining_check(const struct gw_sched *sched)
 {
-    const struct gw_worker_queue *lane = sched->idle_lanes;
+    const struct gw_worker_queue *lane = sched->idle_queues;
     if (!lane || sched->workers_ready == 0 || sched->shutting_down || !somebody_waits(sched))
         return;
     do {
         for (uint32_t slot = lane->worker->first; slot != GW_NONE;
              slot = sched->attempts.items[slot].next) {
             const struct gw_attempt *attempt = &sched->attempts.items[slot];
-            assert(attempt->lane != lane || !attempt->handed || attempt->state != GW_ATTEMPT_SENT);
+            assert(attempt->lane != lane || !attempt->pipelined ||
+                   attempt->state != GW_ATTEMPT_SENT);
         }
         lane = lane->idle_next;
-    } while (lane != sched->idle_lanes);
+    } while (lane != sched->idle_queues);
 }
 
-void gw_sched_handover(struct gw_sched *sched)
+void gw_sched_pipelining(struct gw_sched *sched)
 {
     struct rivals rivals = {.wait = false};
-    if (sched->frontiers.count > 0 || sched->idle_lanes)
+    if (sched->frontiers.count > 0 || sched->idle_queues)
         rivals.wait = somebody_waits(sched);
-    if (rivals.wait && sched->idle_lanes && !GW_PLANTED(610))
+    if (rivals.wait && sched->idle_queues && !GW_PLANTED(610))
         free_idle(sched);
     if (sched->frontiers.count == 0)
         return;
@@ -304,13 +305,13 @@ void gw_sched_handover(struct gw_sched *sched)
     gw_sched_noted_frontiers(sched);
 }
 
-void gw_sched_handover_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row)
+void gw_sched_pipelining_recall(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     struct gw_successors from = gw_sched_edge_successors_of(job, row);
     struct gw_row next = {0};
     while (gw_sched_edge_successors_next(sched, &from, &next)) {
         if (!next.job || next.job->compacted || next.index == GW_INDEX_ALL ||
-            next.job->tasks.state[next.index] != GW_TASK_HANDED)
+            next.job->tasks.state[next.index] != GW_TASK_PIPELINED)
             continue;
         uint32_t slot = gw_sched_attempt_find(sched, next.job->tasks.attempt[next.index]);
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
