@@ -14,8 +14,7 @@ struct gw_event;
 struct gw_session;
 struct gw_worker;
 
-/* Rows of a `done` that leaves at the end of the step.
- */
+/* Rows of a `done`. */
 struct gw_done_rows {
     bool dirty; /* there may be some */
     GW_ARRAY(uint64_t) request, bytes;
@@ -60,6 +59,18 @@ struct gw_step {
     GW_ARRAY(struct gw_session *) dirty_sessions;
     GW_ARRAY(struct gw_assign_rows *) lent_rows, spare_rows; /* see assign.h */
     struct gw_buffer scratch;
+};
+
+enum { GW_LOG_USER_BYTES = 61 };
+
+/* Jobs whose lines in the log were too many; see log.h. */
+struct gw_log_jobs {
+    uint64_t since_ns; /* the second of which they are begins */
+    uint32_t said;     /* lines in it */
+    uint32_t jobs;     /* that have none */
+    uint64_t tasks, latest;
+    char user[GW_LOG_USER_BYTES]; /* the client of the latest; cut off */
+    bool named;                   /* it tells its user */
 };
 
 #endif

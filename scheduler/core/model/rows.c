@@ -66,12 +66,10 @@ void gw_sched_rows_deinit(struct gw_sched *sched)
 
 void gw_done_rows_deinit(struct gw_done_rows *rows)
 {
-    gw_array_deinit(&rows->request);
-    gw_array_deinit(&rows->bytes);
-    gw_array_deinit(&rows->index);
-    gw_array_deinit(&rows->rank);
-    gw_array_deinit(&rows->value_size);
-    gw_array_deinit(&rows->values);
+#define DEINIT(column) gw_array_deinit(&rows->column);
+    EACH_DONE_COLUMN(DEINIT)
+    DEINIT(values)
+#undef DEINIT
 }
 
 void gw_sched_rows_forget(struct gw_sched *sched, const struct gw_worker *worker,

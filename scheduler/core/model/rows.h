@@ -26,6 +26,9 @@
 #define EACH_COLUMN(X) EACH_ROW_COLUMN(X) EACH_DEP_COLUMN(X) X(gpus)
 #define EACH_BLOB(X) X(args) X(dep_values)
 
+/* Those of a `done`: all but the values have a place a row, and grow together. */
+#define EACH_DONE_COLUMN(X) X(request) X(bytes) X(index) X(rank) X(value_size)
+
 /* gw_assign_rows_of returns the rows of an `assign` to a worker. Rows have no worker while they are
  * empty: with many workers, memory of each one's own would have left all caches until its turn
  * comes again. gw_assign_rows_clear empties rows. */

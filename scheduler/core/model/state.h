@@ -20,7 +20,6 @@
 #include "scheduler/core/model/counts.h"
 #include "scheduler/core/model/fact.h"
 #include "scheduler/core/model/limits.h"
-#include "scheduler/core/model/log_jobs.h"
 #include "scheduler/core/model/logged.h"
 #include "scheduler/core/model/options.h"
 #include "scheduler/core/model/outgoing.h"

@@ -160,46 +160,33 @@ void gw_sched_outbox_kill(struct gw_sched *sched, struct gw_worker *worker,
 /* -- Done ----------------------------------------------------------------------------------------
  */
 
-static void done_clear(struct gw_done_rows *rows)
-{
-    gw_array_clear(&rows->request);
-    gw_array_clear(&rows->bytes);
-    gw_array_clear(&rows->index);
-    gw_array_clear(&rows->rank);
-    gw_array_clear(&rows->value_size);
-    gw_array_clear(&rows->values);
-}
-
 static void flush_done(struct gw_sched *sched, struct gw_session *session)
 {
     struct gw_done_rows *rows = &session->done;
     if (rows->request.count == 0)
         return;
-    struct gw_msg_done done = {
-        .request = COPY_OUT(sched, rows->request),
-        .index = COPY_OUT(sched, rows->index),
-        .rank = COPY_OUT(sched, rows->rank),
-        .bytes = COPY_OUT(sched, rows->bytes),
-        .value_size = COPY_OUT(sched, rows->value_size),
-        .values = COPY_OUT(sched, rows->values),
-    };
+#define LEAVE(column) .column = COPY_OUT(sched, rows->column),
+    struct gw_msg_done done = {EACH_DONE_COLUMN(LEAVE) LEAVE(values)};
+#undef LEAVE
+#define CLEAR(column) gw_array_clear(&rows->column);
+    EACH_DONE_COLUMN(CLEAR)
+    CLEAR(values)
+#undef CLEAR
     gw_sched_send(sched, session->remote, GW_MESSAGE_done)->done = done;
-    done_clear(rows);
 }
 
 /* Adds a place to each column of rows, to be filled in; gives where. They grow together. */
 static size_t done_add(struct gw_done_rows *rows)
 {
     size_t at = rows->request.count;
+#define RESERVE(column) GW_MUST(gw_array_reserve(&rows->column, 1));
     if (at == rows->request.capacity) {
-        GW_MUST(gw_array_reserve(&rows->request, 1));
-        GW_MUST(gw_array_reserve(&rows->bytes, 1));
-        GW_MUST(gw_array_reserve(&rows->index, 1));
-        GW_MUST(gw_array_reserve(&rows->rank, 1));
-        GW_MUST(gw_array_reserve(&rows->value_size, 1));
+        EACH_DONE_COLUMN(RESERVE)
     }
-    rows->request.count = rows->bytes.count = rows->index.count = at + 1;
-    rows->rank.count = rows->value_size.count = at + 1;
+#undef RESERVE
+#define COUNT(column) rows->column.count = at + 1;
+    EACH_DONE_COLUMN(COUNT)
+#undef COUNT
     return at;
 }
 
