@@ -315,7 +315,7 @@ int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future, struct
     if (options) {
         row.spec.retries = options->retries;
         row.spec.priority = options->priority;
-        row.spec.wall_ns = options->wall_ns;
+        row.spec.time_limit_ns = options->time_limit_ns;
         row.row.name = options->name;
     }
     if (!gw_function_find(method->name))

@@ -241,7 +241,7 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->annotations = text(options->annotations);
     spec->retries = options->retries;
     spec->backoff_ns = options->backoff_ns;
-    spec->losses_max = options->losses_max;
+    spec->worker_losses_max = options->worker_losses_max;
     spec->preemptions_max = options->preemptions_max;
     spec->ranks_per_node = options->ranks_per_node;
     spec->spread = options->spread;
@@ -250,8 +250,8 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
     spec->min_ranks = options->min_ranks;
     if (options->min_ranks)
         spec->full_wait_ns = options->full_wait_ns ? options->full_wait_ns : FULL_WAIT_NS;
-    if (options->ranks && options->hang_ns != UINT64_MAX)
-        spec->hang_ns = options->hang_ns ? options->hang_ns : HANG_NS;
+    if (options->ranks && options->hang_timeout_ns != UINT64_MAX)
+        spec->hang_timeout_ns = options->hang_timeout_ns ? options->hang_timeout_ns : HANG_NS;
 }
 
 /* Nobody stays to read what a detached job prints, or to bring it input. */
@@ -273,6 +273,12 @@ static int say_spec(struct gw_submission *submission, const struct gw_message *m
     else if (rc == GW_ENOMEM)
         gw_error_set(error, rc, "out of memory");
     return rc;
+}
+
+static uint32_t gpus_of(const struct gw_task_options *options)
+{
+    bool one = options->gpus_per_rank < 0 || options->gpu_fraction > 0;
+    return one ? 1 : (uint32_t)options->gpus_per_rank;
 }
 
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
@@ -311,24 +317,23 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                      .cwd = cwd,
                      .ranks = options->ranks,
                      .slots = options->slots ? options->slots : 1,
-                     .gpus =
-                         any_gpu || options->gpu_share > 0 ? 1 : (uint32_t)options->gpus_per_rank,
+                     .gpus = gpus_of(options),
                      .gpu_mode = any_gpu ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
                      .memory_bytes = options->memory_bytes,
                      .priority = options->priority,
-                     .wall_ns = options->wall_ns,
+                     .time_limit_ns = options->time_limit_ns,
                      .grace_ns = options->grace_ns ? options->grace_ns : 10 * GW_NS_PER_S,
                      .fail_grace_ns =
                          options->fail_grace_ns ? options->fail_grace_ns : 200 * GW_NS_PER_MS,
                      .output_bytes_max = options->output_bytes_max ? options->output_bytes_max
                                                                    : OUTPUT_BYTES_DEFAULT,
                      .gpu_memory_bytes = options->gpu_memory_bytes,
-                     .progress_ns = options->progress_ns,
+                     .inactivity_timeout_ns = options->inactivity_timeout_ns,
                      .workers_prefer = options->workers_prefer,
                      .pure = options->pure,
                      .actor = spec->actor,
                      .actor_name = text(spec->actor_name),
-                     .gpu_share = (uint32_t)(options->gpu_share * 1000 + 0.5),
+                     .gpu_fraction = (uint32_t)(options->gpu_fraction * 1000 + 0.5),
                      .gpu_isolate = options->isolate_gpus,
                      .env_templates = spec->env_templates,
                      .streams = streams_of(submission, spec),

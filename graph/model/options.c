@@ -71,17 +71,19 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
     if (options->retries > GW_RETRIES_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: retries is %u, at most %d", what,
                             options->retries, GW_RETRIES_MAX);
-    if (options->gpu_share != 0 && !(options->gpu_share >= 0.001 && options->gpu_share <= 0.999))
+    if (options->gpu_fraction != 0 &&
+        !(options->gpu_fraction >= 0.001 && options->gpu_fraction <= 0.999))
         return gw_error_set(
             error, GW_EINVAL,
-            "%s: gpu_share is %g: 0.001 to 0.999 of a GPU (gpus_per_rank = 1 is all "
+            "%s: gpu_fraction is %g: 0.001 to 0.999 of a GPU (gpus_per_rank = 1 is all "
             "of one)",
-            what, options->gpu_share);
-    if (options->gpu_share != 0 && options->gpus_per_rank != 0)
-        return gw_error_set(error, GW_EINVAL, "%s: gpu_share and gpus_per_rank: one of them", what);
-    if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_share == 0)
+            what, options->gpu_fraction);
+    if (options->gpu_fraction != 0 && options->gpus_per_rank != 0)
+        return gw_error_set(error, GW_EINVAL, "%s: gpu_fraction and gpus_per_rank: one of them",
+                            what);
+    if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_fraction == 0)
         return gw_error_set(error, GW_EINVAL,
-                            "%s: gpu_memory_bytes without gpus_per_rank or gpu_share", what);
+                            "%s: gpu_memory_bytes without gpus_per_rank or gpu_fraction", what);
     if (options->ranks == 0 && (options->ranks_per_node || options->spread))
         return gw_error_set(error, GW_EINVAL,
                             "%s: ranks_per_node and spread are of gangs: it has no ranks", what);

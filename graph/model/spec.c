@@ -33,20 +33,20 @@ uint64_t gw_spec_hash(const struct gw_graph_spec *spec)
                           o->retries,
                           (uint32_t)o->priority,
                           o->memory_bytes,
-                          o->wall_ns,
+                          o->time_limit_ns,
                           o->grace_ns,
                           o->fail_grace_ns,
                           o->output_bytes_max,
                           o->gpu_memory_bytes,
-                          (uint64_t)(o->gpu_share * 1000),
+                          (uint64_t)(o->gpu_fraction * 1000),
                           o->isolate_gpus,
-                          o->progress_ns,
+                          o->inactivity_timeout_ns,
                           o->backoff_ns,
                           o->workers_prefer,
                           o->pure,
-                          o->losses_max,
+                          o->worker_losses_max,
                           o->preemptions_max,
-                          o->hang_ns,
+                          o->hang_timeout_ns,
                           spec->env_templates,
                           spec->held_output,
                           spec->input,
@@ -91,13 +91,15 @@ bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)
     return a->kind == b->kind && a->function == b->function && x->ranks == y->ranks &&
            x->gpus_per_rank == y->gpus_per_rank && x->slots == y->slots &&
            x->memory_bytes == y->memory_bytes && x->priority == y->priority &&
-           x->retries == y->retries && x->wall_ns == y->wall_ns && x->grace_ns == y->grace_ns &&
-           x->fail_grace_ns == y->fail_grace_ns && x->output_bytes_max == y->output_bytes_max &&
-           x->gpu_memory_bytes == y->gpu_memory_bytes && x->gpu_share == y->gpu_share &&
-           x->isolate_gpus == y->isolate_gpus && x->progress_ns == y->progress_ns &&
-           x->backoff_ns == y->backoff_ns && x->workers_prefer == y->workers_prefer &&
-           x->pure == y->pure && x->losses_max == y->losses_max &&
-           x->preemptions_max == y->preemptions_max && x->hang_ns == y->hang_ns &&
+           x->retries == y->retries && x->time_limit_ns == y->time_limit_ns &&
+           x->grace_ns == y->grace_ns && x->fail_grace_ns == y->fail_grace_ns &&
+           x->output_bytes_max == y->output_bytes_max &&
+           x->gpu_memory_bytes == y->gpu_memory_bytes && x->gpu_fraction == y->gpu_fraction &&
+           x->isolate_gpus == y->isolate_gpus &&
+           x->inactivity_timeout_ns == y->inactivity_timeout_ns && x->backoff_ns == y->backoff_ns &&
+           x->workers_prefer == y->workers_prefer && x->pure == y->pure &&
+           x->worker_losses_max == y->worker_losses_max &&
+           x->preemptions_max == y->preemptions_max && x->hang_timeout_ns == y->hang_timeout_ns &&
            x->ranks_per_node == y->ranks_per_node && x->spread == y->spread &&
            x->min_ranks == y->min_ranks && x->full_wait_ns == y->full_wait_ns &&
            x->signal == y->signal && x->unbound == y->unbound &&

@@ -44,7 +44,7 @@ enum gw_range_flag {
     X(GW_OUTCOME_FAILED, 1, "failed")             /* the user's own error: retries */              \
     X(GW_OUTCOME_CRASHED, 2, "crashed")           /* signal or exit in the runner: crash budget */ \
     X(GW_OUTCOME_OOM, 3, "out of memory")         /* likewise */                                   \
-    X(GW_OUTCOME_TIMEOUT, 4, "over its limit")    /* wall limit: final */                          \
+    X(GW_OUTCOME_TIMEOUT, 4, "over its limit")    /* time limit: final */                          \
     X(GW_OUTCOME_KILLED, 5, "killed")             /* because the scheduler said so: no charge */   \
     X(GW_OUTCOME_CANNOT_START, 6, "cannot start") /* final: no charge, no retry */                 \
     X(GW_OUTCOME_LOST_INPUT, 7, "input lost")     /* no charge: recompute, run again */            \

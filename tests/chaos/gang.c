@@ -268,12 +268,13 @@ static int submit(char **words)
     int64_t sum = 0, began = 0;
     double gpus = strtod(words[6], NULL);
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_call(
-        graph, count,
-        GW_GANG(.name = getenv("CHAOS_NAME"), .ranks = (uint32_t)atoi(words[3]),
-                .retries = (uint32_t)atoi(words[4]), .hang_ns = (uint64_t)atoi(words[5]) * 1000000,
-                .gpus_per_rank = gpus >= 1 ? (int32_t)gpus : 0, .gpu_share = gpus < 1 ? gpus : 0),
-        gw_i64(atoi(words[0])), gw_i64(atoi(words[1])), gw_str(words[2]));
+    gw_node node = gw_call(graph, count,
+                           GW_GANG(.name = getenv("CHAOS_NAME"), .ranks = (uint32_t)atoi(words[3]),
+                                   .retries = (uint32_t)atoi(words[4]),
+                                   .hang_timeout_ns = (uint64_t)atoi(words[5]) * 1000000,
+                                   .gpus_per_rank = gpus >= 1 ? (int32_t)gpus : 0,
+                                   .gpu_fraction = gpus < 1 ? gpus : 0),
+                           gw_i64(atoi(words[0])), gw_i64(atoi(words[1])), gw_str(words[2]));
     if (gw_client_open(NULL, &client, &error) < 0 ||
         gw_client_submit(client, graph, node, &future, &error) < 0 ||
         gw_future_get(future, 0, &value, &error) < 0)

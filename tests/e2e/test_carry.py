@@ -137,8 +137,9 @@ class Carry(Machines):
         self.wait_workers(2)
         fifo = e2e.Lines(self.fifo())
         self.addCleanup(fifo.close)
-        program = self.start(e2e.BINARY, "dispatch", "-n", "2", "--max-restarts", "1", "--max-lost",
-                             "2", "--env", f"FIFO={self.dir}/fifo", "--env", "STAYS=2", "--",
+        program = self.start(e2e.BINARY, "dispatch", "-n", "2", "--max-restarts", "1",
+                             "--max-worker-losses", "2", "--env", f"FIFO={self.dir}/fifo", "--env",
+                             "STAYS=2", "--",
                              "sh", "-c", RANK)
         pid, folder = fifo.next().split()
         home = self.home_of(folder)
@@ -206,8 +207,9 @@ class Carry(Machines):
         self.wait_workers(1)
         fifo = e2e.Lines(self.fifo())
         self.addCleanup(fifo.close)
-        self.gangway("dispatch", "-d", "-n", "2", "--max-restarts", "2", "--max-lost", "2", "--env",
-                     f"FIFO={self.dir}/fifo", "--env", "STAYS=2", "--", "sh", "-c", RANK)
+        self.gangway("dispatch", "-d", "-n", "2", "--max-restarts", "2",
+                     "--max-worker-losses", "2", "--env", f"FIFO={self.dir}/fifo", "--env",
+                     "STAYS=2", "--", "sh", "-c", RANK)
         for number in signal.SIGKILL, signal.SIGTERM:
             fifo.next()
             self.workers["one"].kill(number)
@@ -426,7 +428,7 @@ class Together(Machines):
     def test_lost_host(self):
         """Rank 0's host is lost: both ranks go on from the copy, on hosts that had another one."""
         self.machines("one", "two")
-        gang = self.gang(EPOCHS, "--max-lost", "1", STAYS=1)
+        gang = self.gang(EPOCHS, "--max-worker-losses", "1", STAYS=1)
         home = self.home_of(self.ready()["0"])
         self.wait_explain("1/0", "has a copy")
         self.worker("three", 1)

@@ -66,7 +66,7 @@ class CommandLine(e2e.Case):
         self.assertGreaterEqual(done.stderr.count("last words"), 2)
         done = self.gangway("submit", "--", "sh", "-c", "kill -SEGV $$", rc=139)
         self.assertIn("signal 11", done.stderr)
-        self.gangway("submit", "--wall", "100ms", "--", "tail", "-f", "/dev/null", rc=124)
+        self.gangway("submit", "--time-limit", "100ms", "--", "tail", "-f", "/dev/null", rc=124)
 
     def test_environment_and_folder(self):
         done = self.gangway("submit", "-e", "ADDED=a b", "--env", "HOME=/elsewhere", "--cwd", "/",
@@ -244,8 +244,8 @@ class CommandLine(e2e.Case):
             said = self.gangway(*command.split(), "--help").stdout
             self.assertIn(words.replace(" ", ""), re.sub(r"\s", "", said))
         fifo = self.fifo()
-        job = self.gangway("submit", "-d", "--wall", "0", "--progress-limit", "0", "--", "sh", "-c",
-                           f"read line < {fifo}; exit $line").stdout.strip()
+        job = self.gangway("submit", "-d", "--time-limit", "0", "--inactivity-timeout", "0",
+                           "--", "sh", "-c", f"read line < {fifo}; exit $line").stdout.strip()
         waiting = self.start(e2e.BINARY, "wait", "--timeout", "0", job)
         self.gangway("sync", "get", "queue", "none", "--timeout", "0", rc=124)
         with open(fifo, "w", encoding="utf-8") as f:
@@ -450,7 +450,7 @@ class CommandLine(e2e.Case):
                                             "scheduler"]),
                              ("gangway up --id", ["--idle-stop"]),
                              ("gangway submit --an", ["--annotate"]),  # whose text has another
-                             ("gangway submit --w", ["--wall"]),
+                             ("gangway submit --ti", ["--time-limit"]),
                              ("gangway worker --na", ["--name"]),
                              ("gangway worker l", ["list"]),
                              ("gangway data p", ["put", "publish"]),

@@ -153,7 +153,8 @@ class Hosts(e2e.Case):
         self.assertIn("was lost: it was ended (SIGTERM)", self.gangway("story", job).stdout)
         self.gangway("cancel", job)
         again = self.worker("ends", 1, token)
-        job = self.gangway("submit", "-d", "--on", "ends", "--max-lost", "1", "--", "sh", "-c",
+        job = self.gangway("submit", "-d", "--on", "ends", "--max-worker-losses", "1", "--",
+                           "sh", "-c",
                            "echo $$ >pid.new; mv pid.new pid; exec tail -f pid").stdout.strip()
         for attempt in (1, 2, 3):
             while "attempt %d started" % attempt not in self.gangway("story", job).stdout:

@@ -149,8 +149,8 @@ class Launch(e2e.Case):
                       "on that host (PATH=/x)", said.stderr)
         self.assertIn("a command without a program",
                       self.gangway("submit", "--prolog", "true", "--", "", rc=2).stderr)
-        said = self.gangway("submit", "--wall", "1s", "--prolog", "tail -f /dev/null", "--", "true",
-                            rc=124).stderr
+        said = self.gangway("submit", "--time-limit", "1s", "--prolog", "tail -f /dev/null",
+                            "--", "true", rc=124).stderr
         self.assertIn("told to end (SIGTERM) in its prolog: tail -f", said)
         self.assertNotIn("exit code 0", said)
         # What it sources sees no words, and its own are not the command's.

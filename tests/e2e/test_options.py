@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What tasks ask for, from a shell and from C (graphs/options.c): named resources, workers,
-pauses before a further try, progress limits, annotations."""
+pauses before a further try, inactivity timeouts, annotations."""
 import os
 
 import e2e
@@ -93,15 +93,15 @@ class Options(e2e.Case):
         self.subject("steps")
 
     def test_silence_of_commands(self):
-        said = self.gangway("submit", "--progress-limit", "200ms", "--", "sh", "-c",
+        said = self.gangway("submit", "--inactivity-timeout", "200ms", "--", "sh", "-c",
                             "echo last words; exec tail -f /dev/null", rc=124)
-        self.assertIn("progress limit of 0.2 s", said.stderr)
+        self.assertIn("inactivity timeout of 0.2 s", said.stderr)
         self.assertEqual(said.stdout, "last words\n")
 
     def test_output_of_commands_is_progress(self):
         """Of longer than the limit, and that is longer than machines stand still."""
         says = "for i in $(seq 15); do echo on; timeout .4 tail -f /dev/null || :; done"
-        self.gangway("submit", "-q", "--progress-limit", "2s", "--", "sh", "-c", says)
+        self.gangway("submit", "-q", "--inactivity-timeout", "2s", "--", "sh", "-c", says)
 
     def test_annotations(self):
         self.up("--slots", "1")

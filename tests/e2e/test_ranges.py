@@ -313,11 +313,11 @@ class Files(e2e.Case):
             {"name": "left", "argv": ["sh", "-c", f"echo side >> {out}"], "after": "first"},
             {"name": "right", "argv": ["sh", "-c", f"echo side >> {out}"], "after": ["first"]},
             {"name": "first", "argv": ["sh", "-c", f"echo first >> {out}; pwd"], "cwd": "/",
-             "options": {"retries": 1, "memory": "1M", "wall": "1m"}},
+             "options": {"retries": 1, "memory": "1M", "time-limit": "1m"}},
             {"name": "all", "argv": ["cat", "shipped"], "options": {
                 "ship": [shipped + ":shipped"], "gpus": "any", "prefer": ["worker-1", "nobody"],
-                "progress-limit": 60, "annotate": {"part": 7, "of": "it"}, "signal": "USR1",
-                "max-lost": 2, "fail-grace": "1s", "bind": "none"}},
+                "inactivity-timeout": 60, "annotate": {"part": 7, "of": "it"}, "signal": "USR1",
+                "max-worker-losses": 2, "fail-grace": "1s", "bind": "none"}},
         ]
         done = self.gangway("submit", "--from-json", self.write("tasks.json", json.dumps(tasks)))
         self.assertEqual(sorted(done.stdout.splitlines()), ["[all] what is shipped", "[first] /"])
@@ -348,7 +348,8 @@ class Files(e2e.Case):
                 ('[{"argv": ["a"], "options": {"retries": 256}}]', "a number from 0 to 255"),
                 ('[{"argv": ["a\\u0000b"]}]', ":1: \\u0000 in a text, which nothing can hold"),
                 ("[]", "there is no task in it"),
-                ('[{"argv": ["a"], "options": {"wall": "soon"}}]', 'option "wall" takes seconds'),
+                ('[{"argv": ["a"], "options": {"time-limit": "soon"}}]',
+                 'option "time-limit" takes seconds'),
                 ('[{"argv": ["a"], "options": {"gpus": "two"}}]', 'a part of one (0.5), or "any"'),
                 ('[{"argv": ["a"], "options": {"on": "a", "prefer": "b"}}]', "one of them"),
                 ('[{"argv": ["a"], "options": {"on": ["a", "noone"]}}]', "is called a"),

@@ -14,16 +14,16 @@ class Reservation(e2e.Case):
     def test_waits_its_turn(self):
         self.up("--slots", "2")
         fifos = [self.fifo("a"), self.fifo("b")]
-        first = self.submit("submit", "-d", "--wall", "10m", "--", "cat", fifos[0])
+        first = self.submit("submit", "-d", "--time-limit", "10m", "--", "cat", fifos[0])
         second = self.submit("submit", "-d", "--", "cat", fifos[1])
         gang = self.submit("dispatch", "-d", "-n", "2", "--", "sh", "-c", "echo rank $RANK")
         later = self.submit("submit", "-d", "--", "true")
-        self.assertIn(f"job {second} has no wall limit (--wall)",
+        self.assertIn(f"job {second} has no time limit (--time-limit)",
                       self.gangway("explain", gang).stdout)
         self.release(fifos[1])
         self.gangway("wait", second)
         self.assertIn(f"kept for job {gang}", self.gangway("explain", later).stdout)
-        quick = self.submit("submit", "-d", "--wall", "1s", "--grace", "1s", "--", "true")
+        quick = self.submit("submit", "-d", "--time-limit", "1s", "--grace", "1s", "--", "true")
         self.gangway("wait", quick)  # it ends before the gang can start
         self.assertRegex(self.gangway("explain", gang).stdout,
                          rf"starts in about \d+ min at the latest, when job {first} reaches")

@@ -64,7 +64,7 @@ class Streams(e2e.Case):
         self.up("--slots", "2")
         size = KEPT + HELD
         command = f"head -c {size} /dev/zero | tr '\\0' x"
-        reader = self.launch("submit", "--progress-limit", "1", "--", "sh", "-c", command)
+        reader = self.launch("submit", "--inactivity-timeout", "1", "--", "sh", "-c", command)
         begun = reader.stdout.read(1 << 20)
         reader.send_signal(signal.SIGSTOP)
         running = self.gangway_json("jobs")[0]["id"]

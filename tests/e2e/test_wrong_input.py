@@ -186,7 +186,7 @@ class WrongInput(e2e.Case):
             (["up", "--state", __file__ + "/below"], ["lies below a file"]),
             (["scheduler", "--state", __file__], ["is no folder"]),
             (["submit", "--memory", "99999P", "--", "true"], ["7993P is the most"]),
-            (["submit", "--wall", "999999d", "--", "true"], ["104166d is the most"]),
+            (["submit", "--time-limit", "999999d", "--", "true"], ["104166d is the most"]),
             (["up", "--slots", "0"], ["--slots 0", "1 is the least"]),
             (["up", "--workers", "0"], ["--workers 0", "1 is the least"]),
             (["worker", "--slots", "0"], ["--slots 0", "1 is the least"]),

@@ -101,8 +101,8 @@
     X(SYNC_TIMEOUT, "waited in vain")                                                              \
     X(GOT, "value taken from a queue")                                                             \
     X(SIGNALLED, "event awaited")                                                                  \
-    X(SILENT, "silent task ended at its progress limit")                                           \
-    X(TALKING, "task longer than its progress limit let live")                                     \
+    X(SILENT, "silent task ended at its inactivity timeout")                                       \
+    X(TALKING, "task longer than its inactivity timeout let live")                                 \
     X(TUNNEL, "tunnel opened")                                                                     \
     X(NO_TUNNEL, "tunnel refused")                                                                 \
     X(TUNNEL_TASK, "tunnel ended with its task")                                                   \

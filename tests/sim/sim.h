@@ -69,7 +69,7 @@ struct work {
     uint32_t dep_count;
     uint64_t inputs; /* of a stencil, which has too many ways through to go them: what
                         sim_work_inputs gives; else 0 */
-    uint64_t run_ns, wall_ns, bytes;
+    uint64_t run_ns, time_limit_ns, bytes;
     uint32_t fails, crashes; /* of its first attempts */
     bool oom, hangs, deaf, orphans, infeasible;
     struct work *twin_of; /* the first with these arguments, which all of them run as; or NULL */
@@ -93,10 +93,10 @@ struct work {
     uint32_t licenses, tapes; /* named resources, a rank */
     char on[48];              /* names of workers or hosts */
     bool prefers;
-    uint64_t backoff_ns, progress_ns;
-    uint32_t losses_max, preemptions_max; /* 0: as usual */
+    uint64_t backoff_ns, inactivity_timeout_ns;
+    uint32_t worker_losses_max, preemptions_max; /* 0: as usual */
     uint32_t resumed; /* the attempt from whose checkpoint its latest went on, counted from 1 */
-    uint64_t hang_ns;
+    uint64_t hang_timeout_ns;
     uint32_t min_ranks, world; /* 0: all of its ranks; how many its latest attempt has */
     uint64_t full_wait_ns;
     uint32_t blamed;      /* ranks that hung in some attempt, bits */

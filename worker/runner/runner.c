@@ -547,7 +547,7 @@ static void execute(struct runner *runner, const struct gw_batch_row *row,
     bool gang = row->rank != GW_RANK_NONE;
     char head[HEAD_MAX];
     const struct gw_output_place place = place_of(runner, row, spec, head);
-    gw_progress_begin(&runner->progress, row->attempt, row->rank, spec->progress_ns);
+    gw_progress_begin(&runner->progress, row->attempt, row->rank, spec->inactivity_timeout_ns);
     runner->paused = false;
     if (gang) {
         gw_output_redirect(&runner->output, &place);

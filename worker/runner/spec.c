@@ -40,7 +40,7 @@ int gw_specs_add(struct gw_specs *specs, const struct gw_msg_spec *message)
         .ranks = message->ranks,
         .actor = message->actor,
         .output_bytes_max = message->output_bytes_max,
-        .progress_ns = message->progress_ns,
+        .inactivity_timeout_ns = message->inactivity_timeout_ns,
         .shown = (message->streams & GW_STREAM_SHOWN) != 0,
         .function = gw_function_find(message->function),
         .name = strdup(message->function),

@@ -13,7 +13,7 @@ struct gw_spec {
     uint32_t ranks;
     uint64_t actor; /* as in the message */
     uint64_t output_bytes_max;
-    uint64_t progress_ns;               /* the longest silence; 0: any */
+    uint64_t inactivity_timeout_ns;     /* the longest silence; 0: any */
     bool shown;                         /* what it prints is told */
     const struct gw_function *function; /* NULL: this program holds none of that name */
     char *name;

@@ -75,7 +75,7 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
     struct gw_task_options task = typed->task;
     if (typed->pty) { /* what was typed into a shell is not there in the next */
         task.retries = 0;
-        task.losses_max = UINT32_MAX;
+        task.worker_losses_max = UINT32_MAX;
     }
     const struct gw_command command = {.argv = typed->pty ? holder : typed->command,
                                        .env = env,

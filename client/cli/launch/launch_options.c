@@ -61,9 +61,9 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
          "rank, parts and MIG instances): device 0"},
         {"max-preemptions", 0, GW_OPTION_BUDGET, &task->preemptions_max, "N",
          "start again after `gangway restart`\n(default: 100)"},
-        {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->hang_ns, "TIME",
+        {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->hang_timeout_ns, "TIME",
          "ended when a rank is stopped for as long, or\nfunctions stand still at several places;\n"
-         "names them (default: 10m; 0: never). For\ncommands see --progress-limit, too"},
+         "names them (default: 10m; 0: never). For\ncommands see --inactivity-timeout, too"},
         {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
         {"hosts", 'H', GW_OPTION_LIST, &launch->nodes.hosts, "HOST:N,...",
          "N ranks at each of these, in this order,\nlike mpiexec"},
@@ -168,9 +168,9 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
          "host's\nnetwork"},
         {"container-runtime", 0, GW_OPTION_TEXT, &launch->runtime, "NAME",
          "docker, podman or apptainer (default: the\nfirst that the worker has)"},
-        {"wall", 0, GW_OPTION_DURATION, &task->wall_ns, "TIME",
-         "killed when it runs longer (exit code 124;\n0: no limit)"},
-        {"progress-limit", 0, GW_OPTION_DURATION, &task->progress_ns, "TIME",
+        {"time-limit", 0, GW_OPTION_DURATION, &task->time_limit_ns, "TIME",
+         "killed when it runs longer (exit code 124;\n0: no limit); --time TIME is the same"},
+        {"inactivity-timeout", 0, GW_OPTION_DURATION, &task->inactivity_timeout_ns, "TIME",
          "killed when it writes nothing for longer\n(exit code 124; 0: no limit)"},
         {"annotate", 0, GW_OPTION_TEXTS, &launch->annotations, "NAME=VALUE",
          "for listings (`gangway jobs --where`);\nmay be given many times"},
@@ -185,8 +185,8 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"backoff", 0, GW_OPTION_DURATION, &task->backoff_ns, "TIME",
          "before the second attempt; doubled before\neach further one, up to 5m (default: 0, "
          "none)"},
-        {"max-lost", 0, GW_OPTION_BUDGET, &task->losses_max, "N",
-         "run again when its worker is lost\n(default: 9; 0: it never runs twice for that)"},
+        {"max-worker-losses", 0, GW_OPTION_BUDGET, &task->worker_losses_max, "N",
+         "run again when its worker is lost\n(default: 9; 0: never)"},
         {"priority", 'p', GW_OPTION_I32, &task->priority, "P", priority_help},
         {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_COUNT, &task->slots, "N",
          table->slots},
@@ -288,12 +288,12 @@ static bool check_gpus(const struct gw_launch_options *launch, const char *comma
                        command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
-    if (task->gpu_share > 0 && task->gpu_share < 0.001) {
+    if (task->gpu_fraction > 0 && task->gpu_fraction < 0.001) {
         gw_cli_message("gangway %s: --%s %s: 0.001 of a GPU is the least", command,
                        launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
-    if (task->gpu_memory_bytes && !task->gpus_per_rank && task->gpu_share <= 0) {
+    if (task->gpu_memory_bytes && !task->gpus_per_rank && task->gpu_fraction <= 0) {
         gw_cli_message("gangway %s: --gpu-memory without --gpus, which says of how many", command);
         return false;
     }

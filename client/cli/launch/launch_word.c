@@ -11,7 +11,7 @@ bool gw_launch_word_gpus(const char *text, struct gw_task_options *task)
     char *end;
     double number = strtod(text, &end);
     task->gpus_per_rank = 0;
-    task->gpu_share = 0;
+    task->gpu_fraction = 0;
     if (strcmp(text, "any") == 0)
         task->gpus_per_rank = GW_GPU_IF_ANY;
     else if (end == text || *end || !(number >= 0 && number <= 1024))
@@ -19,8 +19,8 @@ bool gw_launch_word_gpus(const char *text, struct gw_task_options *task)
     else if (number == (int32_t)number)
         task->gpus_per_rank = (int32_t)number;
     else
-        task->gpu_share = number;
-    return number < 1 || task->gpu_share == 0;
+        task->gpu_fraction = number;
+    return number < 1 || task->gpu_fraction == 0;
 }
 
 bool gw_launch_word_bind(const char *text, struct gw_task_options *task)

@@ -18,7 +18,10 @@
 const struct gw_synonym gw_synonym_launch[] = {
     {"job-name", 'J', {"name"}, NULL, false},
     {"cpus-per-task", 'c', {"slots-per-rank", "slots"}, NULL, false},
-    {"time", 0, {"wall"}, NULL, true},
+    {"time", 0, {"time-limit"}, NULL, true},
+    {"wall", 0, {"time-limit"}, NULL, false},
+    {"max-lost", 0, {"max-worker-losses"}, NULL, false},
+    {"progress-limit", 0, {"inactivity-timeout"}, NULL, false},
     {"chdir", 'D', {"cwd"}, NULL, false},
     {"workdir", 0, {"cwd"}, NULL, false},
     {"nodelist", 'w', {"on"}, NULL, false},

@@ -91,10 +91,11 @@ GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
  * future of a call whose actor is not yet known, or more than a few MiB are queued. `future` may be
  * NULL if nobody wants the result.
  *
- * Only these options are used: retries, wall_ns, progress_ns, priority and name. A call that
- * exceeds its wall_ns or progress_ns ends the actor too, because they share a process. GW_EINVAL.
- * GW_ENOENT: this program has no such function. GW_ECLOSED. The future reports what the scheduler
- * refuses (GW_EACTOR). Thread-safe: calls run in the order in which they returned. */
+ * Only these options are used: retries, time_limit_ns, inactivity_timeout_ns, priority and name. A
+ * call that exceeds its time_limit_ns or inactivity_timeout_ns ends the actor too, because they
+ * share a process. GW_EINVAL. GW_ENOENT: this program has no such function. GW_ECLOSED. The future
+ * reports what the scheduler refuses (GW_EACTOR). Thread-safe: calls run in the order in which they
+ * returned. */
 #ifdef __cplusplus
 #define gw_actor_call(actor, future, error, method, ...)                                           \
     gw_actor_call_list((actor), (future), (error), &gw_function_##method,                          \

@@ -43,68 +43,68 @@ struct gw_task_options {
                                restarts. A function that dies by a signal runs up to three times in
                                any case, because an earlier function may have damaged the process;
                                this does not hold for gangs, actors and their calls */
-    uint64_t wall_ns;       /* time limit of an attempt, which is killed above it; 0 and UINT64_MAX:
+    uint64_t time_limit_ns; /* time limit of an attempt, which is killed above it; 0 and UINT64_MAX:
                                none */
     uint64_t grace_ns;      /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX:
                                no SIGKILL */
     uint64_t fail_grace_ns; /* the same after another rank failed; 0: 200 ms */
-    uint64_t output_bytes_max; /* of each output file; 0: 64 MiB */
-    uint64_t gpu_memory_bytes; /* per rank: of each of its GPUs; with gpu_share: of the share */
-    uint64_t progress_ns;      /* inactivity timeout: an attempt that is silent for longer (no
-                                  gw_task_step, no gw_task_progress, no output) is killed with
-                                  GW_ETIMEDOUT; checked four times in this time. If the output
-                                  file is full, the timeout no longer applies */
-    uint64_t backoff_ns;       /* before the second attempt; doubled before each further attempt, up
-                                  to 5 minutes; 0: at once */
-    const char *resources;     /* named resources, per rank: "license=1,tape=2"; workers say what
-                                  they offer; copied */
-    const char *workers;       /* names of workers or hosts, "a,b": run only on these; copied. The
-                                  task waits for a named worker that is gone. A name that no worker
-                                  ever had is refused (GW_ENOENT) if there are workers. A gang may
-                                  give the ranks of each, "a:2,b:3", in this order (ranks 0 and 1
-                                  on a): `ranks` is then the sum, and ranks_per_node, spread,
-                                  min_ranks and workers_prefer are not set */
-    const char *annotations;   /* "key=value,...", shown to people; copied */
-    const char *const *files;  /* "PATH" or "PATH:NAME", NULL-terminated; copied; see below */
-    bool workers_prefer;       /* also use other workers if those in `workers` have no room */
-    bool pure;                 /* the same function with the same arguments gives the same result.
-                                  The result is computed once for this user and program, and kept
-                                  while somebody holds or needs it and some time after (gangway up
-                                  --pure-keep). Pending results are shared too, with the options of
-                                  the first task. Cancelling affects only the caller; any other end
-                                  affects all. A failure is not shared with later tasks. Not
-                                  allowed in detached jobs and ranges. Equal arguments of more than
-                                  64 KiB are not recognised: share one gw_scatter */
-    double gpu_share;          /* a fraction of one GPU, 0.001 to 0.999, in place of gpus_per_rank;
-                                  others may use the rest. The fraction is of memory. Nothing
-                                  enforces it: GANGWAY_GPU_MEMORY_BYTES tells the task its part */
-    bool isolate_gpus;         /* each rank of a command's gang sees only its own GPUs; false: it
-                                  sees the GPUs of all ranks on its host, in the order of
-                                  LOCAL_RANK, unless a rank has several GPUs or a fraction.
-                                  GANGWAY_GPUS has the numbers of its own among those it sees:
-                                  "0,1" */
-    uint32_t losses_max;       /* further attempts after the loss of a worker; 0: 9; UINT32_MAX:
-                                  none */
-    uint32_t preemptions_max;  /* further attempts after gw_job_restart; 0: 100, the maximum;
-                                  UINT32_MAX: none */
-    uint32_t signal;           /* the signal by number (SIGUSR1) that ends a command and its
-                                  descendants in place of SIGTERM; 0: SIGTERM */
-    uint64_t hang_ns;          /* hang timeout of a gang: how long its ranks may stand still at
-                                  different places (one in a collective and one not, or one stopped
-                                  by SIGSTOP). Then the attempt ends, and the error names the ranks
-                                  that are behind; 0: 10 minutes; UINT64_MAX: none */
-    uint32_t ranks_per_node;   /* of a gang: exactly this many ranks at each worker, one worker a
-                                  host; `ranks` is a multiple of it; equal to `ranks`: all on one
-                                  host; 0: on as few workers as possible, preferring near GPUs */
-    bool spread;               /* of a gang: on as many workers as possible, evenly; not with
-                                  ranks_per_node */
-    uint32_t min_ranks;        /* of an elastic gang: an attempt may have fewer than `ranks` ranks,
-                                  but at least this many; 0: `ranks`; see below */
-    uint64_t full_wait_ns;     /* with min_ranks: how long the gang waits for room for all ranks
-                                  before it starts with fewer; 0: 30 s; UINT64_MAX: no limit while
-                                  the room exists but is in use */
-    bool unbound;              /* of a task with GPUs: its processes may run on all CPUs of the
-                                  worker; false: only on CPUs near their GPUs */
+    uint64_t output_bytes_max;      /* of each output file; 0: 64 MiB */
+    uint64_t gpu_memory_bytes;      /* per rank: of each of its GPUs; with gpu_fraction: of it */
+    uint64_t inactivity_timeout_ns; /* inactivity timeout: an attempt that is silent for longer (no
+                                       gw_task_step, no gw_task_progress, no output) is killed with
+                                       GW_ETIMEDOUT; checked four times in this time. If the output
+                                       file is full, the timeout no longer applies */
+    uint64_t backoff_ns;      /* before the second attempt; doubled before each further attempt, up
+                                 to 5 minutes; 0: at once */
+    const char *resources;    /* named resources, per rank: "license=1,tape=2"; workers say what
+                                 they offer; copied */
+    const char *workers;      /* names of workers or hosts, "a,b": run only on these; copied. The
+                                 task waits for a named worker that is gone. A name that no worker
+                                 ever had is refused (GW_ENOENT) if there are workers. A gang may
+                                 give the ranks of each, "a:2,b:3", in this order (ranks 0 and 1
+                                 on a): `ranks` is then the sum, and ranks_per_node, spread,
+                                 min_ranks and workers_prefer are not set */
+    const char *annotations;  /* "key=value,...", shown to people; copied */
+    const char *const *files; /* "PATH" or "PATH:NAME", NULL-terminated; copied; see below */
+    bool workers_prefer;      /* also use other workers if those in `workers` have no room */
+    bool pure;                /* the same function with the same arguments gives the same result.
+                                 The result is computed once for this user and program, and kept
+                                 while somebody holds or needs it and some time after (gangway up
+                                 --pure-keep). Pending results are shared too, with the options of
+                                 the first task. Cancelling affects only the caller; any other end
+                                 affects all. A failure is not shared with later tasks. Not
+                                 allowed in detached jobs and ranges. Equal arguments of more than
+                                 64 KiB are not recognised: share one gw_scatter */
+    double gpu_fraction;      /* a fraction of one GPU, 0.001 to 0.999, in place of gpus_per_rank;
+                                 others may use the rest. The fraction is of memory. Nothing
+                                 enforces it: GANGWAY_GPU_MEMORY_BYTES tells the task its part */
+    bool isolate_gpus;        /* each rank of a command's gang sees only its own GPUs; false: it
+                                 sees the GPUs of all ranks on its host, in the order of
+                                 LOCAL_RANK, unless a rank has several GPUs or a fraction.
+                                 GANGWAY_GPUS has the numbers of its own among those it sees:
+                                 "0,1" */
+    uint32_t worker_losses_max; /* further attempts after the loss of a worker; 0: 9; UINT32_MAX:
+                                   none */
+    uint32_t preemptions_max;   /* further attempts after gw_job_restart; 0: 100, the maximum;
+                                   UINT32_MAX: none */
+    uint32_t signal;            /* the signal by number (SIGUSR1) that ends a command and its
+                                   descendants in place of SIGTERM; 0: SIGTERM */
+    uint64_t hang_timeout_ns;   /* hang timeout of a gang: how long its ranks may stand still at
+                                   different places (one in a collective and one not, or one stopped
+                                   by SIGSTOP). Then the attempt ends, and the error names the ranks
+                                   that are behind; 0: 10 minutes; UINT64_MAX: none */
+    uint32_t ranks_per_node;    /* of a gang: exactly this many ranks at each worker, one worker a
+                                   host; `ranks` is a multiple of it; equal to `ranks`: all on one
+                                   host; 0: on as few workers as possible, preferring near GPUs */
+    bool spread;                /* of a gang: on as many workers as possible, evenly; not with
+                                   ranks_per_node */
+    uint32_t min_ranks;         /* of an elastic gang: an attempt may have fewer than `ranks` ranks,
+                                   but at least this many; 0: `ranks`; see below */
+    uint64_t full_wait_ns;      /* with min_ranks: how long the gang waits for room for all ranks
+                                   before it starts with fewer; 0: 30 s; UINT64_MAX: no limit while
+                                   the room exists but is in use */
+    bool unbound;               /* of a task with GPUs: its processes may run on all CPUs of the
+                                   worker; false: only on CPUs near their GPUs */
 };
 
 /* GPUs. A task owns its GPUs until its process and all descendants have ended and their GPU memory
@@ -130,10 +130,10 @@ struct gw_task_options {
 /* Restarts of a gang. A gang fails as a whole and starts again as a whole: a new attempt
  * (gw_task_try) with a new communicator, port and processes. There are three budgets. `retries`
  * (also --max-restarts) counts its own errors: ranks that fail, crash, run out of memory, hang, or
- * are not ready within 60 s. losses_max counts lost workers; preemptions_max preemptions. A time
- * limit and a program that cannot start are final. A worker that was lost, or on which a rank was
- * not ready, takes no ranks for one second; the time doubles each further time in a row, up to 2
- * minutes. */
+ * are not ready within 60 s. worker_losses_max counts lost workers; preemptions_max preemptions. A
+ * time limit and a program that cannot start are final. A worker that was lost, or on which a rank
+ * was not ready, takes no ranks for one second; the time doubles each further time in a row, up to
+ * 2 minutes. */
 
 /* Elastic gangs. With min_ranks an attempt has as many ranks as there is room for, from min_ranks
  * to `ranks`. With ranks_per_node it has whole nodes, and min_ranks is a multiple of it too; if

@@ -315,7 +315,7 @@ void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_attempt *g
 void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *text)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
-    const double limit_s = (double)spec->message.hang_ns / 1e9;
+    const double limit_s = (double)spec->message.hang_timeout_ns / 1e9;
     uint32_t live = 0;
     for (uint32_t i = 0; i < gang->count; i++) {
         if (gang->ranks[i].slot == GW_NONE)

@@ -88,9 +88,9 @@ static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
 }
 
 /* How many workers may be lost under it, the last one included. */
-static uint32_t losses_max(const struct gw_sched *sched, const struct gw_spec *spec)
+static uint32_t worker_losses_max(const struct gw_sched *sched, const struct gw_spec *spec)
 {
-    uint32_t most = spec->message.losses_max;
+    uint32_t most = spec->message.worker_losses_max;
     if (most == 0)
         return sched->options.loss_budget;
     if (most == UINT32_MAX)
@@ -139,9 +139,9 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_LOST:
         if (!end->executing)
             break;
-        if (end->dismissed && losses_max(sched, spec) > 1)
+        if (end->dismissed && worker_losses_max(sched, spec) > 1)
             break; /* nothing failed; who allows no loss wants it never to run twice */
-        return ++charges->losses < losses_max(sched, spec);
+        return ++charges->losses < worker_losses_max(sched, spec);
     case GW_OUTCOME_PREEMPTED:
         if (!end->executing)
             return true; /* paused, by its user's own wish */

@@ -50,7 +50,8 @@ static bool gpus_are_well(const struct gw_late_told *claim)
             return false;
         const struct gw_gpu *gpu = &worker->gpus[claim->gpus[i]];
         if (gpu->slot != GW_NONE || gpu->twin != GW_NONE ||
-            gpu->shared + shape->gpu_share > GW_GPU_WHOLE || (!shape->gpu_share && gpu->shared))
+            gpu->shared + shape->gpu_fraction > GW_GPU_WHOLE ||
+            (!shape->gpu_fraction && gpu->shared))
             return false;
     }
     return true;

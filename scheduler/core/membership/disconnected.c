@@ -21,7 +21,7 @@ static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_lost_work
     uint64_t ranks = item->slots / shape->slots, gpus = gw_sched_queue_class_gpus(shape);
     if (shape->memory_bytes && item->memory_bytes / shape->memory_bytes < ranks)
         ranks = item->memory_bytes / shape->memory_bytes;
-    uint64_t each = shape->gpu_share ? GW_GPU_WHOLE / shape->gpu_share : 1;
+    uint64_t each = shape->gpu_fraction ? GW_GPU_WHOLE / shape->gpu_fraction : 1;
     uint64_t have = item->gpus;
     if (gpus > 1 || gw_sched_gpu_has_kind(shape)) /* of one kind, which one is not known yet */
         have -= gpus > 1 || have > 2 * item->instances ? item->instances : have - item->instances;

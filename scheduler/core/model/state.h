@@ -335,11 +335,11 @@ struct gw_shape {
     uint32_t id;                          /* place in sched->shapes */
     uint32_t ranks;                       /* 0: an ordinary task */
     uint32_t slots, gpus;                 /* of one rank */
-    uint32_t gpu_share;                   /* thousandths of that one GPU; 0: all of it */
+    uint32_t gpu_fraction;                /* thousandths of that one GPU; 0: all of it */
     bool gpu_if_any, alone, on_instances; /* of a gang: its ranks get MIG instances; see gpu.h */
     uint32_t any_gpus;                    /* gpu_if_any: what a rank gets, as the cluster is now */
     uint64_t memory_bytes;
-    uint32_t wall_class;                /* limits of about so long; 0: none */
+    uint32_t time_limit_class;          /* limits of about so long; 0: none */
     uint32_t per_node;                  /* of a gang: ranks at each worker; 0: any */
     bool spread;                        /* of a gang: at many workers, evenly */
     bool files;                         /* files come with it */
@@ -508,7 +508,7 @@ struct gw_attempt {
     uint64_t near_bytes;            /* of its inputs that its worker had */
     uint64_t told;                  /* the number of the fact that told of it; 0: none did */
     uint32_t gpus, gpu;             /* how many, and the first */
-    uint16_t gpu_share;             /* of that one, in thousandths; 0: it has them whole */
+    uint16_t gpu_fraction;          /* of that one, in thousandths; 0: it has them whole */
     bool aside;                     /* it counts as such at its worker */
     uint8_t why;                    /* enum gw_placed_why */
 };
@@ -629,7 +629,7 @@ struct gw_reservation {
     struct gw_shape *shape; /* likewise */
     GW_ARRAY(struct gw_reserved_rank) reserved_ranks;
     uint64_t workers_epoch, made_ns;
-    uint64_t start_ns; /* when wall limits let it start at the latest; UINT64_MAX: nobody knows */
+    uint64_t start_ns; /* when time limits let it start at the latest; UINT64_MAX: nobody knows */
     bool seen;         /* start_ns is of this step */
 };
 

@@ -1,6 +1,6 @@
 /* Outlook.
  *
- * What runs under a wall limit has ended when that is over. What has none may run for ever; the
+ * What runs under a time limit has ended when that is over. What has none may run for ever; the
  * guess is that it takes as long as others of its kind did, and where it has taken longer already,
  * as long again. Short tasks that share debits give them back together. */
 #include "scheduler/core/placement/forecast.h"
@@ -43,11 +43,11 @@ static void see_end(const struct gw_sched *sched, const struct gw_attempt *attem
     uint64_t since_ns = attempt->started_ns ? attempt->started_ns : sched->now_ns;
     uint64_t ran_ns = sched->now_ns - since_ns, left_ns;
     bool ending = attempt->state == GW_ATTEMPT_KILLED;
-    bool known = ending || spec->message.wall_ns;
+    bool known = ending || spec->message.time_limit_ns;
     if (ending)
         left_ns = 0;
     else if (known)
-        left_ns = spec->message.wall_ns > ran_ns ? spec->message.wall_ns - ran_ns : 0;
+        left_ns = spec->message.time_limit_ns > ran_ns ? spec->message.time_limit_ns - ran_ns : 0;
     else
         left_ns = spec->mean_ns > ran_ns ? spec->mean_ns - ran_ns : ran_ns;
     if (!known)
@@ -139,7 +139,7 @@ static void give_back(const struct gw_sched *sched, struct room *room,
         if (i == GW_NONE)
             break;
         if (gw_sched_gpu_could(&room->worker->gpus[i], room->shape))
-            room->gpus[i] += attempt->gpu_share ? attempt->gpu_share : GW_GPU_WHOLE;
+            room->gpus[i] += attempt->gpu_fraction ? attempt->gpu_fraction : GW_GPU_WHOLE;
     }
     room->given++;
 }
@@ -174,8 +174,8 @@ static uint32_t ranks_in(const struct room *room, uint32_t most)
     fit = shape->memory_bytes ? (uint64_t)room->memory_bytes / shape->memory_bytes : ranks;
     ranks = fit < ranks ? fit : ranks;
     for (uint32_t i = 0; gpus && i < room->worker->gpu_count; i++)
-        found +=
-            shape->gpu_share ? room->gpus[i] / shape->gpu_share : room->gpus[i] == GW_GPU_WHOLE;
+        found += shape->gpu_fraction ? room->gpus[i] / shape->gpu_fraction
+                                     : room->gpus[i] == GW_GPU_WHOLE;
     fit = gpus ? found / gpus : ranks;
     ranks = fit < ranks ? fit : ranks;
     fit = stock_ranks(room);

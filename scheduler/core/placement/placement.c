@@ -349,7 +349,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     gw_sched_queue_part(shape, false);
     uint64_t least = gw_sched_gang_size_least(shape), slots = least * shape->slots;
     if ((passes ? sched->slots_free : sched->slots_open) < slots ||
-        (!shape->gpu_share && sched->gpus_free < least * gw_sched_queue_class_gpus(shape)))
+        (!shape->gpu_fraction && sched->gpus_free < least * gw_sched_queue_class_gpus(shape)))
         return false; /* without a look at any worker */
     struct gw_pack *packs =
         gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *packs);

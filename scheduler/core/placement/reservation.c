@@ -298,7 +298,7 @@ bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *
         gw_sched_queue_before(claim->queue, reservation->queue))
         return true;
     const struct gw_msg_spec *spec = &claim->spec->message;
-    if (!spec->wall_ns)
+    if (!spec->time_limit_ns)
         return false;
     if (!reservation->seen)
         gw_sched_reservation_see(sched, gw_sched_reservation_start(sched, NULL));
@@ -306,5 +306,6 @@ bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *
     if (reservation->start_ns == UINT64_MAX || reservation->start_ns < sched->now_ns)
         return false;
     uint64_t left_ns = reservation->start_ns - sched->now_ns;
-    return (spec->wall_ns <= left_ns && grace_ns <= left_ns - spec->wall_ns) || GW_PLANTED(232);
+    return (spec->time_limit_ns <= left_ns && grace_ns <= left_ns - spec->time_limit_ns) ||
+           GW_PLANTED(232);
 }

@@ -22,7 +22,7 @@ void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *qu
 
 /* gw_sched_reservation_start tells when the reservation's gang starts at the latest, unless its
  * workers are lost, and whose end it waits for then (0: nobody's). UINT64_MAX: nobody knows; then
- * *attempt is one without a wall limit. There must be one. */
+ * *attempt is one without a time limit. There must be one. */
 uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *attempt);
 
 /* gw_sched_reservation_tell writes, for a task or gang that is ready and waits, what is reserved
@@ -35,7 +35,7 @@ void gw_sched_reservation_check(const struct gw_sched *sched);
 
 /* gw_sched_reservation_passes tells whether something may use what is reserved: the gang itself,
  * what comes before it, what a running task submitted (that would wait, with its slots, for what
- * waits for them), and what its wall limit ends before the gang starts. */
+ * waits for them), and what its time limit ends before the gang starts. */
 bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim);
 
 #endif

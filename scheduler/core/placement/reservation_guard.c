@@ -22,8 +22,8 @@ static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shap
     if (!gpus || !kept)
         return UINT64_MAX;
     kept *= worker->reserved_ranks;
-    if (reserved->gpu_share) {
-        uint32_t each = GW_GPU_WHOLE / reserved->gpu_share;
+    if (reserved->gpu_fraction) {
+        uint32_t each = GW_GPU_WHOLE / reserved->gpu_fraction;
         kept = (worker->reserved_ranks + each - 1) / each;
     }
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
@@ -34,7 +34,7 @@ static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shap
                   gw_sched_gpu_likes_instances(shape) && gw_sched_gpu_could(gpu, shape);
     }
     uint64_t left = beside(have, kept, 1) + others;
-    return shape->gpu_share ? left * (GW_GPU_WHOLE / shape->gpu_share) : left / gpus;
+    return shape->gpu_fraction ? left * (GW_GPU_WHOLE / shape->gpu_fraction) : left / gpus;
 }
 
 uint64_t gw_sched_reservation_guard_leaves(const struct gw_worker *worker,

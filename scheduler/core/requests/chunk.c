@@ -121,10 +121,10 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
                             strlen(spec->job_key), GW_JOB_KEY_BYTES_MAX);
     if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
         return gw_error_set(error, GW_EINVAL, "a spec with unknown GPU mode %u", spec->gpu_mode);
-    if (spec->gpu_share >= GW_GPU_WHOLE ||
-        (spec->gpu_share && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
+    if (spec->gpu_fraction >= GW_GPU_WHOLE ||
+        (spec->gpu_fraction && (spec->gpus != 1 || spec->gpu_mode != GW_GPU_MODE_EXACT)))
         return gw_error_set(error, GW_EINVAL, "a spec with %u thousandths of %u GPUs",
-                            spec->gpu_share, spec->gpus);
+                            spec->gpu_fraction, spec->gpus);
     if (spec->retries > GW_RETRIES_MAX)
         return gw_error_set(error, GW_EINVAL, "a spec with %u retries: %d are the most",
                             spec->retries, GW_RETRIES_MAX);

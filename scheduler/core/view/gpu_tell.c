@@ -190,8 +190,8 @@ static struct gw_value *use_of(const struct gw_sched *sched, uint32_t slot)
         gw_text_say(&text, "%s%u", use.count ? "," : "", i);
         use_add(&use, &attempt->worker->gpus[i]);
     }
-    if (attempt->gpu_share)
-        gw_text_say(&text, " (%g of it)", attempt->gpu_share / (double)GW_GPU_WHOLE);
+    if (attempt->gpu_fraction)
+        gw_text_say(&text, " (%g of it)", attempt->gpu_fraction / (double)GW_GPU_WHOLE);
     set(dict, "job", gw_i64((int64_t)attempt->job->id));
     set(dict, "task", gw_i64(attempt->index));
     if (attempt->gang)

@@ -52,7 +52,8 @@ static struct gw_value *describe_resources(const struct gw_job *job)
         return dict;
     const struct gw_msg_spec *spec = &job->specs.items[0].message;
     gw_dict_put_u64(dict, "slots", spec->slots ? spec->slots : 1);
-    gw_dict_put(dict, "gpus", gw_f64(spec->gpu_share ? spec->gpu_share / 1000.0 : spec->gpus));
+    gw_dict_put(dict, "gpus",
+                gw_f64(spec->gpu_fraction ? spec->gpu_fraction / 1000.0 : spec->gpus));
     gw_dict_put_u64(dict, "memory_bytes", spec->memory_bytes);
     if (spec->resources && *spec->resources)
         gw_dict_put(dict, "named", gw_str(spec->resources));

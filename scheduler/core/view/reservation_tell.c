@@ -36,7 +36,7 @@ static void say_start(const struct gw_sched *sched, const char *who, struct gw_t
     if (start_ns == UINT64_MAX) {
         gw_text_say(text, "; no estimate of when %s starts: ", who);
         if (job)
-            gw_text_say(text, "job %llu has no wall limit (--wall)", (unsigned long long)job);
+            gw_text_say(text, "job %llu has no time limit (--time-limit)", (unsigned long long)job);
         else
             gw_text_say(text, "a worker is short of memory");
         return;
@@ -44,7 +44,7 @@ static void say_start(const struct gw_sched *sched, const char *who, struct gw_t
     gw_text_say(text, "; %s starts in about ", who);
     say_in(start_ns > sched->now_ns ? start_ns - sched->now_ns : 0, text);
     if (job)
-        gw_text_say(text, " at the latest, when job %llu reaches its wall limit",
+        gw_text_say(text, " at the latest, when job %llu reaches its time limit",
                     (unsigned long long)job);
 }
 
@@ -75,14 +75,15 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
 static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
 {
     const uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
-    if (spec->wall_ns == 0) {
-        gw_text_say(text,
-                    "; with a wall limit (--wall) that ends before that starts it could run there");
+    if (spec->time_limit_ns == 0) {
+        gw_text_say(
+            text,
+            "; with a time limit (--time-limit) that ends before that starts it could run there");
         return;
     }
     gw_text_say(text, "; it could run there if it had surely ended by then, which takes up to ");
-    say_in(spec->wall_ns, text);
-    gw_text_say(text, " (--wall) and ");
+    say_in(spec->time_limit_ns, text);
+    gw_text_say(text, " (--time-limit) and ");
     say_in(grace_ns, text);
     gw_text_say(text, " more (--grace)");
 }

@@ -77,7 +77,7 @@ void sim_hang_survey(struct sim *sim, struct host *host, const struct gw_effect 
 bool sim_hang_stops(struct sim *sim, struct process *process)
 {
     const struct row *row = &process->rows.items[0];
-    if (!row->work->hang_ns || !sim_chance(sim, 8))
+    if (!row->work->hang_timeout_ns || !sim_chance(sim, 8))
         return false;
     process->stopped = true;
     row->work->blamed |= 1u << row->rank;

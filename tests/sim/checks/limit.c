@@ -36,13 +36,16 @@ void sim_limit_exit(struct sim *sim, const struct process *process)
     if (!work || !process->executing || process->actor)
         return;
     uint64_t ran_ns = sim->now_ns - process->begun_ns;
-    SIM_CHECK(sim, !work->wall_ns || ran_ns <= work->wall_ns + SIM_GRACE_NS + MEASURE_NS,
+    SIM_CHECK(sim,
+              !work->time_limit_ns || ran_ns <= work->time_limit_ns + SIM_GRACE_NS + MEASURE_NS,
               "task %llu ran for %.3f s, and may for %.3f s", (unsigned long long)work->id,
-              (double)ran_ns / 1e9, (double)work->wall_ns / 1e9);
-    bool silent = work->hangs && work->progress_ns && !work->talks;
-    SIM_CHECK(sim, !silent || ran_ns <= work->progress_ns / 4 * 5 + SIM_GRACE_NS + 2 * MEASURE_NS,
-              "task %llu was silent for %.3f s, and may be for %.3f s",
-              (unsigned long long)work->id, (double)ran_ns / 1e9, (double)work->progress_ns / 1e9);
+              (double)ran_ns / 1e9, (double)work->time_limit_ns / 1e9);
+    bool silent = work->hangs && work->inactivity_timeout_ns && !work->talks;
+    SIM_CHECK(
+        sim,
+        !silent || ran_ns <= work->inactivity_timeout_ns / 4 * 5 + SIM_GRACE_NS + 2 * MEASURE_NS,
+        "task %llu was silent for %.3f s, and may be for %.3f s", (unsigned long long)work->id,
+        (double)ran_ns / 1e9, (double)work->inactivity_timeout_ns / 1e9);
 }
 
 void sim_limit_told(struct sim *sim, const struct gw_msg_ended *ended)
@@ -53,7 +56,8 @@ void sim_limit_told(struct sim *sim, const struct gw_msg_ended *ended)
         !gw_map_get(&sim->limits->work, ended->attempt, &id))
         return;
     const struct work *work = sim_work_find(sim, id);
-    uint64_t limit_ns = strstr(ended->text, "silent") ? work->progress_ns : work->wall_ns;
+    uint64_t limit_ns =
+        strstr(ended->text, "silent") ? work->inactivity_timeout_ns : work->time_limit_ns;
     SIM_CHECK(sim, limit_ns && sim->now_ns - begun_ns + START_NS >= limit_ns,
               "task %llu ends at its limit of %.3f s, after %.3f s: %s", (unsigned long long)id,
               (double)limit_ns / 1e9, (double)(sim->now_ns - begun_ns) / 1e9, ended->text);

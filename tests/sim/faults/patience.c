@@ -1,7 +1,7 @@
 /* Patience: no gang that could run waits for ever.
  *
  * A world of its own for each seed: the scheduler's core, workers that only pass the time, and a
- * client with an endless stream of small tasks, of all priorities, with and without wall limits.
+ * client with an endless stream of small tasks, of all priorities, with and without time limits.
  * Gangs of all sizes come in between, and workers go and come back. Each gang must start in a time
  * that follows from how fast it rises, what runs before it, and how many others wait; the stream
  * goes on until all have. What would take longer than all that is let in before no gang. */
@@ -21,7 +21,7 @@ enum {
 #define RUN_NS_MAX (600 * MS)
 #define GUEST_NS (60 * SECOND)
 /* Six levels are passed in three periods; then each gang before it, and itself, waits for what
- * runs, has what was let in before it end at its wall limit, and runs; and lost workers do it all
+ * runs, has what was let in before it end at its time limit, and runs; and lost workers do it all
  * again. */
 #define PATIENCE_NS (20 * SECOND)
 
@@ -57,7 +57,7 @@ struct patience {
     uint64_t next_peer, next_request, loss_ns, committed;
     struct gw_map sequences;   /* of peers */
     struct gw_map specs;       /* job -> slots << 32 | ranks */
-    struct gw_map walls;       /* job -> wall_ns */
+    struct gw_map time_limits; /* job -> time_limit_ns */
     uint64_t submitted, begun; /* tasks of the stream */
     bool urgent;               /* all of the stream come before the gangs */
     bool guest;                /* one task that takes GUEST_NS comes after the only gang */
@@ -93,12 +93,14 @@ static void assigned(struct patience *patience, struct booth *booth,
 {
     struct sim *sim = patience->sim;
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
-        uint64_t job = gw_col64_at(assign->job, i), spec = 0, wall_ns = 0;
+        uint64_t job = gw_col64_at(assign->job, i), spec = 0, time_limit_ns = 0;
         SIM_CHECK(sim, gw_map_get(&patience->specs, job, &spec), "a task without its spec");
-        (void)gw_map_get(&patience->walls, job, &wall_ns);
+        (void)gw_map_get(&patience->time_limits, job, &time_limit_ns);
         uint64_t how = sim_hash(job, 7);
         uint64_t run_ns = how % 3 == 0 ? MS / 5 : MS + sim_hash(how, i) % RUN_NS_MAX;
-        run_ns = wall_ns && (wall_ns < run_ns || wall_ns == GUEST_NS) ? wall_ns : run_ns;
+        run_ns = time_limit_ns && (time_limit_ns < run_ns || time_limit_ns == GUEST_NS)
+                     ? time_limit_ns
+                     : run_ns;
         struct stint stint = {.job = job,
                               .attempt = gw_col64_at(assign->attempt, i),
                               .run_ns = run_ns,
@@ -151,7 +153,7 @@ static void booth_hears(struct patience *patience, struct booth *booth,
     case GW_MESSAGE_spec:
         GW_MUST(gw_map_put(&patience->specs, spec->key,
                            (uint64_t)(spec->slots ? spec->slots : 1) << 32 | spec->ranks));
-        GW_MUST(gw_map_put(&patience->walls, spec->key, spec->wall_ns));
+        GW_MUST(gw_map_put(&patience->time_limits, spec->key, spec->time_limit_ns));
         break;
     case GW_MESSAGE_assign:
         assigned(patience, booth, &message->assign);
@@ -323,7 +325,7 @@ static struct gw_msg_spec any_spec(struct sim *sim)
     struct gw_msg_spec spec = {.slots = 1 + sim_chance(sim, 25),
                                .priority = PRIORITY_MAX - (int32_t)sim_below(sim, 6)};
     if (sim_chance(sim, 50))
-        spec.wall_ns = 10 * MS + sim_below(sim, RUN_NS_MAX);
+        spec.time_limit_ns = 10 * MS + sim_below(sim, RUN_NS_MAX);
     if (sim_chance(sim, 20))
         spec.memory_bytes = 100 + sim_below(sim, 300);
     return spec;
@@ -372,7 +374,7 @@ static void choose_places(const struct patience *patience, struct party *party)
     }
     party->spec = (struct gw_msg_spec){.slots = 1,
                                        .priority = party->spec.priority,
-                                       .wall_ns = party->spec.wall_ns,
+                                       .time_limit_ns = party->spec.time_limit_ns,
                                        .ranks = ranks,
                                        .workers = party->places};
 }
@@ -396,7 +398,8 @@ static bool client_acts(struct patience *patience)
         patience->guest = false;
         patience->submitted += submit(
             patience,
-            (struct gw_msg_spec){.slots = 1, .priority = -PRIORITY_MAX, .wall_ns = GUEST_NS}, 1);
+            (struct gw_msg_spec){.slots = 1, .priority = -PRIORITY_MAX, .time_limit_ns = GUEST_NS},
+            1);
         return true;
     }
     if (patience->submitted >= patience->begun + BACKLOG)
@@ -527,6 +530,6 @@ void sim_patience_run(uint64_t seed)
     gw_arena_deinit(&patience.effects.arena);
     gw_map_deinit(&patience.sequences);
     gw_map_deinit(&patience.specs);
-    gw_map_deinit(&patience.walls);
+    gw_map_deinit(&patience.time_limits);
     free(patience.sim);
 }

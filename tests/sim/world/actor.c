@@ -41,7 +41,7 @@ static void shape_call(struct sim *sim, struct work *call)
         call->crashes = 1;
     if (sim_chance(sim, 1)) {
         call->hangs = true;
-        call->wall_ns = 100 * MS;
+        call->time_limit_ns = 100 * MS;
     }
 }
 

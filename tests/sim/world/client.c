@@ -158,7 +158,7 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
     work->told = TOLD_FAILED;
     if (failed->code == GW_ECRASHED && work->ranks)
         sim_hang_told(sim, work->twin_of ? work->twin_of : work, failed->text);
-    if (failed->code == GW_ELOST && work->losses_max)
+    if (failed->code == GW_ELOST && work->worker_losses_max)
         sim_fault(sim, FAULT_LOSSES);
     work->code = failed->code;
     take_of_range(sim, client, work);

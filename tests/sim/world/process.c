@@ -371,9 +371,9 @@ void sim_process_go_on(struct sim *sim, struct process *process, int32_t executi
         sim_fault(sim, FAULT_SLOW);
         run_ns += sim_below(sim, 300 * MS);
     }
-    if (work->talks && work->progress_ns) {
+    if (work->talks && work->inactivity_timeout_ns) {
         sim_fault(sim, FAULT_TALKING);
-        run_ns += 2 * work->progress_ns;
+        run_ns += 2 * work->inactivity_timeout_ns;
     }
     sim_nested_long(sim, process, run_ns);
     plan(sim, process, run_ns,

@@ -350,7 +350,7 @@ void sim_request_finish(struct sim *sim, struct client *client)
                 sim_request_release(sim, client, job->work.items[k]);
         bool endless = job->infeasible || sim_actor_blocked(sim, job);
         for (size_t k = 0; k < job->work.count; k++)
-            endless = endless || (job->work.items[k]->hangs && !job->work.items[k]->wall_ns);
+            endless = endless || (job->work.items[k]->hangs && !job->work.items[k]->time_limit_ns);
         if (endless && !job->rejected && job->accepted)
             cancel(sim, client, job, true);
     }

@@ -9,7 +9,8 @@ enum { NAMES = 4 };
 
 bool sim_share_endless(const struct work *work)
 {
-    bool endless = work->job->infeasible || work->makes_actor || (work->hangs && !work->wall_ns);
+    bool endless =
+        work->job->infeasible || work->makes_actor || (work->hangs && !work->time_limit_ns);
     for (uint32_t i = 0; !work->inputs && i < work->dep_count; i++)
         endless = endless || sim_share_endless(work->deps[i].on);
     return endless;

@@ -12,10 +12,11 @@ static bool same_spec(const struct sim *sim, const struct work *a, const struct 
     return sim_disk_declared(sim, a) == sim_disk_declared(sim, b) && a->kind == b->kind &&
            (a->kind == GW_SPEC_FUNCTION || !a->ranks) && a->ranks == b->ranks &&
            a->slots == b->slots && a->gpus == b->gpus && a->retries == b->retries &&
-           a->wall_ns == b->wall_ns && a->run_ns == b->run_ns && a->licenses == b->licenses &&
-           a->tapes == b->tapes && strcmp(a->on, b->on) == 0 && a->prefers == b->prefers &&
-           a->backoff_ns == b->backoff_ns && a->progress_ns == b->progress_ns &&
-           a->calls == b->calls && a->files == b->files && a->min_ranks == b->min_ranks &&
+           a->time_limit_ns == b->time_limit_ns && a->run_ns == b->run_ns &&
+           a->licenses == b->licenses && a->tapes == b->tapes && strcmp(a->on, b->on) == 0 &&
+           a->prefers == b->prefers && a->backoff_ns == b->backoff_ns &&
+           a->inactivity_timeout_ns == b->inactivity_timeout_ns && a->calls == b->calls &&
+           a->files == b->files && a->min_ranks == b->min_ranks &&
            a->full_wait_ns == b->full_wait_ns;
 }
 
@@ -39,7 +40,7 @@ static uint32_t spec_of(const struct sim *sim, const struct sim_job *job, uint32
 }
 
 /* In thousandths. All ranks of a gang find room on one GPU: the others may break. */
-static uint32_t gpu_share(const struct work *work)
+static uint32_t gpu_fraction(const struct work *work)
 {
     uint32_t alone = 300 + 100 * (uint32_t)(work->id % 3);
     return work->gpus != WORK_GPU_SHARE ? 0 : work->ranks ? 250 : alone;
@@ -66,9 +67,9 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .memory_bytes = sim_disk_declared(sim, work),
         .gpus = work->gpus > WORK_GPU_IF_ANY,
         .gpu_mode = work->gpus == WORK_GPU_IF_ANY ? GW_GPU_MODE_IF_ANY : GW_GPU_MODE_EXACT,
-        .gpu_share = gpu_share(work),
+        .gpu_fraction = gpu_fraction(work),
         .retries = work->retries,
-        .wall_ns = work->wall_ns,
+        .time_limit_ns = work->time_limit_ns,
         .grace_ns = SIM_GRACE_NS,
         .fail_grace_ns = 20 * MS,
         .priority = (int32_t)(work->id % 3),
@@ -77,10 +78,10 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .workers = work->on,
         .workers_prefer = work->prefers,
         .backoff_ns = work->backoff_ns,
-        .progress_ns = work->progress_ns,
-        .losses_max = work->losses_max,
+        .inactivity_timeout_ns = work->inactivity_timeout_ns,
+        .worker_losses_max = work->worker_losses_max,
         .preemptions_max = work->preemptions_max,
-        .hang_ns = work->hang_ns,
+        .hang_timeout_ns = work->hang_timeout_ns,
         .spread = work->ranks && work->id % 2, /* checkpoints are copied where hosts are several */
         .min_ranks = work->min_ranks,
         .full_wait_ns = work->full_wait_ns,

@@ -120,7 +120,7 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = (alone ? ends > work->retries : crashes >= 3) || work->ranks > 0;
         break;
     case GW_ETIMEDOUT:
-        own = work->wall_ns > 0 || (work->progress_ns > 0 && !work->talks);
+        own = work->time_limit_ns > 0 || (work->inactivity_timeout_ns > 0 && !work->talks);
         break;
     case GW_ESTART:
         own = sim->some_did_not_start;
@@ -132,8 +132,8 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = cancelled; /* a restart that its budget does not allow is refused */
         break;
     case GW_ELOST:
-        own =
-            sim->worker_losses >= 10 || work->losses_max || work->stop; /* a cut may lose several */
+        own = sim->worker_losses >= 10 || work->worker_losses_max ||
+              work->stop;                              /* a cut may lose several */
         for (uint32_t i = 0; i < work->dep_count; i++) /* given up, and needed again */
             own = own || (work->deps[i].on->job->scattered && !work->deps[i].on->held);
         break;
@@ -194,11 +194,11 @@ static void misbehave(struct sim *sim, struct work *work)
     work->oom = sim_chance(sim, 30);
     work->hangs = sim_chance(sim, work->ranks ? 8 : 3);
     if (work->hangs)
-        work->wall_ns = 200 * MS + sim_below(sim, 2 * SECOND);
+        work->time_limit_ns = 200 * MS + sim_below(sim, 2 * SECOND);
     if (work->hangs && !work->job->detached && sim_chance(sim, 20))
-        work->wall_ns = 0; /* somebody has to cancel it */
+        work->time_limit_ns = 0; /* somebody has to cancel it */
     if (sim_chance(sim, work->hangs ? 40 : 8))
-        work->progress_ns = 100 * MS + sim_below(sim, SECOND);
+        work->inactivity_timeout_ns = 100 * MS + sim_below(sim, SECOND);
     work->talks = sim_chance(sim, 30);
     work->deaf = sim_chance(sim, work->hangs ? 50 : 40);
     work->orphans = sim_chance(sim, 20);
@@ -221,14 +221,15 @@ static void shape(struct sim *sim, struct work *work)
         work->gpus = WORK_GPU_SHARE;
     work->collectives = (uint32_t)sim_below(sim, 4) + (work->id % 2 ? 6 : 0);
     if (work->ranks && sim_chance(sim, 55))
-        work->hang_ns = 5 * SECOND;
-    if (work->hang_ns && work->wall_ns) /* so that it is not the first to end what hangs */
-        work->wall_ns = 30 * SECOND;
+        work->hang_timeout_ns = 5 * SECOND;
+    if (work->hang_timeout_ns &&
+        work->time_limit_ns) /* so that it is not the first to end what hangs */
+        work->time_limit_ns = 30 * SECOND;
     if (work->ranks && sim_chance(sim, 65))
-        work->losses_max = work->preemptions_max = 1;
+        work->worker_losses_max = work->preemptions_max = 1;
     work->files = sim_chance(sim, GW_PLANTED(360) ? 70 : 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
-    if (work->losses_max && sim_chance(sim, 50)) /* so that it is lost, sometimes */
+    if (work->worker_losses_max && sim_chance(sim, 50)) /* so that it is lost, sometimes */
         work->run_ns = 100 * MS + sim_below(sim, 400 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
         work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000000 : 4000);

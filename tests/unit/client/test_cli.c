@@ -134,7 +134,7 @@ static bool parse(struct parsed *parsed, int arguments, bool command_line, char 
         {"text", 't', GW_OPTION_TEXT, &parsed->text, "TEXT", "a text\nof two lines"},
         {"texts", 'e', GW_OPTION_TEXTS, &parsed->texts, "TEXT", "texts"},
         {"number", 'n', GW_OPTION_U32, &parsed->number, "N", "a number"},
-        {"wall", 0, GW_OPTION_DURATION, &parsed->duration_ns, "TIME", "a time"},
+        {"time-limit", 0, GW_OPTION_DURATION, &parsed->duration_ns, "TIME", "a time"},
         {"memory", 0, GW_OPTION_SIZE, &parsed->bytes, "SIZE", "a size"},
         {0},
     };
@@ -156,7 +156,7 @@ static bool parse(struct parsed *parsed, int arguments, bool command_line, char 
 static void test_options(void **state)
 {
     struct parsed p;
-    char line[] = "test -f thing --text=a -e x --texts y -n4 --wall 1h30m --memory 2K";
+    char line[] = "test -f thing --text=a -e x --texts y -n4 --time-limit 1h30m --memory 2K";
     assert_true(parse(&p, 1, false, line));
     assert_true(p.flag);
     assert_string_equal(p.text, "a");
@@ -215,12 +215,12 @@ static void test_options_stop_at_a_command(void **state)
 /* For a library's 0 is the default. */
 static void test_zero_that_is_typed_is_zero(void **state)
 {
-    static const char *const keys[] = {"max-lost",   "max-preemptions", "grace",
-                                       "fail-grace", "hang-timeout",    "full-wait"};
+    static const char *const keys[] = {"max-worker-losses", "max-preemptions", "grace",
+                                       "fail-grace",        "hang-timeout",    "full-wait"};
     struct gw_launch_options launch;
     int exit_code = 0;
     char *argv[] = {"dispatch",
-                    "--max-lost=0",
+                    "--max-worker-losses=0",
                     "--max-preemptions=0",
                     "--grace=0",
                     "--fail-grace=0",
@@ -241,12 +241,12 @@ static void test_zero_that_is_typed_is_zero(void **state)
     assert_int_equal(gw_bulk_option_set(&read, &texts, "slots", zero, &takes), GW_EINVAL);
     const struct gw_task_options *both[] = {&launch.task, &read};
     for (size_t i = 0; i < 2; i++) {
-        assert_int_equal(both[i]->losses_max, UINT32_MAX);
+        assert_int_equal(both[i]->worker_losses_max, UINT32_MAX);
         assert_int_equal(both[i]->preemptions_max, UINT32_MAX);
         assert_int_equal(both[i]->grace_ns, 1);
         assert_int_equal(both[i]->fail_grace_ns, 1);
         assert_int_equal(both[i]->full_wait_ns, 1);
-        assert_true(both[i]->hang_ns == UINT64_MAX);
+        assert_true(both[i]->hang_timeout_ns == UINT64_MAX);
     }
     assert_int_equal(launch.task.slots, 3);
     json_decref(zero);
@@ -279,7 +279,7 @@ static void test_options_of_other_tools(void **state)
         "--nnodes 2 --nproc-per-node 3 -J sweep -c 4 --time 1:30:00 true",
         "--nnodes=2 --nproc_per_node=3 --job-name=sweep --cpus-per-task=4 --time=1:30:00 true",
         "-N2 --ntasks-per-node 3 --ntasks 6 -Jsweep -c4 --time 90:00 true",
-        "--nodes 2 --per-node 3 --name sweep --slots-per-rank 4 --wall 5400 true"};
+        "--nodes 2 --per-node 3 --name sweep --slots-per-rank 4 --time-limit 5400 true"};
     struct gw_launch_options launch;
     int exit_code;
     for (size_t i = 0; i < sizeof gangs / sizeof *gangs; i++) {
@@ -287,13 +287,13 @@ static void test_options_of_other_tools(void **state)
         assert_int_equal(launch.task.ranks, 6);
         assert_int_equal(launch.task.ranks_per_node, 3);
         assert_int_equal(launch.task.slots, 4);
-        assert_int_equal(launch.task.wall_ns, 5400 * GW_NS_PER_S);
+        assert_int_equal(launch.task.time_limit_ns, 5400 * GW_NS_PER_S);
         assert_string_equal(launch.name, "sweep");
         gw_launch_options_deinit(&launch);
     }
     assert_true(launch_with(&launch, false, "-c 2 -J nap --time 0-1:0 true", &exit_code));
     assert_int_equal(launch.task.slots, 2);
-    assert_int_equal(launch.task.wall_ns, 3600 * GW_NS_PER_S);
+    assert_int_equal(launch.task.time_limit_ns, 3600 * GW_NS_PER_S);
     gw_launch_options_deinit(&launch);
 }
 
@@ -319,7 +319,7 @@ static void test_wrong_options_are_usage(void **state)
                                         "test thing -x",
                                         "test thing -n two",
                                         "test thing -n -1",
-                                        "test thing --wall 3y",
+                                        "test thing --time-limit 3y",
                                         "test thing --memory much",
                                         "test",
                                         "test a b",

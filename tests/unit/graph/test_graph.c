@@ -341,10 +341,10 @@ static void test_wrong_references_are_refused(void **state)
         struct gw_task_options options;
         const char *text;
     } gpus[] = {
-        {{.gpu_share = 1}, "gpu_share is 1: 0.001 to 0.999 of a GPU"},
-        {{.gpu_share = -0.5}, "gpu_share is -0.5"},
-        {{.gpu_share = 0.5, .gpus_per_rank = 1}, "gpu_share and gpus_per_rank: one of them"},
-        {{.gpu_memory_bytes = 1}, "gpu_memory_bytes without gpus_per_rank or gpu_share"},
+        {{.gpu_fraction = 1}, "gpu_fraction is 1: 0.001 to 0.999 of a GPU"},
+        {{.gpu_fraction = -0.5}, "gpu_fraction is -0.5"},
+        {{.gpu_fraction = 0.5, .gpus_per_rank = 1}, "gpu_fraction and gpus_per_rank: one of them"},
+        {{.gpu_memory_bytes = 1}, "gpu_memory_bytes without gpus_per_rank or gpu_fraction"},
         {{.gpus_per_rank = 1, .isolate_gpus = true}, "isolate_gpus is for gangs"},
     };
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {

@@ -22,7 +22,7 @@ enum { LOOKS = 4 }; /* within a limit */
 static uint64_t limit_of(const struct gw_gang *gang)
 {
     return gang->state == GW_GANG_RUNNING && gang->ranks.count
-               ? gang->ranks.items[0]->spec->message.hang_ns
+               ? gang->ranks.items[0]->spec->message.hang_timeout_ns
                : 0;
 }
 

@@ -109,7 +109,7 @@ bool gw_orphaned_tells_again(const struct gw_attempt *run)
 {
     const struct gw_msg_spec *spec = &run->spec->message;
     return spec->kind == GW_SPEC_COMMAND || (run->gang && !GW_PLANTED(773)) ||
-           spec->losses_max == UINT32_MAX;
+           spec->worker_losses_max == UINT32_MAX;
 }
 
 /* Room for one more end of a run that another life of the scheduler could take; NULL: it runs

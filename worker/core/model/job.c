@@ -132,12 +132,13 @@ static bool same_bin(struct gw_bin a, struct gw_bin b)
 static bool same_spec(const struct gw_msg_spec *a, const struct gw_msg_spec *b)
 {
     return a->kind == b->kind && a->ranks == b->ranks && a->slots == b->slots &&
-           a->gpus == b->gpus && a->gpu_mode == b->gpu_mode && a->wall_ns == b->wall_ns &&
-           a->grace_ns == b->grace_ns && a->fail_grace_ns == b->fail_grace_ns &&
-           a->output_bytes_max == b->output_bytes_max && a->progress_ns == b->progress_ns &&
-           a->actor == b->actor && same_bin(a->files, b->files) &&
-           same_bin(a->program, b->program) && same_bin(a->argv, b->argv) &&
-           same_bin(a->env, b->env) && strcmp(a->function, b->function ? b->function : "") == 0 &&
+           a->gpus == b->gpus && a->gpu_mode == b->gpu_mode &&
+           a->time_limit_ns == b->time_limit_ns && a->grace_ns == b->grace_ns &&
+           a->fail_grace_ns == b->fail_grace_ns && a->output_bytes_max == b->output_bytes_max &&
+           a->inactivity_timeout_ns == b->inactivity_timeout_ns && a->actor == b->actor &&
+           same_bin(a->files, b->files) && same_bin(a->program, b->program) &&
+           same_bin(a->argv, b->argv) && same_bin(a->env, b->env) &&
+           strcmp(a->function, b->function ? b->function : "") == 0 &&
            strcmp(a->cwd, b->cwd ? b->cwd : "") == 0;
 }
 

@@ -344,7 +344,7 @@ struct gw_process {
     uint64_t deadline_ns;        /* to say hello, or to end after it closed its link; 0: none */
     uint64_t idle_since_ns, memory_bytes; /* memory_bytes: as measured */
     uint64_t head_since_ns; /* since when the first of queue executes; 0: it does not */
-    struct gw_inactivity {  /* where that has a progress limit */
+    struct gw_inactivity {  /* if the task has an inactivity timeout */
         uint64_t of_ns;     /* the head_since_ns that this is about */
         uint64_t alive_ns;  /* the last sign of life */
         uint64_t measure_ns;

@@ -145,9 +145,9 @@ const char *gw_environment_checkpoints(struct gw_node_core *core, const struct g
 static void add_share(struct added *added, const struct gw_node_spec *spec, const uint32_t *gpus,
                       uint32_t count)
 {
-    if (count && spec->message.gpu_share)
+    if (count && spec->message.gpu_fraction)
         add(added, "GANGWAY_GPU_MEMORY_BYTES=%" PRIu64,
-            added->core->options.gpus[gpus[0]].memory_bytes / 1000 * spec->message.gpu_share);
+            added->core->options.gpus[gpus[0]].memory_bytes / 1000 * spec->message.gpu_fraction);
 }
 
 static void add_folders(struct added *added)
@@ -350,7 +350,7 @@ static bool has_instance(const struct gw_node_core *core, const struct gw_attemp
  * CUDA would show the first one to all. */
 static bool sees_its_own(const struct gw_node_core *core, const struct gw_attempt *run)
 {
-    return !run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_share ||
+    return !run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_fraction ||
            run->gpu_count > 1 || has_instance(core, run);
 }
 

@@ -178,7 +178,7 @@ void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process,
         struct gw_gpu *gpu = &core->gpus[gpus[i]];
         if (gpu->processes++ == 0 && gpu->state == GW_GPU_CLEAR)
             gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_HELD);
-        gpu->shared = (pool ? pool->like : run->spec)->message.gpu_share != 0;
+        gpu->shared = (pool ? pool->like : run->spec)->message.gpu_fraction != 0;
     }
 }
 
@@ -228,7 +228,7 @@ bool gw_gpu_lets(const struct gw_node_core *core, const struct gw_node_spec *spe
 {
     for (uint32_t i = 0; i < count; i++) {
         const struct gw_gpu *gpu = &core->gpus[gpus[i]];
-        bool beside = spec->message.gpu_share && gpu->state == GW_GPU_HELD && gpu->shared;
+        bool beside = spec->message.gpu_fraction && gpu->state == GW_GPU_HELD && gpu->shared;
         if (gpu->state != GW_GPU_CLEAR && !beside)
             return false;
     }

@@ -23,7 +23,7 @@ static uint64_t limit_of(const struct gw_process *process)
     if (!run || !process->head_since_ns || process->burying ||
         process->state == GW_PROCESS_EXITED || run->state == GW_ATTEMPT_ENDING || GW_PLANTED(431))
         return 0;
-    return run->spec->message.progress_ns;
+    return run->spec->message.inactivity_timeout_ns;
 }
 
 static uint64_t every_ns(uint64_t limit_ns)
@@ -81,8 +81,8 @@ void gw_inactivity_timeout_on_measured(struct gw_node_core *core, const struct g
         return;
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
     char limit[GW_TEXT_SECONDS_ROOM];
-    end.text = gw_attempt_text("was silent for longer than its progress limit of %s: no step, no "
-                               "progress, no output",
+    end.text = gw_attempt_text("was silent for longer than its inactivity timeout of %s: no step, "
+                               "no progress, no output",
                                gw_text_seconds(limit_ns, limit));
     gw_process_end_attempt(core, run, end, run->spec->message.grace_ns);
 }

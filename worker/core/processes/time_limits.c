@@ -12,13 +12,13 @@
 #define STARTED_AFTER_NS UINT64_C(20000000)
 #define IDLE_GRACE_NS UINT64_C(200000000)
 
-static uint64_t wall_limit_at(const struct gw_process *process)
+static uint64_t time_limit_at(const struct gw_process *process)
 {
     const struct gw_attempt *run = process->queue.first;
-    if (!run || !process->head_since_ns || !run->spec->message.wall_ns || process->burying ||
+    if (!run || !process->head_since_ns || !run->spec->message.time_limit_ns || process->burying ||
         process->state == GW_PROCESS_EXITED || GW_PLANTED(430))
         return UINT64_MAX;
-    uint64_t limit_ns = GW_PLANTED(432) ? 1000000 : run->spec->message.wall_ns;
+    uint64_t limit_ns = GW_PLANTED(432) ? 1000000 : run->spec->message.time_limit_ns;
     return limit_ns < UINT64_MAX - process->head_since_ns ? process->head_since_ns + limit_ns
                                                           : UINT64_MAX; /* for ever */
 }
@@ -58,11 +58,11 @@ static void tick(struct gw_node_core *core, struct gw_process *process)
         return;
     }
     struct gw_attempt *run = process->queue.first;
-    if (core->now_ns >= wall_limit_at(process)) {
+    if (core->now_ns >= time_limit_at(process)) {
         struct gw_attempt_end end = {.outcome = GW_OUTCOME_TIMEOUT, .code = GW_ETIMEDOUT};
         char limit[GW_TEXT_SECONDS_ROOM];
         end.text = gw_attempt_text("ran for longer than its limit of %s",
-                                   gw_text_seconds(run->spec->message.wall_ns, limit));
+                                   gw_text_seconds(run->spec->message.time_limit_ns, limit));
         gw_process_end_attempt(core, run, end, run->spec->message.grace_ns);
         return;
     }
@@ -92,7 +92,7 @@ uint64_t gw_time_limits_deadline_ns(const struct gw_node_core *core)
     uint64_t deadline = UINT64_MAX;
     for (size_t i = 0; i < core->processes.count; i++) {
         const struct gw_process *process = core->processes.items[i];
-        uint64_t at = wall_limit_at(process);
+        uint64_t at = time_limit_at(process);
         if (process->deadline_ns && process->deadline_ns < at)
             at = process->deadline_ns;
         if (process->state == GW_PROCESS_IDLE &&

@@ -17,7 +17,7 @@ enum { TURNS_MAX = 6 };
 
 static bool is_short(const struct gw_attempt *run)
 {
-    return run->spec->cost_ns < SHORT_NS && !run->spec->message.wall_ns &&
+    return run->spec->cost_ns < SHORT_NS && !run->spec->message.time_limit_ns &&
            !run->spec->message.epilog.size && !(run->spec->message.streams & GW_STREAM_INPUT) &&
            !run->gang && !run->gpu_count && !run->pool;
 }

@@ -34,7 +34,7 @@ static uint64_t load_of(const struct gw_attempt *run)
 {
     const struct gw_node_spec *spec = run->spec;
     uint64_t cost_ns = run->actor ? run->actor->cost_ns : spec->cost_ns;
-    if (cost_ns >= LOAD_MAX_NS || spec->message.wall_ns) /* unknown, long, or timed */
+    if (cost_ns >= LOAD_MAX_NS || spec->message.time_limit_ns) /* unknown, long, or timed */
         return LOAD_MAX_NS;
     return cost_ns + 1;
 }

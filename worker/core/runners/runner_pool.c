@@ -24,7 +24,7 @@ static bool fits(const struct gw_runner_pool *pool, const struct gw_node_spec *s
                  const struct gw_attempt *run)
 {
     return pool->program == spec->program && pool->like->slots == spec->slots &&
-           pool->like->message.gpu_share == spec->message.gpu_share &&
+           pool->like->message.gpu_fraction == spec->message.gpu_fraction &&
            pool->like->message.memory_bytes == spec->message.memory_bytes &&
            (pool->like->message.unbound == spec->message.unbound || !run->gpu_count) &&
            pool->gpu_count == run->gpu_count &&

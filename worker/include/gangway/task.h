@@ -134,8 +134,8 @@ GW_API int gw_task_step(struct gw_task *task, int64_t step, const char *metric, 
 
 /* gw_task_progress reports how far the task is, from 0 to 1, and a text (may be NULL; 200 bytes of
  * it are kept). `gangway jobs` shows the latest of rank 0. Like a step and output it resets the
- * inactivity timeout (options.progress_ns). It is cheap and may be called often. GW_EINVAL: the
- * fraction is not from 0 to 1. */
+ * inactivity timeout (options.inactivity_timeout_ns). It is cheap and may be called often.
+ * GW_EINVAL: the fraction is not from 0 to 1. */
 GW_API int gw_task_progress(struct gw_task *task, double fraction, const char *text);
 
 /* gw_task_checkpoint_dir returns this task's folder for checkpoints, and makes it if necessary.

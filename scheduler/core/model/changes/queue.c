@@ -15,11 +15,11 @@
 static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
 {
     return a->ranks == b->ranks && a->slots == b->slots && a->gpus == b->gpus &&
-           a->gpu_share == b->gpu_share && a->gpu_if_any == b->gpu_if_any && a->alone == b->alone &&
-           a->memory_bytes == b->memory_bytes && a->wall_class == b->wall_class &&
-           a->per_node == b->per_node && a->spread == b->spread && a->files == b->files &&
-           a->min_ranks == b->min_ranks && a->full_wait_ns == b->full_wait_ns &&
-           gw_sched_need_equal(a->need, b->need);
+           a->gpu_fraction == b->gpu_fraction && a->gpu_if_any == b->gpu_if_any &&
+           a->alone == b->alone && a->memory_bytes == b->memory_bytes &&
+           a->time_limit_class == b->time_limit_class && a->per_node == b->per_node &&
+           a->spread == b->spread && a->files == b->files && a->min_ranks == b->min_ranks &&
+           a->full_wait_ns == b->full_wait_ns && gw_sched_need_equal(a->need, b->need);
 }
 
 /* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
@@ -56,11 +56,11 @@ struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct g
         .ranks = key->ranks,
         .slots = key->slots,
         .gpus = key->gpus,
-        .gpu_share = key->gpu_share,
+        .gpu_fraction = key->gpu_fraction,
         .gpu_if_any = key->gpu_if_any,
         .alone = key->alone,
         .memory_bytes = key->memory_bytes,
-        .wall_class = key->wall_class,
+        .time_limit_class = key->time_limit_class,
         .per_node = key->per_node,
         .spread = key->spread,
         .files = key->files,

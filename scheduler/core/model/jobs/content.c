@@ -11,12 +11,12 @@
 
 /* Wall limits that are about the same, in steps of a quarter of a power of two: what ends soon
  * enough to run on reserved slots must not wait behind what does not. */
-static uint32_t wall_class(const struct gw_msg_spec *spec)
+static uint32_t time_limit_class(const struct gw_msg_spec *spec)
 {
-    if (!spec->wall_ns)
+    if (!spec->time_limit_ns)
         return 0;
-    uint32_t octave = 63 - (uint32_t)__builtin_clzll(spec->wall_ns | 4);
-    return 4 * octave + (uint32_t)(spec->wall_ns >> (octave - 2) & 3);
+    uint32_t octave = 63 - (uint32_t)__builtin_clzll(spec->time_limit_ns | 4);
+    return 4 * octave + (uint32_t)(spec->time_limit_ns >> (octave - 2) & 3);
 }
 
 /* What one task of a spec needs; shape->need is the caller's to unref. GW_EINVAL with a text. */
@@ -32,10 +32,10 @@ int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_shape *shap
         .ranks = spec->ranks,
         .slots = spec->slots ? spec->slots : 1,
         .gpus = spec->gpu_mode == GW_GPU_MODE_IF_ANY ? 0 : spec->gpus,
-        .gpu_share = spec->gpu_share,
+        .gpu_fraction = spec->gpu_fraction,
         .gpu_if_any = spec->gpu_mode == GW_GPU_MODE_IF_ANY,
         .memory_bytes = spec->memory_bytes,
-        .wall_class = wall_class(spec),
+        .time_limit_class = time_limit_class(spec),
         .per_node = spec->ranks ? spec->ranks_per_node : 0,
         .spread = spec->ranks && spec->spread,
         .files = spec->files.size > 0,

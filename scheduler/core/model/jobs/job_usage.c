@@ -21,8 +21,9 @@ static void add(const struct gw_attempt *attempt, uint64_t ns, struct gw_job_usa
     const struct gw_shape *shape = attempt->lane->shape;
     usage->slot_ns += ns * shape->slots;
     if (attempt->gpus)
-        usage->gpu_ns += ns / GW_GPU_WHOLE *
-                         (attempt->gpu_share ? attempt->gpu_share : attempt->gpus * GW_GPU_WHOLE);
+        usage->gpu_ns +=
+            ns / GW_GPU_WHOLE *
+            (attempt->gpu_fraction ? attempt->gpu_fraction : attempt->gpus * GW_GPU_WHOLE);
     if (shape->memory_bytes)
         usage->memory_mib_ms += (shape->memory_bytes >> 20) * (ns / GW_NS_PER_MS);
 }

@@ -157,20 +157,20 @@ static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, 
 /* How many ranks could have a share of it. */
 static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
-    uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_share;
+    uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_fraction;
     if (bytes < gw_sched_gpu_memory(shape) || !is_usable(gpu) || (!ever && gpu->slot != GW_NONE))
         return 0;
-    return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_share;
+    return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_fraction;
 }
 
 bool gw_sched_gpu_has_kind(const struct gw_shape *shape)
 {
-    return shape->ranks > 0 && gw_sched_queue_class_gpus(shape) > 0 && !shape->gpu_share;
+    return shape->ranks > 0 && gw_sched_queue_class_gpus(shape) > 0 && !shape->gpu_fraction;
 }
 
 bool gw_sched_gpu_likes_instances(const struct gw_shape *shape)
 {
-    return shape->ranks == 0 && gw_sched_queue_class_gpus(shape) == 1 && !shape->gpu_share;
+    return shape->ranks == 0 && gw_sched_queue_class_gpus(shape) == 1 && !shape->gpu_fraction;
 }
 
 bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape)
@@ -184,7 +184,7 @@ bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_s
 
 bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape)
 {
-    return shape->gpu_share ? takes_shares(gpu, shape, true) > 0 : takes_whole(gpu, shape, true);
+    return shape->gpu_fraction ? takes_shares(gpu, shape, true) > 0 : takes_whole(gpu, shape, true);
 }
 
 uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape, bool ever)
@@ -192,11 +192,11 @@ uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shap
     uint32_t gpus = gw_sched_queue_class_gpus(shape), found = 0;
     if (gpus == 0)
         return UINT64_MAX;
-    if (!ever && worker->gpus_free < gpus && !shape->gpu_share)
+    if (!ever && worker->gpus_free < gpus && !shape->gpu_fraction)
         return 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
-        found += shape->gpu_share ? takes_shares(&worker->gpus[i], shape, ever)
-                                  : takes_whole(&worker->gpus[i], shape, ever);
+        found += shape->gpu_fraction ? takes_shares(&worker->gpus[i], shape, ever)
+                                     : takes_whole(&worker->gpus[i], shape, ever);
     return found / gpus;
 }
 
@@ -325,7 +325,7 @@ bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *sh
     if (shape->on_instances)
         return gw_sched_gpu_ranks(worker, shape, false) >= ranks &&
                pick_instances(worker, shape, ranks, numbers) <= 1;
-    return !shape->gpu_share &&
+    return !shape->gpu_fraction &&
            find_group(worker, shape, 0, ranks * gw_sched_queue_class_gpus(shape), &group);
 }
 
@@ -367,7 +367,7 @@ static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape
             mine += numbers[k] == i;
         if (takes_shares(gpu, shape, false) <= mine)
             continue;
-        room -= mine * shape->gpu_share;
+        room -= mine * shape->gpu_fraction;
         if (best == GW_NONE || room < best_room ||
             (room == best_room && by_worth(gpu, &worker->gpus[best]) < 0)) {
             best = i;
@@ -380,7 +380,7 @@ static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape
 void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
                        uint32_t *numbers)
 {
-    if (!shape->gpu_share) {
+    if (!shape->gpu_fraction) {
         pick_whole(worker, shape, ranks * gw_sched_queue_class_gpus(shape), numbers);
         return;
     }
@@ -421,9 +421,9 @@ void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *n
         struct gw_gpu *gpu = &worker->gpus[numbers[i]];
         bool was = gw_sched_gpu_free(gpu);
         assert(gpu->slot == GW_NONE && gpu->twin == GW_NONE);
-        assert(attempt->gpu_share || gpu->shared == 0);
-        if (attempt->gpu_share)
-            gpu->shared += attempt->gpu_share;
+        assert(attempt->gpu_fraction || gpu->shared == 0);
+        if (attempt->gpu_fraction)
+            gpu->shared += attempt->gpu_fraction;
         else
             gpu->slot = slot;
         gw_sched_gpu_counts(sched, worker, gpu, was);
@@ -434,7 +434,7 @@ uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     const struct gw_worker *worker = attempt->worker;
-    if (attempt->gpu_share)
+    if (attempt->gpu_fraction)
         return from <= attempt->gpu ? attempt->gpu : GW_NONE;
     for (uint32_t i = from; attempt->gpus && i < worker->gpu_count; i++)
         if (worker->gpus[i].slot == slot)
@@ -449,8 +449,8 @@ void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
     for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++) {
         struct gw_gpu *gpu = &worker->gpus[i];
         bool was = gw_sched_gpu_free(gpu);
-        if (attempt->gpu_share)
-            gpu->shared -= attempt->gpu_share;
+        if (attempt->gpu_fraction)
+            gpu->shared -= attempt->gpu_fraction;
         else
             gpu->slot = GW_NONE;
         gw_sched_gpu_counts(sched, worker, gpu, was);
@@ -527,8 +527,8 @@ void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *w
             mine++;
         assert(mine == attempt->gpus);
         assert(mine <= 1 || !gw_sched_gpu_is_instance(&worker->gpus[attempt->gpu]));
-        attempts_shared += attempt->gpu_share;
-        attempts_whole += attempt->gpu_share ? 0 : attempt->gpus;
+        attempts_shared += attempt->gpu_fraction;
+        attempts_whole += attempt->gpu_fraction ? 0 : attempt->gpus;
     }
     assert(whole == attempts_whole && shared == attempts_shared);
 }
@@ -540,7 +540,7 @@ void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang
         if (gang->ranks[i].slot == GW_NONE)
             continue;
         const struct gw_attempt *attempt = &sched->attempts.items[gang->ranks[i].slot];
-        if (!attempt->gpus || attempt->gpu_share)
+        if (!attempt->gpus || attempt->gpu_fraction)
             continue;
         bool instance = gw_sched_gpu_is_instance(&attempt->worker->gpus[attempt->gpu]);
         assert(kind < 0 || kind == instance);

@@ -26,9 +26,9 @@ void gw_sched_gpu_text_of(const struct gw_shape *shape, char *to, size_t bytes)
     size_t used = strlen(to);
     if (gpus == 0 || used >= bytes)
         return;
-    if (shape->gpu_share)
+    if (shape->gpu_fraction)
         (void)snprintf(to + used, bytes - used, ", %g of a GPU",
-                       shape->gpu_share / (double)GW_GPU_WHOLE);
+                       shape->gpu_fraction / (double)GW_GPU_WHOLE);
     else
         (void)snprintf(to + used, bytes - used, ", %u GPU%s", gpus, gpus == 1 ? "" : "s");
     used = strlen(to);
@@ -133,13 +133,13 @@ int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_shap
         return gw_error_set(error, GW_EINFEASIBLE,
                             "it wants %u GPUs%s; the largest worker has %u%s", gpus,
                             shape->ranks ? " a rank" : "", offer.most, aside);
-    if (shape->gpu_share)
-        memory = memory / GW_GPU_WHOLE * shape->gpu_share;
+    if (shape->gpu_fraction)
+        memory = memory / GW_GPU_WHOLE * shape->gpu_fraction;
     if (memory < needed)
-        return gw_error_set(error, GW_EINFEASIBLE,
-                            "no GPU has %.1f GiB of memory%s: the largest has %.1f GiB%s",
-                            (double)needed / (1 << 30), shape->gpu_share ? " in such a share" : "",
-                            (double)memory / (1 << 30), aside);
+        return gw_error_set(
+            error, GW_EINFEASIBLE, "no GPU has %.1f GiB of memory%s: the largest has %.1f GiB%s",
+            (double)needed / (1 << 30), shape->gpu_fraction ? " in such a share" : "",
+            (double)memory / (1 << 30), aside);
     if (gw_sched_gpu_has_kind(shape) && gpus == 1 && offer.whole < shape->ranks &&
         offer.instances && offer.whole && offer.instances < shape->ranks)
         return gw_error_set(error, GW_EINFEASIBLE,

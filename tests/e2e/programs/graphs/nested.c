@@ -263,7 +263,7 @@ static void test_killed(void)
 
 static void test_limits(void)
 {
-    static const struct gw_task_options limit = {.wall_ns = UINT64_C(300000000),
+    static const struct gw_task_options limit = {.time_limit_ns = UINT64_C(300000000),
                                                  .grace_ns = 1000000};
     struct gw_future *future;
     struct gw_value *value;

@@ -73,10 +73,10 @@ static void subject_silence(void)
 {
     struct gw_future *future;
     struct gw_value *value;
-    MUST(gw_submit(client, &future, &error, work, GW_OPTIONS(.progress_ns = 300 * MS),
+    MUST(gw_submit(client, &future, &error, work, GW_OPTIONS(.inactivity_timeout_ns = 300 * MS),
                    gw_i64(60000), gw_str("silent")));
     assert(gw_future_get(future, 0, &value, &error) == GW_ETIMEDOUT);
-    assert(strstr(error.text, "progress limit of 0.3 s"));
+    assert(strstr(error.text, "inactivity timeout of 0.3 s"));
     gw_future_release(future);
 }
 
@@ -85,7 +85,7 @@ static void subject_progress(void)
     struct gw_future *future;
     struct gw_value *value, *answer, *question = gw_dict();
     MUST(gw_submit(client, &future, &error, work,
-                   GW_OPTIONS(.progress_ns = LIMIT_NS, .annotations = "team=north,run=7"),
+                   GW_OPTIONS(.inactivity_timeout_ns = LIMIT_NS, .annotations = "team=north,run=7"),
                    gw_i64(GOES_ON_MS), gw_str("progress")));
     MUST(gw_future_get(future, 0, &value, &error));
     gw_value_unref(value);
@@ -132,7 +132,7 @@ static void subject_steps(void)
     struct gw_future *future;
     struct gw_value *value;
     struct gw_graph *graph = gw_graph_new();
-    gw_node gang = gw_call(graph, march, GW_GANG(.ranks = 2, .progress_ns = LIMIT_NS));
+    gw_node gang = gw_call(graph, march, GW_GANG(.ranks = 2, .inactivity_timeout_ns = LIMIT_NS));
     MUST(gw_client_submit(client, graph, gang, &future, &error));
     MUST(gw_future_get(future, 1, &value, &error));
     gw_value_unref(value);

@@ -37,7 +37,7 @@ static gw_node add_command(struct gw_graph *graph, const char *path, int chain, 
                    (double)pause_ms / 1000);
     const char *const argv[] = {"sh", "-c", script, NULL};
     const struct gw_command command = {.argv = argv};
-    return gw_graph_command(graph, &command, GW_OPTIONS(.losses_max = UINT32_MAX));
+    return gw_graph_command(graph, &command, GW_OPTIONS(.worker_losses_max = UINT32_MAX));
 }
 
 int main(int argc, char **argv)
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
         for (int link = 0; link < length; link++) {
             gw_node node =
                 argc > 5 ? add_command(graph, argv[1], chain, link, pause_ms)
-                         : gw_call(graph, append_link, GW_OPTIONS(.losses_max = UINT32_MAX),
+                         : gw_call(graph, append_link, GW_OPTIONS(.worker_losses_max = UINT32_MAX),
                                    gw_str(argv[1]), gw_i64(chain), gw_i64(link), gw_i64(pause_ms));
             if (link > 0)
                 gw_graph_after(graph, node, last[chain]);

@@ -427,7 +427,7 @@ static void a_lost_worker_is_another_budget(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .worker_losses_max = 1});
     for (int i = 0; i < 2; i++) {
         add_worker(w, i, 2, i ? "b" : "a");
         (void)go(w, i);
@@ -440,7 +440,7 @@ static void a_lost_worker_is_another_budget(void **state)
 static void leaves_uncharged(void (*leave)(struct world *w, int worker))
 {
     struct world *w = new_world();
-    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = 1});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .worker_losses_max = 1});
     for (int i = 0; i < 4; i++) {
         add_worker(w, i, 2, "a");
         (void)go(w, i);
@@ -449,7 +449,7 @@ static void leaves_uncharged(void (*leave)(struct world *w, int worker))
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
     free_world(w);
     w = new_world();
-    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .worker_losses_max = UINT32_MAX});
     add_worker(w, 0, 2, "a");
     (void)go(w, 0);
     leave(w, 0);
@@ -487,7 +487,7 @@ static void without_a_budget_the_first_is_the_last(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .losses_max = UINT32_MAX});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .worker_losses_max = UINT32_MAX});
     add_worker(w, 0, 2, "a");
     (void)go(w, 0);
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});

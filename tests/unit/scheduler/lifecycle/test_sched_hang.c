@@ -124,7 +124,7 @@ static void a_gang_that_hangs_is_ended(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
     uint64_t attempt = go(w, 0);
     stuck(w, attempt, 0, 1, false); /* one of two: the other moves */
     assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
@@ -226,7 +226,7 @@ static void stacks_come_from_all_workers(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    uint64_t attempt = go_apart(w, (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    uint64_t attempt = go_apart(w, (struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
     for (int closely = 0; closely < 2; closely++)
         for (uint32_t rank = 0; rank < 2; rank++) {
             uint32_t none = 0, size = rank ? 10 : 0, stack = closely ? 4 : 0;

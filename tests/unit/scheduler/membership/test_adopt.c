@@ -172,7 +172,7 @@ static void who_hangs_before_all_are_back_hangs(void **state)
     struct row rows[2];
     const uint32_t rank = 0, stopped = 1, size = 0;
     const uint64_t begun = 4;
-    gang_runs(rows, (struct gw_msg_spec){.hang_ns = SECOND});
+    gang_runs(rows, (struct gw_msg_spec){.hang_timeout_ns = SECOND});
     struct world *w = life_begin();
     connect_worker(w, WORKER, 7, &rows[0], 1);
     struct gw_message stuck = {.type = GW_MESSAGE_gang_stuck,

@@ -80,15 +80,18 @@ static void who_ends_before_a_smaller_start_may_run(void **state)
     (void)state;
     add_worker(w, 0, 3, "a");
     assert_int_equal(submit_gang(w, spec).count, 0);
-    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 20 * SECOND, .grace_ns = SECOND});
+    submit_task(w, ++request,
+                (struct gw_msg_spec){.time_limit_ns = 20 * SECOND, .grace_ns = SECOND});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     explained(w, 1, "it starts in about 12 s");
     explained(w, 2, "a gang of 4 that waits (there is room for 3)");
     explained(w, 2, "that gang starts in about 12 s");
-    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    submit_task(w, ++request,
+                (struct gw_msg_spec){.time_limit_ns = 5 * SECOND, .grace_ns = SECOND});
     finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 1);
     w->now_ns += 8 * SECOND;
-    submit_task(w, ++request, (struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+    submit_task(w, ++request,
+                (struct gw_msg_spec){.time_limit_ns = 5 * SECOND, .grace_ns = SECOND});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     assert_int_equal(placed_after(w, 5 * SECOND).count, 3);
     free_world(w);

@@ -103,28 +103,31 @@ static void what_is_beside_it_is_for_others(void **state)
     free_world(w);
 }
 
-static void wall_limits_let_others_in(void **state)
+static void time_limits_let_others_in(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
     const uint64_t grace_ns = SECOND;
     (void)state;
     add_worker(w, 0, 2, "a");
-    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 10 * SECOND}, 1), 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 10 * SECOND}, 1), 1);
     started(w, &runs, 0);
-    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 60 * SECOND}, 1), 1);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 60 * SECOND}, 1), 1);
     started(w, &runs, 1);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
     (void)note_after(w, &runs, SECOND); /* 59 s are left */
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0);
     assert_int_equal(
-        add(w, &runs, (struct gw_msg_spec){.wall_ns = 59 * SECOND, .grace_ns = grace_ns}, 1), 0);
+        add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 59 * SECOND, .grace_ns = grace_ns}, 1),
+        0);
     assert_int_equal(
-        add(w, &runs, (struct gw_msg_spec){.wall_ns = 40 * SECOND, .grace_ns = grace_ns}, 1), 1);
+        add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 40 * SECOND, .grace_ns = grace_ns}, 1),
+        1);
     assert_int_equal(end(w, &runs, 1), 0); /* it waits for what was let in, no longer */
     assert_int_equal(
-        add(w, &runs, (struct gw_msg_spec){.wall_ns = 40 * SECOND, .grace_ns = grace_ns}, 1), 0);
+        add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 40 * SECOND, .grace_ns = grace_ns}, 1),
+        0);
     assert_int_equal(end(w, &runs, 2), 2);
     free_world(w);
 }
@@ -138,7 +141,7 @@ static void nobody_is_let_in_before_what_has_no_limit(void **state)
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 2);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
-    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.wall_ns = 1, .grace_ns = 1}, 1), 0);
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 1, .grace_ns = 1}, 1), 0);
     assert_int_equal(end(w, &runs, 1), 2);
     free_world(w);
 }
@@ -293,34 +296,36 @@ static void who_waits_is_told_for_what(void **state)
     struct runs runs = {0};
     (void)state;
     add_worker(w, 0, 2, "a");
-    (void)add(w, &runs, (struct gw_msg_spec){.wall_ns = 720 * SECOND}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 720 * SECOND}, 1);
     started(w, &runs, 0);
     (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){0}, 1);
-    (void)add(w, &runs, (struct gw_msg_spec){.wall_ns = 715 * SECOND}, 1);
+    (void)add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 715 * SECOND}, 1);
     explained_in_order(
         w, 3,
         (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
                          "2 at a", "for 0 of 2 it is free by now",
-                         "no estimate of when it starts: job 2 has no wall limit (--wall)", NULL});
+                         "no estimate of when it starts: job 2 has no time limit (--time-limit)",
+                         NULL});
     explained_in_order(
         w, 4, (const char *[]){"1 gang is before it in the queue", "kept for job 3", NULL});
     explained_in_order(w, 5,
                        (const char *[]){"kept for job 3 (j), a gang of 2 that waits",
-                                        "with a wall limit (--wall)", NULL});
+                                        "with a time limit (--time-limit)", NULL});
     assert_int_equal(end(w, &runs, 1), 0);
     explained_in_order(
         w, 3,
         (const char *[]){"for 1 of 2 it is free by now",
                          "it starts in about 12 min at the latest, when job 1 reaches its "
-                         "wall limit",
+                         "time limit",
                          NULL});
     explained(w, 5, "that gang starts in about 12 min");
-    explained_in_order(w, 6,
-                       (const char *[]){"which takes up to 12 min (--wall) and 10 s more (--grace)",
-                                        "that gang starts in about 12 min", NULL});
+    explained_in_order(
+        w, 6,
+        (const char *[]){"which takes up to 12 min (--time-limit) and 10 s more (--grace)",
+                         "that gang starts in about 12 min", NULL});
     free_world(w);
 }
 
@@ -388,7 +393,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_comes_free_is_kept),
         cmocka_unit_test(what_is_beside_it_is_for_others),
-        cmocka_unit_test(wall_limits_let_others_in),
+        cmocka_unit_test(time_limits_let_others_in),
         cmocka_unit_test(nobody_is_let_in_before_what_has_no_limit),
         cmocka_unit_test(two_gangs_never_have_half_each),
         cmocka_unit_test(ranks_go_where_room_comes_free),

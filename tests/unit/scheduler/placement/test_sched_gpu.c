@@ -74,13 +74,13 @@ static void shares_fill_a_gpu_before_the_next(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aa");
     for (uint64_t i = 0; i < 4; i++) {
-        submit_task(w, i + 1, (struct gw_msg_spec){.gpus = 1, .gpu_share = shares[i]});
+        submit_task(w, i + 1, (struct gw_msg_spec){.gpus = 1, .gpu_fraction = shares[i]});
         assert_gpus(w, 0, gpus[i]);
         attempts[i] = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     }
     submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* none is left whole */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    submit_task(w, 6, (struct gw_msg_spec){.gpus = 1, .gpu_share = 600});
+    submit_task(w, 6, (struct gw_msg_spec){.gpus = 1, .gpu_fraction = 600});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     finish(w, 0, attempts[2], GW_RANK_NONE, 1); /* its GPU is whole again */
     assert_gpus(w, 0, "1");
@@ -97,12 +97,12 @@ static void a_share_has_memory_enough(void **state)
     (void)state;
     add_gpus(w, 0, "a", "a");
     submit_task(w, 1,
-                (struct gw_msg_spec){.gpus = 1, .gpu_share = 250, .gpu_memory_bytes = 5 * GIB});
+                (struct gw_msg_spec){.gpus = 1, .gpu_fraction = 250, .gpu_memory_bytes = 5 * GIB});
     refused(w, GW_EINFEASIBLE, "no GPU has 5.0 GiB of memory in such a share: the largest has 4.0");
     submit_task(w, 2,
-                (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .gpu_memory_bytes = 5 * GIB});
+                (struct gw_msg_spec){.gpus = 1, .gpu_fraction = 500, .gpu_memory_bytes = 5 * GIB});
     assert_gpus(w, 0, "0");
-    submit_task(w, 3, (struct gw_msg_spec){.gpus = 2, .gpu_share = 500});
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 2, .gpu_fraction = 500});
     refused(w, GW_EINVAL, "500 thousandths of 2 GPUs");
     free_world(w);
 }
@@ -159,7 +159,7 @@ static void what_ranks_use_and_where_they_are_is_told(void **state)
     assert_formatted(told, "\"gpu_use\": []");
     gw_value_unref(told);
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .workers = "a:2,b:1"});
-    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_share = 500, .workers = "a"});
+    submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_fraction = 500, .workers = "a"});
     const struct gw_message usage = {
         .type = GW_MESSAGE_gpu_usage,
         .gpu_usage = {{used, 3}, {processes, 3}, {power, 3}, {busy, 3}, {clearing, 3}}};

@@ -120,7 +120,7 @@ static void shares_are_of_either(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aX");
-    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .gpu_share = 500});
+    submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .gpu_fraction = 500});
     assert_gpus(w, 0, "0 1 1");
     free_world(w);
 }

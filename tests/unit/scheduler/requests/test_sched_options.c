@@ -325,7 +325,7 @@ static void that_older_work_goes_first_is_said(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker(w, 0, 2, "a");
-    submit_task(w, 1, (struct gw_msg_spec){.wall_ns = SECOND});
+    submit_task(w, 1, (struct gw_msg_spec){.time_limit_ns = SECOND});
     send_spec(w, (struct gw_msg_spec){.key = 2});
     submit(w, (struct chunk){2, 8, GW_SUBMIT_LAST, true, 0});
     submit_task(w, 3, (struct gw_msg_spec){.slots = 2});

@@ -360,10 +360,10 @@ static void test_kill(void **state)
     free_world(w);
 }
 
-static void test_wall_limit(void **state)
+static void test_time_limit(void **state)
 {
     struct world *w =
-        world_with_runner((struct gw_msg_spec){.wall_ns = 5 * SECOND, .grace_ns = SECOND});
+        world_with_runner((struct gw_msg_spec){.time_limit_ns = 5 * SECOND, .grace_ns = SECOND});
     forget_sent(w);
     tick(w, 20 * MS);
     assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_started)->started.attempt, 0), 1);
@@ -376,10 +376,10 @@ static void test_wall_limit(void **state)
     free_world(w);
 }
 
-static void test_wall_limit_for_ever(void **state)
+static void test_time_limit_for_ever(void **state)
 {
     struct world *w =
-        world_with_runner((struct gw_msg_spec){.wall_ns = UINT64_MAX, .grace_ns = SECOND});
+        world_with_runner((struct gw_msg_spec){.time_limit_ns = UINT64_MAX, .grace_ns = SECOND});
     (void)state;
     forget_sent(w);
     tick(w, 4 * SECOND);
@@ -526,8 +526,8 @@ int main(void)
         cmocka_unit_test(test_inputs_of_all_ranks),
         cmocka_unit_test(test_runners_forget),
         cmocka_unit_test(test_kill),
-        cmocka_unit_test(test_wall_limit),
-        cmocka_unit_test(test_wall_limit_for_ever),
+        cmocka_unit_test(test_time_limit),
+        cmocka_unit_test(test_time_limit_for_ever),
         cmocka_unit_test(test_objects_are_served_and_released),
         cmocka_unit_test(test_inputs_are_fetched_once),
         cmocka_unit_test(test_lost_inputs),

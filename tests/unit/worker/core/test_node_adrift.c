@@ -100,7 +100,7 @@ static void ends_of_functions_are_told_once(void **state)
 
 static void ends_of_functions_that_must_not_run_again_are_told_again(void **state)
 {
-    struct world *w = world_with_runner((struct gw_msg_spec){.losses_max = UINT32_MAX});
+    struct world *w = world_with_runner((struct gw_msg_spec){.worker_losses_max = UINT32_MAX});
     (void)state;
     must_assign(w, (struct task){.attempt = 1});
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 3, 1000), 0);

@@ -135,7 +135,8 @@ static void surveyed(struct world *w, int32_t closely)
 /* What it said to a scheduler that died, perhaps unheard, it says to the next. */
 static void test_hang_is_told_to_each_life(void **state)
 {
-    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    struct world *w =
+        world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
     (void)state;
     surveyed(w, 0);
     tick(w, SECOND);
@@ -168,7 +169,7 @@ static void surveyed_commands(struct world *w, uint64_t active)
 static void test_idle_commands_are_told_of(void **state)
 {
     struct world *w = world_with_gang_of(
-        (struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND, .kind = GW_SPEC_COMMAND});
+        (struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND, .kind = GW_SPEC_COMMAND});
     (void)state;
     surveyed_commands(w, 1);
     tick(w, SECOND);
@@ -191,7 +192,8 @@ static void test_idle_commands_are_told_of(void **state)
 /* Only who is asked looks closely, and says so; who has moved meanwhile says that. */
 static void test_hang_is_looked_at_when_asked(void **state)
 {
-    struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_ns = SECOND});
+    struct world *w =
+        world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
     const struct gw_message look = {.type = GW_MESSAGE_gang_look, .gang_look = {1}};
     (void)state;
     deliver(w, SCHEDULER, look); /* it said nothing */

@@ -302,7 +302,7 @@ static void shares_are_side_by_side(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
-    command_spec(w, 0, (struct gw_msg_spec){.gpus = 1, .gpu_share = 250});
+    command_spec(w, 0, (struct gw_msg_spec){.gpus = 1, .gpu_fraction = 250});
     command_spec(w, 1, (struct gw_msg_spec){.gpus = 1});
     must_assign(w, (struct task){.attempt = 1, .gpu = A});
     const struct gw_msg_spawn *spawn = &must_send(w, GW_MESSAGE_spawn)->spawn;
@@ -327,9 +327,9 @@ static void a_runner_that_work_waits_for_is_not_ended(void **state)
 {
     struct world *w = watched_world(1);
     (void)state;
-    function_spec(w, (struct gw_msg_spec){.gpus = 1, .gpu_share = 250});
+    function_spec(w, (struct gw_msg_spec){.gpus = 1, .gpu_fraction = 250});
     function_spec(
-        w, (struct gw_msg_spec){.number = 1, .gpus = 1, .gpu_share = 250, .cwd = "/elsewhere"});
+        w, (struct gw_msg_spec){.number = 1, .gpus = 1, .gpu_fraction = 250, .cwd = "/elsewhere"});
     must_assign(w, (struct task){.attempt = 1, .gpu = A});
     must_assign(w, (struct task){.attempt = 2, .index = 1, .spec = 1, .gpu = A});
     forget_sent(w);

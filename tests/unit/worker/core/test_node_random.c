@@ -332,7 +332,7 @@ static void specs(struct random *r)
                                    .kind = command ? GW_SPEC_COMMAND : GW_SPEC_FUNCTION,
                                    .function = i == SPEC_G ? "g" : "f",
                                    .cwd = i == SPEC_G ? "/elsewhere" : "/",
-                                   .wall_ns = i == SPEC_LIMITED ? SECOND : 0};
+                                   .time_limit_ns = i == SPEC_LIMITED ? SECOND : 0};
         send_spec(r->w, spec);
     }
     specs_of_actor(r);

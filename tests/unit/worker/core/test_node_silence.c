@@ -28,7 +28,7 @@ static void until_measured(struct world *w, uint64_t bytes)
 static struct world *world_with_limit(void)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){
-        .progress_ns = 400 * MS, .grace_ns = SECOND, .output_bytes_max = 5000});
+        .inactivity_timeout_ns = 400 * MS, .grace_ns = SECOND, .output_bytes_max = 5000});
     until_measured(w, 100); /* what was there when it began */
     forget_sent(w);
     return w;
@@ -46,7 +46,7 @@ static void silence_ends_a_task_soon_after_its_limit(void **state)
     dies(w, 1, 0, 15);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->outcome, GW_OUTCOME_TIMEOUT);
-    assert_non_null(strstr(ended->text, "progress limit of 0.4 s"));
+    assert_non_null(strstr(ended->text, "inactivity timeout of 0.4 s"));
     free_world(w);
 }
 
