@@ -563,6 +563,15 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
     return 0;
 }
 
+/* Does what was noted for later in this step: mostly nothing. Whether anything has ended. */
+static bool settle(struct gw_node_core *core)
+{
+    if (core->bound.count)
+        gw_gang_prepare_bound(core);
+    gw_runner_pool_queue_supplied(core);
+    return (core->ended.first || core->orphans.count || core->pools_left) && gw_reap(core);
+}
+
 int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
                       struct gw_effects *effects)
 {
@@ -572,17 +581,14 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     core->effects = effects;
     core->now_ns = event->now_ns;
     const int rc = on_event(core, event);
-    gw_gang_prepare_bound(core);
-    gw_runner_pool_queue_supplied(core);
-    gw_reap(core);
+    settle(core);
     on_tick(core, event); /* whatever is due, whichever event brought the time */
-    gw_reap(core);
+    settle(core);
     gw_memory_limits_settle(core);
     gw_gpu_settle(core);
-    do {
+    do
         pump(core);
-        gw_gang_prepare_bound(core);
-    } while (gw_reap(core)); /* whose slots others may have */
+    while (settle(core)); /* others may have their slots */
     gw_shutdown_settle(core);
 #ifdef GANGWAY_CHECK
     gw_node_core_check(core);
