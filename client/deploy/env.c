@@ -24,7 +24,6 @@ static const char *const of_this_process[] = {
     "GANGWAY_LOCAL_WORLD_SIZE=",
     "GANGWAY_TASK=",
     "GANGWAY_ATTEMPT=",
-    "GANGWAY_TRY=",
     "GANGWAY_RESTART_COUNT=",
     "TORCHELASTIC_RESTART_COUNT=",
     "TORCHELASTIC_MAX_RESTARTS=",

@@ -1,6 +1,6 @@
 /* Actors: handles, and calls as they are made.
  *
- * References in the arguments are nodes of a graph that belongs to the calling thread (gw_ref_of
+ * References in the arguments are nodes of a graph that belongs to the calling thread (gw_result_of
  * makes it, the next call takes it); what holds none is encoded without a graph. With
  * GANGWAY_INLINE the state lives in the handle, and calls run on the caller's thread. */
 #include <gangway/actor.h>
@@ -27,11 +27,11 @@ static _Thread_local struct gw_graph *refs; /* of the call whose arguments are b
 /* Inline calls are made one at a time, and may make others. */
 static pthread_mutex_t inline_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
-struct gw_value *gw_ref_of(const struct gw_future *future)
+struct gw_value *gw_result_of(const struct gw_future *future)
 {
     if (!refs)
         refs = gw_graph_new();
-    return gw_ref_future(refs, future);
+    return gw_result_future(refs, future);
 }
 
 static struct gw_graph *take_graph(void)
@@ -270,7 +270,7 @@ static int call_plain(struct gw_actor *actor, struct gw_actor_batch_row *row,
         rc = values[i] ? gw_codec_encode(values[i], NULL, &args) : GW_ENOMEM;
         if (rc < 0)
             gw_error_set(error, rc, "%s: argument %zu: %s", row->spec.function->name, i,
-                         rc == GW_EINVAL ? "a reference (use gw_ref_of), or nested too deeply"
+                         rc == GW_EINVAL ? "a reference (use gw_result_of), or nested too deeply"
                                          : gw_error_text(rc));
     }
     row->row.args = args.data;

@@ -257,11 +257,12 @@ int gw_submit_call(struct gw_client *client, struct gw_future **future, struct g
     return rc;
 }
 
-struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future)
+struct gw_value *gw_result_future(struct gw_graph *graph, const struct gw_future *future)
 {
     uint64_t job = gw_future_job(future); /* known once this has returned */
     const struct gw_resubmit_log *record = future->group->record;
-    return gw_ref(gw_graph_external(graph, record ? record->name : job, gw_future_index(future)));
+    return gw_result(
+        gw_graph_external(graph, record ? record->name : job, gw_future_index(future)));
 }
 
 /* -- Maps ----------------------------------------------------------------------------------------
@@ -295,7 +296,7 @@ static int resolve_call(const struct gw_map_call *call, size_t i, struct encoded
         if (!gw_graph_external_of(call->graph, (gw_node){dep->index}, &job, &index))
             return gw_error_set(error, GW_EINVAL,
                                 "call %zu refers to a node that no future stands for: gw_map takes "
-                                "results of gw_ref_future only",
+                                "results of gw_result_future only",
                                 i);
         if (gw_array_push(&encoded->dep_job, job) < 0 ||
             gw_array_push(&encoded->dep_index, index) < 0 ||
@@ -308,7 +309,7 @@ static int resolve_call(const struct gw_map_call *call, size_t i, struct encoded
 static int check_ref(const struct gw_map_call *call, size_t i, size_t k,
                      const struct gw_value *value, struct gw_error *error)
 {
-    if (gw_value_type(value) != GW_REF || call->graph)
+    if (gw_value_type(value) != GW_RESULT || call->graph)
         return 0;
     return gw_error_set(error, GW_EINVAL,
                         "call %zu, argument %zu is a reference: gw_map takes them where it is "
@@ -337,7 +338,7 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
     if (rc >= 0 && (rc = gw_buffer_append(&encoded->buffer, head, count < 16 ? 1 : 3)) < 0)
         gw_error_set(error, rc, "out of memory");
     for (size_t k = 0; k < count; k++) {
-        if (rc >= 0 && gw_value_type(values[k]) == GW_REF && !call->graph)
+        if (rc >= 0 && gw_value_type(values[k]) == GW_RESULT && !call->graph)
             rc =
                 gw_error_set(error, GW_EINVAL,
                              "call %zu, argument %zu is a reference: gw_map takes them where it is "

@@ -28,7 +28,8 @@ static gw_node build(struct gw_graph *graph, gw_node *nodes, long count)
     while (count > 1) {
         long pairs = count / 2;
         for (long i = 0; i < pairs; i++)
-            nodes[i] = gw_call(graph, sum, NULL, gw_ref(nodes[2 * i]), gw_ref(nodes[2 * i + 1]));
+            nodes[i] =
+                gw_call(graph, sum, NULL, gw_result(nodes[2 * i]), gw_result(nodes[2 * i + 1]));
         if (count % 2)
             nodes[pairs] = nodes[count - 1];
         count = pairs + count % 2;

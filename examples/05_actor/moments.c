@@ -106,7 +106,7 @@ static int run(struct gw_client *client, size_t tasks, struct moments *moments,
         samples, error);
     for (size_t i = 0; i < tasks && rc == 0;
          i++) /* leaves at once, runs when the sample is there */
-        rc = gw_actor_call(actor, NULL, error, keeper_add, NULL, gw_ref_of(samples[i]));
+        rc = gw_actor_call(actor, NULL, error, keeper_add, NULL, gw_result_of(samples[i]));
     if (rc == 0)
         rc = gw_actor_call(actor, &result, error, keeper_get, NULL);
     if (rc == 0) {

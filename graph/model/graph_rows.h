@@ -45,7 +45,7 @@ void gw_graph_rows_write(struct gw_graph *graph, uint32_t rows);
 int gw_graph_rows_head(struct gw_graph *graph, struct gw_graph_rows *rows, struct gw_error *error);
 
 /* gw_graph_external adds a node that stands for task `index` of a job submitted earlier: usable in
- * gw_ref, not run again. It takes no row: references to it become deps with dep_job. */
+ * gw_result, not run again. It takes no row: references to it become deps with dep_job. */
 gw_node gw_graph_external(struct gw_graph *graph, uint64_t job, uint32_t index);
 
 /* gw_graph_external_of gives what such a node stands for; false for another node, or none. */

@@ -107,7 +107,7 @@ static void put_value(struct out *out, const struct gw_value *value)
         }
         put(out, "}");
         break;
-    case GW_REF:
+    case GW_RESULT:
         put(out, "<result of node %" PRIu32 ">", value->ref.node.index);
         break;
     }

@@ -172,9 +172,9 @@ struct gw_value *gw_dict(void)
     return value;
 }
 
-struct gw_value *gw_ref_rank(gw_node node, int32_t rank)
+struct gw_value *gw_result_rank(gw_node node, int32_t rank)
 {
-    struct gw_value *value = value_new(GW_REF, 0);
+    struct gw_value *value = value_new(GW_RESULT, 0);
     if (value) {
         value->ref.node = node;
         value->ref.rank = rank;
@@ -182,14 +182,14 @@ struct gw_value *gw_ref_rank(gw_node node, int32_t rank)
     return value;
 }
 
-struct gw_value *gw_ref(gw_node node)
+struct gw_value *gw_result(gw_node node)
 {
-    return gw_ref_rank(node, 0);
+    return gw_result_rank(node, 0);
 }
 
-struct gw_value *gw_ref_all(gw_node node)
+struct gw_value *gw_result_all(gw_node node)
 {
-    return gw_ref_rank(node, GW_RANK_ALL);
+    return gw_result_rank(node, GW_RANK_ALL);
 }
 
 struct gw_value *gw_value_ref(struct gw_value *value)
@@ -271,7 +271,7 @@ const char *gw_value_invalid(const struct gw_value *value)
 {
     return value && value->deep
                ? "lists and dicts in it are nested 17 deep, and 16 is the most"
-               : "it holds a reference (gw_ref), which only arguments may, or a list in itself";
+               : "it holds a reference (gw_result), which only arguments may, or a list in itself";
 }
 
 int gw_list_push(struct gw_value *list, struct gw_value *value)
@@ -377,7 +377,7 @@ const char *gw_value_type_name(enum gw_value_type type)
         return "a list";
     case GW_DICT:
         return "a dict";
-    case GW_REF:
+    case GW_RESULT:
         return "a reference";
     }
     return "?";
@@ -442,9 +442,9 @@ int gw_value_get_bytes(const struct gw_value *value, const void **data, size_t *
     return 0;
 }
 
-int gw_value_get_ref(const struct gw_value *value, gw_node *node, int32_t *rank)
+int gw_value_get_result(const struct gw_value *value, gw_node *node, int32_t *rank)
 {
-    if (gw_value_type(value) != GW_REF)
+    if (gw_value_type(value) != GW_RESULT)
         return GW_EINVAL;
     *node = value->ref.node;
     *rank = value->ref.rank;
@@ -517,7 +517,7 @@ bool gw_value_equal(const struct gw_value *a, const struct gw_value *b)
     case GW_LIST:
     case GW_DICT:
         return items_equal(a, b);
-    case GW_REF:
+    case GW_RESULT:
         return a->ref.node.index == b->ref.node.index && a->ref.rank == b->ref.rank;
     }
     return false;

@@ -91,7 +91,7 @@ static int measure(const struct gw_value *value, struct gw_codec_deps *deps, siz
         return GW_ELIMIT;
     if (__builtin_add_overflow(*room, bytes + HEADER_BYTES_MAX, room))
         return GW_ENOMEM;
-    if (value->type == GW_REF) {
+    if (value->type == GW_RESULT) {
         struct gw_codec_dep dep = dep_of(value);
         if (!deps || value->ref.rank < GW_RANK_ALL)
             return GW_EINVAL;
@@ -174,7 +174,7 @@ static void write_value(msgpack_packer *packer, const struct gw_value *value,
             write_value(packer, gw_value_at(value, i), deps);
         }
         break;
-    case GW_REF:
+    case GW_RESULT:
         write_ref(packer, value, deps);
         break;
     }
@@ -329,7 +329,7 @@ static struct gw_value *read_ref(struct decoder *decoder, const struct gw_item *
     if (item->ext != GW_CODEC_EXT_REF || item->count != sizeof little)
         return fail(decoder, GW_EPROTO, "an extension that is no reference");
     memcpy(&little, item->data, sizeof little);
-    return gw_ref((gw_node){le32toh(little)});
+    return gw_result((gw_node){le32toh(little)});
 }
 
 static struct gw_value *read_item(struct decoder *decoder, const struct gw_item *item)

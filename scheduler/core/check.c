@@ -28,7 +28,8 @@ static void check_worker_queue(const struct gw_sched *sched, const struct gw_wor
                                const struct gw_worker_queue *lane)
 {
     uint32_t attempts = 0, longs = 0, blocked = 0, recalled = 0, pipelined = 0;
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane)
             continue;
@@ -44,7 +45,8 @@ static void check_worker_queue(const struct gw_sched *sched, const struct gw_wor
     assert(lane->attempts == attempts && lane->longs == longs);
     assert(lane->debits >= longs && lane->debits <= attempts);
     uint32_t started = 0; /* only behind one that turned out to be long can others be stranded */
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next)
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next)
         started += sched->attempts.items[slot].lane == lane &&
                    !gw_sched_attempt_waits(&sched->attempts.items[slot]);
     assert(attempts == longs || lane->debits > longs || started > 0);
@@ -89,9 +91,9 @@ static void check_stock(const struct gw_worker *worker)
 static void check_worker(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     uint64_t slots = 0, memory = 0, held = 0, expected = 0;
-    uint32_t attempts = 0, blocked = 0, aside = 0, previous = GW_NONE;
+    uint32_t attempts = 0, blocked = 0, aside = 0, previous = GW_NO_INDEX;
     if (worker->state != GW_WORKER_READY && worker->state != GW_WORKER_REJOINING) {
-        assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
+        assert(worker->attempts == 0 && worker->first_holder == GW_NO_INDEX);
         return;
     }
     for (uint32_t i = 0; i < worker->queue_count; i++) {
@@ -109,7 +111,8 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
     assert(!worker->slots_over || !worker->slots_free);
     assert(worker->blocked == blocked);
     check_stock(worker);
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         assert(attempt->state != GW_ATTEMPT_FREE && attempt->worker == worker);
         assert(attempt->prev == previous);
@@ -124,7 +127,7 @@ static void check_worker(const struct gw_sched *sched, const struct gw_worker *w
     assert(attempts == worker->attempts && previous == worker->last);
     gw_sched_gpus_check(sched, worker);
     gw_sched_gpu_twins_check(sched, worker);
-    for (uint32_t at = worker->first_holder; at != GW_NONE;
+    for (uint32_t at = worker->first_holder; at != GW_NO_INDEX;
          at = sched->holders.items[at].worker_next) {
         const struct gw_holder *holder = &sched->holders.items[at];
         assert(holder->worker == worker->slot && sched->objects.items[holder->object].job);
@@ -190,9 +193,9 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
         assert(gang->live > 0 || gang->state == GW_GANG_RECOVERING);
         uint32_t live = 0, ready = 0;
         for (uint32_t i = 0; i < gang->count; i++) {
-            live += gang->ranks[i].slot != GW_NONE;
+            live += gang->ranks[i].slot != GW_NO_INDEX;
             ready += gang->ranks[i].ready;
-            if (gang->ranks[i].slot != GW_NONE)
+            if (gang->ranks[i].slot != GW_NO_INDEX)
                 assert(sched->attempts.items[gang->ranks[i].slot].gang == gang &&
                        sched->attempts.items[gang->ranks[i].slot].rank == i);
         }
@@ -205,7 +208,7 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
         return;
     }
     uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
-    assert(slot != GW_NONE);
+    assert(slot != GW_NO_INDEX);
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     assert(attempt->id == job->tasks.attempt[row] && attempt->state != GW_ATTEMPT_FREE);
     assert(attempt->job == job && attempt->index == row && !attempt->gang);
@@ -269,7 +272,7 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
         const struct gw_queue *queue = job->queues.items[i];
         queued = queued || gw_bits_test(&queue->ready, row);
         assert(!gw_bits_test(&queue->fed, row) || gw_bits_test(&queue->ready, row));
-        assert(!queue->parked || queue->heap_at == GW_NONE);
+        assert(!queue->parked || queue->heap_at == GW_NO_INDEX);
     }
     assert(queued == (state == GW_TASK_READY));
     assert(state != GW_TASK_READY || tasks->waiting[row] == 0);
@@ -278,7 +281,7 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     assert(state != GW_TASK_WAITING || tasks->waiting[row] > 0 || delayed);
     assert(state != GW_TASK_PIPELINED || tasks->waiting[row] > 0);
     bool alias = (tasks->flags[row] & GW_TASK_ALIAS) != 0;
-    assert((tasks->object[row] != GW_NONE) == (state == GW_TASK_DONE && !alias));
+    assert((tasks->object[row] != GW_NO_INDEX) == (state == GW_TASK_DONE && !alias));
     assert(state != GW_TASK_DONE || tasks->users[row] > 0 || job->state == GW_JOB_OPEN);
     assert(state != GW_TASK_RELEASED || tasks->users[row] == 0);
     assert(state != GW_TASK_DONE || gw_sched_objects_whole(sched, job, row) ||
@@ -337,7 +340,8 @@ static void check_job(const struct gw_sched *sched, struct gw_job *job)
             tally.users[row]++;
             shared++;
         }
-        for (uint32_t at = tasks->object[row]; at != GW_NONE; at = sched->objects.items[at].next)
+        for (uint32_t at = tasks->object[row]; at != GW_NO_INDEX;
+             at = sched->objects.items[at].next)
             objects++;
         const struct gw_pure *pure =
             gw_job_rare(job)->pures.count ? gw_sched_pure_of(job, row) : NULL;

@@ -74,7 +74,7 @@ struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
     sched->next_remote = sched->next_relay = 1;
     sched->next_job = sched->job_ids_upto = options->first_job ? options->first_job : 1;
     sched->next_worker = 1;
-    sched->free_attempt = sched->free_object = sched->free_holder = GW_NONE;
+    sched->free_attempt = sched->free_object = sched->free_holder = GW_NO_INDEX;
     return sched;
 }
 
@@ -386,7 +386,7 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
     if (!job || !worker || !gw_sched_row_live(job, lost->index))
         return;
     const uint32_t at = gw_sched_object_of(sched, job, lost->index, lost->rank);
-    if (at == GW_NONE || gw_sched_object_holder_of(sched, at, worker->slot) == GW_NONE)
+    if (at == GW_NO_INDEX || gw_sched_object_holder_of(sched, at, worker->slot) == GW_NO_INDEX)
         return;
     /* It may have it still, out of reach of who says so. Made again elsewhere it is another
      * attempt's, and what lies there must not be taken for that. */
@@ -401,9 +401,9 @@ static void on_metric(struct gw_sched *sched, const struct gw_worker *worker,
                       const struct gw_msg_metric *metric)
 {
     uint32_t slot = gw_sched_attempt_slot(sched, worker, metric->attempt, metric->rank);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, metric->attempt, metric->rank);
-    if (slot != GW_NONE)
+    if (slot != GW_NO_INDEX)
         GW_FACT(sched, metric_seen, .job = sched->attempts.items[slot].job,
                 .index = sched->attempts.items[slot].index, .metric = metric);
 }
@@ -412,9 +412,9 @@ static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
                         const struct gw_msg_progress *progress)
 {
     uint32_t slot = gw_sched_attempt_slot(sched, worker, progress->attempt, progress->rank);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, progress->attempt, progress->rank);
-    if (slot != GW_NONE)
+    if (slot != GW_NO_INDEX)
         GW_FACT(sched, progress_seen, .job = sched->attempts.items[slot].job,
                 .index = sched->attempts.items[slot].index, .progress = progress);
 }
@@ -424,9 +424,9 @@ static void on_printed(struct gw_sched *sched, const struct gw_worker *worker,
                        const struct gw_msg_printed *printed)
 {
     uint32_t slot = gw_sched_attempt_slot(sched, worker, printed->attempt, printed->rank);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, printed->attempt, printed->rank);
-    const struct gw_job *job = slot == GW_NONE ? NULL : sched->attempts.items[slot].job;
+    const struct gw_job *job = slot == GW_NO_INDEX ? NULL : sched->attempts.items[slot].job;
     if (!job || !job->session || !job->session->remote)
         return;
     const uint32_t index = sched->attempts.items[slot].index;

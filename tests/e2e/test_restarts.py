@@ -224,8 +224,9 @@ while :; do read -r line < "$NEVER"; done
 
 
 class Followed(e2e.Case):
-    SCRIPT = ('[ $RANK = 0 ] || { echo try $GANGWAY_TRY; [ $GANGWAY_TRY != 0 ] || exit 4; }; '
-              '[ $RANK != 0 ] || [ $GANGWAY_TRY != 0 ] || exec cat FIFO')
+    SCRIPT = ('[ $RANK = 0 ] || { echo try $GANGWAY_RESTART_COUNT; '
+              '[ $GANGWAY_RESTART_COUNT != 0 ] || exit 4; }; '
+              '[ $RANK != 0 ] || [ $GANGWAY_RESTART_COUNT != 0 ] || exec cat FIFO')
 
     def test_logs_follow_a_gang_into_its_next_attempt(self):
         self.up("--slots", "2")
@@ -255,7 +256,8 @@ class Followed(e2e.Case):
         self.up("--slots", "1")
         gates = [self.fifo(f"gate{attempt}") for attempt in range(3)]
         client = self.start(e2e.BINARY, "submit", "--retries", "2", "--", "sh", "-c",
-                            "echo try $GANGWAY_TRY; read -r line <gate$GANGWAY_TRY; exit 4")
+                            "echo try $GANGWAY_RESTART_COUNT; "
+                            "read -r line <gate$GANGWAY_RESTART_COUNT; exit 4")
         client.wait_output("try 0")
         job = self.gangway_json("jobs")[0]["id"]
         client.kill(signal.SIGSTOP)

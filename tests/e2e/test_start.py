@@ -21,12 +21,12 @@ print(json.dumps(config["cluster"]), flush=True)
 LATE = """
 import os, socket, sys
 if os.environ["RANK"] == "0":
-    if os.environ["GANGWAY_TRY"] == "0":
+    if os.environ["GANGWAY_RESTART_COUNT"] == "0":
         with open(sys.argv[1], "w") as f:
             f.write(os.environ["MASTER_PORT"] + "\\n")
         open(sys.argv[2]).read()
     socket.create_server(("127.0.0.1", int(os.environ["MASTER_PORT"])))
-    print("bound at try", os.environ["GANGWAY_TRY"])
+    print("bound at try", os.environ["GANGWAY_RESTART_COUNT"])
 """
 
 

@@ -204,8 +204,8 @@ class Streams(e2e.Case):
         self.write("large", large.decode())
         words = ("submit", "--retries", "1")
         self.assertEqual(self.fed(b"few words\n", *words, "--", "sh", "-c",
-                                  "cat; [ $GANGWAY_TRY = 1 ]"), b"few words\nfew words\n")
-        count = "wc -c; [ $GANGWAY_TRY = 1 ]"
+                                  "cat; [ $GANGWAY_RESTART_COUNT = 1 ]"), b"few words\nfew words\n")
+        count = "wc -c; [ $GANGWAY_RESTART_COUNT = 1 ]"
         self.assertEqual(self.fed(b"", *words, "--stdin", "large", "--", "sh", "-c", count),
                          b"%d\n" % len(large) * 2)
         self.assertEqual(self.fed(large, *words, "--", "sh", "-c", count, rc=1),
@@ -218,7 +218,7 @@ class Streams(e2e.Case):
         self.up("--slots", "1")
         read, write = os.pipe()
         client = self.launch("submit", "--retries", "1", "--", "sh", "-c",
-                             "head -n 1; [ $GANGWAY_TRY = 1 ]", stdin=read)
+                             "head -n 1; [ $GANGWAY_RESTART_COUNT = 1 ]", stdin=read)
         os.write(write, b"few words\n")
         self.assertEqual((client.stdout.read(), client.wait(e2e.TIMEOUT_S)),
                          (b"few words\nfew words\n", 0))

@@ -138,8 +138,8 @@ static struct gw_value *seed_value(void)
     gw_dict_set(dict, "lr", gw_f64(0.1));
     gw_dict_set(dict, "name", gw_str("gangway"));
     gw_list_push(list, dict);
-    gw_list_push(list, gw_ref((gw_node){3}));
-    gw_list_push(list, gw_ref((gw_node){1}));
+    gw_list_push(list, gw_result((gw_node){3}));
+    gw_list_push(list, gw_result((gw_node){1}));
     gw_list_push(list, gw_bytes_copy("0123456789", 10));
     gw_list_push(list, gw_i64(-70000));
     gw_list_push(list, gw_nil());

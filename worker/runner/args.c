@@ -18,7 +18,7 @@ static int resolve(const struct resolver *resolver, struct gw_value *value,
 static bool has_references(const struct gw_value *value)
 {
     if (value->depth == 0)
-        return value->type == GW_REF;
+        return value->type == GW_RESULT;
     size_t count = gw_value_count(value);
     for (size_t i = 0; i < count; i++)
         if (has_references(gw_value_at(value, i)))
@@ -31,7 +31,7 @@ static int resolve_reference(const struct resolver *resolver, struct gw_value *v
 {
     gw_node node;
     int32_t rank;
-    int rc = gw_value_get_ref(value, &node, &rank);
+    int rc = gw_value_get_result(value, &node, &rank);
     if (rc < 0 || node.index >= resolver->count || !resolver->deps[node.index])
         return gw_error_set(resolver->error, GW_EPROTO, "argument refers to no dependency");
     *resolved = gw_value_ref(resolver->deps[node.index]);
@@ -57,7 +57,7 @@ static int resolve_items(const struct resolver *resolver, struct gw_value *value
 static int resolve(const struct resolver *resolver, struct gw_value *value,
                    struct gw_value **resolved)
 {
-    if (gw_value_type(value) == GW_REF)
+    if (gw_value_type(value) == GW_RESULT)
         return resolve_reference(resolver, value, resolved);
     if (!has_references(value)) {
         *resolved = gw_value_ref(value);
@@ -90,13 +90,13 @@ static bool resolve_in_place(const struct resolver *resolver, struct gw_value *a
         return false;
     for (size_t i = 0; i < args->list.count; i++) {
         const struct gw_value *item = args->list.items[i];
-        const struct gw_value *dep = item->type == GW_REF ? dep_of(resolver, item) : item;
+        const struct gw_value *dep = item->type == GW_RESULT ? dep_of(resolver, item) : item;
         if (!dep || dep->depth > 0)
             return false;
     }
     for (size_t i = 0; i < args->list.count; i++) {
         struct gw_value *item = args->list.items[i];
-        if (item->type != GW_REF)
+        if (item->type != GW_RESULT)
             continue;
         args->list.items[i] = gw_value_ref(resolver->deps[item->ref.node.index]);
         gw_value_unref(item);

@@ -50,7 +50,7 @@ static void execute(struct seat *seat)
     if (rc == 0)
         rc = gw_task_run(task);
     if (rc == 0)
-        rc = gw_result_decode(&task->result, seat->value, &task->error);
+        rc = gw_task_result_decode(&task->result, seat->value, &task->error);
     if (rc < 0) {
         fail(gang, task, rc);
         if (gang->segment >= 0)

@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static void let_go(const struct gw_result_given *given)
+static void let_go(const struct gw_task_result_given *given)
 {
     if (given->fd >= 0)
         close(given->fd);
 }
 
-int gw_givens_add(struct gw_givens *givens, uint64_t attempt, struct gw_result_given given)
+int gw_givens_add(struct gw_givens *givens, uint64_t attempt, struct gw_task_result_given given)
 {
     const struct gw_given item = {attempt, given};
     if (gw_array_push(&givens->items, item) < 0) {
@@ -20,7 +20,7 @@ int gw_givens_add(struct gw_givens *givens, uint64_t attempt, struct gw_result_g
     return 0;
 }
 
-void gw_givens_take(struct gw_givens *givens, uint64_t attempt, struct gw_result *result)
+void gw_givens_take(struct gw_givens *givens, uint64_t attempt, struct gw_task_result *result)
 {
     for (size_t i = givens->items.count; i-- > 0;) {
         const struct gw_given item = givens->items.items[i];
@@ -30,7 +30,7 @@ void gw_givens_take(struct gw_givens *givens, uint64_t attempt, struct gw_result
         memmove(&givens->items.items[i], &givens->items.items[i + 1],
                 (givens->items.count - i) * sizeof item);
         if (result)
-            gw_result_give(result, item.given);
+            gw_task_result_give(result, item.given);
         else
             let_go(&item.given);
         result = NULL;

@@ -57,7 +57,7 @@ static int gather_locked(struct gw_outbox *outbox, uint64_t ended_ns)
 }
 
 int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
-                  struct gw_result *result)
+                  struct gw_task_result *result)
 {
     pthread_mutex_lock(&outbox->mutex);
     int rc = 0;

@@ -37,7 +37,7 @@ int gw_outbox_init(struct gw_outbox *outbox, int fd);
 /* gw_outbox_add adds a task that ended well, with its result (whose descriptor it takes), and sends
  * what there is when that is enough, or the oldest has waited. 0, GW_ENOMEM, GW_ECLOSED. */
 int gw_outbox_add(struct gw_outbox *outbox, const struct gw_report_row *row,
-                  struct gw_result *result);
+                  struct gw_task_result *result);
 
 /* gw_outbox_fail adds a task that failed; error and tail, the last lines of its stderr, are
  * copied. Errors as gw_outbox_add. */

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
-                  struct gw_result *result)
+                  struct gw_task_result *result)
 {
     static const uint8_t nil = 0xc0;
     uint32_t i = report->count;

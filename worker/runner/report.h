@@ -5,7 +5,7 @@
 #include "graph/base/array.h"
 #include "graph/base/tail.h"
 #include "graph/wire/channel.h"
-#include "worker/runner/result.h"
+#include "worker/runner/task_result.h"
 
 enum { GW_REPORT_ROWS_MAX = 256, GW_REPORT_FDS_MAX = 32 };
 
@@ -30,7 +30,7 @@ struct gw_report_row {
 /* gw_report_add adds a task that ended well, with its result (whose descriptor it takes).
  * GW_ENOMEM. The caller flushes when gw_report_is_full. */
 int gw_report_add(struct gw_report *report, const struct gw_report_row *row,
-                  struct gw_result *result);
+                  struct gw_task_result *result);
 
 /* gw_report_takes tells whether a task that ended so (NULL: well) may be added, or what there is
  * has to be put first. gw_report_fail adds a task that failed; tail:

@@ -185,7 +185,7 @@ static void on_lent(struct runner *runner, const struct gw_msg_memfile_lent *len
 static void on_given(struct runner *runner, const struct gw_msg_memfile_given *given, int fd)
 {
     must(gw_givens_add(&runner->givens, given->attempt,
-                       (struct gw_result_given){given->memfile, given->bytes, fd}));
+                       (struct gw_task_result_given){given->memfile, given->bytes, fd}));
 }
 
 /* What was lent, and is read no more. */
@@ -470,10 +470,10 @@ static void say_paused(struct runner *runner)
 }
 
 /* Later rows of the batch take it: as it would come from the worker. */
-static void keep_result(struct gw_batch *batch, const struct gw_result *result)
+static void keep_result(struct gw_batch *batch, const struct gw_task_result *result)
 {
     struct gw_value *value;
-    if (gw_result_decode(result, &value, NULL) < 0)
+    if (gw_task_result_decode(result, &value, NULL) < 0)
         out_of_memory();
     gw_batch_keep(batch, value);
 }

@@ -13,7 +13,7 @@ void gw_task_init(struct gw_task *task)
 {
     memset(task, 0, sizeof *task);
     task->world = 1;
-    gw_result_init(&task->result);
+    gw_task_result_init(&task->result);
 }
 
 void gw_task_end_client(struct gw_task *task)
@@ -40,14 +40,14 @@ void gw_task_reset(struct gw_task *task)
     task->checkpoint_dir[0] = '\0';
     task->attempt = task->checkpoint_from = 0;
     task->checkpoint_saved = task->checkpoint_lost = false;
-    gw_result_clear(&task->result);
-    gw_result_end_given(&task->result);
+    gw_task_result_clear(&task->result);
+    gw_task_result_end_given(&task->result);
 }
 
 void gw_task_deinit(struct gw_task *task)
 {
     gw_task_reset(task);
-    gw_result_deinit(&task->result);
+    gw_task_result_deinit(&task->result);
 }
 
 int gw_task_run(struct gw_task *task)
@@ -160,7 +160,7 @@ int gw_task_return(struct gw_task *task, struct gw_value *value)
     if (!value)
         return gw_error_set(&task->error, GW_ENOMEM, "%s: out of memory for its result",
                             task->function->name);
-    int rc = gw_result_set(&task->result, value, &task->error);
+    int rc = gw_task_result_set(&task->result, value, &task->error);
     if (rc < 0)
         (void)gw_error_prefix(&task->error, "%s", task->function->name);
     gw_value_unref(value);

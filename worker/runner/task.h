@@ -4,8 +4,8 @@
 #define GW_RUNNER_TASK_H
 
 #include "worker/runner/actor.h"
-#include "worker/runner/result.h"
 #include "worker/runner/task_link.h"
+#include "worker/runner/task_result.h"
 
 #include <gangway/task.h>
 #include <stdbool.h>
@@ -42,7 +42,7 @@ struct gw_task {
     bool makes_actor;
     int answered; /* by the last gw_task_step */
     struct gw_error error;
-    struct gw_result result;
+    struct gw_task_result result;
     /* Of a gang: its attempt, whose name its checkpoint has, and the attempt whose checkpoint is
      * the current one before it has saved its own (0: none). attempt 0: one file for all attempts.
      */

@@ -22,7 +22,7 @@ int gw_bench_chain(struct gw_bench *bench, double *figures)
     uint64_t begin_ns = gw_clock_now_ns();
     gw_node node = gw_call(graph, bench_next, NULL, gw_i64(0));
     for (size_t i = 1; i < hops; i++)
-        node = gw_call(graph, bench_next, NULL, gw_ref(node));
+        node = gw_call(graph, bench_next, NULL, gw_result(node));
     rc = gw_client_submit(client, graph, node, &future, &bench->error);
     gw_graph_free(graph);
     if (rc == 0) {
@@ -63,10 +63,10 @@ struct chain {
 
 static gw_node add_hop(const struct chain *chain, struct gw_graph *graph, size_t i, gw_node before)
 {
-    struct gw_value *values[3] = {gw_bool(chain->kind->same), i ? gw_ref(before) : gw_i64(0)};
+    struct gw_value *values[3] = {gw_bool(chain->kind->same), i ? gw_result(before) : gw_i64(0)};
     size_t count = 2;
     if (chain->kind->anchors)
-        values[count++] = gw_ref_future(graph, chain->anchors[i % 2]);
+        values[count++] = gw_result_future(graph, chain->anchors[i % 2]);
     uint32_t slots = chain->kind->shapes && i % 2 ? 2 : 1;
     return gw_graph_call(graph, &gw_function_bench_hop, GW_OPTIONS(.slots = slots), values, count);
 }

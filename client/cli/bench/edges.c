@@ -85,7 +85,7 @@ struct gw_graph *gw_bench_edges_graph(const struct gw_bench_edges *edges, gw_nod
         size_t count = 0;
         values[count++] = gw_i64(i);
         for (uint32_t e = edges->at[i]; e < edges->at[i + 1]; e++)
-            values[count++] = gw_ref(out[edges->from[e]]);
+            values[count++] = gw_result(out[edges->from[e]]);
         out[i] = gw_graph_call(graph, &gw_function_bench_node, NULL, values, count);
     }
     if (!values) {

@@ -46,7 +46,7 @@ int gw_bench_handoff_once(struct gw_bench *bench, struct gw_client *client,
     struct gw_graph *graph = gw_graph_new();
     gw_node made =
         gw_call(graph, bench_produce, ends->from, gw_i64(BYTES), gw_i64(seed), gw_str(path));
-    gw_node read = gw_call(graph, bench_consume, ends->to, gw_ref(made));
+    gw_node read = gw_call(graph, bench_consume, ends->to, gw_result(made));
     int rc = gw_client_submit(client, graph, read, &future, &bench->error);
     gw_graph_free(graph);
     if (rc < 0)

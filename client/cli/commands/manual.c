@@ -51,9 +51,8 @@ static const struct entry read_variables[] = {
 static const struct entry set_variables[] = {
     {"GANGWAY_JOB", "The job's number."},
     {"GANGWAY_TASK", "The task's index in it."},
-    {"GANGWAY_ATTEMPT", "The number of this try of it, which no other has."},
-    {"GANGWAY_TRY", "How often it was tried before."},
-    {"GANGWAY_RESTART_COUNT", "The same, as gangs call it."},
+    {"GANGWAY_ATTEMPT", "The number of this attempt. No other attempt in the cluster has it."},
+    {"GANGWAY_RESTART_COUNT", "How often the task was started before: 0 in its first attempt."},
     {"GANGWAY_ARRAY_INDEX", "Of --array, the task's number."},
     {"GANGWAY_LINE", "Of --each-line, its line."},
     {"GANGWAY_CHECKPOINT_DIR", "A folder of the task's own, which is there again when it "

@@ -51,7 +51,7 @@ static const char main_c[] =
     "    double result = 0;\n"
     "    struct gw_graph *graph = gw_graph_new();\n"
     "    gw_node nine = gw_call(graph, square, NULL, gw_f64(3));\n"
-    "    gw_node node = gw_call(graph, total, GW_GANG(.ranks = 2), gw_ref(nine));\n"
+    "    gw_node node = gw_call(graph, total, GW_GANG(.ranks = 2), gw_result(nine));\n"
     "    if (gw_client_open(NULL, &client, &error) < 0 ||\n"
     "        gw_client_submit(client, graph, node, &future, &error) < 0 ||\n"
     "        gw_future_get(future, 0, &value, &error) < 0 ||\n"

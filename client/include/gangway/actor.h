@@ -71,7 +71,7 @@ struct gw_actor_options {
  * an actor and returns a handle for gw_actor_free. The actor can be called at once. It blocks until
  * the scheduler has accepted or refused the task. Errors: GW_EEXIST: the name is taken; and those
  * of gw_client_submit. The first call reports whether the task succeeded. options may be NULL.
- * Arguments are those of gw_call; pass futures with gw_ref_of. */
+ * Arguments are those of gw_call; pass futures with gw_result_of. */
 #ifdef __cplusplus
 #define gw_actor_new(client, actor, error, function, ...)                                          \
     gw_actor_new_list((client), (actor), (error), &gw_function_##function,                         \
@@ -110,10 +110,10 @@ GW_API int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future,
                               const struct gw_task_options *options, struct gw_value **values,
                               size_t count);
 
-/* gw_ref_of makes a reference to the result of a future of the same client (rank 0's of a gang), as
- * an argument of gw_actor_new and gw_actor_call: of a task, a scattered value, or an earlier call.
- * Do not release the future before the call was made. */
-GW_API struct gw_value *gw_ref_of(const struct gw_future *future);
+/* gw_result_of makes a reference to the result of a future of the same client (rank 0's of a gang),
+ * as an argument of gw_actor_new and gw_actor_call: of a task, a scattered value, or an earlier
+ * call. Do not release the future before the call was made. */
+GW_API struct gw_value *gw_result_of(const struct gw_future *future);
 
 /* gw_actor_find returns a handle of an actor of this user, by name or (name NULL) by the number of
  * the job that made it (gw_actor_job). Blocks. GW_ENOENT; GW_EACTOR: the actor has ended. */

@@ -175,7 +175,7 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
  * arguments. futures has room for `count`; all or none are returned.
  *
  * To pass a result of an earlier task or a scattered value, set `graph` to an empty graph and make
- * the argument with gw_ref_future(graph, future). The graph holds nothing else and may be freed
+ * the argument with gw_result_future(graph, future). The graph holds nothing else and may be freed
  * afterwards.
  *
  * gw_map blocks and fails like gw_client_submit. GW_EINVAL: more than 2^30 calls. A count of 0
@@ -193,9 +193,9 @@ GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
                   struct gw_future **futures, struct gw_error *error);
 
 /* gw_scatter puts a value (borrowed) into the cluster once. Many tasks can then take it by
- * gw_ref_future. Releasing the future frees the value. If a result that was computed from the value
- * is lost with its worker, it is computed again while the future is held. Otherwise it fails with
- * GW_ELOST, and the text names the value, its owner and the worker.
+ * gw_result_future. Releasing the future frees the value. If a result that was computed from the
+ * value is lost with its worker, it is computed again while the future is held. Otherwise it fails
+ * with GW_ELOST, and the text names the value, its owner and the worker.
  *
  * Values lie in the scheduler's memory, and each needs about 1.1 KiB beside its bytes. GW_ELIMIT:
  * the memory (`gangway up --scatter-memory`) is full, or no descriptor is free for a value of more
@@ -248,10 +248,10 @@ GW_API int gw_unpublish(struct gw_client *client, const char *name, struct gw_er
 GW_API int gw_who_has(const struct gw_future *future, struct gw_value **answer,
                       struct gw_error *error);
 
-/* gw_ref_future makes a reference, inside `graph`, to the result of a future (rank 0's of a gang):
- * of an earlier submission or a scattered value. The future may be pending. Do not release it
- * before the graph was submitted. */
-GW_API struct gw_value *gw_ref_future(struct gw_graph *graph, const struct gw_future *future);
+/* gw_result_future makes a reference, inside `graph`, to the result of a future (rank 0's of a
+ * gang): of an earlier submission or a scattered value. The future may be pending. Do not release
+ * it before the graph was submitted. */
+GW_API struct gw_value *gw_result_future(struct gw_graph *graph, const struct gw_future *future);
 
 /* gw_future_state returns the state of a future as far as this process knows. It does not block.
  * Any thread. GW_FAILED includes cancelled and lost tasks and futures of a closed client;

@@ -3,7 +3,7 @@
  *     gw_stream_open(client, NULL, &stream, &error);
  *     for (...) {
  *         struct gw_graph *graph = gw_graph_new();
- *         gw_node node = gw_call(graph, next, NULL, gw_ref_future(graph, before), ...);
+ *         gw_node node = gw_call(graph, next, NULL, gw_result_future(graph, before), ...);
  *         rc = gw_stream_add(stream, graph, &node, 1, &after, &error);
  *         gw_graph_free(graph);
  *         gw_future_release(before);
@@ -11,7 +11,7 @@
  *     rc = gw_stream_close(stream, &error);
  *
  * So the whole job may be larger than this process's memory: after a graph was added, only its
- * futures stay here. Tasks of later graphs take results of earlier graphs by gw_ref_future. A
+ * futures stay here. Tasks of later graphs take results of earlier graphs by gw_result_future. A
  * result is freed when no future and no task of its own graph holds it. */
 #ifndef GANGWAY_STREAM_H
 #define GANGWAY_STREAM_H

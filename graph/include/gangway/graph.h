@@ -186,7 +186,7 @@ GW_API void gw_graph_free(struct gw_graph *graph);
 
 /* gw_call(graph, function, options, arguments...) adds a call of a GW_TASK function and returns its
  * node. options may be NULL. The arguments are values (the graph takes them) or references
- * (gw_ref). An error sticks to the graph. */
+ * (gw_result). An error sticks to the graph. */
 #ifdef __cplusplus
 #define gw_call(graph, function, ...)                                                              \
     gw_graph_call_list((graph), &gw_function_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))

@@ -27,7 +27,7 @@ enum gw_value_type {
     GW_BYTES,
     GW_LIST,
     GW_DICT,
-    GW_REF, /* only inside the arguments of a node */
+    GW_RESULT, /* only inside the arguments of a node */
 };
 
 struct gw_value;
@@ -37,7 +37,7 @@ typedef struct gw_node {
     uint32_t index;
 } gw_node;
 
-enum { GW_RANK_ALL = -1 }; /* of gw_ref_rank: the list of all ranks' values */
+enum { GW_RANK_ALL = -1 }; /* of gw_result_rank: the list of all ranks' values */
 
 /* gw_nil, gw_bool, gw_i64, gw_f64 make a scalar. */
 GW_API struct gw_value *gw_nil(void);
@@ -70,11 +70,12 @@ GW_API int gw_list_push(struct gw_value *list, struct gw_value *value);
 GW_API struct gw_value *gw_dict(void);
 GW_API int gw_dict_set(struct gw_value *dict, const char *key, struct gw_value *value);
 
-/* gw_ref makes a reference to the result of an earlier node of the same graph (rank 0's of a gang).
- * gw_ref_rank refers to another rank's result, gw_ref_all to the list of all ranks' results. */
-GW_API struct gw_value *gw_ref(gw_node node);
-GW_API struct gw_value *gw_ref_rank(gw_node node, int32_t rank);
-GW_API struct gw_value *gw_ref_all(gw_node node);
+/* gw_result makes a reference to the result of an earlier node of the same graph (rank 0's of a
+ * gang). gw_result_rank refers to another rank's result, gw_result_all to the list of all ranks'
+ * results. */
+GW_API struct gw_value *gw_result(gw_node node);
+GW_API struct gw_value *gw_result_rank(gw_node node, int32_t rank);
+GW_API struct gw_value *gw_result_all(gw_node node);
 
 /* gw_value_ref and gw_value_unref count references. gw_value_ref returns the value. NULL is
  * accepted. Any thread. */
@@ -96,8 +97,8 @@ GW_API int gw_value_get_str(const struct gw_value *value, const char **text,
 GW_API int gw_value_get_bytes(const struct gw_value *value, const void **data, size_t *bytes,
                               struct gw_error *error);
 
-/* gw_value_get_ref returns the node and rank of a reference; GW_EINVAL: not a reference. */
-GW_API int gw_value_get_ref(const struct gw_value *value, gw_node *node, int32_t *rank);
+/* gw_value_get_result returns the node and rank of a reference; GW_EINVAL: not a reference. */
+GW_API int gw_value_get_result(const struct gw_value *value, gw_node *node, int32_t *rank);
 
 /* gw_value_count returns the number of items of a list or dict, 0 for other types. gw_value_at
  * returns item i of a list or value i of a dict (borrowed), or NULL if i is out of range.

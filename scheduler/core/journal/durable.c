@@ -225,7 +225,7 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     }
     if (!satisfied || !(tasks->flags[row] & GW_TASK_HELD))
         return;
-    for (uint32_t at = tasks->object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
+    for (uint32_t at = tasks->object[row]; at != GW_NO_INDEX; at = sched->objects.items[at].next) {
         const struct gw_object *object = &sched->objects.items[at];
         const void *value = gw_sched_object_value(object);
         gw_fact_log_put_U64(out, object->bytes);

@@ -176,7 +176,7 @@ void gw_sched_actor_on_ready(struct gw_sched *sched, const struct gw_worker *wor
                              const struct gw_msg_actor_ready *message)
 {
     uint32_t slot = gw_sched_attempt_slot(sched, worker, message->attempt, GW_RANK_NONE);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         return;
     struct gw_actor *actor = sched->attempts.items[slot].job->actor;
     if (!actor || (actor->state != GW_ACTOR_CREATING && actor->state != GW_ACTOR_RESTARTING))

@@ -73,7 +73,7 @@ static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *work
                             const struct gw_msg_checkpointed *message)
 {
     uint32_t slot = gw_sched_gang_slot(sched, worker, message->attempt, message->rank);
-    if (slot == GW_NONE || message->rank != 0)
+    if (slot == GW_NO_INDEX || message->rank != 0)
         return;
     struct gw_job *job = sched->attempts.items[slot].job;
     uint32_t row = sched->attempts.items[slot].index;
@@ -118,7 +118,7 @@ static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
 static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
                       const struct gw_msg_carry_absent *message)
 {
-    if (gw_sched_gang_slot(sched, worker, message->attempt, 0) == GW_NONE)
+    if (gw_sched_gang_slot(sched, worker, message->attempt, 0) == GW_NO_INDEX)
         return;
     const struct gw_gang_attempt *gang = gw_sched_gang_find(sched, message->attempt);
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
@@ -158,7 +158,7 @@ void gw_sched_checkpoint_on_ready(struct gw_sched *sched, const struct gw_gang_a
 {
     for (uint32_t i = 1; i < gang->count && gang->mirrors; i++) {
         if (gang->ranks[i].worker == gang->ranks[i - 1].worker ||
-            gang->ranks[i].worker == gang->ranks[0].worker || gang->ranks[i].slot == GW_NONE)
+            gang->ranks[i].worker == gang->ranks[0].worker || gang->ranks[i].slot == GW_NO_INDEX)
             continue;
         const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
         gw_sched_send(sched, worker->remote, GW_MESSAGE_carry_go)->carry_go =

@@ -134,7 +134,7 @@ static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t v
     return asked;
 }
 
-/* A row of a job whose gang was told to stop, and is not here; GW_NONE: there is none. */
+/* A row of a job whose gang was told to stop, and is not here; GW_NO_INDEX: there is none. */
 static uint32_t stopped_elsewhere(const struct gw_job *job)
 {
     const struct gw_map *asks = &gw_job_rare(job)->asks;
@@ -146,14 +146,14 @@ static uint32_t stopped_elsewhere(const struct gw_job *job)
             (state == GW_TASK_WAITING || state == GW_TASK_READY))
             return (uint32_t)row;
     }
-    return GW_NONE;
+    return GW_NO_INDEX;
 }
 
 void gw_sched_gang_control_over(struct gw_sched *sched)
 {
     for (struct gw_job *job = sched->first_job; job && !GW_PLANTED(762); job = job->next) {
         uint32_t row;
-        while ((row = stopped_elsewhere(job)) != GW_NONE) { /* its verdict drops it */
+        while ((row = stopped_elsewhere(job)) != GW_NO_INDEX) { /* its verdict drops it */
             const struct gw_asked asked = gw_sched_gang_asked(job, row);
             char by[GW_ASKED_BYTES], text[2 * GW_ASKED_BYTES];
             gw_sched_gang_asked_text(&asked, by);

@@ -123,7 +123,7 @@ static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
     char where[320] = "", text[GW_ERROR_TEXT_MAX];
     struct gw_end end = gang->cause;
     const struct gw_worker *worker = gw_sched_worker_find(sched, gang->cause_worker);
-    if (gang->cause_rank != GW_NONE)
+    if (gang->cause_rank != GW_NO_INDEX)
         (void)snprintf(where, sizeof where, "rank %u on %s", gang->cause_rank,
                        worker ? worker->host : "a lost worker");
     if (gang->early && gang->port_taken &&
@@ -189,11 +189,11 @@ static void kill_ranks(struct gw_sched *sched, struct gw_gang_attempt *gang,
                        const struct gw_gang_kill *kill)
 {
     if (gang->state != GW_GANG_ENDING)
-        GW_FACT(sched, gang_ending, .gang = gang, .rank = GW_NONE, .cause = kill->cause);
+        GW_FACT(sched, gang_ending, .gang = gang, .rank = GW_NO_INDEX, .cause = kill->cause);
     const struct gw_worker *last = NULL;
     for (uint32_t i = 0; i < gang->count; i++) {
         uint32_t slot = gang->ranks[i].slot;
-        if (slot == GW_NONE)
+        if (slot == GW_NO_INDEX)
             continue;
         GW_FACT(sched, attempt_killed, .slot = slot);
         struct gw_worker *worker = sched->attempts.items[slot].worker;
@@ -231,7 +231,7 @@ static bool outranks(const struct gw_gang_attempt *gang, uint32_t rank, const st
                   (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
     bool lost = end->outcome == GW_OUTCOME_LOST && gang->cause_worker != gang->ranks[rank].worker;
     bool unreached = end->outcome == GW_OUTCOME_UNREACHED; /* the others of its host fail by it */
-    return (unreached || (end->executing && (killed || lost))) && gang->cause_rank != GW_NONE &&
+    return (unreached || (end->executing && (killed || lost))) && gang->cause_rank != GW_NO_INDEX &&
            is_error(&gang->cause);
 }
 

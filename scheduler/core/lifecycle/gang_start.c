@@ -76,7 +76,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
     const char *door = ready->door ? ready->door : "";
     if (strlen(door) > DOOR_BYTES_MAX)
         return GW_EPROTO;
-    if (slot == GW_NONE || gang->state != GW_GANG_PREPARING || gang->ranks[ready->rank].ready)
+    if (slot == GW_NO_INDEX || gang->state != GW_GANG_PREPARING || gang->ranks[ready->rank].ready)
         return 0;
     uint64_t token = 0;
     if (ready->rank == 0 && sched->step.event->token_count > 0) {
@@ -95,7 +95,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
 int gw_sched_gang_on_paused(struct gw_sched *sched, const struct gw_worker *worker,
                             const struct gw_msg_rank_paused *paused)
 {
-    if (gw_sched_gang_slot(sched, worker, paused->attempt, paused->rank) == GW_NONE)
+    if (gw_sched_gang_slot(sched, worker, paused->attempt, paused->rank) == GW_NO_INDEX)
         return 0;
     struct gw_gang_attempt *gang = gw_sched_gang_find(sched, paused->attempt);
     if (paused->rank != 0 || gang->state == GW_GANG_PREPARING)

@@ -16,12 +16,12 @@ static void fail_all(struct gw_sched *sched, struct gw_job *job)
     (void)snprintf(text, sizeof text, "job %llu, after which it was to start, did not end well%s%s",
                    (unsigned long long)job->gate_failed, cause ? ": " : "",
                    cause ? cause->text : "");
-    uint32_t first = GW_NONE;
+    uint32_t first = GW_NO_INDEX;
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1)) {
         if (job->tasks.state[row] != GW_TASK_WAITING)
             continue;
-        bool other = first != GW_NONE;
+        bool other = first != GW_NO_INDEX;
         GW_FACT(sched, task_ended, .at = job, .job = job->id, .index = row, .state = GW_TASK_FAILED,
                 .code = GW_EDEPENDENCY, .text = other ? "" : text, .cause_job = other ? job->id : 0,
                 .cause_index = other ? first : 0);

@@ -82,7 +82,7 @@ static void say_more(struct gw_text *text, uint32_t said)
 bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *to,
                         size_t text_bytes, uint32_t *named)
 {
-    uint32_t first = GW_NONE, said = 0;
+    uint32_t first = GW_NO_INDEX, said = 0;
     struct view view = view_of(ranks, count);
     if (!view.any_stopped && (!view.waits || view.least == view.most))
         return false;
@@ -94,7 +94,7 @@ bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *t
     for (uint32_t i = 0; i < count; i++) {
         if (!hangs(&view, &ranks[i]))
             continue;
-        first = first == GW_NONE ? i : first;
+        first = first == GW_NO_INDEX ? i : first;
         say_rank(&text, &said, ranks[i].rank);
     }
     say_more(&text, said);
@@ -171,7 +171,7 @@ static uint32_t all_still(const struct gw_gang_attempt *gang, struct gw_standing
     uint32_t count = 0;
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_rank *rank = &gang->ranks[i];
-        if (rank->slot == GW_NONE)
+        if (rank->slot == GW_NO_INDEX)
             continue;
         if (!rank->still)
             return 0;
@@ -189,7 +189,7 @@ static bool all_seen(struct gw_sched *sched, struct gw_gang_attempt *gang, bool 
     const struct gw_worker *last = NULL;
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_rank *rank = &gang->ranks[i];
-        if (rank->slot == GW_NONE || rank->ready != ready || rank->seen)
+        if (rank->slot == GW_NO_INDEX || rank->ready != ready || rank->seen)
             continue;
         seen = false;
         if (rank->asked)
@@ -232,14 +232,14 @@ void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_attempt *gang
 
 uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, size_t stacks_bytes)
 {
-    uint32_t blamed = GW_NONE;
+    uint32_t blamed = GW_NO_INDEX;
     struct gw_text text = {stacks, stacks_bytes, 0};
     *stacks = '\0';
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_rank *rank = &gang->ranks[i];
         if (rank->ready)
             continue;
-        if (blamed == GW_NONE || (rank->stopped && !gang->ranks[blamed].stopped))
+        if (blamed == GW_NO_INDEX || (rank->stopped && !gang->ranks[blamed].stopped))
             blamed = i;
         const size_t before = text.used;
         if (rank->stack && before < stacks_bytes)
@@ -247,7 +247,7 @@ uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, si
         if (text.used >= stacks_bytes && before < stacks_bytes)
             stacks[before] = '\0'; /* whole lines only */
     }
-    return blamed == GW_NONE ? 0 : blamed;
+    return blamed == GW_NO_INDEX ? 0 : blamed;
 }
 
 /* Of ranks that stand still, or (late) were not ready: where they are. */
@@ -296,7 +296,7 @@ int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
         if (!take_text(&operations, gw_col32_at(stuck->operation_size, i), &stood.operation) ||
             !take_text(&stacks, gw_col32_at(stuck->stack_size, i), &stood.stack))
             return GW_EPROTO;
-        if (gw_sched_gang_slot(sched, worker, stuck->attempt, stood.rank) != GW_NONE)
+        if (gw_sched_gang_slot(sched, worker, stuck->attempt, stood.rank) != GW_NO_INDEX)
             take(sched, &stood, forms);
     }
     if (forms && gang->late && all_seen(sched, gang, false))
@@ -318,7 +318,7 @@ void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *t
     const double limit_s = (double)spec->message.hang_timeout_ns / 1e9;
     uint32_t live = 0;
     for (uint32_t i = 0; i < gang->count; i++) {
-        if (gang->ranks[i].slot == GW_NONE)
+        if (gang->ranks[i].slot == GW_NO_INDEX)
             continue;
         if (!gang->ranks[i].idle)
             return;

@@ -67,7 +67,7 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
         if (may_forget(job) && gw_sched_job_shown_ended(sched, job)) {
             for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
                  row = gw_sched_row_next(job, row + 1))
-                if (job->tasks.object[row] != GW_NONE)
+                if (job->tasks.object[row] != GW_NO_INDEX)
                     gw_sched_outbox_release_task(sched, job, row);
             if (!job->compacted)
                 tell_forget(sched, job);

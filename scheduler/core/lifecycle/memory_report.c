@@ -9,7 +9,8 @@
  * before them, and their actor's state is there already. */
 static void take_back(struct gw_sched *sched, struct gw_worker *worker)
 {
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->state == GW_ATTEMPT_SENT && !attempt->gang && !attempt->job->calls_of)
             gw_sched_outbox_kill(sched, worker,
@@ -34,7 +35,7 @@ int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker
     for (uint32_t i = 0; i < measured->attempt.count; i++) {
         uint32_t slot =
             gw_sched_attempt_slot(sched, worker, gw_col64_at(measured->attempt, i), GW_RANK_NONE);
-        if (slot != GW_NONE)
+        if (slot != GW_NO_INDEX)
             GW_FACT(sched, attempt_measured, .slot = slot,
                     .bytes = gw_col64_at(measured->bytes, i));
     }

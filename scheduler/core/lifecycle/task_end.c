@@ -37,7 +37,7 @@ void gw_sched_task_end_take_back(struct gw_sched *sched, const struct gw_worker_
 {
     if (lane->debits > lane->longs || lane->attempts == lane->longs)
         return;
-    for (uint32_t slot = lane->worker->first; slot != GW_NONE;
+    for (uint32_t slot = lane->worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane == lane && !attempt->is_long && attempt->state == GW_ATTEMPT_SENT)
@@ -207,7 +207,7 @@ static void failure_text(const struct gw_task_end_cause *task_end, char *text, s
 static bool is_nil(const struct gw_sched *sched, uint32_t object)
 {
     const uint8_t *value =
-        object == GW_NONE ? NULL : gw_sched_object_value(&sched->objects.items[object]);
+        object == GW_NO_INDEX ? NULL : gw_sched_object_value(&sched->objects.items[object]);
     return value && sched->objects.items[object].size == 1 && value[0] == 0xc0;
 }
 
@@ -294,7 +294,7 @@ static void input_unfetched(struct gw_sched *sched, uint32_t at, void *arg)
 {
     const struct unfetched *unfetched = arg;
     uint32_t place = gw_sched_object_holder_of(sched, at, unfetched->worker->slot);
-    if (place == GW_NONE)
+    if (place == GW_NO_INDEX)
         return;
     const struct gw_holder *holder = &sched->holders.items[place];
     const struct gw_object *object = &sched->objects.items[at];

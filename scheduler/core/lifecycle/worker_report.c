@@ -22,9 +22,9 @@ int gw_sched_on_started(struct gw_sched *sched, struct gw_worker *worker,
         uint64_t id = gw_col64_at(started->attempt, i);
         uint32_t rank = gw_col32_at(started->rank, i);
         uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
-        if (slot == GW_NONE)
+        if (slot == GW_NO_INDEX)
             slot = gw_sched_gang_slot(sched, worker, id, rank);
-        if (slot == GW_NONE || sched->attempts.items[slot].started_ns ||
+        if (slot == GW_NO_INDEX || sched->attempts.items[slot].started_ns ||
             sched->attempts.items[slot].state == GW_ATTEMPT_RUNNING)
             continue;
         const bool waited = gw_sched_attempt_waits(&sched->attempts.items[slot]);
@@ -40,10 +40,10 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
                         uint32_t rank, const struct gw_result *result, uint64_t run_ns)
 {
     uint32_t slot = gw_sched_attempt_slot(sched, worker, id, rank);
-    if (slot == GW_NONE && rank == GW_RANK_NONE &&
+    if (slot == GW_NO_INDEX && rank == GW_RANK_NONE &&
         gw_sched_late_claim_finished(sched, worker, id, result, run_ns))
         return 0;
-    if (slot == GW_NONE) {
+    if (slot == GW_NO_INDEX) {
         gw_sched_late_claim_ended(sched, worker, id, rank);
         return gw_sched_gang_on_finished(
             sched, worker, &(struct gw_rank_end){.attempt = id, .rank = rank, .result = result});
@@ -126,9 +126,9 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
     if (ended->outcome == GW_OUTCOME_UNREACHED && ended->rank == GW_RANK_NONE)
         return GW_EPROTO;
     uint32_t slot = gw_sched_attempt_slot(sched, worker, ended->attempt, ended->rank);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, ended->attempt, ended->rank);
-    if (slot == GW_NONE) {
+    if (slot == GW_NO_INDEX) {
         gw_sched_late_claim_ended(sched, worker, ended->attempt, ended->rank);
         gw_sched_worker_on_stale(sched, worker, ended->attempt, ended->rank);
         return 0;
@@ -190,7 +190,7 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
                               const struct gw_rank_end *end)
 {
     uint32_t slot = gw_sched_gang_slot(sched, worker, end->attempt, end->rank);
-    if (slot == GW_NONE) {
+    if (slot == GW_NO_INDEX) {
         gw_sched_worker_on_stale(sched, worker, end->attempt, end->rank);
         return 0;
     }

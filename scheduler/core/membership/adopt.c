@@ -49,7 +49,7 @@ static bool gpus_are_well(const struct gw_late_told *claim)
         if (claim->gpus[i] >= worker->gpu_count || (i > 0 && claim->gpus[i] <= claim->gpus[i - 1]))
             return false;
         const struct gw_gpu *gpu = &worker->gpus[claim->gpus[i]];
-        if (gpu->slot != GW_NONE || gpu->twin != GW_NONE ||
+        if (gpu->slot != GW_NO_INDEX || gpu->twin != GW_NO_INDEX ||
             gpu->shared + shape->gpu_fraction > GW_GPU_WHOLE ||
             (!shape->gpu_fraction && gpu->shared))
             return false;
@@ -99,7 +99,7 @@ static enum fate fate_of(const struct gw_sched *sched, const struct gw_late_told
                    ? FATE_TAKEN
                    : FATE_REFUSED;
     if ((state != GW_TASK_READY && state != GW_TASK_WAITING) ||
-        gw_sched_attempt_find(sched, claim->attempt) != GW_NONE ||
+        gw_sched_attempt_find(sched, claim->attempt) != GW_NO_INDEX ||
         (gw_sched_decided(claim->job, claim->attempt) && !GW_PLANTED(570)))
         return FATE_REFUSED;
     return state == GW_TASK_READY ? FATE_TAKEN : fate_of_waiting(sched, claim);
@@ -351,7 +351,8 @@ bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worke
         job->tasks.state[index] != GW_TASK_PLACED ||
         is_of_this_life(sched, job->tasks.attempt[index]))
         return false;
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next)
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next)
         if (sched->attempts.items[slot].job == job && sched->attempts.items[slot].index == index)
             return true;
     return false;
@@ -372,7 +373,7 @@ bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worke
 /* -- What workers have ---------------------------------------------------------------------------
  */
 
-/* The object that row i of a registration is; GW_NONE: nothing that anybody here could want. */
+/* The object that row i of a registration is; GW_NO_INDEX: nothing that anybody here could want. */
 static uint32_t find(const struct gw_sched *sched, const struct gw_msg_registration *message,
                      uint32_t i)
 {
@@ -384,11 +385,11 @@ static uint32_t find(const struct gw_sched *sched, const struct gw_msg_registrat
         job->tasks.state[row] != GW_TASK_DONE ||
         (job->tasks.attempt[row] != attempt && !GW_PLANTED(563)) ||
         (job->tasks.flags[row] & GW_TASK_ALIAS))
-        return GW_NONE;
+        return GW_NO_INDEX;
     uint32_t at = gw_sched_object_of(sched, job, row, gw_col32_at(message->object_rank, i));
-    if (at == GW_NONE || gw_sched_object_here(&sched->objects.items[at]) ||
+    if (at == GW_NO_INDEX || gw_sched_object_here(&sched->objects.items[at]) ||
         sched->objects.items[at].bytes != gw_col64_at(message->object_bytes, i))
-        return GW_NONE;
+        return GW_NO_INDEX;
     return at;
 }
 
@@ -399,13 +400,13 @@ void gw_sched_adopt_objects(struct gw_sched *sched, struct gw_worker *worker,
         uint64_t job = gw_col64_at(registration->object_job, i);
         uint32_t row = gw_col32_at(registration->object_index, i);
         uint32_t at = find(sched, registration, i);
-        if (at == GW_NONE && !gw_sched_adopts(sched, worker, job, row)) {
+        if (at == GW_NO_INDEX && !gw_sched_adopts(sched, worker, job, row)) {
             gw_sched_outbox_release(
                 sched, worker,
                 &(struct gw_release_row){job, row, gw_col32_at(registration->object_rank, i)});
-        } else if (at != GW_NONE) {
+        } else if (at != GW_NO_INDEX) {
             uint32_t holder = gw_sched_object_holder_of(sched, at, worker->slot);
-            if (holder == GW_NONE || !sched->holders.items[holder].firm) /* it says it once */
+            if (holder == GW_NO_INDEX || !sched->holders.items[holder].firm) /* it says it once */
                 GW_FACT(sched, object_regained, .object = at, .worker = worker);
         }
     }
@@ -417,7 +418,7 @@ void gw_sched_adopt_objects(struct gw_sched *sched, struct gw_worker *worker,
 static bool is_missing(const struct gw_sched *sched, uint32_t at)
 {
     return !gw_sched_object_here(&sched->objects.items[at]) &&
-           gw_sched_object_holder_any(sched, at, GW_NONE) == GW_NONE;
+           gw_sched_object_holder_any(sched, at, GW_NO_INDEX) == GW_NO_INDEX;
 }
 
 bool gw_sched_adopt_awaits(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
@@ -425,7 +426,7 @@ bool gw_sched_adopt_awaits(const struct gw_sched *sched, const struct gw_job *jo
     bool any = false;
     if (!sched->hold.until_ns || !gw_sched_row_live(job, row) || GW_PLANTED(562))
         return false;
-    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
          at = sched->objects.items[at].next) {
         if (!is_missing(sched, at))
             continue;

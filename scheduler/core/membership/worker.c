@@ -58,7 +58,7 @@ static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, cons
     for (uint32_t i = 0; i < worker->queue_count; i++)
         if (worker->queues[i])
             gw_sched_worker_queue_lost(worker->queues[i]);
-    while (worker->first != GW_NONE) {
+    while (worker->first != GW_NO_INDEX) {
         const struct gw_attempt *attempt = &sched->attempts.items[worker->first];
         bool could_run = attempt->is_long || gw_sched_worker_queue_may_run(attempt->lane);
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,
@@ -75,7 +75,7 @@ static void take_all(struct gw_sched *sched, struct gw_worker *worker, const cha
                      bool dismissed)
 {
     lose_attempts(sched, worker, why, dismissed);
-    while (worker->first_holder != GW_NONE)
+    while (worker->first_holder != GW_NO_INDEX)
         GW_FACT(sched, holder_removed, .worker = worker,
                 .object = sched->holders.items[worker->first_holder].object);
 }

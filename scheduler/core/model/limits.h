@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum {
-    GW_NONE = UINT32_MAX, /* no place in a table */
+    GW_NO_INDEX = UINT32_MAX, /* no place in a table */
     GW_TASK_DEPS_MAX = 1 << 18,
     GW_TASKS_MAX = 1 << 30, /* of a job */
     GW_RANKS_MAX = 4096,

@@ -107,7 +107,7 @@ struct gw_session {
     struct gw_map shares;                /* request -> struct gw_share * */
     struct gw_sync_waiter *sync_waiters; /* what it waits for */
     struct gw_sync_lease *sync_leases;   /* what it holds */
-    uint32_t attempt; /* place of the attempt that it is inside of; GW_NONE: a client's */
+    uint32_t attempt; /* place of the attempt that it is inside of; GW_NO_INDEX: a client's */
     struct gw_session *inside_prev, *inside_next; /* others inside of the same attempt */
     uint64_t age;                                 /* of what it submits; 0: the jobs' own */
     uint32_t depth;
@@ -372,7 +372,7 @@ struct gw_queue {
     struct gw_shape *shape;
     struct gw_job *job;
     int32_t priority;
-    uint32_t heap_at; /* GW_NONE: not in the heap */
+    uint32_t heap_at; /* GW_NO_INDEX: not in the heap */
     struct gw_bits ready;
     struct gw_bits fed; /* of them, those that have tasks before them */
     bool parked;        /* not in the heap: no worker has memory for it, until something is freed */
@@ -408,7 +408,7 @@ struct gw_worker_queue {
 /* A GPU of a worker, or an instance of one; see gpu.h. */
 struct gw_gpu {
     uint64_t memory_bytes;
-    uint32_t slot, twin; /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NONE */
+    uint32_t slot, twin; /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NO_INDEX */
     uint32_t shared;     /* thousandths that attempts share */
     /* Why nothing is placed there, as its worker says, and by gpu_kept.c; who gave it back; NULL or
      * owned. */
@@ -531,7 +531,7 @@ struct gw_end {
 };
 
 struct gw_rank {
-    uint32_t slot;                     /* of its attempt; GW_NONE: ended */
+    uint32_t slot;                     /* of its attempt; GW_NO_INDEX: ended */
     uint32_t worker;                   /* id */
     bool ready, finished, asked, seen; /* its worker is to look at it closely; has done so */
     bool still, stopped, idle; /* not moved for the gang's limit; by SIGSTOP; without CPU, output */
@@ -564,7 +564,7 @@ struct gw_gang_attempt {
     bool from_lost; /* there was one, and it is lost */
     bool mirrors;   /* commands: the folder of rank 0 is carried to all other workers */
     uint64_t token; /* of rank 0's segment; 0: none */
-    uint32_t cause_rank, cause_worker; /* GW_NONE, 0: no rank's */
+    uint32_t cause_rank, cause_worker; /* GW_NO_INDEX, 0: no rank's */
     struct gw_end cause;               /* texts are owned */
 };
 

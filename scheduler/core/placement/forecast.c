@@ -72,7 +72,7 @@ static void add_shorts(const struct gw_sched *sched, struct room *room,
 {
     struct release release = {.lane = lane, .debits = lane->debits - lane->longs, .known = true};
     const struct gw_attempt *last = NULL;
-    for (uint32_t slot = room->worker->first; slot != GW_NONE;
+    for (uint32_t slot = room->worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane || attempt->is_long)
@@ -98,7 +98,8 @@ static int by_time(const void *a, const void *b)
 static void find_releases(const struct gw_sched *sched, struct room *room)
 {
     const struct gw_worker *worker = room->worker;
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->is_long || attempt->job->actor || attempt->lane->shape->slots == 0)
             continue;
@@ -124,7 +125,7 @@ static void take_stock(struct room *room, const struct gw_worker *worker)
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
         bool fits = gw_sched_gpu_could(gpu, room->shape);
-        room->gpus[i] = fits && gpu->slot == GW_NONE ? GW_GPU_WHOLE - gpu->shared : 0;
+        room->gpus[i] = fits && gpu->slot == GW_NO_INDEX ? GW_GPU_WHOLE - gpu->shared : 0;
     }
 }
 
@@ -136,7 +137,7 @@ static void give_back(const struct gw_sched *sched, struct room *room,
     room->memory_bytes += (int64_t)release->memory_bytes;
     for (uint32_t i = 0; attempt->gpus; i++) {
         i = gw_sched_gpu_next(sched, release->attempt, i);
-        if (i == GW_NONE)
+        if (i == GW_NO_INDEX)
             break;
         if (gw_sched_gpu_could(&room->worker->gpus[i], room->shape))
             room->gpus[i] += attempt->gpu_fraction ? attempt->gpu_fraction : GW_GPU_WHOLE;

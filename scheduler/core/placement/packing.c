@@ -11,7 +11,7 @@ uint32_t gw_sched_packing_most(const struct gw_shape *shape, const struct gw_wor
     const struct gw_places *places = gw_sched_places_of(shape);
     if (places) {
         uint32_t at = gw_sched_places_at(places, worker);
-        return at == GW_NONE ? 0 : places->items[at].ranks;
+        return at == GW_NO_INDEX ? 0 : places->items[at].ranks;
     }
     return shape->per_node ? shape->per_node : shape->ranks;
 }
@@ -119,7 +119,7 @@ static uint32_t pack_places(const struct gw_places *places, struct gw_pack *pack
     struct gw_pack taken[GW_PAIRS_MAX] = {0};
     for (uint32_t i = 0; i < count; i++) {
         uint32_t at = gw_sched_places_at(places, packs[i].worker);
-        if (at != GW_NONE && packs[i].ranks >= places->items[at].ranks &&
+        if (at != GW_NO_INDEX && packs[i].ranks >= places->items[at].ranks &&
             (!taken[at].worker || by_least(&packs[i], &taken[at]) < 0))
             taken[at] = packs[i];
     }

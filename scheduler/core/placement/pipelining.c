@@ -83,7 +83,7 @@ static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
     if (state != GW_TASK_PLACED && state != GW_TASK_PIPELINED)
         return false;
     uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[dep->index]);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         return false; /* a gang's */
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     return attempt->worker == worker && !attempt->gang && !attempt->is_long && !attempt->blocked &&
@@ -92,12 +92,12 @@ static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
 
 static bool is_there(const struct gw_sched *sched, uint32_t object, const struct gw_worker *worker)
 {
-    if (object == GW_NONE)
+    if (object == GW_NO_INDEX)
         return false;
     if (gw_sched_object_value(&sched->objects.items[object]))
         return true;
     uint32_t place = gw_sched_object_holder_of(sched, object, worker->slot);
-    return place != GW_NONE && sched->holders.items[place].firm;
+    return place != GW_NO_INDEX && sched->holders.items[place].firm;
 }
 
 /* All inputs are here, at the worker, or made there: nothing has to be fetched. */
@@ -232,7 +232,7 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
     size_t at = frontier->at;
     for (; at < frontier->attempts.count; at++) {
         uint32_t slot = gw_sched_attempt_find(sched, frontier->attempts.items[at]);
-        if (slot == GW_NONE)
+        if (slot == GW_NO_INDEX)
             continue; /* it ended */
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->is_long && !attempt->blocked && attempt->state != GW_ATTEMPT_KILLED &&
@@ -249,7 +249,8 @@ static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
     struct gw_worker *worker = lane->worker;
     GW_FACT(sched, worker_queue_asked, .lane = lane);
-    for (uint32_t slot = worker->last; slot != GW_NONE; slot = sched->attempts.items[slot].prev) {
+    for (uint32_t slot = worker->last; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].prev) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (attempt->lane != lane || !attempt->pipelined || attempt->state != GW_ATTEMPT_SENT)
             continue;
@@ -276,7 +277,7 @@ void gw_sched_pipelining_check(const struct gw_sched *sched)
     if (!lane || sched->workers_ready == 0 || sched->shutting_down || !somebody_waits(sched))
         return;
     do {
-        for (uint32_t slot = lane->worker->first; slot != GW_NONE;
+        for (uint32_t slot = lane->worker->first; slot != GW_NO_INDEX;
              slot = sched->attempts.items[slot].next) {
             const struct gw_attempt *attempt = &sched->attempts.items[slot];
             assert(attempt->lane != lane || !attempt->pipelined ||

@@ -33,7 +33,7 @@ static void weigh_input(struct gw_sched *sched, uint32_t at, void *arg)
 {
     struct gw_choice *choice = arg;
     const struct gw_object *object = &sched->objects.items[at];
-    for (uint32_t place = object->holders; place != GW_NONE;
+    for (uint32_t place = object->holders; place != GW_NO_INDEX;
          place = sched->holders.items[place].next) {
         struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
         if (worker->score_epoch != choice->epoch) {

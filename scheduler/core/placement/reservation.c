@@ -91,7 +91,7 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *sha
         if (!worker || worker->state != GW_WORKER_READY)
             continue;
         uint32_t at = gw_sched_places_at(places, worker);
-        uint32_t most = at == GW_NONE ? 0 : places->items[at].ranks;
+        uint32_t most = at == GW_NO_INDEX ? 0 : places->items[at].ranks;
         if (most == 0 || gw_sched_forecast(sched, worker, shape, most, openings) < most)
             continue;
         if (!best[at].worker || by_opening(&openings[most - 1], &best[at]) < 0)

@@ -41,7 +41,7 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
     uint32_t before = lane->recalled;
     uint32_t queued = lane->attempts - lane->debits - lane->recalled, wanted = (queued + 1) / 2;
     uint64_t wait_ns = 0;
-    for (uint32_t slot = worker->last; slot != GW_NONE && wanted > 0;) {
+    for (uint32_t slot = worker->last; slot != GW_NO_INDEX && wanted > 0;) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         uint32_t prev = attempt->prev;
         const struct gw_job *job = attempt->job;
@@ -65,7 +65,7 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
 
 void gw_sched_work_stealing_recall_queued(struct gw_sched *sched, struct gw_worker *worker)
 {
-    for (uint32_t slot = worker->last; slot != GW_NONE;) {
+    for (uint32_t slot = worker->last; slot != GW_NO_INDEX;) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         const struct gw_worker_queue *lane = attempt->lane;
         if (attempt->state == GW_ATTEMPT_SENT && !attempt->is_long && !attempt->pipelined &&

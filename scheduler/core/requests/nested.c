@@ -21,18 +21,18 @@ static uint32_t place_of(const struct gw_sched *sched, uint64_t id, uint32_t ran
     uint64_t found;
     if (!gw_map_get(&sched->gangs, id, &found)) {
         uint32_t slot = gw_sched_attempt_find(sched, id);
-        return slot != GW_NONE && rank == GW_RANK_NONE && !sched->attempts.items[slot].gang
+        return slot != GW_NO_INDEX && rank == GW_RANK_NONE && !sched->attempts.items[slot].gang
                    ? slot
-                   : GW_NONE;
+                   : GW_NO_INDEX;
     }
     const struct gw_gang_attempt *gang = (const struct gw_gang_attempt *)(uintptr_t)found;
-    return rank < gang->count ? gang->ranks[rank].slot : GW_NONE;
+    return rank < gang->count ? gang->ranks[rank].slot : GW_NO_INDEX;
 }
 
 int gw_sched_nested_find(const struct gw_sched *sched, const struct gw_event *event, uint32_t *slot)
 {
     uint32_t at = place_of(sched, event->number, event->rank);
-    if (at == GW_NONE || sched->attempts.items[at].worker->remote->uid != event->uid)
+    if (at == GW_NO_INDEX || sched->attempts.items[at].worker->remote->uid != event->uid)
         return GW_ENOENT;
     *slot = at;
     return 0;
@@ -46,7 +46,7 @@ enum { LOOKED_AT_MAX = 10000 }; /* tasks */
 bool gw_sched_nested_comes_before(const struct gw_sched *sched, const struct gw_session *session,
                                   const struct gw_row *row)
 {
-    if (session->attempt == GW_NONE)
+    if (session->attempt == GW_NO_INDEX)
         return false;
     const struct gw_attempt *attempt = &sched->attempts.items[session->attempt];
     GW_ARRAY(struct gw_row) todo = {0};
@@ -79,10 +79,10 @@ void gw_sched_nested_on_blocked(struct gw_sched *sched, struct gw_worker *worker
                                 const struct gw_msg_task_blocked *message)
 {
     uint32_t slot = gw_sched_attempt_slot(sched, worker, message->attempt, message->rank);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sched, worker, message->attempt, message->rank);
     bool blocked = message->blocked != 0;
-    if (slot == GW_NONE || sched->attempts.items[slot].blocked == blocked)
+    if (slot == GW_NO_INDEX || sched->attempts.items[slot].blocked == blocked)
         return;
     if (gw_sched_attempt_waits(&sched->attempts.items[slot]))
         GW_FACT(sched, attempt_started, .slot = slot);

@@ -76,8 +76,8 @@ static void send_object(struct gw_sched *sched, struct gw_remote *remote, uint64
 static void ask_holder(struct gw_sched *sched, const struct gw_pending_request *pending,
                        uint32_t at)
 {
-    uint32_t place = gw_sched_object_holder_any(sched, at, GW_NONE);
-    if (place == GW_NONE)
+    uint32_t place = gw_sched_object_holder_any(sched, at, GW_NO_INDEX);
+    if (place == GW_NO_INDEX)
         return; /* lost: it is made again, and this is looked at then */
     struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
     const struct gw_object *object = &sched->objects.items[at]; /* an alias's has another name */
@@ -103,7 +103,7 @@ static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
     if (job->tasks.state[pending->index] == GW_TASK_RELEASED)
         gw_error_set(&error, GW_ENOENT, "the result of task %u of job %llu was released",
                      pending->index, (unsigned long long)job->id);
-    else if (at == GW_NONE)
+    else if (at == GW_NO_INDEX)
         gw_error_set(&error, GW_EINVAL, "task %u of job %llu has no rank %u", pending->index,
                      (unsigned long long)job->id, pending->rank);
     if (error.code) {
@@ -398,7 +398,7 @@ void gw_sched_on_object(struct gw_sched *sched, struct gw_worker *worker,
     struct gw_job *job = gw_sched_job_find(sched, pending->job);
     if (object->code < 0) {
         uint32_t at = gw_sched_object_of(sched, job, pending->index, pending->rank);
-        if (at != GW_NONE && gw_sched_object_holder_of(sched, at, worker->slot) != GW_NONE)
+        if (at != GW_NO_INDEX && gw_sched_object_holder_of(sched, at, worker->slot) != GW_NO_INDEX)
             GW_FACT(sched, holder_removed, .object = at, .worker = worker);
         GW_FACT(sched, relayed, .relay = pending->relay, .worker = NULL);
         return;

@@ -17,7 +17,7 @@
 
 int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event)
 {
-    uint32_t attempt = GW_NONE;
+    uint32_t attempt = GW_NO_INDEX;
     if (event->role != GW_ROLE_CLIENT && event->role != GW_ROLE_WORKER &&
         event->role != GW_ROLE_TASK)
         return GW_EPROTO;

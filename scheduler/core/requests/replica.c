@@ -69,7 +69,7 @@ static void look(struct gw_sched *sched, const struct gw_replication *replicatio
     const struct gw_object *object = &sched->objects.items[at];
     *picture = (struct picture){.here = gw_sched_object_here(object)};
     uint64_t epoch = gw_sched_worker_scores(sched);
-    for (uint32_t place = object->holders; place != GW_NONE;
+    for (uint32_t place = object->holders; place != GW_NO_INDEX;
          place = sched->holders.items[place].next) {
         struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
         gw_sched_worker_score(worker, epoch, place);
@@ -211,7 +211,7 @@ bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
     } else if (!gw_sched_objects_whole(sched, job, row)) {
         return false; /* lost: it is made again, and this is looked at then */
     } else {
-        for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+        for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
              at = sched->objects.items[at].next)
             top_up(sched, pending, at, &tally);
     }
@@ -271,8 +271,9 @@ void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
     if (!job || !gw_sched_row_live(job, kept->index))
         return;
     uint32_t at = gw_sched_object_of(sched, job, kept->index, kept->rank);
-    uint32_t holder = at == GW_NONE ? GW_NONE : gw_sched_object_holder_of(sched, at, worker->slot);
-    if (holder == GW_NONE || !sched->holders.items[holder].copying ||
+    uint32_t holder =
+        at == GW_NO_INDEX ? GW_NO_INDEX : gw_sched_object_holder_of(sched, at, worker->slot);
+    if (holder == GW_NO_INDEX || !sched->holders.items[holder].copying ||
         gw_sched_replica_at(sched, holder)->number != kept->request)
         return; /* it was released, or asked for again, meanwhile */
     GW_FACT(sched, replica_ended, .object = at, .worker = worker,

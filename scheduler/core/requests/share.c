@@ -49,7 +49,7 @@ uint32_t gw_sched_share_row_named(const struct gw_job *job, const char *name)
     while (gw_map_next(&gw_job_rare(job)->names, &at, &row, &text))
         if (strcmp((const char *)(uintptr_t)text, name) == 0)
             return (uint32_t)row;
-    return GW_NONE;
+    return GW_NO_INDEX;
 }
 
 /* "7/model": the job, and where the name begins; NULL when it is not of this form. */
@@ -71,7 +71,7 @@ static int find_in_job(const struct gw_sched *sched, uint64_t id, const char *na
     if (rc < 0)
         return rc;
     row->index = gw_sched_share_row_named(row->job, name);
-    if (row->index == GW_NONE)
+    if (row->index == GW_NO_INDEX)
         return gw_error_set(error, GW_ENOENT, "job %llu has no task named \"%s\"",
                             (unsigned long long)id, name);
     return 0;
@@ -98,7 +98,7 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
         if (row->job->uid != uid || gw_job_rare(row->job)->names.count == 0)
             continue;
         row->index = gw_sched_share_row_named(row->job, lookup->name);
-        if (row->index != GW_NONE)
+        if (row->index != GW_NO_INDEX)
             return 0;
     }
     return gw_error_set(error, GW_ENOENT, "no task is named \"%s\", and nothing is published so",
@@ -235,7 +235,7 @@ static struct gw_value *describe(const struct gw_sched *sched, const struct gw_s
     struct gw_value *dict = gw_dict();
     uint64_t bytes = 0;
     uint8_t state = share->job->tasks.state[share->index];
-    for (uint32_t at = gw_sched_objects_of(sched, share->job, share->index); at != GW_NONE;
+    for (uint32_t at = gw_sched_objects_of(sched, share->job, share->index); at != GW_NO_INDEX;
          at = sched->objects.items[at].next)
         bytes += sched->objects.items[at].bytes;
     GW_MUST(gw_dict_set(dict, "name", gw_str(share->name)));
@@ -276,12 +276,12 @@ struct gw_value *gw_sched_share_query_holders(const struct gw_sched *sched,
                                               const struct gw_job *job, uint32_t row)
 {
     struct gw_value *list = gw_list();
-    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
          at = sched->objects.items[at].next) {
         const struct gw_object *object = &sched->objects.items[at];
         if (gw_sched_object_here(object))
             push_holder(list, object, NULL);
-        for (uint32_t place = object->holders; place != GW_NONE;
+        for (uint32_t place = object->holders; place != GW_NO_INDEX;
              place = sched->holders.items[place].next)
             if (sched->holders.items[place].firm)
                 push_holder(list, object, sched->workers.items[sched->holders.items[place].worker]);

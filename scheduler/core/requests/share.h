@@ -18,7 +18,7 @@ void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
 /* gw_sched_shares_close drops all that a session holds. */
 void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session);
 
-/* gw_sched_share_row_named finds a task by the name that it was submitted with; GW_NONE. */
+/* gw_sched_share_row_named finds a task by the name that it was submitted with; GW_NO_INDEX. */
 uint32_t gw_sched_share_row_named(const struct gw_job *job, const char *name);
 
 /* gw_sched_share_query_holders lists who has a task's result; gw_sched_share_query_published what

@@ -144,7 +144,7 @@ static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32
         rows->dep_values.count += object->size;
     } else if (!gw_sched_object_here(object)) {
         uint32_t place = gw_sched_object_holder_any(sched, at, worker->slot);
-        assert(place != GW_NONE);
+        assert(place != GW_NO_INDEX);
         struct gw_worker *holder = sched->workers.items[sched->holders.items[place].worker];
         dep.worker = holder->id;
         gw_sched_assign_neighbour(sched, worker, holder);
@@ -174,7 +174,7 @@ static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, stru
         assert(known);
         uint32_t at =
             gw_sched_object_of(sched, from.job, from.index, rank == GW_DEP_ALL ? 0 : rank);
-        if (at == GW_NONE) { /* an attempt at this worker makes it */
+        if (at == GW_NO_INDEX) { /* an attempt at this worker makes it */
             push_dep(rows, &(struct dep_row){from.job->id, from.job->tasks.attempt[from.index],
                                              from.index, rank, GW_DEP_HERE, 0});
             continue;
@@ -184,10 +184,10 @@ static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, stru
             continue;
         }
         struct dep_row all = {.job = from.job->id, .index = from.index, .rank = GW_DEP_ALL};
-        for (uint32_t i = at; i != GW_NONE; i = sched->objects.items[i].next)
+        for (uint32_t i = at; i != GW_NO_INDEX; i = sched->objects.items[i].next)
             all.bytes++;
         push_dep(rows, &all);
-        for (; at != GW_NONE; at = sched->objects.items[at].next)
+        for (; at != GW_NO_INDEX; at = sched->objects.items[at].next)
             push_object(sched, worker, at, &inlined);
     }
     return (uint32_t)(rows->dep_job.count - before);
@@ -217,7 +217,8 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
     rows->rank.items[at] = attempt->rank;
     rows->gpu_count.items[at] = attempt->gpus;
     rows->args_size.items[at] = size;
-    for (uint32_t i = 0; attempt->gpus && (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
+    for (uint32_t i = 0; attempt->gpus && (i = gw_sched_gpu_next(sched, slot, i)) != GW_NO_INDEX;
+         i++)
         GW_MUST(gw_array_push(&rows->gpus, i));
     GW_MUST(gw_array_reserve(&rows->args, size));
     if (size)

@@ -200,7 +200,7 @@ void gw_sched_outbox_done(struct gw_sched *sched, const struct gw_hearer *to, st
         session->done.dirty = true;
         GW_MUST(gw_array_push(&sched->step.dirty_sessions, session));
     }
-    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NONE;
+    for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
          at = sched->objects.items[at].next) {
         const struct gw_object *object = &sched->objects.items[at];
         const void *value = gw_sched_object_value(object);
@@ -259,9 +259,10 @@ void gw_sched_outbox_assign(struct gw_sched *sched, uint32_t slot)
 
 void gw_sched_outbox_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
-    for (uint32_t at = job->tasks.object[row]; at != GW_NONE; at = sched->objects.items[at].next) {
+    for (uint32_t at = job->tasks.object[row]; at != GW_NO_INDEX;
+         at = sched->objects.items[at].next) {
         const struct gw_object *object = &sched->objects.items[at];
-        for (uint32_t place = object->holders; place != GW_NONE;
+        for (uint32_t place = object->holders; place != GW_NO_INDEX;
              place = sched->holders.items[place].next)
             gw_sched_outbox_release(sched, sched->workers.items[sched->holders.items[place].worker],
                                     &(struct gw_release_row){job->id, row, object->rank});
@@ -280,7 +281,7 @@ void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_attemp
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
     const struct gw_worker *last = NULL;
     for (uint32_t i = 0; i < gang->count; i++) {
-        if (gang->ranks[i].slot == GW_NONE)
+        if (gang->ranks[i].slot == GW_NO_INDEX)
             continue; /* it has ended */
         const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
         if (worker == last || (i > 0 && spec->message.kind == GW_SPEC_FUNCTION))

@@ -43,7 +43,7 @@ static void explain_cancelling(const struct gw_sched *sched, const struct gw_job
                                struct gw_text *text)
 {
     uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
-    if (job->calls_of && slot != GW_NONE && sched->attempts.items[slot].started_ns)
+    if (job->calls_of && slot != GW_NO_INDEX && sched->attempts.items[slot].started_ns)
         gw_text_say(text, "it was cancelled and has begun: as a call of an actor it goes on to its "
                           "end, and only its result is dropped; ");
     else
@@ -87,13 +87,13 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_text_say(text, "; it goes on to its end: ");
         gw_sched_explain_wait_paused(sched, job, text);
     }
-    uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
-    if (slot != GW_NONE && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
+    uint32_t slot = gang ? GW_NO_INDEX : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (slot != GW_NO_INDEX && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
         job->specs.items[job->tasks.spec[row]].message.files.size)
         gw_text_say(text, "; it has not begun: its files are brought there first");
     if (gang ? gang->ready > 0 && gang->live > 0 : (job->tasks.flags[row] & GW_TASK_STARTED) != 0)
         explain_prolog(job, row, text);
-    if (slot != GW_NONE)
+    if (slot != GW_NO_INDEX)
         gw_sched_inside_explain(sched, &sched->attempts.items[slot], text);
     if (gang) {
         gw_sched_inside_explain_gang(sched, gang, text);
@@ -178,10 +178,11 @@ static void explain_awaited(const struct gw_sched *sched, struct gw_text *text)
     gw_text_say(text, "; %s", why);
 }
 
-/* The task that ended a job badly: the first cause, or one that stands for it; GW_NONE: none. */
+/* The task that ended a job badly: the first cause, or one that stands for it; GW_NO_INDEX: none.
+ */
 static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
 {
-    uint32_t best = GW_NONE, best_rank = 0;
+    uint32_t best = GW_NO_INDEX, best_rank = 0;
     uint8_t wanted = job->failed ? GW_TASK_FAILED : GW_TASK_CANCELLED;
     for (uint32_t row = 0; row < job->tasks.count; row++) {
         bool dependent = job->tasks.flags[row] & GW_TASK_DEPENDENT;
@@ -205,7 +206,7 @@ void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char
     char bad[16], all[16], why[GW_ERROR_TEXT_MAX];
     uint32_t ran = 0, row = first_bad(job, &ran);
     const char *end = job->failed ? "failed" : "were cancelled";
-    if (row == GW_NONE) {
+    if (row == GW_NO_INDEX) {
         gw_text_say(&text, "%s (job %llu): all %s tasks are done", job->name ? job->name : "",
                     (unsigned long long)job->id, grouped(job->tasks.count, all));
         return;

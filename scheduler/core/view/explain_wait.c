@@ -46,8 +46,8 @@ static void say_who_holds(const struct gw_sched *sched, struct gw_text *text)
     uint32_t attempts = 0;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        for (uint32_t slot = worker ? worker->first : GW_NONE;
-             slot != GW_NONE && attempts < ATTEMPTS_SEEN_MAX;
+        for (uint32_t slot = worker ? worker->first : GW_NO_INDEX;
+             slot != GW_NO_INDEX && attempts < ATTEMPTS_SEEN_MAX;
              slot = sched->attempts.items[slot].next, attempts++) {
             const struct gw_job *job = sched->attempts.items[slot].job;
             if (job != seen && job->placed > 0)

@@ -30,7 +30,7 @@ void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *
 /* The first GPU of an attempt that its worker does not give to it yet; NULL: none. */
 static const struct gw_gpu *clearing(const struct gw_sched *sched, uint32_t slot)
 {
-    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
+    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NO_INDEX; i++)
         if (sched->attempts.items[slot].worker->gpus[i].clearing)
             return &sched->attempts.items[slot].worker->gpus[i];
     return NULL;
@@ -41,11 +41,11 @@ void gw_sched_gpu_tell_clearing(const struct gw_sched *sched, const struct gw_jo
 {
     const struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
     const struct gw_gpu *gpu = NULL;
-    uint32_t slot = gang ? GW_NONE : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
-    if (slot != GW_NONE)
+    uint32_t slot = gang ? GW_NO_INDEX : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
+    if (slot != GW_NO_INDEX)
         gpu = clearing(sched, slot);
     for (uint32_t i = 0; gang && gang->state != GW_GANG_RUNNING && i < gang->count && !gpu; i++)
-        if (gang->ranks[i].slot != GW_NONE)
+        if (gang->ranks[i].slot != GW_NO_INDEX)
             gpu = clearing(sched, gang->ranks[i].slot);
     if (gpu)
         gw_text_say(text,
@@ -66,7 +66,8 @@ static struct gw_value *owners(const struct gw_sched *sched, const struct gw_wor
     struct gw_value *list = gw_list();
     size_t used = 0;
     *text = '\0';
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->gpus || gw_sched_gpu_next(sched, slot, number) != number)
             continue;
@@ -87,7 +88,7 @@ static struct gw_value *owners(const struct gw_sched *sched, const struct gw_wor
 
 static const char *state_of(const struct gw_gpu *gpu)
 {
-    if (gpu->twin != GW_NONE)
+    if (gpu->twin != GW_NO_INDEX)
         return "elsewhere";
     if (gw_sched_gpu_why_drained(gpu))
         return "drained";
@@ -95,7 +96,7 @@ static const char *state_of(const struct gw_gpu *gpu)
         return "clearing";
     if (gw_sched_gpu_free(gpu))
         return "free";
-    return gpu->slot == GW_NONE ? "shared" : "used";
+    return gpu->slot == GW_NO_INDEX ? "shared" : "used";
 }
 
 void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker *worker,
@@ -135,12 +136,12 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
             (void)snprintf(who, sizeof who,
                            "%s was lost, and may run something there for %.0f s yet",
                            gw_sched_worker_where(sched, gpu->twin, name), (double)left_ns / 1e9);
-        else if (gpu->twin != GW_NONE)
+        else if (gpu->twin != GW_NO_INDEX)
             (void)snprintf(who, sizeof who, "it is given to tasks by %s, which offered it first",
                            gw_sched_worker_where(sched, gpu->twin, name));
         else if (!*who && gpu->back)
             (void)snprintf(who, sizeof who, "%s", gpu->back);
-        set(dict, "by", gw_str(why && gpu->twin == GW_NONE ? why : who));
+        set(dict, "by", gw_str(why && gpu->twin == GW_NO_INDEX ? why : who));
         GW_MUST(gw_list_push(list, dict));
     }
 }
@@ -186,7 +187,7 @@ static struct gw_value *use_of(const struct gw_sched *sched, uint32_t slot)
     char numbers[128] = "", name[GW_WORKER_NAME_MAX];
     struct gw_text text = {numbers, sizeof numbers, 0};
     struct use use = {0};
-    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++) {
+    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NO_INDEX; i++) {
         gw_text_say(&text, "%s%u", use.count ? "," : "", i);
         use_add(&use, &attempt->worker->gpus[i]);
     }
@@ -211,10 +212,10 @@ void gw_sched_gpu_tell_use(const struct gw_sched *sched, struct gw_value *dict)
         if (!worker || worker->state != GW_WORKER_READY || !worker->gpu_count)
             continue;
         for (uint32_t k = 0; k < worker->gpu_count; k++)
-            if (worker->gpus[k].twin == GW_NONE)
+            if (worker->gpus[k].twin == GW_NO_INDEX)
                 use_add(&all, &worker->gpus[k]);
         for (uint32_t slot = worker->first;
-             slot != GW_NONE && gw_value_count(list) < GW_GPU_USE_MAX;
+             slot != GW_NO_INDEX && gw_value_count(list) < GW_GPU_USE_MAX;
              slot = sched->attempts.items[slot].next)
             if (sched->attempts.items[slot].gpus)
                 GW_MUST(gw_list_push(list, use_of(sched, slot)));

@@ -95,7 +95,7 @@ static uint32_t node_of_row(struct graph_view *graph_view, uint32_t row)
 static void add_rows(struct graph_view *graph_view)
 {
     const struct gw_tasks *tasks = &graph_view->job->tasks;
-    uint32_t last_spec = GW_NONE, last = 0;
+    uint32_t last_spec = GW_NO_INDEX, last = 0;
     graph_view->grouped = tasks->count > graph_view->limit;
     graph_view->of = calloc((size_t)tasks->count + 1, sizeof *graph_view->of);
     GW_MUST_PTR(graph_view->of);

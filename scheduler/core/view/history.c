@@ -474,7 +474,7 @@ static void push_live(const struct telling *telling, uint32_t row)
     const struct gw_tasks *tasks = &telling->job->tasks;
     uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[row]);
     uint16_t tries = tasks->charges[row].tries;
-    if (slot == GW_NONE || has(telling, "placed", tries) || has(telling, "taken over", tries))
+    if (slot == GW_NO_INDEX || has(telling, "placed", tries) || has(telling, "taken over", tries))
         return;
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_logged fact = {.kind = GW_LOGGED_PLACED,

@@ -39,7 +39,8 @@ static bool say_job(const struct gw_sched *sched, const struct gw_session *sessi
     return false;
 }
 
-/* The first task of a job whose result it holds a future of, and that has not ended; GW_NONE. */
+/* The first task of a job whose result it holds a future of, and that has not ended; GW_NO_INDEX.
+ */
 static uint32_t first_awaited(const struct gw_job *job)
 {
     const struct gw_tasks *tasks = &job->tasks;
@@ -47,7 +48,7 @@ static uint32_t first_awaited(const struct gw_job *job)
          row = gw_sched_row_next(job, row + 1))
         if ((tasks->flags[row] & GW_TASK_HELD) && !gw_sched_task_final(job, row))
             return row;
-    return GW_NONE;
+    return GW_NO_INDEX;
 }
 
 /* The oldest task that it submitted and holds a future of; the newest jobs come first. */
@@ -55,12 +56,12 @@ static bool say_child(const struct gw_session *session, struct gw_text *text)
 {
     struct gw_job *oldest = NULL;
     uint64_t unfinished = 0;
-    uint32_t first = GW_NONE;
+    uint32_t first = GW_NO_INDEX;
     for (struct gw_job *job = session->jobs; job; job = job->session_next) {
         unfinished += job->unfinished;
         uint32_t row =
-            job->unfinished && (!oldest || job->id < oldest->id) ? first_awaited(job) : GW_NONE;
-        if (row == GW_NONE)
+            job->unfinished && (!oldest || job->id < oldest->id) ? first_awaited(job) : GW_NO_INDEX;
+        if (row == GW_NO_INDEX)
             continue;
         oldest = job;
         first = row;
@@ -128,7 +129,7 @@ void gw_sched_inside_explain_gang(const struct gw_sched *sched, const struct gw_
         char what[320];
         struct gw_text said = {what, sizeof what, 0};
         uint32_t slot = gang->ranks[rank].slot;
-        if (slot == GW_NONE || !say_what(sched, &sched->attempts.items[slot], &said))
+        if (slot == GW_NO_INDEX || !say_what(sched, &sched->attempts.items[slot], &said))
             continue;
         if (waiting++ < RANKS_SAID_MAX)
             gw_text_say(text, "; rank %u waits for %s", rank, what);

@@ -111,10 +111,10 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     const char *name;
     value = gw_value_find(arguments, "name");
     if (value) {
-        uint32_t named = GW_NONE;
+        uint32_t named = GW_NO_INDEX;
         if (gw_value_get_str(value, &name, NULL) == 0)
             named = gw_sched_share_row_named(*job, name);
-        if (named == GW_NONE)
+        if (named == GW_NO_INDEX)
             return gw_error_set(error, GW_ENOENT, "job %lld has no task named \"%s\"",
                                 (long long)id, gw_value_type(value) == GW_STR ? name : "?");
         *row = named;

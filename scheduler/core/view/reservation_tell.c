@@ -30,8 +30,8 @@ static void say_start(const struct gw_sched *sched, const char *who, struct gw_t
 {
     uint64_t attempt = 0, job = 0;
     uint64_t start_ns = gw_sched_reservation_start(sched, &attempt);
-    uint32_t slot = attempt ? gw_sched_attempt_find(sched, attempt) : GW_NONE;
-    if (slot != GW_NONE)
+    uint32_t slot = attempt ? gw_sched_attempt_find(sched, attempt) : GW_NO_INDEX;
+    if (slot != GW_NO_INDEX)
         job = sched->attempts.items[slot].job->id;
     if (start_ns == UINT64_MAX) {
         gw_text_say(text, "; no estimate of when %s starts: ", who);

@@ -63,7 +63,8 @@ static void look(struct gw_running *running, const struct gw_sched *sched,
         const struct gw_worker_queue *lane = worker->queues[i];
         shared[i] = lane ? lane->debits - lane->longs : 0;
     }
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         running->runs[slot] = runs(attempt, shared, actors);
         if (running->runs[slot])
@@ -142,14 +143,15 @@ bool gw_running_row(const struct gw_running *running, const struct gw_sched *sch
     if (gw_map_get(&sched->gangs, attempt, NULL))
         return true;
     uint32_t slot = gw_sched_attempt_find(sched, attempt);
-    return slot != GW_NONE && running->runs[slot];
+    return slot != GW_NO_INDEX && running->runs[slot];
 }
 
 uint32_t gw_running_worker(const struct gw_running *running, const struct gw_sched *sched,
                            const struct gw_worker *worker)
 {
     uint32_t all = 0;
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next)
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next)
         all += running->runs[slot];
     return all;
 }
@@ -180,7 +182,7 @@ static void put_gpus(const struct gw_sched *sched, uint32_t slot, struct gw_valu
     struct gw_text text = {numbers, sizeof numbers, 0};
     uint32_t count = 0;
     for (uint32_t i = 0;
-         sched->attempts.items[slot].gpus && (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE;
+         sched->attempts.items[slot].gpus && (i = gw_sched_gpu_next(sched, slot, i)) != GW_NO_INDEX;
          i++, count++)
         gw_text_say(&text, "%s%u", count ? "," : "", i);
     gw_dict_put(row, "gpus", gw_str(numbers));
@@ -218,7 +220,7 @@ void gw_running_rows(const struct gw_sched *sched, struct gw_page *page)
     gw_running_init(&runs, sched);
     for (size_t i = 0; i < sched->workers.count && !page->more; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
-        for (uint32_t slot = worker ? worker->first : GW_NONE; slot != GW_NONE;
+        for (uint32_t slot = worker ? worker->first : GW_NO_INDEX; slot != GW_NO_INDEX;
              slot = sched->attempts.items[slot].next) {
             if (!runs.runs[slot] || at++ < page->cursor)
                 continue;

@@ -65,8 +65,8 @@ static void put_result(const struct gw_sched *sched, const struct gw_job *job, u
 {
     const uint32_t at = gw_sched_row_live(job, row) && job->tasks.state[row] == GW_TASK_DONE
                             ? gw_sched_object_of(sched, job, row, 0)
-                            : GW_NONE;
-    const struct gw_object *object = at == GW_NONE ? NULL : &sched->objects.items[at];
+                            : GW_NO_INDEX;
+    const struct gw_object *object = at == GW_NO_INDEX ? NULL : &sched->objects.items[at];
     const void *bytes =
         object && object->size <= RESULT_BYTES_MAX ? gw_sched_object_bytes(object) : NULL;
     struct gw_value *value;

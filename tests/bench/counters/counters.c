@@ -88,7 +88,7 @@ static void submit(struct pipeline *pipeline, const struct scenario *scenario, u
         int64_t sum = 0;
         uint32_t count = scenario->inputs(i, each, from);
         for (uint32_t k = 0; k < count; k++) {
-            args[1 + k] = gw_ref(nodes[from[k]]);
+            args[1 + k] = gw_result(nodes[from[k]]);
             sum += values[from[k]];
         }
         values[i] = (3 * (int64_t)(first + i) + 5 * sum + 1) & 0x7fffffff;

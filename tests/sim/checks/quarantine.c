@@ -44,7 +44,7 @@ struct sim_quarantine {
     struct rest rests[HOSTS_MAX][KINDS];
     GW_ARRAY(struct stake) stakes;
     uint32_t unsure[KINDS]; /* bits of hosts of which a step does not tell what to expect */
-    uint32_t files_host;    /* where files of a task were not laid; GW_NONE: nowhere */
+    uint32_t files_host;    /* where files of a task were not laid; GW_NO_INDEX: nowhere */
     uint64_t files_job;     /* whose task that was */
     uint32_t files_row;
     uint8_t files_state;
@@ -55,7 +55,7 @@ static struct sim_quarantine *quarantine_of(struct sim *sim)
 {
     if (!sim->quarantine) {
         GW_MUST_PTR(sim->quarantine = calloc(1, sizeof *sim->quarantine));
-        sim->quarantine->files_host = GW_NONE;
+        sim->quarantine->files_host = GW_NO_INDEX;
     }
     return sim->quarantine;
 }
@@ -65,7 +65,7 @@ static uint32_t host_of(const struct sim *sim, const struct gw_worker *worker)
     for (uint32_t i = 0; i < sim->host_count; i++)
         if (strcmp(sim->hosts[i].worker_name, worker->remote->name) == 0)
             return i;
-    return GW_NONE;
+    return GW_NO_INDEX;
 }
 
 static bool is_there(const struct sim *sim, uint32_t id)
@@ -102,8 +102,8 @@ static void note_gang(struct sim *sim, const struct gw_gang_attempt *gang)
     for (uint32_t i = 0; i < gang->count; i++) {
         const struct gw_worker *worker = gw_sched_worker_find(sim->sched, gang->ranks[i].worker);
         stake.placed_ranks[i] =
-            (struct placed){worker ? host_of(sim, worker) : GW_NONE, gang->ranks[i].worker,
-                            gang->ranks[i].slot != GW_NONE};
+            (struct placed){worker ? host_of(sim, worker) : GW_NO_INDEX, gang->ranks[i].worker,
+                            gang->ranks[i].slot != GW_NO_INDEX};
     }
     GW_MUST(gw_array_push(&sim->quarantine->stakes, stake));
 }
@@ -113,9 +113,9 @@ static void note_ended(struct sim *sim, const struct gw_worker *worker,
 {
     struct sim_quarantine *quarantine = quarantine_of(sim);
     uint32_t slot = gw_sched_attempt_slot(sim->sched, worker, ended->attempt, ended->rank);
-    if (slot == GW_NONE)
+    if (slot == GW_NO_INDEX)
         slot = gw_sched_gang_slot(sim->sched, worker, ended->attempt, ended->rank);
-    if (slot == GW_NONE || ended->outcome != GW_OUTCOME_FILES)
+    if (slot == GW_NO_INDEX || ended->outcome != GW_OUTCOME_FILES)
         return;
     quarantine->files_host = host_of(sim, worker);
     quarantine->files_job = sim->sched->attempts.items[slot].job->id;
@@ -131,7 +131,7 @@ static void note_finished(struct sim *sim, const struct gw_worker *worker,
     for (uint32_t i = 0; i < finished->attempt.count; i++) {
         uint32_t slot = gw_sched_attempt_slot(sim->sched, worker, gw_col64_at(finished->attempt, i),
                                               gw_col32_at(finished->rank, i));
-        if (slot == GW_NONE)
+        if (slot == GW_NO_INDEX)
             continue;
         const struct gw_attempt *attempt = &sim->sched->attempts.items[slot];
         if (has_files(attempt->job, attempt->index))
@@ -148,7 +148,7 @@ void sim_quarantine_before(struct sim *sim, const struct gw_event *event)
         gw_array_clear(&quarantine->stakes);
         memset(quarantine->unsure, 0, sizeof quarantine->unsure);
         quarantine->laid = 0;
-        quarantine->files_host = GW_NONE;
+        quarantine->files_host = GW_NO_INDEX;
     }
     for (size_t at = 0; gw_map_next(&sim->sched->gangs, &at, &attempt, &gang);) {
         (void)quarantine_of(sim);
@@ -194,7 +194,7 @@ static void take_end(struct sim *sim, const struct stake *stake)
     const uint8_t state = state_of(sim, stake->job, stake->row);
     for (uint32_t i = 0; i < stake->count; i++) {
         const struct placed *placed = &stake->placed_ranks[i];
-        if (placed->host == GW_NONE || !is_there(sim, placed->worker))
+        if (placed->host == GW_NO_INDEX || !is_there(sim, placed->worker))
             continue;
         for (int kind = 0; kind <= (stake->files ? FILES : RANKS); kind++)
             if (state == GW_TASK_RETIRED)
@@ -210,20 +210,20 @@ static uint32_t lost_under(const struct sim *sim, const struct stake *stake)
     uint32_t lost = 0;
     for (uint32_t i = 0; i < stake->count; i++) {
         const struct placed *placed = &stake->placed_ranks[i];
-        if (placed->live && placed->host != GW_NONE && !is_there(sim, placed->worker))
+        if (placed->live && placed->host != GW_NO_INDEX && !is_there(sim, placed->worker))
             lost |= 1u << placed->host;
     }
     return lost;
 }
 
-/* The host of the rank that did not get ready; GW_NONE: it is not for that that it ends. */
+/* The host of the rank that did not get ready; GW_NO_INDEX: it is not for that that it ends. */
 static uint32_t late_at(const struct sim *sim, const struct stake *stake)
 {
     const struct gw_gang_attempt *gang = gw_sched_gang_find(sim->sched, stake->attempt);
     if (!gang || stake->state != GW_GANG_PREPARING || gang->state != GW_GANG_ENDING ||
-        gang->cause_rank == GW_NONE || gang->cause.executing == false ||
+        gang->cause_rank == GW_NO_INDEX || gang->cause.executing == false ||
         !strstr(gang->cause.text, "did not get ready"))
-        return GW_NONE;
+        return GW_NO_INDEX;
     return stake->placed_ranks[gang->cause_rank].host;
 }
 
@@ -235,7 +235,7 @@ static void take_gang(struct sim *sim, const struct stake *stake, bool dismissed
         sim->quarantine->unsure[RANKS] |= lost; /* it may be the cause after all; one of them is */
     else if (lost && !dismissed)
         begin(sim, (uint32_t)__builtin_ctz(lost), RANKS);
-    else if (late != GW_NONE)
+    else if (late != GW_NO_INDEX)
         begin(sim, late, RANKS);
     if (over && !lost && stake->state != GW_GANG_ENDING)
         take_end(sim, stake);
@@ -310,7 +310,7 @@ void sim_quarantine_stepped(struct sim *sim, const struct gw_event *event)
         return;
     for (size_t i = 0; i < quarantine->stakes.count; i++)
         take_gang(sim, &quarantine->stakes.items[i], dismissed);
-    if (quarantine->files_host != GW_NONE)
+    if (quarantine->files_host != GW_NO_INDEX)
         take_files(sim);
     for (uint32_t i = 0; i < sim->host_count; i++) {
         if (quarantine->laid >> i & 1)

@@ -58,7 +58,7 @@ static bool goes(const struct sim *sim, uint64_t attempt)
         return false;
     const uint32_t spec = gang->job->tasks.spec[gang->index];
     return gang->job->specs.items[spec].message.kind == GW_SPEC_COMMAND ||
-           gang->ranks[0].slot != GW_NONE;
+           gang->ranks[0].slot != GW_NO_INDEX;
 }
 
 static void on_stop(struct sim *sim, void *arg)

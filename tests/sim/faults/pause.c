@@ -191,7 +191,7 @@ void sim_pause_stepped(struct sim *sim)
         const struct gw_gang_attempt *gang = (const struct gw_gang_attempt *)(uintptr_t)value;
         const struct gw_job *job = gang->job;
         if (gang->state != GW_GANG_RUNNING || gang->stopped || !is_paused(sim, job->id) ||
-            job->tasks.state[gang->index] != GW_TASK_PLACED || gang->ranks[0].slot == GW_NONE)
+            job->tasks.state[gang->index] != GW_TASK_PLACED || gang->ranks[0].slot == GW_NO_INDEX)
             continue;
         const bool told = gw_map_get(&sim->pauses->told, id, &life) && life == sim->life + 1;
         SIM_CHECK(sim, told, "attempt %llx goes on, and its user was told that it is paused",

@@ -197,7 +197,7 @@ static void test_graph_with_many_targets(void **state)
     struct fixture *f = *state;
     struct gw_graph *graph = gw_graph_new();
     gw_node a = gw_call(graph, echo, GW_OPTIONS(.name = "first"), gw_i64(1));
-    gw_node b = gw_call(graph, echo, GW_OPTIONS(.name = "second"), gw_ref(a), gw_i64(2));
+    gw_node b = gw_call(graph, echo, GW_OPTIONS(.name = "second"), gw_result(a), gw_i64(2));
     gw_graph_after(graph, b, a);
     gw_node nodes[] = {b, a, b};
     struct gw_future *futures[3];
@@ -269,7 +269,7 @@ static void test_map_of_many(void **state)
 
 static int make_reference(size_t i, struct gw_value **args, void *arg)
 {
-    args[0] = i == 1 ? gw_ref(*(gw_node *)arg) : gw_nil();
+    args[0] = i == 1 ? gw_result(*(gw_node *)arg) : gw_nil();
     return 0;
 }
 
@@ -385,7 +385,7 @@ static void test_scatter_and_references(void **state)
     gw_value_unref(value);
 
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_call(graph, echo, NULL, gw_ref_future(graph, big));
+    gw_node node = gw_call(graph, echo, NULL, gw_result_future(graph, big));
     assert_int_equal(gw_client_submit(f->client, graph, node, &future, &f->error), 0);
     gw_graph_free(graph);
     gw_value_unref(text);
@@ -409,8 +409,8 @@ static void test_large_arguments_go_ahead(void **state)
     assert_true(count_of(f, "bytes") < 100);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
     reference = gw_value_at(value, 1); /* [3, reference]: the whole list went ahead */
-    assert_int_equal(gw_value_type(reference), GW_REF);
-    assert_int_equal(gw_value_get_ref(reference, &node, &(int32_t){0}), 0);
+    assert_int_equal(gw_value_type(reference), GW_RESULT);
+    assert_int_equal(gw_value_get_result(reference, &node, &(int32_t){0}), 0);
     assert_int_equal(node.index, 0);
     gw_value_unref(value);
     gw_future_release(future);
@@ -606,9 +606,9 @@ static void test_inline(void **state)
 
     struct gw_graph *graph = gw_graph_new();
     gw_node a = gw_call(graph, add, NULL, gw_f64(1), gw_f64(2));
-    gw_node b = gw_call(graph, add, NULL, gw_ref(a), gw_f64(10));
+    gw_node b = gw_call(graph, add, NULL, gw_result(a), gw_f64(10));
     gw_node c = gw_call(graph, rank_of, GW_GANG(.ranks = 3));
-    gw_node d = gw_call(graph, add, NULL, gw_str("one"), gw_ref(b));
+    gw_node d = gw_call(graph, add, NULL, gw_str("one"), gw_result(b));
     gw_node nodes[] = {a, b, c, d};
     assert_int_equal(gw_client_submit_many(client, graph, NULL, nodes, 4, futures, &error), 0);
     gw_graph_free(graph);
@@ -624,7 +624,7 @@ static void test_inline(void **state)
     assert_non_null(strstr(error.text, "argument 0"));
 
     graph = gw_graph_new();
-    gw_node e = gw_call(graph, add, NULL, gw_ref_future(graph, futures[1]), gw_f64(1));
+    gw_node e = gw_call(graph, add, NULL, gw_result_future(graph, futures[1]), gw_f64(1));
     assert_int_equal(gw_client_submit(client, graph, e, &later, &error), 0);
     assert_int_equal(gw_future_get(later, 0, &value, &error), 0);
     assert_int_equal(gw_value_get_f64(value, &sum, NULL), 0);

@@ -58,14 +58,14 @@ static void check_graph()
     struct gw_error error;
     struct gw_graph *graph = gw_graph_new();
     gw_node none = gw_call(graph, add, NULL);
-    gw_node sum = gw_call(graph, add, nullptr, gw_f64(1), gw_ref(none));
+    gw_node sum = gw_call(graph, add, nullptr, gw_f64(1), gw_result(none));
     gw_task_options options = {};
     options.name = "named";
-    gw_node named = gw_call(graph, add, &options, gw_ref(sum));
+    gw_node named = gw_call(graph, add, &options, gw_result(sum));
     expect(gw_graph_count(graph) == 3, "three tasks");
     expect(gw_graph_check(graph, &error) == 0, "a good graph");
-    gw_node gang = gw_call(graph, add, GW_GANG(.name = "gang", .ranks = 4), gw_ref(named));
-    gw_call(graph, add, GW_OPTIONS(.retries = 2), gw_ref_rank(gang, 3));
+    gw_node gang = gw_call(graph, add, GW_GANG(.name = "gang", .ranks = 4), gw_result(named));
+    gw_call(graph, add, GW_OPTIONS(.retries = 2), gw_result_rank(gang, 3));
     expect(gw_graph_check(graph, &error) == 0, "options kept until the call");
     gw_graph_after(graph, none, named);
     expect(gw_graph_check(graph, &error) == GW_ECYCLE, "a cycle");

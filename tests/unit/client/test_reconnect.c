@@ -54,7 +54,7 @@ static struct gw_future *submit_behind(struct fixture *f, const struct gw_functi
 {
     struct gw_future *future;
     struct gw_graph *graph = gw_graph_new();
-    struct gw_value *values[] = {gw_i64(n), gw_ref_future(graph, before)};
+    struct gw_value *values[] = {gw_i64(n), gw_result_future(graph, before)};
     gw_node node = gw_graph_call(graph, function, NULL, values, 2);
     int rc = gw_client_submit(f->client, graph, node, &future, &f->error);
     gw_graph_free(graph);

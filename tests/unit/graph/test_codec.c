@@ -133,7 +133,7 @@ static void test_references_are_places(void **state)
     struct gw_value *list = gw_list(), *back = NULL;
     for (uint32_t round = 0; round < 2; round++)
         for (uint32_t i = 0; i < 100; i++)
-            gw_list_push(list, gw_ref_rank((gw_node){i * 3}, i % 2 ? (int32_t)i : GW_RANK_ALL));
+            gw_list_push(list, gw_result_rank((gw_node){i * 3}, i % 2 ? (int32_t)i : GW_RANK_ALL));
     assert_int_equal(gw_codec_encode(list, NULL, &buffer), GW_EINVAL);
     assert_int_equal(buffer.size, 0);
     assert_int_equal(gw_codec_encode(list, &deps, &buffer), 0);
@@ -145,7 +145,7 @@ static void test_references_are_places(void **state)
     for (uint32_t i = 0; i < 200; i++) {
         gw_node node;
         int32_t rank;
-        assert_int_equal(gw_value_get_ref(gw_value_at(back, i), &node, &rank), 0);
+        assert_int_equal(gw_value_get_result(gw_value_at(back, i), &node, &rank), 0);
         assert_int_equal(node.index, i % 100);
     }
     gw_value_unref(back);
@@ -153,12 +153,12 @@ static void test_references_are_places(void **state)
 
     gw_codec_deps_clear(&deps);
     buffer.size = 0;
-    list = gw_ref((gw_node){9});
+    list = gw_result((gw_node){9});
     assert_int_equal(gw_codec_encode(list, &deps, &buffer), 0);
     assert_int_equal(deps.list.count, 1);
     assert_memory_equal(buffer.data, "\xd6\x01\0\0\0\0", 6);
     gw_value_unref(list);
-    list = gw_ref_rank((gw_node){9}, -2);
+    list = gw_result_rank((gw_node){9}, -2);
     assert_int_equal(gw_codec_encode(list, &deps, &buffer), GW_EINVAL);
     gw_value_unref(list);
     gw_codec_deps_deinit(&deps);
@@ -217,7 +217,7 @@ static void test_cut_and_turned(void **state)
     gw_dict_set(dict, "key", gw_str("text"));
     gw_dict_set(dict, "f", gw_f64(1.5));
     gw_list_push(value, dict);
-    gw_list_push(value, gw_ref((gw_node){1}));
+    gw_list_push(value, gw_result((gw_node){1}));
     gw_list_push(value, gw_bytes("12345678", 8));
     gw_list_push(value, gw_i64(-70000));
     assert_int_equal(gw_codec_encode(value, &deps, &buffer), 0);

@@ -61,11 +61,11 @@ static void test_calls_become_rows(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node none = gw_call(graph, add, NULL);
-    gw_node sum = gw_call(graph, add, NULL, gw_f64(1), gw_ref(none));
+    gw_node sum = gw_call(graph, add, NULL, gw_f64(1), gw_result(none));
     gw_node model = gw_call(graph, train, GW_GANG(.ranks = 4, .gpus_per_rank = GW_GPU_IF_ANY),
-                            gw_ref(sum), gw_ref(none), gw_ref(sum));
-    gw_node last =
-        gw_call(graph, add, GW_OPTIONS(.name = "last"), gw_ref_all(model), gw_ref_rank(model, 3));
+                            gw_result(sum), gw_result(none), gw_result(sum));
+    gw_node last = gw_call(graph, add, GW_OPTIONS(.name = "last"), gw_result_all(model),
+                           gw_result_rank(model, 3));
     gw_graph_after(graph, last, none);
     assert_int_equal(gw_graph_check(graph, NULL), 0);
     struct gw_graph_rows rows = seal(graph);
@@ -139,8 +139,8 @@ static void test_external_results(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node old = gw_graph_external(graph, 77, 5);
-    gw_node user = gw_call(graph, add, NULL, gw_ref_all(old), gw_i64(1));
-    gw_node next = gw_call(graph, add, NULL, gw_ref(user));
+    gw_node user = gw_call(graph, add, NULL, gw_result_all(old), gw_i64(1));
+    gw_node next = gw_call(graph, add, NULL, gw_result(user));
     gw_graph_after(graph, next, old);
     struct gw_graph_rows rows = seal(graph);
     assert_int_equal(rows.count, 2);
@@ -170,8 +170,8 @@ static void test_a_large_graph_has_a_head(void **state)
     (void)state;
     gw_node node = gw_graph_external(graph, 7, 8), earlier = node;
     for (uint32_t i = 1; i < NODES; i++) {
-        gw_node next = i % 3 ? gw_call(graph, add, NULL, gw_ref(node), gw_i64(i))
-                             : gw_call(graph, add, NULL, gw_ref(earlier), gw_ref(node));
+        gw_node next = i % 3 ? gw_call(graph, add, NULL, gw_result(node), gw_i64(i))
+                             : gw_call(graph, add, NULL, gw_result(earlier), gw_result(node));
         earlier = node;
         node = next;
     }
@@ -183,7 +183,8 @@ static void test_a_large_graph_has_a_head(void **state)
 
     graph = gw_graph_new();
     for (uint32_t i = 0; i < NODES; i++)
-        node = i ? gw_call(graph, add, NULL, gw_ref(node), gw_i64(i)) : gw_call(graph, add, NULL);
+        node =
+            i ? gw_call(graph, add, NULL, gw_result(node), gw_i64(i)) : gw_call(graph, add, NULL);
     assert_int_equal(gw_graph_rows_head(graph, &head, NULL), 0);
     assert_int_equal(gw_graph_rows_seal(graph, &rows, NULL), 0);
     assert_int_equal(rows.count, NODES);
@@ -210,7 +211,7 @@ static void test_a_head_before_an_external_node(void **state)
     struct gw_graph_rows head, rows;
     (void)state;
     for (uint32_t i = 0; i < NODES; i += 2) /* also where the head ends, at an even place */
-        gw_call(graph, train, NULL, gw_ref(gw_graph_external(graph, 7, i)));
+        gw_call(graph, train, NULL, gw_result(gw_graph_external(graph, 7, i)));
     assert_int_equal(gw_graph_rows_head(graph, &head, NULL), 0);
     assert_in_range(head.count, 1, NODES / 10);
     assert_int_equal(head.deps_at[head.count], head.count);
@@ -229,8 +230,8 @@ static struct gw_graph *make_ladder(uint32_t count)
     struct gw_graph *graph = gw_graph_new();
     gw_node earlier = gw_graph_external(graph, 7, 8), node = earlier;
     for (uint32_t i = 0; i < count; i++) {
-        gw_node next = i % 3 ? gw_call(graph, add, NULL, gw_ref(node), gw_i64(i))
-                             : gw_call(graph, train, NULL, gw_ref(earlier), gw_ref(node));
+        gw_node next = i % 3 ? gw_call(graph, add, NULL, gw_result(node), gw_i64(i))
+                             : gw_call(graph, train, NULL, gw_result(earlier), gw_result(node));
         earlier = i % 7 ? node : next;
         node = i % 5 ? next : earlier;
     }
@@ -272,10 +273,10 @@ static void test_cycles_are_named(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node before = gw_call(graph, add, GW_OPTIONS(.name = "before"));
-    gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "prepare"), gw_ref(before));
-    gw_node b = gw_call(graph, train, NULL, gw_ref(a));
-    gw_node c = gw_call(graph, add, GW_OPTIONS(.name = "evaluate"), gw_ref(b));
-    gw_call(graph, add, GW_OPTIONS(.name = "behind"), gw_ref(c));
+    gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "prepare"), gw_result(before));
+    gw_node b = gw_call(graph, train, NULL, gw_result(a));
+    gw_node c = gw_call(graph, add, GW_OPTIONS(.name = "evaluate"), gw_result(b));
+    gw_call(graph, add, GW_OPTIONS(.name = "behind"), gw_result(c));
     assert_int_equal(gw_graph_check(graph, NULL), 0);
     gw_graph_after(graph, a, c);
     assert_fails(graph, GW_ECYCLE, "cycle: prepare -> train#2 -> evaluate -> prepare");
@@ -288,7 +289,7 @@ static void test_cycles_are_named(void **state)
     graph = gw_graph_new();
     gw_node first = gw_call(graph, add, NULL), last = first;
     for (int i = 0; i < 99; i++)
-        last = gw_call(graph, add, NULL, gw_ref(last));
+        last = gw_call(graph, add, NULL, gw_result(last));
     gw_graph_after(graph, first, last);
     assert_fails(graph, GW_ECYCLE,
                  "cycle: add#0 -> add#1 -> add#2 -> add#3 -> add#4 -> add#5 -> "
@@ -300,7 +301,7 @@ static void test_names_are_unique(void **state)
     struct gw_graph *graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.name = "twin"));
     gw_node second = gw_call(graph, add, GW_OPTIONS(.name = "twin"));
-    gw_call(graph, add, NULL, gw_ref(second)); /* the first error is the one that is told */
+    gw_call(graph, add, NULL, gw_result(second)); /* the first error is the one that is told */
     assert_fails(graph, GW_EEXIST, "two nodes are named \"twin\"");
     graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.name = ""));
@@ -310,22 +311,22 @@ static void test_names_are_unique(void **state)
 static void test_wrong_references_are_refused(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
-    gw_call(graph, add, NULL, gw_ref((gw_node){5}));
+    gw_call(graph, add, NULL, gw_result((gw_node){5}));
     assert_fails(graph, GW_EINVAL, "add: refers to a node that is not of this graph");
 
     graph = gw_graph_new();
     gw_node one = gw_call(graph, add, GW_OPTIONS(.name = "one"));
-    gw_call(graph, train, NULL, gw_ref_all(one));
+    gw_call(graph, train, NULL, gw_result_all(one));
     assert_fails(graph, GW_EINVAL, "train: takes all ranks of one, which is not a gang");
 
     graph = gw_graph_new();
     gw_node gang = gw_call(graph, train, GW_GANG(.ranks = 4));
-    gw_call(graph, add, NULL, gw_ref_rank(gang, 4));
+    gw_call(graph, add, NULL, gw_result_rank(gang, 4));
     assert_fails(graph, GW_EINVAL, "add: takes rank 4 of train#0, which has 4");
 
     graph = gw_graph_new();
     gang = gw_call(graph, train, GW_GANG(.ranks = 4));
-    gw_call(graph, add, NULL, gw_i64(1), gw_ref_rank(gang, -2));
+    gw_call(graph, add, NULL, gw_i64(1), gw_result_rank(gang, -2));
     assert_fails(graph, GW_EINVAL, "add: argument 1: a broken reference");
 
     graph = gw_graph_new();
@@ -400,11 +401,11 @@ static void test_memory_runs_out_anywhere(void **state)
         gw_alloc_fail_after(count);
         struct gw_graph *graph = gw_graph_new();
         gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "a"), gw_str("x"), gw_i64(7));
-        gw_node b = gw_call(graph, train, GW_GANG(.ranks = 2), gw_ref(a));
+        gw_node b = gw_call(graph, train, GW_GANG(.ranks = 2), gw_result(a));
         gw_node c = gw_graph_command(graph, &(struct gw_command){.argv = argv, .cwd = "/"}, NULL);
         gw_node d = gw_graph_external(graph, 1, 2);
         gw_graph_after(graph, c, b);
-        gw_call(graph, add, NULL, gw_ref_all(b), gw_ref(d));
+        gw_call(graph, add, NULL, gw_result_all(b), gw_result(d));
         struct gw_graph_rows rows;
         struct gw_error error;
         rc = gw_graph_rows_seal(graph, &rows, &error);
@@ -444,7 +445,8 @@ static void test_a_tree_keeps_few_results(void **state)
         nodes[i] = gw_call(graph, add, NULL, gw_i64(i));
     for (int width = LEAVES; width > 1; width /= 2)
         for (int i = 0; i < width / 2; i++)
-            nodes[i] = gw_call(graph, add, NULL, gw_ref(nodes[2 * i]), gw_ref(nodes[2 * i + 1]));
+            nodes[i] =
+                gw_call(graph, add, NULL, gw_result(nodes[2 * i]), gw_result(nodes[2 * i + 1]));
     struct gw_graph_rows rows = seal(graph);
     assert_true(alive_max(&rows) <= 14); /* 12 levels; breadth first would keep 4,096 */
     gw_graph_free(graph);
@@ -457,10 +459,10 @@ static void test_the_wide_side_goes_first(void **state)
     gw_node small = gw_call(graph, add, NULL), wide[8];
     for (int i = 0; i < 8; i++)
         wide[i] = gw_call(graph, add, NULL);
-    gw_node joined = gw_call(graph, add, NULL, gw_ref(wide[0]), gw_ref(wide[1]), gw_ref(wide[2]),
-                             gw_ref(wide[3]), gw_ref(wide[4]), gw_ref(wide[5]), gw_ref(wide[6]),
-                             gw_ref(wide[7]));
-    gw_call(graph, add, NULL, gw_ref(small), gw_ref(joined));
+    gw_node joined = gw_call(graph, add, NULL, gw_result(wide[0]), gw_result(wide[1]),
+                             gw_result(wide[2]), gw_result(wide[3]), gw_result(wide[4]),
+                             gw_result(wide[5]), gw_result(wide[6]), gw_result(wide[7]));
+    gw_call(graph, add, NULL, gw_result(small), gw_result(joined));
     struct gw_graph_rows rows = seal(graph);
     assert_int_equal(rows.row_of_node[small.index], 9);
     assert_int_equal(alive_max(&rows), 9);
@@ -474,7 +476,7 @@ static void test_a_long_chain_and_a_wide_bag(void **state)
     struct gw_graph *graph = gw_graph_new();
     gw_node last = gw_call(graph, add, NULL), first = last;
     for (int i = 1; i < TASKS; i++)
-        last = gw_call(graph, add, NULL, gw_ref(last));
+        last = gw_call(graph, add, NULL, gw_result(last));
     gw_graph_after(graph, last, first);
     for (int i = 0; i < TASKS; i++)
         gw_call(graph, add, NULL, gw_i64(i));
@@ -502,7 +504,7 @@ static void test_random_graphs(void **state)
             for (uint32_t r = 0; i && r < 3; r++) {
                 random = random * UINT64_C(6364136223846793005) + 1;
                 if (random >> 63)
-                    values[refs++] = gw_ref(nodes[(random >> 33) % i]);
+                    values[refs++] = gw_result(nodes[(random >> 33) % i]);
             }
             nodes[i] = gw_graph_call(graph, &gw_function_add, NULL, values, refs);
         }

@@ -179,14 +179,14 @@ static void test_references(void **state)
 {
     gw_node node = {7};
     int32_t rank = -9;
-    struct gw_value *one = gw_ref_rank((gw_node){7}, 3), *all = gw_ref_all(node);
-    assert_int_equal(gw_value_get_ref(one, &node, &rank), 0);
+    struct gw_value *one = gw_result_rank((gw_node){7}, 3), *all = gw_result_all(node);
+    assert_int_equal(gw_value_get_result(one, &node, &rank), 0);
     assert_int_equal(node.index, 7);
     assert_int_equal(rank, 3);
-    assert_int_equal(gw_value_get_ref(all, &node, &rank), 0);
+    assert_int_equal(gw_value_get_result(all, &node, &rank), 0);
     assert_int_equal(rank, GW_RANK_ALL);
     assert_false(gw_value_equal(one, all));
-    assert_int_equal(gw_value_get_ref(gw_nil(), &node, &rank), GW_EINVAL);
+    assert_int_equal(gw_value_get_result(gw_nil(), &node, &rank), GW_EINVAL);
     gw_value_unref(one);
     gw_value_unref(all);
 }
@@ -214,8 +214,8 @@ static void test_what_cannot_be_encoded_says_why(void **state)
     }
     gw_value_unref(list);
     list = gw_list();
-    assert_int_equal(gw_list_push(list, gw_ref((gw_node){0})), 0);
-    assert_non_null(strstr(gw_value_invalid(list), "gw_ref"));
+    assert_int_equal(gw_list_push(list, gw_result((gw_node){0})), 0);
+    assert_non_null(strstr(gw_value_invalid(list), "gw_result"));
     gw_value_unref(list);
 }
 
@@ -256,7 +256,7 @@ static void test_format(void **state)
     assert_format(gw_bytes("x", 999), "<999 bytes>");
     assert_format(gw_bytes("x", 1500000), "<1.5 MB of bytes>");
     assert_format(gw_bool(false), "false");
-    assert_format(gw_ref((gw_node){4}), "<result of node 4>");
+    assert_format(gw_result((gw_node){4}), "<result of node 4>");
 }
 
 /* Whatever allocation fails, nothing leaks and nothing is lost without a word. */

@@ -384,7 +384,6 @@ struct gw_bin gw_environment_of_command(struct gw_node_core *core, const struct 
     add(&added, "GANGWAY_JOB=%" PRIu64, run->job);
     add(&added, "GANGWAY_TASK=%" PRIu32, run->index);
     add(&added, "GANGWAY_ATTEMPT=%" PRIu64, run->attempt);
-    add(&added, "GANGWAY_TRY=%" PRIu32, run->try_number);
     add(&added, "GANGWAY_RESTART_COUNT=%" PRIu32, run->try_number);
     add(&added, "GANGWAY_CHECKPOINT_DIR=%s", gw_environment_checkpoints(core, run));
     add(&added, "PYTHONUNBUFFERED=1");

@@ -74,9 +74,9 @@ void gw_sched_apply_gang_adopted(struct gw_sched *sched, const struct gw_fact_ga
     gang->count = fact->world;
     gang->id = fact->attempt;
     gang->state = GW_GANG_RECOVERING;
-    gang->cause_rank = GW_NONE;
+    gang->cause_rank = GW_NO_INDEX;
     for (uint32_t i = 0; i < gang->count; i++) {
-        gang->ranks[i].slot = GW_NONE;
+        gang->ranks[i].slot = GW_NO_INDEX;
         GW_MUST(gw_array_push(&job->places,
                               ((struct gw_place){gang->id, fact->index, i, 0, NULL, false})));
     }

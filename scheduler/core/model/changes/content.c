@@ -144,7 +144,7 @@ static void add_rows(struct gw_sched *sched, struct gw_job *job, const struct gw
         tasks->charges[row] = (struct gw_charges){0};
         tasks->waiting[row] = job->gated;
         tasks->users[row] = tasks->worker[row] = 0;
-        tasks->succ[row] = tasks->object[row] = GW_NONE;
+        tasks->succ[row] = tasks->object[row] = GW_NO_INDEX;
         tasks->deps_at[row] = tasks->edges;
         uint32_t deps = gw_col32_at(chunk->dep_count, i);
         if (add_alias(sched, job, &(struct gw_chunk_row_at){chunk, i, edge}))

@@ -27,7 +27,7 @@ void gw_sched_apply_gang_placed(struct gw_sched *sched, const struct gw_fact_gan
     gang->index = fact->index;
     gang->count = gang->live = fact->placed_rank_count;
     gang->id = gw_sched_attempt_next(sched);
-    gang->cause_rank = GW_NONE;
+    gang->cause_rank = GW_NO_INDEX;
     for (uint32_t i = 0; i < gang->count; i++) {
         struct gw_worker *worker = fact->placed_ranks[i].worker;
         gang->ranks[i].worker = worker->id;

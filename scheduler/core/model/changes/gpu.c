@@ -100,7 +100,7 @@ static struct gw_worker *owner_of(const struct gw_sched *sched, const struct gw_
 {
     for (size_t i = 0; i < sched->workers.count && !GW_PLANTED(600); i++) {
         *owned = gw_sched_gpu_twin_same(sched->workers.items[i], worker, gpu);
-        if (*owned && (*owned)->twin == GW_NONE)
+        if (*owned && (*owned)->twin == GW_NO_INDEX)
             return sched->workers.items[i];
     }
     return NULL;
@@ -169,7 +169,7 @@ static bool find_twin(struct gw_sched *sched, struct gw_worker *worker, uint32_t
     struct gw_worker *owner = owner_of(sched, worker, gpu, &owned);
     if (!owner)
         return false;
-    if (mine && owned->slot == GW_NONE && owned->shared == 0)
+    if (mine && owned->slot == GW_NO_INDEX && owned->shared == 0)
         gw_sched_gpu_twin_make_own(sched, worker, gpu);
     else
         gw_sched_gpu_twin_set(sched, worker, gpu, owner->id);

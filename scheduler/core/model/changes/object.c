@@ -22,7 +22,7 @@ void gw_sched_apply_holder_removed(struct gw_sched *sched,
     struct gw_object *object = &sched->objects.items[fact->object];
     gw_sched_object_holder_remove(sched, place);
     if (!gw_sched_object_here(object) &&
-        gw_sched_object_holder_any(sched, fact->object, GW_NONE) == GW_NONE &&
+        gw_sched_object_holder_any(sched, fact->object, GW_NO_INDEX) == GW_NO_INDEX &&
         !gw_sched_object_gone(sched, object)) {
         GW_LOG_EVENT(sched, object->job, .kind = GW_LOGGED_LOST, .index = object->index,
                      .worker = fact->worker->id);
@@ -34,9 +34,9 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
                            const struct gw_result *result)
 {
     uint32_t at = sched->free_object;
-    if (at != GW_NONE) {
+    if (at != GW_NO_INDEX) {
         sched->free_object = sched->objects.items[at].next;
-        if (sched->free_object != GW_NONE) /* which lies anywhere, and is next */
+        if (sched->free_object != GW_NO_INDEX) /* which lies anywhere, and is next */
             __builtin_prefetch(&sched->objects.items[sched->free_object], 1);
     } else {
         at = (uint32_t)sched->objects.count;
@@ -48,8 +48,8 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
         .index = row->index,
         .bytes = result->bytes,
         .size = result->value ? result->size : 0,
-        .holders = GW_NONE,
-        .next = GW_NONE,
+        .holders = GW_NO_INDEX,
+        .next = GW_NO_INDEX,
     };
     if (result->token) {
         object->token = result->token;
@@ -78,7 +78,7 @@ void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t r
         job->objects++;
         return;
     }
-    assert(job->tasks.object[row] == GW_NONE && results->count > 0);
+    assert(job->tasks.object[row] == GW_NO_INDEX && results->count > 0);
     const struct gw_row at = {job, row};
     for (uint32_t i = results->count; i-- > 0;) {
         uint32_t object = object_add(sched, job, &at, &results->items[i]);
@@ -96,17 +96,17 @@ void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t 
         job->objects--;
         return;
     }
-    job->tasks.object[row] = GW_NONE;
-    while (at != GW_NONE) {
+    job->tasks.object[row] = GW_NO_INDEX;
+    while (at != GW_NO_INDEX) {
         struct gw_object *object = &sched->objects.items[at];
-        while (object->holders != GW_NONE)
+        while (object->holders != GW_NO_INDEX)
             gw_sched_object_holder_remove(sched, object->holders);
         if (object->scattered)
             gw_sched_scattered_remove(sched, object);
         if (!object->has_token && object->size > sizeof object->small)
             free(object->value);
         uint32_t next = object->next;
-        *object = (struct gw_object){.holders = GW_NONE, .next = sched->free_object};
+        *object = (struct gw_object){.holders = GW_NO_INDEX, .next = sched->free_object};
         sched->free_object = at;
         job->objects--;
         at = next;
@@ -118,7 +118,7 @@ void gw_sched_apply_pure_kept(struct gw_sched *sched, const struct gw_fact_pure_
     struct gw_pure *pure = gw_sched_pure_of(fact->job, fact->index);
     pure->kept = true;
     pure->bytes = 64; /* of its own */
-    for (uint32_t at = gw_sched_objects_of(sched, fact->job, fact->index); at != GW_NONE;
+    for (uint32_t at = gw_sched_objects_of(sched, fact->job, fact->index); at != GW_NO_INDEX;
          at = sched->objects.items[at].next)
         pure->bytes += sched->objects.items[at].bytes;
     fact->job->tasks.users[fact->index]++;

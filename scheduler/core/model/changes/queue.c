@@ -36,7 +36,7 @@ static void shapes_tidy(struct gw_sched *sched)
 
 struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct gw_shape *key)
 {
-    uint32_t free_id = GW_NONE;
+    uint32_t free_id = GW_NO_INDEX;
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_shape *shape = sched->shapes.items[i];
         if (!shape)
@@ -44,7 +44,7 @@ struct gw_shape *gw_sched_queue_class_for(struct gw_sched *sched, const struct g
         else if (shape_equal(shape, key))
             return shape;
     }
-    if (free_id == GW_NONE) {
+    if (free_id == GW_NO_INDEX) {
         shapes_tidy(sched);
         free_id = (uint32_t)sched->shapes.count;
         GW_MUST(gw_array_push(&sched->shapes, NULL));
@@ -132,7 +132,7 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
         gw_bits_reserve(&queue->fed, row + 1);
         gw_bits_set(&queue->fed, row);
     }
-    if (queue->heap_at == GW_NONE && !queue->parked && !gw_sched_job_rests(queue->job) &&
+    if (queue->heap_at == GW_NO_INDEX && !queue->parked && !gw_sched_job_rests(queue->job) &&
         queue->shape->slots > 0) /* calls: actor.h */
         gw_sched_queue_heap_push(queue);
     if (queue->job->depth > 0) /* it may pass what blocks the others: see gw_sched_queue_nested */
@@ -155,13 +155,13 @@ void gw_sched_queue_hold(struct gw_sched *sched, struct gw_queue *queue)
 {
     gw_sched_ageing_end(sched, queue);
     take_from_parked(queue);
-    if (queue->heap_at != GW_NONE)
+    if (queue->heap_at != GW_NO_INDEX)
         gw_sched_queue_heap_remove(queue->shape, queue->heap_at);
 }
 
 void gw_sched_queue_let(struct gw_sched *sched, struct gw_queue *queue)
 {
-    if (queue->heap_at == GW_NONE && queue->ready.count && queue->shape->slots > 0)
+    if (queue->heap_at == GW_NO_INDEX && queue->ready.count && queue->shape->slots > 0)
         gw_sched_queue_heap_push(queue);
     if (queue->ready.count)
         gw_sched_ageing_begin(sched, queue);

@@ -70,7 +70,7 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     tasks->args_size[row] = range->args_size;
     tasks->charges[row] = (struct gw_charges){0};
     tasks->spec[row] = tasks->deps_at[row] = tasks->worker[row] = 0;
-    tasks->succ[row] = tasks->object[row] = GW_NONE;
+    tasks->succ[row] = tasks->object[row] = GW_NO_INDEX;
     tasks->waiting[row] = waiting;
     tasks->users[row] = held;
     tasks->flags[row] = (range->results ? GW_TASK_TARGET : 0) | (held ? GW_TASK_HELD : 0) |

@@ -16,7 +16,7 @@ static struct gw_session *session_new(struct gw_sched *sched, struct gw_remote *
     struct gw_session *session = calloc(1, sizeof *session);
     GW_MUST_PTR(session);
     session->remote = remote;
-    session->attempt = GW_NONE;
+    session->attempt = GW_NO_INDEX;
     session->next = sched->sessions;
     if (sched->sessions)
         sched->sessions->prev = session;
@@ -45,7 +45,7 @@ void gw_sched_apply_remote_opened(struct gw_sched *sched, const struct gw_fact_r
         gw_sched_worker_new(sched, remote);
     else
         remote->session = session_new(sched, remote);
-    if (fact->attempt != GW_NONE)
+    if (fact->attempt != GW_NO_INDEX)
         gw_sched_attempt_session_begin(sched, fact->attempt, remote->session);
 }
 

@@ -78,7 +78,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
 static void count_out(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
     char where[GW_WORKER_NAME_MAX];
-    assert(worker->attempts == 0 && worker->first_holder == GW_NONE);
+    assert(worker->attempts == 0 && worker->first_holder == GW_NO_INDEX);
     if (worker->reserved_ranks)
         gw_sched_reservation_clear(sched);
     if (worker->state != GW_WORKER_READY)
@@ -213,7 +213,7 @@ void gw_sched_worker_new(struct gw_sched *sched, struct gw_remote *remote)
     worker->slot = slot;
     worker->remote = remote;
     worker->host = "?";
-    worker->first = worker->last = worker->first_holder = GW_NONE;
+    worker->first = worker->last = worker->first_holder = GW_NO_INDEX;
     worker->heard_ns = sched->now_ns;
     remote->worker = worker;
 }

@@ -115,7 +115,7 @@ void gw_sched_apply_sync_waiting(struct gw_sched *sched, const struct gw_fact_sy
         .deadline_ns = fact->deadline_ns,
         .put = fact->put,
         .size = fact->put ? fact->value.size : 0,
-        .heap_at = GW_NONE,
+        .heap_at = GW_NO_INDEX,
         .prev = line->last,
         .session_next = fact->session->sync_waiters,
     };
@@ -149,7 +149,7 @@ void gw_sched_apply_sync_left(struct gw_sched *sched, const struct gw_fact_sync_
         waiter->session_next;
     if (waiter->session_next)
         waiter->session_next->session_prev = waiter->session_prev;
-    if (waiter->heap_at != GW_NONE)
+    if (waiter->heap_at != GW_NO_INDEX)
         heap_remove(sched->sync_deadlines.items, &sched->sync_deadlines.count, waiter->heap_at);
     waiter->sync->waiting_bytes -= waiter->size;
     sched->sync_bytes -= waiter->size;

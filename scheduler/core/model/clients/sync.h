@@ -23,7 +23,7 @@ struct gw_sync_waiter {
     bool put;
     uint8_t *value; /* of a put, owned */
     uint32_t size;
-    uint32_t heap_at; /* in sched->sync_deadlines; GW_NONE: not */
+    uint32_t heap_at; /* in sched->sync_deadlines; GW_NO_INDEX: not */
     struct gw_sync_waiter *prev, *next;
     struct gw_sync_waiter *session_prev, *session_next;
 };

@@ -43,12 +43,12 @@ static uint64_t attempt_id(const struct gw_sched *sched, uint32_t slot, uint32_t
 /* The place of the next attempt; grows the table where none is free. */
 static uint32_t next_slot(struct gw_sched *sched)
 {
-    if (sched->free_attempt != GW_NONE)
+    if (sched->free_attempt != GW_NO_INDEX)
         return sched->free_attempt;
     uint32_t slot = (uint32_t)sched->attempts.count;
     assert(slot < 1u << GW_ATTEMPT_SLOT_BITS);
-    GW_MUST(
-        gw_array_push(&sched->attempts, ((struct gw_attempt){.next = GW_NONE, .generation = 1})));
+    GW_MUST(gw_array_push(&sched->attempts,
+                          ((struct gw_attempt){.next = GW_NO_INDEX, .generation = 1})));
     sched->free_attempt = slot;
     return slot;
 }
@@ -63,8 +63,9 @@ uint64_t gw_sched_attempt_next(struct gw_sched *sched)
 static const struct gw_attempt *attempt_at(const struct gw_sched *sched, const struct gw_col64 *ids,
                                            uint32_t at)
 {
-    uint32_t slot = at < ids->count ? gw_sched_attempt_find(sched, gw_col64_at(*ids, at)) : GW_NONE;
-    return slot == GW_NONE ? NULL : &sched->attempts.items[slot];
+    uint32_t slot =
+        at < ids->count ? gw_sched_attempt_find(sched, gw_col64_at(*ids, at)) : GW_NO_INDEX;
+    return slot == GW_NO_INDEX ? NULL : &sched->attempts.items[slot];
 }
 
 /* Each of its lines: an end reads and writes them all. */
@@ -80,7 +81,7 @@ static void successor_ahead(const struct gw_attempt *attempt, bool edge)
 {
     const struct gw_tasks *tasks = &attempt->job->tasks;
     bool any = tasks->edges > 0 && !tasks->shared_deps;
-    uint32_t link = any ? tasks->succ[attempt->index] : GW_NONE;
+    uint32_t link = any ? tasks->succ[attempt->index] : GW_NO_INDEX;
     if (link >= tasks->edges) /* there is none, or it is of another job */
         return;
     if (edge) {
@@ -122,7 +123,7 @@ static uint32_t find_adopted(const struct gw_sched *sched, uint64_t id)
 {
     uint64_t slot;
     return sched->adopted.count && gw_map_get(&sched->adopted, id, &slot) ? (uint32_t)slot
-                                                                          : GW_NONE;
+                                                                          : GW_NO_INDEX;
 }
 
 uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
@@ -132,7 +133,7 @@ uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
         return find_adopted(sched, id);
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     if (GW_PLANTED(1))
-        return attempt->state != GW_ATTEMPT_FREE ? slot : GW_NONE;
+        return attempt->state != GW_ATTEMPT_FREE ? slot : GW_NO_INDEX;
     return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : find_adopted(sched, id);
 }
 
@@ -163,8 +164,8 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_SENT);
 
     attempt->prev = worker->last;
-    attempt->next = GW_NONE;
-    if (worker->last != GW_NONE)
+    attempt->next = GW_NO_INDEX;
+    if (worker->last != GW_NO_INDEX)
         sched->attempts.items[worker->last].next = slot;
     else
         worker->first = slot;
@@ -263,11 +264,11 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     gw_sched_attempt_frontier_freed(sched, worker);
     gw_sched_actor_attempt_ended(sched, attempt->job, fact->well, fact->run_ns);
 
-    if (attempt->prev != GW_NONE)
+    if (attempt->prev != GW_NO_INDEX)
         sched->attempts.items[attempt->prev].next = attempt->next;
     else
         worker->first = attempt->next;
-    if (attempt->next != GW_NONE)
+    if (attempt->next != GW_NO_INDEX)
         sched->attempts.items[attempt->next].prev = attempt->prev;
     else
         worker->last = attempt->prev;
@@ -289,7 +290,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
         gw_sched_worker_queue_leave(sched, attempt->lane, attempt);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_FREE);
     if (attempt->gang) {
-        attempt->gang->ranks[attempt->rank].slot = GW_NONE;
+        attempt->gang->ranks[attempt->rank].slot = GW_NO_INDEX;
         attempt->gang->live--;
     }
     if (sched->adopted.count)
@@ -313,12 +314,12 @@ uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_wor
                                uint64_t id, uint32_t rank)
 {
     uint32_t slot = gw_sched_attempt_find(sched, id);
-    if (slot == GW_NONE)
-        return GW_NONE;
+    if (slot == GW_NO_INDEX)
+        return GW_NO_INDEX;
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     if (attempt->worker == worker && !attempt->gang && rank == GW_RANK_NONE)
         return slot;
-    return GW_NONE;
+    return GW_NO_INDEX;
 }
 
 void gw_sched_attempt_recall_over(struct gw_worker_queue *lane)
@@ -346,7 +347,7 @@ static void list(struct gw_sched *sched, struct gw_worker *worker)
 void gw_sched_attempt_frontier_note(struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    if (gw_sched_edge_successors_of(attempt->job, attempt->index).link == GW_NONE)
+    if (gw_sched_edge_successors_of(attempt->job, attempt->index).link == GW_NO_INDEX)
         return;
     GW_MUST(gw_array_push(&attempt->worker->frontier.attempts, attempt->id));
     list(sched, attempt->worker);
@@ -402,7 +403,7 @@ void gw_sched_attempt_sessions_end(struct gw_sched *sched, struct gw_attempt *at
 
 void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *session)
 {
-    if (session->attempt == GW_NONE)
+    if (session->attempt == GW_NO_INDEX)
         return;
     if (session->inside_prev)
         session->inside_prev->inside_next = session->inside_next;
@@ -411,7 +412,7 @@ void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *s
     if (session->inside_next)
         session->inside_next->inside_prev = session->inside_prev;
     session->inside_prev = session->inside_next = NULL;
-    session->attempt = GW_NONE;
+    session->attempt = GW_NO_INDEX;
 }
 
 static bool is_command(const struct gw_attempt *attempt)

@@ -21,7 +21,7 @@ static inline uint32_t gw_sched_attempt_place(uint64_t id)
  * rows behind `at`: the attempts, and nearer to `at` what their tasks come before. */
 void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64 *ids, uint32_t at);
 
-/* gw_sched_attempt_find gives the place of a live attempt by its id; GW_NONE for any other. */
+/* gw_sched_attempt_find gives the place of a live attempt by its id; GW_NO_INDEX for any other. */
 uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id);
 
 /* gw_sched_attempt_add makes an attempt, debits what it needs from its worker and returns its place
@@ -39,7 +39,7 @@ void gw_sched_attempts_deinit(struct gw_sched *sched);
 bool gw_sched_attempt_waits(const struct gw_attempt *attempt);
 
 /* gw_sched_attempt_slot gives the place of a live attempt (of a rank of it) at a worker, or
- * GW_NONE. */
+ * GW_NO_INDEX. */
 uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                                uint64_t attempt, uint32_t rank);
 

@@ -119,7 +119,7 @@ struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint
     uint32_t edge = tasks->edges++;
     if (edge % BLOCK == 0)
         tasks->edge_rows[edge / BLOCK] = row;
-    tasks->next[edge] = GW_NONE;
+    tasks->next[edge] = GW_NO_INDEX;
     if (from->job == 0 && (from->rank == 0 || from->rank == GW_DEP_AFTER)) {
         tasks->dep[edge] = from->index | (from->rank ? GW_EDGE_AFTER : 0);
     } else {
@@ -169,7 +169,7 @@ void gw_sched_edge_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint
 
 struct gw_successors gw_sched_edge_successors_of(struct gw_job *job, uint32_t row)
 {
-    return (struct gw_successors){job, job->compacted ? GW_NONE : job->tasks.succ[row]};
+    return (struct gw_successors){job, job->compacted ? GW_NO_INDEX : job->tasks.succ[row]};
 }
 
 bool gw_sched_edge_successors_next(const struct gw_sched *sched, struct gw_successors *from,
@@ -177,7 +177,7 @@ bool gw_sched_edge_successors_next(const struct gw_sched *sched, struct gw_succe
 {
     const struct gw_tasks *tasks = &from->job->tasks;
     uint32_t link = from->link;
-    if (link == GW_NONE)
+    if (link == GW_NO_INDEX)
         return false;
     if (link & LINK_LATER) {
         const struct gw_later *later = &tasks->laters.items[link & ~LINK_LATER];

@@ -59,8 +59,8 @@ void gw_sched_edge_ahead(const struct gw_tasks *tasks, uint32_t edge);
 /* gw_sched_edge_row is the row that an edge leads to; not for a range, whose rows share theirs. */
 uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge);
 
-/* The tasks that wait for a row's end; one whose job was forgotten has no job. link GW_NONE: there
- * are no more. */
+/* The tasks that wait for a row's end; one whose job was forgotten has no job. link GW_NO_INDEX:
+ * there are no more. */
 struct gw_successors {
     struct gw_job *job;
     uint32_t link;

@@ -88,10 +88,10 @@ uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker
                             uint64_t attempt, uint32_t rank)
 {
     const struct gw_gang_attempt *gang = gw_sched_gang_find(sched, attempt);
-    if (!gang || rank >= gang->count || gang->ranks[rank].slot == GW_NONE)
-        return GW_NONE;
+    if (!gang || rank >= gang->count || gang->ranks[rank].slot == GW_NO_INDEX)
+        return GW_NO_INDEX;
     uint32_t slot = gang->ranks[rank].slot;
-    return sched->attempts.items[slot].worker == worker ? slot : GW_NONE;
+    return sched->attempts.items[slot].worker == worker ? slot : GW_NO_INDEX;
 }
 
 /* -- Standing, and going -------------------------------------------------------------------------
@@ -185,7 +185,7 @@ static void keep_cause(struct gw_gang_attempt *gang, uint32_t rank, const struct
     gang->cause.text = own_text(cause->text);
     gang->cause.stderr_tail = own_text(cause->stderr_tail);
     gang->cause_rank = rank;
-    gang->cause_worker = rank == GW_NONE ? 0 : gang->ranks[rank].worker;
+    gang->cause_worker = rank == GW_NO_INDEX ? 0 : gang->ranks[rank].worker;
 }
 
 static void free_cause(struct gw_gang_attempt *gang)

@@ -7,7 +7,7 @@
 /* gw_sched_gang_find gives a running attempt by its id, or NULL. */
 struct gw_gang_attempt *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id);
 
-/* gw_sched_gang_slot gives the place of a rank's attempt at a worker, or GW_NONE. */
+/* gw_sched_gang_slot gives the place of a rank's attempt at a worker, or GW_NO_INDEX. */
 uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                             uint64_t attempt, uint32_t rank);
 

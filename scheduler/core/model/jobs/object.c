@@ -22,7 +22,7 @@ enum { INPUTS_AHEAD = 4 };
 uint32_t gw_sched_object_holder_add(struct gw_sched *sched, uint32_t at, struct gw_worker *worker)
 {
     uint32_t place = sched->free_holder;
-    if (place != GW_NONE) {
+    if (place != GW_NO_INDEX) {
         sched->free_holder = sched->holders.items[place].next;
     } else {
         place = (uint32_t)sched->holders.count;
@@ -33,11 +33,11 @@ uint32_t gw_sched_object_holder_add(struct gw_sched *sched, uint32_t at, struct 
         .object = at,
         .worker = worker->slot,
         .next = object->holders,
-        .worker_prev = GW_NONE,
+        .worker_prev = GW_NO_INDEX,
         .worker_next = worker->first_holder,
     };
     object->holders = place;
-    if (worker->first_holder != GW_NONE)
+    if (worker->first_holder != GW_NO_INDEX)
         sched->holders.items[worker->first_holder].worker_prev = place;
     worker->first_holder = place;
     return place;
@@ -62,17 +62,17 @@ void gw_sched_object_holder_remove(struct gw_sched *sched, uint32_t place)
     while (*link != place)
         link = &sched->holders.items[*link].next;
     *link = holder->next;
-    if (holder->worker_prev != GW_NONE)
+    if (holder->worker_prev != GW_NO_INDEX)
         sched->holders.items[holder->worker_prev].worker_next = holder->worker_next;
     else
         worker->first_holder = holder->worker_next;
-    if (holder->worker_next != GW_NONE)
+    if (holder->worker_next != GW_NO_INDEX)
         sched->holders.items[holder->worker_next].worker_prev = holder->worker_prev;
     if (holder->firm)
         worker->held_bytes -= object->bytes;
     if (holder->copying)
         gw_sched_replica_gone(sched, place);
-    *holder = (struct gw_holder){.object = GW_NONE, .next = sched->free_holder};
+    *holder = (struct gw_holder){.object = GW_NO_INDEX, .next = sched->free_holder};
     sched->free_holder = place;
 }
 
@@ -80,7 +80,7 @@ uint32_t gw_sched_object_holder_of(const struct gw_sched *sched, uint32_t object
                                    uint32_t worker_slot)
 {
     uint32_t place = sched->objects.items[object].holders;
-    while (place != GW_NONE && sched->holders.items[place].worker != worker_slot)
+    while (place != GW_NO_INDEX && sched->holders.items[place].worker != worker_slot)
         place = sched->holders.items[place].next;
     return place;
 }
@@ -88,8 +88,8 @@ uint32_t gw_sched_object_holder_of(const struct gw_sched *sched, uint32_t object
 uint32_t gw_sched_object_holder_any(const struct gw_sched *sched, uint32_t object,
                                     uint32_t worker_slot)
 {
-    uint32_t found = GW_NONE;
-    for (uint32_t place = sched->objects.items[object].holders; place != GW_NONE;
+    uint32_t found = GW_NO_INDEX;
+    for (uint32_t place = sched->objects.items[object].holders; place != GW_NO_INDEX;
          place = sched->holders.items[place].next) {
         if (!sched->holders.items[place].firm)
             continue;
@@ -107,7 +107,7 @@ void gw_sched_apply_object_regained(struct gw_sched *sched,
     uint32_t place = gw_sched_object_holder_of(sched, fact->object, fact->worker->slot);
     GW_LOG_EVENT_USUAL(sched, object->job, .kind = GW_LOGGED_REGAINED, .index = object->index,
                        .worker = fact->worker->id);
-    if (place == GW_NONE)
+    if (place == GW_NO_INDEX)
         place = gw_sched_object_holder_add(sched, fact->object, fact->worker);
     gw_sched_object_holder_set_firm(sched, place);
 }
@@ -116,7 +116,7 @@ uint32_t gw_sched_object_holder_copy(struct gw_sched *sched, uint32_t object,
                                      struct gw_worker *worker)
 {
     uint32_t place = gw_sched_object_holder_of(sched, object, worker->slot);
-    if (place == GW_NONE)
+    if (place == GW_NO_INDEX)
         place = gw_sched_object_holder_add(sched, object, worker);
     assert(!sched->holders.items[place].firm && !sched->holders.items[place].copying);
     sched->holders.items[place].copying = true;
@@ -144,7 +144,7 @@ uint32_t gw_sched_objects_of(const struct gw_sched *sched, const struct gw_job *
         return job->tasks.object[row];
     if (job->tasks.state[row] != GW_TASK_DONE ||
         !gw_sched_pure_alias_of(sched, job, row, &original))
-        return GW_NONE;
+        return GW_NO_INDEX;
     return original.job->tasks.object[original.index];
 }
 
@@ -152,7 +152,7 @@ uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *j
                             uint32_t rank)
 {
     uint32_t at = gw_sched_objects_of(sched, job, row);
-    while (at != GW_NONE && sched->objects.items[at].rank != rank)
+    while (at != GW_NO_INDEX && sched->objects.items[at].rank != rank)
         at = sched->objects.items[at].next;
     return at;
 }
@@ -177,11 +177,11 @@ bool gw_sched_object_here(const struct gw_object *object)
 bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
     uint32_t first = gw_sched_objects_of(sched, job, row);
-    for (uint32_t at = first; at != GW_NONE; at = sched->objects.items[at].next)
+    for (uint32_t at = first; at != GW_NO_INDEX; at = sched->objects.items[at].next)
         if (!gw_sched_object_here(&sched->objects.items[at]) &&
-            gw_sched_object_holder_any(sched, at, GW_NONE) == GW_NONE)
+            gw_sched_object_holder_any(sched, at, GW_NO_INDEX) == GW_NO_INDEX)
             return false;
-    return first != GW_NONE;
+    return first != GW_NO_INDEX;
 }
 
 /* -- Inputs of a row -----------------------------------------------------------------------------
@@ -191,7 +191,7 @@ void gw_sched_objects_ahead(const struct gw_sched *sched, const struct gw_tasks 
                             uint32_t row)
 {
     uint32_t at = tasks->object[row];
-    if (at == GW_NONE)
+    if (at == GW_NO_INDEX)
         return;
     __builtin_prefetch(&sched->objects.items[at]); /* and its end: it may lie across two lines */
     __builtin_prefetch(&sched->objects.items[at].has_token);
@@ -217,11 +217,11 @@ void gw_sched_object_each_input(struct gw_sched *sched, struct gw_job *job, uint
             continue;
         if (rank != GW_DEP_ALL) {
             uint32_t at = gw_sched_object_of(sched, dep.job, dep.index, rank);
-            if (at != GW_NONE)
+            if (at != GW_NO_INDEX)
                 visit->visit(sched, at, visit->arg);
             continue;
         }
-        for (uint32_t at = gw_sched_objects_of(sched, dep.job, dep.index); at != GW_NONE;
+        for (uint32_t at = gw_sched_objects_of(sched, dep.job, dep.index); at != GW_NO_INDEX;
              at = sched->objects.items[at].next)
             visit->visit(sched, at, visit->arg);
     }
@@ -238,7 +238,7 @@ static void input_fetch(struct gw_sched *sched, uint32_t at, void *arg)
     if (gw_sched_object_value(&sched->objects.items[at]))
         return;
     uint32_t place = gw_sched_object_holder_of(sched, at, fetch->worker->slot);
-    if (place == GW_NONE)
+    if (place == GW_NO_INDEX)
         place = gw_sched_object_holder_add(sched, at, fetch->worker);
     sched->holders.items[place].fetching++;
     fetch->any = true;
@@ -263,7 +263,7 @@ static void input_fetched(struct gw_sched *sched, uint32_t at, void *arg)
 {
     const struct fetched *fetched = arg;
     uint32_t place = gw_sched_object_holder_of(sched, at, fetched->worker->slot);
-    if (place == GW_NONE)
+    if (place == GW_NO_INDEX)
         return; /* it was released, or made again, meanwhile */
     struct gw_holder *holder = &sched->holders.items[place];
     if (holder->fetching > 0)

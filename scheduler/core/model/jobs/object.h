@@ -5,7 +5,7 @@
 #include "scheduler/core/model/state.h"
 
 /* gw_sched_objects_of gives the place of a task's first object, from which .next leads on; those of
- * an alias are its original's. gw_sched_object_of gives a rank's. GW_NONE: there is none. */
+ * an alias are its original's. gw_sched_object_of gives a rank's. GW_NO_INDEX: there is none. */
 uint32_t gw_sched_objects_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row);
 uint32_t gw_sched_object_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                             uint32_t rank);
@@ -22,7 +22,7 @@ bool gw_sched_object_here(const struct gw_object *object);
 bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *job, uint32_t row);
 
 /* gw_sched_object_holder_of gives the place of the holder that a worker is of an object, or
- * GW_NONE; gw_sched_object_holder_any one that has it, preferring `worker`. */
+ * GW_NO_INDEX; gw_sched_object_holder_any one that has it, preferring `worker`. */
 uint32_t gw_sched_object_holder_of(const struct gw_sched *sched, uint32_t object,
                                    uint32_t worker_slot);
 uint32_t gw_sched_object_holder_any(const struct gw_sched *sched, uint32_t object,

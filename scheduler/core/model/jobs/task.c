@@ -180,7 +180,7 @@ void gw_sched_tasks_compact(struct gw_tasks *tasks)
         if (tasks->edges_gone)
             tasks->deps_at[i] = 0;
         tasks->waiting[i] = 0;
-        tasks->succ[i] = GW_NONE;
+        tasks->succ[i] = GW_NO_INDEX;
         tasks->args[i] = NULL;
     }
 }

@@ -81,8 +81,8 @@ void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin bin)
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_value *gpu = gw_value_at(list, i);
         worker->gpus[i] = (struct gw_gpu){
-            .slot = GW_NONE,
-            .twin = GW_NONE,
+            .slot = GW_NO_INDEX,
+            .twin = GW_NO_INDEX,
             .uuid = text_at(worker, gpu, 0),
             .name = text_at(worker, gpu, 1),
             .memory_bytes = (uint64_t)number_at(gpu, 2, 0),
@@ -124,12 +124,12 @@ const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu)
 /* Whether anything may be placed there at all. */
 static bool is_usable(const struct gw_gpu *gpu)
 {
-    return (!gw_sched_gpu_why_drained(gpu) || GW_PLANTED(703)) && gpu->twin == GW_NONE;
+    return (!gw_sched_gpu_why_drained(gpu) || GW_PLANTED(703)) && gpu->twin == GW_NO_INDEX;
 }
 
 bool gw_sched_gpu_free(const struct gw_gpu *gpu)
 {
-    return gpu->slot == GW_NONE && gpu->shared == 0 && is_usable(gpu);
+    return gpu->slot == GW_NO_INDEX && gpu->shared == 0 && is_usable(gpu);
 }
 
 uint64_t gw_sched_gpu_memory(const struct gw_shape *shape)
@@ -158,7 +158,8 @@ static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, 
 static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
     uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_fraction;
-    if (bytes < gw_sched_gpu_memory(shape) || !is_usable(gpu) || (!ever && gpu->slot != GW_NONE))
+    if (bytes < gw_sched_gpu_memory(shape) || !is_usable(gpu) ||
+        (!ever && gpu->slot != GW_NO_INDEX))
         return 0;
     return (GW_GPU_WHOLE - (ever ? 0 : gpu->shared)) / shape->gpu_fraction;
 }
@@ -228,19 +229,19 @@ static int by_worth(const struct gw_gpu *a, const struct gw_gpu *b)
     return a->memory_bytes != b->memory_bytes ? (a->memory_bytes < b->memory_bytes ? -1 : 1) : 0;
 }
 
-/* The next GPU of a group after one, by worth and then number; after GW_NONE: the first. */
+/* The next GPU of a group after one, by worth and then number; after GW_NO_INDEX: the first. */
 static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_shape *shape,
                               uint32_t level, uint32_t like, uint32_t after)
 {
-    uint32_t best = GW_NONE;
+    uint32_t best = GW_NO_INDEX;
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
-        int behind = after == GW_NONE ? 1 : by_worth(gpu, &worker->gpus[after]);
+        int behind = after == GW_NO_INDEX ? 1 : by_worth(gpu, &worker->gpus[after]);
         if (!takes_whole(gpu, shape, false) || !together(gpu, &worker->gpus[like], level))
             continue;
         if (behind < 0 || (behind == 0 && i <= after))
             continue;
-        if (best == GW_NONE || by_worth(gpu, &worker->gpus[best]) < 0)
+        if (best == GW_NO_INDEX || by_worth(gpu, &worker->gpus[best]) < 0)
             best = i;
     }
     return best;
@@ -256,7 +257,7 @@ struct group {
 static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *shape,
                         uint32_t level, uint32_t wanted, struct group *group)
 {
-    uint32_t at = GW_NONE;
+    uint32_t at = GW_NO_INDEX;
     group->count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
         group->count += takes_whole(&worker->gpus[i], shape, false) &&
@@ -295,7 +296,7 @@ static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_s
 {
     uint32_t most = 0;
     for (uint32_t taken = 0; taken < wanted; taken++) {
-        uint32_t best = GW_NONE, best_mates = 0;
+        uint32_t best = GW_NO_INDEX, best_mates = 0;
         for (uint32_t i = 0; i < worker->gpu_count; i++) {
             uint32_t mates = 0;
             bool mine = !takes_whole(&worker->gpus[i], shape, false);
@@ -304,14 +305,14 @@ static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_s
                 mine = mine || numbers[k] == i;
             }
             if (mine ||
-                (best != GW_NONE &&
+                (best != GW_NO_INDEX &&
                  (mates > best_mates ||
                   (mates == best_mates && by_worth(&worker->gpus[i], &worker->gpus[best]) >= 0))))
                 continue;
             best = i;
             best_mates = mates;
         }
-        assert(best != GW_NONE);
+        assert(best != GW_NO_INDEX);
         numbers[taken] = best;
         most = best_mates + 1 > most ? best_mates + 1 : most;
     }
@@ -349,7 +350,7 @@ static void pick_whole(const struct gw_worker *worker, const struct gw_shape *sh
         level++;
         assert(level < LEVELS);
     }
-    for (uint32_t i = 0, at = GW_NONE; i < wanted; i++)
+    for (uint32_t i = 0, at = GW_NO_INDEX; i < wanted; i++)
         numbers[i] = at = next_smallest(worker, shape, level, group.like, at);
     qsort(numbers, wanted, sizeof *numbers, by_number);
 }
@@ -359,7 +360,7 @@ static void pick_whole(const struct gw_worker *worker, const struct gw_shape *sh
 static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape *shape,
                            const uint32_t *numbers, uint32_t taken)
 {
-    uint32_t best = GW_NONE, best_room = 0;
+    uint32_t best = GW_NO_INDEX, best_room = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
         uint32_t room = GW_GPU_WHOLE - gpu->shared, mine = 0;
@@ -368,7 +369,7 @@ static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape
         if (takes_shares(gpu, shape, false) <= mine)
             continue;
         room -= mine * shape->gpu_fraction;
-        if (best == GW_NONE || room < best_room ||
+        if (best == GW_NO_INDEX || room < best_room ||
             (room == best_room && by_worth(gpu, &worker->gpus[best]) < 0)) {
             best = i;
             best_room = room;
@@ -386,7 +387,7 @@ void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *sh
     }
     for (uint32_t i = 0; i < ranks; i++) {
         numbers[i] = pick_share(worker, shape, numbers, i);
-        assert(numbers[i] != GW_NONE);
+        assert(numbers[i] != GW_NO_INDEX);
     }
     qsort(numbers, ranks, sizeof *numbers, by_number);
 }
@@ -420,7 +421,7 @@ void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *n
     for (uint32_t i = 0; i < attempt->gpus; i++) {
         struct gw_gpu *gpu = &worker->gpus[numbers[i]];
         bool was = gw_sched_gpu_free(gpu);
-        assert(gpu->slot == GW_NONE && gpu->twin == GW_NONE);
+        assert(gpu->slot == GW_NO_INDEX && gpu->twin == GW_NO_INDEX);
         assert(attempt->gpu_fraction || gpu->shared == 0);
         if (attempt->gpu_fraction)
             gpu->shared += attempt->gpu_fraction;
@@ -435,24 +436,24 @@ uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     const struct gw_worker *worker = attempt->worker;
     if (attempt->gpu_fraction)
-        return from <= attempt->gpu ? attempt->gpu : GW_NONE;
+        return from <= attempt->gpu ? attempt->gpu : GW_NO_INDEX;
     for (uint32_t i = from; attempt->gpus && i < worker->gpu_count; i++)
         if (worker->gpus[i].slot == slot)
             return i;
-    return GW_NONE;
+    return GW_NO_INDEX;
 }
 
 void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     struct gw_worker *worker = attempt->worker;
-    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++) {
+    for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NO_INDEX; i++) {
         struct gw_gpu *gpu = &worker->gpus[i];
         bool was = gw_sched_gpu_free(gpu);
         if (attempt->gpu_fraction)
             gpu->shared -= attempt->gpu_fraction;
         else
-            gpu->slot = GW_NONE;
+            gpu->slot = GW_NO_INDEX;
         gw_sched_gpu_counts(sched, worker, gpu, was);
     }
 }
@@ -511,19 +512,20 @@ void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *w
     uint64_t shared = 0, attempts_shared = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
-        assert(gpu->shared <= GW_GPU_WHOLE && (gpu->slot == GW_NONE || gpu->shared == 0));
+        assert(gpu->shared <= GW_GPU_WHOLE && (gpu->slot == GW_NO_INDEX || gpu->shared == 0));
         free_ones += gw_sched_gpu_free(gpu);
         free_instances += gw_sched_gpu_free(gpu) && gw_sched_gpu_is_instance(gpu);
-        whole += gpu->slot != GW_NONE;
+        whole += gpu->slot != GW_NO_INDEX;
         shared += gpu->shared;
-        assert(gpu->slot == GW_NONE || sched->attempts.items[gpu->slot].worker == worker);
-        assert(gpu->twin == GW_NONE || (gpu->slot == GW_NONE && gpu->shared == 0));
+        assert(gpu->slot == GW_NO_INDEX || sched->attempts.items[gpu->slot].worker == worker);
+        assert(gpu->twin == GW_NO_INDEX || (gpu->slot == GW_NO_INDEX && gpu->shared == 0));
     }
     assert(free_ones == worker->gpus_free && free_instances == worker->instances_free);
-    for (uint32_t slot = worker->first; slot != GW_NONE; slot = sched->attempts.items[slot].next) {
+    for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
+         slot = sched->attempts.items[slot].next) {
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         uint32_t mine = 0;
-        for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NONE; i++)
+        for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NO_INDEX; i++)
             mine++;
         assert(mine == attempt->gpus);
         assert(mine <= 1 || !gw_sched_gpu_is_instance(&worker->gpus[attempt->gpu]));
@@ -537,7 +539,7 @@ void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang
 {
     int kind = -1;
     for (uint32_t i = 0; i < gang->count; i++) {
-        if (gang->ranks[i].slot == GW_NONE)
+        if (gang->ranks[i].slot == GW_NO_INDEX)
             continue;
         const struct gw_attempt *attempt = &sched->attempts.items[gang->ranks[i].slot];
         if (!attempt->gpus || attempt->gpu_fraction)

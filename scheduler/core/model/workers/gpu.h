@@ -75,8 +75,8 @@ bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gan
 void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *numbers);
 void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot);
 
-/* gw_sched_gpu_next gives the first GPU of the attempt at a place, from a number on; GW_NONE: it
- * has no more. */
+/* gw_sched_gpu_next gives the first GPU of the attempt at a place, from a number on; GW_NO_INDEX:
+ * it has no more. */
 uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t from);
 
 /* gw_sched_gpu_tell_why writes how many are free, for something that waits, and of what kind it

@@ -66,7 +66,7 @@ static void add_offer(const struct gw_worker *worker, const struct gw_shape *sha
     for (uint32_t k = 0; k < worker->gpu_count; k++) {
         const struct gw_gpu *gpu = &worker->gpus[k];
         bool instance = gw_sched_gpu_is_instance(gpu);
-        if (gpu->twin != GW_NONE) {
+        if (gpu->twin != GW_NO_INDEX) {
             offer->twins++;
             continue;
         }
@@ -154,7 +154,7 @@ uint32_t gw_sched_gpu_text_worker_drained(const struct gw_worker *worker)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
-        count += gw_sched_gpu_why_drained(&worker->gpus[i]) && worker->gpus[i].twin == GW_NONE;
+        count += gw_sched_gpu_why_drained(&worker->gpus[i]) && worker->gpus[i].twin == GW_NO_INDEX;
     return count;
 }
 

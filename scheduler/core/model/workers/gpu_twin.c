@@ -16,7 +16,7 @@ uint32_t gw_sched_gpu_twin_own(const struct gw_worker *worker)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
-        count += worker->gpus[i].twin == GW_NONE;
+        count += worker->gpus[i].twin == GW_NO_INDEX;
     return count;
 }
 
@@ -53,13 +53,13 @@ struct gw_gpu_left *gw_sched_gpu_twin_left(const struct gw_sched *sched,
 void gw_sched_gpu_twin_set(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu *gpu,
                            uint32_t twin)
 {
-    bool was = gw_sched_gpu_free(gpu), mine = gpu->twin == GW_NONE;
+    bool was = gw_sched_gpu_free(gpu), mine = gpu->twin == GW_NO_INDEX;
     gpu->twin = twin;
     gw_sched_gpu_counts(sched, worker, gpu, was);
     if (worker->state != GW_WORKER_READY)
         return;
     sched->gpus -= mine;
-    sched->gpus += twin == GW_NONE;
+    sched->gpus += twin == GW_NO_INDEX;
     sched->workers_epoch++; /* who could ever hold what */
     sched->freed = true;
 }
@@ -73,7 +73,7 @@ void gw_sched_gpu_twin_make_own(struct gw_sched *sched, struct gw_worker *worker
         if (same)
             gw_sched_gpu_twin_set(sched, sched->workers.items[i], same, worker->id);
     }
-    gw_sched_gpu_twin_set(sched, worker, gpu, GW_NONE);
+    gw_sched_gpu_twin_set(sched, worker, gpu, GW_NO_INDEX);
 }
 
 /* -- GPUs that are left --------------------------------------------------------------------------
@@ -171,7 +171,7 @@ void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *los
     for (uint32_t i = 0; i < lost->gpu_count; i++) {
         const struct gw_gpu *gpu = &lost->gpus[i];
         struct gw_gpu *offer = same ? offer_of(same, lost->machine, gpu->uuid) : NULL;
-        if (gpu->twin != GW_NONE)
+        if (gpu->twin != GW_NO_INDEX)
             continue;
         if (offer)
             gw_sched_gpu_twin_make_own(sched, same, offer);
@@ -187,12 +187,12 @@ void gw_sched_gpu_twins_check(const struct gw_sched *sched, const struct gw_work
     for (uint32_t i = 0; worker->state != GW_WORKER_LOST && i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
         const struct gw_gpu_left *left = gw_sched_gpu_twin_left(sched, worker, gpu);
-        uint32_t owners = gpu->twin == GW_NONE;
+        uint32_t owners = gpu->twin == GW_NO_INDEX;
         assert(!left || gpu->twin == left->worker);
         for (size_t k = 0; k < sched->workers.count; k++) {
             const struct gw_gpu *same =
                 gw_sched_gpu_twin_same(sched->workers.items[k], worker, gpu);
-            if (!same || same->twin != GW_NONE)
+            if (!same || same->twin != GW_NO_INDEX)
                 continue;
             owners++;
             assert(gpu->twin == sched->workers.items[k]->id);

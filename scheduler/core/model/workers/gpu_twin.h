@@ -49,8 +49,8 @@ struct gw_gpu_left *gw_sched_gpu_twin_left(const struct gw_sched *sched,
                                            const struct gw_worker *worker,
                                            const struct gw_gpu *gpu);
 
-/* gw_sched_gpu_twin_set notes whose a GPU is (twin: a worker's id; GW_NONE: the worker's own) and
- * updates all counts. */
+/* gw_sched_gpu_twin_set notes whose a GPU is (twin: a worker's id; GW_NO_INDEX: the worker's own)
+ * and updates all counts. */
 void gw_sched_gpu_twin_set(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu *gpu,
                            uint32_t twin);
 

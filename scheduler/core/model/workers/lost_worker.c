@@ -51,7 +51,7 @@ uint32_t gw_sched_lost_worker_instances(const struct gw_worker *worker)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++)
-        count += worker->gpus[i].twin == GW_NONE && gw_sched_gpu_is_instance(&worker->gpus[i]);
+        count += worker->gpus[i].twin == GW_NO_INDEX && gw_sched_gpu_is_instance(&worker->gpus[i]);
     return count;
 }
 

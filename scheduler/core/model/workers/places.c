@@ -15,11 +15,11 @@ const struct gw_places *gw_sched_places_of(const struct gw_shape *shape)
 
 uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_worker *worker)
 {
-    uint32_t host = GW_NONE;
+    uint32_t host = GW_NO_INDEX;
     for (uint32_t i = 0; i < places->count; i++) {
         if (strcmp(places->items[i].name, worker->remote->name) == 0)
             return i;
-        if (host == GW_NONE && gw_sched_worker_name_is(worker, places->items[i].name))
+        if (host == GW_NO_INDEX && gw_sched_worker_name_is(worker, places->items[i].name))
             host = i;
     }
     return host;
@@ -39,8 +39,8 @@ static void find_most(const struct gw_sched *sched, const struct gw_shape *shape
             continue;
         uint32_t at = gw_sched_places_at(places, worker);
         uint64_t ranks =
-            at == GW_NONE ? 0 : gw_sched_gang_size_ranks_at(sched, worker, shape, true);
-        if (at == GW_NONE || (workers[at] && ranks <= most[at]))
+            at == GW_NO_INDEX ? 0 : gw_sched_gang_size_ranks_at(sched, worker, shape, true);
+        if (at == GW_NO_INDEX || (workers[at] && ranks <= most[at]))
             continue;
         most[at] = ranks;
         workers[at] = worker;

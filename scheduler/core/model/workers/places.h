@@ -9,7 +9,7 @@
 const struct gw_places *gw_sched_places_of(const struct gw_shape *shape);
 
 /* gw_sched_places_at is the place that a worker can take, by its own name before its host's;
- * GW_NONE: none. One worker takes a place. */
+ * GW_NO_INDEX: none. One worker takes a place. */
 uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_worker *worker);
 
 /* gw_sched_places_ranks is how many ranks have a place that a worker, if it were empty, has room

@@ -49,7 +49,7 @@ void gw_sched_queue_heap_push(struct gw_queue *queue)
 
 void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at)
 {
-    shape->heap.items[at]->heap_at = GW_NONE;
+    shape->heap.items[at]->heap_at = GW_NO_INDEX;
     shape->nested -= shape->heap.items[at]->job->depth > 0;
     heap_remove(shape->heap.items, &shape->heap.count, at);
 }
@@ -70,7 +70,7 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
     queue->shape = shape;
     queue->job = job;
     queue->priority = GW_PLANTED(614) ? 0 : priority;
-    queue->heap_at = GW_NONE;
+    queue->heap_at = GW_NO_INDEX;
     shape->queues++;
     GW_MUST(gw_array_push(&job->queues, queue));
     return queue;
@@ -78,7 +78,7 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
 
 void gw_sched_queue_resift(struct gw_queue *queue)
 {
-    if (queue->heap_at == GW_NONE)
+    if (queue->heap_at == GW_NO_INDEX)
         return;
     gw_sched_queue_heap_remove(queue->shape, queue->heap_at);
     gw_sched_queue_heap_push(queue);

@@ -141,7 +141,7 @@ static void say_holder(const struct gw_sched *sched, const struct gw_sync_lease 
 {
     const struct gw_session *session = lease->session;
     gw_text_say(text, "%.200s", session->remote->name);
-    if (session->attempt != GW_NONE) {
+    if (session->attempt != GW_NO_INDEX) {
         const struct gw_attempt *attempt = &sched->attempts.items[session->attempt];
         gw_text_say(text, " (task %u of job %llu)", attempt->index,
                     (unsigned long long)attempt->job->id);
@@ -247,8 +247,8 @@ static void check_line(const struct gw_sched *sched, const struct gw_sync *sync,
          before = at, at = at->next) {
         assert(at->sync == sync && at->put == put && at->prev == before);
         assert(session_lives(sched, at->session));
-        assert((at->heap_at == GW_NONE) == (at->deadline_ns == UINT64_MAX));
-        assert(at->heap_at == GW_NONE || sched->sync_deadlines.items[at->heap_at] == at);
+        assert((at->heap_at == GW_NO_INDEX) == (at->deadline_ns == UINT64_MAX));
+        assert(at->heap_at == GW_NO_INDEX || sched->sync_deadlines.items[at->heap_at] == at);
         *bytes += at->size;
         count++;
     }

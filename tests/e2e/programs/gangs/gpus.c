@@ -45,8 +45,8 @@ int main(int argc, char **argv)
     gw_node any = gw_call(graph, sees, GW_OPTIONS(.gpus_per_rank = GW_GPU_IF_ANY));
     gw_node part = gw_call(graph, sees, GW_OPTIONS(.gpu_fraction = 0.25));
     gw_node none = gw_call(graph, sees, NULL);
-    gw_node all =
-        gw_call(graph, join, NULL, gw_ref_all(gang), gw_ref(any), gw_ref(part), gw_ref(none));
+    gw_node all = gw_call(graph, join, NULL, gw_result_all(gang), gw_result(any), gw_result(part),
+                          gw_result(none));
     if (gw_client_open(NULL, &client, &error) < 0 ||
         gw_client_submit(client, graph, all, &future, &error) < 0 ||
         gw_future_get(future, 0, &value, &error) < 0 || gw_value_get_str(value, &text, &error) < 0)

@@ -170,15 +170,15 @@ static void state(void)
 
     /* futures of tasks and of calls go in, futures of calls go out */
     CHECK(gw_submit(client, &other, &error, twice, NULL, gw_i64(7)) == 0);
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_ref_of(other)) == 0);
+    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_result_of(other)) == 0);
     struct gw_future *after;
-    CHECK(gw_actor_call(actor, &after, &error, tally_add, NULL, gw_ref_of(future)) == 0);
+    CHECK(gw_actor_call(actor, &after, &error, tally_add, NULL, gw_result_of(future)) == 0);
     CHECK(get(future) == 120);
     CHECK(get(after) == 240);
     gw_future_release(other);
     CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(0)) == 0);
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_call(graph, twice, NULL, gw_ref_future(graph, future));
+    gw_node node = gw_call(graph, twice, NULL, gw_result_future(graph, future));
     CHECK(gw_client_submit(client, graph, node, &other, &error) == 0);
     gw_graph_free(graph);
     CHECK(get(other) == 480);

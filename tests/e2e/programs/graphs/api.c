@@ -152,7 +152,7 @@ static void subject_large(const char *path)
         struct gw_graph *graph = gw_graph_new();
         gw_node a = gw_call(graph, make_bytes, NULL, gw_i64(sizes[i]), gw_i64(1));
         gw_node b = gw_call(graph, make_bytes, NULL, gw_i64(sizes[i]), gw_i64(2));
-        gw_node sum = gw_call(graph, sum_bytes, NULL, gw_ref(a), gw_ref(b));
+        gw_node sum = gw_call(graph, sum_bytes, NULL, gw_result(a), gw_result(b));
         struct gw_future *futures[2];
         const gw_node nodes[] = {a, sum};
         MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
@@ -171,8 +171,8 @@ static void subject_large(const char *path)
         MUST(gw_submit(client, &again, &error, sum_bytes, NULL, gw_bytes(data, bytes)));
         MUST(gw_scatter(client, value, &scattered, &error));
         struct gw_graph *second = gw_graph_new();
-        gw_node both = gw_call(second, sum_bytes, NULL, gw_ref_future(second, scattered),
-                               gw_ref_future(second, futures[0]));
+        gw_node both = gw_call(second, sum_bytes, NULL, gw_result_future(second, scattered),
+                               gw_result_future(second, futures[0]));
         struct gw_future *twice;
         MUST(gw_client_submit(client, second, both, &twice, &error));
         assert(subject_i64(twice, 0) == 2 * subject_i64(again, 0));
@@ -201,9 +201,9 @@ static void subject_gang(const char *path)
 
     struct gw_graph *graph = gw_graph_new();
     gw_node n = gw_call(graph, square, NULL, gw_i64(3));
-    gw_node gang = gw_call(graph, rank_times, GW_GANG(.ranks = 3), gw_ref(n));
-    gw_node one = gw_call(graph, square, NULL, gw_ref_rank(gang, 2));
-    gw_node all = gw_call(graph, sum_list, NULL, gw_ref_all(gang));
+    gw_node gang = gw_call(graph, rank_times, GW_GANG(.ranks = 3), gw_result(n));
+    gw_node one = gw_call(graph, square, NULL, gw_result_rank(gang, 2));
+    gw_node all = gw_call(graph, sum_list, NULL, gw_result_all(gang));
     gw_graph_after(graph, all, one);
     const gw_node nodes[] = {one, all};
     struct gw_future *futures[2];
@@ -220,7 +220,7 @@ static void subject_cancel(const char *path)
     struct gw_future *future, *queued;
     struct gw_graph *graph = gw_graph_new();
     gw_node first = gw_call(graph, hang, GW_OPTIONS(.grace_ns = 100000000), gw_str(path));
-    gw_node second = gw_call(graph, square, NULL, gw_ref(first));
+    gw_node second = gw_call(graph, square, NULL, gw_result(first));
     const gw_node nodes[] = {first, second};
     struct gw_future *futures[2];
     MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));

@@ -69,8 +69,8 @@ int main(int argc, char **argv)
     CHECK(gw_client_open(&(struct gw_client_options){.must_exist = true}, &client, &error) == 0);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, step, NULL, gw_i64(1), gw_str(""));
-    node = gw_call(graph, step, NULL, gw_i64(2), gw_str(""), gw_ref(node));
-    node = gw_call(graph, step, NULL, gw_i64(7), gw_str(argv[1]), gw_ref(node));
+    node = gw_call(graph, step, NULL, gw_i64(2), gw_str(""), gw_result(node));
+    node = gw_call(graph, step, NULL, gw_i64(7), gw_str(argv[1]), gw_result(node));
     CHECK(gw_client_submit(client, graph, node, &gate, &error) == 0);
     gw_graph_free(graph);
     map(1000, BEHIND, behind);

@@ -98,7 +98,7 @@ static void subject_chain(const char *path)
         struct gw_graph *graph = gw_graph_new();
         gw_node node = gw_call(graph, sum, NULL, gw_i64(0));
         for (int i = 1; i < HOPS; i++)
-            node = gw_call(graph, sum, NULL, gw_ref(node));
+            node = gw_call(graph, sum, NULL, gw_result(node));
         assert(get(submit(graph, node)) == HOPS);
     }
 }
@@ -112,7 +112,8 @@ static void subject_tree(const char *path)
         nodes[i] = gw_call(graph, sum, NULL, gw_i64(i));
     for (int width = LEAVES; width > 1; width /= 2)
         for (int i = 0; i < width / 2; i++)
-            nodes[i] = gw_call(graph, sum, NULL, gw_ref(nodes[2 * i]), gw_ref(nodes[2 * i + 1]));
+            nodes[i] =
+                gw_call(graph, sum, NULL, gw_result(nodes[2 * i]), gw_result(nodes[2 * i + 1]));
     assert(get(submit(graph, nodes[0])) == LEAVES * (LEAVES - 1) / 2 + 2 * LEAVES - 1);
 }
 
@@ -127,11 +128,11 @@ static void subject_fan(const char *path)
     for (int wave = 0; wave < WAVES; wave++) {
         gw_node wide[WIDTH];
         for (int i = 0; i < WIDTH; i++)
-            wide[i] = gw_call(graph, sum, NULL, gw_ref(node), gw_i64(i));
-        node = gw_call(graph, sum, NULL, gw_ref(wide[0]), gw_ref(wide[WIDTH - 1]),
-                       gw_ref(wide[WIDTH / 2]));
+            wide[i] = gw_call(graph, sum, NULL, gw_result(node), gw_i64(i));
+        node = gw_call(graph, sum, NULL, gw_result(wide[0]), gw_result(wide[WIDTH - 1]),
+                       gw_result(wide[WIDTH / 2]));
         want = (3 * want + 3 + (WIDTH - 1) + WIDTH / 2 + 1) % 1000003;
-        node = gw_call(graph, sum, NULL, gw_ref(node), gw_i64(-1));
+        node = gw_call(graph, sum, NULL, gw_result(node), gw_i64(-1));
         if (wave % 8 == 7) { /* before it overflows */
             int64_t got = get(submit(graph, node));
             assert(got % 1000003 == want);
@@ -152,7 +153,7 @@ static void subject_failure(const char *path)
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, sum_or_fail, NULL, gw_i64(0), gw_i64(1500)), before = node;
     for (int i = 1; i < HOPS; i++) {
-        node = gw_call(graph, sum_or_fail, NULL, gw_ref(node), gw_i64(1500));
+        node = gw_call(graph, sum_or_fail, NULL, gw_result(node), gw_i64(1500));
         if (i == 1498)
             before = node;
     }
@@ -173,7 +174,7 @@ static void subject_crash(const char *path)
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, sum_or_crash, NULL, gw_i64(0), gw_str(path));
     for (int i = 1; i < HOPS; i++)
-        node = gw_call(graph, sum_or_crash, NULL, gw_ref(node), gw_str(path));
+        node = gw_call(graph, sum_or_crash, NULL, gw_result(node), gw_str(path));
     assert(get(submit(graph, node)) == HOPS);
     int marks = 0;
     for (int64_t n = 350; n < HOPS; n += 700) {
@@ -194,7 +195,7 @@ static void subject_large(const char *path)
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, raise_bytes, NULL, gw_bytes(zeros, BYTES));
     for (int i = 1; i < 200; i++)
-        node = gw_call(graph, raise_bytes, NULL, gw_ref(node));
+        node = gw_call(graph, raise_bytes, NULL, gw_result(node));
     struct gw_future *future = submit(graph, node);
     MUST(gw_future_get(future, 0, &value, &error));
     MUST(gw_value_get_bytes(value, &data, &bytes, &error));

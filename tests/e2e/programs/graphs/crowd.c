@@ -72,7 +72,7 @@ static void fail(size_t count)
     struct gw_graph *graph = gw_graph_new();
     gw_node cause = gw_call(graph, refuse_at_length, NULL);
     for (size_t i = 0; i < count; i++)
-        nodes[i] = gw_call(graph, next, NULL, gw_ref(cause));
+        nodes[i] = gw_call(graph, next, NULL, gw_result(cause));
     CHECK(gw_client_submit_many(client, graph, NULL, nodes, count, futures, &error) == 0);
     gw_graph_free(graph);
     for (size_t i = 0; i < count; i++) {
@@ -96,8 +96,8 @@ static void wait_for_one(size_t count, const char *fifo)
     struct gw_value *value;
     gw_node one = gw_call(graph, block, NULL, gw_str(fifo)), last = one;
     for (size_t i = 0; i < count; i++)
-        last = i % 2 ? gw_call(graph, next, NULL, gw_ref(one), gw_ref(last))
-                     : gw_call(graph, next, NULL, gw_ref(one));
+        last = i % 2 ? gw_call(graph, next, NULL, gw_result(one), gw_result(last))
+                     : gw_call(graph, next, NULL, gw_result(one));
     CHECK(gw_client_submit(client, graph, last, &future, &error) == 0);
     gw_graph_free(graph);
     puts("there");
@@ -115,7 +115,7 @@ static void chain(size_t count)
     int64_t n;
     gw_node last = gw_call(graph, next, NULL, gw_i64(0));
     for (size_t i = 1; i < count; i++)
-        last = gw_call(graph, next, NULL, gw_ref(last));
+        last = gw_call(graph, next, NULL, gw_result(last));
     CHECK(gw_client_submit(client, graph, last, &future, &error) == 0);
     gw_graph_free(graph);
     CHECK(gw_future_get(future, 0, &value, &error) == 0);

@@ -57,12 +57,12 @@ static void build(const char *what, struct gw_graph *graph, gw_node *node)
         *node = gw_call(graph, crash, NULL);
     } else if (strcmp(what, "fail") == 0) {
         gw_node first = gw_call(graph, fail, GW_OPTIONS(.name = "first"));
-        *node = gw_call(graph, add, GW_OPTIONS(.name = "second"), gw_ref(first), gw_f64(1));
+        *node = gw_call(graph, add, GW_OPTIONS(.name = "second"), gw_result(first), gw_f64(1));
     } else if (strcmp(what, "desert") == 0) {
         *node = gw_call(graph, desert, GW_GANG(.ranks = 3));
     } else if (strcmp(what, "cycle") == 0) {
         gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "chicken"), gw_f64(1), gw_f64(1));
-        *node = gw_call(graph, add, GW_OPTIONS(.name = "egg"), gw_ref(a), gw_f64(1));
+        *node = gw_call(graph, add, GW_OPTIONS(.name = "egg"), gw_result(a), gw_f64(1));
         gw_graph_after(graph, a, *node);
     } else if (strcmp(what, "twice") == 0) {
         (void)gw_call(graph, add, GW_OPTIONS(.name = "same"), gw_f64(1), gw_f64(1));

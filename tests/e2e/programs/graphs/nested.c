@@ -283,8 +283,8 @@ static void test_cycle(void)
     struct gw_value *value;
     gw_node self = gw_call(graph, wait_for, NULL, gw_i64(0));
     gw_node before = gw_call(graph, wait_for, NULL, gw_i64(2));
-    gw_node between = gw_call(graph, square, NULL, gw_ref(before));
-    (void)gw_call(graph, square, NULL, gw_ref(between));
+    gw_node between = gw_call(graph, square, NULL, gw_result(before));
+    (void)gw_call(graph, square, NULL, gw_result(between));
     gw_node beside = gw_call(graph, wait_for, NULL, gw_i64(1));
     /* It may be over before it is asked after: somebody holds it. */
     gw_node last = gw_call(graph, square, NULL, gw_i64(5));

@@ -319,8 +319,8 @@ static void stream(const char *fifo)
     for (int i = 0; i < 50; i++) {
         struct gw_graph *graph = gw_graph_new();
         gw_node a = gw_call(graph, sum, NULL, gw_i64(i));
-        gw_node b = last ? gw_call(graph, sum, NULL, gw_ref(a), gw_ref_future(graph, last))
-                         : gw_call(graph, sum, NULL, gw_ref(a));
+        gw_node b = last ? gw_call(graph, sum, NULL, gw_result(a), gw_result_future(graph, last))
+                         : gw_call(graph, sum, NULL, gw_result(a));
         CHECK(gw_stream_add(of, graph, &b, 1, &next, &error) == 0);
         gw_graph_free(graph);
         if (i == 10) { /* it runs already */
@@ -402,7 +402,7 @@ static void sessions(const char *fifo)
         CHECK(gw_submit(client, &own, &error, block, NULL, gw_str(fifo)) == 0);
         CHECK(gw_client_task(other, gw_future_job(own), gw_future_index(own), &found, &error) == 0);
         struct gw_graph *graph = gw_graph_new();
-        gw_node node = gw_call(graph, sum, NULL, gw_i64(41), gw_ref_future(graph, found));
+        gw_node node = gw_call(graph, sum, NULL, gw_i64(41), gw_result_future(graph, found));
         CHECK(gw_client_submit(other, graph, node, &last, &error) == 0);
         gw_graph_free(graph);
         gw_future_release(order ? own : found);
@@ -427,7 +427,7 @@ static int make_refs(size_t i, struct gw_value **args, void *arg)
 {
     const struct refs *refs = arg;
     args[0] = gw_i64((int64_t)i);
-    args[1] = gw_ref_future(refs->graph, i % 2 ? refs->first : refs->second);
+    args[1] = gw_result_future(refs->graph, i % 2 ? refs->first : refs->second);
     return 0;
 }
 

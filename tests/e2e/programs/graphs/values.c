@@ -92,7 +92,8 @@ static void large(void)
         gw_value_unref(value);
 
         struct gw_graph *graph = gw_graph_new();
-        gw_node node = gw_call(graph, count, NULL, gw_ref_future(graph, made), gw_value_ref(mine));
+        gw_node node =
+            gw_call(graph, count, NULL, gw_result_future(graph, made), gw_value_ref(mine));
         CHECK(gw_client_submit(client, graph, node, &counted, &error) == 0);
         CHECK(subject_i64(counted, 0) == 2 * (int64_t)sizes[i]);
         gw_graph_free(graph);
@@ -101,7 +102,8 @@ static void large(void)
         CHECK(gw_future_get(put, 0, &value, &error) == 0);
         CHECK(gw_value_equal(value, mine));
         graph = gw_graph_new();
-        node = gw_call(graph, count, NULL, gw_ref_future(graph, put), gw_ref_future(graph, put));
+        node =
+            gw_call(graph, count, NULL, gw_result_future(graph, put), gw_result_future(graph, put));
         CHECK(gw_client_submit(client, graph, node, &sent, &error) == 0);
         CHECK(subject_i64(sent, 0) == 2 * (int64_t)sizes[i]);
         gw_graph_free(graph);
@@ -141,9 +143,9 @@ static void gang(void)
     struct gw_value *value, *mine = pattern(BYTES), *list = gw_list();
     struct gw_graph *graph = gw_graph_new();
     gw_node made = gw_call(graph, make, GW_GANG(.ranks = RANKS), gw_i64(BYTES));
-    gw_node all = gw_call(graph, count_list, NULL, gw_ref_all(made));
+    gw_node all = gw_call(graph, count_list, NULL, gw_result_all(made));
     gw_list_push(list, gw_value_ref(mine));
-    gw_list_push(list, gw_ref_rank(made, 1));
+    gw_list_push(list, gw_result_rank(made, 1));
     gw_node nested = gw_call(graph, count_list, GW_GANG(.ranks = RANKS), list);
     gw_graph_after(graph, nested, all);
     gw_node nodes[] = {made, all, nested};

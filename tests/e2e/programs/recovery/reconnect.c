@@ -70,8 +70,8 @@ static struct gw_future *row(const char *go)
     struct gw_future *last;
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, step, NULL, gw_i64(1), gw_str(counts), gw_str(""), gw_i64(0));
-    node = gw_call(graph, step, NULL, gw_i64(2), gw_str(counts), gw_str(""), gw_ref(node));
-    node = gw_call(graph, step, NULL, gw_i64(3), gw_str(counts), gw_str(go), gw_ref(node));
+    node = gw_call(graph, step, NULL, gw_i64(2), gw_str(counts), gw_str(""), gw_result(node));
+    node = gw_call(graph, step, NULL, gw_i64(3), gw_str(counts), gw_str(go), gw_result(node));
     CHECK(gw_client_submit(client, graph, node, &last, &error) == 0);
     gw_graph_free(graph);
     return last;
@@ -82,8 +82,8 @@ static struct gw_future *sum_of(struct gw_future *scattered, struct gw_future *b
 {
     struct gw_future *future;
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_call(graph, sum, NULL, gw_str(counts), gw_ref_future(graph, scattered),
-                           gw_ref_future(graph, before));
+    gw_node node = gw_call(graph, sum, NULL, gw_str(counts), gw_result_future(graph, scattered),
+                           gw_result_future(graph, before));
     CHECK(gw_client_submit(client, graph, node, &future, &error) == 0);
     gw_graph_free(graph);
     return future;

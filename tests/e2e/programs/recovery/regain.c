@@ -51,9 +51,9 @@ static void make(const char *counts)
     struct gw_graph *graph = gw_graph_new();
     gw_node first = gw_call(graph, add_up, NULL, gw_i64(1), gw_str(counts));
     gw_node gang =
-        gw_call(graph, add_up, GW_GANG(.ranks = 2), gw_i64(2), gw_str(counts), gw_ref(first));
+        gw_call(graph, add_up, GW_GANG(.ranks = 2), gw_i64(2), gw_str(counts), gw_result(first));
     const gw_node wanted[] = {
-        gang, gw_call(graph, add_up, NULL, gw_i64(4), gw_str(counts), gw_ref(gang))};
+        gang, gw_call(graph, add_up, NULL, gw_i64(4), gw_str(counts), gw_result(gang))};
     CHECK(gw_client_submit_many(client, graph, &options, wanted, 2, kept, &error) == 0);
     for (int i = 0; i < 2; i++)
         CHECK(gw_future_wait(kept[i], UINT64_MAX) == 0 && gw_future_state(kept[i]) == GW_DONE);
@@ -76,7 +76,7 @@ static void take(const char *counts, char **words)
                              &error) == 0);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, add_up, NULL, gw_i64(8), gw_str(counts),
-                           gw_ref_future(graph, taken[0]), gw_ref_future(graph, taken[1]));
+                           gw_result_future(graph, taken[0]), gw_result_future(graph, taken[1]));
     CHECK(gw_client_submit_many(client, graph, &options, &node, 1, &sum, &error) == 0);
     CHECK(gw_future_get(sum, 0, &value, &error) == 0);
     CHECK(gw_value_get_bytes(value, &data, &bytes, &error) == 0 && bytes == BYTES);

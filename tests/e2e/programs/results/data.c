@@ -135,8 +135,8 @@ static void subject_names(const char *path)
     struct gw_future *sum;
     struct gw_value *value;
     int64_t bytes;
-    gw_node node =
-        gw_call(graph, count_bytes, NULL, gw_ref_future(graph, left), gw_ref_future(graph, right));
+    gw_node node = gw_call(graph, count_bytes, NULL, gw_result_future(graph, left),
+                           gw_result_future(graph, right));
     MUST(gw_client_submit(second, graph, node, &sum, &error));
     gw_graph_free(graph);
     MUST(gw_future_get(sum, 0, &value, &error));
@@ -187,7 +187,7 @@ static void subject_shared(const char *path)
 
     struct gw_graph *graph = gw_graph_new(); /* what stands before a shared one goes on, too */
     gw_node before = gw_call(graph, gate, GW_OPTIONS(.pure = true), gw_str(path), gw_i64(1));
-    gw_node node = gw_call(graph, count_texts, GW_OPTIONS(.pure = true), gw_ref(before));
+    gw_node node = gw_call(graph, count_texts, GW_OPTIONS(.pure = true), gw_result(before));
     MUST(gw_client_submit(first, graph, node, &own, &error));
     MUST(gw_client_submit(second, graph, node, &theirs, &error));
     gw_graph_free(graph);
@@ -261,8 +261,8 @@ static struct gw_future *fill_pure(struct gw_client *client, const char *path, i
     struct gw_graph *graph = gw_graph_new();
     gw_node node =
         gw_call(graph, fill, GW_OPTIONS(.pure = true), gw_i64(LARGE), gw_i64(letter), gw_str(path));
-    gw_node nodes[2] = {
-        node, gw_call(graph, count_bytes, GW_OPTIONS(.pure = true), gw_ref(node), gw_ref(node))};
+    gw_node nodes[2] = {node, gw_call(graph, count_bytes, GW_OPTIONS(.pure = true), gw_result(node),
+                                      gw_result(node))};
     MUST(gw_client_submit_many(client, graph, NULL, nodes, 2, futures, &error));
     gw_graph_free(graph);
     *sum = futures[1];
@@ -376,10 +376,10 @@ static void subject_retry(const char *path)
         MUST(gw_submit(first, &inputs[i], &error, need_file, NULL, gw_str(files[i])));
     }
     struct gw_graph *graph = gw_graph_new();
-    gw_node left = gw_call(graph, count_texts, NULL, gw_ref_future(graph, inputs[0]),
-                           gw_ref_future(graph, inputs[1]));
-    gw_node right = gw_call(graph, count_texts, NULL, gw_ref_future(graph, inputs[1]));
-    gw_node node = gw_call(graph, count_texts, NULL, gw_ref(left), gw_ref(right));
+    gw_node left = gw_call(graph, count_texts, NULL, gw_result_future(graph, inputs[0]),
+                           gw_result_future(graph, inputs[1]));
+    gw_node right = gw_call(graph, count_texts, NULL, gw_result_future(graph, inputs[1]));
+    gw_node node = gw_call(graph, count_texts, NULL, gw_result(left), gw_result(right));
     MUST(gw_client_submit_many(first, graph, NULL, (gw_node[]){node, left}, 2, ends, &error));
     gw_graph_free(graph);
     struct gw_future *end = ends[0];

@@ -48,7 +48,7 @@ static void chain(const char *counts, uint32_t at_second, struct gw_future **fut
                                                 .workers_prefer = true};
         nodes[i] = i == 0 ? gw_call(graph, link_of_chain, &options, gw_i64(1), gw_str(counts))
                           : gw_call(graph, link_of_chain, &options, gw_i64(i + 1), gw_str(counts),
-                                    gw_ref(nodes[i - 1]));
+                                    gw_result(nodes[i - 1]));
     }
     const gw_node wanted[] = {nodes[DEPTH - 1], nodes[DEPTH / 2]};
     CHECK(gw_client_submit_many(client, graph, NULL, wanted, at_second ? 2 : 1, futures, &error) ==
@@ -97,7 +97,7 @@ static void say_what_is_lost(const char *counts, const char *go)
     struct gw_graph *graph = gw_graph_new();
     CHECK(gw_scatter(client, value, &given, &error) == 0);
     gw_node node = gw_call(graph, link_of_chain, &options, gw_i64(2), gw_str(counts),
-                           gw_ref_future(graph, given));
+                           gw_result_future(graph, given));
     CHECK(gw_client_submit(client, graph, node, &made, &error) == 0);
     (void)snprintf(wanted, sizeof wanted, "scattered as job %llu was given up",
                    (unsigned long long)gw_future_job(given));
@@ -129,7 +129,7 @@ static void pass_on(const char *counts, const char *go)
     say_computed(go);
     options.workers = "worker-2";
     node = gw_call(next, link_of_chain, &options, gw_i64(2), gw_str(counts),
-                   gw_ref_future(next, made));
+                   gw_result_future(next, made));
     CHECK(gw_client_submit(client, next, node, &taken, &error) == 0);
     CHECK(gw_future_get(taken, 0, &value, &error) == 0);
     CHECK(gw_value_get_bytes(value, &data, &bytes, &error) == 0 && bytes == BYTES);

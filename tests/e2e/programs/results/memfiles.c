@@ -160,7 +160,7 @@ static int64_t round_of(const struct gw_function *function, int64_t seed)
     struct gw_value *seeds[] = {gw_i64(seed)};
     const uint32_t retries = maker == &gw_function_make ? 20 : 0; /* what was seen once was seen */
     gw_node made = gw_graph_call(graph, maker, GW_OPTIONS(.retries = retries), seeds, 1);
-    struct gw_value *args[] = {gw_i64(seed), gw_ref(made)};
+    struct gw_value *args[] = {gw_i64(seed), gw_result(made)};
     gw_node looked = gw_graph_call(graph, function, GW_OPTIONS(.slots = 2, .retries = 20), args, 2);
     CHECK(gw_client_submit(client, graph, looked, &future, &error) == 0);
     gw_graph_free(graph);

@@ -92,13 +92,13 @@ static void stream(int count, int64_t bytes)
     gw_node *checks = calloc((size_t)count, sizeof *checks);
     for (int i = 0; i < count; i++) {
         gw_node root = gw_call(graph, make, NULL, gw_i64(i), gw_i64(bytes));
-        checks[i] = gw_call(graph, check, NULL, gw_i64(i), gw_ref(root));
+        checks[i] = gw_call(graph, check, NULL, gw_i64(i), gw_result(root));
     }
     for (int i = 0; i < count; i += 16) {
         gw_node part = checks[i];
         for (int k = i + 1; k < i + 16 && k < count; k++)
-            part = gw_call(graph, sum, NULL, gw_ref(part), gw_ref(checks[k]));
-        all = gw_call(graph, sum, NULL, gw_ref(all), gw_ref(part));
+            part = gw_call(graph, sum, NULL, gw_result(part), gw_result(checks[k]));
+        all = gw_call(graph, sum, NULL, gw_result(all), gw_result(part));
     }
     CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
     printf("%lld\n", (long long)subject_i64(future, 0));
@@ -127,8 +127,9 @@ static void hold(int count, int64_t bytes)
         graph = gw_graph_new();
         gw_node all = gw_call(graph, sum, NULL);
         for (int i = 0; i < count; i++) {
-            gw_node one = gw_call(graph, check, NULL, gw_i64(i), gw_ref_future(graph, futures[i]));
-            all = gw_call(graph, sum, NULL, gw_ref(all), gw_ref(one));
+            gw_node one =
+                gw_call(graph, check, NULL, gw_i64(i), gw_result_future(graph, futures[i]));
+            all = gw_call(graph, sum, NULL, gw_result(all), gw_result(one));
         }
         CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
         right += subject_i64(future, 0);
@@ -156,7 +157,7 @@ static void apart(int count, int64_t bytes)
     struct gw_future *future;
     arguments[0] = gw_i64(0);
     for (int i = 0; i < count; i++)
-        arguments[i + 1] = gw_ref(
+        arguments[i + 1] = gw_result(
             gw_call(graph, make, GW_OPTIONS(.workers = "worker-1"), gw_i64(i), gw_i64(bytes)));
     gw_node all = gw_graph_call(graph, &gw_function_check, GW_OPTIONS(.workers = "worker-2"),
                                 arguments, (uint32_t)count + 1);
@@ -200,7 +201,7 @@ static void fill(int count, int64_t bytes)
             continue;
         }
         struct gw_graph *graph = gw_graph_new();
-        gw_node one = gw_call(graph, check, NULL, gw_i64(i), gw_ref_future(graph, futures[i]));
+        gw_node one = gw_call(graph, check, NULL, gw_i64(i), gw_result_future(graph, futures[i]));
         CHECK(gw_client_submit(client, graph, one, &future, &error) == 0);
         right += (int)subject_i64(future, 0);
         gw_future_release(future);

@@ -66,8 +66,8 @@ int main(int argc, char **argv)
         const char *here = names[round % 2], *there = names[!(round % 2)];
         struct gw_value *inputs[1 + SIZES] = {gw_i64(round * 100)};
         for (int i = 0; i < SIZES; i++)
-            inputs[1 + i] = gw_ref(gw_call(graph, make, GW_OPTIONS(.workers = here),
-                                           gw_i64(sizes[i]), gw_i64(round * 100 + i)));
+            inputs[1 + i] = gw_result(gw_call(graph, make, GW_OPTIONS(.workers = here),
+                                              gw_i64(sizes[i]), gw_i64(round * 100 + i)));
         targets[round] = gw_graph_call(graph, &gw_function_look, GW_OPTIONS(.workers = there),
                                        inputs, 1 + SIZES);
     }

@@ -86,7 +86,7 @@ static void must_read(const struct gw_future *future, int64_t seed, int number)
     bool same = false;
     (void)snprintf(name, sizeof name, "worker-%d", number);
     gw_node node = gw_call(graph, look, GW_OPTIONS(.workers = name), gw_i64(seed),
-                           gw_ref_future(graph, future));
+                           gw_result_future(graph, future));
     CHECK(gw_client_submit(client, graph, node, &seen, &error) == 0);
     CHECK(gw_future_get(seen, 0, &value, &error) == 0);
     CHECK(gw_value_get_bool(value, &same, &error) == 0 && same);

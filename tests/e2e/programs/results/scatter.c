@@ -102,7 +102,8 @@ static void check(struct gw_client *client, struct gw_future **futures, size_t c
     struct gw_value **values = calloc(count, sizeof(struct gw_value *));
     assert(nodes && looked && values);
     for (size_t i = 0; i < count; i++)
-        nodes[i] = gw_call(graph, look, NULL, gw_ref_future(graph, futures[i]), gw_i64((int64_t)i));
+        nodes[i] =
+            gw_call(graph, look, NULL, gw_result_future(graph, futures[i]), gw_i64((int64_t)i));
     MUST(gw_client_submit_many(client, graph, NULL, nodes, (uint32_t)count, looked, &error));
     gw_graph_free(graph);
     MUST(gw_gather(client, looked, count, values, &error));

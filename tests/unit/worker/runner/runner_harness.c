@@ -7,7 +7,7 @@
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/value_file.h"
-#include "worker/runner/result.h"
+#include "worker/runner/task_result.h"
 
 #include <fcntl.h>
 #include <poll.h>

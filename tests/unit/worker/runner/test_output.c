@@ -193,7 +193,7 @@ static void test_inputs_without_streams(void **state)
     side_flush(&side);
     (void)side_get(&side, GW_MESSAGE_task_blocked); /* it runs for a while: they are closed */
     for (uint32_t i = 1; i < 3; i++) {
-        struct gw_value *args = side_list(gw_ref((gw_node){0}), NULL);
+        struct gw_value *args = side_list(gw_result((gw_node){0}), NULL);
         rows[i] = (struct side_row){.index = i, .spec = 1, .args = args, .dep_count = 1};
         rows[i].deps[0] = (struct side_dep){.value = gw_bytes(data, sizeof data), .by_fd = true};
     }

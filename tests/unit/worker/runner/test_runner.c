@@ -233,8 +233,8 @@ static void test_dependencies_arrive(void **state)
 {
     static char large[100000];
     memset(large, 'L', sizeof large);
-    struct gw_value *args = side_list(gw_ref((gw_node){0}), gw_ref((gw_node){1}));
-    assert_int_equal(gw_list_push(args, gw_ref((gw_node){2})), 0);
+    struct gw_value *args = side_list(gw_result((gw_node){0}), gw_result((gw_node){1}));
+    assert_int_equal(gw_list_push(args, gw_result((gw_node){2})), 0);
     const struct side_row rows[] = {
         {.index = 0,
          .args = side_list(args, NULL),
@@ -247,7 +247,7 @@ static void test_dependencies_arrive(void **state)
                   {.rank = GW_DEP_AFTER}},
          .dep_count = 7},
         {.index = 1,
-         .args = side_list(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_result((gw_node){0}), NULL),
          .deps = {{.value = gw_str("the next row's")}},
          .dep_count = 1},
     };
@@ -287,7 +287,7 @@ static void test_rows_take_what_rows_before_them_make(void **state)
     for (uint32_t i = 1; i < HOPS; i++)
         rows[i] = (struct side_row){.index = i,
                                     .spec = 1,
-                                    .args = side_list(gw_ref((gw_node){0}), NULL),
+                                    .args = side_list(gw_result((gw_node){0}), NULL),
                                     .deps = {row_of(i - 1)},
                                     .dep_count = 1};
     rows[0] = (struct side_row){.args = side_list(gw_i64(100000), NULL)};
@@ -315,19 +315,19 @@ static void test_rows_behind_a_failed_one_are_skipped(void **state)
         {.index = 0, .args = side_list(gw_i64(1), NULL)},
         {.index = 1, .spec = 1, .deps = {row_of(0)}, .dep_count = 1},
         {.index = 2,
-         .args = side_list(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_result((gw_node){0}), NULL),
          .deps = {row_of(1)},
          .dep_count = 1},
         {.index = 3,
-         .args = side_list(gw_ref((gw_node){1}), NULL),
+         .args = side_list(gw_result((gw_node){1}), NULL),
          .deps = {row_of(2), row_of(0)},
          .dep_count = 2},
         {.index = 4,
-         .args = side_list(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_result((gw_node){0}), NULL),
          .deps = {row_of(0)},
          .dep_count = 1},
         {.index = 5,
-         .args = side_list(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_result((gw_node){0}), NULL),
          .deps = {row_of(5)},
          .dep_count = 1},
     };
@@ -350,7 +350,7 @@ static void test_a_dependency_without_its_descriptor_fails_alone(void **state)
 {
     const struct side_row rows[] = {
         {.index = 0,
-         .args = side_list(gw_ref((gw_node){0}), NULL),
+         .args = side_list(gw_result((gw_node){0}), NULL),
          .deps = {{.bytes = 9999}},
          .dep_count = 1},
         {.index = 1, .args = side_list(gw_i64(3), NULL)},

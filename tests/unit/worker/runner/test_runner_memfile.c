@@ -189,7 +189,7 @@ static void lend(uint32_t index, uint32_t spec, uint64_t number, int fd, char by
     char *data = malloc(BYTES);
     memset(data, byte, BYTES);
     struct side_row row = {
-        .index = index, .spec = spec, .args = side_list(gw_ref((gw_node){0}), NULL)};
+        .index = index, .spec = spec, .args = side_list(gw_result((gw_node){0}), NULL)};
     row.deps[0] = (struct side_dep){
         .value = gw_bytes(data, BYTES), .by_fd = true, .memfile = number, .fd = fd};
     row.dep_count = 1;

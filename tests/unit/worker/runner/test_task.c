@@ -260,8 +260,8 @@ static void test_references_are_replaced(void **state)
 {
     struct gw_value *deps[] = {gw_str("zero"), list_of(gw_i64(1), gw_i64(2)), NULL};
     struct gw_value *inner = gw_dict();
-    assert_int_equal(gw_dict_set(inner, "a", gw_ref((gw_node){1})), 0);
-    assert_int_equal(gw_dict_set(inner, "b", list_of(gw_ref((gw_node){0}), gw_nil())), 0);
+    assert_int_equal(gw_dict_set(inner, "a", gw_result((gw_node){1})), 0);
+    assert_int_equal(gw_dict_set(inner, "b", list_of(gw_result((gw_node){0}), gw_nil())), 0);
     struct gw_value *plain = list_of(gw_i64(9), NULL);
     struct gw_value *args = list_of(inner, gw_value_ref(plain)), *resolved;
     assert_int_equal(gw_args_resolve(args, deps, 3, &resolved, NULL), 0);
@@ -275,7 +275,7 @@ static void test_references_are_replaced(void **state)
 
     struct gw_error error;
     for (uint32_t k = 2; k < 4; k++) { /* one without data, one that is not there */
-        args = list_of(gw_ref((gw_node){k}), NULL);
+        args = list_of(gw_result((gw_node){k}), NULL);
         assert_int_equal(gw_args_resolve(args, deps, 3, &resolved, &error), GW_EPROTO);
         gw_value_unref(args);
     }
@@ -293,27 +293,27 @@ static void check_text(const struct gw_value *value, const char *expected)
 static void test_own_references_make_way(void **state)
 {
     struct gw_value *deps[] = {gw_str("zero"), list_of(gw_i64(1), gw_i64(2)), NULL};
-    struct gw_value *resolved, *args = list_of(gw_ref((gw_node){0}), gw_i64(7));
+    struct gw_value *resolved, *args = list_of(gw_result((gw_node){0}), gw_i64(7));
     assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, NULL), 0);
     assert_ptr_equal(resolved, args); /* where they stood */
     check_text(resolved, "[\"zero\", 7]");
     gw_value_unref(resolved);
 
-    args = list_of(gw_ref((gw_node){0}), NULL); /* somebody else has it, too */
+    args = list_of(gw_result((gw_node){0}), NULL); /* somebody else has it, too */
     assert_int_equal(gw_args_resolve_own(gw_value_ref(args), deps, 3, &resolved, NULL), 0);
     check_text(resolved, "[\"zero\"]");
-    assert_int_equal(gw_value_type(gw_value_at(args, 0)), GW_REF);
+    assert_int_equal(gw_value_type(gw_value_at(args, 0)), GW_RESULT);
     gw_value_unref(resolved);
     gw_value_unref(args);
 
-    args = list_of(gw_ref((gw_node){1}), gw_ref((gw_node){0})); /* a list is one level more */
+    args = list_of(gw_result((gw_node){1}), gw_result((gw_node){0})); /* a list is one level more */
     assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, NULL), 0);
     check_text(resolved, "[[1, 2], \"zero\"]");
     gw_value_unref(resolved);
 
     struct gw_error error;
     for (uint32_t k = 2; k < 4; k++) { /* one without data, one that is not there */
-        args = list_of(gw_ref((gw_node){0}), gw_ref((gw_node){k}));
+        args = list_of(gw_result((gw_node){0}), gw_result((gw_node){k}));
         assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, &error), GW_EPROTO);
     }
     gw_value_unref(deps[0]);

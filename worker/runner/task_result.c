@@ -1,5 +1,5 @@
 /* Results of tasks as MessagePack, and values from descriptors. */
-#include "worker/runner/result.h"
+#include "worker/runner/task_result.h"
 
 #include "graph/value/value.h"
 #include "graph/wire/codec.h"
@@ -12,12 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-void gw_result_init(struct gw_result *result)
+void gw_task_result_init(struct gw_task_result *result)
 {
-    *result = (struct gw_result){.fd = -1, .given.fd = -1};
+    *result = (struct gw_task_result){.fd = -1, .given.fd = -1};
 }
 
-void gw_result_clear(struct gw_result *result)
+void gw_task_result_clear(struct gw_task_result *result)
 {
     if (result->fd >= 0)
         close(result->fd);
@@ -26,23 +26,23 @@ void gw_result_clear(struct gw_result *result)
     result->buffer.size = 0;
 }
 
-void gw_result_end_given(struct gw_result *result)
+void gw_task_result_end_given(struct gw_task_result *result)
 {
     if (result->given.fd >= 0)
         close(result->given.fd);
-    result->given = (struct gw_result_given){.fd = -1};
+    result->given = (struct gw_task_result_given){.fd = -1};
 }
 
-void gw_result_give(struct gw_result *result, struct gw_result_given given)
+void gw_task_result_give(struct gw_task_result *result, struct gw_task_result_given given)
 {
-    gw_result_end_given(result);
+    gw_task_result_end_given(result);
     result->given = given;
 }
 
-void gw_result_deinit(struct gw_result *result)
+void gw_task_result_deinit(struct gw_task_result *result)
 {
-    gw_result_clear(result);
-    gw_result_end_given(result);
+    gw_task_result_clear(result);
+    gw_task_result_end_given(result);
     gw_buffer_deinit(&result->buffer);
 }
 
@@ -70,9 +70,9 @@ static int new_file(void)
 
 /* The descriptor of the memory file that was given, exactly `bytes` long, so that nothing of an
  * earlier result is left behind this one; -1: there is none that is about as large. */
-static int open_given(struct gw_result *result, size_t bytes)
+static int open_given(struct gw_task_result *result, size_t bytes)
 {
-    struct gw_result_given *given = &result->given;
+    struct gw_task_result_given *given = &result->given;
     if (!given->memfile || bytes < GW_MEMFILE_BYTES_MIN)
         return -1;
     if (given->fd < 0)
@@ -97,11 +97,12 @@ static int write_into(int fd, struct gw_bin head, const void *data, size_t bytes
     return -1;
 }
 
-static int write_memfd(struct gw_result *result, struct gw_bin head, const void *data, size_t bytes)
+static int write_memfd(struct gw_task_result *result, struct gw_bin head, const void *data,
+                       size_t bytes)
 {
     int fd = open_given(result, head.size + bytes);
     uint64_t memfile = fd >= 0 ? result->given.memfile : 0;
-    gw_result_end_given(result); /* it is used once; who returns again gets a new one */
+    gw_task_result_end_given(result); /* it is used once; who returns again gets a new one */
     if (fd < 0)
         fd = new_file();
     if (write_into(fd, head, data, bytes) < 0)
@@ -112,9 +113,10 @@ static int write_memfd(struct gw_result *result, struct gw_bin head, const void 
     return 0;
 }
 
-int gw_result_set(struct gw_result *result, const struct gw_value *value, struct gw_error *error)
+int gw_task_result_set(struct gw_task_result *result, const struct gw_value *value,
+                       struct gw_error *error)
 {
-    gw_result_clear(result);
+    gw_task_result_clear(result);
     const void *data;
     size_t bytes;
     if (gw_value_type(value) == GW_BYTES && gw_value_get_bytes(value, &data, &bytes, NULL) == 0 &&
@@ -144,8 +146,8 @@ int gw_result_set(struct gw_result *result, const struct gw_value *value, struct
     return 0;
 }
 
-int gw_result_decode(const struct gw_result *result, struct gw_value **value,
-                     struct gw_error *error)
+int gw_task_result_decode(const struct gw_task_result *result, struct gw_value **value,
+                          struct gw_error *error)
 {
     if (result->bytes == 0) {
         struct gw_value *nil = gw_nil();
