@@ -109,7 +109,7 @@ static void settle_doomed(struct gw_sched *sched)
         if (waiting && (row.job->tasks.flags[row.index] & GW_TASK_CANCELS)) /* before it was made */
             gw_sched_cancel_task(sched, row.job, row.index,
                                  &(struct gw_cancel){.reason = GW_KILL_CANCEL});
-        else if (waiting && !GW_PLANTED(10))
+        else if (waiting)
             (void)doom_if_needed(sched, row);
     }
     gw_sched_noted_doomed(sched);
@@ -120,7 +120,7 @@ static bool must_make_again(const struct gw_sched *sched, struct gw_row row)
 {
     uint8_t state = row.job->tasks.state[row.index];
     const struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
-    if (row.job->tasks.users[row.index] == 0 || row.job->compacted || GW_PLANTED(8) ||
+    if (row.job->tasks.users[row.index] == 0 || row.job->compacted ||
         spec->message.kind == GW_SPEC_VALUE) /* nothing makes that again */
         return false;
     return state == GW_TASK_RELEASED ||
@@ -173,9 +173,8 @@ static void settle_retried(struct gw_sched *sched)
     for (size_t i = 0; i < sched->retried.count; i++) {
         struct gw_row row = sched->retried.items[i];
         uint8_t state = row.job->tasks.state[row.index];
-        if ((state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) && !GW_PLANTED(421)) {
-            if (!GW_PLANTED(780))
-                gw_sched_shares_retell(sched, row.job, row.index);
+        if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
+            gw_sched_shares_retell(sched, row.job, row.index);
             gw_sched_retry_run_again(sched, row.job, row.index, 2);
         } else if (state == GW_TASK_CANCELLING) { /* when its worker says that it ended */
             want_again(sched, row);
@@ -207,7 +206,7 @@ static void settle_idle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->idle.count; i++) {
         struct gw_row row = sched->idle.items[i];
-        bool needed = row.job->tasks.users[row.index] > 0 && !GW_PLANTED(9) && !GW_PLANTED(120);
+        bool needed = row.job->tasks.users[row.index] > 0;
         if (row.job->tasks.state[row.index] != GW_TASK_DONE || needed ||
             (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows))
             continue;

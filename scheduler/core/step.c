@@ -391,9 +391,8 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
     /* It may have it still, out of reach of who says so. Made again elsewhere it is another
      * attempt's, and what lies there must not be taken for that. */
     const struct gw_object *object = &sched->objects.items[at];
-    if (!GW_PLANTED(743))
-        gw_sched_outbox_release(
-            sched, worker, &(struct gw_release_row){object->job->id, object->index, object->rank});
+    gw_sched_outbox_release(sched, worker,
+                            &(struct gw_release_row){object->job->id, object->index, object->rank});
     GW_FACT(sched, holder_removed, .object = at, .worker = worker);
 }
 

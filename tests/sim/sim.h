@@ -9,13 +9,13 @@
 #include "graph/base/clock.h"
 #include "graph/base/map.h"
 #include "graph/base/must.h"
-#include "graph/base/planted.h"
 #include "graph/base/sm.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/step.h"
 #include "graph/wire/timeouts.h"
 #include "scheduler/core/sched.h"
 #include "tests/sim/fault.h"
+#include "tests/sim/planted.h"
 #include "worker/core/node.h"
 
 #include <stdbool.h>

@@ -5,7 +5,6 @@
  * than fence_ns after the last acknowledged heartbeat was sent, or connecting was begun and refused
  * (orphaned.c). */
 #include "worker/core/node.h"
-#include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/checkpoint_transfer.h"
 #include "worker/core/gangs/gang.h"
@@ -83,7 +82,7 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
     if (!core->options.heartbeat_ns)
         core->options.heartbeat_ns = GW_HEARTBEAT_NS;
     if (!core->options.fence_ns)
-        core->options.fence_ns = GW_PLANTED(482) ? GW_BREAK_NS : GW_FENCE_NS;
+        core->options.fence_ns = GW_FENCE_NS;
     if (!core->options.orphan_ns)
         core->options.orphan_ns = 600 * SECOND;
     if (!core->options.lent_max)

@@ -232,7 +232,7 @@ void gw_sched_actors_settle(struct gw_sched *sched)
         if (actor->state == GW_ACTOR_DEAD)
             fail_calls(sched, actor);
         else if (actor->state != GW_ACTOR_ENDING && actor->holds.count == 0 && actor->wanted == 0 &&
-                 actor->job->state != GW_JOB_OPEN && !GW_PLANTED(101))
+                 actor->job->state != GW_JOB_OPEN)
             end_unneeded(sched, actor);
         if (actor->state == GW_ACTOR_ALIVE)
             gw_sched_actor_mark_callable(sched, actor, true);
@@ -330,7 +330,7 @@ static void check_actor(const struct gw_actor *actor)
     if (actor->state == GW_ACTOR_ENDING)
         assert(task == GW_TASK_PLACED || task == GW_TASK_CANCELLING);
     if (actor->holds.count == 0 && actor->wanted == 0 && job->state != GW_JOB_OPEN)
-        assert(actor->state >= GW_ACTOR_ENDING || GW_PLANTED(101));
+        assert(actor->state >= GW_ACTOR_ENDING);
     for (size_t i = 0; i < actor->lines.count; i++)
         for (const struct gw_job *call = actor->lines.items[i]->first; call; call = call->line_next)
             assert(call->calls_of == actor && call->line == actor->lines.items[i] &&

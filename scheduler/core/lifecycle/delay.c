@@ -10,7 +10,7 @@
 
 void gw_sched_delay(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint64_t delay_ns)
 {
-    uint64_t left_ns = GW_PLANTED(141) ? 0 : delay_ns;
+    uint64_t left_ns = delay_ns;
     GW_FACT(sched, task_delayed, .at = job, .job = job->id, .index = row, .left_ns = left_ns,
             .wall_ns = sched->wall_ns + left_ns);
 }

@@ -91,8 +91,7 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt 
     if (gang->job->tasks.state[gang->index] != GW_TASK_PLACED)
         return;
     if (known && (asked.verb == GW_ASK_STOP || asked.verb == GW_ASK_RESTART)) {
-        if (!GW_PLANTED(761))
-            tell_gang(sched, gang, &asked);
+        tell_gang(sched, gang, &asked);
         return;
     }
     /* Its job may have been paused, or resumed, while nobody knew of the gang. */
@@ -100,7 +99,7 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt 
         asked = (struct gw_asked){gang->id, GW_ASK_PAUSE, ""};
     else if (!gang->job->paused)
         asked.verb = GW_ASK_RESUME;
-    if ((known || gang->job->paused) && !GW_PLANTED(772))
+    if (known || gang->job->paused)
         tell_gang(sched, gang, &asked);
 }
 
@@ -123,7 +122,7 @@ static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t v
         struct gw_gang_attempt *gang = gw_sched_gang_of(sched, job, row);
         if (job->tasks.state[row] != GW_TASK_PLACED)
             continue;
-        if (gang && gang->state == GW_GANG_PREPARING && is_pause(verb) && !GW_PLANTED(771))
+        if (gang && gang->state == GW_GANG_PREPARING && is_pause(verb))
             hold_back(sched, gang, verb, by);
         else if (may_be_asked(gang))
             ask_gang(sched, gang, verb, by);
@@ -151,7 +150,7 @@ static uint32_t stopped_elsewhere(const struct gw_job *job)
 
 void gw_sched_gang_control_over(struct gw_sched *sched)
 {
-    for (struct gw_job *job = sched->first_job; job && !GW_PLANTED(762); job = job->next) {
+    for (struct gw_job *job = sched->first_job; job; job = job->next) {
         uint32_t row;
         while ((row = stopped_elsewhere(job)) != GW_NO_INDEX) { /* its verdict drops it */
             const struct gw_asked asked = gw_sched_gang_asked(job, row);

@@ -200,9 +200,8 @@ static void kill_ranks(struct gw_sched *sched, struct gw_gang_attempt *gang,
         if (worker == last)
             continue;
         last = worker;
-        if (!(GW_PLANTED(7) && i > 0))
-            gw_sched_outbox_kill(sched, worker,
-                                 &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
+        gw_sched_outbox_kill(sched, worker,
+                             &(struct gw_kill_row){gang->id, kill->grace_ns, kill->reason});
     }
 }
 

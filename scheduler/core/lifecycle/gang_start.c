@@ -24,7 +24,7 @@ static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_att
     msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
     msgpack_pack_array(&packer, gang->count);
     for (uint32_t i = 0; i < gang->count; i++) {
-        const uint32_t of = GW_PLANTED(280) ? (i + 1) % gang->count : i;
+        const uint32_t of = i;
         const char *door = gang->ranks[of].door;
         msgpack_pack_str_with_body(&packer, door, strlen(door));
     }
@@ -87,7 +87,7 @@ int gw_sched_gang_on_ready(struct gw_sched *sched, struct gw_worker *worker,
             .token = token, .door = door);
     if (ready->rank == 0)
         gw_sched_checkpoint_on_ready(sched, gang);
-    if (gang->ready == gang->count || (GW_PLANTED(6) && gang->ready + 1 == gang->count))
+    if (gang->ready == gang->count)
         go(sched, gang);
     return 0;
 }

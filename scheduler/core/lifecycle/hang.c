@@ -86,10 +86,6 @@ bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *t
     struct view view = view_of(ranks, count);
     if (!view.any_stopped && (!view.waits || view.least == view.most))
         return false;
-    if (GW_PLANTED(194)) {
-        view.any_stopped = false;
-        view.least = view.most;
-    }
     struct gw_text text = {to, text_bytes, 0};
     for (uint32_t i = 0; i < count; i++) {
         if (!hangs(&view, &ranks[i]))

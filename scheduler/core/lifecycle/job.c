@@ -104,7 +104,7 @@ void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worke
         const struct gw_job *job = gw_sched_job_find(sched, unknown[count]);
         if (job && job->compacted) /* it was not there when the others were told */
             gw_sched_send(sched, worker->remote, GW_MESSAGE_forget)->forget.job = job->id;
-        count += !job || GW_PLANTED(568);
+        count += !job;
     }
     if (count)
         gw_sched_send(sched, worker->remote, GW_MESSAGE_leftovers)->leftovers.job =

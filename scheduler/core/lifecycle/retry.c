@@ -52,8 +52,7 @@ static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_
                      (unsigned long long)job->id);
         return 0;
     }
-    if (job->range && job->range->ended && job->tasks.count < job->range->count &&
-        !GW_PLANTED(601)) {
+    if (job->range && job->range->ended && job->tasks.count < job->range->count) {
         tasks += job->range->count - job->tasks.count;
         GW_FACT(sched, range_resumed, .at = job, .job = job->id);
     }

@@ -78,11 +78,8 @@ static int code_of(uint32_t outcome)
 /* The user's own error: as many further attempts as they asked for. */
 static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
 {
-    if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX ||
-        GW_PLANTED(615))
+    if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX)
         return false;
-    if ((GW_PLANTED(191) && spec->message.ranks > 0) || GW_PLANTED(616))
-        return true;
     charges->retries++;
     return true;
 }
@@ -119,7 +116,7 @@ static bool owns_process(const struct gw_spec *spec)
 static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
                    const struct gw_end *end, bool once, struct gw_charges *charges)
 {
-    if (once && end->executing && !GW_PLANTED(100) &&
+    if (once && end->executing &&
         (end->outcome == GW_OUTCOME_CRASHED || end->outcome == GW_OUTCOME_OOM ||
          end->outcome == GW_OUTCOME_LOST || end->outcome == GW_OUTCOME_GPU ||
          end->outcome == GW_OUTCOME_FULL))
@@ -133,8 +130,6 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
             break;
         if (owns_process(spec))
             return charge_retry(spec, charges);
-        if (GW_PLANTED(4))
-            return true;
         return ++charges->crashes < sched->options.crash_budget;
     case GW_OUTCOME_LOST:
         if (!end->executing)
@@ -151,7 +146,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
             return true; /* taken back */
         break;
     case GW_OUTCOME_PORT:
-        if (charges->ports >= GW_PORT_TRIES_MAX || GW_PLANTED(281))
+        if (charges->ports >= GW_PORT_TRIES_MAX)
             return charge_retry(spec, charges);
         charges->ports++;
         return true;

@@ -100,7 +100,7 @@ static enum fate fate_of(const struct gw_sched *sched, const struct gw_late_told
                    : FATE_REFUSED;
     if ((state != GW_TASK_READY && state != GW_TASK_WAITING) ||
         gw_sched_attempt_find(sched, claim->attempt) != GW_NO_INDEX ||
-        (gw_sched_decided(claim->job, claim->attempt) && !GW_PLANTED(570)))
+        gw_sched_decided(claim->job, claim->attempt))
         return FATE_REFUSED;
     return state == GW_TASK_READY ? FATE_TAKEN : fate_of_waiting(sched, claim);
 }
@@ -111,7 +111,7 @@ static enum fate look_up(const struct gw_sched *sched, uint64_t id, struct gw_la
     struct gw_job *job = claim->job = gw_sched_job_find(sched, id);
     if (!claim->attempt || is_of_this_life(sched, claim->attempt) || !job ||
         claim->kind > GW_CLAIM_UNFIT || (claim->kind == GW_CLAIM_WAITS && claim->world) ||
-        claim->gpu_count > GW_CLAIM_GPUS_MAX || GW_PLANTED(470))
+        claim->gpu_count > GW_CLAIM_GPUS_MAX)
         return FATE_REFUSED;
     if (!job->detached || job->state != GW_JOB_RUNNING || job->compacted ||
         claim->row >= job->tasks.count || !gw_sched_row_live(job, claim->row))
@@ -175,7 +175,7 @@ static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
     gw_sched_checkpoint_on_adopted(sched, gang, claim->rank, claim->worker);
     if (claim->kind == GW_CLAIM_UNFIT)
         gw_sched_gang_end_give_up(sched, gang, "it lost what it had from the scheduler before");
-    else if (gang->ready == gang->count || (GW_PLANTED(371) && gang->ready + 1 == gang->count))
+    else if (gang->ready == gang->count)
         gw_sched_worker_report_gathered(sched, gang);
 }
 
@@ -380,11 +380,9 @@ static uint32_t find(const struct gw_sched *sched, const struct gw_msg_registrat
     struct gw_job *job = gw_sched_job_find(sched, gw_col64_at(message->object_job, i));
     uint32_t row = gw_col32_at(message->object_index, i);
     uint64_t attempt = gw_col64_at(message->object_attempt, i);
-    if (GW_PLANTED(561) || !gw_sched_history_is_of(sched, message) || !job || !attempt ||
-        row >= job->tasks.count || !gw_sched_row_live(job, row) ||
-        job->tasks.state[row] != GW_TASK_DONE ||
-        (job->tasks.attempt[row] != attempt && !GW_PLANTED(563)) ||
-        (job->tasks.flags[row] & GW_TASK_ALIAS))
+    if (!gw_sched_history_is_of(sched, message) || !job || !attempt || row >= job->tasks.count ||
+        !gw_sched_row_live(job, row) || job->tasks.state[row] != GW_TASK_DONE ||
+        job->tasks.attempt[row] != attempt || (job->tasks.flags[row] & GW_TASK_ALIAS))
         return GW_NO_INDEX;
     uint32_t at = gw_sched_object_of(sched, job, row, gw_col32_at(message->object_rank, i));
     if (at == GW_NO_INDEX || gw_sched_object_here(&sched->objects.items[at]) ||
@@ -424,7 +422,7 @@ static bool is_missing(const struct gw_sched *sched, uint32_t at)
 bool gw_sched_adopt_awaits(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
     bool any = false;
-    if (!sched->hold.until_ns || !gw_sched_row_live(job, row) || GW_PLANTED(562))
+    if (!sched->hold.until_ns || !gw_sched_row_live(job, row))
         return false;
     for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
          at = sched->objects.items[at].next) {

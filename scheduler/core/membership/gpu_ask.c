@@ -60,8 +60,7 @@ static void take_out(struct gw_sched *sched, const char *uuid, const char *by,
              k++)
             if (strcmp(worker->gpus[k].uuid, uuid) == 0 ||
                 strcmp(worker->gpus[k].board, uuid) == 0) {
-                if (!GW_PLANTED(704))
-                    gw_sched_gpu_keep(sched, &worker->gpus[k], why);
+                gw_sched_gpu_keep(sched, &worker->gpus[k], why);
                 found = true;
             }
     }

@@ -2,7 +2,6 @@
 
 #include "scheduler/core/membership/worker.h"
 
-#include "graph/base/planted.h"
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/lifecycle/worker_report.h"
 #include "scheduler/core/membership/adopt.h"
@@ -101,7 +100,7 @@ void gw_sched_worker_lose(struct gw_sched *sched, struct gw_worker *worker, cons
 
 void gw_sched_worker_dismiss(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
-    lose(sched, worker, why, !GW_PLANTED(736));
+    lose(sched, worker, why, true);
 }
 
 void gw_sched_worker_empty(struct gw_sched *sched, struct gw_worker *worker, const char *why)
@@ -217,7 +216,7 @@ void gw_sched_workers_leave_settle(struct gw_sched *sched)
         struct gw_worker *worker = sched->workers.items[i];
         if (!worker || worker->state != GW_WORKER_SHUTTING_DOWN || worker->let_go)
             continue;
-        if (GW_PLANTED(740) || !gw_sched_checkpoint_hand_over(sched, worker))
+        if (!gw_sched_checkpoint_hand_over(sched, worker))
             let_go(sched, worker);
     }
 }

@@ -10,7 +10,6 @@
 #include "graph/base/array.h"
 #include "graph/base/map.h"
 #include "graph/base/must.h"
-#include "graph/base/planted.h"
 #include "graph/base/sm.h"
 #include "graph/base/strmap.h"
 #include "graph/wire/enums.h"

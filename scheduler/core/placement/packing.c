@@ -129,8 +129,6 @@ static uint32_t pack_places(const struct gw_places *places, struct gw_pack *pack
         taken[i].ranks = places->items[i].ranks;
     }
     memcpy(packs, taken, places->count * sizeof *packs);
-    if (GW_PLANTED(350))
-        qsort(packs, places->count, sizeof *packs, by_rank);
     return places->count;
 }
 

@@ -292,7 +292,7 @@ void gw_sched_pipelining(struct gw_sched *sched)
     struct rivals rivals = {.wait = false};
     if (sched->frontiers.count > 0 || sched->idle_queues)
         rivals.wait = somebody_waits(sched);
-    if (rivals.wait && sched->idle_queues && !GW_PLANTED(610))
+    if (rivals.wait && sched->idle_queues)
         free_idle(sched);
     if (sched->frontiers.count == 0)
         return;

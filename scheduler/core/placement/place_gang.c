@@ -35,7 +35,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_attempt *gang
         message->local = end - first;
         message->group_rank = group;
         message->groups = groups;
-        message->checkpoint = GW_PLANTED(193) ? 0 : gang->from_attempt;
+        message->checkpoint = gang->from_attempt;
         message->checkpoint_lost = gang->from_lost;
         gw_sched_checkpoint_carry(sched, gang, first == 0, message);
         message->board_shared = board_shared;

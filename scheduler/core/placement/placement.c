@@ -68,7 +68,7 @@ static struct gw_worker *free_worker_of_kind(struct gw_sched *sched, struct gw_c
     }
     if (best && (!choice->shape->need || !choice->shape->need->prefer))
         return best;
-    if (!choice->shape->need || (choice->shape->need->prefer && GW_PLANTED(564)))
+    if (!choice->shape->need)
         return gw_sched_window_choose(sched, choice);
     struct gw_worker *other =
         gw_sched_need_worker(sched, choice->shape, gw_sched_window_takes, choice);
@@ -405,7 +405,7 @@ static struct turn next_turn(struct gw_sched *sched)
         if (!shape || shape->heap.count == 0)
             continue;
         const struct gw_queue *top = gw_sched_queue_top(shape);
-        if (!top || (GW_PLANTED(510) && top->job->state == GW_JOB_OPEN))
+        if (!top)
             continue;
         if (!shape->blocked) {
             if (!best_top || gw_sched_queue_before(top, best_top))

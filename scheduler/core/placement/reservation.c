@@ -290,7 +290,7 @@ void gw_sched_reservation_check(const struct gw_sched *sched)
 bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *claim)
 {
     const struct gw_reservation *reservation = &sched->reservation;
-    if (!reservation->job || GW_PLANTED(230))
+    if (!reservation->job)
         return true;
     if (!claim->queue)
         return false;
@@ -306,6 +306,5 @@ bool gw_sched_reservation_passes(struct gw_sched *sched, const struct gw_claim *
     if (reservation->start_ns == UINT64_MAX || reservation->start_ns < sched->now_ns)
         return false;
     uint64_t left_ns = reservation->start_ns - sched->now_ns;
-    return (spec->time_limit_ns <= left_ns && grace_ns <= left_ns - spec->time_limit_ns) ||
-           GW_PLANTED(232);
+    return spec->time_limit_ns <= left_ns && grace_ns <= left_ns - spec->time_limit_ns;
 }

@@ -12,8 +12,7 @@ static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *sp
 {
     if (spec->message.ranks > 0 || spec->message.actor || spec->message.gpus > 0 ||
         spec->message.gpu_mode == GW_GPU_MODE_IF_ANY || spec->samples == 0 ||
-        (spec->message.memory_bytes > 0 && !GW_PLANTED(617)) ||
-        (spec->message.resources && *spec->message.resources))
+        spec->message.memory_bytes > 0 || (spec->message.resources && *spec->message.resources))
         return 1;
     if (spec->shape->need && spec->shape->need->resources.count > 0)
         return 1; /* a worker runs what is queued wherever it has a slot: each needs its own */
@@ -82,7 +81,7 @@ struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched, struct gw_sh
  * some, are ready and wait. */
 bool gw_sched_window_held_back(const struct gw_queue *queue, uint32_t row)
 {
-    if (gw_bits_test(&queue->fed, row) || GW_PLANTED(733))
+    if (gw_bits_test(&queue->fed, row))
         return false;
     for (size_t i = 0; i < queue->job->queues.count; i++)
         if (queue->job->queues.items[i]->fed.count)

@@ -50,7 +50,7 @@ int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
         (message->peer && message->peer != remote->id))
         return 0;
     if (beats ? !remote->worker || message->heartbeat.number <= remote->worker->beat_seen
-              : message->sequence <= remote->seen && !GW_PLANTED(3))
+              : message->sequence <= remote->seen)
         return 0;
     GW_FACT(sched, remote_heard, .remote = remote,
             .sequence = beats ? remote->seen : message->sequence);
@@ -69,8 +69,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session, in
             GW_FACT(sched, job_dropped, .job = job);
             continue;
         }
-        if (job->detached || job->actor || GW_PLANTED(612) || /* an actor: when nobody holds it */
-            (GW_PLANTED(737) && code == GW_EPERM))
+        if (job->detached || job->actor) /* an actor: when nobody holds it */
             continue;
         gw_sched_cancel_give_up(
             sched, job,

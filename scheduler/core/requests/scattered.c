@@ -88,7 +88,7 @@ int gw_sched_on_scatter(struct gw_sched *sched, struct gw_session *session,
         return GW_EPROTO;
     if (sched->shutting_down)
         gw_error_set(&error, GW_ECLOSED, "this cluster is shutting down");
-    else if (!GW_PLANTED(420))
+    else
         (void)room_for(sched, session, scatter->bytes, tokens > 0, &error);
     if (error.code < 0) {
         gw_sched_submission_reject(sched, session, scatter->request, &error);

@@ -45,7 +45,7 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
     }
     GW_FACT(sched, job_sealed, .job = job, .wall_ns = sched->wall_ns);
     for (uint32_t row = 0; job->held > 0 && row < job->tasks.count; row++)
-        if ((job->tasks.flags[row] & GW_TASK_HELD) && !GW_PLANTED(133))
+        if (job->tasks.flags[row] & GW_TASK_HELD)
             GW_FACT(sched, task_unheld, .at = job, .job = job->id, .index = row);
     gw_sched_cancel_abandon(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
 }

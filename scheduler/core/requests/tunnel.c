@@ -6,7 +6,6 @@
  * end, its session, or its worker; the worker closes it when the rank has ended. */
 #include "scheduler/core/requests/tunnel.h"
 
-#include "graph/base/planted.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/send.h"
 #include "scheduler/core/send/tunnel.h"
@@ -330,8 +329,7 @@ void gw_sched_tunnels_on_session_closed(struct gw_sched *sched, gw_peer peer)
         struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
         if (tunnel->peer.id != peer.id)
             continue;
-        if (!GW_PLANTED(220))
-            tell_worker(sched, tunnel);
+        tell_worker(sched, tunnel);
         GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
         at = 0; /* the map has changed */
     }

@@ -76,7 +76,7 @@ void gw_sched_outbox_failed(struct gw_sched *sched, struct gw_remote *remote,
 {
     struct gw_msg_failed *last = said_last(sched, remote, failed);
     if (last && last->more.count < ALIKE_MAX) {
-        add_index(sched, &last->more, GW_PLANTED(540) ? last->index : failed->index);
+        add_index(sched, &last->more, failed->index);
         return;
     }
     const char *text = gw_sched_send_text(sched, failed->text);

@@ -2,7 +2,7 @@
  * side keeps what the other has not taken, and sends it again. The cores must not notice. */
 #include "tests/sim/sim.h"
 
-#include "graph/base/planted.h"
+#include "tests/sim/planted.h"
 
 /* What is under way is lost, heartbeats for good; all else comes once more, later. */
 static void lose_under_way(struct sim *sim, struct conn *conn, int to)

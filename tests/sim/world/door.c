@@ -3,7 +3,7 @@
 #include "tests/sim/world/door.h"
 #include "tests/sim/world/folder.h"
 
-#include "graph/base/planted.h"
+#include "tests/sim/planted.h"
 
 #include <msgpack.h>
 #include <stdio.h>

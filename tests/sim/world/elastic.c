@@ -4,7 +4,7 @@
  * first ranks depends on what ran, so nobody takes that. */
 #include "tests/sim/sim.h"
 
-#include "graph/base/planted.h"
+#include "tests/sim/planted.h"
 
 void sim_elastic_shape(struct sim *sim, struct work *work)
 {

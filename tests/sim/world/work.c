@@ -2,7 +2,7 @@
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/late.h"
 
-#include "graph/base/planted.h"
+#include "tests/sim/planted.h"
 
 #include <stdio.h>
 

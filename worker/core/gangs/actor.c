@@ -6,7 +6,6 @@
  * to have ended with it, the others to have been given back. */
 #include "worker/core/gangs/actor.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
@@ -113,8 +112,8 @@ bool gw_node_actor_kill(struct gw_node_core *core, struct gw_attempt *run,
 {
     if (gw_actor_queue_calls(run)) { /* what runs does so to its end: it would take all with it */
         if (run->process)
-            run->killing = !GW_PLANTED(720); /* heeded if it is taken back before it begins */
-        return run->process || GW_PLANTED(720);
+            run->killing = true; /* heeded if it is taken back before it begins */
+        return run->process;
     }
     if (kill->reason != GW_KILL_RELEASE)
         return false;

@@ -6,7 +6,6 @@
  * then is not missed. */
 #include "worker/core/gangs/checkpoint_transfer.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
@@ -116,8 +115,6 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
     gang->carrying = start(core, &carry, told->carry_copy != 0);
     if (!gang->carrying)
         cannot(gang, GW_ELOST, "nobody said where that worker is");
-    else if (GW_PLANTED(340))
-        gang->carrying = false;
 }
 
 struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,

@@ -7,7 +7,6 @@
  * and rank 0's also opens the socket by which the others' ranks find each other. */
 #include "worker/core/gangs/gang.h"
 
-#include "graph/base/planted.h"
 #include "graph/wire/frame.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/checkpoint_transfer.h"
@@ -48,7 +47,7 @@ static void keep_key(struct gw_gang *gang, struct gw_bin key)
 {
     gang->message.key = (struct gw_bin){0};
     gang->has_key = key.size == sizeof gang->ring_key;
-    if (gang->has_key && !GW_PLANTED(270))
+    if (gang->has_key)
         memcpy(gang->ring_key, key.data, sizeof gang->ring_key);
 }
 
@@ -94,7 +93,7 @@ static void let_port_go(struct gw_node_core *core, struct gw_gang *gang)
 void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
 {
     gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_GONE);
-    if (gang->holds_lease && !(GW_PLANTED(250) && gang->holds_port))
+    if (gang->holds_lease)
         gw_core_effect(core, GW_EFFECT_UNLEASE)->number = gang->attempt;
     drop_listener(core, gang);
     if (gang->segment)
@@ -190,7 +189,7 @@ static void on_looked(struct gw_node_core *core, const struct gw_event *event)
     struct gw_attempt *run = gw_attempt_find(core, event->number, event->rank);
     if (!run || run->process || run->state != GW_ATTEMPT_STARTING)
         return; /* it was killed meanwhile */
-    if (event->code < 0 && !GW_PLANTED(282)) {
+    if (event->code < 0) {
         struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
         end.exit_code = event->code == GW_ENOENT ? 127 : 126; /* as shells have it */
         end.text = gw_core_strdup(event->text);
@@ -485,7 +484,7 @@ static void keep_doors(struct gw_gang *gang, struct gw_bin doors)
  * have left since, and memory of that may not be back. */
 static bool lacks_gpus(const struct gw_node_core *core, const struct gw_attempt *run)
 {
-    return !run->process && run->gpu_count > 0 && !GW_PLANTED(310) &&
+    return !run->process && run->gpu_count > 0 &&
            !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
 }
 

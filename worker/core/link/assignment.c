@@ -1,7 +1,6 @@
 /* Assignments: attempts and ranks that the scheduler sends here, and those that it ends. */
 #include "worker/core/link/assignment.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/gang.h"
 #include "worker/core/model/attempt.h"
@@ -193,7 +192,7 @@ static void kill_run(struct gw_node_core *core, struct gw_attempt *run,
     bool asked = kill->reason == GW_KILL_TAKE_BACK;
     if (run->state == GW_ATTEMPT_ENDED ||
         (asked && (run->process || gw_memory_limits_keeps(core, run))) ||
-        gw_node_actor_kill(core, run, kill) || (GW_PLANTED(611) && !run->gang && run->process))
+        gw_node_actor_kill(core, run, kill))
         return;
     if (run->state == GW_ATTEMPT_SENT && !gw_attempt_executes(run)) {
         run->killing = true;

@@ -19,7 +19,6 @@
  * here as lost. */
 #include "worker/core/link/orphaned.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/objects/object.h"
@@ -59,9 +58,7 @@ void gw_orphaned_on_refused(struct gw_node_core *core, const struct gw_event *ev
 
 uint64_t gw_orphaned_until_ns(const struct gw_node_core *core)
 {
-    return core->orphaned.since_ns && !GW_PLANTED(480)
-               ? core->orphaned.since_ns + core->options.orphan_ns
-               : UINT64_MAX;
+    return core->orphaned.since_ns ? core->orphaned.since_ns + core->options.orphan_ns : UINT64_MAX;
 }
 
 /* -- Ends that nobody heard ----------------------------------------------------------------------
@@ -108,8 +105,7 @@ void gw_orphaned_on_acknowledged(struct gw_node_core *core)
 bool gw_orphaned_tells_again(const struct gw_attempt *run)
 {
     const struct gw_msg_spec *spec = &run->spec->message;
-    return spec->kind == GW_SPEC_COMMAND || (run->gang && !GW_PLANTED(773)) ||
-           spec->worker_losses_max == UINT32_MAX;
+    return spec->kind == GW_SPEC_COMMAND || run->gang || spec->worker_losses_max == UINT32_MAX;
 }
 
 /* Room for one more end of a run that another life of the scheduler could take; NULL: it runs
@@ -212,8 +208,6 @@ void gw_orphaned_say(struct gw_node_core *core)
 {
     struct gw_orphaned *orphaned = &core->orphaned;
     size_t kept = 0;
-    if (GW_PLANTED(471))
-        return;
     for (size_t i = 0; i < orphaned->untold.count; i++) {
         struct gw_untold *untold = &orphaned->untold.items[i];
         if (untold->finished)

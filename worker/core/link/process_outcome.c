@@ -4,7 +4,6 @@
  * everything that it reported has arrived. */
 #include "worker/core/link/process_outcome.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/link/report.h"
 #include "worker/core/model/attempt.h"
@@ -100,8 +99,7 @@ static bool by_order(const struct gw_process *process)
 static struct gw_attempt *crashed_in(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_attempt *first = process->queue.first, *run = first;
-    if (!process->began || !first || first->state != GW_ATTEMPT_SENT || by_order(process) ||
-        GW_PLANTED(790))
+    if (!process->began || !first || first->state != GW_ATTEMPT_SENT || by_order(process))
         return first;
     while (run && run->attempt != process->began)
         run = run->next;

@@ -11,7 +11,6 @@
  * than that, nor for one that is not there. Told again, it waits for nobody. */
 #include "worker/core/link/shutdown.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/gang.h"
 #include "worker/core/link/orphaned.h"
@@ -86,8 +85,7 @@ uint64_t gw_shutdown_fence_ns(const struct gw_node_core *core)
 {
     if (!core->attempts.count && !core->gangs.count)
         return UINT64_MAX;
-    const uint64_t heard_ns =
-        GW_PLANTED(481) ? UINT64_MAX : core->acked_ns + core->options.fence_ns;
+    const uint64_t heard_ns = core->acked_ns + core->options.fence_ns;
     const uint64_t until_ns = gw_orphaned_until_ns(core);
     return heard_ns < until_ns ? heard_ns : until_ns;
 }
@@ -128,7 +126,7 @@ static void tell(struct gw_node_core *core, uint32_t empty)
 void gw_shutdown_on_leave(struct gw_node_core *core, const char *text)
 {
     struct gw_leave *leave = &core->leave;
-    const bool hastily = core->shutting_down || !text || GW_PLANTED(770);
+    const bool hastily = core->shutting_down || !text;
     if (core->shutting_down || !core->registered || !text) {
         leave->may = true;
     } else {
@@ -154,7 +152,7 @@ static bool may_exit(struct gw_node_core *core)
         leave->told = true;
         leave->until_ns = core->now_ns + GW_LEAVE_NS;
     }
-    return core->now_ns >= leave->until_ns || GW_PLANTED(742);
+    return core->now_ns >= leave->until_ns;
 }
 
 void gw_shutdown_settle(struct gw_node_core *core)

@@ -6,7 +6,6 @@
  * sees to that where nobody answers. What nobody wants any more when it comes does not stay. */
 #include "worker/core/objects/fetch.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
@@ -202,14 +201,12 @@ void gw_fetch_for(struct gw_node_core *core, struct gw_attempt *run, uint32_t de
 void gw_fetch_keep(struct gw_node_core *core, const struct gw_msg_keep *keep)
 {
     GW_MUST(gw_array_push(&want(core, keep)->keepings, keep->request));
-    if (GW_PLANTED(161))
-        gw_fetch_tell_replica(core, keep, 0, "");
 }
 
 static void release_fetch(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank)
 {
     struct gw_fetch *fetch = find(core, job, index, rank);
-    if (!fetch || GW_PLANTED(162))
+    if (!fetch)
         return;
     tell_kept(core, fetch, GW_ECANCELLED, "it was released");
     fetch->released = true;

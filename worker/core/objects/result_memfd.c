@@ -16,7 +16,6 @@
  * back by making it empty, which needs nobody who has it mapped. */
 #include "worker/core/objects/result_memfd.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
@@ -129,8 +128,7 @@ static void end(struct gw_node_core *core, struct gw_result_memfd *memfile, bool
 
 static bool fits(const struct gw_result_memfd *memfile, uint32_t uid, uint64_t bytes)
 {
-    return (memfile->uid == uid || GW_PLANTED(662)) && memfile->bytes / 2 <= bytes &&
-           bytes / 2 <= memfile->bytes;
+    return memfile->uid == uid && memfile->bytes / 2 <= bytes && bytes / 2 <= memfile->bytes;
 }
 
 /* The one of the nearest size, of those the one that was used last. */
@@ -237,7 +235,7 @@ uint64_t gw_result_memfd_lend(struct gw_node_core *core, const struct gw_object 
 
 void gw_result_memfd_leave(const struct gw_object *object)
 {
-    if (object->memfile && !GW_PLANTED(661))
+    if (object->memfile)
         object->memfile->left = true;
 }
 
@@ -257,7 +255,7 @@ int gw_result_memfd_on_filled(struct gw_node_core *core, struct gw_process *proc
 /* Its object is gone; and who read it, perhaps. */
 static void look(struct gw_node_core *core, struct gw_result_memfd *memfile)
 {
-    if (memfile->state == GW_RESULT_MEMFD_READ && (!memfile->leases || GW_PLANTED(660)))
+    if (memfile->state == GW_RESULT_MEMFD_READ && !memfile->leases)
         list_idle(core, memfile);
 }
 
@@ -312,7 +310,7 @@ void gw_result_memfd_release(struct gw_node_core *core, struct gw_object *object
     memfile->token = object->token;
     object->token = 0;
     object->memfile = NULL;
-    if (object->state == GW_OBJECT_SPILLING && !GW_PLANTED(663)) /* a thread reads it */
+    if (object->state == GW_OBJECT_SPILLING) /* a thread reads it */
         memfile->left = true;
     if (memfile->left) {
         end(core, memfile, false);

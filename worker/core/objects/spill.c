@@ -6,7 +6,6 @@
  * file is used once: an answer that comes after its object has gone finds nothing and is undone. */
 #include "worker/core/objects/spill.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
 #include "worker/core/objects/answer.h"
@@ -102,8 +101,7 @@ void gw_spill_on_spilled(struct gw_node_core *core, const struct gw_event *event
     memory->pause_ns = memory->retry_ns = 0;
     if (!object) {
         gw_core_drop_token(core, event->tokens[0]);
-        if (!GW_PLANTED(111))
-            unlink_file(core, event->number);
+        unlink_file(core, event->number);
         return;
     }
     gw_memory_remove(core, object);

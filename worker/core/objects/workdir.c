@@ -7,7 +7,6 @@
  */
 #include "worker/core/objects/workdir.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
@@ -26,8 +25,6 @@ void gw_workdir_want(struct gw_node_core *core, struct gw_attempt *run)
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_FOLDER);
     effect->number = run->serial;
     effect->bytes = files;
-    if (GW_PLANTED(150))
-        run->missing--;
 }
 
 static void remove_folder(struct gw_node_core *core, uint64_t number)
@@ -51,7 +48,7 @@ void gw_workdir_on_event(struct gw_node_core *core, const struct gw_event *event
     run->wants_folder = false;
     if (event->code == 0) {
         run->folder = gw_core_strdup(event->text);
-        if (!GW_PLANTED(150) && --run->missing == 0)
+        if (--run->missing == 0)
             gw_attempt_supplied(core, run);
         return;
     }

@@ -6,7 +6,6 @@
  * The oldest go first, and all with their job and with the worker. */
 #include "worker/core/objects/workdir_retention.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/job.h"
 
@@ -84,7 +83,7 @@ void gw_workdir_retention_on_counted(struct gw_node_core *core, const struct gw_
         drop(core, i);
         return;
     }
-    while (core->kept_bytes > limit && !GW_PLANTED(360))
+    while (core->kept_bytes > limit)
         drop(core, 0);
 }
 

@@ -3,7 +3,6 @@
  * Always: a value that the user set wins. Lists are MessagePack lists of "NAME=value". */
 #include "worker/core/processes/environment.h"
 
-#include "graph/base/planted.h"
 #include "graph/wire/frame.h"
 #include "worker/core/model/core.h"
 #include "worker/core/processes/rank_port.h"
@@ -342,7 +341,7 @@ static void add_rank(struct added *added, const struct gw_attempt *run)
 
 static bool has_instance(const struct gw_node_core *core, const struct gw_attempt *run)
 {
-    return run->gpu_count && *core->options.gpus[run->gpus[0]].board && !GW_PLANTED(401);
+    return run->gpu_count && *core->options.gpus[run->gpus[0]].board;
 }
 
 /* Whether a command's rank sees its own GPUs alone: who asked for it or has a share; who has

@@ -9,7 +9,6 @@
  * on it is ended then, and nobody is charged. */
 #include "worker/core/processes/gpu.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/processes/process.h"
@@ -192,7 +191,7 @@ void gw_gpu_leave(struct gw_node_core *core, struct gw_process *process)
         if (gpu->state != GW_GPU_HELD)
             continue;
         gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_CLEARING);
-        if (!core->options.gpus_watched || GW_PLANTED(180))
+        if (!core->options.gpus_watched)
             gw_sm_move(&gw_gpu_sm, &gpu->state, GW_GPU_CLEAR);
     }
     free(process->gpus);
@@ -215,7 +214,7 @@ const char *gw_gpu_cpus(struct gw_node_core *core, const struct gw_process *proc
     char *all = gw_core_scratch(core, size);
     *all = '\0';
     for (uint32_t i = 0; i < process->gpu_count; i++) {
-        uint32_t gpu = GW_PLANTED(283) ? 0 : process->gpus[i];
+        uint32_t gpu = process->gpus[i];
         used += (size_t)snprintf(all + used, size - used, "%s%s", i ? "," : "",
                                  core->options.gpus[gpu].cpus);
     }

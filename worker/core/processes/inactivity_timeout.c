@@ -6,7 +6,6 @@
  * heard: it is let live. */
 #include "worker/core/processes/inactivity_timeout.h"
 
-#include "graph/base/planted.h"
 #include "graph/base/text.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
@@ -21,7 +20,7 @@ static uint64_t limit_of(const struct gw_process *process)
 {
     const struct gw_attempt *run = process->queue.first;
     if (!run || !process->head_since_ns || process->burying ||
-        process->state == GW_PROCESS_EXITED || run->state == GW_ATTEMPT_ENDING || GW_PLANTED(431))
+        process->state == GW_PROCESS_EXITED || run->state == GW_ATTEMPT_ENDING)
         return 0;
     return run->spec->message.inactivity_timeout_ns;
 }
@@ -74,7 +73,7 @@ void gw_inactivity_timeout_on_measured(struct gw_node_core *core, const struct g
     silence->output_bytes = event->bytes;
     bool full = event->bytes >= run->spec->message.output_bytes_max;
     bool waits = event->bytes == UINT64_MAX; /* for its reader */
-    if ((before != UINT64_MAX && before != event->bytes && !GW_PLANTED(433)) || waits ||
+    if ((before != UINT64_MAX && before != event->bytes) || waits ||
         (full && run->spec->message.output_bytes_max) || process->lent) /* it waits for others */
         silence->alive_ns = core->now_ns;
     if (core->now_ns - silence->alive_ns < limit_ns)

@@ -22,7 +22,6 @@
  * asked for none has no limit of its own. */
 #include "worker/core/processes/memory_limits.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/model/tables.h"
@@ -63,8 +62,7 @@ static uint32_t descriptors_of(const struct gw_node_core *core)
 static bool too_many(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
-    return descriptors_of(core) > (uint64_t)memory->descriptors_max + memory->spilling &&
-           !GW_PLANTED(450);
+    return descriptors_of(core) > (uint64_t)memory->descriptors_max + memory->spilling;
 }
 
 /* Whether memory files that lie idle are in the way of anything. */
@@ -80,7 +78,7 @@ static bool crowds(const struct gw_node_core *core)
 /* They go before anything goes to disk, waits or is killed. */
 static void spare(struct gw_node_core *core)
 {
-    while (crowds(core) && !GW_PLANTED(664) && gw_result_memfd_spare(core))
+    while (crowds(core) && gw_result_memfd_spare(core))
         continue;
     gw_result_memfd_settle(core);
 }
@@ -91,10 +89,6 @@ static struct gw_object *victim(const struct gw_node_core *core)
     const struct gw_memory *memory = &core->memory;
     if (core->options.spills_off || (!too_much(core) && !too_many(core)))
         return NULL;
-    if (GW_PLANTED(731) && memory->unused.newest)
-        return memory->unused.newest;
-    if (GW_PLANTED(732) && memory->wanted.oldest && too_much(core))
-        return memory->wanted.oldest;
     if (memory->unused.oldest)
         return memory->unused.oldest;
     return too_much(core) ? memory->wanted.oldest : NULL;
@@ -202,7 +196,7 @@ static bool makes_result(const struct gw_attempt *run)
 bool gw_memory_limits_lets(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_memory *memory = &core->memory;
-    if (!memory->full || !makes_result(run) || GW_PLANTED(569))
+    if (!memory->full || !makes_result(run))
         return true;
     return inputs_here(run) && memory->full_added < FULL_ADDED_MAX;
 }
@@ -300,8 +294,6 @@ static void set_state(struct gw_node_core *core)
 bool gw_memory_limits_holds(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
-    if (GW_PLANTED(738))
-        return false;
     return (memory->state == GW_MEMORY_PAUSED && !memory->lets) ||
            (memory->state == GW_MEMORY_ONE && memory->begun);
 }
@@ -313,8 +305,6 @@ bool gw_memory_limits_lets_one(const struct gw_node_core *core)
 
 void gw_memory_limits_on_begun(struct gw_node_core *core)
 {
-    if (GW_PLANTED(739))
-        return;
     core->memory.begun = core->memory.state == GW_MEMORY_ONE;
     core->memory.lets = false;
 }
@@ -413,7 +403,7 @@ void gw_memory_limits_settle(struct gw_node_core *core)
 static bool kills_rather(const struct gw_process *a, const struct gw_process *b)
 {
     bool a_gang = a->queue.first->gang != NULL, b_gang = b->queue.first->gang != NULL;
-    return a_gang != b_gang ? b_gang : (a->memory_bytes > b->memory_bytes) != GW_PLANTED(440);
+    return a_gang != b_gang ? b_gang : (a->memory_bytes > b->memory_bytes);
 }
 
 static struct gw_attempt_end oom_end(const struct gw_process *process, uint64_t used,
@@ -434,8 +424,7 @@ static void terminate(struct gw_node_core *core)
 {
     struct gw_memory *memory = &core->memory;
     uint64_t limit = core->options.memory_bytes, used = gw_memory_used(core);
-    if (used <= memory->terminate_bytes || GW_PLANTED(441) ||
-        gw_process_find(core, memory->killing) || end_idle(core))
+    if (used <= memory->terminate_bytes || gw_process_find(core, memory->killing) || end_idle(core))
         return;
     struct gw_process *most = NULL;
     for (size_t i = 0; i < core->processes.count; i++) {

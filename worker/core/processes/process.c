@@ -6,7 +6,6 @@
  */
 #include "worker/core/processes/process.h"
 
-#include "graph/base/planted.h"
 #include "graph/wire/enums.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
@@ -192,7 +191,7 @@ void gw_process_return(struct gw_node_core *core, struct gw_attempt *run)
     gw_object_unpin(core, run);
     run->process->load_ns -= run->load_ns;
     run->process = NULL;
-    if (run->killing && !GW_PLANTED(791)) {
+    if (run->killing) {
         run->end = gw_attempt_killed("killed");
         gw_attempt_ended(core, run);
     } else if (run->missing == 0) {
@@ -226,7 +225,7 @@ void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
     struct gw_process *process = run->process;
     if (process && process->state == GW_PROCESS_EXITED && !process->burying) {
         free(end.text); /* it ended by itself: that is what will be told */
-        if (end.outcome == GW_OUTCOME_KILLED && !run->gang && !GW_PLANTED(792))
+        if (end.outcome == GW_OUTCOME_KILLED && !run->gang)
             run->killing = true; /* it may have ended in one behind: then this one comes back */
         gw_process_hurry(core, process, grace_ns);
         return;

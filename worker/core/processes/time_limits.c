@@ -2,7 +2,6 @@
  * something runs. */
 #include "worker/core/processes/time_limits.h"
 
-#include "graph/base/planted.h"
 #include "graph/base/text.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
@@ -16,9 +15,9 @@ static uint64_t time_limit_at(const struct gw_process *process)
 {
     const struct gw_attempt *run = process->queue.first;
     if (!run || !process->head_since_ns || !run->spec->message.time_limit_ns || process->burying ||
-        process->state == GW_PROCESS_EXITED || GW_PLANTED(430))
+        process->state == GW_PROCESS_EXITED)
         return UINT64_MAX;
-    uint64_t limit_ns = GW_PLANTED(432) ? 1000000 : run->spec->message.time_limit_ns;
+    uint64_t limit_ns = run->spec->message.time_limit_ns;
     return limit_ns < UINT64_MAX - process->head_since_ns ? process->head_since_ns + limit_ns
                                                           : UINT64_MAX; /* for ever */
 }

@@ -5,7 +5,6 @@
  * was not begun comes back (`spawned` with EAGAIN) and waits here, as if it had never been sent. */
 #include "worker/core/processes/turn.h"
 
-#include "graph/base/planted.h"
 #include "graph/wire/enums.h"
 #include "worker/core/model/attempt.h"
 
@@ -77,8 +76,7 @@ void gw_turn_come(struct gw_node_core *core, struct gw_process *process)
     gw_turn_leave(process);
     if (!next || !began || !next->queue.first) /* given up with all the others: it ends, too */
         return;
-    if (!GW_PLANTED(391))
-        next->slots = next->queue.first->spec->slots;
+    next->slots = next->queue.first->spec->slots;
     next->head_since_ns = core->now_ns;
     core->slots_used += next->slots;
 }

@@ -1,7 +1,6 @@
 /* Feeding runners: which one gets which work, and how much at a time. */
 #include "worker/core/runners/feed.h"
 
-#include "graph/base/planted.h"
 #include "graph/wire/frame.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/processes/memory_limits.h"
@@ -41,7 +40,7 @@ static uint64_t load_of(const struct gw_attempt *run)
 
 static bool takes_work(const struct gw_node_core *core, const struct gw_process *process)
 {
-    if (!process->link || process->lent || (process->parked && !GW_PLANTED(681)))
+    if (!process->link || process->lent || process->parked)
         return false;
     const struct gw_attempt *run = process->queue.first;
     if (process->state == GW_PROCESS_IDLE)

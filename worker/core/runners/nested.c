@@ -9,7 +9,6 @@
  */
 #include "worker/core/runners/nested.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/processes/process.h"
@@ -78,7 +77,7 @@ static void lend(struct gw_node_core *core, struct gw_process *process,
 static void take_back(struct gw_node_core *core, struct gw_process *process,
                       const struct gw_attempt *run)
 {
-    const bool takes = process->queue.last != run && !GW_PLANTED(560);
+    const bool takes = process->queue.last != run;
     process->runs_long = true;
     if (takes)
         gw_process_requeue(core, process, run);

@@ -7,7 +7,6 @@
  * runner could be ended for it. */
 #include "worker/core/runners/pump.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/processes/gpu.h"
 #include "worker/core/processes/memory_limits.h"
@@ -158,8 +157,6 @@ static bool serve(struct gw_node_core *core)
     while (oldest_claim(core, &claim)) {
         bool room = core->slots_used + claim.slots <= core->options.slots;
         bool warm = claim.run && claim.pool && idle_runner(core, claim.pool);
-        if (GW_PLANTED(390) && claim.run && !claim.pool && core->slots_used)
-            room = true;
         if (claim.slots > core->options.slots) {
             char *text = gw_attempt_text("it needs %u slots, this worker has %u", claim.slots,
                                          core->options.slots);

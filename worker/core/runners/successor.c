@@ -7,7 +7,6 @@
  * too, for another runner that may have to take over. */
 #include "worker/core/runners/successor.h"
 
-#include "graph/base/planted.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/objects/memory.h"
@@ -106,12 +105,7 @@ void gw_successor_settle(struct gw_node_core *core)
         struct gw_attempt_ref orphan = core->orphans.items[i];
         struct gw_attempt *run = orphan.run;
         if (run->serial != orphan.serial || run->state == GW_ATTEMPT_ENDED)
-            continue; /* it ended by itself */
-        if (GW_PLANTED(60) && run->state == GW_ATTEMPT_WAITING) {
-            run->missing = 0;
-            gw_runner_pool_queue(core, run);
-            continue;
-        }
+            continue;                      /* it ended by itself */
         if (run->state == GW_ATTEMPT_SENT) /* its runner skips it */
             gw_process_return(core, run);
         orphan_successors(core,

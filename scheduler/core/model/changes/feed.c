@@ -13,9 +13,8 @@ static uint32_t appetite(const struct gw_job *job)
     if (range->ended || job->state != GW_JOB_RUNNING || waiting >= GW_RANGE_HUNGRY)
         return 0;
     uint32_t rows = gw_sched_range_least(GW_RANGE_MEAL - waiting, range->count - job->tasks.count);
-    if (!GW_PLANTED(131))
-        rows = gw_sched_range_least(rows,
-                                    range->ahead - gw_sched_range_least(range->ahead, range->kept));
+    rows =
+        gw_sched_range_least(rows, range->ahead - gw_sched_range_least(range->ahead, range->kept));
     return gw_sched_range_least(rows,
                                 range->limit - gw_sched_range_least(range->limit, range->live));
 }

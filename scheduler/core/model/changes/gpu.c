@@ -50,7 +50,7 @@ uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
         const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
         count += strcmp(kept->uuid, uuid) == 0 || strcmp(kept->board, uuid) == 0;
     }
-    if (count && !GW_PLANTED(705))
+    if (count)
         GW_FACT(sched, gpu_trusted, .uuid = uuid);
     return count;
 }
@@ -98,7 +98,7 @@ void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu
 static struct gw_worker *owner_of(const struct gw_sched *sched, const struct gw_worker *worker,
                                   const struct gw_gpu *gpu, struct gw_gpu **owned)
 {
-    for (size_t i = 0; i < sched->workers.count && !GW_PLANTED(600); i++) {
+    for (size_t i = 0; i < sched->workers.count; i++) {
         *owned = gw_sched_gpu_twin_same(sched->workers.items[i], worker, gpu);
         if (*owned && (*owned)->twin == GW_NO_INDEX)
             return sched->workers.items[i];

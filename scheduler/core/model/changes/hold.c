@@ -9,8 +9,6 @@ void gw_sched_apply_hold_begun(struct gw_sched *sched, const struct gw_fact_hold
 {
     for (size_t i = 0; i < sched->hold.known.count; i++)
         sched->hold.known.items[i].awaited = true;
-    if (GW_PLANTED(370))
-        return;
     sched->hold.until_ns = fact->until_ns;
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         job->awaits = job->detached && job->state == GW_JOB_RUNNING;

@@ -63,7 +63,7 @@ static void make_row(struct gw_sched *sched, struct gw_job *job, uint32_t waitin
     struct gw_range *range = job->range;
     uint32_t row = tasks->count++;
     bool cancelled = gw_spans_has(&range->cancelled, row);
-    bool held = range->results && (GW_PLANTED(134) || !gw_spans_has(&range->given_up, row));
+    bool held = range->results && !gw_spans_has(&range->given_up, row);
     tasks->state[row] = GW_TASK_WAITING;
     tasks->attempt[row] = 0;
     tasks->args[row] = range->args;

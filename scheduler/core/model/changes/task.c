@@ -297,7 +297,7 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     sched->tally.unfinished++;
     tasks->flags[row] |= GW_TASK_AGAIN;
     bool told_failed = tasks->flags[row] & GW_TASK_TOLD_FAILED; /* how it ends now is told, too */
-    if (fact->retry == 1 || (fact->retry && told_failed && !GW_PLANTED(780)))
+    if (fact->retry == 1 || (fact->retry && told_failed))
         tasks->flags[row] &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
     if (job->state == GW_JOB_ENDED) {
         gw_sched_job_reopen(sched, job);
@@ -344,7 +344,7 @@ void gw_sched_apply_task_unheld(struct gw_sched *sched, const struct gw_fact_tas
     job->held--;
     tasks->users[fact->index]--;
     struct gw_row row = {job, fact->index};
-    bool last = tasks->users[fact->index] == 0 || GW_PLANTED(120);
+    bool last = tasks->users[fact->index] == 0;
     if (last && tasks->state[fact->index] == GW_TASK_DONE)
         GW_MUST(gw_array_push(&sched->idle, row));
     if (!gw_sched_task_final(job, fact->index))

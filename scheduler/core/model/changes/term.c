@@ -50,7 +50,7 @@ void gw_sched_term_begin(struct gw_sched *sched, const struct gw_event *event)
 {
     sched->start_ns = sched->idle_since_ns = event->now_ns;
     sched->beat_ns = event->now_ns + sched->options.heartbeat_ns;
-    if (sched->next_job < sched->job_ids_upto && !GW_PLANTED(330))
+    if (sched->next_job < sched->job_ids_upto)
         sched->next_job = sched->job_ids_upto;
 }
 

@@ -42,8 +42,7 @@ void gw_sched_apply_worker_registered(struct gw_sched *sched,
                                                                         : registration->host);
     GW_MUST_PTR(worker->machine);
     gw_sched_gpus_set(worker, registration->gpus);
-    if (!GW_PLANTED(700))
-        gw_sched_gpu_drain_mark(sched, worker);
+    gw_sched_gpu_drain_mark(sched, worker);
     gw_sched_gpu_twins_find(sched, worker, registration);
     gw_sched_need_stock_set(worker, registration->resources);
     for (uint32_t i = 0; i < registration->attempt.count; i++)
@@ -185,7 +184,7 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
 void gw_sched_apply_worker_leaving(struct gw_sched *sched,
                                    const struct gw_fact_worker_leaving *fact)
 {
-    fact->worker->leaves = !GW_PLANTED(741);
+    fact->worker->leaves = true;
     sched->freed = true;
 }
 

@@ -204,7 +204,7 @@ void gw_sched_apply_sync_put(struct gw_sched *sched, const struct gw_fact_sync_p
 void gw_sched_apply_sync_taken(struct gw_sched *sched, const struct gw_fact_sync_taken *fact)
 {
     struct gw_sync *sync = fact->sync;
-    const uint32_t count = fact->count - (GW_PLANTED(404) && fact->count > 1);
+    const uint32_t count = fact->count;
     for (uint32_t i = 0; i < count; i++) {
         item_set(sched, sync, &sync->items.items[sync->first], (struct gw_bin){0});
         sync->first = (uint32_t)((sync->first + 1) % sync->items.count);

@@ -18,7 +18,7 @@ int gw_sched_access_job(const struct gw_job *job, uint64_t id, uint32_t uid, str
 
 uint32_t gw_sched_access_uid(const struct gw_remote *remote, const struct gw_job *job)
 {
-    return job && (remote->admin || remote->worker || GW_PLANTED(170)) ? job->uid : remote->uid;
+    return job && (remote->admin || remote->worker) ? job->uid : remote->uid;
 }
 
 int gw_sched_access_row(const struct gw_job *job, uint64_t id, uint32_t row, uint32_t uid,

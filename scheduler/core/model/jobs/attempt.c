@@ -132,8 +132,6 @@ uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id)
     if (slot >= sched->attempts.count)
         return find_adopted(sched, id);
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
-    if (GW_PLANTED(1))
-        return attempt->state != GW_ATTEMPT_FREE ? slot : GW_NO_INDEX;
     return attempt->state != GW_ATTEMPT_FREE && attempt->id == id ? slot : find_adopted(sched, id);
 }
 
@@ -284,10 +282,9 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
         sched->ends_coming--;
     }
     gw_sched_memory_aside(attempt);
-    if (attempt->state == GW_ATTEMPT_RECALLED && !(GW_PLANTED(160) && fact->well))
+    if (attempt->state == GW_ATTEMPT_RECALLED)
         gw_sched_attempt_recall_over(attempt->lane);
-    if (!GW_PLANTED(2) || fact->well)
-        gw_sched_worker_queue_leave(sched, attempt->lane, attempt);
+    gw_sched_worker_queue_leave(sched, attempt->lane, attempt);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_FREE);
     if (attempt->gang) {
         attempt->gang->ranks[attempt->rank].slot = GW_NO_INDEX;

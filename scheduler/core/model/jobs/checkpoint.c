@@ -1,7 +1,6 @@
 /* Where checkpoints lie. */
 #include "scheduler/core/model/jobs/checkpoint.h"
 
-#include "graph/base/planted.h"
 #include "scheduler/core/model/jobs/event_log.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/worker_name.h"
@@ -130,8 +129,6 @@ struct gw_worker *gw_sched_checkpoint_holder(const struct gw_sched *sched,
             continue;
         if (strcmp(worker->host, place->host) != 0)
             continue;
-        if (worker->incarnation == place->incarnation && GW_PLANTED(320))
-            continue;
         if (worker->incarnation == place->incarnation)
             return worker;
         if (!*beside && strncmp(worker->remote->name, place->name, sizeof place->name - 1) == 0)
@@ -207,7 +204,7 @@ void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
     struct gw_checkpoint_place *places[] = {[GW_CHECKPOINT_SAVED] = &record->saver,
                                             [GW_CHECKPOINT_HOME] = &record->home,
                                             [GW_CHECKPOINT_COPY] = &record->copy};
-    for (size_t i = 0; i < sizeof places / sizeof *places && !GW_PLANTED(380); i++)
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
         if (fact->places >> i & 1)
             places[i]->gone = true;
     const bool copy = fact->places >> GW_CHECKPOINT_COPY & 1;

@@ -183,10 +183,9 @@ static void tell_done(struct gw_sched *sched, struct gw_job *job,
         if (!result->value && result->worker && !worker)
             worker = result->worker->id;
     }
-    GW_LOG_EVENT(sched, job, .kind = GW_PLANTED(190) ? GW_LOGGED_CANCELLED : GW_LOGGED_DONE,
-                 .index = fact->index, .try_number = job->tasks.charges[fact->index].tries,
-                 .number = bytes, .worker = worker, .count = count,
-                 .run_ns = timed ? event_log->ended_run_ns : 0);
+    GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_DONE, .index = fact->index,
+                 .try_number = job->tasks.charges[fact->index].tries, .number = bytes,
+                 .worker = worker, .count = count, .run_ns = timed ? event_log->ended_run_ns : 0);
 }
 
 void gw_sched_event_log_tell_task_ended(struct gw_sched *sched, struct gw_job *job,

@@ -46,7 +46,7 @@ static void follow(struct gw_job *before, struct gw_job *job, bool any)
 {
     struct gw_job_rare *rare = gw_job_rare_make(before);
     const struct gw_follower *follower;
-    job->gates += !GW_PLANTED(132);
+    job->gates++;
     GW_ARRAY_EACH (&rare->followers, follower)
         if (follower->job == job->id)
             return;

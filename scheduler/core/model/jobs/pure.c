@@ -69,7 +69,7 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
     const struct gw_msg_submit *chunk = row->chunk;
     uint32_t self = job->tasks.count; /* the row is being added */
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[self]].message;
-    const uint32_t head[4] = {GW_PLANTED(122) ? 0 : job->uid, spec->kind, spec->ranks, 0};
+    const uint32_t head[4] = {job->uid, spec->kind, spec->ranks, 0};
     struct gw_buffer *out = &sched->step.scratch;
     out->size = 0;
     put(out, head, sizeof head);
@@ -81,8 +81,7 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
         put_bin(out, spec->env);
         put_text(out, spec->cwd);
     }
-    if (!GW_PLANTED(121))
-        put(out, job->tasks.args[self], job->tasks.args_size[self]);
+    put(out, job->tasks.args[self], job->tasks.args_size[self]);
     uint32_t deps = gw_col32_at(chunk->dep_count, row->at);
     for (uint32_t edge = row->edge; edge < row->edge + deps; edge++)
         put_dep(sched, job, chunk, edge, out);

@@ -173,7 +173,6 @@ void gw_sched_range_args(const struct gw_job *job, uint32_t row, uint8_t *args)
     const struct gw_range *range = job->range;
     if (!range)
         return;
-    row -= GW_PLANTED(130) && row % 7 == 3;
     uint64_t number = (uint64_t)range->begin + row * (uint64_t)range->step; /* which fits */
     for (uint32_t i = 0; i < 8; i++)
         args[range->index_at + 1 + i] = (uint8_t)(number >> (56 - 8 * i));

@@ -57,7 +57,7 @@ void gw_sched_range_row_placed(struct gw_sched *sched, struct gw_job *job);
  * are run again come on top of those that were made since. */
 static inline bool gw_sched_range_full(const struct gw_job *job)
 {
-    return job->range && job->placed >= job->range->limit && !GW_PLANTED(500);
+    return job->range && job->placed >= job->range->limit;
 }
 
 /* gw_sched_range_free frees a job's range and what it owns; does nothing for other jobs. */

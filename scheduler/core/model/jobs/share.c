@@ -33,7 +33,7 @@ void gw_sched_apply_share_added(struct gw_sched *sched, const struct gw_fact_sha
                                .next = gw_sched_shares_of(job, fact->index)};
     GW_MUST(gw_map_put(&gw_job_rare_make(job)->shares, fact->index, (uintptr_t)share));
     job->shared++;
-    job->tasks.users[fact->index] += !(GW_PLANTED(520) && fact->name);
+    job->tasks.users[fact->index]++;
     if (!fact->name) {
         GW_MUST(gw_map_put(&fact->session->shares, fact->request, (uintptr_t)share));
         return;
@@ -77,7 +77,7 @@ void gw_sched_apply_share_dropped(struct gw_sched *sched, const struct gw_fact_s
 {
     struct gw_row row = {fact->share->job, fact->share->index};
     share_free(sched, fact->share);
-    bool last = --row.job->tasks.users[row.index] == 0 || GW_PLANTED(120);
+    bool last = --row.job->tasks.users[row.index] == 0;
     if (last && row.job->tasks.state[row.index] == GW_TASK_DONE)
         GW_MUST(gw_array_push(&sched->idle, row));
     if (!gw_sched_task_final(row.job, row.index))

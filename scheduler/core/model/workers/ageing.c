@@ -40,7 +40,7 @@ static void set_aged(struct gw_queue *queue, uint32_t aged)
 {
     if (queue->aged == aged)
         return;
-    queue->aged = GW_PLANTED(231) ? 0 : aged;
+    queue->aged = aged;
     gw_sched_queue_resift(queue);
 }
 

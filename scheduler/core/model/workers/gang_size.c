@@ -64,7 +64,7 @@ uint32_t gw_sched_gang_size_of_sum(const struct gw_gang_sum *sum)
     const struct gw_shape *shape = sum->shape;
     if (sum->ranks >= shape->ranks)
         return shape->ranks;
-    if (sum->ranks < gw_sched_gang_size_least(shape) && !GW_PLANTED(260))
+    if (sum->ranks < gw_sched_gang_size_least(shape))
         return 0;
     return (uint32_t)sum->ranks;
 }
@@ -128,7 +128,7 @@ uint64_t gw_sched_gang_size_ranks_at(const struct gw_sched *sched, const struct 
 {
     if (!worker || worker->state != GW_WORKER_READY || (!ever && !gw_sched_memory_lets(worker)))
         return 0;
-    if (!ever && !GW_PLANTED(750) && gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
+    if (!ever && gw_sched_quarantine_left_ns(sched, worker, shape) > 0)
         return 0;
     return smallest(divided(ever ? worker->slots : worker->slots_free, shape->slots),
                     divided(ever ? worker->memory_bytes : worker->memory_free, shape->memory_bytes),

@@ -124,7 +124,7 @@ const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu)
 /* Whether anything may be placed there at all. */
 static bool is_usable(const struct gw_gpu *gpu)
 {
-    return (!gw_sched_gpu_why_drained(gpu) || GW_PLANTED(703)) && gpu->twin == GW_NO_INDEX;
+    return !gw_sched_gpu_why_drained(gpu) && gpu->twin == GW_NO_INDEX;
 }
 
 bool gw_sched_gpu_free(const struct gw_gpu *gpu)
@@ -142,7 +142,7 @@ uint64_t gw_sched_gpu_memory(const struct gw_shape *shape)
 static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
 {
     bool instance = gw_sched_gpu_is_instance(gpu);
-    if (gw_sched_gpu_has_kind(shape) && !GW_PLANTED(400))
+    if (gw_sched_gpu_has_kind(shape))
         return instance == shape->on_instances;
     return !instance || gw_sched_queue_class_gpus(shape) <= 1;
 }

@@ -175,7 +175,7 @@ void gw_sched_gpu_twins_free(struct gw_sched *sched, const struct gw_worker *los
             continue;
         if (offer)
             gw_sched_gpu_twin_make_own(sched, same, offer);
-        else if (sched->now_ns < until_ns && !GW_PLANTED(701))
+        else if (sched->now_ns < until_ns)
             leave(sched, lost, gpu, until_ns);
         else
             gw_sched_gpu_twin_let(sched, lost->incarnation, lost->machine, gpu->uuid);

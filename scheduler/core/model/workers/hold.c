@@ -90,7 +90,7 @@ static bool another_lives(const struct gw_sched *sched, const struct gw_worker *
 /* Whether a worker that is lost may be on its GPUs yet: a life that begins now must wait for it. */
 static bool may_live(const struct gw_sched *sched, const struct gw_worker *worker)
 {
-    return gw_sched_gpu_twin_own(worker) > 0 && !GW_PLANTED(730) &&
+    return gw_sched_gpu_twin_own(worker) > 0 &&
            sched->now_ns < worker->heard_ns + sched->options.worker_lost_ns;
 }
 

@@ -57,8 +57,6 @@ void gw_sched_apply_worker_memory(struct gw_sched *sched, const struct gw_fact_w
 {
     struct gw_worker *worker = fact->worker;
     const struct gw_msg_memory *report = fact->report;
-    if (GW_PLANTED(110) && worker->memory.state == GW_MEMORY_PAUSED)
-        return;
     free(worker->memory_trouble);
     worker->memory_trouble = NULL;
     if (*report->trouble) {
@@ -97,7 +95,7 @@ bool gw_sched_memory_below(const struct gw_worker *worker, uint64_t bytes, bool 
 {
     uint64_t pause = worker->memory.pause_bytes, target = worker->memory.target_bytes;
     uint64_t line = held_back && target && (!pause || target < pause) ? target : pause;
-    return !line || GW_PLANTED(734) || load(worker) + bytes <= line;
+    return !line || load(worker) + bytes <= line;
 }
 
 uint32_t gw_sched_memory_window(const struct gw_worker *worker, const struct gw_spec *spec,

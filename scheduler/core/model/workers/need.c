@@ -166,8 +166,7 @@ uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_sha
 {
     const struct gw_need *need = shape->need;
     uint64_t ranks = UINT64_MAX;
-    if (need && need->workers.count && !need->prefer && !gw_sched_need_names(need, worker) &&
-        !GW_PLANTED(410))
+    if (need && need->workers.count && !need->prefer && !gw_sched_need_names(need, worker))
         return 0;
     if (gw_sched_queue_class_gpus(shape))
         ranks = gw_sched_gpu_ranks(worker, shape, ever);

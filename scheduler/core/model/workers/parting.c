@@ -77,7 +77,7 @@ bool gw_sched_parting_among(const struct gw_sched *sched, const struct gw_pack *
             if (strcmp(reserved_ranks[k].worker->remote->name, parting->names[0]) == 0 ||
                 strcmp(reserved_ranks[k].worker->remote->name, parting->names[1]) == 0)
                 pair[found++] = reserved_ranks[k].worker;
-        if (found == 2 && !GW_PLANTED(755))
+        if (found == 2)
             return true;
     }
     return false;

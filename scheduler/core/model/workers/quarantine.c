@@ -39,7 +39,7 @@ void gw_sched_apply_worker_quarantined(struct gw_sched *sched,
     }
     uint64_t for_ns = GW_QUARANTINE_NS_MAX;
     if (quarantine->failures < 16 && GW_QUARANTINE_NS << quarantine->failures < for_ns)
-        for_ns = GW_QUARANTINE_NS << (GW_PLANTED(751) ? 0 : quarantine->failures);
+        for_ns = GW_QUARANTINE_NS << quarantine->failures;
     quarantine->failures++;
     quarantine->until_ns = sched->now_ns + for_ns;
     quarantine->over = false;
@@ -47,7 +47,7 @@ void gw_sched_apply_worker_quarantined(struct gw_sched *sched,
 
 void gw_sched_quarantine_end(struct gw_sched *sched, const struct gw_worker *worker)
 {
-    if (sched->quarantines.count && find(sched, worker->remote->name, false) && !GW_PLANTED(752))
+    if (sched->quarantines.count && find(sched, worker->remote->name, false))
         GW_FACT(sched, worker_warmed, .name = worker->remote->name);
 }
 
@@ -84,7 +84,7 @@ uint64_t gw_sched_quarantine_left_ns(const struct gw_sched *sched, const struct 
                                      const struct gw_shape *shape)
 {
     uint64_t ranks_ns = shape->ranks ? left_ns(sched, worker, false) : 0;
-    uint64_t files_ns = shape->files && !GW_PLANTED(753) ? left_ns(sched, worker, true) : 0;
+    uint64_t files_ns = shape->files ? left_ns(sched, worker, true) : 0;
     return ranks_ns > files_ns ? ranks_ns : files_ns;
 }
 
@@ -106,7 +106,7 @@ void gw_sched_apply_quarantine_over(struct gw_sched *sched,
 uint64_t gw_sched_quarantines_deadline_ns(const struct gw_sched *sched)
 {
     uint64_t deadline_ns = UINT64_MAX;
-    for (size_t i = 0; i < sched->quarantines.count && !GW_PLANTED(754); i++)
+    for (size_t i = 0; i < sched->quarantines.count; i++)
         if (!sched->quarantines.items[i].over && sched->quarantines.items[i].until_ns < deadline_ns)
             deadline_ns = sched->quarantines.items[i].until_ns;
     return deadline_ns;

@@ -69,7 +69,7 @@ struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
     GW_MUST_PTR(queue);
     queue->shape = shape;
     queue->job = job;
-    queue->priority = GW_PLANTED(614) ? 0 : priority;
+    queue->priority = priority;
     queue->heap_at = GW_NO_INDEX;
     shape->queues++;
     GW_MUST(gw_array_push(&job->queues, queue));

@@ -119,7 +119,7 @@ static void give(struct gw_sched *sched, struct gw_worker *worker, uint32_t slot
 void gw_sched_worker_queue_debit(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
     take(sched, lane->worker, debit_slots(lane), lane->shape->memory_bytes);
-    if (lane->shape->need && !(GW_PLANTED(140) && lane->debits > 0))
+    if (lane->shape->need)
         gw_sched_need_take(lane->worker, lane->shape->need);
     lane->debits++;
     lane->shape->debits++;
@@ -337,8 +337,7 @@ void gw_sched_worker_queue_lend(struct gw_sched *sched, struct gw_worker_queue *
     }
     lane->blocked++;
     lane->worker->blocked++;
-    if (!GW_PLANTED(530))
-        give(sched, lane->worker, debit_slots(lane), 0);
+    give(sched, lane->worker, debit_slots(lane), 0);
 }
 
 void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queue *lane)
@@ -346,10 +345,7 @@ void gw_sched_worker_queue_reclaim(struct gw_sched *sched, struct gw_worker_queu
     assert(lane->blocked > 0);
     lane->blocked--;
     lane->worker->blocked--;
-    if (GW_PLANTED(90))
-        give(sched, lane->worker, debit_slots(lane), 0);
-    else if (!GW_PLANTED(530))
-        take(sched, lane->worker, debit_slots(lane), 0);
+    take(sched, lane->worker, debit_slots(lane), 0);
 }
 
 void gw_sched_apply_queued_turned(struct gw_sched *sched, const struct gw_fact_queued_turned *fact)

@@ -3,7 +3,7 @@
 
 void gw_sync_event_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
-    while ((sync->set || GW_PLANTED(403)) && sync->waiters[0].first) {
+    while (sync->set && sync->waiters[0].first) {
         struct gw_sync_waiter *waiter = sync->waiters[0].first;
         gw_sync_answer(sched, waiter->session, waiter->request, 0, (struct gw_bin){0});
         gw_sync_leave(sched, waiter);

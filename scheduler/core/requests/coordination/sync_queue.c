@@ -40,7 +40,7 @@ static void give(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_wa
 
 static bool has_room(const struct gw_sync *sync, const struct gw_sync_waiter *put)
 {
-    return (sync->filled < sync->count || GW_PLANTED(405)) &&
+    return sync->filled < sync->count &&
            (sync->filled == 0 || sync->bytes + put->size <= GW_SYNC_QUEUE_BYTES_MAX);
 }
 

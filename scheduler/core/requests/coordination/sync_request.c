@@ -51,7 +51,7 @@ void gw_sync_request_session_end(struct gw_sched *sched, struct gw_session *sess
         gw_sync_request_serve(sched, sync);
         gw_sync_tidy(sched, sync);
     }
-    while (session->sync_leases && !GW_PLANTED(91)) {
+    while (session->sync_leases) {
         struct gw_sync *sync = session->sync_leases->sync;
         GW_FACT(sched, sync_returned, .sync = sync, .session = session,
                 .count = session->sync_leases->count);

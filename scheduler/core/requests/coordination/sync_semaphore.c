@@ -8,12 +8,12 @@ enum { FENCE_TERM_SHIFT = 40 };
 static uint64_t next_fence(const struct gw_sched *sched)
 {
     uint64_t first = sched->term << FENCE_TERM_SHIFT;
-    return sched->fence < first ? first : sched->fence + !GW_PLANTED(92);
+    return sched->fence < first ? first : sched->fence + 1;
 }
 
 void gw_sync_semaphore_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
-    while (sync->waiters[0].first && sync->held < sync->count + GW_PLANTED(613)) {
+    while (sync->waiters[0].first && sync->held < sync->count) {
         struct gw_sync_waiter *waiter = sync->waiters[0].first;
         uint64_t fence = next_fence(sched);
         GW_FACT(sched, sync_leased, .sync = sync, .session = waiter->session, .fence = fence);

@@ -28,7 +28,7 @@ int gw_sync_variable_on(struct gw_sched *sched, struct gw_session *session,
     }
     struct gw_sync *sync = gw_sync_find(sched, session->remote->uid, message->kind, message->name);
     uint64_t version = sync ? sync->version : 0;
-    if (message->verb == GW_SYNC_REPLACE && version != message->number && !GW_PLANTED(402)) {
+    if (message->verb == GW_SYNC_REPLACE && version != message->number) {
         gw_sync_refuse(sched, session, message->request, GW_EAGAIN,
                        "variable %s has version %llu by now, not %llu", message->name,
                        (unsigned long long)version, (unsigned long long)message->number);
