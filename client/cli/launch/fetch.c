@@ -235,10 +235,21 @@ int gw_fetch_find_checkpoint(struct gw_client *client, const struct gw_selected_
     return rc == GW_EEXIST ? 0 : rc;
 }
 
+/* Makes the last folder of a path alone: a mistyped path makes no folders. */
+static int make_folder(const char *path, struct gw_error *error)
+{
+    struct stat status;
+    if (mkdir(path, 0777) == 0 || (stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
+        return 0;
+    return gw_error_set(error, GW_EINVAL,
+                        "there is no folder %s to put them in, and it cannot be made: %s", path,
+                        strerror(errno));
+}
+
 int gw_fetch_files(struct gw_console_options *console, char **paths, const char *into,
                    struct gw_error *error)
 {
-    int rc = gw_cli_make_output(into, error);
+    int rc = make_folder(into, error);
     for (char **path = paths; *path && rc == 0; path++)
         rc = fetch(console, *path, into, error);
     return rc;
