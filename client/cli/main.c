@@ -30,7 +30,7 @@ static const struct gw_cli_command commands[] = {
     {"resume", "let paused jobs go on", gw_cli_resume},
     {"stop", "ask gangs to end well, with what they have", gw_cli_stop},
     {"explain", "why a job waits, or what it does", gw_cli_explain},
-    {"story", "what became of a task, fact by fact", gw_cli_story},
+    {"events", "what became of a task, fact by fact", gw_cli_events},
     {"graph", "a job's graph, for a terminal or for Graphviz", gw_cli_graph},
     {"exec", "run a command beside a task that runs", gw_cli_exec},
     {"get", "fetch files of a task", gw_cli_get},

@@ -72,7 +72,7 @@ class Jobs(e2e.Case):
         """It is charged to whom it was, not to those whose results were not told yet."""
         self.subject("crash")
         for index in range(80, 120):
-            charged = "signal 6" in self.gangway("story", f"1/{index}").stdout
+            charged = "signal 6" in self.gangway("events", f"1/{index}").stdout
             self.assertEqual(charged, index == 100, index)
 
     def test_shutdown(self):

@@ -101,7 +101,7 @@ class Carry(Machines):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 4", program.text)
         self.assertNotIn("LOST", self.gangway("logs", "1").stderr)
-        self.assertRegex(self.gangway("story", "1").stdout,
+        self.assertRegex(self.gangway("events", "1").stdout,
                          r"is lost: it goes on from the copy of step 4 that \S+ (on \S+ )?kept")
 
     def test_copies_go_with_their_job(self):
@@ -125,10 +125,10 @@ class Carry(Machines):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 0", program.text)
         self.assertIn("THE CHECKPOINT IS LOST", self.gangway("logs", "1").stderr)
-        story = self.gangway("story", "1").stdout
-        self.assertEqual(len(re.findall(r"HAS ITS CHECKPOINT NO MORE", story)), 1, story)
-        self.assertEqual(len(re.findall(r"HAS ITS COPY .* NO MORE", story)), 1, story)
-        self.assertIn("STARTS FROM STEP 0", story)
+        events = self.gangway("events", "1").stdout
+        self.assertEqual(len(re.findall(r"HAS ITS CHECKPOINT NO MORE", events)), 1, events)
+        self.assertEqual(len(re.findall(r"HAS ITS COPY .* NO MORE", events)), 1, events)
+        self.assertIn("STARTS FROM STEP 0", events)
 
     def test_command(self):
         """Its folder is carried to where there is room; then that host is lost."""
@@ -158,7 +158,7 @@ class Carry(Machines):
         self.assertEqual(told[0], ["blocks", "now"])
         second = self.home_of(told[1][1])
         self.assertNotEqual(second, home)
-        self.assertRegex(self.gangway("story", "1").stdout, r"is carried from \S+ (on \S+ )?to")
+        self.assertRegex(self.gangway("events", "1").stdout, r"is carried from \S+ (on \S+ )?to")
         self.gangway("cancel", "2")
         self.assertEqual(blocker.wait(), 130)
         self.wait_explain("1/0", "has a copy")
@@ -197,9 +197,9 @@ class Carry(Machines):
             pass  # its worker was faster
         self.start_scheduler(self.address)
         self.gangway("wait", "1")
-        story = self.gangway("story", "1").stdout
-        self.assertIn("finds step 7", self.gangway("logs", "1").stdout, story)
-        self.assertRegex(story, r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
+        events = self.gangway("events", "1").stdout
+        self.assertIn("finds step 7", self.gangway("logs", "1").stdout, events)
+        self.assertRegex(events, r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
 
     def test_a_worker_that_starts_again(self):
         """However it ended: its folder has the checkpoint, and the output of attempts before."""
@@ -222,7 +222,7 @@ class Carry(Machines):
             with open(path, encoding="utf-8") as f:
                 kept += f.read()
         self.assertIn("attempt 1 finds step 0", kept)
-        self.assertNotIn("NO MORE", self.gangway("story", "1").stdout)
+        self.assertNotIn("NO MORE", self.gangway("events", "1").stdout)
 
     def test_all_workers_start_again(self):
         """The copy outlives the worker that keeps it, too: it is used where the other is gone."""
@@ -235,7 +235,7 @@ class Carry(Machines):
             self.worker(name, 1)
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 4", program.text)
-        self.assertIn("it goes on from the copy", self.gangway("story", "1").stdout)
+        self.assertIn("it goes on from the copy", self.gangway("events", "1").stdout)
 
     def files_of_a_job(self):
         """An attached job whose client is killed, after its worker `one`; what that has of it."""
@@ -326,7 +326,7 @@ class Carry(Machines):
         self.write("go", "")
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("rank 0 of 1", program.text)
-        self.assertIn("STARTS FROM STEP 0", self.gangway("story", "1").stdout)
+        self.assertIn("STARTS FROM STEP 0", self.gangway("events", "1").stdout)
         deadline = time.monotonic() + e2e.TIMEOUT_S
         while glob.glob(carrying, recursive=True):
             self.assertLess(time.monotonic(), deadline)
@@ -349,7 +349,7 @@ class Carry(Machines):
                    "STAYS=1", "--", "sh", "-c", RANK)
         fifo.next()
         self.wait_explain("1/0", "(--carry-max of `gangway up` and `gangway worker`)")
-        self.assertIn("NO COPY", self.gangway("story", "1").stdout)
+        self.assertIn("NO COPY", self.gangway("events", "1").stdout)
         self.gangway("cancel", "1")
 
 
@@ -688,14 +688,14 @@ class Leave(Machines):
         self.leave(gate)
         self.assertEqual(program.wait(), 0, program.text)
         self.assertRegex(program.text, "sum 24 from step [5-8]")
-        self.assertRegex(self.gangway("story", "1").stdout,
+        self.assertRegex(self.gangway("events", "1").stdout,
                          r"was lost: it was ended \(SIGTERM\)(.|\n)*"
                          r"checkpoint of step [5-8] is carried from leaver")
         blocks = self.gangway("submit", "-d", "--slots", "2", "--on", "room", "--", "sleep",
                               "600").stdout.strip()
         program, gate = self.leaver("waits", "3")
         self.leave(gate)
-        self.assertIn("keeps a copy", self.gangway("story", "3").stdout)
+        self.assertIn("keeps a copy", self.gangway("events", "3").stdout)
         self.gangway("cancel", blocks)
         self.assertEqual(program.wait(), 0, program.text)
         self.assertRegex(program.text, "sum 24 from step [5-8]")

@@ -45,7 +45,7 @@ class CommandLine(e2e.Case):
                              "#!/bin/sh\nprintf 'caf\\351: \\033[2J\\n' >&2; exit 3")
         job = self.gangway("submit", "-d", "--", program).stdout.strip()
         self.assertIn("command (task 0", self.gangway("wait", job, rc=3).stderr)
-        for verb in ("explain", "story", "graph", "jobs", "tasks"):
+        for verb in ("explain", "events", "graph", "jobs", "tasks"):
             said = subprocess.run([e2e.BINARY, verb, *([job] if verb != "jobs" else [])],
                                   env=self.env, capture_output=True, check=True).stdout
             self.assertIn(b"command", said)
@@ -369,7 +369,7 @@ class CommandLine(e2e.Case):
             "cancel": (["--json"], [job, "97", "98"]), "retry": (None, ["97", "98"]),
             "restart": (None, ["97", "98"]), "pause": (["--now"], ["97", "98"]),
             "resume": (None, ["97", "98"]), "stop": (None, ["97", "98"]),
-            "explain": (["--json"], [job, "97"]), "story": (["--json"], ["97", "98"]),
+            "explain": (["--json"], [job, "97"]), "events": (["--json"], ["97", "98"]),
             "graph": (["--limit", "3"], [job, nap]),
             "exec": (["--rank", "0"], ["nap", "echo", "{rank}"]),
             "get": (["-o", "got"], ["nap", "a", "b"]), "forward": (["--rank", "7"], ["97", "80"]),
@@ -446,7 +446,7 @@ class CommandLine(e2e.Case):
     def test_completion(self):
         script = self.gangway("completion", "bash").stdout
         for line, wanted in (("gangway di", ["dispatch"]),
-                             ("gangway s", ["status", "submit", "stop", "story", "sync",
+                             ("gangway s", ["status", "submit", "stop", "sync",
                                             "scheduler"]),
                              ("gangway up --id", ["--idle-stop"]),
                              ("gangway submit --an", ["--annotate"]),  # whose text has another

@@ -70,7 +70,7 @@ class Durable(e2e.Case):
                          ["rank 0 again 1", "rank 1 again 1", "task 2", "task 3"])
         lines.close()
         self.assertEqual(self.gangway_json("tasks", jobs[1])[0]["tries"], 2)
-        self.assertIn("attempt 2 goes", self.gangway("story", jobs[1]).stdout)
+        self.assertIn("attempt 2 goes", self.gangway("events", jobs[1]).stdout)
         self.assertEqual(self.gangway("logs", jobs[2]).stdout, "after\n")
         self.assertEqual(self.gangway("logs", jobs[3]).stdout, "of a file\n")
         for index in range(4):
@@ -79,7 +79,7 @@ class Durable(e2e.Case):
         self.gangway("wait", early, rc=3)
         self.assertEqual([self.job(n)["state"] for n in (early,) + jobs],
                          ["failed", "done", "done", "done", "done"])
-        self.assertIn("scheduler started again", self.gangway("story", early).stdout)
+        self.assertIn("scheduler started again", self.gangway("events", early).stdout)
         self.assertGreater(int(self.submit("submit", "-d", "--", "true")), int(jobs[3]))
 
     def starts(self, job):
@@ -120,8 +120,8 @@ class Durable(e2e.Case):
         self.assertEqual(self.starts(array) + self.starts(gang), [1, 1, 1, 1])
         for index in range(2):
             self.assertEqual(self.gangway("logs", f"{array}/{index}").stdout, f"out {index}\n")
-        self.assertIn("taken over", self.gangway("story", f"{array}/1").stdout)
-        self.assertIn("attempt 1: ranks 0 to 1 run on at", self.gangway("story", gang).stdout)
+        self.assertIn("taken over", self.gangway("events", f"{array}/1").stdout)
+        self.assertIn("attempt 1: ranks 0 to 1 run on at", self.gangway("events", gang).stdout)
         self.assertEqual(self.gangway_json("tasks", gang)[0]["tries"], 1)
         self.assert_idle()
 
@@ -230,7 +230,7 @@ class Durable(e2e.Case):
             self.assertIn("ok", self.run_program(regain, "take", counts, *made).stdout)
         with open(counts, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["1", "2", "4", "8", "8"])
-        self.assertRegex(self.gangway("story", f"{made[0]}/{made[1]}").stdout,
+        self.assertRegex(self.gangway("events", f"{made[0]}/{made[1]}").stdout,
                          r"worker-\d.* came back with its result")
         self.assert_idle()
 

@@ -38,9 +38,9 @@ class Elastic(e2e.Case):
         gate.close()
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 28680, ranks 4 2 4; rank 3: ", program.text)
-        story = self.gangway("story", "1").stdout
-        self.assertIn("attempt 2 goes: all 2 ranks stand, fewer than 4 (--min-ranks)", story)
-        self.assertIn("there is room for 4 ranks", story)
+        events = self.gangway("events", "1").stdout
+        self.assertIn("attempt 2 goes: all 2 ranks stand, fewer than 4 (--min-ranks)", events)
+        self.assertIn("there is room for 4 ranks", events)
         self.assert_idle()
 
     def test_command_starts_smaller(self):
@@ -65,7 +65,7 @@ class Elastic(e2e.Case):
                       self.gangway("logs", "-r", "3", job, rc=2).stderr)
         self.assertIn("there is no rank 3: its last attempt had 0 to 1",
                       self.gangway("get", job, "--rank", "3", "x", rc=2).stderr)
-        self.assertIn("; 2 results, ", self.gangway("story", job).stdout)
+        self.assertIn("; 2 results, ", self.gangway("events", job).stdout)
         self.assertEqual(self.gangway_json("jobs")[0]["ranks"], 2)
         task = self.gangway_json("tasks", job)[0]
         self.assertEqual((task["where"], task["world_size"]), ("worker-1", 2))
@@ -93,7 +93,7 @@ class Elastic(e2e.Case):
             f.write("save\n")
         self.assertEqual(fifo.next().strip(), "3")
         self.assertEqual(run.wait(), 0, run.text)
-        self.assertIn("was told at its checkpoint to end", self.gangway("story", "1").stdout)
+        self.assertIn("was told at its checkpoint to end", self.gangway("events", "1").stdout)
 
     def test_wrong_input(self):
         def refused(words, *options):

@@ -176,7 +176,7 @@ class Gpus(e2e.Case):
             self.assertRegex(log.read(), "GPU 0 of worker 1, which is drained, is given back by ")
         self.end("two")
         self.gangway("wait", job)
-        self.assertIn("its GPU GPU-a failed", self.gangway("story", f"{job}/0").stdout)
+        self.assertIn("its GPU GPU-a failed", self.gangway("events", f"{job}/0").stdout)
 
 
 class Instances(e2e.Case):

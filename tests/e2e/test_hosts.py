@@ -144,20 +144,20 @@ class Hosts(e2e.Case):
         worker = self.worker("ends", 1, token)
         self.wait_workers(2)
         job = self.gangway("submit", "-d", "--on", "ends", "--", "sleep", "60").stdout.strip()
-        while "attempt 1" not in self.gangway("story", job).stdout:
+        while "attempt 1" not in self.gangway("events", job).stdout:
             pass
         worker.kill(signal.SIGTERM)
         self.assertEqual(worker.wait(), 0)
-        while "was lost" not in self.gangway("story", job).stdout:
+        while "was lost" not in self.gangway("events", job).stdout:
             pass
-        self.assertIn("was lost: it was ended (SIGTERM)", self.gangway("story", job).stdout)
+        self.assertIn("was lost: it was ended (SIGTERM)", self.gangway("events", job).stdout)
         self.gangway("cancel", job)
         again = self.worker("ends", 1, token)
         job = self.gangway("submit", "-d", "--on", "ends", "--max-worker-losses", "1", "--",
                            "sh", "-c",
                            "echo $$ >pid.new; mv pid.new pid; exec tail -f pid").stdout.strip()
         for attempt in (1, 2, 3):
-            while "attempt %d started" % attempt not in self.gangway("story", job).stdout:
+            while "attempt %d started" % attempt not in self.gangway("events", job).stdout:
                 pass
             if attempt == 2:  # all that is below it is told, too, and ends before it hears of that
                 again.kill(signal.SIGSTOP)
@@ -168,7 +168,7 @@ class Hosts(e2e.Case):
             again.kill(signal.SIGCONT)
             self.assertEqual(again.wait(), 0)
             again = self.worker("ends", 1, token)
-        while "attempt 4 started" not in self.gangway("story", job).stdout:
+        while "attempt 4 started" not in self.gangway("events", job).stdout:
             pass
 
     def test_old_folders(self):
@@ -280,7 +280,7 @@ class Hosts(e2e.Case):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 0", program.text)
         self.assertIn("THE CHECKPOINT IS LOST", self.gangway("logs", "2", env=alice).stderr)
-        self.assertRegex(self.gangway("story", "2", env=alice).stdout,
+        self.assertRegex(self.gangway("events", "2", env=alice).stdout,
                          r"\S+, which saved its checkpoint of step 4, is lost: .* STARTS")
         self.gangway("down", env=self.host(self.admin["token"]))
 
@@ -363,13 +363,13 @@ class Hosts(e2e.Case):
         worker = self.worker("far", 1, token["token"])
         self.wait_workers(2)
         job = self.gangway("submit", "-d", "--on", "far", "--", "sleep", "60").stdout.strip()
-        while "attempt 1" not in self.gangway("story", job).stdout:
+        while "attempt 1" not in self.gangway("events", job).stdout:
             pass
         self.gangway("token", "revoke", token["id"])
         self.assertEqual(worker.wait(), 1)
-        while "was lost" not in self.gangway("story", job).stdout:
+        while "was lost" not in self.gangway("events", job).stdout:
             pass
-        self.assertIn("was lost: its token was revoked", self.gangway("story", job).stdout)
+        self.assertIn("was lost: its token was revoked", self.gangway("events", job).stdout)
         self.assertIn("revoked", worker.text)
 
     def test_strangers(self):

@@ -127,7 +127,7 @@ class Kills(e2e.Case):
         self.gangway("wait", job)
         self.assertNotEqual(int(fifo.next()), rank)
         # Where the test is slow to continue it the worker is given up all the same, but later.
-        for fact in self.gangway_json("story", job)["facts"]:
+        for fact in self.gangway_json("events", job)["events"]:
             self.assertTrue("was lost" not in fact["text"] or fact["at_ns"] > gone_ns, fact)
 
 

@@ -60,7 +60,7 @@ class Load(e2e.Case):
         self.assertIn("it needs 1 free slot", self.gangway("explain", last, env=env).stdout)
         self.assertIn("(task 0 of job " + last, self.gangway("explain", "queued", env=env).stdout)
         self.assertIn("ready", self.gangway("tasks", last, env=env).stdout)
-        self.assertIn("submitted by", self.gangway("story", "last", env=env).stdout)
+        self.assertIn("submitted by", self.gangway("events", "last", env=env).stdout)
         self.assertIn("queued", self.gangway("graph", "last", env=env).stdout)
         self.gangway("wait", "--timeout", "50ms", last, env=env, rc=124)
         self.gangway("restart", last, env=env, rc=2)  # no gang of it runs

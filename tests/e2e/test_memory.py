@@ -192,7 +192,7 @@ class Memory(e2e.Case):
         self.up_limited("2", "-w", "2")
         out = self.run_program(MEMORY, "apart", "9", str(16 * MIB), timeout_s=60)
         self.assertEqual(out.stdout, "9\n")
-        self.assertLess(self.gangway("story", "last").stdout.count("placed"), 20)
+        self.assertLess(self.gangway("events", "last").stdout.count("placed"), 20)
 
     def test_killed_worker_leaves_nothing(self):
         self.up_limited("1", "--memory-target", "0.01")

@@ -241,8 +241,8 @@ class Mend(e2e.Case):
             with open(go, "w", encoding="utf-8") as f:
                 f.write("hello\n")
         self.gangway("wait", self.job, env=self.client)
-        story = self.gangway("story", self.job + "/0", env=self.client).stdout
-        self.assertNotIn("lost", story)
+        events = self.gangway("events", self.job + "/0", env=self.client).stdout
+        self.assertNotIn("lost", events)
         said = self.gangway("logs", self.job, env=self.client).stdout
         self.assertIn("rank 0 said hello", said)
 
@@ -419,7 +419,7 @@ class Mend(e2e.Case):
         self.scheduler.wait_output("the token was revoked")
         while self.gangway_json("status", env=self.client)["workers"]:
             pass
-        self.assertRegex(self.gangway("story", self.job + "/0", env=self.client).stdout,
+        self.assertRegex(self.gangway("events", self.job + "/0", env=self.client).stdout,
                          "was lost: its token was revoked(.|\n)*ready to run")
         self.gangway("cancel", self.job, env=self.client)
         self.worker.kill()
@@ -433,8 +433,8 @@ class Mend(e2e.Case):
         self.worker.kill()
         while self.gangway_json("status", env=self.client)["workers"]:
             pass  # each question waits for its answer
-        story = self.gangway("story", self.job + "/0", env=self.client).stdout
-        self.assertIn("lost", story)
+        events = self.gangway("events", self.job + "/0", env=self.client).stdout
+        self.assertIn("lost", events)
         self.gangway("down", env=self.client)
         self.assertEqual(self.scheduler.wait(), 0)
 

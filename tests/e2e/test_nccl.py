@@ -61,7 +61,7 @@ class Nccl(e2e.Case):
         self.assertEqual(self.run_program(NCCL, "without").stdout, "ok\n")
         said = self.gangway("logs", "1")
         self.assertIn("ranks of this gang share a GPU's MIG instances", said.stdout + said.stderr)
-        self.assertIn("so that none can use NCCL", self.gangway("story", "1").stdout)
+        self.assertIn("so that none can use NCCL", self.gangway("events", "1").stdout)
         self.assertEqual(self.gangway("dispatch", "-n", "2", "--gpus", "1", "--", "sh", "-c",
                                       "echo $GANGWAY_BOARD_SHARED").stdout.count(" 1\n"), 2)
 

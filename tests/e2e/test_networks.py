@@ -69,7 +69,7 @@ class Networks(networks.Case):
         self.network.part(4, 2, one_way=True)
         run = (*self.network.on(1), SPAN)  # ranks have no retries
         self.assertEqual(self.run_program(*run, env=self.client).stdout, "ok\n")
-        said = self.ask("story", "1/0")
+        said = self.ask("events", "1/0")
         self.assertRegex(said, r"host-2 .*could not reach rank \d at host-[34]|"
                                r"host-[34] .*could not reach rank \d at host-2")
         self.down(*workers)
@@ -113,8 +113,8 @@ class Networks(networks.Case):
         with open(os.path.join(self.dir, "done"), encoding="utf-8") as f:
             self.assertEqual(sorted(f.read().split()), ["0", "1", "2", "3"])
         self.go(job)
-        story = self.ask("story", job + "/0")
-        self.assertNotIn("lost", story)
+        events = self.ask("events", job + "/0")
+        self.assertNotIn("lost", events)
         self.down(*workers)
 
     def test_a_host_vanishes(self):
@@ -132,7 +132,7 @@ class Networks(networks.Case):
         self.assertNotIn(place, [row[2] for row in second])
         for row in first:
             self.assertTrue(e2e.wait_gone(row[3], 0), f"{row} runs beside {second}")
-        self.assertIn("lost", self.ask("story", job + "/0"))
+        self.assertIn("lost", self.ask("events", job + "/0"))
         self.network.heal(place)
         self.wait_workers(2)
         self.go(job)

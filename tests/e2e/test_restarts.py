@@ -75,9 +75,9 @@ class Restarts(e2e.Case):
         for rank in range(2):
             self.assertIn(f"rank {rank} sees attempt 0 rank 0,attempt 0 rank 1,attempt 1 rank 0,"
                           "attempt 1 rank 1,", gang.text)
-        story = self.gangway("story", "1").stdout
-        self.assertRegex(story, r"failed: rank 1 on .*signal 9")
-        self.assertRegex(story, r"restarted by ")
+        events = self.gangway("events", "1").stdout
+        self.assertRegex(events, r"failed: rank 1 on .*signal 9")
+        self.assertRegex(events, r"restarted by ")
         self.assertEqual(self.gangway_json("jobs")[0]["tries"], 3)
         self.assertIn("no gang of job 1 runs", self.gangway("restart", "1", rc=2).stderr)
         self.assert_idle()
@@ -115,7 +115,7 @@ class Restarts(e2e.Case):
             f.write("undisturbed")
         self.gangway("wait", other)
         self.assertEqual(self.gangway("logs", other).stdout, "undisturbed")
-        self.assertRegex(self.gangway("story", "2").stdout,
+        self.assertRegex(self.gangway("events", "2").stdout,
                          r"checkpoint /.*\.checkpoint\.new: File too large: it has \d+ bytes")
 
     def test_stopped_rank_is_named(self):
@@ -185,7 +185,7 @@ class Restarts(e2e.Case):
         self.gangway("resume", "1")
         self.assertEqual(program.wait(), 0, program.text)
         self.assertRegex(program.text, r"sum 24 from step [45]")
-        self.assertIn("paused by", self.gangway("story", "1").stdout)
+        self.assertIn("paused by", self.gangway("events", "1").stdout)
 
     def test_command_stops_at_its_own_signal(self):
         self.listen("fifo")

@@ -72,7 +72,7 @@ class Start(e2e.Case):
                 f.write("go")
             self.assertEqual(gang.wait(), 0, gang.text)
         self.assertIn("bound at try 1", gang.text)
-        self.assertIn("has taken its MASTER_PORT", self.gangway("story", "1").stdout)
+        self.assertIn("has taken its MASTER_PORT", self.gangway("events", "1").stdout)
 
 
 if __name__ == "__main__":

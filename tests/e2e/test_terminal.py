@@ -100,7 +100,7 @@ class Failing(e2e.Case):
         script = "printf 'line 1\\n  in it\\nover\\n' >&2; exit 7"
         self.gangway("submit", "-q", "--", "sh", "-c", script, rc=7)
         self.assertRegex(self.gangway("tasks", "last").stdout, r"\n +0  sh .*: exit code 7\n$")
-        self.assertRegex(self.gangway("story", "last").stdout,
+        self.assertRegex(self.gangway("events", "last").stdout,
                          r"(?m)^( +)sh .*: exit code 7\n\1line 1\n\1  in it\n\1over$")
 
     def test_those_of_the_rank_that_was_the_cause_are_said_behind_the_others(self):

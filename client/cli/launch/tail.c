@@ -269,7 +269,7 @@ static struct gw_value *ask(const struct gw_tail_options *options, const char *w
 }
 
 /* Says why attempts ended, from one to before that which is read next: once each, though every
- * reader comes here. A reader may be attempts behind what the story tells by now. */
+ * reader comes here. A reader may be attempts behind the event log. */
 static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
 {
     const struct gw_tail_options *options = &stream->options;
@@ -277,8 +277,8 @@ static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
     struct gw_value *attempts = options->json ? NULL : ask(options, "attempts");
     uint32_t from = number_of(attempts, ended), before = number_of(attempts, next);
     if (!options->json && (before ? stream->told + 1 < before : next > stream->told_id)) {
-        struct gw_value *story = ask(options, "story");
-        const struct gw_value *facts = story ? gw_value_find(story, "facts") : NULL;
+        struct gw_value *events = ask(options, "events");
+        const struct gw_value *facts = events ? gw_value_find(events, "events") : NULL;
         from = from > stream->told ? from : stream->told + 1;
         bool known = false;
         for (uint32_t number = from; number < before; number++) {
@@ -290,7 +290,7 @@ static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
             print_why(find_why(facts, 0));
         stream->told = before ? before - 1 : stream->told;
         stream->told_id = next;
-        gw_value_unref(story);
+        gw_value_unref(events);
     }
     gw_value_unref(attempts);
     pthread_mutex_unlock(&stream->lock);

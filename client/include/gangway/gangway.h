@@ -332,7 +332,7 @@ GW_API uint64_t gw_future_attempt(const struct gw_future *future);
 
 /* gw_client_query asks the scheduler for a listing. "status", "jobs", "running", "workers", "gpus",
  * "actors", "sync" and "published" are about the whole cluster. "job", "tasks", "attempts",
- * "explain", "story", "graph" and "who_has" are about {"job": N}; add "index" or "name" for one
+ * "explain", "events", "graph" and "who_has" are about {"job": N}; add "index" or "name" for one
  * task. graph/wire/PROTOCOL.md describes the answers. Blocks. Unref *answer. arguments is borrowed
  * and may be NULL.
  *

@@ -1,7 +1,7 @@
-/* Telling: facts in words, and the answer to the query "story".
+/* Telling: facts in words, and the answer to the query "events".
  *
- * What a story lacks because nobody kept it is taken from the task as it is now (who submitted it,
- * what it waited for, how it ended), and the answer says in "note" what may be missing. */
+ * What an event log lacks because nobody kept it is taken from the task as it is now (who submitted
+ * it, what it waited for, how it ended), and the answer says in "note" what may be missing. */
 #include "graph/base/text.h"
 #include "scheduler/core/model/model.h"
 
@@ -570,6 +570,6 @@ struct gw_value *gw_sched_history_query(const struct gw_sched *sched, struct gw_
     set(dict, "tries", gw_i64(live ? job->tasks.charges[row].tries : 0));
     set(dict, "submitted_ns", gw_i64((int64_t)submitted_ns(&telling)));
     set(dict, "note", gw_str(note));
-    set(dict, "facts", telling.list);
+    set(dict, "events", telling.list);
     return dict;
 }

@@ -240,7 +240,7 @@ static const struct kind {
     {"attempts", .ask = ask_attempts, .of_job = true, .lists = UINT32_MAX},
     {"who_has", .ask = ask_who_has, .of_job = true, .lists = UINT32_MAX},
     {"explain", .ask = ask_explain, .of_job = true},
-    {"story", .ask = ask_history, .of_job = true},
+    {"events", .ask = ask_history, .of_job = true},
     {"graph", .ask = ask_graph, .of_job = true},
 };
 

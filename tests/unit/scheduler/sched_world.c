@@ -234,8 +234,8 @@ void explained_of(const struct world *w, int64_t job, int64_t index, const char 
 
 bool event_log_says(const struct world *w, int64_t job, const char *words)
 {
-    struct gw_value *event_log = ask(w, "story", job, 0);
-    const struct gw_value *facts = gw_value_find(event_log, "facts");
+    struct gw_value *event_log = ask(w, "events", job, 0);
+    const struct gw_value *facts = gw_value_find(event_log, "events");
     bool found = false;
     for (size_t i = 0; i < gw_value_count(facts); i++) {
         const char *text = "";

@@ -85,7 +85,7 @@ const char *explain(const struct world *w, int64_t job, int64_t index);
 void explained(const struct world *w, int64_t job, const char *words);
 void explained_of(const struct world *w, int64_t job, int64_t index, const char *words);
 
-/* event_log_says: whether a fact in the story of a job's first task has these words. */
+/* event_log_says: whether a fact in the events of a job's first task has these words. */
 bool event_log_says(const struct world *w, int64_t job, const char *words);
 
 #endif

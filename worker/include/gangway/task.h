@@ -154,7 +154,7 @@ GW_API const char *gw_task_checkpoint_dir(struct gw_task *task);
  * file is copied to rank 0's host before any rank starts, and another host of the gang keeps a copy
  * of the newest checkpoint. If the host that saved is lost, this copy may be some steps behind;
  * *step is the step of the copy. Without a copy the gang starts from step 0; rank 0's stderr and
- * `gangway story` say so. GW_ENOENT: the checkpoint is missing although no host is known to be
+ * `gangway events` say so. GW_ENOENT: the checkpoint is missing although no host is known to be
  * lost, for example after a restart of the scheduler. */
 GW_API int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, int64_t step);
 GW_API int gw_checkpoint_load(struct gw_task *task, void *state, size_t bytes, int64_t *step);

@@ -1,4 +1,4 @@
-/* The story: what became true of tasks, and when, for people. Nothing is decided by it.
+/* The event log: what became true of tasks, and when, for people. Nothing is decided by it.
  *
  * A ring of the latest facts of all jobs. Of a job of up to GW_LOGGED_TASKS_MAX tasks every fact is
  * told; of a larger one what is unusual (failures, retries, recalls, cancels, losses), and what its
@@ -80,7 +80,7 @@ const struct gw_logged *gw_sched_event_log_last(const struct gw_sched *sched,
                                                 const struct gw_job *job, uint32_t index,
                                                 uint32_t kind);
 
-/* gw_sched_history_query answers the query "story" about a task, or (row < 0) all tasks of a
+/* gw_sched_history_query answers the query "events" about a task, or (row < 0) all tasks of a
  * job. */
 struct gw_value *gw_sched_history_query(const struct gw_sched *sched, struct gw_job *job,
                                         int64_t row);

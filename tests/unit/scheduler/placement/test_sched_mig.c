@@ -56,7 +56,7 @@ static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
     assert_gpus(w, 0, "3 4 6"); /* as many as there are */
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 1);
-    struct gw_value *event_log = ask(w, "story", 2, -1);
+    struct gw_value *event_log = ask(w, "events", 2, -1);
     char text[2048];
     (void)gw_value_format(event_log, text, sizeof text);
     if (!strstr(text, "some share a GPU's MIG instances, so that none can use NCCL"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What became of tasks, from a shell: `gangway story`, and what `explain` says of ends."""
+"""What became of tasks, from a shell: `gangway events`, and what `explain` says of ends."""
 import json
 import os
 import re
@@ -12,10 +12,10 @@ import e2e
 class Story(e2e.Case):
     def facts(self, task):
         """[what, text] of each fact of a task."""
-        story = self.gangway_json("story", task)
-        times = [fact["at_ns"] for fact in story["facts"] if "at_ns" in fact]
+        events = self.gangway_json("events", task)
+        times = [fact["at_ns"] for fact in events["events"] if "at_ns" in fact]
         self.assertEqual(times, sorted(times))
-        return [(fact["what"], fact["text"]) for fact in story["facts"]]
+        return [(fact["what"], fact["text"]) for fact in events["events"]]
 
     def assert_told(self, task, *wanted):
         """The facts of a task are called so, in this order, and among others."""
@@ -37,7 +37,7 @@ class Story(e2e.Case):
         self.assertIn("attempt 1 failed on", texts["attempt ended"])
         self.assertIn("exit code 3; its last line: no data yet", texts["attempt ended"])
         self.assertIn("waits 10 ms before attempt 2", texts["backoff"])
-        shown = self.gangway("story", "1.0").stdout
+        shown = self.gangway("events", "1.0").stdout
         self.assertTrue(shown.startswith("flaky (task 0 of job 1)\n"), shown)
         self.assertIn("submitted by gangway submit as job 1 (flaky), detached", shown)
         self.assertIn("output: gangway logs 1/0 (--attempt 1, 2", shown)
@@ -118,13 +118,13 @@ class Story(e2e.Case):
         self.gangway("submit", "-d", "--name", "many", "--array", "0-2", "--", "sh", "-c",
                      "exit {index}")
         self.gangway("wait", "1", rc=1)
-        done = [fact["index"] for fact in self.gangway_json("story", "1")["facts"]
+        done = [fact["index"] for fact in self.gangway_json("events", "1")["events"]
                 if fact["what"] == "done"]
         self.assertEqual(done, [0])
         self.assert_told("1/2", "submitted", "placed", "attempt ended", "failed")
         said = self.gangway("explain", "1").stdout
         self.assertIn("1 of 3 tasks are done, 2 failed; the first that failed: many (task 1", said)
-        self.assertIn("many (task 2): failed", self.gangway("story", "1").stdout)
+        self.assertIn("many (task 2): failed", self.gangway("events", "1").stdout)
 
     def test_graph(self):
         self.up("--slots", "1")
@@ -180,7 +180,7 @@ class Story(e2e.Case):
                          "    train: failed; after load\n"
                          "      score: failed; after train\n")
         self.assertIn("comes after 1 task: train (task 1)\n",
-                      self.gangway("story", "1/score").stdout)
+                      self.gangway("events", "1/score").stdout)
         self.gangway("submit", "-q", "--array", "0-3", "--", "true")
         self.assertEqual(self.gangway("graph", "last").stderr, "")
 
@@ -203,10 +203,10 @@ class Story(e2e.Case):
     def test_wrong_input(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "true")
-        self.assertIn("no job 7", self.gangway("story", "7", rc=2).stderr)
-        self.assertIn("no such task", self.gangway("story", "1/9", rc=2).stderr)
-        self.assertIn("no task named", self.gangway("story", "1/other", rc=2).stderr)
-        self.assertIn("is missing", self.gangway("story", rc=2).stderr)
+        self.assertIn("no job 7", self.gangway("events", "7", rc=2).stderr)
+        self.assertIn("no such task", self.gangway("events", "1/9", rc=2).stderr)
+        self.assertIn("no task named", self.gangway("events", "1/other", rc=2).stderr)
+        self.assertIn("is missing", self.gangway("events", rc=2).stderr)
         self.gangway("wait", "1")
 
 

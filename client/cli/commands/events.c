@@ -1,4 +1,4 @@
-/* `gangway story`: what became of a task or a job, fact by fact, with times. */
+/* `gangway events`: what became of a task or a job, fact by fact, with times. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -10,7 +10,7 @@
 
 enum { INDENT = 24 }; /* "12:30:57.123    +0.077s  " less one */
 
-/* Days between two times, so that a story over midnight says so. */
+/* Days between two times, so that the events of two days can be told apart. */
 static void print_day(int64_t at_ns, struct tm *day)
 {
     struct tm at;
@@ -49,31 +49,31 @@ static void print_fact(const struct gw_value *fact, int64_t begin_ns, bool names
     gw_table_wrap(stdout, INDENT, gw_table_text(fact, "text"));
 }
 
-static void print(const struct gw_value *story)
+static void print(const struct gw_value *events)
 {
     struct tm day = {.tm_year = -1};
-    const struct gw_value *facts = gw_value_find(story, "facts");
-    int64_t begin_ns = gw_table_number(story, "submitted_ns");
-    unsigned long long job = (unsigned long long)gw_table_number(story, "job");
-    bool one = gw_value_find(story, "index") != NULL;
-    gw_table_say(stdout, gw_table_text(story, "name"));
+    const struct gw_value *rows = gw_value_find(events, "events");
+    int64_t begin_ns = gw_table_number(events, "submitted_ns");
+    unsigned long long job = (unsigned long long)gw_table_number(events, "job");
+    bool one = gw_value_find(events, "index") != NULL;
+    gw_table_say(stdout, gw_table_text(events, "name"));
     if (one)
-        printf(" (task %lld of job %llu)\n", (long long)gw_table_number(story, "index"), job);
+        printf(" (task %lld of job %llu)\n", (long long)gw_table_number(events, "index"), job);
     else
         printf(" (job %llu)\n", job);
-    if (*gw_table_text(story, "note")) {
+    if (*gw_table_text(events, "note")) {
         fputs("note: ", stdout);
-        gw_table_wrap(stdout, 6, gw_table_text(story, "note"));
+        gw_table_wrap(stdout, 6, gw_table_text(events, "note"));
     }
-    for (size_t i = 0; i < gw_value_count(facts); i++) {
-        const struct gw_value *fact = gw_value_at(facts, i);
+    for (size_t i = 0; i < gw_value_count(rows); i++) {
+        const struct gw_value *fact = gw_value_at(rows, i);
         print_day(gw_table_number(fact, "at_ns"), &day);
         print_fact(fact, begin_ns, !one);
     }
-    int64_t tries = gw_table_number(story, "tries");
+    int64_t tries = gw_table_number(events, "tries");
     if (one && tries > 0)
         printf("output: gangway logs %llu/%lld%s\n", job,
-               (long long)gw_table_number(story, "index"),
+               (long long)gw_table_number(events, "index"),
                tries > 1 ? " (--attempt 1, 2, ... for an earlier one)" : "");
 }
 
@@ -82,12 +82,12 @@ struct telling {
     int count; /* stories before this one */
 };
 
-static int story_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
+static int events_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
 {
     struct telling *telling = arg;
     struct gw_value *answer, *question = gw_selector_question(task);
     struct gw_error error;
-    int rc = gw_client_query(client, "story", question, &answer, &error);
+    int rc = gw_client_query(client, "events", question, &answer, &error);
     gw_value_unref(question);
     if (rc < 0)
         return gw_cli_error(&error);
@@ -102,12 +102,12 @@ static int story_task(struct gw_client *client, const struct gw_selected_task *t
     return GW_EXIT_OK;
 }
 
-static int story_job(struct gw_client *client, const struct gw_selected *job, void *arg)
+static int events_job(struct gw_client *client, const struct gw_selected *job, void *arg)
 {
-    return story_task(client, &(struct gw_selected_task){.job = job->job, .whole = true}, arg);
+    return events_task(client, &(struct gw_selected_task){.job = job->job, .whole = true}, arg);
 }
 
-int gw_cli_story(int argc, char **argv)
+int gw_cli_events(int argc, char **argv)
 {
     struct telling telling = {0};
     const struct gw_option table[] = {
@@ -115,18 +115,18 @@ int gw_cli_story(int argc, char **argv)
         {0},
     };
     const struct gw_selector_command command = {
-        .options = {.command = "story",
+        .options = {.command = "events",
                     .summary = "Tell what became of a task, fact by fact: by the clock, and since\n"
                                "it was submitted.",
                     .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
-                               "job), last, or all\n(that have not ended): of a job the facts of "
+                               "job), last, or all\n(that have not ended): of a job the rows of "
                                "all its tasks. TASK is its name or\nits index. The scheduler keeps "
-                               "a bounded number of facts; where some may be\nmissing, a note says "
+                               "a bounded number of rows; where some may be\nmissing, a note says "
                                "so.",
                     .table = table},
         .unfinished = true,
-        .each = story_job,
-        .task = story_task,
+        .each = events_job,
+        .task = events_task,
         .arg = &telling,
     };
     return gw_selector_run(&command, argc, argv);

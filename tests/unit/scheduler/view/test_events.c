@@ -12,11 +12,11 @@ static const char *text_of(const struct gw_value *dict, const char *key)
     return text;
 }
 
-/* The story of a task has these texts, in this order, and its times never go back. */
+/* The event log of a task has these texts, in this order, and its times never go back. */
 static void told(struct world *w, int64_t job, int64_t index, const char *const *wanted)
 {
-    struct gw_value *event_log = ask(w, "story", job, index);
-    const struct gw_value *facts = gw_value_find(event_log, "facts");
+    struct gw_value *event_log = ask(w, "events", job, index);
+    const struct gw_value *facts = gw_value_find(event_log, "events");
     int64_t before = 0;
     size_t i = 0;
     for (size_t k = 0; k < gw_value_count(facts); k++) {
@@ -39,15 +39,15 @@ static void told(struct world *w, int64_t job, int64_t index, const char *const 
 
 static size_t fact_count(struct world *w, int64_t job, int64_t index)
 {
-    struct gw_value *event_log = ask(w, "story", job, index);
-    size_t count = gw_value_count(gw_value_find(event_log, "facts"));
+    struct gw_value *event_log = ask(w, "events", job, index);
+    size_t count = gw_value_count(gw_value_find(event_log, "events"));
     gw_value_unref(event_log);
     return count;
 }
 
 static void noted(struct world *w, int64_t job, const char *wanted)
 {
-    struct gw_value *event_log = ask(w, "story", job, 0);
+    struct gw_value *event_log = ask(w, "events", job, 0);
     const char *note = text_of(event_log, "note");
     if (*wanted ? !strstr(note, wanted) : *note)
         fail_msg("note: \"%s\"", note);
@@ -214,8 +214,8 @@ static void who_cancels(void **state)
     say(w, ALICE,
         (struct gw_message){.type = GW_MESSAGE_cancel,
                             .cancel = {.request = 2, .job = 1, .index = GW_INDEX_ALL}});
-    struct gw_value *event_log = ask(w, "story", 1, 0);
-    const struct gw_value *facts = gw_value_find(event_log, "facts");
+    struct gw_value *event_log = ask(w, "events", 1, 0);
+    const struct gw_value *facts = gw_value_find(event_log, "events");
     const char *text = "";
     for (size_t i = 0; i < gw_value_count(facts) && !strstr(text, "cancelled, by "); i++)
         text = text_of(gw_value_at(facts, i), "text");
@@ -274,8 +274,8 @@ static void large(void **state)
     noted(w, 1, "only what is unusual is kept");
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
     struct gw_value *event_log =
-        ask(w, "story", 1, 2); /* it was quick: only how it ended, without a time */
-    const struct gw_value *facts = gw_value_find(event_log, "facts");
+        ask(w, "events", 1, 2); /* it was quick: only how it ended, without a time */
+    const struct gw_value *facts = gw_value_find(event_log, "events");
     assert_int_equal(gw_value_count(facts), 2);
     assert_string_equal(text_of(gw_value_at(facts, 1), "what"), "done");
     assert_null(gw_value_find(gw_value_at(facts, 1), "at_ns"));
