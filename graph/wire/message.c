@@ -106,28 +106,6 @@ static struct gw_bin field_bytes(const struct field *field, const char *body)
     }
 }
 
-size_t gw_message_own(uint32_t type, void *body, uint8_t *memory)
-{
-    const struct layout layout = layout_of(type);
-    size_t bytes = 0;
-    for (uint32_t i = 0; i < layout.count; i++) {
-        const struct field *field = &layout.fields[i];
-        if (field->kind < KIND_STR)
-            continue;
-        const struct gw_bin bin = field_bytes(field, body);
-        uint8_t *at = memory ? memory + bytes : NULL;
-        bytes += bin.size + (field->kind == KIND_STR);
-        if (!memory)
-            continue;
-        if (bin.size)
-            memcpy(at, bin.data, bin.size);
-        if (field->kind == KIND_STR)
-            at[bin.size] = '\0';
-        memcpy((char *)body + field->offset, &at, sizeof at); /* of each kind the first member */
-    }
-    return bytes;
-}
-
 size_t gw_message_bytes_max(uint32_t type)
 {
     bool bulk = type == GW_MESSAGE_submit || type == GW_MESSAGE_assign;

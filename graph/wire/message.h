@@ -6,11 +6,6 @@
 #include "graph/wire/buffer.h"
 #include "graph/wire/messages.h"
 
-/* gw_message_own copies what a message points to (strings, blobs and columns) into `memory`, and
- * points there; NULL: it copies nothing. Gives back how many bytes that is. body: the message's own
- * struct. */
-size_t gw_message_own(uint32_t type, void *body, uint8_t *memory);
-
 /* gw_message_bytes_max is the most that the payload of a message of a type may have: 1 MiB, and
  * more for the two whose rows are tasks with many inputs. */
 size_t gw_message_bytes_max(uint32_t type);

@@ -10,6 +10,38 @@
 #include <string.h>
 #include <unistd.h>
 
+struct column {
+    const void **data;
+    size_t bytes;
+};
+
+enum { COLUMNS = 18 };
+
+static void list_columns(struct gw_msg_assign *a, struct column columns[static COLUMNS])
+{
+    const struct column list[COLUMNS] = {
+        {&a->job.data, a->job.count * 8UL},
+        {&a->index.data, a->index.count * 4UL},
+        {&a->spec.data, a->spec.count * 4UL},
+        {&a->attempt.data, a->attempt.count * 8UL},
+        {&a->try_number.data, a->try_number.count * 4UL},
+        {&a->rank.data, a->rank.count * 4UL},
+        {&a->gpu_count.data, a->gpu_count.count * 4UL},
+        {&a->gpus.data, a->gpus.count * 4UL},
+        {&a->args_size.data, a->args_size.count * 4UL},
+        {&a->args.data, a->args.size},
+        {&a->dep_count.data, a->dep_count.count * 4UL},
+        {&a->dep_job.data, a->dep_job.count * 8UL},
+        {&a->dep_index.data, a->dep_index.count * 4UL},
+        {&a->dep_rank.data, a->dep_rank.count * 4UL},
+        {&a->dep_bytes.data, a->dep_bytes.count * 8UL},
+        {&a->dep_worker.data, a->dep_worker.count * 4UL},
+        {&a->dep_value_size.data, a->dep_value_size.count * 4UL},
+        {&a->dep_values.data, a->dep_values.size},
+    };
+    memcpy(columns, list, sizeof list);
+}
+
 /* Counts how often each row is waited for by later ones; false when out of memory. */
 static bool count_uses(struct gw_batch *batch)
 {
@@ -34,18 +66,29 @@ static void close_one(int fd, uint64_t memfile)
 
 struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, struct gw_batch_fds fds)
 {
+    struct column columns[COLUMNS];
     struct gw_msg_assign copy = *assign;
+    list_columns(&copy, columns);
     const size_t memfiles_bytes = fds.count * sizeof *fds.memfiles;
-    const size_t fds_bytes = memfiles_bytes + fds.count * sizeof *fds.fds;
-    struct gw_batch *batch =
-        malloc(sizeof *batch + fds_bytes + gw_message_own(GW_MESSAGE_assign, &copy, NULL));
+    size_t bytes = memfiles_bytes + fds.count * sizeof *fds.fds;
+    for (int i = 0; i < COLUMNS; i++)
+        bytes += columns[i].bytes;
+
+    struct gw_batch *batch = malloc(sizeof *batch + bytes);
     if (!batch) {
         for (uint32_t i = 0; i < fds.count; i++)
             close_one(fds.fds[i], fds.memfiles ? fds.memfiles[i] : 0);
         return NULL;
     }
     *batch = (struct gw_batch){.assign = copy, .fd_count = fds.count};
-    (void)gw_message_own(GW_MESSAGE_assign, &batch->assign, batch->memory + fds_bytes);
+    list_columns(&batch->assign, columns);
+    uint8_t *at = batch->memory + memfiles_bytes + fds.count * sizeof *fds.fds;
+    for (int i = 0; i < COLUMNS; i++) {
+        if (columns[i].bytes)
+            memcpy(at, *columns[i].data, columns[i].bytes);
+        *columns[i].data = at;
+        at += columns[i].bytes;
+    }
     batch->memfiles = (uint64_t *)(void *)batch->memory; /* first, where it is aligned */
     batch->fds = (int *)(void *)(batch->memory + memfiles_bytes);
     memset(batch->memfiles, 0, memfiles_bytes);
