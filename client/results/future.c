@@ -1,5 +1,6 @@
 /* Futures: reading, waiting, cancelling, retrying. A future that is done is read without the lock
- * (group.c says why); one that failed is read under it, because a retry may make it pending again.
+ * (future_group.c says why); one that failed is read under it, because a retry may make it pending
+ * again.
  */
 #include "client/results/future.h"
 

@@ -1,6 +1,6 @@
 /* Results that several hold: looked up by name, published for others. A future of a lookup is a
  * group of one, whose request the scheduler tells of the task's end; what it found comes with
- * `held`, before that (group.c). */
+ * `held`, before that (future_group.c). */
 #include "client/link/session.h"
 #include "client/results/future_group.h"
 

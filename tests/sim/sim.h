@@ -374,7 +374,7 @@ struct client {
     struct gw_map calls;        /* request -> message type that answers it */
     struct gw_map fetching;     /* request -> work id << 8 | rank */
     struct gw_map retrying;     /* request -> work id */
-    struct gw_map cancelling;   /* request -> place in jobs << 32 | row; see receipt.c */
+    struct gw_map cancelling;   /* request -> place in jobs << 32 | row; see acknowledgement.c */
     struct gw_map ranges_again; /* request -> index of a job; see range.c */
     struct gw_map replicating;  /* request -> work id << 8 | copies */
     GW_ARRAY(struct share *) shares;
@@ -418,7 +418,7 @@ struct sim {
     struct sim_asks *asks;               /* see ask.c; NULL: no gang was told to stop */
     struct sim_pauses *pauses;           /* see pause.c; NULL: nothing is paused there */
     struct sim_drains *drains;           /* see drain.c; NULL: none was drained */
-    struct sim_quarantine *quarantine;   /* see cooling.c; NULL: there was no gang */
+    struct sim_quarantine *quarantine;   /* see quarantine.c; NULL: there was no gang */
     struct sim_parting *parting;         /* see parting.c; NULL: nothing was parted */
     GW_ARRAY(struct conn *) conns;
 

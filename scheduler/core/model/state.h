@@ -273,7 +273,7 @@ struct gw_job {
     uint8_t state;
     bool detached, compacted, cancelled;
     bool paused; /* none of its queues is in a heap */
-    bool awaits; /* likewise: workers may run it, or have what it takes; hold.h, regain.h */
+    bool awaits; /* likewise: workers may run it, or have what it takes; hold.h, adopt.h */
     uint32_t uid;
     char *name, *user;
     struct gw_session *session; /* NULL: it has none any more */
@@ -289,7 +289,7 @@ struct gw_job {
     GW_ARRAY(struct gw_queue *) queues;
     GW_ARRAY(void *) blobs; /* arguments, one a chunk */
     struct gw_tasks tasks;
-    struct gw_job_rare *rare; /* see job_rare.h; owned; NULL: it has nothing of that */
+    struct gw_job_rare *rare; /* see jobs/job.h; owned; NULL: it has nothing of that */
     struct gw_map failures;   /* row -> struct gw_failure * */
     struct gw_map *decided;   /* attempts of lost workers and gangs -> row; NULL: none */
     uint32_t shared;          /* shares of its tasks */
@@ -343,7 +343,7 @@ struct gw_shape {
     bool spread;                        /* of a gang: at many workers, evenly */
     bool files;                         /* files come with it */
     uint32_t min_ranks;                 /* of a gang: it may start with fewer; 0: it may not */
-    uint64_t full_wait_ns;              /* how long such a gang waits for all; see elastic.h */
+    uint64_t full_wait_ns;              /* how long such a gang waits for all; see gang_size.h */
     struct gw_need *need;               /* what it needs besides; NULL: nothing */
     uint32_t queues, attempts;          /* that refer to it */
     uint32_t debits, ready;             /* of all its lanes; rows in its queues */
@@ -409,8 +409,8 @@ struct gw_gpu {
     uint64_t memory_bytes;
     uint32_t slot, twin; /* the attempt that has all of it; whose it is (gpu_twin.h); GW_NO_INDEX */
     uint32_t shared;     /* thousandths that attempts share */
-    /* Why nothing is placed there, as its worker says, and by gpu_kept.c; who gave it back; NULL or
-     * owned. */
+    /* Why nothing is placed there, as its worker says, and by gpu_drain.c; who gave it back; NULL
+     * or owned. */
     char *drained, *kept, *back;
     /* Those of one number are linked by NVLink, below one PCIe bridge, near one processor. */
     uint32_t island, bridge;
@@ -593,7 +593,7 @@ struct gw_object {
     uint32_t holders;
     uint32_t next;             /* the next rank's; of a free one: the next free */
     bool has_token, scattered; /* scattered: by a client: it is counted */
-    bool absent;               /* of an earlier life: a worker may come back with it; regain.h */
+    bool absent;               /* of an earlier life: a worker may come back with it; adopt.h */
 };
 
 /* A worker that has an object, or will have it because an attempt there fetches it, or it was told
@@ -649,7 +649,7 @@ struct gw_sched {
     struct gw_session *sessions;
     uint32_t session_count;
     struct gw_map jobs;     /* id -> struct gw_job * */
-    struct gw_map job_keys; /* of what names a user and a key -> id; see job_key.h */
+    struct gw_map job_keys; /* of what names a user and a key -> id; see jobs/job.h */
     struct gw_job *first_job, *last_job, *first_ended, *last_ended;
     uint32_t job_count, unended_jobs, ended_jobs;
     uint32_t values; /* jobs that are values */
@@ -745,7 +745,7 @@ struct gw_sched {
     uint32_t leaving;                     /* workers in that state, */
     uint64_t leave_look_ns;               /* and when it is looked at next whether they may go */
     struct gw_gpus_left *gpus_left;       /* gpu_twin.c; NULL: none */
-    struct gw_gpu_drains *gpu_drains;     /* gpu_kept.c; NULL: none */
+    struct gw_gpu_drains *gpu_drains;     /* gpu_drain.c; NULL: none */
     uint64_t beat_ns;                     /* when heartbeats are due */
     gw_peer shutdown_peer;
     uint64_t shutdown_request, shutdown_deadline_ns, shutdown_grace_ns;

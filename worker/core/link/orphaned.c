@@ -11,7 +11,7 @@
  * run again that ended well, and of ranks of all gangs, are kept until a heartbeat that was sent
  * COMMIT_NS later is acknowledged. By then it was read, and is on disk. A command that failed may
  * run again instead: its scheduler may have charged that end, which no other life must do once
- * more; of ranks it knows (judged.h). A large result may be let go meanwhile: then its end says
+ * more; of ranks it knows (decided.h). A large result may be let go meanwhile: then its end says
  * nothing any more.
  *
  * Always: what is kept ended since the last connection closed, or is of a command or a rank and not

@@ -6,7 +6,7 @@
 
 #include "scheduler/core/model/state.h"
 
-/* The end of a task's attempt that did not end well, to be decided (lifecycle/verdict.h). where:
+/* The end of a task's attempt that did not end well, to be decided (lifecycle/task_end.h). where:
  * for people, what ended ("rank 2 on host a"). */
 struct gw_task_end_cause {
     struct gw_job *job;

@@ -11,7 +11,7 @@ struct gw_gang_attempt *gw_sched_gang_find(const struct gw_sched *sched, uint64_
 uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                             uint64_t attempt, uint32_t rank);
 
-/* Commands to a gang that runs (gw_msg_control.command); send/control.h sends them. */
+/* Commands to a gang that runs (gw_msg_control.command); send/outbox.c sends them. */
 enum { GW_CONTROL_CONTINUE, GW_CONTROL_PAUSE, GW_CONTROL_STOP };
 
 /* The last attempt of a gang that started: durable, so that another life of the scheduler counts

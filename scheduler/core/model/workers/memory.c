@@ -3,7 +3,7 @@
  * Nobody says how large results will be, so specs learn it: the mean size of their results, and the
  * most that a process of theirs was seen with. A task is not placed where that would pass the line
  * at which the worker pauses, unless nothing else is there: then it runs alone. What was declared
- * is debited like slots (lane.c), and comes on top of this.
+ * is debited like slots (worker_queue.c), and comes on top of this.
  *
  * Tasks without inputs (roots) only add to memory; those with inputs let it go. So while some of
  * the latter are ready and wait for a slot, roots are held back above the worker's target, where

@@ -5,7 +5,7 @@
  * the rest and queue behind each other. Where a short one turned out to be long, those behind it
  * may be stranded without a debit: until it ends, or they were taken back. A worker's free slots
  * and memory are its own less the debits of all its lanes. A debit that only handed attempts keep
- * is idle: it is given back as soon as somebody waits for it, see handover.c.
+ * is idle: it is given back as soon as somebody waits for it, see pipelining.c.
  *
  * The slots of an attempt that waits for others (blocked) are lent: its debit stays, less its
  * slots. When it goes on they are taken back whether they are free or not; then the worker is
