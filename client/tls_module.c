@@ -3,6 +3,8 @@
  */
 #include "graph/wire/tls.h"
 
+#include <gangway/version.h>
+
 extern GW_API const char gw_tls_module_version[];
 GW_API int gw_tls_module_connect(int fd, const struct gw_tls_key *key,
                                  struct gw_transport **transport, struct gw_error *error);

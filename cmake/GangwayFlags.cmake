@@ -1,6 +1,6 @@
 # Flags that hold for every target of the tree.
 add_library(gangway_flags INTERFACE)
-target_compile_definitions(gangway_flags INTERFACE _GNU_SOURCE GANGWAY_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(gangway_flags INTERFACE _GNU_SOURCE)
 target_compile_options(gangway_flags INTERFACE
   -Wall -Wextra -Wshadow $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes> -Wpointer-arith -Wcast-qual
   $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>

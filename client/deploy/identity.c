@@ -6,6 +6,7 @@
 #include "graph/wire/enums.h"
 
 #include <errno.h>
+#include <gangway/version.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,6 +8,7 @@
 #include "graph/base/clock.h"
 
 #include <errno.h>
+#include <gangway/version.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>

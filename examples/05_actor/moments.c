@@ -102,7 +102,7 @@ static int run(struct gw_client *client, size_t tasks, struct moments *moments,
     rc = gw_map(
         client,
         &(struct gw_map_call){
-            .function = &gw_function_sample, .count = tasks, .arg_count = 1, .make_args = seed_of},
+            .function = GW_FUNCTION(sample), .count = tasks, .arg_count = 1, .make_args = seed_of},
         samples, error);
     for (size_t i = 0; i < tasks && rc == 0;
          i++) /* leaves at once, runs when the sample is there */

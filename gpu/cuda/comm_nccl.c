@@ -6,6 +6,7 @@
 #include "gpu/host/segment.h"
 
 #include <dlfcn.h>
+#include <gangway/version.h>
 #include <pthread.h>
 #include <string.h>
 

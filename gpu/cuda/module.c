@@ -3,6 +3,8 @@
 
 #include "gpu/cuda/nccl_comm.h"
 
+#include <gangway/version.h>
+
 const struct gw_cuda_module *gw_cuda_module(void)
 {
     static const struct gw_cuda_module module = {

@@ -4,6 +4,7 @@
 #include "gpu/base/module.h"
 
 #include <dlfcn.h>
+#include <gangway/version.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>

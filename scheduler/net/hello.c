@@ -6,6 +6,7 @@
 #include "scheduler/net/connection.h"
 #include "scheduler/net/door.h"
 
+#include <gangway/version.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>

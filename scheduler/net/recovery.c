@@ -5,6 +5,7 @@
 #include "scheduler/store/damaged_state.h"
 #include "scheduler/store/database.h"
 
+#include <gangway/version.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gangway/version.h>
 #include <limits.h>
 #include <sqlite3.h>
 #include <stdio.h>

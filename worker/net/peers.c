@@ -24,6 +24,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <gangway/version.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

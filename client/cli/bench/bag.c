@@ -42,7 +42,7 @@ static int kill_one(struct gw_bench *bench, struct bag *bag, struct gw_future *c
 static int run(struct gw_bench *bench, struct bag *bag)
 {
     struct gw_future **futures = calloc(bag->count, sizeof(struct gw_future *));
-    const struct gw_map_call call = {.function = &gw_function_bench_noop,
+    const struct gw_map_call call = {.function = GW_FUNCTION(bench_noop),
                                      .count = bag->count,
                                      .arg_count = 1,
                                      .make_args = number};

@@ -68,7 +68,7 @@ static gw_node add_hop(const struct chain *chain, struct gw_graph *graph, size_t
     if (chain->kind->anchors)
         values[count++] = gw_result_future(graph, chain->anchors[i % 2]);
     uint32_t slots = chain->kind->shapes && i % 2 ? 2 : 1;
-    return gw_graph_call(graph, &gw_function_bench_hop, GW_OPTIONS(.slots = slots), values, count);
+    return gw_graph_call(graph, GW_FUNCTION(bench_hop), GW_OPTIONS(.slots = slots), values, count);
 }
 
 static int run(struct gw_bench *bench, struct chain *chain)

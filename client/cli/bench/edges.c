@@ -86,7 +86,7 @@ struct gw_graph *gw_bench_edges_graph(const struct gw_bench_edges *edges, gw_nod
         values[count++] = gw_i64(i);
         for (uint32_t e = edges->at[i]; e < edges->at[i + 1]; e++)
             values[count++] = gw_result(out[edges->from[e]]);
-        out[i] = gw_graph_call(graph, &gw_function_bench_node, NULL, values, count);
+        out[i] = gw_graph_call(graph, GW_FUNCTION(bench_node), NULL, values, count);
     }
     if (!values) {
         gw_graph_free(graph);

@@ -36,7 +36,7 @@ static struct gw_graph *make_graph(const struct stencil *stencil, gw_node last[C
             size_t count = 2;
             for (uint32_t k = c ? c - 1 : 0; k <= c + 1 && k < COLUMNS && step > 0; k++)
                 values[count++] = gw_result(before[k]);
-            last[c] = gw_graph_call(graph, &gw_function_bench_spin, NULL, values, count);
+            last[c] = gw_graph_call(graph, GW_FUNCTION(bench_spin), NULL, values, count);
         }
         for (uint32_t c = 0; c < COLUMNS; c++)
             before[c] = last[c];

@@ -38,7 +38,7 @@ static struct gw_graph *make_graph(uint32_t count, gw_node *nodes)
         values[inputs++] = gw_i64(i);
         for (uint32_t e = edges.at[i]; e < edges.at[i + 1]; e++)
             values[inputs++] = gw_result(nodes[edges.from[e]]);
-        nodes[i] = gw_graph_call(graph, &gw_function_bench_node, NULL, values, inputs);
+        nodes[i] = gw_graph_call(graph, GW_FUNCTION(bench_node), NULL, values, inputs);
     }
     gw_bench_edges_deinit(&edges);
     if (rc == 0)

@@ -74,11 +74,11 @@ struct gw_actor_options {
  * Arguments are those of gw_call; pass futures with gw_result_of. */
 #ifdef __cplusplus
 #define gw_actor_new(client, actor, error, function, ...)                                          \
-    gw_actor_new_list((client), (actor), (error), &gw_function_##function,                         \
+    gw_actor_new_list((client), (actor), (error), &gw_registered_##function,                       \
                       GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #else
 #define gw_actor_new(client, actor, error, function, ...)                                          \
-    gw_actor_new_call((client), (actor), (error), &gw_function_##function,                         \
+    gw_actor_new_call((client), (actor), (error), &gw_registered_##function,                       \
                       GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #endif
 GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
@@ -98,11 +98,11 @@ GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
  * returned. */
 #ifdef __cplusplus
 #define gw_actor_call(actor, future, error, method, ...)                                           \
-    gw_actor_call_list((actor), (future), (error), &gw_function_##method,                          \
+    gw_actor_call_list((actor), (future), (error), &gw_registered_##method,                        \
                        GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #else
 #define gw_actor_call(actor, future, error, method, ...)                                           \
-    gw_actor_make_call((actor), (future), (error), &gw_function_##method,                          \
+    gw_actor_make_call((actor), (future), (error), &gw_registered_##method,                        \
                        GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #endif
 GW_API int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future,

@@ -29,6 +29,7 @@
 #include <gangway/task.h>
 #include <gangway/tunnel.h>
 #include <gangway/value.h>
+#include <gangway/version.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -149,17 +150,17 @@ GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shi
  * the function behind both macros; it takes `count` values. */
 #ifdef __cplusplus
 #define gw_submit(client, future, error, function, ...)                                            \
-    gw_submit_call_list((client), (future), (error), &gw_function_##function,                      \
+    gw_submit_call_list((client), (future), (error), &gw_registered_##function,                    \
                         GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
-    gw_submit_call_list((client), (future), (error), &gw_function_##function,                      \
+    gw_submit_call_list((client), (future), (error), &gw_registered_##function,                    \
                         GW_CALL_SPLIT(gw_options_of(gw_ranks_of(ranks_)), __VA_ARGS__))
 #else
 #define gw_submit(client, future, error, function, ...)                                            \
-    gw_submit_call((client), (future), (error), &gw_function_##function,                           \
+    gw_submit_call((client), (future), (error), &gw_registered_##function,                         \
                    GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
-    gw_submit_call((client), (future), (error), &gw_function_##function,                           \
+    gw_submit_call((client), (future), (error), &gw_registered_##function,                         \
                    GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), __VA_ARGS__))
 #endif
 #define gw_dispatch(client, ranks_, future, error, ...)                                            \
@@ -181,7 +182,7 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
  * gw_map blocks and fails like gw_client_submit. GW_EINVAL: more than 2^30 calls. A count of 0
  * succeeds and submits nothing. For many calls that differ by a number, see range.h. */
 struct gw_map_call {
-    const struct gw_function *function;    /* &gw_function_NAME of a GW_TASK(NAME) */
+    const struct gw_function *function;    /* GW_FUNCTION(NAME) of a GW_TASK(NAME) */
     const struct gw_task_options *options; /* may be NULL; its name is the job's */
     size_t count;
     size_t arg_count;
@@ -457,7 +458,7 @@ GW_API int gw_client_shutdown(struct gw_client *client, struct gw_error *error);
 /* gw_error_exit prints the error's text to stderr and exits with gw_error_exit_code (error.h). */
 GW_API void gw_error_exit(const struct gw_error *error) __attribute__((noreturn));
 
-/* gw_version returns "major.minor.patch"; static. */
+/* gw_version returns the library's version, "major.minor.patch"; static. See version.h. */
 GW_API const char *gw_version(void);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
  *     static int square(struct gw_task *task) { ... gw_task_arg_i64(task, 0, &i) ... }
  *     GW_TASK(square);
  *
- *     struct gw_range range = {.function = &gw_function_square, .end = 100000000};
+ *     struct gw_range range = {.function = GW_FUNCTION(square), .end = 100000000};
  *     struct gw_range_result result;
  *     gw_map_range(client, &range, &run, &error);
  *     while ((rc = gw_range_next(run, UINT64_MAX, &result, &error)) == 0) {

@@ -25,6 +25,9 @@ struct gw_function {
     int (*run)(struct gw_task *task);
 };
 
+/* GW_FUNCTION(name) is a pointer to the gw_function of GW_TASK(name). */
+#define GW_FUNCTION(name) (&gw_registered_##name)
+
 /* gpus_per_rank: as many GPUs as there are for this rank, none on a cluster without. */
 enum { GW_GPU_IF_ANY = -1 };
 
@@ -189,7 +192,7 @@ GW_API void gw_graph_free(struct gw_graph *graph);
  * (gw_result). An error sticks to the graph. */
 #ifdef __cplusplus
 #define gw_call(graph, function, ...)                                                              \
-    gw_graph_call_list((graph), &gw_function_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
+    gw_graph_call_list((graph), &gw_registered_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #define GW_CALL_SPLIT(options, ...)                                                                \
     (options),                                                                                     \
     {                                                                                              \
@@ -197,7 +200,7 @@ GW_API void gw_graph_free(struct gw_graph *graph);
     }
 #else
 #define gw_call(graph, function, ...)                                                              \
-    gw_graph_call((graph), &gw_function_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
+    gw_graph_call((graph), &gw_registered_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #define GW_CALL_SPLIT(options, ...)                                                                \
     (options), (struct gw_value *[]){__VA_ARGS__},                                                 \
         sizeof((struct gw_value *[]){__VA_ARGS__}) / sizeof(struct gw_value *) - 1

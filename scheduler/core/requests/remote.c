@@ -15,6 +15,8 @@
 #include "scheduler/core/requests/tunnel.h"
 #include "scheduler/core/send/send.h"
 
+#include <gangway/version.h>
+
 int gw_sched_remote_on_open(struct gw_sched *sched, const struct gw_event *event)
 {
     uint32_t attempt = GW_NO_INDEX;

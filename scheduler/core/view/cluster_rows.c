@@ -5,6 +5,7 @@
 #include "scheduler/core/requests/scattered.h"
 #include "scheduler/core/view/running.h"
 
+#include <gangway/version.h>
 #include <stdio.h>
 
 enum { UNCOMMITTED_SEEN_MAX = 1000 };

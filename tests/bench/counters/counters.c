@@ -92,7 +92,7 @@ static void submit(struct pipeline *pipeline, const struct scenario *scenario, u
             sum += values[from[k]];
         }
         values[i] = (3 * (int64_t)(first + i) + 5 * sum + 1) & 0x7fffffff;
-        nodes[i] = gw_graph_call(graph, &gw_function_counted, NULL, args, 1 + count);
+        nodes[i] = gw_graph_call(graph, GW_FUNCTION(counted), NULL, args, 1 + count);
     }
     pipeline_client(pipeline, false);
     pipeline_run(pipeline, graph, nodes, each, check, values);

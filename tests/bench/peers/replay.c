@@ -96,7 +96,7 @@ static gw_node add_row(struct gw_graph *graph, const struct graph_file *rows, co
     values[count++] = gw_i64(rows->size[i]);
     for (uint32_t k = rows->deps_at[i]; k < rows->deps_at[i + 1]; k++)
         values[count++] = gw_result(nodes[rows->deps[k]]);
-    return gw_graph_call(graph, &gw_function_row, NULL, values, count);
+    return gw_graph_call(graph, GW_FUNCTION(row), NULL, values, count);
 }
 
 static void check_sink(const struct graph_file *rows, uint32_t index, const struct gw_value *value)

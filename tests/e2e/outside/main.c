@@ -3,7 +3,7 @@
 #include <gangway/gangway.h>
 #include <stdio.h>
 
-GW_TASK_DECLARE(add);
+GW_TASK_DECLARE(find);
 GW_TASK_DECLARE(sum_of_ranks);
 
 int main(int argc, char **argv)
@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     struct gw_value *values[2];
     struct gw_error error;
     struct gw_graph *graph = gw_graph_new();
-    gw_node nodes[2] = {gw_call(graph, add, NULL, gw_f64(0.25), gw_f64(0.5)),
+    gw_node nodes[2] = {gw_call(graph, find, NULL, gw_f64(0.25), gw_f64(0.5)),
                         gw_call(graph, sum_of_ranks, GW_GANG(.ranks = 2))};
     gw_graph_after(graph, nodes[1], nodes[0]);
     if (gw_client_open(NULL, &client, &error) < 0 ||

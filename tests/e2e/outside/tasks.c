@@ -2,14 +2,14 @@
  * but the call in main.c asks the linker for this object. */
 #include <gangway/gangway.h>
 
-static int add(struct gw_task *task)
+static int find(struct gw_task *task)
 {
     double a, b;
     if (gw_task_arg_f64(task, 0, &a) < 0 || gw_task_arg_f64(task, 1, &b) < 0)
         return GW_EINVAL;
     return gw_task_return(task, gw_f64(a + b));
 }
-GW_TASK(add);
+GW_TASK(find);
 
 /* The sum of all ranks, through the gang's communicator. */
 static int sum_of_ranks(struct gw_task *task)

@@ -32,7 +32,7 @@ static int rank_of(struct gw_task *task)
 }
 GW_TASK(rank_of);
 
-static const struct gw_function gw_function_unknown = {"unknown", echo};
+static const struct gw_function gw_registered_unknown = {"unknown", echo};
 
 static void assert_list_of(struct gw_value *list, int64_t wanted)
 {
@@ -252,7 +252,7 @@ static void test_map_of_many(void **state)
     struct gw_future **futures = calloc(MANY, sizeof(struct gw_future *));
     struct gw_value **values = calloc(MANY, sizeof(struct gw_value *));
     struct gw_map_call call = {
-        .function = &gw_function_echo, .count = MANY, .arg_count = 1, .make_args = make_args};
+        .function = GW_FUNCTION(echo), .count = MANY, .arg_count = 1, .make_args = make_args};
     assert_int_equal(gw_map(f->client, &call, futures, &f->error), 0);
     assert_int_equal(gw_gather(f->client, futures, MANY, values, &f->error), 0);
     for (size_t i = 0; i < MANY; i++) {
@@ -278,7 +278,7 @@ static void test_map_that_cannot_be_made(void **state)
     struct fixture *f = *state;
     struct gw_future *futures[4];
     size_t at = 2;
-    struct gw_map_call call = {.function = &gw_function_echo,
+    struct gw_map_call call = {.function = GW_FUNCTION(echo),
                                .count = 4,
                                .arg_count = 1,
                                .make_args = make_args,

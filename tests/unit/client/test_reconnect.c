@@ -67,9 +67,9 @@ static void test_unfinished_is_submitted_again(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
-    struct gw_future *done = submit_one(f, &gw_function_echo, 1);
+    struct gw_future *done = submit_one(f, GW_FUNCTION(echo), 1);
     assert_gives(f, done, 1);
-    struct gw_future *pending = submit_one(f, &gw_function_leaves, 2);
+    struct gw_future *pending = submit_one(f, GW_FUNCTION(leaves), 2);
     assert_gives(f, pending, 2);
     assert_gives(f, done, 1);
     assert_int_equal(count_of(f, "submits"), 3); /* what was here already did not run again */
@@ -83,7 +83,7 @@ static void test_broken_off_in_the_middle(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
-    struct gw_future *future = submit_one(f, &gw_function_breaks, 3);
+    struct gw_future *future = submit_one(f, GW_FUNCTION(breaks), 3);
     assert_gives(f, future, 3);
     gw_future_release(future);
 }
@@ -92,9 +92,9 @@ static void test_what_it_takes_comes_along(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
-    struct gw_future *first = submit_one(f, &gw_function_echo, 4);
+    struct gw_future *first = submit_one(f, GW_FUNCTION(echo), 4);
     assert_gives(f, first, 4);
-    struct gw_future *second = submit_behind(f, &gw_function_leaves, 5, first);
+    struct gw_future *second = submit_behind(f, GW_FUNCTION(leaves), 5, first);
     gw_future_release(first); /* the second one needs it all the same */
     assert_gives(f, second, 5);
     assert_int_equal(count_of(f, "submits"), 4);
@@ -105,12 +105,12 @@ static void test_a_later_graph_takes_what_was_done(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
-    struct gw_future *done = submit_one(f, &gw_function_echo, 6);
+    struct gw_future *done = submit_one(f, GW_FUNCTION(echo), 6);
     assert_gives(f, done, 6);
-    struct gw_future *leaver = submit_one(f, &gw_function_leaves, 7);
+    struct gw_future *leaver = submit_one(f, GW_FUNCTION(leaves), 7);
     assert_gives(f, leaver, 7);
     assert_int_equal(count_of(f, "submits"), 3);
-    struct gw_future *later = submit_behind(f, &gw_function_echo, 8, done);
+    struct gw_future *later = submit_behind(f, GW_FUNCTION(echo), 8, done);
     assert_gives(f, later, 8);
     assert_int_equal(count_of(f, "submits"), 5); /* done ran again, when it was needed */
     gw_future_release(done);
@@ -123,7 +123,7 @@ static void test_large_results_are_made_again(void **state)
     struct fixture *f = *state;
     struct gw_value *value;
     open_for(f, 0);
-    struct gw_future *future = submit_one(f, &gw_function_large, 0);
+    struct gw_future *future = submit_one(f, GW_FUNCTION(large), 0);
     assert_int_equal(gw_future_wait(future, UINT64_MAX), 0);
     gw_fake_scheduler_leave(f->fake);
     gw_fake_scheduler_return(f->fake);
@@ -144,8 +144,8 @@ static void test_scattered_values_come_along(void **state)
     assert_int_equal(gw_scatter(f->client, block, &big, &f->error), 0);
     gw_value_unref(number);
     gw_value_unref(block);
-    struct gw_future *first = submit_behind(f, &gw_function_leaves, 10, small);
-    struct gw_future *second = submit_behind(f, &gw_function_echo, 11, big);
+    struct gw_future *first = submit_behind(f, GW_FUNCTION(leaves), 10, small);
+    struct gw_future *second = submit_behind(f, GW_FUNCTION(echo), 11, big);
     assert_gives(f, first, 10);
     assert_gives(f, second, 11);
     assert_int_equal(count_of(f, "scatters"), 4);
@@ -159,9 +159,9 @@ static void test_a_call_that_was_not_answered(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
-    struct gw_future *done = submit_one(f, &gw_function_echo, 21);
+    struct gw_future *done = submit_one(f, GW_FUNCTION(echo), 21);
     assert_gives(f, done, 21);
-    struct gw_future *pending = submit_one(f, &gw_function_never, 22);
+    struct gw_future *pending = submit_one(f, GW_FUNCTION(never), 22);
     gw_fake_scheduler_leave(f->fake);
     gw_fake_scheduler_return(f->fake);
     assert_int_equal(count_of(f, "submits"), 3);
@@ -216,13 +216,13 @@ static void test_many_values_are_said_again(void **state)
     open_for(f, 0);
     for (int i = 0; i < COUNT; i++)
         values[i] = gw_i64(i);
-    struct gw_future *leaves = submit_one(f, &gw_function_leaves, 10);
+    struct gw_future *leaves = submit_one(f, GW_FUNCTION(leaves), 10);
     assert_int_equal(gw_scatter_many(f->client, (const struct gw_value *const *)values, COUNT,
                                      futures, &f->error),
                      0);
     assert_gives(f, leaves, 10);
-    struct gw_future *first = submit_behind(f, &gw_function_echo, 11, futures[0]);
-    struct gw_future *last = submit_behind(f, &gw_function_echo, 12, futures[COUNT - 1]);
+    struct gw_future *first = submit_behind(f, GW_FUNCTION(echo), 11, futures[0]);
+    struct gw_future *last = submit_behind(f, GW_FUNCTION(echo), 12, futures[COUNT - 1]);
     assert_gives(f, first, 11);
     assert_gives(f, last, 12);
     assert_true(count_of(f, "scatters") >= COUNT);
@@ -239,9 +239,9 @@ static void test_what_was_given_up_meanwhile_is_released(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
-    struct gw_future *first = submit_one(f, &gw_function_echo, 12);
+    struct gw_future *first = submit_one(f, GW_FUNCTION(echo), 12);
     assert_gives(f, first, 12);
-    struct gw_future *second = submit_behind(f, &gw_function_never, 13, first);
+    struct gw_future *second = submit_behind(f, GW_FUNCTION(never), 13, first);
     gw_fake_scheduler_leave(f->fake);
     gw_future_release(first);
     gw_fake_scheduler_return(f->fake);
@@ -256,7 +256,7 @@ static void test_nobody_is_back(void **state)
     struct fixture *f = *state;
     struct gw_value *value;
     open_for(f, 50000000);
-    struct gw_future *pending = submit_one(f, &gw_function_never, 14);
+    struct gw_future *pending = submit_one(f, GW_FUNCTION(never), 14);
     gw_fake_scheduler_leave(f->fake);
     assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);
     assert_string_equal(f->error.text, "the scheduler went away, and none was back within 0.05 s");
@@ -269,7 +269,7 @@ static void test_it_is_back_and_refuses(void **state)
     struct fixture *f = *state;
     struct gw_value *value;
     open_for(f, 0);
-    struct gw_future *pending = submit_one(f, &gw_function_never, 15);
+    struct gw_future *pending = submit_one(f, GW_FUNCTION(never), 15);
     gw_fake_scheduler_refuse(f->fake);
     gw_fake_scheduler_leave(f->fake);
     gw_fake_scheduler_return(f->fake);
@@ -282,7 +282,7 @@ static void test_closed_while_it_looks(void **state)
     struct fixture *f = *state;
     struct gw_value *value;
     open_for(f, 0);
-    struct gw_future *pending = submit_one(f, &gw_function_never, 16);
+    struct gw_future *pending = submit_one(f, GW_FUNCTION(never), 16);
     gw_fake_scheduler_leave(f->fake);
     gw_client_close(f->client);
     f->client = NULL;

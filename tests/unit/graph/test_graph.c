@@ -16,8 +16,8 @@ static int run_nothing(struct gw_task *task)
     return 0;
 }
 
-static const struct gw_function gw_function_add = {"add", run_nothing};
-static const struct gw_function gw_function_train = {"train", run_nothing};
+static const struct gw_function gw_registered_add = {"add", run_nothing};
+static const struct gw_function gw_registered_train = {"train", run_nothing};
 
 /* Holds what must be true of every sealed graph. */
 static struct gw_graph_rows seal(struct gw_graph *graph)
@@ -78,7 +78,7 @@ static void test_calls_become_rows(void **state)
     assert_int_equal(rows.dep_rank[rows.deps_at[row]], 0);
     assert_int_equal(rows.specs[rows.spec[row]].options.ranks, 4);
     assert_int_equal(rows.specs[rows.spec[row]].options.gpus_per_rank, GW_GPU_IF_ANY);
-    assert_ptr_equal(rows.specs[rows.spec[row]].function, &gw_function_train);
+    assert_ptr_equal(rows.specs[rows.spec[row]].function, GW_FUNCTION(train));
 
     row = rows.row_of_node[last.index];
     const uint32_t *ranks = rows.dep_rank + rows.deps_at[row];
@@ -506,7 +506,7 @@ static void test_random_graphs(void **state)
                 if (random >> 63)
                     values[refs++] = gw_result(nodes[(random >> 33) % i]);
             }
-            nodes[i] = gw_graph_call(graph, &gw_function_add, NULL, values, refs);
+            nodes[i] = gw_graph_call(graph, GW_FUNCTION(add), NULL, values, refs);
         }
         for (uint32_t i = 0; i < 3; i++) {
             random = random * UINT64_C(6364136223846793005) + 1;

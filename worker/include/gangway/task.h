@@ -22,22 +22,22 @@ extern "C" {
 enum { GW_CONTINUE = 0, GW_PAUSE = 1, GW_STOP = 2 };
 
 /* GW_TASK(function) makes `static int function(struct gw_task *)` a task of this program and
- * defines gw_function_<function> for gw_call. Use it once for each name, at file scope. The
- * function returns 0 after gw_task_return (without it the result is nil), or a negative GW_E...
+ * defines GW_FUNCTION(function). Use it once for each name, at file scope. The function returns 0
+ * after gw_task_return (without it the result is nil), or a negative GW_E...
  * after gw_task_fail. It may also return the last answer of gw_task_step, which counts as 0. Any
  * other positive number is a failure with its own error, because failed programs often return 1. */
 #define GW_TASK(function)                                                                          \
     GW_TASK_DECLARE(function);                                                                     \
-    const struct gw_function gw_function_##function = {#function, function};                       \
-    __attribute__((constructor)) static void gw_register_##function(void)                          \
+    const struct gw_function gw_registered_##function = {#function, function};                     \
+    __attribute__((constructor)) static void gw_register_task_##function(void)                     \
     {                                                                                              \
-        gw_function_register(&gw_function_##function);                                             \
+        gw_function_register(&gw_registered_##function);                                           \
     }                                                                                              \
-    extern const struct gw_function gw_function_##function
+    extern const struct gw_function gw_registered_##function
 
 /* GW_TASK_DECLARE(function) declares the task in another file that calls it, or before the function
  * itself if the task submits tasks of its own kind. */
-#define GW_TASK_DECLARE(function) extern const struct gw_function gw_function_##function
+#define GW_TASK_DECLARE(function) extern const struct gw_function gw_registered_##function
 
 /* gw_function_register adds a function to this program. GW_TASK calls it before main. Two functions
  * of one name end the program with a message. The function must stay valid for ever. */

@@ -8,6 +8,7 @@
 #include "graph/wire/timeouts.h"
 #include "worker/net/link/step.h"
 
+#include <gangway/version.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

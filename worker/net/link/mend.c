@@ -25,6 +25,7 @@
 #include "worker/net/link/state.h"
 
 #include <fcntl.h>
+#include <gangway/version.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

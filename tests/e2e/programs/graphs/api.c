@@ -95,7 +95,7 @@ static void subject_map_released(void)
     enum { COUNT = 200 };
     struct gw_future *futures[COUNT];
     const struct gw_map_call call = {
-        .function = &gw_function_square, .count = COUNT, .arg_count = 1, .make_args = square_args};
+        .function = GW_FUNCTION(square), .count = COUNT, .arg_count = 1, .make_args = square_args};
     MUST(gw_map(client, &call, futures, &error));
     struct gw_completions *completions;
     MUST(gw_completions_new(futures, COUNT, &completions));
@@ -116,7 +116,7 @@ static void subject_map(const char *path)
     static char seen[COUNT];
     (void)path;
     const struct gw_map_call call = {
-        .function = &gw_function_square, .count = COUNT, .arg_count = 1, .make_args = square_args};
+        .function = GW_FUNCTION(square), .count = COUNT, .arg_count = 1, .make_args = square_args};
     MUST(gw_map(client, &call, futures, &error));
     struct gw_completions *completions;
     MUST(gw_completions_new(futures, COUNT, &completions));

@@ -40,7 +40,7 @@ static int make_args(size_t i, struct gw_value **args, void *arg)
 
 static void map(int64_t first, size_t count, struct gw_future **futures)
 {
-    const struct gw_map_call call = {.function = &gw_function_step,
+    const struct gw_map_call call = {.function = GW_FUNCTION(step),
                                      .count = count,
                                      .arg_count = 2,
                                      .make_args = make_args,

@@ -61,7 +61,7 @@ static void fail(size_t count)
     gw_node *nodes = calloc(count, sizeof *nodes);
     struct gw_value *value;
     const struct gw_map_call call = {
-        .function = &gw_function_refuse, .count = count, .arg_count = 1, .make_args = no_args};
+        .function = GW_FUNCTION(refuse), .count = count, .arg_count = 1, .make_args = no_args};
     CHECK(gw_map(client, &call, futures, &error) == 0);
     for (size_t i = 0; i < count; i++) {
         CHECK(gw_future_get(futures[i], 0, &value, &error) == GW_ETASK);

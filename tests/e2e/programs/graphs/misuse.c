@@ -45,7 +45,7 @@ static int elsewhere_run(struct gw_task *task)
     return 0;
 }
 /* Not registered: no GW_TASK. */
-static const struct gw_function gw_function_elsewhere = {"elsewhere", elsewhere_run};
+static const struct gw_function gw_registered_elsewhere = {"elsewhere", elsewhere_run};
 
 static void build(const char *what, struct gw_graph *graph, gw_node *node)
 {

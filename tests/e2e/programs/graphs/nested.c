@@ -97,7 +97,7 @@ static int sum_squares(struct gw_task *task)
     struct gw_future **futures = calloc((size_t)n, sizeof *futures);
     struct gw_completions *completions = NULL;
     const struct gw_map_call call = {
-        .function = &gw_function_square, .count = (size_t)n, .arg_count = 1, .make_args = number};
+        .function = GW_FUNCTION(square), .count = (size_t)n, .arg_count = 1, .make_args = number};
     int rc = futures ? gw_map(client, &call, futures, why) : GW_ENOMEM;
     if (rc == 0)
         rc = gw_completions_new(futures, (size_t)n, &completions);

@@ -110,7 +110,7 @@ static void results(void)
     CHECK(gw_scatter(client, three, &scattered, &error) == 0);
     struct gw_future *const inputs[] = {input, scattered};
     const struct gw_range range = {
-        .function = &gw_function_sum,
+        .function = GW_FUNCTION(sum),
         .begin = -5,
         .end = -5 + MANY * 3,
         .step = 3,
@@ -129,7 +129,7 @@ static void results(void)
     gw_value_unref(three);
 
     struct gw_range_result result;
-    CHECK(gw_map_range(client, &(struct gw_range){.function = &gw_function_large, .end = 30}, &run,
+    CHECK(gw_map_range(client, &(struct gw_range){.function = GW_FUNCTION(large), .end = 30}, &run,
                        &error) == 0);
     for (int i = 0; i < 30; i++) {
         const void *data;
@@ -145,7 +145,7 @@ static void results(void)
 static void failures(void)
 {
     struct gw_range_run *run;
-    struct gw_range range = {.function = &gw_function_picky, .end = 1000};
+    struct gw_range range = {.function = GW_FUNCTION(picky), .end = 1000};
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     CHECK(take_all(run, 0, 1, 0) == 100);
     CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ETASK);
@@ -178,9 +178,9 @@ static void failures(void)
     gw_range_close(run);
     gw_future_release(bad);
 
-    CHECK(gw_map_range(client, &(struct gw_range){.function = &gw_function_sum}, &run, &error) ==
+    CHECK(gw_map_range(client, &(struct gw_range){.function = GW_FUNCTION(sum)}, &run, &error) ==
           GW_EINVAL);
-    CHECK(gw_map_range(client, &(struct gw_range){.function = &gw_function_sum, .end = INT64_MAX},
+    CHECK(gw_map_range(client, &(struct gw_range){.function = GW_FUNCTION(sum), .end = INT64_MAX},
                        &run, &error) == GW_ELIMIT);
 }
 
@@ -189,7 +189,7 @@ static void alike(void)
 {
     struct gw_range_run *run;
     struct gw_range_result result;
-    struct gw_range range = {.function = &gw_function_picky, .end = 20};
+    struct gw_range range = {.function = GW_FUNCTION(picky), .end = 20};
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     for (int i = 0; i < 20; i++) {
         CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == 0);
@@ -211,7 +211,7 @@ static void alike(void)
     /* Three numbers, as far apart as there are. */
     static const int64_t numbers[] = {INT64_MIN, -1, INT64_MAX - 1};
     range = (struct gw_range){
-        .function = &gw_function_picky, .begin = INT64_MIN, .end = INT64_MAX, .step = INT64_MAX};
+        .function = GW_FUNCTION(picky), .begin = INT64_MIN, .end = INT64_MAX, .step = INT64_MAX};
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     CHECK(gw_range_count(run) == 3);
     for (int i = 0; i < 3; i++) {
@@ -229,7 +229,7 @@ static void flow(void)
 {
     struct gw_range_run *run;
     struct gw_range_result result;
-    const struct gw_range range = {.function = &gw_function_sum, .end = HUGE_RANGE, .ahead = 500};
+    const struct gw_range range = {.function = GW_FUNCTION(sum), .end = HUGE_RANGE, .ahead = 500};
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     for (int i = 0; i < 2000; i++) {
         CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == 0 && result.index < 2600);
@@ -254,7 +254,7 @@ static void cancelled(const char *fifo)
     struct gw_value *path = gw_str(fifo);
     struct gw_range_run *run;
     struct gw_range_result result;
-    const struct gw_range range = {.function = &gw_function_block_at,
+    const struct gw_range range = {.function = GW_FUNCTION(block_at),
                                    .end = HUGE_RANGE,
                                    .arguments = &path,
                                    .argument_count = 1};
@@ -294,7 +294,7 @@ static void memory(const char *pid, const char *count, const char *go)
 {
     struct gw_range_run *run;
     long client_before = resident_kib(getpid()), before = resident_kib(atoll(pid));
-    const struct gw_range range = {.function = &gw_function_sum,
+    const struct gw_range range = {.function = GW_FUNCTION(sum),
                                    .end = atoll(count),
                                    .discard_results = strcmp(go, "discard") == 0,
                                    .limit = strcmp(go, "hold") == 0 ? 1 : 0};
@@ -438,7 +438,7 @@ static void map_refs(void)
     struct gw_value *seven = gw_i64(7), *value;
     CHECK(gw_submit(client, &refs.first, &error, sum, NULL, gw_i64(1000)) == 0);
     CHECK(gw_scatter(client, seven, &refs.second, &error) == 0);
-    struct gw_map_call call = {.function = &gw_function_sum,
+    struct gw_map_call call = {.function = GW_FUNCTION(sum),
                                .count = 100,
                                .arg_count = 2,
                                .make_args = make_refs,

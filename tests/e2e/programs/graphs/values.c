@@ -175,7 +175,7 @@ static void map(void)
     static struct gw_future *futures[CALLS];
     struct gw_completions *completions;
     const struct gw_map_call call = {
-        .function = &gw_function_count, .count = CALLS, .arg_count = 1, .make_args = make_args};
+        .function = GW_FUNCTION(count), .count = CALLS, .arg_count = 1, .make_args = make_args};
     size_t index, seen = 0;
     CHECK(gw_map(client, &call, futures, &error) == 0);
     CHECK(gw_completions_new(futures, CALLS, &completions) == 0);

@@ -102,7 +102,7 @@ int main(int argc, char **argv)
 
     struct gw_future *calls[CALLS], *scattered;
     const struct gw_map_call map = {
-        .function = &gw_function_step, .count = CALLS, .arg_count = 4, .make_args = make_args};
+        .function = GW_FUNCTION(step), .count = CALLS, .arg_count = 4, .make_args = make_args};
     struct gw_value *block = gw_bytes(bytes, sizeof bytes);
     CHECK(gw_scatter(client, block, &scattered, &error) == 0);
     gw_value_unref(block);

@@ -148,7 +148,7 @@ GW_TASK(pry);
 /* -- Rounds --------------------------------------------------------------------------------------
  */
 
-static const struct gw_function *maker = &gw_function_make;
+static const struct gw_function *maker = GW_FUNCTION(make);
 
 /* What a task of this function says of the result with that seed. */
 static int64_t round_of(const struct gw_function *function, int64_t seed)
@@ -158,7 +158,7 @@ static int64_t round_of(const struct gw_function *function, int64_t seed)
     int64_t said;
     struct gw_graph *graph = gw_graph_new();
     struct gw_value *seeds[] = {gw_i64(seed)};
-    const uint32_t retries = maker == &gw_function_make ? 20 : 0; /* what was seen once was seen */
+    const uint32_t retries = maker == GW_FUNCTION(make) ? 20 : 0; /* what was seen once was seen */
     gw_node made = gw_graph_call(graph, maker, GW_OPTIONS(.retries = retries), seeds, 1);
     struct gw_value *args[] = {gw_i64(seed), gw_result(made)};
     gw_node looked = gw_graph_call(graph, function, GW_OPTIONS(.slots = 2, .retries = 20), args, 2);
@@ -174,9 +174,9 @@ static int64_t round_of(const struct gw_function *function, int64_t seed)
 /* Faults of the first round, and the fewest of the later ones. */
 static void faults(int rounds)
 {
-    int64_t first = round_of(&gw_function_look, 1), fewest = first;
+    int64_t first = round_of(GW_FUNCTION(look), 1), fewest = first;
     for (int i = 2; i <= rounds; i++) {
-        int64_t these = round_of(&gw_function_look, i);
+        int64_t these = round_of(GW_FUNCTION(look), i);
         fewest = these < fewest ? these : fewest;
         printf("%ld\n", (long)these);
         (void)fflush(stdout);
@@ -187,7 +187,7 @@ static void faults(int rounds)
 static void keeping(int rounds)
 {
     for (int i = 1; i <= rounds; i++)
-        CHECK(round_of(&gw_function_keep, i) == (i < KEPT ? 0 : KEPT));
+        CHECK(round_of(GW_FUNCTION(keep), i) == (i < KEPT ? 0 : KEPT));
     printf("kept\n");
 }
 
@@ -207,7 +207,7 @@ static void having(int rounds)
         gw_future_release(future);
     }
     for (int i = 1; i <= rounds; i++)
-        (void)round_of(&gw_function_look, i);
+        (void)round_of(GW_FUNCTION(look), i);
     for (uint64_t k = 0; k < 4; k++) {
         CHECK(gw_value_get_bytes(values[k], &data, &bytes, &error) == 0);
         CHECK(is_of(data, bytes, 1000 + k));
@@ -223,10 +223,10 @@ static void prying(int rounds)
     struct gw_client *users[2] = {client};
     CHECK(setenv("GANGWAY_TOKEN", getenv("OTHER_TOKEN"), 1) == 0);
     CHECK(gw_client_open(NULL, &users[1], &error) == 0);
-    maker = &gw_function_pry;
+    maker = GW_FUNCTION(pry);
     for (int i = 0; i < 2 * rounds; i++) {
         client = users[i % 2];
-        (void)round_of(&gw_function_look, 1000 * (1 + i % 2) + i / 2);
+        (void)round_of(GW_FUNCTION(look), 1000 * (1 + i % 2) + i / 2);
     }
     client = users[0];
     gw_client_close(users[1]);

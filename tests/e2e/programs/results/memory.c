@@ -159,7 +159,7 @@ static void apart(int count, int64_t bytes)
     for (int i = 0; i < count; i++)
         arguments[i + 1] = gw_result(
             gw_call(graph, make, GW_OPTIONS(.workers = "worker-1"), gw_i64(i), gw_i64(bytes)));
-    gw_node all = gw_graph_call(graph, &gw_function_check, GW_OPTIONS(.workers = "worker-2"),
+    gw_node all = gw_graph_call(graph, GW_FUNCTION(check), GW_OPTIONS(.workers = "worker-2"),
                                 arguments, (uint32_t)count + 1);
     CHECK(gw_client_submit(client, graph, all, &future, &error) == 0);
     printf("%lld\n", (long long)subject_i64(future, 0));

@@ -68,7 +68,7 @@ int main(int argc, char **argv)
         for (int i = 0; i < SIZES; i++)
             inputs[1 + i] = gw_result(gw_call(graph, make, GW_OPTIONS(.workers = here),
                                               gw_i64(sizes[i]), gw_i64(round * 100 + i)));
-        targets[round] = gw_graph_call(graph, &gw_function_look, GW_OPTIONS(.workers = there),
+        targets[round] = gw_graph_call(graph, GW_FUNCTION(look), GW_OPTIONS(.workers = there),
                                        inputs, 1 + SIZES);
     }
     for (int i = 0; i < SIZES; i++)

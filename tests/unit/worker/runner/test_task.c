@@ -171,7 +171,7 @@ static void test_arguments_arrive(void **state)
     struct gw_error error;
     const char *text;
     double sum;
-    assert_int_equal(call(&gw_function_add, list_of(gw_f64(0.5), gw_i64(2)), &value, &error), 0);
+    assert_int_equal(call(GW_FUNCTION(add), list_of(gw_f64(0.5), gw_i64(2)), &value, &error), 0);
     assert_int_equal(gw_value_get_f64(value, &sum, NULL), 0);
     assert_true(sum == 2.5);
     gw_value_unref(value);
@@ -180,7 +180,7 @@ static void test_arguments_arrive(void **state)
     assert_int_equal(gw_list_push(args, gw_str("word")), 0);
     assert_int_equal(gw_list_push(args, gw_bytes_copy("abc", 3)), 0);
     assert_int_equal(gw_list_push(args, list_of(gw_nil(), gw_nil())), 0);
-    assert_int_equal(call(&gw_function_describe, args, &value, &error), 0);
+    assert_int_equal(call(GW_FUNCTION(describe), args, &value, &error), 0);
     assert_int_equal(gw_value_get_str(value, &text, NULL), 0);
     assert_string_equal(text, "1 -4 word 3 2 of 5, job 7 task 3 try 1 rank 0 of 1");
     gw_value_unref(value);
@@ -193,13 +193,13 @@ static void test_wrong_arguments_say_what_is_wanted(void **state)
         const struct gw_function *function;
         const char *text;
     } cases[] = {
-        {list_of(gw_f64(1), gw_str("x")), &gw_function_add,
+        {list_of(gw_f64(1), gw_str("x")), GW_FUNCTION(add),
          "add: argument 1 is a string, wanted a number"},
-        {list_of(gw_f64(1), NULL), &gw_function_add, "add: has 1 argument, wanted at least 2"},
-        {list_of(NULL, NULL), &gw_function_add, "add: has 0 arguments, wanted at least 1"},
-        {list_of(gw_bool(true), gw_f64(1.5)), &gw_function_describe,
+        {list_of(gw_f64(1), NULL), GW_FUNCTION(add), "add: has 1 argument, wanted at least 2"},
+        {list_of(NULL, NULL), GW_FUNCTION(add), "add: has 0 arguments, wanted at least 1"},
+        {list_of(gw_bool(true), gw_f64(1.5)), GW_FUNCTION(describe),
          "describe: argument 1 is 1.5, wanted a whole number"},
-        {list_of(gw_list(), gw_f64(1.5)), &gw_function_describe,
+        {list_of(gw_list(), gw_f64(1.5)), GW_FUNCTION(describe),
          "describe: argument 0 is a list, wanted a bool"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -214,17 +214,17 @@ static void test_ends(void **state)
 {
     struct gw_value *value = NULL;
     struct gw_error error;
-    assert_int_equal(call(&gw_function_nothing, gw_list(), &value, &error), 0);
+    assert_int_equal(call(GW_FUNCTION(nothing), gw_list(), &value, &error), 0);
     assert_int_equal(gw_value_type(value), GW_NIL);
     gw_value_unref(value);
-    assert_int_equal(call(&gw_function_return_one, gw_list(), &value, &error), GW_ETASK);
+    assert_int_equal(call(GW_FUNCTION(return_one), gw_list(), &value, &error), GW_ETASK);
     assert_string_equal(error.text, "return_one returned 1: a task's function returns 0 where all "
                                     "is well, else a negative GW_E..., as gw_task_fail gives it");
-    assert_int_equal(call(&gw_function_fail_silently, gw_list(), &value, &error), GW_EIO);
+    assert_int_equal(call(GW_FUNCTION(fail_silently), gw_list(), &value, &error), GW_EIO);
     assert_string_equal(error.text, "fail_silently returned -3 (GW_EIO: input/output error)");
-    assert_int_equal(call(&gw_function_fail_aloud, gw_list(), &value, &error), GW_ENOENT);
+    assert_int_equal(call(GW_FUNCTION(fail_aloud), gw_list(), &value, &error), GW_ENOENT);
     assert_string_equal(error.text, "no file number 7");
-    assert_int_equal(call(&gw_function_no_memory, gw_list(), &value, &error), GW_ENOMEM);
+    assert_int_equal(call(GW_FUNCTION(no_memory), gw_list(), &value, &error), GW_ENOMEM);
     assert_string_equal(error.text, "no_memory: out of memory for its result");
 }
 
@@ -236,7 +236,7 @@ static void test_results_of_every_size(void **state)
         struct gw_error error;
         const void *data;
         size_t bytes;
-        assert_int_equal(call(&gw_function_large, list_of(gw_i64(sizes[i]), NULL), &value, &error),
+        assert_int_equal(call(GW_FUNCTION(large), list_of(gw_i64(sizes[i]), NULL), &value, &error),
                          0);
         assert_int_equal(gw_value_get_bytes(value, &data, &bytes, NULL), 0);
         assert_int_equal(bytes, sizes[i]);
@@ -250,7 +250,7 @@ static void test_results_of_every_size(void **state)
     struct gw_error error;
     for (int i = 0; i < 3000; i++)
         assert_int_equal(gw_list_push(list, gw_f64(i)), 0);
-    assert_int_equal(call(&gw_function_echo, list_of(gw_value_ref(list), NULL), &value, &error), 0);
+    assert_int_equal(call(GW_FUNCTION(echo), list_of(gw_value_ref(list), NULL), &value, &error), 0);
     assert_true(gw_value_equal(list, value));
     gw_value_unref(value);
     gw_value_unref(list);
@@ -335,18 +335,18 @@ static void test_a_gang_of_threads(void **state)
 {
     struct gw_value *values[3];
     struct gw_error error;
-    assert_int_equal(call_gang(&gw_function_sum_ranks, -1, 3, values, &error), 0);
+    assert_int_equal(call_gang(GW_FUNCTION(sum_ranks), -1, 3, values, &error), 0);
     for (int i = 0; i < 3; i++) {
         int64_t got;
         assert_int_equal(gw_value_get_i64(values[i], &got, NULL), 0);
         assert_int_equal(got, 300 + i);
         gw_value_unref(values[i]);
     }
-    assert_int_equal(call_gang(&gw_function_sum_ranks, 1, 3, values, &error), GW_EIO);
+    assert_int_equal(call_gang(GW_FUNCTION(sum_ranks), 1, 3, values, &error), GW_EIO);
     assert_string_equal(error.text, "rank 1: this one fails");
-    assert_int_equal(call_gang(&gw_function_steps_apart, 0, 2, values, &error), GW_EMISMATCH);
+    assert_int_equal(call_gang(GW_FUNCTION(steps_apart), 0, 2, values, &error), GW_EMISMATCH);
     assert_non_null(strstr(error.text, "is at step"));
-    assert_int_equal(call(&gw_function_sum_ranks, list_of(gw_i64(-1), NULL), values, &error), 0);
+    assert_int_equal(call(GW_FUNCTION(sum_ranks), list_of(gw_i64(-1), NULL), values, &error), 0);
     gw_value_unref(values[0]); /* one rank has a communicator too */
 }
 
@@ -355,7 +355,7 @@ static int64_t resume_gang(uint32_t ranks)
     struct gw_value *values[3];
     struct gw_error error;
     int64_t began = -1;
-    int rc = call_gang(&gw_function_resume, 0, ranks, values, &error);
+    int rc = call_gang(GW_FUNCTION(resume), 0, ranks, values, &error);
     if (rc < 0)
         fail_msg("%s", error.text);
     for (uint32_t i = 0; i < (ranks ? ranks : 1); i++) {
@@ -371,7 +371,7 @@ static void test_checkpoints_go_on(void **state)
     struct gw_value *values[2];
     struct gw_error error;
     unsetenv("GANGWAY_CHECKPOINTS");
-    assert_int_equal(call(&gw_function_resume, gw_list(), values, &error), GW_ENOENT);
+    assert_int_equal(call(GW_FUNCTION(resume), gw_list(), values, &error), GW_ENOENT);
     assert_non_null(strstr(error.text, "GANGWAY_CHECKPOINTS"));
 
     assert_non_null(mkdtemp(dir));
@@ -379,7 +379,7 @@ static void test_checkpoints_go_on(void **state)
     assert_int_equal(resume_gang(0), 0);
     assert_int_equal(resume_gang(3), 2);
     assert_int_equal(resume_gang(0), 4);
-    assert_int_equal(call_gang(&gw_function_resume_smaller, 0, 2, values, &error), GW_EMISMATCH);
+    assert_int_equal(call_gang(GW_FUNCTION(resume_smaller), 0, 2, values, &error), GW_EMISMATCH);
     unsetenv("GANGWAY_CHECKPOINTS");
     assert_int_equal(gw_dir_remove(dir, NULL), 0);
 }
@@ -405,9 +405,9 @@ static void test_gpus_as_cuda_counts_them(void **state)
 
 static void test_functions_by_name(void **state)
 {
-    assert_ptr_equal(gw_function_find("add"), &gw_function_add);
+    assert_ptr_equal(gw_function_find("add"), GW_FUNCTION(add));
     assert_null(gw_function_find("ad"));
-    gw_function_register(&gw_function_add); /* the same one again is nothing */
+    gw_function_register(GW_FUNCTION(add)); /* the same one again is nothing */
 }
 
 /* Runs `body` in a child, quietly, and gives its exit code and what it said. */
