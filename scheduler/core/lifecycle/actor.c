@@ -1,11 +1,14 @@
-/* Actors.
+/* Scheduler part of actors: checks of specs, the sessions that hold an actor, placement of calls,
+ * and the end of actors that are no longer needed.
  *
- * What always holds: an actor is alive as long as the attempt of its task is at a worker and said
- * that it is through; calls are placed there only, those of a session in the order of their jobs
- * and rows. A call that may have begun is never placed again but for its own retries. An actor that
- * nobody holds and whose calls nobody wants is ended.
+ * Invariants: an actor is alive while the attempt of its task is at a worker and that attempt has
+ * reported that the actor is ready. Calls are placed only at the actor's worker. The calls of one
+ * session are placed in the order of their jobs and rows. A call that may have begun is placed
+ * again only if its own retries allow it. An actor is ended if no session holds it and no call of
+ * it is still wanted.
  *
- * The lines are an index over what the tables of tasks say: placing moves on in them. */
+ * The lines (one for each session) are an index over the task tables: each placed call advances the
+ * line. */
 #include "scheduler/core/lifecycle/actor.h"
 
 #include "graph/base/text.h"
@@ -20,8 +23,8 @@
 #include <string.h>
 
 enum {
-    WINDOW_MIN = 2,  /* calls at the worker: the next one is there when one ends */
-    TURN_CALLS = 64, /* of one session, before the next one's turn */
+    WINDOW_MIN = 2,  /* at least: the next one is there when one ends */
+    TURN_CALLS = 64, /* of one session in a row, at most */
 };
 
 void gw_sched_actor_label(const struct gw_actor *actor, char *text, size_t text_bytes)
@@ -31,8 +34,7 @@ void gw_sched_actor_label(const struct gw_actor *actor, char *text, size_t text_
     (void)snprintf(text, text_bytes, "actor %s (job %llu)", name, (unsigned long long)job->id);
 }
 
-/* -- Specs ---------------------------------------------------------------------------------------
- */
+/* -- Checks of specs ----------------------------------------------------------------------- */
 
 static struct gw_actor *find_named(const struct gw_sched *sched, uint32_t uid, const char *name)
 {
@@ -96,8 +98,7 @@ int gw_sched_actor_spec_check(const struct gw_sched *sched, const struct gw_job 
     return spec->actor ? check_call(sched, job, spec, error) : 0;
 }
 
-/* -- Holding -------------------------------------------------------------------------------------
- */
+/* -- Sessions that hold an actor ----------------------------------------------------------- */
 
 void gw_sched_actor_on_session_closed(struct gw_sched *sched, struct gw_session *session)
 {
@@ -106,7 +107,7 @@ void gw_sched_actor_on_session_closed(struct gw_sched *sched, struct gw_session 
             GW_FACT(sched, actor_unheld, .actor = actor, .session = session, .all = true);
 }
 
-/* Why there is nothing to call: of an actor that has ended. */
+/* Writes why an ended actor cannot be called any more. */
 static void say_why_dead(const struct gw_actor *actor, char *text, size_t bytes)
 {
     char label[160];
@@ -169,8 +170,7 @@ void gw_sched_actor_on_release(struct gw_sched *sched, struct gw_session *sessio
     gw_sched_send_reply(sched, session->remote, message->request, &error);
 }
 
-/* -- Its task ------------------------------------------------------------------------------------
- */
+/* -- Task of the actor --------------------------------------------------------------------- */
 
 void gw_sched_actor_on_ready(struct gw_sched *sched, const struct gw_worker *worker,
                              const struct gw_msg_actor_ready *message)
@@ -186,8 +186,7 @@ void gw_sched_actor_on_ready(struct gw_sched *sched, const struct gw_worker *wor
     GW_FACT(sched, actor_moved, .actor = actor, .state = GW_ACTOR_ALIVE);
 }
 
-/* -- Settling ------------------------------------------------------------------------------------
- */
+/* -- Consequences of changes, at the end of a step ----------------------------------------- */
 
 static void fail_calls(struct gw_sched *sched, struct gw_actor *actor)
 {
@@ -207,7 +206,7 @@ static void fail_calls(struct gw_sched *sched, struct gw_actor *actor)
     }
 }
 
-/* Nobody can call it any more. */
+/* Ends an actor that no session holds and that has no wanted calls. */
 static void end_unneeded(struct gw_sched *sched, struct gw_actor *actor)
 {
     struct gw_job *job = actor->job;
@@ -239,10 +238,11 @@ void gw_sched_actors_settle(struct gw_sched *sched)
     }
 }
 
-/* -- Placing calls -------------------------------------------------------------------------------
- */
+/* -- Placing calls ------------------------------------------------------------------------- */
 
-/* As many calls at the worker as keep it busy for a moment: they are lost with it. */
+/* Returns how many calls may be at the actor's worker at once: enough to keep it busy for
+ * GW_WINDOW_TARGET_NS. The number is kept small because these calls are lost if the worker is lost.
+ */
 static uint32_t window(const struct gw_actor *actor)
 {
     uint64_t count = GW_WINDOW_TARGET_NS / (actor->mean_ns + 1);
@@ -255,7 +255,7 @@ static bool place_next(struct gw_sched *sched, const struct gw_line *line, struc
 {
     struct gw_job *job = gw_sched_actor_line_next(line);
     if (!job || job->awaits || job->tasks.state[job->line_row] != GW_TASK_READY)
-        return false; /* in order: it waits for what it takes */
+        return false; /* calls stay in order: this one waits for its inputs */
     uint32_t row = gw_sched_actor_line_take(job);
     uint64_t attempt = gw_sched_attempt_next(sched);
     uint32_t slot = gw_sched_attempt_place(attempt);
@@ -268,7 +268,7 @@ static bool place_next(struct gw_sched *sched, const struct gw_line *line, struc
 
 static void place_calls(struct gw_sched *sched, struct gw_actor *actor)
 {
-    if (actor->returning && actor->placed > 0) /* they come before what was made later */
+    if (actor->returning && actor->placed > 0) /* calls from its earlier worker come first */
         return;
     uint32_t slot = gw_sched_attempt_find(sched, actor->job->tasks.attempt[0]);
     struct gw_worker *worker = sched->attempts.items[slot].worker;
@@ -294,8 +294,7 @@ void gw_sched_actors_place(struct gw_sched *sched)
     gw_sched_noted_callable(sched);
 }
 
-/* -- For people, and checks ----------------------------------------------------------------------
- */
+/* -- Explanations and consistency checks --------------------------------------------------- */
 
 void gw_sched_actor_explain(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes)
 {

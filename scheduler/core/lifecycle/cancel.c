@@ -1,7 +1,8 @@
-/* Cancelling.
+/* Cancelling tasks and jobs.
  *
- * A task at a worker is cancelled when its worker says that nothing of it is left: until then its
- * slot is not free. Whatever it says then, it was cancelled. */
+ * A task at a worker counts as cancelled only when its worker reports that the attempt has ended,
+ * because the slot is not free before. The task is then cancelled whatever outcome the worker
+ * reports. */
 #include "scheduler/core/lifecycle/cancel.h"
 
 #include "scheduler/core/lifecycle/gang_end.h"
@@ -13,7 +14,8 @@ static uint64_t grace_of(const struct gw_spec *spec, const struct gw_cancel *can
 {
     if (cancel->hard)
         return 0;
-    if (cancel->reason == GW_KILL_SESSION) /* nobody is left to see what a long grace would save */
+    if (cancel->reason ==
+        GW_KILL_SESSION) /* no client is left that could use what a long grace period would save */
         return spec->message.fail_grace_ns ? spec->message.fail_grace_ns : GW_FAIL_GRACE_NS;
     return spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
 }
@@ -65,15 +67,16 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
     }
 }
 
-/* -- Pure tasks that others share ----------------------------------------------------------------
- */
+/* -- Pure tasks that several jobs share ---------------------------------------------------- */
 
-/* What a cancel reaches: rows that are asked for, and behind them all that depend on those. */
+/* The set of rows that one cancel request concerns: the requested rows, followed by all rows that
+ * depend on them. */
 struct reach {
     GW_ARRAY(struct gw_row) rows;
-    GW_ARRAY(uint8_t) goes_on;  /* one a row: a pure task of others needs it */
-    struct gw_map at;           /* key_of a row -> its place in rows */
-    const struct gw_job *whole; /* a job that is cancelled with all its tasks; NULL: none */
+    GW_ARRAY(uint8_t)
+    goes_on;                    /* 1 for a row that other jobs need */
+    struct gw_map at;           /* key_of(row) -> index into rows */
+    const struct gw_job *whole; /* the job that is cancelled as a whole, or NULL */
 };
 
 static uint64_t key_of(const struct gw_row *row)
@@ -90,7 +93,8 @@ static void reach_add(struct reach *reach, const struct gw_row *row)
     GW_MUST(gw_array_push(&reach->goes_on, 0));
 }
 
-/* Adds what depends on a row; true where a pure task of others is to have its result. */
+/* Adds the rows that depend on `row` to the set. Returns true if a pure task of another job shares
+ * the result of `row`, so `row` must not be cancelled. */
 static bool reach_on(struct gw_sched *sched, struct reach *reach, struct gw_row row)
 {
     bool shared = false;
@@ -107,7 +111,8 @@ static bool reach_on(struct gw_sched *sched, struct reach *reach, struct gw_row 
     return shared;
 }
 
-/* A row goes on, and with it what it needs. */
+/* Marks a row of the set as not to be cancelled, together with all rows of the set that it depends
+ * on. */
 static void reach_spare(struct gw_sched *sched, struct reach *reach, uint64_t place)
 {
     GW_ARRAY(uint64_t) todo = {0};
@@ -126,7 +131,8 @@ static void reach_spare(struct gw_sched *sched, struct reach *reach, uint64_t pl
     gw_array_deinit(&todo);
 }
 
-/* Whether nothing but this cancel would end a row, because what it needs goes on. */
+/* Returns true if the row depends on a row that is not cancelled. Such a row must be cancelled
+ * explicitly, because its dependency does not fail. */
 static bool needs_spared(const struct gw_sched *sched, const struct reach *reach, struct gw_row row)
 {
     const struct gw_tasks *tasks = &row.job->tasks;
@@ -139,7 +145,8 @@ static bool needs_spared(const struct gw_sched *sched, const struct reach *reach
     return false;
 }
 
-/* It goes on for others; who submitted it is told that it was cancelled, as was asked. */
+/* The row keeps running for other jobs. Its own client is still told that the row was cancelled,
+ * because it asked for that. */
 static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
 {
     struct gw_job *job = row.job;
@@ -155,7 +162,8 @@ static void tell_cancelled(struct gw_sched *sched, struct gw_row row)
             .flags = GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
 }
 
-/* Cancels the rows that are in a reach, and what depends on them, but for what others share. */
+/* Cancels the rows of the set and all rows that depend on them, except rows that other jobs share.
+ * Frees the set. */
 static void reach_cancel(struct gw_sched *sched, struct reach *reach,
                          const struct gw_cancel *cancel)
 {
@@ -207,7 +215,7 @@ void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
                              const struct gw_cancel *cancel)
 {
     bool cancelled = false;
-    if (job->range) { /* nobody else can hold or need anything of it */
+    if (job->range) { /* no other job can hold or need rows of a range */
         gw_sched_cancel_job(sched, job, cancel);
         return;
     }
@@ -220,7 +228,8 @@ void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
         cancelled = true;
         gw_sched_cancel_task(sched, job, row, cancel);
     }
-    if (job->paused) /* others may need more of it, also what is lost, and nobody would resume it */
+    if (job->paused) /* Resume the job: other jobs may still need its tasks or lost results, and no
+                        client is left to resume it. */
         GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = "the end of its client");
 }
 
@@ -234,7 +243,8 @@ void gw_sched_cancel_give_up(struct gw_sched *sched, struct gw_job *job,
     gw_sched_cancel_abandon(sched, job, cancel);
 }
 
-/* Its client is about to close, and will not wait for what goes on for others. */
+/* Handles a client that is about to close and does not wait for tasks that go on for others. Sets
+ * GW_EAGAIN if such tasks are left. */
 static void give_up(struct gw_sched *sched, struct gw_job *job, const struct gw_cancel *cancel,
                     struct gw_error *error)
 {
@@ -275,7 +285,7 @@ void gw_sched_on_cancel(struct gw_sched *sched, struct gw_session *session,
                             &(struct gw_acknowledgement){.request = message->request}, &error);
 }
 
-/* All of its futures at once: what has not ended is cancelled. */
+/* Releases all futures of the job at once. Tasks that have not ended are cancelled. */
 static void release_all(struct gw_sched *sched, struct gw_job *job)
 {
     gw_sched_cancel_job(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});

@@ -1,10 +1,14 @@
-/* Current checkpoints: a fact names the attempt that saved, and only one that still counts can.
+/* The current checkpoint of each gang. A report of a new checkpoint is accepted only from the
+ * current attempt of the gang.
  *
- * What always holds: an attempt goes on from the newest that somebody alive has: home, whoever
- * saved it, or else the copy. From go on that is current, and its rank 0's worker is home: what
- * another host saved later, and nobody could reach, is over. Where nobody of these is there any
- * more, their next lives are asked, in the same order: they may have the same folders.
- * A worker that has it no more (carry_absent) is not asked for it again: it is as good as lost. */
+ * Invariants: an attempt continues from the newest checkpoint that a connected worker has. The
+ * order is home (the worker of the last rank 0), then the worker that saved the checkpoint, then
+ * the copy. When the attempt starts, this checkpoint is the current one and the worker of its rank
+ * 0 becomes home. A newer checkpoint at an unreachable host is then obsolete. If none of the three
+ * workers is connected, a worker with the same host and name is asked, in the same order, because
+ * it may use the same folder.
+ *
+ * A worker that reports the checkpoint as absent (carry_absent) is not asked for it again. */
 #include "scheduler/core/lifecycle/checkpoint.h"
 
 #include "graph/base/text.h"
@@ -15,11 +19,11 @@
 
 #include <string.h>
 
-/* -- It was saved --------------------------------------------------------------------------------
- */
+/* -- A checkpoint was saved ---------------------------------------------------------------- */
 
-/* Another worker of the gang that could keep a copy: the one that has one, or else one on another
- * host, or else one that may have another folder there. */
+/* Returns the worker of the gang that should keep a copy: a worker that has an older copy,
+ * otherwise one on another host, otherwise one on the same host that may use another folder.
+ * Returns NULL if there is none. */
 static struct gw_worker *find_copier(const struct gw_sched *sched,
                                      const struct gw_gang_attempt *gang,
                                      const struct gw_checkpointed *record)
@@ -130,7 +134,7 @@ static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
     if (!asked || asked->id != message->worker || source.place->kept != kept)
         return;
     const bool other =
-        !gw_sched_checkpoint_is_at(source.place, asked); /* which may have had the same folder */
+        !gw_sched_checkpoint_is_at(source.place, asked); /* a worker that may use the same folder */
     uint32_t places = kept ? 1U << GW_CHECKPOINT_COPY : 0;
     if (!kept && (other || gw_sched_checkpoint_is_at(&record->home, asked)))
         places |= 1U << GW_CHECKPOINT_HOME;
@@ -151,8 +155,7 @@ void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *wo
         on_checkpointed(sched, worker, &message->checkpointed);
 }
 
-/* -- An attempt goes on --------------------------------------------------------------------------
- */
+/* -- The next attempt ---------------------------------------------------------------------- */
 
 void gw_sched_checkpoint_on_ready(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
@@ -194,11 +197,10 @@ void gw_sched_checkpoint_on_adopted(struct gw_sched *sched, const struct gw_gang
                                 (struct gw_checkpoint_lies){.which = GW_CHECKPOINT_MEMBER}, worker);
 }
 
-/* -- A worker leaves -----------------------------------------------------------------------------
- */
+/* -- A worker leaves ----------------------------------------------------------------------- */
 
-/* Another worker for what one has that leaves; best the one that has some of it, or else one on
- * another host. */
+/* Returns the worker that should copy a checkpoint of a departing worker: a worker that has an
+ * older copy, otherwise one on another host, otherwise any. Returns NULL if there is none. */
 static struct gw_worker *find_keeper(const struct gw_sched *sched,
                                      const struct gw_checkpointed *record,
                                      const struct gw_worker *leaving)
@@ -217,8 +219,8 @@ static struct gw_worker *find_keeper(const struct gw_sched *sched,
     return best;
 }
 
-/* Whether somebody who stays has all that it has. What commands saved when they were told to end,
- * nobody has seen: of theirs only what was copied since counts. */
+/* Returns true if a worker that stays has a complete copy. For commands the result is always false,
+ * because the scheduler does not see what a command saves when it is told to end. */
 static bool is_copied(const struct gw_sched *sched, const struct gw_checkpointed *record,
                       bool command)
 {
@@ -242,7 +244,7 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
     if (source.worker != leaving || (!source.place->kept && is_copied(sched, record, command)))
         return false;
     if (gw_sched_gang_of(sched, job, row) || (busy && busy->state == GW_WORKER_READY))
-        return true; /* it starts elsewhere, or somebody takes it */
+        return true; /* the gang or a copying worker fetches it */
     struct gw_worker *keeper = find_keeper(sched, record, leaving);
     if (!keeper)
         return false;
@@ -273,8 +275,7 @@ bool gw_sched_checkpoint_hand_over(struct gw_sched *sched, struct gw_worker *wor
     return waits;
 }
 
-/* -- In words ------------------------------------------------------------------------------------
- */
+/* -- Text for explain ---------------------------------------------------------------------- */
 
 void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_job *job,
                                  uint32_t row, char *to, size_t bytes)

@@ -1,9 +1,11 @@
-/* Delays.
+/* Delays: tasks that wait for some time before they run again.
  *
- * A delayed task is waiting, with GW_TASK_DELAYED; whatever ends it takes the flag. Its entry stays
- * in the heap until its time has come, and counts only if the task still is at the same try. While
- * durable facts are applied the list holds times of day, in no order; the first step of a life
- * makes a heap of what is left of them. */
+ * A delayed task is in state GW_TASK_WAITING with the flag GW_TASK_DELAYED. Whatever ends the task
+ * clears the flag. The entry in the heap of delays stays until its time has come, and counts only
+ * if the task has not run again since.
+ *
+ * While the journal is read, the list of delays is unordered and holds wall clock times. The first
+ * step after a restart builds the heap from the delays that have not passed. */
 #include "scheduler/core/lifecycle/delay.h"
 
 #include "scheduler/core/model/model.h"

@@ -1,8 +1,9 @@
-/* What users ask of gangs that run, and of the jobs that have them.
+/* Requests of users to running gangs, and pausing of jobs.
  *
- * Always: what was asked of an attempt is kept no longer than the attempt is undecided, so a row
- * has it of its last attempt alone. No gang of a paused job goes without being told so: one that
- * prepares is ended before it does, one that another life takes over is told when all are back. */
+ * Invariants: a request to an attempt is kept until the end of the attempt has been decided, so
+ * each row has at most the request to its last attempt. Every gang of a paused job is told to
+ * pause: a gang that still prepares is ended before it starts, and a gang from before a restart of
+ * the scheduler is told when all of its ranks have come back. */
 #include "scheduler/core/lifecycle/gang_control.h"
 
 #include "scheduler/core/lifecycle/gang_end.h"
@@ -13,8 +14,8 @@
 
 #include <stdio.h>
 
-/* Its ranks may save what they have within the long grace; then all of them start again. charged:
- * it counts as a preemption. */
+/* Ends all ranks with the long grace period, so that they can save their state. The gang then
+ * starts again. If `charged` is true, this counts as a preemption. */
 static void end_gently(struct gw_sched *sched, struct gw_gang_attempt *gang, const char *by,
                        bool charged)
 {
@@ -24,18 +25,15 @@ static void end_gently(struct gw_sched *sched, struct gw_gang_attempt *gang, con
     gw_sched_gang_end_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
 }
 
-/* -- What is known of it -------------------------------------------------------------------------
- */
-
 static bool is_pause(uint32_t verb)
 {
     return verb == GW_ASK_PAUSE || verb == GW_ASK_PAUSE_NOW;
 }
 
-/* -- Asking --------------------------------------------------------------------------------------
- */
+/* -- Requests ------------------------------------------------------------------------------ */
 
-/* An attempt of an earlier life that is gathering is asked when it has gathered. */
+/* A gang from before a restart of the scheduler keeps the request until all of its ranks have come
+ * back. */
 static bool may_be_asked(const struct gw_gang_attempt *gang)
 {
     return gang && (gang->state == GW_GANG_RUNNING || gang->state == GW_GANG_RECOVERING);
@@ -62,7 +60,7 @@ static void tell_gang(struct gw_sched *sched, struct gw_gang_attempt *gang,
             end_gently(sched, gang, text, false);
         break;
     case GW_ASK_RESUME:
-        if (steps) /* it may not have come to a step yet */
+        if (steps) /* it may not have reached the step at which it pauses */
             gw_sched_outbox_control(sched, gang, GW_CONTROL_CONTINUE);
         break;
     default:
@@ -76,7 +74,7 @@ static void ask_gang(struct gw_sched *sched, struct gw_gang_attempt *gang, uint3
     struct gw_job *job = gang->job;
     const struct gw_asked asked = {gang->id, verb, by};
     if (gang->stopped && verb != GW_ASK_STOP)
-        return; /* it ends with what it has, and that is that */
+        return; /* a gang that stops cannot be paused or restarted */
     if (verb != GW_ASK_RESUME || gw_sched_gang_asked(job, gang->index).attempt == gang->id)
         GW_FACT(sched, gang_asked, .at = job, .job = job->id, .index = gang->index,
                 .attempt = gang->id, .verb = verb, .by = by);
@@ -94,7 +92,7 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt 
         tell_gang(sched, gang, &asked);
         return;
     }
-    /* Its job may have been paused, or resumed, while nobody knew of the gang. */
+    /* The job may have been paused or resumed before all ranks of the gang had come back. */
     if (gang->job->paused && (!known || !is_pause(asked.verb)))
         asked = (struct gw_asked){gang->id, GW_ASK_PAUSE, ""};
     else if (!gang->job->paused)
@@ -103,7 +101,8 @@ void gw_sched_gang_control_again(struct gw_sched *sched, struct gw_gang_attempt 
         tell_gang(sched, gang, &asked);
 }
 
-/* It has not begun: nobody is charged, and it starts when its job goes on. */
+/* Ends a gang that has not started yet. This does not count against the retry budget. The gang
+ * starts when its job is resumed. */
 static void hold_back(struct gw_sched *sched, struct gw_gang_attempt *gang, uint32_t verb,
                       const char *by)
 {
@@ -112,8 +111,8 @@ static void hold_back(struct gw_sched *sched, struct gw_gang_attempt *gang, uint
     end_gently(sched, gang, text, false);
 }
 
-/* Asks all gangs of a job that go, and those that are about to whether they may; gives how many
- * there are. */
+/* Sends a request to all running gangs of a job. If the request is a pause, gangs that still
+ * prepare are ended. Returns the number of gangs. */
 static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t verb, const char *by)
 {
     uint32_t asked = 0;
@@ -133,7 +132,7 @@ static uint32_t ask_gangs(struct gw_sched *sched, struct gw_job *job, uint32_t v
     return asked;
 }
 
-/* A row of a job whose gang was told to stop, and is not here; GW_NO_INDEX: there is none. */
+/* Returns a row whose gang was told to stop and no longer has an attempt, or GW_NO_INDEX. */
 static uint32_t stopped_elsewhere(const struct gw_job *job)
 {
     const struct gw_map *asks = &gw_job_rare(job)->asks;
@@ -152,7 +151,8 @@ void gw_sched_gang_control_over(struct gw_sched *sched)
 {
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         uint32_t row;
-        while ((row = stopped_elsewhere(job)) != GW_NO_INDEX) { /* its verdict drops it */
+        while ((row = stopped_elsewhere(job)) !=
+               GW_NO_INDEX) { /* gw_sched_task_end below drops the request */
             const struct gw_asked asked = gw_sched_gang_asked(job, row);
             char by[GW_ASKED_BYTES], text[2 * GW_ASKED_BYTES];
             gw_sched_gang_asked_text(&asked, by);
@@ -166,10 +166,9 @@ void gw_sched_gang_control_over(struct gw_sched *sched)
     }
 }
 
-/* -- The message ---------------------------------------------------------------------------------
- */
+/* -- The message of a user ----------------------------------------------------------------- */
 
-/* Who is started again more often than its budget allows would fail. */
+/* Refuses a restart that would fail a task because its budget of preemptions is used up. */
 static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
                          struct gw_error *error)
 {
@@ -223,14 +222,11 @@ void gw_sched_on_gang_ask(struct gw_sched *sched, struct gw_session *session,
                             &(struct gw_acknowledgement){.request = ask->request}, &error);
 }
 
-/* -- Jobs
- * ------------------------------------------------------------------------------------------
- */
+/* -- Paused jobs --------------------------------------------------------------------------- */
 
-/* Paused jobs.
- *
- * Always: no queue of a paused job is in its shape's heap, so that nothing that places or hands
- * over meets it. Its tasks become ready as ever; how they end counts as ever. */
+/* Invariant: no queue of a paused job is in the heap of its resource class, so placement and
+ * pipelining never see it. Tasks of a paused job still become ready, and the ends of its attempts
+ * are handled as usual. */
 
 int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job, const char *by,
                                     struct gw_error *error)

@@ -1,10 +1,12 @@
-/* Ends of gangs.
+/* End of a gang's attempt.
  *
- * The first rank that ends badly (or is lost, or does not stand in time) ends the attempt: it is
- * the cause that is kept, all others are killed, and what they say after that is no cause, with one
- * exception: news of a death that no rank's error can bring about (see outranks) may come later
- * than that of an error which that death brought about. A rank's slot is free when its worker says
- * that it ended; the attempt is over with its last rank. */
+ * The first rank that ends badly, is lost, or does not become ready in time ends the attempt. Its
+ * end is recorded as the cause, and all other ranks are killed. Later ends do not change the cause,
+ * with one exception (see outranks): an error of one rank is often caused by the death of another
+ * rank, and the death may be reported later.
+ *
+ * The slot of a rank is free when its worker reports the end of the rank. The attempt is over when
+ * the last rank has ended. */
 #include "scheduler/core/lifecycle/gang_end.h"
 
 #include "scheduler/core/lifecycle/task_end.h"
@@ -13,9 +15,9 @@
 
 #include <stdio.h>
 
-enum { KILL_SIGNAL = 9 /* on all of Linux */ };
+enum { KILL_SIGNAL = 9 /* SIGKILL on every Linux architecture */ };
 
-/* What finished ranks left at their workers is of no use when the attempt ends badly. */
+/* The attempt ended badly: release the results that finished ranks left at their workers. */
 static void release_results(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     for (uint32_t i = 0; i < gang->count; i++) {
@@ -29,7 +31,8 @@ static void release_results(struct gw_sched *sched, const struct gw_gang_attempt
     }
 }
 
-/* The ranks at a worker reached those at the others. */
+/* The ranks at this worker could connect to the other ranks of the gang: forget recorded failures
+ * to connect between these workers. */
 static void meet_others(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                         const struct gw_worker *worker)
 {
@@ -40,7 +43,7 @@ static void meet_others(struct gw_sched *sched, const struct gw_gang_attempt *ga
     }
 }
 
-/* All ranks ended well: their workers are as good as any. */
+/* All ranks ended well: lift the quarantine of their workers. */
 static void warm_workers(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
@@ -58,8 +61,9 @@ static void warm_workers(struct gw_sched *sched, const struct gw_gang_attempt *g
     }
 }
 
-/* All ranks ended well; what they left at workers may be lost already. Of a gang that may start
- * smaller, the ranks that this attempt had not have nil. */
+/* All ranks ended well: the task gets their results. If a worker was lost together with a result,
+ * the attempt counts as lost. If the gang ran with fewer ranks than it asked for, the results of
+ * the missing ranks are nil. */
 static void gang_has_results(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     static const uint8_t nil = 0xc0;
@@ -89,7 +93,8 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_attemp
     gw_sched_task_end_done(sched, gang->job, gang->index, &(struct gw_results){results, all});
 }
 
-/* It never went, in this life or in another, and what came in between is nothing that it did. */
+/* Returns true if the attempt never started its ranks (under this or an earlier scheduler) and its
+ * end was no fault of the gang. */
 static bool is_unbegun(const struct gw_gang_attempt *gang)
 {
     const struct gw_end *cause = &gang->cause;
@@ -100,7 +105,8 @@ static bool is_unbegun(const struct gw_gang_attempt *gang)
             cause->outcome == GW_OUTCOME_PREEMPTED);
 }
 
-/* A rank could not reach another: names both hosts, and remembers the pair. */
+/* A rank could not connect to another rank: write both hosts into the text and record the pair of
+ * workers. */
 static void part(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                  const struct gw_worker *worker, struct gw_text *text)
 {
@@ -116,8 +122,8 @@ static void part(struct gw_sched *sched, const struct gw_gang_attempt *gang,
         gw_sched_parting_begin(sched, worker, other);
 }
 
-/* The verdict over what ended the gang: its ranks' own doing, unless rank 0 could not listen where
- * the others look for it. */
+/* Decides what the recorded cause means for the task. If another process had taken the port on
+ * which rank 0 must listen, the outcome becomes GW_OUTCOME_PORT. */
 static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     char where[320] = "", text[GW_ERROR_TEXT_MAX];
@@ -140,7 +146,7 @@ static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
         end.text = text;
     }
     char told[GW_ERROR_TEXT_MAX];
-    if (gang->stopped) { /* that is why, whatever it then ended by */
+    if (gang->stopped) { /* the request to stop is the reason, whatever the outcome was */
         const char *by = gw_sched_gang_asked(gang->job, gang->index).by;
         (void)snprintf(told, sizeof told, "it was told to stop%s%s: %s", *by ? " by " : "", by,
                        end.text && *end.text ? end.text : gw_sched_outcome_name(end.outcome));
@@ -153,8 +159,6 @@ static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
         GW_FACT(sched, gang_unbegun, .gang = gang);
 }
 
-/* The last rank has ended: the gang has all its results, or goes on later, or its first cause
- * decides. */
 void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_attempt *gang)
 {
     struct gw_job *job = gang->job;
@@ -209,27 +213,30 @@ void gw_sched_gang_end_kill(struct gw_sched *sched, struct gw_gang_attempt *gang
                             const struct gw_gang_kill *kill)
 {
     kill_ranks(sched, gang, kill);
-    if (gang->live == 0) /* all ranks that had gathered have ended */
+    if (gang->live == 0) /* no rank is left */
         gw_sched_gang_end_over(sched, gang);
 }
 
-/* A rank's own error: an exit code, or what its function returned. Whoever loses its peers ends so,
- * too. */
+/* Returns true if the rank ended with an error of its own: an exit code or an error of its
+ * function. A rank that loses the connection to its peers ends in the same way. */
 static bool is_error(const struct gw_end *end)
 {
     return end->outcome == GW_OUTCOME_FAILED ||
            (end->outcome == GW_OUTCOME_CRASHED && !end->signal && end->exit_code);
 }
 
-/* Whether an end that is told after the cause is rather the cause itself: the rank was killed (by
- * others than its worker, which says so), or another worker was lost, and the cause is an error of
- * a rank whose news needed not wait for this: a supervisor a rank, a connection a worker. */
+/* Returns true if a later report is probably the real cause of the attempt's end. This is so if the
+ * recorded cause is an ordinary error of a rank, and the later report says that a rank was killed
+ * (not by its worker), that another worker was lost, or that a rank could not connect. Reports may
+ * arrive in any order, because each rank has its own supervisor and each worker its own connection.
+ */
 static bool outranks(const struct gw_gang_attempt *gang, uint32_t rank, const struct gw_end *end)
 {
     bool killed = end->outcome == GW_OUTCOME_OOM ||
                   (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
     bool lost = end->outcome == GW_OUTCOME_LOST && gang->cause_worker != gang->ranks[rank].worker;
-    bool unreached = end->outcome == GW_OUTCOME_UNREACHED; /* the others of its host fail by it */
+    bool unreached =
+        end->outcome == GW_OUTCOME_UNREACHED; /* other ranks of that host fail because of it */
     return (unreached || (end->executing && (killed || lost))) && gang->cause_rank != GW_NO_INDEX &&
            is_error(&gang->cause);
 }

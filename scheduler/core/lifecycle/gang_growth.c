@@ -1,4 +1,5 @@
-/* A gang that runs with fewer ranks than it wants ends to grow. */
+/* A gang that runs with fewer ranks than it asked for ends, in order to start again with more
+ * ranks. */
 
 #include "scheduler/core/lifecycle/gang_growth.h"
 
@@ -14,13 +15,13 @@ static uint32_t ranks_of(const struct gw_gang_attempt *gang, const struct gw_wor
     return ranks;
 }
 
-/* How many ranks a gang that runs would have if it were started again now; its own room is free
- * then, and what is free beside that may be kept for a gang that waits. */
+/* Returns how many ranks the gang would have if it started again now. Its own slots would then be
+ * free. Returns 0 if the gang might not get them. */
 static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                            const struct gw_shape *shape)
 {
     struct gw_gang_sum sum = {.shape = shape};
-    if (sched->reservation.job || gw_sched_parting_any(sched)) /* it may not fit what is left */
+    if (sched->reservation.job || gw_sched_parting_any(sched)) /* its room may not be usable */
         return 0;
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
@@ -34,8 +35,9 @@ static uint32_t size_again(const struct gw_sched *sched, const struct gw_gang_at
     return gw_sched_gang_size_now(sched, &sum, gw_sched_gang_size_full_until(sched, shape), false);
 }
 
-/* A command knows of no steps: it is ended gently, and what it does not save in its grace it does
- * again; so this is worth it only where it has run for many times what a start may wait. */
+/* Ends a gang of commands. A command cannot pause at a step: it gets a grace period and repeats all
+ * that it does not save in this time. Therefore the caller first checks that the gang has run long
+ * enough (ran_long). */
 static void end_to_grow(struct gw_sched *sched, struct gw_gang_attempt *gang,
                         const struct gw_spec *spec)
 {

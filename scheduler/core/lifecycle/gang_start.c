@@ -1,4 +1,4 @@
-/* A gang whose ranks are ready starts. */
+/* Start of a gang after all of its ranks are ready. */
 
 #include "scheduler/core/lifecycle/gang_start.h"
 
@@ -11,8 +11,8 @@
 
 enum { DOOR_BYTES_MAX = 80 };
 
-/* Where the ranks of a command listen, as a list in their order; nothing where some have no door.
- */
+/* Packs the list of addresses ("host:port") on which the ranks of a command listen, in the order of
+ * the ranks. The result is empty if any rank has no address. */
 static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     for (uint32_t i = 0; i < gang->count; i++)
@@ -38,7 +38,7 @@ static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_att
 void gw_sched_gang_start_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                               struct gw_went went)
 {
-    if (job->detached) /* no other outlives this life */
+    if (job->detached) /* other jobs end with the scheduler */
         GW_FACT(sched, gang_went, .at = job, .job = job->id, .index = row, .attempt = went.attempt,
                 .tries = went.tries);
 }

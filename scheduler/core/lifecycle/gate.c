@@ -1,4 +1,4 @@
-/* Jobs that wait for other jobs start, or fail with them. */
+/* Jobs that start after other jobs have ended. */
 
 #include "scheduler/core/lifecycle/gate.h"
 
@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-/* The first row fails with a text, the others for the same cause. */
+/* Fails all waiting rows of a job because a preceding job failed. The first row gets the text of
+ * the failure, the other rows name the first row as their cause. */
 static void fail_all(struct gw_sched *sched, struct gw_job *job)
 {
     char text[GW_ERROR_TEXT_MAX];
@@ -30,8 +31,8 @@ static void fail_all(struct gw_sched *sched, struct gw_job *job)
     }
     if (job->tasks.count > 0)
         gw_sched_range_stop(sched, job);
-    /* All have failed that ever will for this: what is retried from now on is wanted all the same.
-     */
+    /* No further row can fail because of this gate. From now on, a row that a user retries runs
+     * without waiting for the preceding job. */
     if (job->state != GW_JOB_OPEN && !gw_sched_range_grows(job))
         GW_FACT(sched, gate_opened, .job = job);
 }

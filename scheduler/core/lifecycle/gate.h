@@ -1,11 +1,11 @@
-/* Jobs that wait for other jobs start, or fail with them. */
+/* Jobs that start after other jobs have ended. */
 #ifndef GW_SCHEDULER_CORE_LIFECYCLE_GATE_H
 #define GW_SCHEDULER_CORE_LIFECYCLE_GATE_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_gates_settle lets jobs start whose gates have opened, and fails those whose never will.
- */
+/* gw_sched_gates_settle starts the jobs whose preceding jobs have all ended well. It fails the jobs
+ * of which a preceding job did not end well. */
 void gw_sched_gates_settle(struct gw_sched *sched);
 
 #endif

@@ -1,12 +1,13 @@
-/* Hangs.
+/* Detection of ranks that hang.
  *
- * A stopped process hangs, whatever the others do. Otherwise somebody must wait in a collective:
- * then those hang that have come least far, of those that wait and those that do not. Ranks that
- * are all in the same collective do not disagree: its own deadline ends it.
+ * A stopped process hangs in any case. Otherwise at least one rank must wait in a collective: then
+ * the ranks that have made the least progress hang. If all ranks wait in the same collective, none
+ * of them is behind, and the time limit of the collective ends it.
  *
- * Before such an attempt is ended the workers are asked where their ranks' processes are: looking
- * stops those for a while, so it is not done before it is known that they hang. A worker answers
- * within seconds, or is lost, or its ranks move: all of that ends the wait. */
+ * Before such an attempt is ended, the workers are asked for the stacks of their ranks. This stops
+ * the processes for a moment, so it is done only when a hang is certain. The wait for the answers
+ * always ends: each worker answers within seconds, or is lost, or reports that its ranks move
+ * again. */
 #include "scheduler/core/lifecycle/hang.h"
 
 #include "graph/base/text.h"
@@ -18,7 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Who has left a collective is further than who is in it. */
+/* Returns the progress of a rank as a number. A rank that has left a collective is ahead of a rank
+ * that is still in it. */
 static uint64_t place_of(const struct gw_standing *rank)
 {
     return rank->begun * 2 + (*rank->operation ? 0 : 1);
@@ -36,11 +38,11 @@ static void say_place(struct gw_text *text, const struct gw_standing *rank)
         gw_text_say(text, "in no collective yet");
 }
 
-/* What the ranks have in common. */
+/* A summary of all ranks. */
 struct view {
-    bool any_stopped, waits; /* one of them is stopped; is in a collective */
+    bool any_stopped, waits; /* a rank is stopped; a rank is in a collective */
     uint64_t least, most;
-    uint32_t furthest; /* of those that are not stopped, if there are any */
+    uint32_t furthest; /* rank with the most progress, not stopped if possible */
 };
 
 static struct view view_of(const struct gw_standing *ranks, uint32_t count)
@@ -58,13 +60,14 @@ static struct view view_of(const struct gw_standing *ranks, uint32_t count)
     return view;
 }
 
-/* Whether a rank is one of those that hang. */
+/* Returns true if the rank is one of those that hang. */
 static bool hangs(const struct view *view, const struct gw_standing *rank)
 {
     return view->any_stopped ? rank->stopped : place_of(rank) == view->least;
 }
 
-/* "rank 1, 2", one a call; and then how many more there are. */
+/* Each call of say_rank appends one rank to a list such as "rank 1, 2". say_more appends the number
+ * of ranks that were left out after the first NAMED_MAX. */
 enum { NAMED_MAX = 8 };
 
 static void say_rank(struct gw_text *text, uint32_t *said, uint32_t rank)
@@ -104,10 +107,9 @@ bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *t
     return true;
 }
 
-/* -- Stacks --------------------------------------------------------------------------------------
- */
+/* -- Stacks -------------------------------------------------------------------------------- */
 
-/* Ranks that are at one place, and all hang or all do not. */
+/* One line of output: the ranks with the same stack that all hang or all do not hang. */
 struct line {
     const char *stack;
     bool hangs;
@@ -151,17 +153,17 @@ void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char 
                 say_rank(&text, &said, ranks[i].rank);
         say_more(&text, said);
         gw_text_say(&text, ": %s\n", lines[l].stack);
-        if (text.used >= text_bytes) { /* whole lines only */
+        if (text.used >= text_bytes) { /* only whole lines */
             to[before] = '\0';
             return;
         }
     }
 }
 
-/* -- Decisions -----------------------------------------------------------------------------------
- */
+/* -- Decisions ----------------------------------------------------------------------------- */
 
-/* All live ranks stand still: gives how many, 0 where one of them does not. */
+/* Returns the number of living ranks and fills `ranks`, if none of them moves. Returns 0 if a rank
+ * moves. */
 static uint32_t all_still(const struct gw_gang_attempt *gang, struct gw_standing *ranks)
 {
     uint32_t count = 0;
@@ -177,8 +179,8 @@ static uint32_t all_still(const struct gw_gang_attempt *gang, struct gw_standing
     return count;
 }
 
-/* Tells whether all live ranks were looked at closely that are not ready, or all that are; has the
- * workers do so of those that have not. */
+/* Returns true if the stacks of all living ranks that are ready (or, if `ready` is false, not
+ * ready) are known. Otherwise asks the workers for the missing stacks. */
 static bool all_seen(struct gw_sched *sched, struct gw_gang_attempt *gang, bool ready)
 {
     bool seen = true;
@@ -195,7 +197,7 @@ static bool all_seen(struct gw_sched *sched, struct gw_gang_attempt *gang, bool 
         if (worker != last)
             gw_sched_send(sched, worker->remote, GW_MESSAGE_gang_look)->gang_look =
                 (struct gw_msg_gang_look){gang->id};
-        last = worker; /* a worker's ranks are next to each other */
+        last = worker; /* the ranks of a worker are adjacent */
     }
     return seen;
 }
@@ -241,12 +243,12 @@ uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, si
         if (rank->stack && before < stacks_bytes)
             gw_text_say(&text, "%srank %u: %s", before ? "\n" : "", i, rank->stack);
         if (text.used >= stacks_bytes && before < stacks_bytes)
-            stacks[before] = '\0'; /* whole lines only */
+            stacks[before] = '\0'; /* only whole lines */
     }
     return blamed == GW_NO_INDEX ? 0 : blamed;
 }
 
-/* Of ranks that stand still, or (late) were not ready: where they are. */
+/* Records where a rank is that does not move or (`late`) was not ready in time. */
 static void take(struct gw_sched *sched, const struct gw_fact_rank_stood *seen, bool late)
 {
     if (late && (!seen->gang->late || seen->gang->ranks[seen->rank].ready))
@@ -256,7 +258,8 @@ static void take(struct gw_sched *sched, const struct gw_fact_rank_stood *seen, 
             .operation = seen->operation, .stack = seen->stack);
 }
 
-/* Texts of ranks that come one behind the other. */
+/* Takes the next `size` bytes from the front of `texts`, which holds the texts of all ranks one
+ * after the other. Returns false if they are too short. */
 static bool take_text(struct gw_bin *texts, uint32_t size, struct gw_bin *text)
 {
     if (size > texts->size)

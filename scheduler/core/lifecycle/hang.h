@@ -1,57 +1,60 @@
-/* Ranks that hang: which of a gang's they are, once nothing moves any more. */
+/* Detection of ranks that hang in a gang that makes no progress. */
 #ifndef GW_SCHEDULER_CORE_HANG_H
 #define GW_SCHEDULER_CORE_HANG_H
 
 #include "graph/base/text.h"
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_on_gang_stuck takes a worker's word that its ranks of an attempt have stood still for
- * their limit (no rows: they move again). When all ranks that live stand still and do not stand at
- * the same place, their workers are asked where their processes are; when those have answered the
- * attempt is ended, and those behind are named. GW_EPROTO. */
+/* gw_sched_on_gang_stuck handles a worker's report that its ranks of an attempt have not moved for
+ * their time limit. A report without rows says that they move again. If no living rank moves and
+ * the ranks are at different places, the workers are asked for the stacks of the processes. After
+ * all answers the attempt is ended, and the error names the ranks that hang. Returns GW_EPROTO for
+ * a malformed report. */
 int gw_sched_on_gang_stuck(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_msg_gang_stuck *stuck);
 
-/* gw_sched_hang_on_finished: a rank ended well; the others' workers, which tell once, may have told
- * before. */
+/* gw_sched_hang_on_finished checks the remaining ranks after a rank ended well. Each worker reports
+ * only once that its ranks do not move, possibly before that end. */
 void gw_sched_hang_on_finished(struct gw_sched *sched, struct gw_gang_attempt *gang);
 
-/* gw_sched_hang_ask_late has the workers look at the ranks of a gang that are not ready in time;
- * they have GW_HANG_LOOK_NS. gw_sched_hang_late gives the rank that is to blame, one that is
- * stopped rather than another that is not ready, and writes in `stacks` where those are, as far as
- * that is known. */
+/* gw_sched_hang_ask_late asks the workers for the stacks of ranks that are not ready in time. The
+ * workers have GW_HANG_LOOK_NS to answer. gw_sched_hang_late returns the rank to blame, preferably
+ * one whose process is stopped. It writes the known stacks of the ranks that are not ready to
+ * `stacks`. */
 void gw_sched_hang_ask_late(struct gw_sched *sched, struct gw_gang_attempt *gang);
 uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, size_t stacks_bytes);
 
-/* How far a rank has come. */
+/* The progress of one rank. */
 struct gw_standing {
     uint32_t rank;
-    uint64_t begun;        /* collectives that it has called */
-    const char *operation; /* the one that it is in; empty: in none */
-    bool stopped;          /* its process is */
-    const char *stack;     /* where its process is, in a line; NULL: nobody knows */
+    uint64_t begun;        /* number of collectives that the rank has called */
+    const char *operation; /* the collective in which it is, or "" */
+    bool stopped;          /* its process is stopped */
+    const char *stack;     /* one line that says where its process is, or NULL if unknown */
 };
 
-/* gw_sched_hang_text says in words who hangs, and where the others are; *named: the first of them.
- * False where nobody does: all are at one place, or nobody waits for anybody. */
+/* gw_sched_hang_text writes which ranks hang and where the other ranks are. *named is the first
+ * rank that hangs. Returns false if no rank hangs: all ranks are at the same place, or none waits
+ * in a collective. */
 bool gw_sched_hang_text(const struct gw_standing *ranks, uint32_t count, char *text,
                         size_t text_bytes, uint32_t *named);
 
-/* Lines that gw_sched_hang_stacks writes at most. */
+/* The largest number of lines that gw_sched_hang_stacks writes. */
 enum { GW_HANG_LINES_MAX = 8 };
 
-/* gw_sched_hang_stacks writes where the ranks' processes are, those that hang first: a line each
- * place, the first GW_HANG_LINES_MAX of them, as far as whole lines fit. */
+/* gw_sched_hang_stacks writes where the processes of the ranks are. Ranks with the same stack share
+ * a line, and the ranks that hang come first. It writes at most GW_HANG_LINES_MAX lines, and only
+ * whole lines that fit. */
 void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char *text,
                           size_t text_bytes);
 
-/* gw_sched_hang_explain appends, of a gang of commands of which none has used CPU or written
- * anything for its limit, that this is so; else nothing. Such a gang is not ended: it may wait for
- * others. */
+/* gw_sched_hang_explain appends a sentence to `text` if no rank of a gang of commands has used CPU
+ * or written output for the hang timeout. Otherwise it appends nothing. Such a gang is not ended,
+ * because its ranks may wait for something outside of the gang. */
 void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *text);
 
-/* gw_sched_gangs_on_tick has the ranks looked at that do not stand in time, and ends their attempts
- * when that has had its time, too. gw_sched_hang_end_late ends one. */
+/* gw_sched_gangs_on_tick asks for the stacks of ranks that are not ready in time. It ends their
+ * attempt if the answers are late as well. gw_sched_hang_end_late ends one such attempt. */
 void gw_sched_gangs_on_tick(struct gw_sched *sched);
 void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_attempt *gang);
 

@@ -1,4 +1,4 @@
-/* Jobs end, are compacted and are forgotten. */
+/* Jobs: their end, freeing their tasks (compaction), and forgetting them. */
 
 #include "scheduler/core/lifecycle/job.h"
 
@@ -6,7 +6,7 @@
 #include "scheduler/core/send/outbox.h"
 #include "scheduler/core/send/send.h"
 
-/* Workers forget a job's specs when nothing of it will run there again. */
+/* Tells the workers to forget a job's specs, because no task of this job will run again. */
 static void tell_forget(struct gw_sched *sched, const struct gw_job *job)
 {
     for (size_t slot = 0; slot < sched->workers.count; slot++) {
@@ -23,7 +23,8 @@ static void tell_forget(struct gw_sched *sched, const struct gw_job *job)
     }
 }
 
-/* A client may ask for what it holds, and for what lies beside it at workers. */
+/* Returns true if a client may still ask for results of the job: it holds a future, or the range is
+ * still open. */
 static bool is_its_clients(const struct gw_job *job)
 {
     return job->session && (job->held > 0 || gw_sched_range_is_open(job));
@@ -36,7 +37,8 @@ static bool may_compact(const struct gw_job *job)
            job->borrowers == 0;
 }
 
-/* Nobody holds or needs a result of it (those that a detached job keeps go with it). */
+/* Returns true if the job may be forgotten: no client holds and no task needs one of its results.
+ * The results that a detached job keeps are forgotten with it. */
 static bool may_forget(const struct gw_job *job)
 {
     return job->state == GW_JOB_ENDED && job->needed == 0 && job->pending_requests == 0 &&
@@ -52,7 +54,8 @@ void gw_sched_jobs_tidy(struct gw_sched *sched)
             continue;
         tell_forget(sched, job);
         GW_FACT(sched, job_compacted, .job = job);
-        /* Calls would push everything else from the history; values were never in it. */
+        /* Calls and values are forgotten at once: calls would fill the history, and values never
+         * appear in it. */
         if ((job->calls_of || gw_sched_job_is_value(job)) && may_forget(job))
             GW_FACT(sched, job_forgotten, .at = job, .job = job->id);
     }
@@ -102,7 +105,7 @@ void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worke
     for (uint32_t i = 0; i < message->job.count; i++) {
         unknown[count] = gw_col64_at(message->job, i);
         const struct gw_job *job = gw_sched_job_find(sched, unknown[count]);
-        if (job && job->compacted) /* it was not there when the others were told */
+        if (job && job->compacted) /* the worker was not connected when the others were told */
             gw_sched_send(sched, worker->remote, GW_MESSAGE_forget)->forget.job = job->id;
         count += !job;
     }

@@ -1,15 +1,17 @@
-/* Jobs end, are compacted and are forgotten. */
+/* Jobs: their end, freeing their tasks (compaction), and forgetting them. */
 #ifndef GW_SCHEDULER_CORE_LIFECYCLE_JOB_H
 #define GW_SCHEDULER_CORE_LIFECYCLE_JOB_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_jobs_settle ends the jobs whose last task has ended. gw_sched_jobs_tidy, at the end of a
- * step, frees what ended jobs will never need again, and forgets the oldest of too many. */
+/* gw_sched_jobs_settle ends the jobs whose last task has ended. gw_sched_jobs_tidy runs at the end
+ * of a step. It frees what ended jobs no longer need and forgets the oldest jobs if the history is
+ * too long. */
 void gw_sched_jobs_settle(struct gw_sched *sched);
 void gw_sched_jobs_tidy(struct gw_sched *sched);
 
-/* gw_sched_on_leftovers answers a worker with those of these jobs that are not known any more. */
+/* gw_sched_on_leftovers handles a worker's list of jobs of which it still has files. The reply
+ * names the jobs that the scheduler does not know any more. */
 void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worker,
                            const struct gw_msg_leftovers *message);
 

@@ -1,12 +1,13 @@
-/* What workers say of their memory, and what is taken back from one that has too little. */
+/* Reports of workers about their memory. */
 
 #include "scheduler/core/lifecycle/memory_report.h"
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/send/outbox.h"
 
-/* What it has not begun can run elsewhere, or later. Not calls: what was made later would come
- * before them, and their actor's state is there already. */
+/* Asks a worker with too little memory to return the attempts that it has not begun, because they
+ * can run elsewhere or later. Calls of an actor are not taken back: later calls would overtake
+ * them, and the state of their actor is already at this worker. */
 static void take_back(struct gw_sched *sched, struct gw_worker *worker)
 {
     for (uint32_t slot = worker->first; slot != GW_NO_INDEX;

@@ -1,15 +1,15 @@
-/* What workers say of their memory, and what is taken back from one that has too little. */
+/* Reports of workers about their memory. */
 #ifndef GW_SCHEDULER_CORE_MEMORY_REPORT_H
 #define GW_SCHEDULER_CORE_MEMORY_REPORT_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_memory_on_report takes what a worker says of its memory. One that is paused is asked to
- * give back what it has not begun. */
+/* gw_sched_memory_on_report handles a worker's report of its free memory. If the worker is now too
+ * full for new tasks, it is asked to return the tasks that it has not begun. */
 void gw_sched_memory_on_report(struct gw_sched *sched, struct gw_worker *worker,
                                const struct gw_msg_memory *report);
 
-/* gw_sched_memory_on_measured learns how much attempts use. GW_EPROTO. */
+/* gw_sched_memory_on_measured handles a worker's report of how much memory its attempts use. */
 int gw_sched_memory_on_measured(struct gw_sched *sched, struct gw_worker *worker,
                                 const struct gw_msg_measured *measured);
 

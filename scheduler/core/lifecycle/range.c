@@ -1,12 +1,13 @@
-/* Ranges: what of them is cancelled, and when they are over. */
+/* Ranges: cancelling them, and freeing blocks of rows that have ended. */
 
 #include "scheduler/core/lifecycle/range.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
 #include "scheduler/core/model/model.h"
 
-/* Whether a block stays because it has rows that may be run again: of a job that outlives its
- * client, and as long as few others stay for that. */
+/* Returns true if a block must stay in memory because some of its rows failed or were cancelled,
+ * and a user may retry them. This applies only to detached jobs and to at most
+ * GW_RANGE_BAD_BLOCKS_MAX blocks of a range. */
 static bool stays(const struct gw_job *job, uint32_t block)
 {
     const struct gw_range *range = job->range;

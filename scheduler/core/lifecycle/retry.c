@@ -1,8 +1,9 @@
-/* Retries.
+/* Retries that a user asks for.
  *
- * Rows that ended badly are opened again, each with its charges forgiven, and what failed before it
- * follows. Of a range that is detached any row can be named: what was never made of it, because it
- * was cancelled first, is made now. Of one that is not, only what its client still holds. */
+ * Rows that failed or were cancelled are opened again with fresh retry budgets, together with the
+ * failed rows that they depend on. In a detached range every row can be retried, also a row that
+ * was cancelled before it was made: it is made now. In a range that is not detached, only rows that
+ * its client still holds can be retried. */
 #include "scheduler/core/lifecycle/retry.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
@@ -41,7 +42,8 @@ static int check_row(const struct gw_job *job, uint32_t row, struct gw_error *er
     return 0;
 }
 
-/* All that ended badly; of what ends with its client, only what that still holds. */
+/* Retries all rows that failed or were cancelled. In a job that is not detached, only rows that are
+ * still held or needed are retried. Returns the number of tasks. */
 static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
 {
     uint32_t tasks = 0;
@@ -69,7 +71,8 @@ static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_
     return tasks;
 }
 
-/* A row that was cancelled before it was made: those before it stay cancelled. */
+/* Makes and retries a row of a range that was cancelled before it was made. The rows before it are
+ * made, too, and stay cancelled. */
 static uint32_t retry_unbegun(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                               struct gw_error *error)
 {
@@ -136,7 +139,8 @@ void gw_sched_retry(struct gw_sched *sched, struct gw_job *job, uint32_t row)
         gw_sched_retry_run_again(sched, job, row, 1);
         return;
     }
-    /* It runs, or ran, again already, for what needs it: only the telling is left. */
+    /* The row already runs or ran again because another task needs it. Only the announcements to
+     * clients must be sent again. */
     if (job->tasks.flags[row] & GW_TASK_TOLD_FAILED)
         GW_FACT(sched, told, .job = job, .index = row);
     gw_sched_shares_retell(sched, job, row);

@@ -1,10 +1,16 @@
-/* Verdicts.
+/* Decides what follows when an attempt ends.
  *
- * The first accepted end of an attempt wins; the attempt is the fence. What is charged to whom: the
- * user's own errors to the task's retries, the end of a runner under it to its crash budget, a lost
- * worker to its loss budget; being killed, missing an input, the failure of a GPU, a worker that
- * was sent away or told to end, and the first few times that ranks cannot reach each other, to
- * nobody. */
+ * Only the first accepted end of an attempt counts. The id of the attempt shows whether a report is
+ * late. The end counts against these budgets:
+ *
+ * - An error of the user's function: the task's retries.
+ *
+ * - A crash of the runner: the task's crash budget.
+ *
+ * - A lost worker: the task's budget of worker losses.
+ *
+ * - A kill, a missing input, a failed GPU, a worker that was told to leave, and the first few
+ * failed connections between ranks: no budget. */
 #include "scheduler/core/lifecycle/task_end.h"
 
 #include "scheduler/core/lifecycle/delay.h"
@@ -15,10 +21,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* -- Well ----------------------------------------------------------------------------------------
- */
+/* -- End after a cancel, and attempts taken back ------------------------------------------- */
 
-/* The task was told to end, and did: how no longer matters. */
+/* The task was cancelled and its attempt has ended. The outcome of the attempt does not matter any
+ * more. */
 void gw_sched_task_end_cancelled(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     if (job->tasks.flags[row] & GW_TASK_RERUN) {
@@ -31,8 +37,9 @@ void gw_sched_task_end_cancelled(struct gw_sched *sched, struct gw_job *job, uin
     gw_sched_notify_task(sched, job, row);
 }
 
-/* What was to run soon behind a short task runs late behind a long one: where no slot is left for
- * it in this lane, the worker is asked to give back what it has not begun. */
+/* Short attempts wait at the worker for a short task to end. If long tasks hold all resources of
+ * this queue, the short attempts would wait too long, so the worker is asked to return those that
+ * it has not begun. */
 void gw_sched_task_end_take_back(struct gw_sched *sched, const struct gw_worker_queue *lane)
 {
     if (lane->debits > lane->longs || lane->attempts == lane->longs)
@@ -46,10 +53,9 @@ void gw_sched_task_end_take_back(struct gw_sched *sched, const struct gw_worker_
     }
 }
 
-/* -- Otherwise -----------------------------------------------------------------------------------
- */
+/* -- End that was not successful ----------------------------------------------------------- */
 
-/* The error that a client gets when it is final. */
+/* Returns the error code that the client gets if the task fails for good. */
 static int code_of(uint32_t outcome)
 {
     switch (outcome) {
@@ -75,7 +81,7 @@ static int code_of(uint32_t outcome)
     }
 }
 
-/* The user's own error: as many further attempts as they asked for. */
+/* Counts one error against the retries that the user allowed. Returns false if none is left. */
 static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
 {
     if (charges->retries >= spec->message.retries || charges->retries == UINT8_MAX)
@@ -84,14 +90,14 @@ static bool charge_retry(const struct gw_spec *spec, struct gw_charges *charges)
     return true;
 }
 
-/* How many workers may be lost under it, the last one included. */
+/* Returns how many worker losses fail the task: the last of them is final. */
 static uint32_t worker_losses_max(const struct gw_sched *sched, const struct gw_spec *spec)
 {
     uint32_t most = spec->message.worker_losses_max;
     if (most == 0)
         return sched->options.loss_budget;
     if (most == UINT32_MAX)
-        return 1; /* the first is the last */
+        return 1; /* no loss is allowed: the first one fails the task */
     return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
 }
 
@@ -103,16 +109,18 @@ uint32_t gw_sched_task_end_preemptions_max(const struct gw_spec *spec)
     return most && most < GW_UNCHARGED_MAX ? most : GW_UNCHARGED_MAX;
 }
 
-/* A command, a rank of a gang, and an actor has its process for itself: no other task can have
- * broken it, so its crash is its own error. A pooled runner may have been broken before. */
+/* A command, a rank of a gang and an actor each have a process of their own. No other task can have
+ * damaged that process, so a crash is an error of the task itself. A pooled runner may have been
+ * damaged by an earlier task. */
 static bool owns_process(const struct gw_spec *spec)
 {
     return spec->message.ranks > 0 || spec->message.kind == GW_SPEC_COMMAND ||
            spec->message.actor == GW_ACTOR_NEW;
 }
 
-/* Charges the end to the task; tells whether it may run again. once: what ran must not run a
- * second time unless its user allows it. */
+/* Counts the end against the budgets of the task. Returns true if the task may run again. If once
+ * is true, a call or a living actor has run, and it may run a second time only if its retries allow
+ * it. */
 static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
                    const struct gw_end *end, bool once, struct gw_charges *charges)
 {
@@ -135,15 +143,15 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
         if (!end->executing)
             break;
         if (end->dismissed && worker_losses_max(sched, spec) > 1)
-            break; /* nothing failed; who allows no loss wants it never to run twice */
+            break; /* the worker left as planned: no failure */
         return ++charges->losses < worker_losses_max(sched, spec);
     case GW_OUTCOME_PREEMPTED:
         if (!end->executing)
-            return true; /* paused, by its user's own wish */
+            return true; /* its user paused it before it ran */
         return ++charges->preemptions <= gw_sched_task_end_preemptions_max(spec);
     case GW_OUTCOME_KILLED:
         if (!end->executing)
-            return true; /* taken back */
+            return true; /* the scheduler took it back before it ran */
         break;
     case GW_OUTCOME_PORT:
         if (charges->ports >= GW_PORT_TRIES_MAX)
@@ -164,25 +172,26 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_FILES:
         break;
     default:
-        return false; /* over its limit, cannot start: final */
+        return false; /* final: time limit exceeded, cannot start, ... */
     }
     return ++charges->uncharged < GW_UNCHARGED_MAX;
 }
 
-/* A text that is too long for what is left of `bytes` loses its beginning: where tasks wait for
- * tasks, each puts its own name before the first cause. */
+/* Shortens a text that does not fit into the rest of `bytes` at its beginning. The first cause is
+ * at the end of the text, because each dependent task puts its own name before it. */
 static const char *end_of(const char *why, size_t used, size_t bytes)
 {
     size_t length = strlen(why), room = used + 1 < bytes ? bytes - used - 1 : 0;
     if (length <= room)
         return why;
     why += length - room;
-    while ((*why & 0xc0) == 0x80) /* not in the middle of a character */
+    while ((*why & 0xc0) == 0x80) /* not in the middle of a UTF-8 character */
         why++;
     return why;
 }
 
-/* "task name (task 3 of job 7) on host a: killed by signal 9" and the last lines of its stderr. */
+/* Writes for example "task name (task 3 of job 7) on host a: killed by signal 9", followed by the
+ * last lines of stderr. */
 static void failure_text(const struct gw_task_end_cause *task_end, char *text, size_t bytes)
 {
     const struct gw_end *end = task_end->end;
@@ -198,7 +207,8 @@ static void failure_text(const struct gw_task_end_cause *task_end, char *text, s
         (void)snprintf(text + n, bytes - (size_t)n, "\n%s", end->stderr_tail);
 }
 
-/* Whether a result is nil, as of a function that returned before it gave one. */
+/* Returns true if a result is nil (MessagePack 0xc0), for example of a function that was stopped
+ * before it returned a value. */
 static bool is_nil(const struct gw_sched *sched, uint32_t object)
 {
     const uint8_t *value =
@@ -206,7 +216,8 @@ static bool is_nil(const struct gw_sched *sched, uint32_t object)
     return value && sched->objects.items[object].size == 1 && value[0] == 0xc0;
 }
 
-/* A task that fails may lack a value that a gang would have given, had it not been stopped. */
+/* A task can fail because an input is nil: the gang that should have produced the value was
+ * stopped. Appends a line about each such gang to the failure text. */
 static void add_stopped(const struct gw_sched *sched, struct gw_job *job, uint32_t row, char *text,
                         size_t bytes)
 {
@@ -239,7 +250,7 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
         gw_sched_task_end_cancelled(sched, job, row);
         return;
     }
-    if (job->tasks.state[row] == GW_TASK_PIPELINED) { /* what it waited for never came */
+    if (job->tasks.state[row] == GW_TASK_PIPELINED) { /* the input that it waited for never came */
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         return;
     }
@@ -284,7 +295,7 @@ struct unfetched {
     struct gw_worker *worker;
 };
 
-/* An input that an attempt was fetching when it ended: nobody will have it there. */
+/* Releases an input at a worker if only the ended attempt was fetching it there. */
 static void input_unfetched(struct gw_sched *sched, uint32_t at, void *arg)
 {
     const struct unfetched *unfetched = arg;
@@ -299,7 +310,6 @@ static void input_unfetched(struct gw_sched *sched, uint32_t at, void *arg)
             &(struct gw_release_row){object->job->id, object->index, object->rank});
 }
 
-/* Ends the attempt at a place, not well; rows of a gang's ranks, too. */
 void gw_sched_task_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run_ns)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
@@ -310,9 +320,7 @@ void gw_sched_task_end_badly(struct gw_sched *sched, uint32_t slot, uint64_t run
     GW_FACT(sched, attempt_ended, .slot = slot, .run_ns = run_ns);
 }
 
-/* -- Ends of tasks
- * ---------------------------------------------------------------------------------
- */
+/* -- End of a task ------------------------------------------------------------------------- */
 
 bool gw_sched_task_end_actor_stood(const struct gw_job *job)
 {

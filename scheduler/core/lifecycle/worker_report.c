@@ -1,4 +1,4 @@
-/* What workers report of ends. */
+/* Reports of workers about attempts that started or ended. */
 
 #include "scheduler/core/lifecycle/worker_report.h"
 
@@ -56,12 +56,12 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
         gw_sched_quarantine_files_end(sched, worker);
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_CANCELLING || state == GW_TASK_PIPELINED) {
-        if (!result->value) /* the worker has it, nobody will ask for it */
+        if (!result->value) /* the worker stores a result that no task needs */
             gw_sched_outbox_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
         gw_sched_pipelining_recall(sched, job, row);
         if (state == GW_TASK_CANCELLING)
             gw_sched_task_end_cancelled(sched, job, row);
-        else /* what it took was cancelled meanwhile */
+        else /* an input was lost or cancelled meanwhile */
             GW_FACT(sched, task_requeued, .job = job, .index = row);
         return 0;
     }
@@ -150,7 +150,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
         attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].shape;
     if (end.outcome == GW_OUTCOME_FILES &&
         !gw_sched_ranks_quarantine_files_begin(sched, worker, shape))
-        end.outcome = GW_OUTCOME_CANNOT_START; /* no other worker may do better */
+        end.outcome = GW_OUTCOME_CANNOT_START; /* no other worker can be expected to do better */
     char text[GW_ERROR_TEXT_MAX];
     if (gw_sched_gpu_text_ran_out(attempt, &end)) {
         uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
@@ -182,9 +182,7 @@ int gw_sched_on_failures(struct gw_sched *sched, struct gw_worker *worker,
     return rc;
 }
 
-/* -- Gangs, and workers that are ready
- * -------------------------------------------------------------
- */
+/* -- Gangs, and workers that become ready -------------------------------------------------- */
 
 int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
                               const struct gw_rank_end *end)
@@ -196,7 +194,7 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
     }
     struct gw_gang_attempt *gang = gw_sched_gang_find(sched, end->attempt);
     if (gang->state == GW_GANG_PREPARING)
-        return GW_EPROTO; /* nobody told it to go */
+        return GW_EPROTO; /* the gang has not been started */
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
     GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
     if (gang->live > 0)
