@@ -235,8 +235,7 @@ static bool outranks(const struct gw_gang_attempt *gang, uint32_t rank, const st
     bool killed = end->outcome == GW_OUTCOME_OOM ||
                   (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
     bool lost = end->outcome == GW_OUTCOME_LOST && gang->cause_worker != gang->ranks[rank].worker;
-    bool unreached =
-        end->outcome == GW_OUTCOME_UNREACHED; /* other ranks of that host fail because of it */
+    bool unreached = end->outcome == GW_OUTCOME_UNREACHED; /* its peers fail because of it */
     return (unreached || (end->executing && (killed || lost))) && gang->cause_rank != GW_NO_INDEX &&
            is_error(&gang->cause);
 }

@@ -1,8 +1,9 @@
-/* Outlook.
+/* Forecast: when a worker will have room for ranks that do not fit now.
  *
- * What runs under a time limit has ended when that is over. What has none may run for ever; the
- * guess is that it takes as long as others of its kind did, and where it has taken longer already,
- * as long again. Short tasks that share debits give them back together. */
+ * An attempt with a time limit ends at the latest when the limit is over. An attempt without a
+ * limit may run forever: the guess is the mean run time of its kind, or, if it already ran longer,
+ * twice the time that it has run. Short tasks of one queue share their slots, so they free them
+ * together. */
 #include "scheduler/core/placement/forecast.h"
 
 #include "scheduler/core/model/model.h"
@@ -10,30 +11,29 @@
 #include <stdlib.h>
 
 enum { GPUS_MAX = 256 };
-#define NOBODY_KNOWS_NS (UINT64_C(1) << 62) /* behind every guess */
+#define NOBODY_KNOWS_NS (UINT64_C(1) << 62) /* later than every guess */
 
-/* What one attempt, or all short ones of a lane, will give back. */
+/* What one long attempt, or all short attempts of a queue together, will free. */
 struct release {
     uint64_t at_ns;
-    uint32_t attempt; /* its place */
+    uint32_t attempt; /* slot of the attempt */
     uint32_t debits, slots;
     uint64_t memory_bytes;
     const struct gw_worker_queue *lane;
     bool known;
 };
 
-/* What a worker has at one moment. */
+/* The free room of a worker at one moment. */
 struct room {
     const struct gw_worker *worker;
     const struct gw_shape *shape;
     int64_t slots, memory_bytes;
-    uint32_t gpus[GPUS_MAX]; /* thousandths */
+    uint32_t gpus[GPUS_MAX]; /* free thousandths of each GPU */
     GW_ARRAY(struct release) releases;
-    size_t given; /* of the releases */
+    size_t given; /* number of releases already added */
 };
 
-/* -- What will be given back ---------------------------------------------------------------------
- */
+/* -- What will be freed -------------------------------------------------------------------- */
 
 static void see_end(const struct gw_sched *sched, const struct gw_attempt *attempt,
                     struct release *release)
@@ -66,7 +66,7 @@ static void add_release(struct room *room, const struct gw_attempt *attempt, str
     GW_MUST(gw_array_push(&room->releases, release));
 }
 
-/* All that the short ones of a lane hold, when the last of them has ended. */
+/* Adds what the short attempts of a queue hold. It is freed when the last of them has ended. */
 static void add_shorts(const struct gw_sched *sched, struct room *room,
                        const struct gw_worker_queue *lane)
 {
@@ -115,8 +115,7 @@ static void find_releases(const struct gw_sched *sched, struct room *room)
         qsort(room->releases.items, room->releases.count, sizeof *room->releases.items, by_time);
 }
 
-/* -- How many ranks fit --------------------------------------------------------------------------
- */
+/* -- How many ranks fit -------------------------------------------------------------------- */
 
 static void take_stock(struct room *room, const struct gw_worker *worker)
 {

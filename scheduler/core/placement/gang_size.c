@@ -1,8 +1,9 @@
-/* Elastic gangs.
+/* Gangs that may run with fewer ranks.
  *
- * What always holds: an attempt has between min_ranks and all ranks of its gang, whole nodes where
- * it has so many ranks a node. What it would start with is asked of one function, size_now, before
- * a gang grows as when it is placed: a gang that gives its room back to grow gets more. */
+ * Invariants: an attempt has between min_ranks and all ranks of its gang. With ranks_per_node it
+ * has whole nodes. The function gw_sched_gang_size_now decides about the number of ranks both when
+ * a gang is placed and before it ends in order to grow. Therefore a gang that ends to grow starts
+ * with more ranks. */
 #include "scheduler/core/placement/gang_size.h"
 
 #include "graph/base/text.h"
@@ -22,8 +23,7 @@ int gw_sched_gang_size_check(const struct gw_msg_spec *spec, struct gw_error *er
     return 0;
 }
 
-/* -- How many ------------------------------------------------------------------------------------
- */
+/* -- Number of ranks ----------------------------------------------------------------------- */
 
 uint32_t gw_sched_gang_size_most(const struct gw_sched *sched, const struct gw_shape *shape)
 {
@@ -53,8 +53,7 @@ uint64_t gw_sched_gang_size_start(const struct gw_sched *sched, const struct gw_
                : sched->now_ns;
 }
 
-/* -- Waiting for all -----------------------------------------------------------------------------
- */
+/* -- Waiting for room for all ranks -------------------------------------------------------- */
 
 void gw_sched_gang_size_on_tick(struct gw_sched *sched)
 {
@@ -67,8 +66,7 @@ uint64_t gw_sched_gang_size_deadline_ns(const struct gw_sched *sched)
     return sched->elastic_ns ? sched->elastic_ns : UINT64_MAX;
 }
 
-/* -- In words ------------------------------------------------------------------------------------
- */
+/* -- Text for explain ---------------------------------------------------------------------- */
 
 static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
                           const struct gw_spec *spec, struct gw_text *text)

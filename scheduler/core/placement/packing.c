@@ -1,4 +1,5 @@
-/* Packing. The same room gives the same ranks: all orders end with the worker's id. */
+/* Packing: selects the workers for the ranks of a gang. The same free room always gives the same
+ * selection, because every sort order ends with the worker's id. */
 #include "scheduler/core/placement/packing.h"
 
 #include "scheduler/core/model/model.h"
@@ -23,28 +24,29 @@ static int by_host(const void *a, const void *b)
     return hosts ? hosts : x->worker->id < y->worker->id ? -1 : 1;
 }
 
-/* As ranks are numbered: by host, but first where the checkpoint is. */
+/* Order of the rank numbers: the worker with the checkpoint first, then by host. */
 static int by_rank(const void *a, const void *b)
 {
     const struct gw_pack *x = a, *y = b;
     return x->home != y->home ? (x->home ? -1 : 1) : by_host(a, b);
 }
 
-/* Most ranks first; so few workers are taken, and few hosts. */
+/* Workers with the most room first, so that few workers and few hosts are selected. */
 static int by_most(const void *a, const void *b)
 {
     const struct gw_pack *x = a, *y = b;
     return x->ranks != y->ranks ? (x->ranks > y->ranks ? -1 : 1) : by_host(a, b);
 }
 
-/* The same, behind the one where the checkpoint is. */
+/* The same order, but the worker with the checkpoint comes first. */
 static int by_most_home(const void *a, const void *b)
 {
     const struct gw_pack *x = a, *y = b;
     return x->home != y->home ? (x->home ? -1 : 1) : by_most(a, b);
 }
 
-/* Where the checkpoint is, GPUs that are near each other, then what has least to spare. */
+/* Order: the worker with the checkpoint, workers with near GPUs, then workers with the least spare
+ * room. */
 static int by_least(const void *a, const void *b)
 {
     const struct gw_pack *x = a, *y = b;
@@ -55,7 +57,7 @@ static int by_least(const void *a, const void *b)
     return x->ranks != y->ranks ? (x->ranks < y->ranks ? -1 : 1) : by_host(a, b);
 }
 
-/* So many ranks at each of as many workers as that takes. */
+/* Gives `ranks` ranks to each of `nodes` workers. */
 static uint32_t pack_nodes(struct gw_pack *packs, uint32_t count, uint32_t nodes, uint32_t ranks)
 {
     uint32_t fit = 0;
@@ -85,7 +87,7 @@ static uint32_t pack_few(struct gw_pack *packs, uint32_t count, uint32_t ranks)
     return ranks > 0 ? 0 : taken;
 }
 
-/* A rank to each that has room for one more, round by round. */
+/* Gives one rank in turn to each worker that has room for one more. */
 static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t ranks)
 {
     uint64_t room = 0;
@@ -93,10 +95,10 @@ static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t rank
         room += packs[i].ranks;
     if (room < ranks)
         return 0;
-    /* where not all are taken each has one rank, whatever room it has */
+    /* if there are more workers than ranks, each selected worker gets one rank */
     qsort(packs, count, sizeof *packs, count > ranks ? by_most_home : by_most);
     uint32_t level = 0, first_round = count < ranks ? count : ranks, left = ranks, extra = 0;
-    while (left > 0) { /* those with room are the first ones: they are in that order */
+    while (left > 0) { /* workers with room come first */
         uint32_t with_room = 0;
         while (with_room < first_round && packs[with_room].ranks > level)
             with_room++;
@@ -112,8 +114,8 @@ static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t rank
     return first_round;
 }
 
-/* One worker for each place, in the order of the places; of several that could take it, the one
- * where the checkpoint is, or that has least to spare. */
+/* Selects one worker for each entry of the rank layout, in its order. If several workers match an
+ * entry, prefers the one with the checkpoint, then the one with the least spare room. */
 static uint32_t pack_places(const struct gw_places *places, struct gw_pack *packs, uint32_t count)
 {
     struct gw_pack taken[GW_PAIRS_MAX] = {0};
@@ -132,7 +134,8 @@ static uint32_t pack_places(const struct gw_places *places, struct gw_pack *pack
     return places->count;
 }
 
-/* The checkpoint is where not all ranks have room: rank 0 goes there all the same. */
+/* Returns true if the worker with the checkpoint has no room for all ranks. It gets rank 0
+ * nevertheless. */
 static bool home_is_small(const struct gw_pack *packs, uint32_t count, uint32_t ranks)
 {
     for (uint32_t i = 0; i < count; i++)

@@ -1,18 +1,25 @@
-/* Packing: of the workers that have room for ranks of a gang, those that get them. */
+/* Packing: selects, from the workers that have room, those that get the ranks of a gang. */
 #ifndef GW_SCHEDULER_CORE_PACKING_H
 #define GW_SCHEDULER_CORE_PACKING_H
 
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/workers/parting.h"
 
-/* gw_sched_packing puts those that get ranks in front, in the order of the ranks, each with as many
- * as it gets, and gives how many they are; 0 where all together do not suffice. As the shape wants
- * it: as few as can be, the one that has least to spare where one alone suffices; so many at each,
- * of those that have least to spare; as many as can be, evenly; or those of its places, in their
- * order. */
+/* gw_sched_packing moves the selected workers to the front of `packs`, in the order of the ranks,
+ * and sets how many ranks each gets. It returns the number of selected workers, or 0 if the room is
+ * too small. The shape determines the selection:
+ *
+ * - default: as few workers as possible (if one worker is enough, the one with the least spare
+ * room)
+ *
+ * - ranks_per_node: this many ranks on each worker, the workers with the least spare room first
+ *
+ * - spread: as many workers as possible, with equal numbers of ranks
+ *
+ * - a rank layout: the workers that it names, in its order. */
 uint32_t gw_sched_packing(const struct gw_shape *shape, struct gw_pack *packs, uint32_t count);
 
-/* gw_sched_packing_most is the most ranks of a shape's gang that a worker may get. */
+/* gw_sched_packing_most returns the most ranks of a gang that one worker may get. */
 uint32_t gw_sched_packing_most(const struct gw_shape *shape, const struct gw_worker *worker);
 
 #endif

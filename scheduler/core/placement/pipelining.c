@@ -1,20 +1,23 @@
-/* Handing over.
+/* Pipelining: tasks are sent in advance to the worker that makes their inputs.
  *
- * What always holds: a task in state handed has an attempt at one worker, beyond its lane's debits,
- * and waits for attempts that were assigned to the same worker before it. That worker reports in
- * order: what a handed task took has ended when the task does, and where that did not end well, the
- * worker gives the task back by itself, uncharged. An end that comes although the scheduler does
- * not hold all inputs for done (one was cancelled as it ended) does not count.
+ * Invariants: a task in state GW_TASK_PIPELINED has an attempt at one worker. The attempt adds
+ * nothing to what its queue holds there, and it waits for attempts that were assigned to the same
+ * worker before it. The worker reports ends in order, so when a pipelined task ends, the tasks that
+ * made its inputs have ended. If one of them did not end well, the worker returns the pipelined
+ * task on its own, which does not count against the retry budget. If the scheduler does not regard
+ * all inputs as done (one was cancelled at the moment of its end), the end of the pipelined task
+ * does not count.
  *
- * Only room that nothing ready wants is used, and nothing is handed over before a ready task that
- * comes first: slots must come free for it. One successor follows a task while slots are free, so
- * that a chain stays where it is and a fan spreads.
+ * Pipelining uses only room that no ready task wants, and it never comes before an earlier ready
+ * task, because slots must become free for that one. While slots are free, only one successor of
+ * each task is pipelined: a chain of tasks stays at one worker, and the successors of a task with
+ * many of them spread over the workers.
  *
- * A successor of another shape than its maker's follows while nothing ready waits at all, with
- * slots of its own where its lane has none that it could inherit. Those are idle until its maker
- * has ended; so what was handed over to lanes with idle debits is asked back as soon as anything
- * waits that could ever run, and nothing is handed over to them meanwhile. Without that, a task
- * that runs long, or that waits for one that finds no slot, would keep slots that nobody uses. */
+ * A successor of another resource class is pipelined only while no ready task waits. If its queue
+ * at the worker holds no slots that the successor could inherit, it gets slots of its own. These
+ * slots are idle until the task before it has ended. Therefore tasks that keep slots idle are asked
+ * back as soon as a task waits that could run at some time, and nothing more is pipelined to these
+ * queues. Otherwise a long task would keep slots that nobody uses. */
 #include "scheduler/core/placement/pipelining.h"
 
 #include "scheduler/core/model/model.h"
@@ -24,13 +27,13 @@
 #include <assert.h>
 
 enum {
-    ACROSS_MAX = 32, /* tasks of a slot, where makers are of other shapes: asked back at once */
+    ACROSS_MAX = 32, /* most pipelined tasks of another class at a slot, because they may be asked
+                        back at once */
 };
 
-/* -- Which tasks ---------------------------------------------------------------------------------
- */
+/* -- Which tasks may be pipelined ---------------------------------------------------------- */
 
-/* The queue whose first task comes first among all that are ready and could run here. */
+/* Returns the queue whose first task comes first among all ready tasks that could run here. */
 static const struct gw_queue *first_ready(const struct gw_sched *sched)
 {
     const struct gw_queue *first = NULL;
@@ -38,7 +41,7 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
         struct gw_shape *shape = sched->shapes.items[i];
         const struct gw_queue *top = shape && shape->heap.count ? gw_sched_queue_top(shape) : NULL;
         if (top && shape->blocked && shape->ranks > 0 && sched->reservation.job)
-            continue; /* nothing is handed over where its slots are */
+            continue; /* its slots are reserved, and nothing is pipelined there */
         if (top && (shape->could || !shape->blocked) &&
             (!first || gw_sched_queue_before(top, first)))
             first = top;
@@ -46,7 +49,7 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
     return first;
 }
 
-/* Whether anything is ready that was not placed, and could be some day. */
+/* Returns true if a ready task was not placed but could be placed at some time. */
 static bool somebody_waits(const struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->shapes.count; i++) {
@@ -62,8 +65,8 @@ static bool somebody_waits(const struct gw_sched *sched)
     return false;
 }
 
-/* Of the task's queue nothing may be ready, so that it has no first row: in its own job what is
- * ready comes first where both are as urgent. */
+/* Returns true if the ready task comes before the tasks of `queue`. `queue` may have no ready row
+ * to compare with: within a job, ready tasks come first if the priority is the same. */
 static bool comes_first(const struct gw_queue *ready, const struct gw_queue *queue)
 {
     if (!ready)
@@ -74,7 +77,7 @@ static bool comes_first(const struct gw_queue *ready, const struct gw_queue *que
     return gw_sched_queue_before(ready, queue);
 }
 
-/* An attempt at the worker makes it, soon. */
+/* Returns true if a short attempt at this worker makes the result of `dep`. */
 static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
                          const struct gw_worker *worker)
 {
@@ -84,7 +87,7 @@ static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
         return false;
     uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[dep->index]);
     if (slot == GW_NO_INDEX)
-        return false; /* a gang's */
+        return false; /* the task is a gang */
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     return attempt->worker == worker && !attempt->gang && !attempt->is_long && !attempt->blocked &&
            attempt->state != GW_ATTEMPT_KILLED && attempt->state != GW_ATTEMPT_RECALLED;
@@ -100,7 +103,8 @@ static bool is_there(const struct gw_sched *sched, uint32_t object, const struct
     return place != GW_NO_INDEX && sched->holders.items[place].firm;
 }
 
-/* All inputs are here, at the worker, or made there: nothing has to be fetched. */
+/* Returns true if all inputs of the row are at this worker or are made there, so that nothing must
+ * be fetched. */
 static bool inputs_are_near(const struct gw_sched *sched, const struct gw_row *row,
                             const struct gw_worker *worker)
 {
@@ -137,13 +141,14 @@ static bool may_follow(const struct gw_sched *sched, const struct gw_row *row,
     return gw_sched_window(sched, spec) > 1 && inputs_are_near(sched, row, worker);
 }
 
-/* What else there is to do, as of this step. */
+/* Other tasks that compete for room, as of this step. */
 struct rivals {
-    const struct gw_queue *ready; /* the first that is ready and could run; NULL: none */
-    bool wait;                    /* something is ready that was not placed */
+    const struct gw_queue *ready; /* first queue with a ready task that could run, or NULL */
+    bool wait;                    /* a ready task could not be placed */
 };
 
-/* Where a successor finds room: nowhere, not yet, in slots that others have now, in free ones. */
+/* Room for a pipelined task: never, later, in slots that other attempts hold now, or in free slots.
+ */
 enum room { ROOM_NEVER, ROOM_LATER, ROOM_INHERITED, ROOM_FREE };
 
 static enum room room_across(const struct gw_sched *sched, struct gw_spec *spec,
@@ -166,7 +171,7 @@ static enum room room_across(const struct gw_sched *sched, struct gw_spec *spec,
     return gw_sched_worker_queue_room(lane, window) > 0 ? ROOM_INHERITED : ROOM_LATER;
 }
 
-/* Which room a successor finds at the worker of a task in `lane`. */
+/* Returns the room that a successor finds at the worker of queue `lane`. */
 static enum room room_for(const struct gw_sched *sched, struct gw_spec *spec,
                           const struct gw_worker_queue *lane, const struct rivals *rivals)
 {
@@ -178,17 +183,17 @@ static enum room room_for(const struct gw_sched *sched, struct gw_spec *spec,
                                                                               : ROOM_LATER;
 }
 
-/* -- Handing over --------------------------------------------------------------------------------
- */
+/* -- Pipelining ---------------------------------------------------------------------------- */
 
-/* What is ready comes before all successors there are: all are in its queue, the only one of their
- * job. Most often so while a wide graph is under way, and seen without a look at any of them. */
+/* Returns true if no successor can come before the ready tasks, because all tasks of the job are in
+ * the queue `ready`. This quick check holds most of the time for a wide graph. */
 static bool nothing_follows(const struct gw_job *job, const struct gw_queue *ready)
 {
     return ready && ready->job == job && job->queues.count == 1 && job->tasks.laters.count == 0;
 }
 
-/* Hands over what may follow the attempt at a place; false where its lane has no room left. */
+/* Pipelines the successors of the attempt at `slot`. Returns false if the queue has no room left.
+ */
 static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *rivals)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
@@ -203,7 +208,8 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
     for (int i = 0; i < GW_PIPELINED_SUCCESSORS_MAX; i++) {
         if (!gw_sched_edge_successors_next(sched, &from, &row))
             return true;
-        if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL) /* all: a whole job */
+        if (!row.job || row.job->compacted ||
+            row.index == GW_INDEX_ALL) /* a whole job depends on the task */
             continue;
         struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
         if (comes_first(ready, spec->queue) || (spec->shape != lane->shape && !across) ||
@@ -233,7 +239,7 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
     for (; at < frontier->attempts.count; at++) {
         uint32_t slot = gw_sched_attempt_find(sched, frontier->attempts.items[at]);
         if (slot == GW_NO_INDEX)
-            continue; /* it ended */
+            continue; /* the attempt has ended */
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->is_long && !attempt->blocked && attempt->state != GW_ATTEMPT_KILLED &&
             attempt->state != GW_ATTEMPT_RECALLED && !extend(sched, slot, rivals))
@@ -242,8 +248,7 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
     gw_sched_attempt_frontier_advance(worker, at);
 }
 
-/* -- Giving up what waits ------------------------------------------------------------------------
- */
+/* -- Asking pipelined tasks back ----------------------------------------------------------- */
 
 static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
@@ -260,7 +265,8 @@ static void ask_back(struct gw_sched *sched, struct gw_worker_queue *lane)
     }
 }
 
-/* Asks back what keeps debits that nothing uses, once: what is not given back runs soon. */
+/* Asks back pipelined tasks that keep slots idle, once for each queue. A task that the worker does
+ * not return runs soon. */
 static void free_idle(struct gw_sched *sched)
 {
     struct gw_worker_queue *lane = sched->idle_queues;

@@ -1,4 +1,4 @@
-/* A gang is placed: its workers are told of its ranks and its checkpoint. */
+/* Start of a gang's attempt: tells the workers about its ranks and its checkpoint. */
 
 #include "scheduler/core/placement/place_gang.h"
 

@@ -1,17 +1,20 @@
-/* Placement.
+/* Placement of ready tasks on workers.
  *
- * A task goes to the worker that holds most of its input bytes among those with room now, else to
- * the one with most free slots. When no slot is free, short tasks queue behind short ones of their
- * shape, up to a window. A shape of which nothing fits is blocked until something is freed; what
- * comes after it in the order may use free slots, but may not queue: slots must come free for it.
+ * A task goes to the worker with free room that has most of its input bytes, otherwise to the
+ * worker with the most free slots. If no slot is free, a short task may queue at a worker behind
+ * short tasks of the same resource class, up to a limit (the window). If no task of a resource
+ * class fits, the class is blocked until a worker frees room. Tasks that come later in the order
+ * may use free slots in the meantime, but may not queue at workers, because a blocked class needs
+ * slots to become free.
  *
- * The first gang that does not fit has room kept for it (reservation.h), and what comes after it
- * may queue wherever that is not.
+ * If a gang does not fit, a reservation keeps room for the first such gang (reservation.h). Later
+ * tasks may queue at all workers without reserved room.
  *
- * A task that failed goes to another worker than the one it failed on, where one has room now; so
- * does one that its last worker gave back and is short of memory.
+ * A task that failed goes to a worker other than the one on which it failed, if another has room
+ * now. The same applies to a task that its last worker returned because of lack of memory.
  *
- * Only gangs look at all workers: they are few, and need a picture of the whole. */
+ * Only the placement of a gang looks at all workers: gangs are few and need to know all free room.
+ */
 #include "scheduler/core/placement/placement.h"
 
 #include "scheduler/core/model/model.h"
@@ -26,8 +29,7 @@
 
 #include <string.h>
 
-/* -- Which worker --------------------------------------------------------------------------------
- */
+/* -- Choice of the worker ------------------------------------------------------------------ */
 
 static void weigh_input(struct gw_sched *sched, uint32_t at, void *arg)
 {
@@ -75,7 +77,8 @@ static struct gw_worker *free_worker_of_kind(struct gw_sched *sched, struct gw_c
     return best && (!other || !gw_sched_need_names(choice->shape->need, other)) ? best : other;
 }
 
-/* GPUs stay whole where an instance of one will do. */
+/* Returns a worker with room. Prefers a free MIG instance if the task can use one, so that whole
+ * GPUs stay free. */
 static struct gw_worker *free_worker(struct gw_sched *sched, struct gw_choice *choice)
 {
     struct gw_worker *worker = NULL;
@@ -86,8 +89,8 @@ static struct gw_worker *free_worker(struct gw_sched *sched, struct gw_choice *c
     return worker ? worker : free_worker_of_kind(sched, choice);
 }
 
-/* What failed is tried again on another worker where one has room now: what was wrong may be the
- * worker. It does not wait for that. */
+/* Returns a worker with room, but not the one on which the task failed, because the worker may be
+ * the cause. If no other worker has room, that worker is used as well. */
 static struct gw_worker *free_worker_elsewhere(struct gw_sched *sched, struct gw_choice *choice)
 {
     struct gw_worker *worker = free_worker(sched, choice);
@@ -97,7 +100,7 @@ static struct gw_worker *free_worker_elsewhere(struct gw_sched *sched, struct gw
     return free_worker(sched, choice);
 }
 
-/* How many may queue in a lane, on top of those that do. */
+/* Returns how many more tasks may queue in a queue of a worker. */
 static uint32_t worker_queue_room(const struct gw_sched *sched, const struct gw_worker_queue *lane,
                                   const struct gw_choice *choice, uint32_t window)
 {
@@ -110,7 +113,8 @@ static uint32_t worker_queue_room(const struct gw_sched *sched, const struct gw_
     return gw_sched_worker_queue_room(lane, window);
 }
 
-/* A worker where a short task may queue: one that holds inputs, else one where few queue. */
+/* Returns a worker at which a short task may queue: one that has inputs of the task, otherwise one
+ * with a short queue. */
 static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct gw_choice *choice,
                                           struct gw_shape *shape, uint32_t window)
 {
@@ -124,7 +128,8 @@ static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct g
     }
     if (best)
         return best;
-    /* In the rings from the window's own on, all lanes are full: no look at each of them. */
+    /* The class lists its queues by length. Queues whose length has reached the window are full, so
+     * the search skips their lists. */
     int tries = 0;
     uint64_t below = (UINT64_C(1) << gw_sched_worker_queue_step(window)) - 1;
     for (uint64_t rooms = shape->rooms & below; rooms; rooms &= rooms - 1) {
@@ -142,8 +147,9 @@ static struct gw_worker *worker_with_room(struct gw_sched *sched, const struct g
     return NULL;
 }
 
-/* A window that leaves to each slot its share of what there is: where tasks are few, those that
- * queue where their inputs lie would else wait for each other while slots elsewhere fall idle. */
+/* Reduces the window so that each slot gets only its share of the tasks. Otherwise, if there are
+ * few tasks, they would queue behind each other where their inputs are while other slots are idle.
+ */
 static uint32_t share_of(const struct gw_shape *shape, uint32_t window)
 {
     uint64_t slots = shape->debits, tasks = (uint64_t)shape->ready + shape->attempts;
@@ -153,16 +159,16 @@ static uint32_t share_of(const struct gw_shape *shape, uint32_t window)
         gw_sched_worker_queue_step((uint32_t)((tasks - 1) / slots)) + 1);
 }
 
-/* What a placement may do, and why it did nothing. */
+/* In: what a placement may do. Out: why it placed nothing. */
 struct placing {
-    bool may_queue, unaffording; /* memory alone is missing for it */
-    bool waits;                  /* for others of its range */
+    bool may_queue, unaffording; /* only memory is missing */
+    bool waits;                  /* the limit of its range is reached */
 };
 
-/* -- Ordinary tasks ------------------------------------------------------------------------------
- */
+/* -- Ordinary tasks ------------------------------------------------------------------------ */
 
-/* Its last worker may let in one task though it is short of memory, and refuse each. */
+/* Returns true if the task's last worker is short of memory. Such a worker may accept a task and
+ * return it again and again. */
 static bool was_given_back(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
     const struct gw_worker *worker = NULL;
@@ -217,11 +223,12 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
     return true;
 }
 
-/* The first of a queue; where only memory is missing for it, the first that lets go of some. */
+/* Places the first task of a queue. If the only obstacle is memory, places the first task with
+ * inputs instead, because its end may free these inputs. */
 static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct placing *placing)
 {
     uint32_t row = gw_bits_first(&queue->ready);
-    if (queue->job->tasks.edges > 0) /* else it has no inputs */
+    if (queue->job->tasks.edges > 0) /* otherwise the task has no inputs */
         gw_sched_object_inputs_prefetched(sched, &queue->job->tasks,
                                           gw_bits_near(&queue->ready, row));
     if (place_row(sched, queue, row, placing))
@@ -230,8 +237,9 @@ static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct pl
            place_row(sched, queue, gw_bits_first(&queue->fed), placing);
 }
 
-/* What a running task waits for may have room that is reserved, though the first of its shape may
- * not: the gang that has that room may wait for the running one. */
+/* Places a task that a running task has submitted. It may use reserved room, even if the first task
+ * of its class may not: the gang that holds the reservation may have to wait for the running task.
+ */
 static bool place_nested(struct gw_sched *sched, struct gw_shape *shape, struct placing *placing)
 {
     struct gw_queue *queue = sched->reservation.job ? gw_sched_queue_nested(shape) : NULL;
@@ -239,17 +247,17 @@ static bool place_nested(struct gw_sched *sched, struct gw_shape *shape, struct 
            place_row(sched, queue, gw_bits_first(&queue->ready), placing);
 }
 
-/* -- Gangs ---------------------------------------------------------------------------------------
- */
+/* -- Gangs --------------------------------------------------------------------------------- */
 
 /* Which workers a gang may use. */
 struct search {
     const struct gw_queue *queue;
-    bool passes; /* what is reserved does not bind it */
-    bool named;  /* only those that it asks for by name */
+    bool passes; /* the reservation does not restrict this gang */
+    bool named;  /* only the workers that the gang prefers by name */
 };
 
-/* Packs a gang, or as much of it as may start, into the room that there is. */
+/* Selects workers from `packs` for the ranks of a gang, or for as many ranks as it may start with.
+ */
 static uint32_t pack(const struct gw_sched *sched, struct search search, struct gw_pack *packs,
                      uint32_t count)
 {
@@ -261,7 +269,8 @@ static uint32_t pack(const struct gw_sched *sched, struct search search, struct 
     return now.ranks ? gw_sched_packing(&now, packs, count) : 0;
 }
 
-/* Room with workers among it that could not reach each other, and which of them are left out. */
+/* Search for workers that can connect to each other: all workers with room, and those that are left
+ * out. */
 struct apart {
     const struct gw_pack *all;
     uint32_t count, out_count, packs;
@@ -276,8 +285,8 @@ static bool is_out(const struct apart *apart, const struct gw_worker *worker)
     return false;
 }
 
-/* Packs without those that are out. Where two of what that takes are a pair, it does without one of
- * them, or else without the other. */
+/* Selects workers without those that are left out. If two of the selected workers could not connect
+ * to each other, tries again without the first, then without the second. */
 static uint32_t pack_without(struct gw_sched *sched, struct search search, struct apart *apart,
                              struct gw_pack *packs)
 {
@@ -302,7 +311,7 @@ static uint32_t pack_without(struct gw_sched *sched, struct search search, struc
     return 0;
 }
 
-/* Packs so that no two workers have ranks that could not reach each other lately. */
+/* Selects workers of which no two recently failed to connect to each other. */
 static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct gw_pack *packs,
                            uint32_t count)
 {
@@ -315,7 +324,8 @@ static uint32_t pack_apart(struct gw_sched *sched, struct search search, struct 
     return pack_without(sched, search, &apart, packs);
 }
 
-/* Where a gang's ranks could go now: as many berths as are needed, 0 where they do not suffice. */
+/* Selects the workers for a gang's ranks from the room that is free now. Returns the number of
+ * workers, or 0 if the room is too small. */
 static uint32_t find_packs(struct gw_sched *sched, struct search search, struct gw_pack *packs)
 {
     const struct gw_shape *shape = search.queue->shape;
@@ -350,7 +360,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     uint64_t least = gw_sched_gang_size_least(shape), slots = least * shape->slots;
     if ((passes ? sched->slots_free : sched->slots_open) < slots ||
         (!shape->gpu_fraction && sched->gpus_free < least * gw_sched_queue_class_gpus(shape)))
-        return false; /* without a look at any worker */
+        return false; /* quick check before looking at workers */
     struct gw_pack *packs =
         gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *packs);
     GW_MUST_PTR(packs);
@@ -379,14 +389,13 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     return true;
 }
 
-/* -- The order -----------------------------------------------------------------------------------
- */
+/* -- The order ----------------------------------------------------------------------------- */
 
-/* What is placed next. */
+/* The resource class whose first task is placed next. */
 struct turn {
-    struct gw_shape *shape; /* NULL: nothing */
-    bool overtakes;         /* something that could run here, and does not fit now, comes before */
-    bool behind;            /* an ordinary task that could run here comes before */
+    struct gw_shape *shape; /* NULL: nothing is left to place */
+    bool overtakes;         /* an earlier task could run here, but does not fit now */
+    bool behind;            /* that earlier task is an ordinary task, not a gang */
 };
 
 static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw_queue *b)
@@ -394,8 +403,9 @@ static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw
     return !a || gw_sched_queue_before(b, a) ? b : a;
 }
 
-/* The shape whose first task comes first among those that are not blocked. Gangs are not overtaken
- * while one holds a reservation: it keeps its slots, and their turn comes. */
+/* Returns the resource class that is not blocked and whose first task comes first in the order. A
+ * blocked gang counts as overtaken only if no gang has a reservation: otherwise the slots for that
+ * gang are already kept. */
 static struct turn next_turn(struct gw_sched *sched)
 {
     struct turn turn = {0};
@@ -430,7 +440,7 @@ static void block(struct gw_sched *sched, struct gw_queue *queue, const struct t
     struct gw_shape *shape = queue->shape;
     gw_sched_queue_block(shape);
     if (gw_sched_ranks_could(sched, shape) &&
-        !(shape->ranks && shape->parted)) /* no room that is kept would help it */
+        !(shape->ranks && shape->parted)) /* a reservation would not help */
         gw_sched_reservation_on_blocked(sched, queue, turn->behind);
 }
 
@@ -443,7 +453,8 @@ static bool only_shape(const struct gw_sched *sched, const struct gw_shape *shap
     return true;
 }
 
-/* Places all that can be placed of the shape whose turn it is, or one of it. */
+/* Places tasks of the class whose turn it is: as many as possible if no other class has ready
+ * tasks, otherwise one. */
 static void place_turn(struct gw_sched *sched, const struct turn *turn)
 {
     struct gw_shape *shape = turn->shape;
@@ -472,6 +483,6 @@ void gw_sched_placement(struct gw_sched *sched)
             gw_sched_queues_unblock(sched);
         for (struct turn turn; (turn = next_turn(sched)).shape;)
             place_turn(sched, &turn);
-    } while (sched->freed); /* a reservation has ended, or moved */
+    } while (sched->freed); /* a reservation ended or moved */
     gw_sched_pipelining(sched);
 }

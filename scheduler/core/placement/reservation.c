@@ -1,14 +1,15 @@
-/* The reservation.
+/* The reservation for a waiting gang.
  *
- * A gang that could run here, and does not fit, would wait for ever for slots that smaller tasks
- * take one by one. So the first of them that nothing waits before has room kept for it: at the
- * workers that will have it soonest, what comes free stays free until all ranks fit. Wherever else
- * room for a rank comes free sooner, that rank moves there.
+ * A gang that could run but does not fit would wait forever, because smaller tasks take every slot
+ * that becomes free. Therefore the first such gang gets a reservation: at the workers that will
+ * have room soonest, free slots stay free until all ranks fit. If room becomes free sooner at
+ * another worker, the reservation of a rank moves there.
  *
- * What always holds: one gang at most holds a reservation, with a berth for each of its ranks.
- * Nothing is taken from anybody, and nothing is debited: it only says what others must leave. At a
- * worker that has not enough free yet nothing queues, and what queued was asked back; the slots are
- * the gang's when that was acknowledged, because until then they are debited. */
+ * Invariants: at most one gang has a reservation, and it covers all ranks with which the gang may
+ * start. A reservation takes nothing from running tasks and uses no resources. It only limits what
+ * others may use. No task queues at a worker that still has too little free room for the reserved
+ * ranks, and queued tasks are asked back. Their slots count as free only after the worker has
+ * returned the tasks. */
 #include "scheduler/core/placement/reservation.h"
 
 #include "scheduler/core/model/model.h"
@@ -21,10 +22,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 /* to choose from, at the least */ };
+enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 /* openings to choose from, at least */ };
 
-/* -- Whose it is ---------------------------------------------------------------------------------
- */
+/* -- Owner of the reservation -------------------------------------------------------------- */
 
 static bool still_holds(struct gw_sched *sched)
 {
@@ -51,15 +51,14 @@ void gw_sched_reservation_review(struct gw_sched *sched)
         GW_FACT(sched, reservation_dropped, .reservation = &sched->reservation);
 }
 
-/* What running tasks wait for comes first: they give back nothing before it ran. */
+/* Tasks that running tasks wait for come first, because the running tasks free no slots before. */
 static bool comes_before(const struct gw_queue *a, const struct gw_queue *b)
 {
     bool nested = a->job->depth > 0, other = b->job->depth > 0;
     return nested != other ? nested : gw_sched_queue_before(a, b);
 }
 
-/* -- Choosing ------------------------------------------------------------------------------------
- */
+/* -- Choice of the workers ----------------------------------------------------------------- */
 
 static int by_opening(const void *a, const void *b)
 {
@@ -77,7 +76,8 @@ static int by_worker(const void *a, const void *b)
     return x->worker->slot < y->worker->slot ? -1 : x->worker->slot > y->worker->slot;
 }
 
-/* The worker of each place that has room for all of its ranks soonest; 0: one has none, ever. */
+/* Fills in, for each entry of the rank layout, the worker that will have room for all ranks of the
+ * entry soonest. Returns the number of entries, or 0 if an entry will never have room. */
 static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *shape,
                               struct gw_reserved_rank *reserved_ranks)
 {
@@ -106,9 +106,10 @@ static uint32_t choose_places(struct gw_sched *sched, const struct gw_shape *sha
     return places->count;
 }
 
-/* The openings that come soonest, one a rank, or node, as berths; 0: not all ranks will ever have
- * one. A large cluster is not looked at as a whole: from some worker on, until there are several
- * for each; what comes free elsewhere is moved to. */
+/* Chooses the workers that will have room soonest, one opening for each rank or each node. Returns
+ * the number of workers, or 0 if not all ranks will ever have room. In a large cluster only a part
+ * is examined, beginning with worker `from`, until there are several openings for each rank. The
+ * reservation moves later if room becomes free elsewhere. */
 static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, size_t from,
                        struct gw_reserved_rank *reserved_ranks)
 {
@@ -126,7 +127,7 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
         GW_MUST(gw_array_reserve(&openings, most));
         struct gw_opening *first = openings.items + openings.count;
         uint32_t found = gw_sched_forecast(sched, worker, shape, most, first);
-        if (shape->per_node) { /* all of a node, or nothing */
+        if (shape->per_node) { /* a node counts only if all of its ranks fit */
             found = found == most;
             if (found)
                 *first = first[most - 1];
@@ -148,7 +149,8 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
     return count;
 }
 
-/* Nothing changes where not all ranks would ever have room: who held it before goes on. */
+/* Makes the reservation for the first gang of a queue. If this gang would never have room for all
+ * of its ranks, the present reservation stays. */
 static void make(struct gw_sched *sched, struct gw_queue *queue)
 {
     const struct gw_shape *shape = queue->shape;
@@ -172,8 +174,8 @@ static void make(struct gw_sched *sched, struct gw_queue *queue)
             gw_sched_work_stealing_recall_queued(sched, reserved_ranks[i].worker);
 }
 
-/* A berth that has less free than it needs, for one rank at least; of one place where `of` can take
- * that only. */
+/* Returns a worker with reserved ranks that has not enough free room for them, or NULL. With a rank
+ * layout, only a worker of the same entry as `of` is returned. */
 static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_worker *of)
 {
     const struct gw_reservation *reservation = &sched->reservation;
@@ -189,8 +191,8 @@ static struct gw_worker *wanting(const struct gw_sched *sched, const struct gw_w
     return NULL;
 }
 
-/* Ranks go where room came free that nobody had reserved; those of a node, or of a place, go as a
- * whole, and then all of them are chosen again. */
+/* Moves reserved ranks to workers where unreserved room became free. If the ranks of a node or of a
+ * rank layout must stay together, all workers are chosen again instead. */
 static void move(struct gw_sched *sched, struct gw_queue *queue)
 {
     struct gw_shape *shape = queue->shape;
@@ -222,8 +224,7 @@ void gw_sched_reservation_on_blocked(struct gw_sched *sched, struct gw_queue *qu
     }
 }
 
-/* -- What others may use -------------------------------------------------------------------------
- */
+/* -- What other tasks may use -------------------------------------------------------------- */
 
 uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *attempt)
 {
@@ -254,8 +255,7 @@ uint64_t gw_sched_reservation_start(const struct gw_sched *sched, uint64_t *atte
     return last.known ? last.at_ns : UINT64_MAX;
 }
 
-/* -- Checking ------------------------------------------------------------------------------------
- */
+/* -- Consistency check --------------------------------------------------------------------- */
 
 void gw_sched_reservation_check(const struct gw_sched *sched)
 {

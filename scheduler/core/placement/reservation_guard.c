@@ -1,4 +1,4 @@
-/* Who may use what is reserved. */
+/* Limits what other tasks may use at a worker with reserved ranks. */
 
 #include "scheduler/core/placement/reservation_guard.h"
 
@@ -11,8 +11,9 @@ static uint64_t beside(uint64_t have, uint64_t kept, uint64_t each)
     return have > kept ? (have - kept) / each : 0;
 }
 
-/* GPUs that the reserved ranks could have whole, and nobody has any of, less as many as they need.
- * An instance that is no use to them is beside that: who may have one is given it first. */
+/* Returns how many ranks the free GPUs allow besides the reserved ranks: the free GPUs that the
+ * reserved ranks can use, minus the number that they need. Free MIG instances that the reserved
+ * ranks cannot use are added. */
 static uint64_t gpus_beside(const struct gw_worker *worker, const struct gw_shape *shape,
                             const struct gw_shape *reserved)
 {

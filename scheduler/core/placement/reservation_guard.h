@@ -1,11 +1,11 @@
-/* Who may use what is reserved. */
+/* Limits what other tasks may use at a worker with reserved ranks. */
 #ifndef GW_SCHEDULER_CORE_RESERVATION_GUARD_H
 #define GW_SCHEDULER_CORE_RESERVATION_GUARD_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_reservation_guard_leaves is how many ranks (of an ordinary task: 1) of a shape a worker
- * has room for beside what is reserved there; UINT64_MAX where nothing is. */
+/* gw_sched_reservation_guard_leaves returns how many ranks of a shape (1 for an ordinary task) fit
+ * on a worker besides the reserved ranks. It returns UINT64_MAX if no rank is reserved there. */
 uint64_t gw_sched_reservation_guard_leaves(const struct gw_worker *worker,
                                            const struct gw_shape *shape,
                                            const struct gw_shape *reserved);

@@ -1,13 +1,13 @@
-/* How far a worker's queue may be filled, and which worker has most room. */
+/* How many tasks may queue at a worker, and which worker has the most room. */
 
 #include "scheduler/core/placement/window.h"
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/reservation_guard.h"
 
-/* What takes named resources, or says what memory it needs, never queues behind another task: a
- * worker that finds slots free, those of a task that waits for others, too, begins with what is
- * queued, and nothing was debited for that. */
+/* A task that needs GPUs, named resources or a given amount of memory never queues behind another
+ * task. Reason: a worker begins a queued task as soon as a slot is free, also the slot of a task
+ * that waits for other tasks. For queued tasks no resources were set aside. */
 static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *spec)
 {
     if (spec->message.ranks > 0 || spec->message.actor || spec->message.gpus > 0 ||
@@ -15,7 +15,7 @@ static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *sp
         spec->message.memory_bytes > 0 || (spec->message.resources && *spec->message.resources))
         return 1;
     if (spec->shape->need && spec->shape->need->resources.count > 0)
-        return 1; /* a worker runs what is queued wherever it has a slot: each needs its own */
+        return 1; /* a queued task would start without its resource */
     uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
     uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;
     if (most > GW_WINDOWS_MAX / (sched->slots + 1u))
@@ -31,11 +31,10 @@ uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec)
 {
     if (spec->window && spec->window_samples == spec->samples &&
         spec->window_slots == sched->slots && spec->samples < UINT32_MAX)
-        return spec->window; /* asked for each of hundreds that are placed at once */
+        return spec->window; /* cached, because one placement may ask hundreds of times */
     return gw_sched_task_set_window(sched, spec, window_of(sched, spec));
 }
 
-/* Whether a worker has room for one more, and memory. */
 bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker *worker, void *arg)
 {
     struct gw_choice *choice = arg;
@@ -51,8 +50,9 @@ bool gw_sched_window_takes(const struct gw_sched *sched, const struct gw_worker 
     return false;
 }
 
-/* The one with most free slots that has room for one more. Who lacks memory has tasks that end, and
- * is looked at first then: not all of them need to be now. */
+/* Searches the workers by their number of free slots, the most free slots first. The search ends
+ * after GW_UNAFFORDING_MAX workers that lack only memory: it is repeated when one of their tasks
+ * ends. */
 struct gw_worker *gw_sched_window_choose(struct gw_sched *sched, struct gw_choice *choice)
 {
     const struct gw_shape *shape = choice->shape;
@@ -77,8 +77,6 @@ struct gw_worker *gw_sched_window_most_free(struct gw_sched *sched, struct gw_sh
     return gw_sched_window_choose(sched, &choice);
 }
 
-/* Whether the next of a queue only adds to memory while others of its job, that would let go of
- * some, are ready and wait. */
 bool gw_sched_window_held_back(const struct gw_queue *queue, uint32_t row)
 {
     if (gw_bits_test(&queue->fed, row))

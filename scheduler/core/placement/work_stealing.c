@@ -1,20 +1,21 @@
-/* Balance.
+/* Work stealing.
  *
- * Prefetched tasks were given out when every slot was busy. Where one falls idle and nothing is
- * ready, it gets half of what queues in a lane: the worker there is asked to give back what no
- * process has yet (GW_KILL_TAKE_BACK), and those tasks are ready again when it did. What it does
- * not give back it runs; either way the attempt ends, and the recall with it. There are never more
- * recalls under way of a shape than it takes to feed the free slots. A lane that had nothing to
- * give is not walked again before something of it came or ended. */
+ * Tasks queue at a worker if every slot was busy when they were placed. If a slot becomes idle and
+ * no task is ready for it, the scheduler asks a worker to return half of the tasks of one queue
+ * that no process has begun (GW_KILL_TAKE_BACK). The returned tasks become ready again. Tasks that
+ * the worker does not return run there. In both cases the attempt ends, and the recall with it. For
+ * each resource class, no more tasks are being recalled than the free slots can take. A queue that
+ * had nothing to return is not searched again before one of its tasks was added or ended. */
 #include "scheduler/core/placement/work_stealing.h"
 
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/window.h"
 #include "scheduler/core/send/outbox.h"
 
-enum { QUEUES_MAX = 4 /* looked at for one shape and step */ };
+enum { QUEUES_MAX = 4 /* most queues searched for one resource class in one step */ };
 
-/* A recall costs about a round trip over two processes: what is sooner done is left alone. */
+/* A recall takes about as long as a round trip between two processes. Tasks that would be done
+ * sooner are not recalled. */
 #define RECALL_WORTH_NS (100 * GW_NS_PER_US)
 
 static void add_bytes(struct gw_sched *sched, uint32_t at, void *arg)
@@ -25,7 +26,8 @@ static void add_bytes(struct gw_sched *sched, uint32_t at, void *arg)
         *bytes += object->bytes;
 }
 
-/* What fetching its inputs would take elsewhere, at a gigabyte a second. */
+/* Estimates the time for fetching the inputs of an attempt at another worker, at 1 GB/s: one
+ * nanosecond a byte. */
 static uint64_t fetch_ns(struct gw_sched *sched, const struct gw_attempt *attempt)
 {
     uint64_t bytes = 0;
@@ -34,7 +36,7 @@ static uint64_t fetch_ns(struct gw_sched *sched, const struct gw_attempt *attemp
     return bytes;
 }
 
-/* Asks back the youngest half of what queues in a lane; false: nothing. */
+/* Asks back the youngest half of the tasks in a queue. Returns false if no task was asked back. */
 static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
 {
     struct gw_worker *worker = lane->worker;
@@ -46,7 +48,7 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
         uint32_t prev = attempt->prev;
         const struct gw_job *job = attempt->job;
         if (attempt->lane == lane && attempt->state == GW_ATTEMPT_SENT && !attempt->is_long &&
-            job->tasks.state[attempt->index] == GW_TASK_PLACED) { /* handed ones follow theirs */
+            job->tasks.state[attempt->index] == GW_TASK_PLACED) { /* pipelined tasks stay */
             wait_ns = queued * job->specs.items[job->tasks.spec[attempt->index]].mean_ns;
             if (wait_ns < RECALL_WORTH_NS)
                 break;

@@ -1,15 +1,15 @@
-/* Balance: work that queues at one worker while another has nothing to do is asked back. */
+/* Work stealing: if a worker is idle, tasks that queue at another worker are asked back. */
 #ifndef GW_SCHEDULER_CORE_WORK_STEALING_H
 #define GW_SCHEDULER_CORE_WORK_STEALING_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_work_stealing recalls prefetched tasks where a free slot could run them sooner; at the
- * end of a placement, when nothing more is ready for that slot. */
+/* gw_sched_work_stealing asks back queued tasks that a free slot could run sooner. It is called at
+ * the end of a placement, when no ready task is left for this slot. */
 void gw_sched_work_stealing(struct gw_sched *sched);
 
-/* gw_sched_work_stealing_recall_queued asks back all that queues at a worker and no process has,
- * but for what was handed over: that follows what it takes. */
+/* gw_sched_work_stealing_recall_queued asks back all queued tasks that no process at a worker has
+ * begun, except pipelined tasks, which must stay with the tasks that make their inputs. */
 void gw_sched_work_stealing_recall_queued(struct gw_sched *sched, struct gw_worker *worker);
 
 #endif
