@@ -1,10 +1,11 @@
-/* Durable facts without those that say nothing any more: of jobs that are forgotten, of workers
- * that have left, and numbers of lives and ids but for the last.
+/* Compaction of the journal: drops facts that have no effect any more. These are facts about
+ * forgotten jobs, facts about workers that have left, and all term and job id facts except the last
+ * of each kind.
  *
- * Always: what is left, applied to a new core, gives the state that all of them give. A forgotten
- * job stays as long as the content of one that stays names it: its rows are looked up when that is
- * applied. Every fact but `term`, `job_ids` and `user_named` begins with the number of its job, or
- * of its worker. */
+ * Invariant: applying the remaining facts to a new core gives the same state as applying all facts.
+ * A forgotten job stays if the content of a job that stays names it, because its rows are looked up
+ * when that content is applied. Every fact except `term`, `job_ids` and `user_named` begins with
+ * the id of its job or of its worker's incarnation. */
 
 #include "graph/base/map.h"
 #include "graph/base/must.h"
@@ -13,18 +14,19 @@
 
 #include <string.h>
 
-/* A fact among others. at: its size, number and fields. */
+/* One fact in the buffer. `at` points to its size field, followed by its number and its fields. */
 struct row {
     const uint8_t *at;
-    size_t bytes; /* with the size itself */
+    size_t bytes; /* including the size field */
     uint16_t type;
-    uint64_t job;    /* 0: it is about none */
-    uint64_t worker; /* likewise */
+    uint64_t job;    /* 0: not about a job */
+    uint64_t worker; /* 0: not about a worker */
 };
 
 enum { HEADER_BYTES = 6, FORGOTTEN = 1, KEPT = 2 };
 
-/* The fact at a place; false at the end, and where the bytes are no facts. */
+/* Reads the fact at offset `at`. Returns false at the end of the buffer or if the bytes are not a
+ * valid fact. */
 static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
 {
     uint32_t size;
@@ -51,8 +53,8 @@ static bool row_at(const struct gw_buffer *facts, size_t at, struct row *row)
     for (size_t place = 0; row_at(facts, place, &(row)); place += (row).bytes)
 
 struct compaction {
-    struct gw_map workers; /* connected -> where that begins */
-    struct gw_map jobs;    /* forgotten ones: FORGOTTEN, or KEPT because of another */
+    struct gw_map workers; /* connected worker -> offset of its worker_joined fact */
+    struct gw_map jobs;    /* forgotten jobs: FORGOTTEN, or KEPT because another job needs it */
     bool changed;
 };
 
@@ -62,7 +64,7 @@ static bool is_dropped(const struct compaction *compaction, uint64_t job)
     return job && gw_map_get(&compaction->jobs, job, &how) && how == FORGOTTEN;
 }
 
-/* Whether a fact is about a connection of a worker that is over. */
+/* Returns true if the fact is about a connection of a worker that has ended. */
 static bool has_left(const struct compaction *compaction, const struct row *row, size_t at)
 {
     uint64_t joined;
@@ -79,7 +81,7 @@ static void keep_named(uint64_t job, void *arg)
     compaction->changed = true;
 }
 
-/* The content of a job_accepted: the last of its fields. */
+/* Returns the content of a job_accepted fact, which is its last field. */
 static struct gw_bin content_of(const struct row *row)
 {
     const size_t user_at = HEADER_BYTES + 8 + 4 + 8; /* job, uid, wall_ns */
@@ -96,7 +98,7 @@ static struct gw_bin content_of(const struct row *row)
     return bytes <= (size_t)(row->at + row->bytes - at) ? (struct gw_bin){at, bytes} : none;
 }
 
-/* Of those that stay: what they name stays, and what that names, and so on. */
+/* Mark phase: every job that stays in the journal keeps the jobs that it names, transitively. */
 static void keep_needed(struct compaction *compaction, const struct gw_buffer *facts)
 {
     struct row row;

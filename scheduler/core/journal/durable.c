@@ -1,5 +1,5 @@
-/* Durable facts as bytes: the commit of a step, the decoder, and a dump of all that is true.
- * model/fact_log.c is the encoder. */
+/* Facts of the journal as bytes: the commit of a step, the decoder, and a dump of the durable state
+ * for comparison. The encoder is model/fact_log.c. */
 #include "scheduler/core/journal/durable.h"
 
 #include "scheduler/core/model/model.h"
@@ -17,15 +17,14 @@ void gw_sched_durable_flush(struct gw_sched *sched)
     effect->bytes = (struct gw_bin){sched->commit.data, (uint32_t)sched->commit.size};
 }
 
-/* -- Reading -------------------------------------------------------------------------------------
- */
+/* -- Decoder ------------------------------------------------------------------------------- */
 
-/* What is left to read; `bad` sticks. */
+/* The bytes that are left to decode. `bad` stays set after the first error. */
 struct reader {
     const uint8_t *at;
     size_t left;
     bool bad;
-    struct gw_arena arena; /* of texts and results */
+    struct gw_arena arena; /* holds texts and results */
 };
 
 static void get(struct reader *in, void *x, size_t bytes)
@@ -173,8 +172,7 @@ int gw_sched_durable_restore(struct gw_sched *sched, const void *bytes, size_t s
     return rc;
 }
 
-/* -- Comparing -----------------------------------------------------------------------------------
- */
+/* -- Dump of the durable state ------------------------------------------------------------- */
 
 static void dump_place(const struct gw_checkpoint_place *place, struct gw_buffer *out)
 {
@@ -197,7 +195,7 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
                              : final   ? tasks->state[row]
                                        : GW_TASK_WAITING);
     struct gw_charges charges = tasks->charges[row];
-    charges.tries = 0; /* attempts that are under way are soft */
+    charges.tries = 0; /* counts attempts that still run, which is not durable */
     gw_fact_log_put_CHARGES(out, charges);
     gw_fact_log_put_U32(out, tasks->flags[row] & (GW_TASK_TARGET | GW_TASK_HELD));
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
@@ -212,7 +210,7 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     gw_fact_log_put_U64(out, went.attempt);
     gw_fact_log_put_U32(out, went.tries);
     gw_fact_log_put_U32(out, tasks->charges[row].tries >=
-                                 went.tries); /* it was not lost by others' facts */
+                                 went.tries); /* the restart count was not lost */
     const struct gw_asked asked = gw_sched_gang_asked(job, row);
     gw_fact_log_put_U64(out, asked.attempt);
     gw_fact_log_put_U32(out, asked.verb);
@@ -233,7 +231,8 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     }
 }
 
-/* Rows are made, and given back, as the cluster goes: what is durable is how many ended how. */
+/* The rows of a range are made and freed as the cluster progresses, so they are not durable. Only
+ * the numbers of ended rows are. */
 static void dump_range(const struct gw_job *job, struct gw_buffer *out)
 {
     gw_fact_log_put_U32(out, job->range->count);

@@ -1,17 +1,19 @@
-/* Adoption.
+/* Adoption of attempts from before a restart of the scheduler.
  *
- * Always: an attempt is taken only while its task waits to be placed, so that no task has two, and
- * nothing is decided about how it ended (decided.h), so that no end counts twice. Its id is of an
- * earlier term, which no place of the table gives out. What a worker really runs may be more than
- * it has: then it is overdrawn, as by tasks that waited for others. An attempt that ended meanwhile
- * debits nothing: its end comes right behind the registration. A gang gathers only while workers
- * are awaited (hold.h).
+ * Invariants: an attempt is taken over only while its task waits to be placed, so no task has two
+ * attempts, and only if its end has not been decided yet (decided.h), so no end counts twice. The
+ * id of such an attempt contains an earlier term, so no new attempt can have the same id. An
+ * adopted attempt may use more than the worker has free: the worker is then overdrawn, as it may be
+ * with tasks that waited for other tasks. An attempt that ended during the restart uses nothing:
+ * the report of its end follows right after the registration. A gang can come back only while
+ * workers are awaited (hold.h).
  *
- * A successor starts before the end of its predecessor is durable. The next term then has the
- * predecessor run, and its claim comes with the successor's. A claim of a task that waits for
- * others is kept: what executes, or ended, as long as ends are on the way or workers are awaited,
- * what is queued in a process until the task is ready or a predecessor begins anew. Such a claim is
- * taken when its task is ready, before anything is placed. */
+ * A worker starts a pipelined task before the end of the task before it is in the journal. The
+ * restarted scheduler then believes that the earlier task still runs, and the worker claims both. A
+ * claim of a task that waits for other tasks is kept. If its attempt runs or has ended, the claim
+ * is kept while reports of ends or workers are awaited. If its attempt is queued in a process, the
+ * claim is kept until the task is ready or an earlier task runs again. A kept claim is taken over
+ * when its task is ready, before any placement. */
 #include "scheduler/core/membership/adopt.h"
 
 #include "scheduler/core/lifecycle/checkpoint.h"
@@ -28,7 +30,8 @@ static bool is_of_this_life(const struct gw_sched *sched, uint64_t attempt)
     return attempt >> 48 == (sched->term & 0xffff);
 }
 
-/* Whether so many ranks are a gang of this kind, or (0) it is none. */
+/* Returns true if the number of ranks that the worker reports is valid for this kind of task (0 if
+ * it is not a gang). */
 static bool world_is_well(const struct gw_msg_spec *spec, const struct gw_late_told *claim)
 {
     if (spec->ranks == 0)
@@ -57,11 +60,11 @@ static bool gpus_are_well(const struct gw_late_told *claim)
     return true;
 }
 
-/* What becomes of a claim now. */
+/* What happens to a claim: refused, kept for later, or taken over. */
 enum fate { FATE_REFUSED, FATE_WAITS, FATE_TAKEN };
 
-/* An attempt of this term works on what the task of the claim waits for: what comes of that is not
- * what the claim's attempt began with. */
+/* Returns true if a new attempt runs for an input of the claimed task. The claimed attempt then
+ * works with an outdated input. */
 static bool begins_anew(const struct gw_sched *sched, const struct gw_late_told *claim)
 {
     const struct gw_tasks *tasks = &claim->job->tasks;
@@ -78,7 +81,8 @@ static bool begins_anew(const struct gw_sched *sched, const struct gw_late_told 
     return false;
 }
 
-/* Whether what the task waits for may yet be told to have ended in the term before. */
+/* Decides about a claim whose task waits for inputs: it is kept if these inputs may still be
+ * reported as done before the restart. */
 static enum fate fate_of_waiting(const struct gw_sched *sched, const struct gw_late_told *claim)
 {
     if (begins_anew(sched, claim))
@@ -105,7 +109,7 @@ static enum fate fate_of(const struct gw_sched *sched, const struct gw_late_told
     return state == GW_TASK_READY ? FATE_TAKEN : fate_of_waiting(sched, claim);
 }
 
-/* Fills in the rest of a claim that has all that its worker said. */
+/* Completes and checks a claim that contains what the worker reported, and decides about it. */
 static enum fate look_up(const struct gw_sched *sched, uint64_t id, struct gw_late_told *claim)
 {
     struct gw_job *job = claim->job = gw_sched_job_find(sched, id);
@@ -128,7 +132,7 @@ static enum fate look_up(const struct gw_sched *sched, uint64_t id, struct gw_la
     return fate_of(sched, claim);
 }
 
-/* What row i of a registration claims. */
+/* Reads the claim in row i of a registration and decides about it. */
 static enum fate read_claim(const struct gw_sched *sched, const struct gw_msg_registration *message,
                             uint32_t i, struct gw_late_told *claim)
 {
@@ -141,10 +145,10 @@ static enum fate read_claim(const struct gw_sched *sched, const struct gw_msg_re
     return look_up(sched, gw_col64_at(message->attempt_job, i), claim);
 }
 
-/* -- Ordinary tasks ------------------------------------------------------------------------------
- */
+/* -- Ordinary tasks ------------------------------------------------------------------------ */
 
-/* It runs without what it had from its scheduler: it is taken to be ended. */
+/* Ends an attempt that lost data which it had from the earlier scheduler. It was taken over only to
+ * be ended. */
 static void end_unfit(struct gw_sched *sched, const struct gw_late_told *claim)
 {
     uint32_t slot = gw_sched_attempt_find(sched, claim->attempt);
@@ -153,8 +157,7 @@ static void end_unfit(struct gw_sched *sched, const struct gw_late_told *claim)
     GW_FACT(sched, attempt_killed, .slot = slot);
 }
 
-/* -- Gangs ---------------------------------------------------------------------------------------
- */
+/* -- Gangs --------------------------------------------------------------------------------- */
 
 static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
                        const struct gw_adopted *adopted)
@@ -182,7 +185,7 @@ static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
 void gw_sched_adopt_over(struct gw_sched *sched)
 {
     bool more = true;
-    while (more) { /* ending one changes the table */
+    while (more) { /* ending a gang changes the table */
         size_t at = 0;
         uint64_t id, value;
         more = false;
@@ -222,8 +225,7 @@ static void take(struct gw_sched *sched, const struct gw_late_told *claim)
         end_unfit(sched, claim);
 }
 
-/* -- Claims that are kept ------------------------------------------------------------------------
- */
+/* -- Claims that are kept for later -------------------------------------------------------- */
 
 static void keep(struct gw_sched *sched, struct gw_late_told *claim)
 {
@@ -238,14 +240,15 @@ static void keep(struct gw_sched *sched, struct gw_late_told *claim)
     if (gw_sched_late_claim_find(claim->worker, claim->attempt, claim->rank))
         return;
     GW_FACT(sched, claim_waits, .worker = claim->worker, .claim = &late);
-    /* What is queued in a process has no slot of its own, and may wait for long. The others hold
-     * theirs, so that the worker is given nothing before they are decided. */
+    /* An attempt that is queued in a process has no slot of its own, and its claim may be kept for
+     * long, so the worker may become ready. Other claims use slots: the worker gets no tasks before
+     * they are decided. */
     if (claim->kind == GW_CLAIM_WAITS)
         GW_FACT(sched, worker_cleared, .worker = claim->worker, .attempt = claim->attempt,
                 .rank = claim->rank);
 }
 
-/* What finished while its claim was kept: as if it were told now. */
+/* The attempt finished while its claim was kept: handle the stored report as if it came now. */
 static void finish(struct gw_sched *sched, struct gw_worker *worker,
                    const struct gw_late_claim *late)
 {
@@ -254,7 +257,7 @@ static void finish(struct gw_sched *sched, struct gw_worker *worker,
     gw_sched_worker_report_finish(sched, worker, late->attempt, &result, late->run_ns);
 }
 
-/* Nobody takes it any more. */
+/* Refuses a kept claim: kills the attempt, or releases the result that it left at the worker. */
 static void refuse(struct gw_sched *sched, struct gw_worker *worker,
                    const struct gw_late_claim *late)
 {
@@ -266,7 +269,7 @@ static void refuse(struct gw_sched *sched, struct gw_worker *worker,
         gw_sched_worker_on_stale(sched, worker, late->attempt, late->rank);
 }
 
-/* Decides the claim at a place of a worker's, if that can be; false: it is kept on. */
+/* Decides about the claim at index `at` of a worker. Returns false if the claim must be kept. */
 static bool decide(struct gw_sched *sched, struct gw_worker *worker, uint32_t at)
 {
     const struct gw_late_claim *late = &worker->late.items[at];
@@ -310,12 +313,11 @@ bool gw_sched_adopt_settle(struct gw_sched *sched)
                 at++;
     }
     if (any && !sched->hold.until_ns)
-        gw_sched_adopt_over(sched); /* gangs of which nobody else is awaited */
+        gw_sched_adopt_over(sched); /* ends gangs whose other ranks are no longer awaited */
     return any;
 }
 
-/* -- Registrations -------------------------------------------------------------------------------
- */
+/* -- Registrations ------------------------------------------------------------------------- */
 
 void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
                     const struct gw_msg_registration *registration)
@@ -337,7 +339,7 @@ void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
             keep(sched, &claim);
     }
     if (!sched->hold.until_ns && registration->attempt.count)
-        gw_sched_adopt_over(sched); /* a gang of which nobody else is awaited any more */
+        gw_sched_adopt_over(sched); /* ends gangs whose other ranks are no longer awaited */
 }
 
 bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worker, uint64_t id,
@@ -358,22 +360,18 @@ bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worke
     return false;
 }
 
-/* -- Results
- * ---------------------------------------------------------------------------------------
- */
+/* -- Results ------------------------------------------------------------------------------- */
 
-/* Regaining.
- *
- * Always: an object is absent only where an attempt of an earlier life made it, and no worker that
- * is connected has it; that means something only while workers are awaited. No task is placed
- * that takes what is absent: its job waits with those that are held. An object is taken back only
- * for the attempt that its task ended with: another one's is not the same, though it has its name.
- */
+/* Invariants: an object is absent only if an attempt from before the restart made it and no
+ * connected worker has it. This state has a meaning only while workers are awaited. A task with an
+ * absent input is not placed: its job waits with the held jobs. An object is taken over only if it
+ * comes from the attempt with which its task ended, because another attempt may have made a
+ * different value under the same name. */
 
-/* -- What workers have ---------------------------------------------------------------------------
- */
+/* -- Results that workers report ----------------------------------------------------------- */
 
-/* The object that row i of a registration is; GW_NO_INDEX: nothing that anybody here could want. */
+/* Returns the object that row i of a registration names, or GW_NO_INDEX if the object is unknown or
+ * not needed. */
 static uint32_t find(const struct gw_sched *sched, const struct gw_msg_registration *message,
                      uint32_t i)
 {
@@ -404,14 +402,14 @@ void gw_sched_adopt_objects(struct gw_sched *sched, struct gw_worker *worker,
                 &(struct gw_release_row){job, row, gw_col32_at(registration->object_rank, i)});
         } else if (at != GW_NO_INDEX) {
             uint32_t holder = gw_sched_object_holder_of(sched, at, worker->slot);
-            if (holder == GW_NO_INDEX || !sched->holders.items[holder].firm) /* it says it once */
+            if (holder == GW_NO_INDEX ||
+                !sched->holders.items[holder].firm) /* skip objects that the worker names twice */
                 GW_FACT(sched, object_regained, .object = at, .worker = worker);
         }
     }
 }
 
-/* -- What is absent ------------------------------------------------------------------------------
- */
+/* -- Absent results ------------------------------------------------------------------------ */
 
 static bool is_missing(const struct gw_sched *sched, uint32_t at)
 {
@@ -429,7 +427,7 @@ bool gw_sched_adopt_awaits(const struct gw_sched *sched, const struct gw_job *jo
         if (!is_missing(sched, at))
             continue;
         if (!sched->objects.items[at].absent)
-            return false; /* with that one all of them are made again */
+            return false; /* one lost result makes the task run again, which makes all of them */
         any = true;
     }
     return any;

@@ -1,42 +1,48 @@
-/* Adoption: what runs on at a worker since an earlier life of the scheduler goes on in this one.
+/* Adoption: attempts that continued to run at workers while the scheduler restarted are taken over.
  *
- * A task of a detached job keeps its attempt, its slots and its GPUs. The ranks of a gang gather:
- * when all of them have been told of, it goes on; when the hold is over first, it ends, and starts
- * again uncharged. What cannot be taken stays as the registration has it, and is ended. */
+ * A task of a detached job keeps its attempt, its slots and its GPUs. A gang continues when all of
+ * its ranks have been reported. If the hold (hold.h) ends first, the gang ends and starts again,
+ * which does not count against the retry budget. Attempts that cannot be taken over remain in the
+ * worker's list of stale attempts and are ended. */
 #ifndef GW_SCHEDULER_CORE_ADOPT_H
 #define GW_SCHEDULER_CORE_ADOPT_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_adopt takes what it can of the attempts of a registration; rows that make no sense, or
- * are of nobody here, are passed over. gw_sched_adopts tells whether this worker's results of a
- * task are those of an attempt that was taken. */
+/* gw_sched_adopt takes over attempts that the worker's registration names. Invalid entries and
+ * entries about unknown tasks are ignored. gw_sched_adopts returns true if the worker runs, or
+ * claims to run, an attempt of this task from before the restart, so that the task's results at
+ * this worker must stay. */
 void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
                     const struct gw_msg_registration *registration);
 bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worker, uint64_t job,
                      uint32_t index);
 
-/* gw_sched_adopt_settle takes claims whose tasks are ready now (model/workers/late_claim.h) and
- * refuses those that cannot be taken any more; true: some, and more may be to settle. */
+/* gw_sched_adopt_settle decides about pending claims (model/workers/late_claim.h): it takes over
+ * those whose task is ready now and refuses those that cannot be taken over any more. It returns
+ * true if it decided about any claim. In that case call it again, because further claims may be
+ * ready. */
 bool gw_sched_adopt_settle(struct gw_sched *sched);
 
-/* gw_sched_adopt_over ends the gangs that have not gathered. */
+/* gw_sched_adopt_over ends the gangs of which some ranks have not come back. */
 void gw_sched_adopt_over(struct gw_sched *sched);
 
-/* Regaining: what workers made for an earlier life of the scheduler stays theirs in this one.
+/* Results that workers made before the scheduler restarted.
  *
- * Of a task of a detached job that had ended well the facts say by which attempt, and nothing of
- * where its results lie that are larger than what is kept here. While workers of that life are
- * awaited (hold.h) such a result is absent: neither lost nor at hand. Who registers names each of
- * its objects with the attempt that made it; where that is the one, it is a holder. What is absent
- * when nobody is awaited any more is lost, and made again where it is needed. */
+ * For each task of a detached job that ended well, the journal names the attempt. It does not name
+ * the workers with results that are too large for the journal. While workers are awaited (hold.h),
+ * such a result is "absent": it is neither lost nor usable. A worker that registers names each of
+ * its objects together with the attempt that made it. If this is the attempt in the journal, the
+ * worker becomes a holder of the result. Results that are still absent at the end of the hold are
+ * lost and are computed again if a task needs them. */
 
-/* gw_sched_adopt_objects takes what it can of the objects of a registration, after its attempts
- * (adopt.h), and has the worker let go of the others. */
+/* gw_sched_adopt_objects takes over results that the worker's registration names and releases all
+ * others at the worker. Call it after gw_sched_adopt. */
 void gw_sched_adopt_objects(struct gw_sched *sched, struct gw_worker *worker,
                             const struct gw_msg_registration *registration);
 
-/* gw_sched_adopt_awaits tells whether all that nobody has of a task's results may come back. */
+/* gw_sched_adopt_awaits returns true if all missing results of a task may still come back with an
+ * awaited worker. */
 bool gw_sched_adopt_awaits(const struct gw_sched *sched, const struct gw_job *job, uint32_t row);
 
 #endif

@@ -1,8 +1,8 @@
-/* Away. A connection that breaks, or a worker that is started anew, is back in seconds: what comes
- * for it meanwhile is not told that it never fits. After AWAY_NS nobody is waited for; what was
- * accepted stays.
+/* Disconnected workers. A worker whose connection broke or that is restarted usually comes back
+ * within seconds. A job that needs it is not refused in the meantime. After DISCONNECTED_NS a
+ * worker is no longer expected. Jobs that were accepted by then stay.
  *
- * Always: a worker that is ready is not in the list. */
+ * Invariant: a worker that is ready is not in the list. */
 #include "scheduler/core/membership/disconnected.h"
 
 #include "graph/base/text.h"
@@ -15,7 +15,7 @@ static bool is_waited_for(const struct gw_sched *sched, const struct gw_lost_wor
     return sched->now_ns - item->lost_ns < DISCONNECTED_NS;
 }
 
-/* What of a gang, or of its like, one of them would have room for. */
+/* Returns how many ranks (or ordinary tasks) of the shape would fit on the disconnected worker. */
 static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_lost_worker *item)
 {
     uint64_t ranks = item->slots / shape->slots, gpus = gw_sched_queue_class_gpus(shape);
@@ -23,7 +23,8 @@ static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_lost_work
         ranks = item->memory_bytes / shape->memory_bytes;
     uint64_t each = shape->gpu_fraction ? GW_GPU_WHOLE / shape->gpu_fraction : 1;
     uint64_t have = item->gpus;
-    if (gpus > 1 || gw_sched_gpu_has_kind(shape)) /* of one kind, which one is not known yet */
+    if (gpus > 1 || gw_sched_gpu_has_kind(
+                        shape)) /* only GPUs of one kind count, and the kind is not known yet */
         have -= gpus > 1 || have > 2 * item->instances ? item->instances : have - item->instances;
     if (gpus && have * each / gpus < ranks)
         ranks = have * each / gpus;
@@ -41,7 +42,8 @@ static struct gw_lost_worker of_draining(const struct gw_worker *worker)
 bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_shape *shape)
 {
     const struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
-    if (shape->slots == 0 || gw_sched_places_of(shape)) /* named hosts are waited for anyway */
+    if (shape->slots == 0 ||
+        gw_sched_places_of(shape)) /* a rank layout waits for its hosts anyway */
         return false;
     uint64_t ranks = gw_sched_ranks_ever(sched, &least);
     for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++)

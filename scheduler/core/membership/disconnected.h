@@ -1,16 +1,18 @@
-/* Away: workers that were lost a moment ago, or are not ready yet since they came back, and what
- * they have room for. What fits with them waits for them, and is not refused. */
+/* Disconnected workers: workers that were lost a short time ago or have come back but are not ready
+ * yet, and the room that they would have. Tasks that would fit with these workers wait and are not
+ * refused. */
 #ifndef GW_SCHEDULER_CORE_DISCONNECTED_H
 #define GW_SCHEDULER_CORE_DISCONNECTED_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_disconnected_could tells whether the cluster could hold a shape if those that are away
- * were back, and everything were empty. Their named resources are not known. */
+/* gw_sched_disconnected_could returns true if the empty cluster together with the disconnected
+ * workers could hold a shape. The named resources of disconnected workers are unknown and are
+ * ignored. */
 bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_shape *shape);
 
-/* gw_sched_disconnected_explain writes who is waited for, where a shape fits with those only; else
- * "". */
+/* gw_sched_disconnected_explain writes which workers a task waits for, if its shape fits only
+ * together with disconnected workers. Otherwise it writes "". */
 void gw_sched_disconnected_explain(const struct gw_sched *sched, const struct gw_shape *shape,
                                    char *text, size_t bytes);
 

@@ -1,7 +1,7 @@
-/* What people ask of GPUs: that one be drained, and that one that is drained be used again.
+/* Requests of admins to drain GPUs and to use drained GPUs again.
  *
- * Always: what its worker drained its worker gives back, and says so by gpu_drained; here is only
- * written down who asked, and that it does not stay drained. */
+ * If a worker itself drained a GPU, only the worker can end this: it is asked, and it reports the
+ * new state by gpu_drained. The scheduler records only who asked. */
 #include "scheduler/core/membership/gpu_ask.h"
 
 #include "scheduler/core/model/model.h"
@@ -13,7 +13,8 @@
 
 #define NO_SUCH "no worker has a GPU %.100s: `gangway worker gpus` lists them, by UUID"
 
-/* Gives how many it asks for; *found: how many there are of that name. */
+/* Asks a worker to use the GPU again. Returns the number of its GPUs that this changes. *found
+ * counts the GPUs with this UUID. */
 static uint32_t ask_worker(struct gw_sched *sched, struct gw_worker *worker, const char *uuid,
                            const char *by, uint32_t *found)
 {
@@ -41,13 +42,13 @@ static void give_back(struct gw_sched *sched, const char *uuid, const char *by,
     for (size_t i = 0; i < sched->workers.count; i++)
         if (sched->workers.items[i] && sched->workers.items[i]->state == GW_WORKER_READY)
             asked += ask_worker(sched, sched->workers.items[i], uuid, by, &found);
-    asked += gw_sched_gpus_trust(sched, uuid); /* no worker may have it now */
+    asked += gw_sched_gpus_trust(sched, uuid); /* for GPUs whose worker is not connected */
     if (asked == 0)
         (void)gw_error_set(error, found ? GW_EINVAL : GW_ENOENT,
                            found ? "GPU %.100s is not drained" : NO_SUCH, uuid);
 }
 
-/* What runs there runs on. */
+/* Drains a GPU. Tasks that already run there continue. */
 static void take_out(struct gw_sched *sched, const char *uuid, const char *by,
                      struct gw_error *error)
 {

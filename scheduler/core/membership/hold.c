@@ -1,9 +1,9 @@
-/* Holds.
+/* The hold after a restart of the scheduler.
  *
- * Always: a worker to which anything was sent is among those that are known on disk, so that the
- * next life waits for it. A worker ends what it runs GW_FENCE_NS after the last sign of a
- * scheduler, and each attempt to connect that was refused is older than the life that begins: what
- * is not back after GW_LOST_NS runs no more. */
+ * Invariant: a worker to which any message was sent is in the list of workers in the journal, so a
+ * restarted scheduler waits for it. A worker ends what it runs GW_FENCE_NS after it last heard from
+ * a scheduler. Therefore nothing runs any more at a worker that has not come back GW_LOST_NS after
+ * the restart. */
 #include "scheduler/core/membership/hold.h"
 
 #include "graph/base/text.h"
@@ -15,8 +15,7 @@
 
 #include <string.h>
 
-/* -- Who is connected ----------------------------------------------------------------------------
- */
+/* -- List of connected workers ------------------------------------------------------------- */
 
 static void settle_leaving(struct gw_sched *sched)
 {
@@ -71,8 +70,7 @@ void gw_sched_hold_on_committed(struct gw_sched *sched)
     }
 }
 
-/* -- The hold ------------------------------------------------------------------------------------
- */
+/* -- The hold ------------------------------------------------------------------------------ */
 
 void gw_sched_hold_begin(struct gw_sched *sched)
 {

@@ -1,4 +1,4 @@
-/* Workers register, are silent, are lost and are dismissed. */
+/* Workers: registration, heartbeats, loss, dismissal, and departure. */
 
 #include "scheduler/core/membership/worker.h"
 
@@ -46,8 +46,9 @@ int gw_sched_worker_on_registration(struct gw_sched *sched, struct gw_worker *wo
     return 0;
 }
 
-/* Only what could have been running is charged: the first attempts of a lane, as many as it has
- * debits; what was queued behind them is not. */
+/* Ends all attempts of a lost worker. The loss counts against the retry budget only for attempts
+ * that could have been running: in each queue the first attempts, as many as the queue has slots.
+ * Attempts that queued behind them do not count. */
 static void lose_attempts(struct gw_sched *sched, struct gw_worker *worker, const char *why,
                           bool dismissed)
 {
@@ -142,9 +143,7 @@ void gw_sched_workers_on_tick(struct gw_sched *sched)
     }
 }
 
-/* -- History
- * ---------------------------------------------------------------------------------------
- */
+/* -- Comparison of the journal with what workers know -------------------------------------- */
 
 void gw_sched_worker_history_tell(const struct gw_sched *sched, struct gw_msg_heartbeat *heartbeat)
 {
@@ -174,16 +173,12 @@ bool gw_sched_worker_history_check(struct gw_sched *sched, const struct gw_worke
     return false;
 }
 
-/* -- Workers that leave
- * ----------------------------------------------------------------------------
- */
+/* -- Departing workers --------------------------------------------------------------------- */
 
-/* Workers that were told to end.
- *
- * Always: sched->leaving counts those that stay for their checkpoints; none of them has an attempt,
- * or an object that counts. */
+/* Invariant: sched->leaving is the number of workers that stay for their checkpoints. None of these
+ * workers has an attempt or a valid replica. */
 
-#define LOOK_NS (50 * GW_NS_PER_MS) /* a gang may have ended meanwhile, or its keeper */
+#define LOOK_NS (50 * GW_NS_PER_MS) /* interval of the checks */
 
 static void let_go(struct gw_sched *sched, struct gw_worker *worker)
 {

@@ -1,9 +1,10 @@
-/* The columns of `assign`.
+/* Builds the columns of `assign`.
  *
- * Dependencies go out in the order in which the task was submitted with them, so that the k-th row
- * is what ext 1 (k) stands for; orders without data are left out at the end and stay as empty rows
- * elsewhere. One on all ranks is a row with GW_DEP_ALL, dep_bytes saying how many ranks, followed
- * by a row a rank, which do not count for k. */
+ * The dependencies of a task are sent in the order in which the task was submitted with them,
+ * because ext 1 (k) in its arguments means the k-th dependency. A dependency without data (only an
+ * order between tasks) becomes an empty row, or is left out if no dependency with data follows. A
+ * dependency on all ranks of a gang is one row with GW_DEP_ALL, in which dep_bytes holds the number
+ * of ranks. One row for each rank follows, and these rows do not count for k. */
 #include "scheduler/core/send/assign.h"
 
 #include "scheduler/core/model/model.h"
@@ -12,13 +13,12 @@
 #include <assert.h>
 #include <string.h>
 
-/* -- Rows, and who has them ----------------------------------------------------------------------
- */
+/* -- Rows, and their owner ----------------------------------------------------------------- */
 
 #define RESERVE(column) GW_MUST(gw_array_reserve(&rows->column, 1));
 #define COUNT(column) rows->column.count++;
 
-/* Adds a place to each column of rows, to be filled in; gives where. */
+/* Adds one entry to each column of `rows`. The caller fills it in. Returns its index. */
 static size_t add_row(struct gw_assign_rows *rows)
 {
     size_t at = rows->job.count;
@@ -41,7 +41,7 @@ static size_t add_dep(struct gw_assign_rows *rows)
 #undef COUNT
 #undef RESERVE
 
-/* Data as it leaves: lent where it lies, or copied. */
+/* Returns data for a message: the data itself if it is lent, otherwise a copy. */
 static const void *leave(struct gw_sched *sched, const void *data, size_t bytes, bool lend)
 {
     if (lend || bytes == 0)
@@ -77,8 +77,7 @@ void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, boo
     }
 }
 
-/* -- What a worker must know before --------------------------------------------------------------
- */
+/* -- Messages that a worker needs before `assign` ------------------------------------------ */
 
 static void tell_spec(struct gw_sched *sched, struct gw_job *job, uint32_t number,
                       struct gw_worker *worker)
@@ -105,8 +104,7 @@ void gw_sched_assign_neighbour(struct gw_sched *sched, struct gw_worker *worker,
     message->address = gw_sched_send_text(sched, neighbour->address);
 }
 
-/* -- Rows ----------------------------------------------------------------------------------------
- */
+/* -- Rows ---------------------------------------------------------------------------------- */
 
 struct dep_row {
     uint64_t job, bytes;
@@ -152,7 +150,7 @@ static void push_object(struct gw_sched *sched, struct gw_worker *worker, uint32
     push_dep(rows, &dep);
 }
 
-/* Gives how many rows they take. */
+/* Adds the rows for the dependencies of a task. Returns their number. */
 static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, struct gw_job *job,
                           uint32_t row)
 {
@@ -174,7 +172,7 @@ static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, stru
         assert(known);
         uint32_t at =
             gw_sched_object_of(sched, from.job, from.index, rank == GW_DEP_ALL ? 0 : rank);
-        if (at == GW_NO_INDEX) { /* an attempt at this worker makes it */
+        if (at == GW_NO_INDEX) { /* an earlier attempt at this worker makes it */
             push_dep(rows, &(struct dep_row){from.job->id, from.job->tasks.attempt[from.index],
                                              from.index, rank, GW_DEP_HERE, 0});
             continue;
@@ -203,7 +201,7 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
     uint32_t row = attempt->index;
     if (rows->job.count * 44 + rows->dep_job.count * 36 + rows->args.count +
             rows->dep_values.count >
-        GW_FLUSH_BYTES) /* whatever this row takes, a frame holds it beside that */
+        GW_FLUSH_BYTES) /* this row always fits into the rest of the frame */
         gw_sched_assign_flush(sched, worker, false);
     tell_spec(sched, job, tasks->spec[row], worker);
 

@@ -1,20 +1,20 @@
-/* The columns of `assign`, the message that gives work to a worker. Used by the
- * outbox alone, but for gw_sched_assign_neighbour. */
+/* Builds the columns of `assign`, the message that gives tasks to a worker. Only the outbox uses
+ * this header, except gw_sched_assign_neighbour. */
 #ifndef GW_SCHEDULER_CORE_ASSIGN_H
 #define GW_SCHEDULER_CORE_ASSIGN_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_assign_row adds the row of an attempt; what its worker must know before (spec,
- * neighbours) is sent at once. */
+/* gw_sched_assign_row adds the row of an attempt. Messages that the worker needs before it (spec,
+ * neighbours) are sent at once. */
 void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot);
 
-/* gw_sched_assign_neighbour tells a worker, once, where another's peers find it. */
+/* gw_sched_assign_neighbour tells a worker the address of another worker, once. */
 void gw_sched_assign_neighbour(struct gw_sched *sched, struct gw_worker *worker,
                                struct gw_worker *neighbour);
 
-/* gw_sched_assign_flush sends the rows of a worker, if it has any. lend: they stay where they are
- * until the next step. */
+/* gw_sched_assign_flush sends the collected rows of a worker, if there are any. If `lend` is true,
+ * the message points to the rows without a copy, and they stay unchanged until the next step. */
 void gw_sched_assign_flush(struct gw_sched *sched, struct gw_worker *worker, bool lend);
 
 #endif

@@ -1,4 +1,4 @@
-/* Lines for the log. */
+/* Lines for the scheduler's log about jobs and workers. */
 #include "scheduler/core/send/log.h"
 
 #include "graph/base/clock.h"
@@ -11,25 +11,24 @@
 
 enum { LINE_BYTES = 512, NAME_BYTES = 100 };
 
-/* Takes the line. */
+/* Adds `line` to the log. Replaces control characters in it. */
 static void say(struct gw_sched *sched, char line[static LINE_BYTES])
 {
-    for (char *at = line; *at; at++) /* of names that programs give */
+    for (char *at = line; *at; at++) /* names come from client programs */
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             *at = '?';
     struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_LOG);
     effect->bytes = gw_sched_send_bin(sched, (struct gw_bin){line, (uint32_t)strlen(line) + 1});
 }
 
-/* -- Jobs ----------------------------------------------------------------------------------------
- */
+/* -- Jobs ---------------------------------------------------------------------------------- */
 
 static uint32_t task_count(const struct gw_job *job)
 {
     return job->range ? job->range->count : job->tasks.count;
 }
 
-/* Of its largest gang; 0: it has none. */
+/* Returns the number of ranks of the job's largest gang, or 0 if the job has no gang. */
 static uint32_t rank_count(const struct gw_job *job)
 {
     uint32_t ranks = 0;
@@ -39,15 +38,15 @@ static uint32_t rank_count(const struct gw_job *job)
     return ranks;
 }
 
-/* "gangway submit (alice)": the name of a client with a token tells whose it is, all others are the
- * owner's. */
+/* Returns true if the client's name contains its user, as in "gangway submit (alice)". Clients with
+ * a token have such names. All other clients belong to the owner of the scheduler. */
 static bool names_owner(const struct gw_job *job)
 {
     const size_t length = strlen(job->user);
     return length > 0 && job->user[length - 1] == ')';
 }
 
-/* named: the client's name tells whose it is. */
+/* Writes the client's name with its user. `named` is true if the name already contains the user. */
 static const char *user_of(const struct gw_sched *sched, const char *client, bool named,
                            char user[static NAME_BYTES])
 {
@@ -103,13 +102,13 @@ void gw_sched_log_submitted(struct gw_sched *sched, const struct gw_job *job)
     log->tasks += task_count(job);
     log->latest = job->id;
     const size_t length = strnlen(job->user, sizeof log->user - 1);
-    memcpy(log->user, job->user, length); /* formatting it costs more than the rest of the job */
+    memcpy(log->user, job->user,
+           length); /* copied now and formatted later, because formatting is slow */
     log->user[length] = '\0';
     log->named = names_owner(job);
 }
 
-/* -- Workers -------------------------------------------------------------------------------------
- */
+/* -- Workers ------------------------------------------------------------------------------- */
 
 void gw_sched_log_joined(struct gw_sched *sched, const struct gw_worker *worker)
 {

@@ -1,7 +1,8 @@
-/* Announcements.
+/* Announcements to clients about ended tasks and accepted jobs.
  *
- * Nothing about a detached job is told before its fact is committed: a line in the queue names the
- * task, and what is told is read when its turn comes. */
+ * For a detached job, an announcement is sent only after its fact is committed to the journal. An
+ * entry of the queue names only the task. The message is built from the task's state when the entry
+ * reaches the head of the queue. */
 #include "scheduler/core/send/notify.h"
 
 #include "scheduler/core/model/model.h"
@@ -24,7 +25,7 @@ uint32_t gw_sched_notify_session(struct gw_sched *sched, const struct gw_hearer 
                                    .text = failure->text};
     if (job->tasks.state[row] == GW_TASK_CANCELLED) {
         failed.code = GW_ECANCELLED;
-        if (!failed.attempt) /* between two: there is the output of the last */
+        if (!failed.attempt) /* cancelled between two attempts: the last has the output */
             failed.attempt = job->tasks.attempt[row];
     } else if (job->tasks.state[row] == GW_TASK_FAILED &&
                (job->tasks.flags[row] & GW_TASK_DEPENDENT)) {
@@ -52,7 +53,7 @@ void gw_sched_notify_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
 {
     if (!(job->tasks.flags[row] & GW_TASK_HELD) && !gw_sched_shares_of(job, row))
         return;
-    uint64_t number = sched->facts + (sched->commit.size > 0); /* of the facts so far */
+    uint64_t number = sched->facts + (sched->commit.size > 0); /* number of the last fact so far */
     if (!job->detached || number <= sched->committed) {
         tell_task(sched, job, row);
         return;
@@ -60,7 +61,8 @@ void gw_sched_notify_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
     GW_FACT(sched, announced, .job = job, .index = row, .kind = GW_ANNOUNCE_TASK, .number = number);
 }
 
-/* Whether the end that is to be told was followed by another one, of which a later line tells. */
+/* Returns true if the task has run and ended again since, so that a later entry announces its end.
+ */
 static bool is_outdated(const struct gw_sched *sched, const struct gw_job *job, size_t at)
 {
     const struct gw_announcement *lines = sched->announcements.items;
@@ -116,14 +118,13 @@ void gw_sched_notify_shares(struct gw_sched *sched, struct gw_job *job, uint32_t
     }
 }
 
-/* -- Acknowledgements
- * ------------------------------------------------------------------------------
- */
+/* -- Acknowledgements ---------------------------------------------------------------------- */
 
-/* Receipts.
+/* Replies to requests that wait for a commit.
  *
- * Always: who was told that all is well finds it so in every later life of the scheduler. They
- * leave in the order of their numbers; who asked may be gone by then. */
+ * Invariant: if a client was told that a request succeeded, this stays true after every restart of
+ * the scheduler. Replies are sent in the order of their fact numbers. The client may have
+ * disconnected by then. */
 
 static void send(struct gw_sched *sched, struct gw_remote *remote,
                  const struct gw_acknowledgement *acknowledgement)
@@ -148,7 +149,8 @@ void gw_sched_notify_request(struct gw_sched *sched, struct gw_remote *remote,
                              const struct gw_acknowledgement *acknowledgement,
                              const struct gw_error *error)
 {
-    const uint64_t number = sched->facts + (sched->commit.size > 0); /* of the facts so far */
+    const uint64_t number =
+        sched->facts + (sched->commit.size > 0); /* number of the last fact so far */
     if (error->code)
         gw_sched_send_reply(sched, remote, acknowledgement->request, error);
     else if ((job && !job->detached) || number <= sched->committed)

@@ -1,7 +1,8 @@
-/* The outbox.
+/* The outbox collects the effects of the current step.
  *
- * Rows of an assign are lent to the effects until the next step; only where a batch grows beyond
- * GW_FLUSH_BYTES inside one step is it copied out early. */
+ * The rows of an assign message are lent to the effects until the next step, without a copy. Only
+ * if a batch becomes larger than GW_FLUSH_BYTES within a step, its rows are copied and sent early.
+ */
 #include "scheduler/core/send/outbox.h"
 
 #include "scheduler/core/model/model.h"
@@ -28,12 +29,15 @@ static void make_dirty(struct gw_sched *sched, struct gw_worker *worker)
     GW_MUST(gw_array_push(&sched->step.dirty_workers, worker));
 }
 
-/* -- Failures ------------------------------------------------------------------------------------
- */
+/* -- Failures ------------------------------------------------------------------------------ */
 
-enum { ALIKE_MAX = 128 << 10, LOOKED_BACK_AT = 16 }; /* indices in a message; effects */
+enum {
+    ALIKE_MAX = 128 << 10,
+    LOOKED_BACK_AT = 16
+}; /* indices in one message; effects searched backwards */
 
-/* Columns grow in the arena, by powers of two, so that their count says how much room they have. */
+/* Appends an index to a column. The column grows in the arena by powers of two, so its count tells
+ * how much room it has. */
 static void add_index(struct gw_sched *sched, struct gw_col32 *column, uint32_t index)
 {
     uint32_t *items = (uint32_t *)(uintptr_t)column->data;
@@ -54,7 +58,8 @@ static bool is_alike(const struct gw_msg_failed *a, const struct gw_msg_failed *
            a->attempt == b->attempt && strcmp(a->text, b->text) == 0;
 }
 
-/* The message of this step that said the same, where nothing else went to this peer since. */
+/* Returns the message of this step that reported the same failure, if it is the last message to
+ * this peer. Otherwise returns NULL. */
 static struct gw_msg_failed *said_last(struct gw_sched *sched, const struct gw_remote *remote,
                                        const struct gw_msg_failed *failed)
 {
@@ -85,8 +90,7 @@ void gw_sched_outbox_failed(struct gw_sched *sched, struct gw_remote *remote,
     sent->text = text;
 }
 
-/* -- Releases and kills --------------------------------------------------------------------------
- */
+/* -- Releases and kills -------------------------------------------------------------------- */
 
 static void *copy_out(struct gw_sched *sched, const void *data, size_t bytes)
 {
@@ -157,8 +161,7 @@ void gw_sched_outbox_kill(struct gw_sched *sched, struct gw_worker *worker,
     GW_MUST(gw_array_push(&rows->attempt, row->attempt));
 }
 
-/* -- Done ----------------------------------------------------------------------------------------
- */
+/* -- Done ---------------------------------------------------------------------------------- */
 
 static void flush_done(struct gw_sched *sched, struct gw_session *session)
 {
@@ -175,7 +178,8 @@ static void flush_done(struct gw_sched *sched, struct gw_session *session)
     gw_sched_send(sched, session->remote, GW_MESSAGE_done)->done = done;
 }
 
-/* Adds a place to each column of rows, to be filled in; gives where. They grow together. */
+/* Adds one entry to each column of `rows`. The caller fills it in. Returns its index. All columns
+ * have the same capacity. */
 static size_t done_add(struct gw_done_rows *rows)
 {
     size_t at = rows->request.count;
@@ -220,8 +224,7 @@ void gw_sched_outbox_done(struct gw_sched *sched, const struct gw_hearer *to, st
     }
 }
 
-/* -- The step ------------------------------------------------------------------------------------
- */
+/* -- Begin and end of a step --------------------------------------------------------------- */
 
 void gw_sched_outbox_begin(struct gw_sched *sched, struct gw_effects *effects)
 {
@@ -271,9 +274,7 @@ void gw_sched_outbox_release_task(struct gw_sched *sched, struct gw_job *job, ui
     }
 }
 
-/* -- Gangs
- * -----------------------------------------------------------------------------------------
- */
+/* -- Gangs --------------------------------------------------------------------------------- */
 
 void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                              uint32_t command)
@@ -282,7 +283,7 @@ void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_attemp
     const struct gw_worker *last = NULL;
     for (uint32_t i = 0; i < gang->count; i++) {
         if (gang->ranks[i].slot == GW_NO_INDEX)
-            continue; /* it has ended */
+            continue; /* the rank has ended */
         const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
         if (worker == last || (i > 0 && spec->message.kind == GW_SPEC_FUNCTION))
             continue;

@@ -1,15 +1,16 @@
-/* The outbox: effects of the step under way. Rows of hot messages gather by peer and leave at its
- * end, in this order: releases, kills, done, assign. */
+/* The outbox collects the effects of the current step. Rows of frequent messages are collected for
+ * each peer and sent at the end of the step in this order: releases, kills, done, assign. */
 #ifndef GW_SCHEDULER_CORE_OUTBOX_H
 #define GW_SCHEDULER_CORE_OUTBOX_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_outbox_begin empties the step's effects; gw_sched_outbox_flush sends all rows. */
+/* gw_sched_outbox_begin empties the effects for a new step. gw_sched_outbox_flush sends all
+ * collected rows. */
 void gw_sched_outbox_begin(struct gw_sched *sched, struct gw_effects *effects);
 void gw_sched_outbox_flush(struct gw_sched *sched);
 
-/* gw_sched_outbox_drop_token gives up a token, which stands for a descriptor: of a value or of a
+/* gw_sched_outbox_drop_token drops a token, which stands for the file descriptor of a value or of a
  * gang. */
 void gw_sched_outbox_drop_token(struct gw_sched *sched, uint64_t token);
 
@@ -18,7 +19,7 @@ struct gw_release_row {
     uint32_t index, rank;
 };
 
-/* gw_sched_outbox_release tells a worker that nobody needs an object any more. */
+/* gw_sched_outbox_release tells a worker that an object is no longer needed. */
 void gw_sched_outbox_release(struct gw_sched *sched, struct gw_worker *worker,
                              const struct gw_release_row *row);
 
@@ -31,24 +32,27 @@ struct gw_kill_row {
 void gw_sched_outbox_kill(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_kill_row *row);
 
-/* gw_sched_outbox_assign adds the row of an attempt, after what its worker must know before. */
+/* gw_sched_outbox_assign adds the row of an attempt. Messages that the worker needs before the row
+ * are sent first. */
 void gw_sched_outbox_assign(struct gw_sched *sched, uint32_t slot);
 
-/* gw_sched_outbox_done adds the rows of a finished task, one a rank, for who holds it. */
+/* gw_sched_outbox_done adds the rows of a task that ended well, one for each rank, for the session
+ * `to`. */
 void gw_sched_outbox_done(struct gw_sched *sched, const struct gw_hearer *to, struct gw_job *job,
                           uint32_t row);
 
-/* gw_sched_outbox_failed tells that a target failed. Of one that the same was told of last it adds
- * the index alone: of a million that fail by one cause, nobody wants a million texts. */
+/* gw_sched_outbox_failed tells a client that a task failed. If the last message to this client
+ * reports the same failure, only the index of the task is added to it. This keeps messages small if
+ * a million tasks fail for one reason. */
 void gw_sched_outbox_failed(struct gw_sched *sched, struct gw_remote *remote,
                             const struct gw_msg_failed *failed);
 
-/* gw_sched_outbox_release_task tells holders that nobody needs a task's results, and drops its
- * token. */
+/* gw_sched_outbox_release_task tells the workers with results of a task that these are no longer
+ * needed, and drops the tokens of the results. */
 void gw_sched_outbox_release_task(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_outbox_control sends a command to a gang that runs (GW_CONTROL_*, model/jobs/gang.h): to
- * rank 0's worker if it runs a function, else to each worker that has a rank. */
+/* gw_sched_outbox_control sends a command (GW_CONTROL_*, model/jobs/gang.h) to a running gang: to
+ * the worker of rank 0 if the gang runs a function, otherwise to every worker that has a rank. */
 void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                              uint32_t command);
 

@@ -1,4 +1,4 @@
-/* Effects of a step: messages, closed connections, texts that live as long as the step. */
+/* Effects of a step: messages to send, connections to close, and the memory of their texts. */
 
 #include "scheduler/core/send/send.h"
 
@@ -17,7 +17,7 @@ struct gw_message *gw_sched_send(struct gw_sched *sched, struct gw_remote *remot
     effect->message.type = type;
     effect->message.term = sched->term;
     effect->message.peer = remote->id;
-    if (type != GW_MESSAGE_heartbeat) /* those pass others */
+    if (type != GW_MESSAGE_heartbeat) /* heartbeats may overtake other messages */
         effect->message.sequence = gw_sched_remote_number(remote);
     return &effect->message;
 }

@@ -1,4 +1,5 @@
-/* Tunnels: what their ends are told, and what follows if a worker is lost. */
+/* Tunnels between a client and a task: messages to both ends, and the end of tunnels if a worker is
+ * lost. */
 
 #include "scheduler/core/send/tunnel.h"
 
@@ -26,7 +27,6 @@ void gw_sched_tunnel_send_close(struct gw_sched *sched, struct gw_remote *remote
     close->text = error->code ? gw_sched_send_text(sched, error->text) : "";
 }
 
-/* Ends it for its client, by an answer or a close. */
 void gw_sched_tunnel_tell_client(struct gw_sched *sched, const struct gw_tunnel *tunnel,
                                  const struct gw_error *error)
 {
