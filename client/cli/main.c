@@ -39,6 +39,7 @@ static const struct gw_cli_command commands[] = {
     {"data", "results under names: list, get, publish, rm, where", gw_cli_data},
     {"sync", "semaphores, locks, events, variables, queues: list, delete", gw_cli_sync},
     {"worker", "list workers, or be one", gw_cli_worker},
+    {"gpu", "GPUs: list, drain, undrain", gw_cli_gpu},
     {"scheduler", "be a scheduler, in the foreground", gw_cli_scheduler},
     {"token", "who may use a cluster over TCP: create, list, revoke, store", gw_cli_token},
     {"bench", "measure a private cluster", gw_cli_bench},
@@ -117,7 +118,7 @@ static const struct gw_cli_command *find_command(const char *name)
 /* Of others a second word would be what they run. */
 static bool has_verbs(const struct gw_cli_command *command)
 {
-    static const char *const names[] = {"actor", "data", "sync", "token", "worker"};
+    static const char *const names[] = {"actor", "data", "gpu", "sync", "token", "worker"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(command->name, names[i]) == 0)
             return true;

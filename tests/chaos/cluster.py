@@ -271,7 +271,7 @@ class Cluster:
         running = {k: status["tasks"][k] for k in ("waiting", "running") if status["tasks"][k]}
         if differs or running:
             return f"status (is, should be): {differs} {running}"
-        taken = [gpu for gpu in self.ask("worker", "gpus") if gpu["used_by"]]
+        taken = [gpu for gpu in self.ask("gpu", "list") if gpu["used_by"]]
         if taken:
             return f"GPUs are used: {taken}"
         ports = self.listening()

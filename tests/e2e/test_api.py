@@ -53,7 +53,7 @@ class Jobs(e2e.Case):
         machine = self.write("machine", "gpu GPU-a memory=17179869184\n")
         self.env.update({"GANGWAY_NVML": FAKE_NVML, "FAKE_NVML": machine})
         self.subject("gpu")
-        self.assertEqual([gpu["state"] for gpu in self.gangway_json("worker", "gpus")], ["drained"])
+        self.assertEqual([gpu["state"] for gpu in self.gangway_json("gpu", "list")], ["drained"])
 
     def test_metrics(self):
         """The latest of each name is shown of each task, and all of them in a table."""

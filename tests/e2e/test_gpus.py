@@ -33,7 +33,7 @@ class Gpus(e2e.Case):
         self.up("--slots", "8")
 
     def gpus(self):
-        return {gpu["uuid"]: gpu for gpu in self.gangway_json("worker", "gpus")}
+        return {gpu["uuid"]: gpu for gpu in self.gangway_json("gpu", "list")}
 
     def submit(self, name, *words, verb="submit"):
         """A task that runs until its fifo is written to."""
@@ -68,7 +68,7 @@ class Gpus(e2e.Case):
         self.assertEqual(gpus["GPU-a"]["used_by"], [{"job": int(first), "task": 0}])
         self.assertEqual(gpus["GPU-d"]["used_by"], [{"job": int(gang), "task": 0, "rank": 1}])
         self.assertEqual(gpus["GPU-a"]["memory_bytes"], 16 << 30)
-        self.assertIn(f"{first}/0", self.gangway("worker", "gpus").stdout)
+        self.assertIn(f"{first}/0", self.gangway("gpu", "list").stdout)
         while {use["power_w"] for use in self.gangway_json("status")["gpu_use"]} != {70}:
             pass  # they are looked at once a second
         status = self.gangway("status").stdout
@@ -125,10 +125,10 @@ class Gpus(e2e.Case):
         self.machine(extra="xid GPU-a 48 1\n")
         while self.gpus()["GPU-a"]["state"] != "drained":
             pass
-        said = self.gangway("worker", "gpus", "--drain", "GPU-c").stderr
-        self.assertIn("--undrain GPU-c` gives it back", said)
-        self.assertIn("not both",
-                      self.gangway("worker", "gpus", "--drain", "a", "--undrain", "b", rc=2).stderr)
+        said = self.gangway("gpu", "drain", "GPU-c").stderr
+        self.assertIn("`gangway gpu undrain GPU-c` allows work on it again", said)
+        self.assertIn("`worker gpus` is now called `gangway gpu list`",
+                      self.gangway("worker", "gpus", "--drain", "GPU-a", rc=2).stderr)
         self.gangway("down")
         self.machine()
         self.up("--slots", "8")
@@ -138,7 +138,7 @@ class Gpus(e2e.Case):
         self.assertRegex(gpus["GPU-a"]["drained"], "^Xid 48: ")
         self.assertRegex(gpus["GPU-c"]["drained"], "^by ")
         for uuid in ("GPU-a", "GPU-c"):
-            self.assertIn("used again", self.gangway("worker", "gpus", "--undrain", uuid).stderr)
+            self.assertIn("used again", self.gangway("gpu", "undrain", uuid).stderr)
         self.assertEqual(self.gpus()["GPU-a"]["state"], "free")
 
     def test_memory_that_is_not_back_and_one_that_breaks(self):
@@ -161,13 +161,13 @@ class Gpus(e2e.Case):
         gpu = self.gpus()["GPU-a"]
         self.assertEqual((gpu["state"], gpu["drained"]),
                          ("drained", "Xid 79: it fell off the bus"))
-        self.assertIn("drained", self.gangway("worker", "gpus").stdout)
+        self.assertIn("drained", self.gangway("gpu", "list").stdout)
         self.assertRegex(self.gangway("status").stdout, r"Drained GPUs +1")
-        self.assertIn("GPU-x: `gangway worker gpus` lists them",
-                      self.gangway("worker", "gpus", "--undrain", "GPU-x", rc=2).stderr)
+        self.assertIn("GPU-x: `gangway gpu list` lists them",
+                      self.gangway("gpu", "undrain", "GPU-x", rc=2).stderr)
         self.assertIn("GPU-b is not drained",
-                      self.gangway("worker", "gpus", "--undrain", "GPU-b", rc=2).stderr)
-        self.assertIn("used again", self.gangway("worker", "gpus", "--undrain", "GPU-a").stderr)
+                      self.gangway("gpu", "undrain", "GPU-b", rc=2).stderr)
+        self.assertIn("used again", self.gangway("gpu", "undrain", "GPU-a").stderr)
         gpu = self.gpus()["GPU-a"]
         self.assertEqual(gpu["state"], "free")
         self.assertRegex(gpu["by"], "^given back by .*; it had been drained: Xid 79")
@@ -218,7 +218,7 @@ class Workers(e2e.Case):
     def await_owners(self, wanted):
         """Each question waits for its answer."""
         while True:
-            gpus = self.gangway_json("worker", "gpus")
+            gpus = self.gangway_json("gpu", "list")
             owners = sorted((gpu["worker_name"], gpu["uuid"], gpu["state"]) for gpu in gpus)
             if owners == wanted:
                 return
@@ -245,7 +245,7 @@ class Workers(e2e.Case):
                       self.gangway("submit", "--gpus", "4", "--", "true", rc=2).stderr)
         with open(log.replace("worker-1.log", "worker-2.lock"), encoding="utf-8") as f:
             os.kill(int(f.read()), signal.SIGKILL)
-        while len(self.gangway_json("worker", "gpus")) > 3:
+        while len(self.gangway_json("gpu", "list")) > 3:
             pass
         self.await_owners(wanted)
 
@@ -274,10 +274,10 @@ class Twins(e2e.Case):
         self.gangway("token", "create", "--user", "admin", "--role", "admin")
         self.up("--listen", "127.0.0.1", "--slots", "4")
         self.second()
-        states = [(gpu["uuid"], gpu["state"]) for gpu in self.gangway_json("worker", "gpus")]
+        states = [(gpu["uuid"], gpu["state"]) for gpu in self.gangway_json("gpu", "list")]
         self.assertEqual(sorted(states), [("GPU-a", "elsewhere"), ("GPU-a", "free"),
                                           ("GPU-b", "elsewhere"), ("GPU-b", "free")])
-        self.assertIn("which offered it first", self.gangway("worker", "gpus").stdout)
+        self.assertIn("which offered it first", self.gangway("gpu", "list").stdout)
         self.assertIn("0 of 2", self.gangway("worker", "list").stdout)
         self.assertEqual(self.gangway_json("status")["gpus"], 2)
         said = e2e.Lines(self.fifo("said"))

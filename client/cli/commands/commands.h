@@ -10,7 +10,7 @@ int gw_cli_status(int argc, char **argv);
 int gw_cli_submit(int argc, char **argv);
 int gw_cli_dispatch(int argc, char **argv);
 int gw_cli_jobs(int argc, char **argv);
-int gw_cli_gpus(int argc, char **argv); /* `gangway worker gpus` */
+int gw_cli_gpu(int argc, char **argv);
 int gw_cli_logs(int argc, char **argv);
 int gw_cli_wait(int argc, char **argv);
 int gw_cli_cancel(int argc, char **argv);

@@ -259,10 +259,8 @@ static void print_commands(const struct gw_cli_command *commands)
         if (!command->summary)
             continue;
         ask(command, NULL);
-        if (strcmp(command->name, "worker") == 0) { /* whose own help is that of being one */
+        if (strcmp(command->name, "worker") == 0) /* whose own help is that of being one */
             ask(command, "list");
-            ask(command, "gpus");
-        }
     }
 }
 

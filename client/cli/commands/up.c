@@ -378,7 +378,7 @@ int gw_cli_up(int argc, char **argv)
          "slots in all: tasks that run at once\n(default: the cores)"},
         {"workers", 'w', GW_OPTION_COUNT, &workers, "K",
          "worker processes that share the slots and the\nGPUs (default: 1); "
-         "`gangway worker gpus` says\nwho has which"},
+         "`gangway gpu list` shows\nwhich worker has which"},
         {"resources", 0, GW_OPTION_TEXT, &daemon.resources, "NAME=N,...",
          "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
         {"peers", 0, GW_OPTION_TEXT, &daemon.peers, "HOST",

@@ -1,5 +1,5 @@
-/* `gangway worker list`: a line a worker; `gangway worker gpus`: a line a GPU; with --connect it is
- * a worker itself (hosts/worker_daemon.c), as it is with --dir alone, which schedulers start. */
+/* `gangway worker list`: a line a worker. With --connect it is a worker itself
+ * (hosts/worker_daemon.c), as it is with --dir alone, which schedulers start. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/hosts/worker_daemon.h"
@@ -78,7 +78,7 @@ int gw_cli_worker(int argc, char **argv)
         .command = "worker list",
         .summary =
             "List this cluster's workers. GPUS 1 of 4: it offers four, and three of them are\n"
-            "another worker's of this machine, or drained (`gangway worker gpus` says which).\n"
+            "another worker's of this machine, or drained (`gangway gpu list` says which).\n"
             "REUSE: of USED, what results lay in that are gone, for the next ones.",
         .query = "workers",
         .columns = columns,
@@ -92,9 +92,11 @@ int gw_cli_worker(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "list") == 0)
         return gw_listing_run(&listing, argc - 1, argv + 1);
     if (argc > 1 && strcmp(argv[1], "gpus") == 0)
-        return gw_cli_gpus(argc - 1, argv + 1);
-    gw_cli_message("gangway worker: %s; there is `gangway worker list`, `gangway worker gpus`, and "
-                   "`gangway worker --connect`",
-                   argc > 1 ? "unknown command" : "a command is missing");
+        gw_cli_message("gangway worker: `worker gpus` is now called `gangway gpu list`; there are "
+                       "also `gangway gpu drain UUID` and `gangway gpu undrain UUID`");
+    else
+        gw_cli_message("gangway worker: %s; there are `gangway worker list` and `gangway worker "
+                       "--connect`",
+                       argc > 1 ? "unknown command" : "a command is missing");
     return GW_EXIT_USAGE;
 }

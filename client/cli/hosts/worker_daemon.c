@@ -120,9 +120,9 @@ int gw_worker_daemon_run(int argc, char **argv)
     };
     const struct gw_options options = {
         .command = "worker",
-        .arguments = "[list|gpus]",
-        .summary = "List this cluster's workers (`worker list`) or their GPUs (`worker gpus`), or\n"
-                   "have this machine work for a scheduler (`worker --connect`).",
+        .arguments = "[list]",
+        .summary = "List this cluster's workers (`worker list`), or have this machine work for a\n"
+                   "scheduler (`worker --connect`).",
         .details =
             "The token, of role worker, is $GANGWAY_TOKEN or what `gangway token store` has\n"
             "stored. SIGTERM ends the worker: what it runs has its own grace, 60 s at most,\n"

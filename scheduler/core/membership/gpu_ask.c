@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_SUCH "no worker has a GPU %.100s: `gangway worker gpus` lists them, by UUID"
+#define NO_SUCH "no worker has a GPU %.100s: `gangway gpu list` lists them, by UUID"
 
 /* Asks a worker to use the GPU again. Returns the number of its GPUs that this changes. *found
  * counts the GPUs with this UUID. */
