@@ -314,7 +314,7 @@ class CommandLine(e2e.Case):
                 self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
             # Those whose verbs have options of their own.
             behind = text.partition("\nCommands:\n")[2]
-            behind = "  list \n  gpus " if command == "worker" else behind
+            behind = "  list " if command == "worker" else behind
             for verb in re.findall(r"^  (\w+) ", behind, re.M):
                 with self.subTest(command=command, verb=verb):
                     text = self.gangway(command, verb, "--help").stdout
@@ -386,6 +386,7 @@ class CommandLine(e2e.Case):
             "sync clear": (None, ["event", "e"]),
             "sync wait": (["--timeout", "1ms"], ["event", "e"]),
             "sync close": (None, ["queue", "c"]), "sync delete": (None, ["queue", "d"]),
+            "gpu drain": (None, ["GPU-y", "GPU-z"]), "gpu undrain": (None, ["GPU-y", "GPU-z"]),
             "token revoke": (["--tokens", tokens], ["ID", "f" * 16]),
             "new": (None, ["/proc/no-such"]), "completion": (None, ["csh"]),
             "help": (["--man"], ["submit"]),
@@ -419,7 +420,7 @@ class CommandLine(e2e.Case):
         for command in re.findall(r"^  (\w+) ", self.gangway("help").stdout, re.M):
             text = self.gangway("help", command).stdout
             behind = text.partition("\nCommands:\n")[2]
-            behind = "  list \n  gpus " if command == "worker" else behind
+            behind = "  list " if command == "worker" else behind
             verbs = re.findall(r"^  (\w+) ", behind, re.M)
             helps = {f"{command} {verb}": self.gangway("help", command, verb).stdout
                      for verb in verbs}

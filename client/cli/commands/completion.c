@@ -8,10 +8,12 @@
 
 /* Of a help text the first column alone: the words behind it speak of other options. Commands stand
  * two columns in, options at the seventh, behind their letter if they have one. What comes behind a
- * command its help lists as commands of its own, or has in its first line, as "bash|zsh|fish". */
+ * command its help lists as commands of its own, or has in its first line, as "bash|zsh|fish" or
+ * "[list]". */
 #define COMMANDS "sed -n 's/^  \\([a-z][a-z]*\\)  *[^ ].*/\\1/p'"
 #define VERBS                                                                                      \
     "sed -n -e '1s/.* \\[*\\([a-z]*|[a-z|]*\\)\\]*$/\\1/p' "                                       \
+    "-e '1s/.*\\] \\[\\([a-z]*\\)\\]$/\\1/p' "                                                     \
     "-e '/^Commands:/,/^$/s/^  \\([a-z][a-z]*\\)  *[^ ].*/\\1/p' | tr '|' '\\n'"
 #define OPTIONS "sed -n 's/^  \\(    \\|-., \\)\\(--[a-z-]*\\).*/\\2/p'"
 
