@@ -1,6 +1,6 @@
 /* Devices as NVML describes them.
  *
- * Pairs are asked how near they are; what is kept is a tree: islands of NVLink, GPUs below one PCIe
+ * Pairs are asked how near they are; what is kept is a tree: NVLink domains, GPUs below one PCIe
  * switch, NUMA nodes. Always: the list is sorted by that tree, and never changes while it is open:
  * a GPU that falls off the bus stays in it, and is lost. One that cannot be had from the start
  * (lost already, without power, kept from this process by a container or a batch system) is left
@@ -24,15 +24,15 @@ struct gw_devices {
     struct gw_nvml nvml;
     size_t count;
     struct gw_device list[GW_DEVICES_MAX];
-    void *handles[GW_DEVICES_MAX]; /* of list[] */
-    void *boards[GW_DEVICES_MAX];  /* the GPU of list[]: what NVML tells of errors by */
-    void *events;                  /* NULL: no errors are told */
+    void *handles[GW_DEVICES_MAX];       /* of list[] */
+    void *physical_gpus[GW_DEVICES_MAX]; /* the GPU of list[]: what NVML tells of errors by */
+    void *events;                        /* NULL: no errors are told */
     char left_out[GW_DEVICE_TEXT_MAX];
     struct gw_device_state last[GW_DEVICES_MAX]; /* of list[], at the last look */
 };
 
 /* A GPU while the list is made; its instances take its place there. */
-struct board {
+struct physical_gpu {
     void *handle;
     struct gw_device device;
     char bus_id[32];
@@ -99,20 +99,20 @@ static bool is_partitioned(const struct gw_nvml *nvml, void *handle)
            nvml->mig_mode(handle, &now, &pending) == GW_NVML_SUCCESS && now;
 }
 
-static int read_board(const struct gw_nvml *nvml, unsigned index, struct board *board)
+static int read_physical_gpu(const struct gw_nvml *nvml, unsigned index, struct physical_gpu *gpu)
 {
     struct gw_nvml_pci pci = {0};
-    *board = (struct board){.device = {.index = (int)index}};
-    int rc = nvml->handle(index, &board->handle);
+    *gpu = (struct physical_gpu){.device = {.index = (int)index}};
+    int rc = nvml->handle(index, &gpu->handle);
     if (rc == GW_NVML_SUCCESS)
-        rc = read_identity(nvml, board->handle, &board->device);
+        rc = read_identity(nvml, gpu->handle, &gpu->device);
     if (rc != GW_NVML_SUCCESS)
         return rc;
-    read_place(nvml, board->handle, &board->device);
-    board->partitioned = is_partitioned(nvml, board->handle);
-    if (nvml->pci && nvml->pci(board->handle, &pci) == GW_NVML_SUCCESS)
-        (void)snprintf(board->bus_id, sizeof board->bus_id, "%.31s", pci.bus_id);
-    board->device.island = board->device.bridge = index;
+    read_place(nvml, gpu->handle, &gpu->device);
+    gpu->partitioned = is_partitioned(nvml, gpu->handle);
+    if (nvml->pci && nvml->pci(gpu->handle, &pci) == GW_NVML_SUCCESS)
+        (void)snprintf(gpu->bus_id, sizeof gpu->bus_id, "%.31s", pci.bus_id);
+    gpu->device.nvlink_domain = gpu->device.bridge = index;
     return 0;
 }
 
@@ -120,7 +120,7 @@ static int read_board(const struct gw_nvml *nvml, unsigned index, struct board *
  */
 
 /* Whether an NVLink of a ends at b; notes links to a switch on the way. */
-static bool linked(const struct gw_nvml *nvml, struct board *a, const struct board *b)
+static bool linked(const struct gw_nvml *nvml, struct physical_gpu *a, const struct physical_gpu *b)
 {
     bool found = false;
     for (unsigned link = 0; nvml->link_state && link < GW_NVML_LINKS_MAX; link++) {
@@ -140,7 +140,8 @@ static bool linked(const struct gw_nvml *nvml, struct board *a, const struct boa
     return found;
 }
 
-static bool bridged(const struct gw_nvml *nvml, const struct board *a, const struct board *b)
+static bool bridged(const struct gw_nvml *nvml, const struct physical_gpu *a,
+                    const struct physical_gpu *b)
 {
     unsigned level;
     return nvml->ancestor && nvml->ancestor(a->handle, b->handle, &level) == GW_NVML_SUCCESS &&
@@ -148,11 +149,11 @@ static bool bridged(const struct gw_nvml *nvml, const struct board *a, const str
 }
 
 /* Two groups become one, with the smaller number. */
-static void join(struct board *boards, unsigned count, uint32_t a, uint32_t b, bool islands)
+static void join(struct physical_gpu *gpus, unsigned count, uint32_t a, uint32_t b, bool nvlink)
 {
     uint32_t least = a < b ? a : b, most = a < b ? b : a;
     for (unsigned i = 0; i < count; i++) {
-        uint32_t *group = islands ? &boards[i].device.island : &boards[i].device.bridge;
+        uint32_t *group = nvlink ? &gpus[i].device.nvlink_domain : &gpus[i].device.bridge;
         if (*group == most)
             *group = least;
     }
@@ -160,34 +161,34 @@ static void join(struct board *boards, unsigned count, uint32_t a, uint32_t b, b
 
 /* A GPU that is partitioned has no part in it: its instances reach nothing but through the
  * processor, neither by NVLink nor below a switch, and each other no better than others. */
-static void read_topology(const struct gw_nvml *nvml, struct board *boards, unsigned count)
+static void read_topology(const struct gw_nvml *nvml, struct physical_gpu *gpus, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
         for (unsigned k = 0; k < count; k++) {
-            if (boards[i].partitioned || boards[k].partitioned)
+            if (gpus[i].partitioned || gpus[k].partitioned)
                 continue;
-            if (i != k && linked(nvml, &boards[i], &boards[k]))
-                join(boards, count, boards[i].device.island, boards[k].device.island, true);
-            if (k < i && bridged(nvml, &boards[i], &boards[k]))
-                join(boards, count, boards[i].device.bridge, boards[k].device.bridge, false);
+            if (i != k && linked(nvml, &gpus[i], &gpus[k]))
+                join(gpus, count, gpus[i].device.nvlink_domain, gpus[k].device.nvlink_domain, true);
+            if (k < i && bridged(nvml, &gpus[i], &gpus[k]))
+                join(gpus, count, gpus[i].device.bridge, gpus[k].device.bridge, false);
         }
     for (unsigned i = 0; i < count; i++) /* one switch, or switches that are linked, to all */
         for (unsigned k = 0; k < i; k++)
-            if (boards[i].on_switch && boards[k].on_switch)
-                join(boards, count, boards[i].device.island, boards[k].device.island, true);
+            if (gpus[i].on_switch && gpus[k].on_switch)
+                join(gpus, count, gpus[i].device.nvlink_domain, gpus[k].device.nvlink_domain, true);
 }
 
 /* -- The list ------------------------------------------------------------------------------------
  */
 
 static void add(struct gw_devices *devices, const struct gw_device *device, void *handle,
-                void *board)
+                void *physical_gpu)
 {
     if (devices->count == GW_DEVICES_MAX)
         return;
     devices->list[devices->count] = *device;
     devices->handles[devices->count] = handle;
-    devices->boards[devices->count++] = board;
+    devices->physical_gpus[devices->count++] = physical_gpu;
 }
 
 /* The first one is told of. */
@@ -199,40 +200,40 @@ static void leave_out(struct gw_devices *devices, int index, int rc)
 }
 
 /* The place of an instance in the tree is its own, behind all GPUs'. */
-static void add_instances(struct gw_devices *devices, const struct board *board)
+static void add_instances(struct gw_devices *devices, const struct physical_gpu *gpu)
 {
     const struct gw_nvml *nvml = &devices->nvml;
     unsigned count = 0;
-    if (nvml->mig_max(board->handle, &count) != GW_NVML_SUCCESS)
+    if (nvml->mig_max(gpu->handle, &count) != GW_NVML_SUCCESS)
         count = 0;
     for (unsigned i = 0; i < count; i++) {
-        struct gw_device device = board->device;
+        struct gw_device device = gpu->device;
         void *handle;
-        if (nvml->mig_handle(board->handle, i, &handle) != GW_NVML_SUCCESS)
+        if (nvml->mig_handle(gpu->handle, i, &handle) != GW_NVML_SUCCESS)
             continue; /* a place without an instance */
         int rc = read_identity(nvml, handle, &device);
         if (rc != GW_NVML_SUCCESS) {
-            leave_out(devices, board->device.index, rc);
+            leave_out(devices, gpu->device.index, rc);
             continue;
         }
-        memcpy(device.board, board->device.uuid, sizeof device.board);
-        device.island = device.bridge = GW_DEVICES_MAX + (uint32_t)devices->count;
-        add(devices, &device, handle, board->handle);
+        memcpy(device.physical_gpu, gpu->device.uuid, sizeof device.physical_gpu);
+        device.nvlink_domain = device.bridge = GW_DEVICES_MAX + (uint32_t)devices->count;
+        add(devices, &device, handle, gpu->handle);
     }
 }
 
 static int by_nearness(const void *a, const void *b)
 {
-    const struct gw_device *x = &((const struct board *)a)->device;
-    const struct gw_device *y = &((const struct board *)b)->device;
-    bool partitioned = ((const struct board *)a)->partitioned;
-    if (partitioned != ((const struct board *)b)->partitioned)
+    const struct gw_device *x = &((const struct physical_gpu *)a)->device;
+    const struct gw_device *y = &((const struct physical_gpu *)b)->device;
+    bool partitioned = ((const struct physical_gpu *)a)->partitioned;
+    if (partitioned != ((const struct physical_gpu *)b)->partitioned)
         return partitioned ? 1 : -1;
     if (partitioned)
         return x->numa_node != y->numa_node ? (x->numa_node < y->numa_node ? -1 : 1)
                                             : (x->index < y->index ? -1 : 1);
-    if (x->island != y->island)
-        return x->island < y->island ? -1 : 1;
+    if (x->nvlink_domain != y->nvlink_domain)
+        return x->nvlink_domain < y->nvlink_domain ? -1 : 1;
     if (x->bridge != y->bridge)
         return x->bridge < y->bridge ? -1 : 1;
     if (x->numa_node != y->numa_node)
@@ -242,30 +243,30 @@ static int by_nearness(const void *a, const void *b)
 
 static int read_list(struct gw_devices *devices)
 {
-    static _Thread_local struct board boards[GW_DEVICES_MAX];
+    static _Thread_local struct physical_gpu gpus[GW_DEVICES_MAX];
     const struct gw_nvml *nvml = &devices->nvml;
     unsigned in_all = 0, count = 0;
     int rc = nvml->count(&in_all);
     if (rc != GW_NVML_SUCCESS)
         return rc;
     for (unsigned i = 0; i < in_all && i < GW_DEVICES_MAX; i++) {
-        int board_rc = read_board(nvml, i, &boards[count]);
-        if (board_rc == GW_NVML_SUCCESS) {
+        int gpu_rc = read_physical_gpu(nvml, i, &gpus[count]);
+        if (gpu_rc == GW_NVML_SUCCESS) {
             count++;
             continue;
         }
-        leave_out(devices, (int)i, board_rc);
-        rc = rc == GW_NVML_SUCCESS ? board_rc : rc;
+        leave_out(devices, (int)i, gpu_rc);
+        rc = rc == GW_NVML_SUCCESS ? gpu_rc : rc;
     }
     if (count == 0)
         return rc;
-    read_topology(nvml, boards, count);
-    qsort(boards, count, sizeof *boards, by_nearness);
+    read_topology(nvml, gpus, count);
+    qsort(gpus, count, sizeof *gpus, by_nearness);
     for (unsigned i = 0; i < count; i++)
-        if (boards[i].partitioned)
-            add_instances(devices, &boards[i]);
+        if (gpus[i].partitioned)
+            add_instances(devices, &gpus[i]);
         else
-            add(devices, &boards[i].device, boards[i].handle, boards[i].handle);
+            add(devices, &gpus[i].device, gpus[i].handle, gpus[i].handle);
     return GW_NVML_SUCCESS;
 }
 
@@ -278,8 +279,8 @@ static void open_events(struct gw_devices *devices)
         return;
     }
     for (size_t i = 0; i < devices->count; i++)
-        if (i == 0 || devices->boards[i] != devices->boards[i - 1])
-            (void)nvml->events_add(devices->boards[i], GW_NVML_EVENT_XID, devices->events);
+        if (i == 0 || devices->physical_gpus[i] != devices->physical_gpus[i - 1])
+            (void)nvml->events_add(devices->physical_gpus[i], GW_NVML_EVENT_XID, devices->events);
 }
 
 int gw_devices_open(const char *library, struct gw_devices **opened, struct gw_error *error)
@@ -341,14 +342,15 @@ void gw_devices_keep(struct gw_devices *devices, uint32_t part, uint32_t parts)
     devices->count = each + (part < larger);
     memmove(devices->list, devices->list + first, devices->count * sizeof *devices->list);
     memmove(devices->handles, devices->handles + first, devices->count * sizeof *devices->handles);
-    memmove(devices->boards, devices->boards + first, devices->count * sizeof *devices->boards);
+    memmove(devices->physical_gpus, devices->physical_gpus + first,
+            devices->count * sizeof *devices->physical_gpus);
 }
 
 /* -- How they are doing --------------------------------------------------------------------------
  */
 
 /* What the driver does not tell this time is as it was, so that nothing seems to be given back. */
-static void look_at(const struct gw_nvml *nvml, void *handle, void *board,
+static void look_at(const struct gw_nvml *nvml, void *handle, void *physical_gpu,
                     struct gw_device_state *state)
 {
     struct gw_nvml_memory memory;
@@ -365,7 +367,7 @@ static void look_at(const struct gw_nvml *nvml, void *handle, void *board,
     rc = nvml->processes ? nvml->processes(handle, &count, processes) : GW_NVML_GPU_IS_LOST;
     if (rc == GW_NVML_SUCCESS || rc == GW_NVML_INSUFFICIENT_SIZE)
         state->processes = count;
-    if (!nvml->power || nvml->power(board, &state->power_mw) != GW_NVML_SUCCESS)
+    if (!nvml->power || nvml->power(physical_gpu, &state->power_mw) != GW_NVML_SUCCESS)
         state->power_mw = 0;
     if (nvml->utilization && nvml->utilization(handle, &utilization) == GW_NVML_SUCCESS)
         state->busy_percent = utilization.gpu;
@@ -378,7 +380,7 @@ void gw_devices_look(struct gw_devices *devices, struct gw_device_state *states)
         struct gw_device_state *last = &devices->last[i];
         states[i] =
             (struct gw_device_state){.used_bytes = last->used_bytes, .processes = last->processes};
-        look_at(&devices->nvml, devices->handles[i], devices->boards[i], &states[i]);
+        look_at(&devices->nvml, devices->handles[i], devices->physical_gpus[i], &states[i]);
         *last = states[i];
     }
     for (int left = GW_DEVICES_MAX * GW_DEVICE_XIDS_MAX;
@@ -387,7 +389,7 @@ void gw_devices_look(struct gw_devices *devices, struct gw_device_state *states)
          left--)
         for (size_t i = 0; i < devices->count; i++) {
             struct gw_device_state *state = &states[i];
-            if (devices->boards[i] == event.device && event.type == GW_NVML_EVENT_XID &&
+            if (devices->physical_gpus[i] == event.device && event.type == GW_NVML_EVENT_XID &&
                 state->xid_count < GW_DEVICE_XIDS_MAX)
                 state->xids[state->xid_count++] = (uint32_t)event.data;
         }

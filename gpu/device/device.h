@@ -15,17 +15,18 @@ enum {
 };
 
 /* A GPU, or an instance of one that is partitioned (MIG), which is a device of its own: NVLink and
- * PCIe do not reach from one to another, so that each is an island. */
+ * PCIe do not reach from one to another, so that each is an NVLink domain. */
 struct gw_device {
-    int index;             /* NVML's, by PCI bus: CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID */
-    uint64_t memory_bytes; /* in total */
-    uint32_t island;       /* devices of one number reach each other over NVLink ... */
-    uint32_t bridge;       /* ... or without a way through the processor */
-    int32_t numa_node;     /* -1: not known */
-    char uuid[GW_DEVICE_TEXT_MAX];  /* "GPU-...", "MIG-...": what CUDA_VISIBLE_DEVICES takes */
-    char name[GW_DEVICE_TEXT_MAX];  /* "NVIDIA A100-SXM4-40GB" */
-    char cpus[GW_DEVICE_TEXT_MAX];  /* processors that are near: "0-15,32-47"; empty: not known */
-    char board[GW_DEVICE_TEXT_MAX]; /* of an instance: the UUID of its GPU; empty: it is a GPU */
+    int index;              /* NVML's, by PCI bus: CUDA's with CUDA_DEVICE_ORDER=PCI_BUS_ID */
+    uint64_t memory_bytes;  /* in total */
+    uint32_t nvlink_domain; /* devices of one number reach each other over NVLink ... */
+    uint32_t bridge;        /* ... or without a way through the processor */
+    int32_t numa_node;      /* -1: not known */
+    char uuid[GW_DEVICE_TEXT_MAX]; /* "GPU-...", "MIG-...": what CUDA_VISIBLE_DEVICES takes */
+    char name[GW_DEVICE_TEXT_MAX]; /* "NVIDIA A100-SXM4-40GB" */
+    char cpus[GW_DEVICE_TEXT_MAX]; /* processors that are near: "0-15,32-47"; empty: not known */
+    char physical_gpu[GW_DEVICE_TEXT_MAX]; /* of an instance: the UUID of its GPU; empty: it is a
+                                              GPU */
 };
 
 /* How a device is doing. */
@@ -53,7 +54,7 @@ int gw_devices_open(const char *library, struct gw_devices **devices, struct gw_
 const char *gw_devices_left_out(const struct gw_devices *devices);
 void gw_devices_close(struct gw_devices *devices);
 
-/* gw_devices_list gives them, borrowed until close, in an order by nearness: by island, then
+/* gw_devices_list gives them, borrowed until close, in an order by nearness: by NVLink domain, then
  * bridge, then NUMA node, then index, so that neighbours are near each other; instances come last.
  */
 const struct gw_device *gw_devices_list(const struct gw_devices *devices, size_t *count);

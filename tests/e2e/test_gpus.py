@@ -16,7 +16,7 @@ class Gpus(e2e.Case):
     near = min(os.sched_getaffinity(0)) % 64  # the CPU near each GPU
 
     def machine(self, used=0, extra=""):
-        """Two islands of two: a and c, b and d."""
+        """Two NVLink domains of two GPUs: a and c, b and d."""
         lines = [f"gpu {uuid} memory=17179869184 used={used if uuid == 'GPU-a' else 0} "
                  f"nvlink={1 + i % 2} power=70000 busy=5 cpus={1 << self.near:x}"
                  for i, uuid in enumerate(GPUS)]
@@ -48,7 +48,7 @@ class Gpus(e2e.Case):
             fifo.write("end\n" * count)
 
     def test_what_tasks_see(self):
-        """Each has its own; ranks see their gang's, of one island; who has none sees none."""
+        """A task sees its GPUs, a rank those of its gang (one NVLink domain), other tasks none."""
         first = self.submit("one", "--gpus", "1")
         name, seen = self.said.next().split(" ")
         self.assertEqual((name, seen), ("one", "GPU-a"))
@@ -157,7 +157,7 @@ class Gpus(e2e.Case):
         self.machine()  # it is back
         self.assertEqual(self.said.next(), "two GPU-a")
         self.machine(extra="xid GPU-a 79 1\n")
-        self.assertEqual(self.said.next(), "two GPU-c")  # of the island that was begun
+        self.assertEqual(self.said.next(), "two GPU-c")  # of the NVLink domain that is in use
         gpu = self.gpus()["GPU-a"]
         self.assertEqual((gpu["state"], gpu["drained"]),
                          ("drained", "Xid 79: it fell off the bus"))

@@ -42,20 +42,20 @@ class Nccl(e2e.Case):
         self.env["FAKE_NCCL_FAULT"] = "duplicate"
         self.assertEqual(self.run_program(NCCL, "fails").stdout, "ok\n")
 
-    def instances(self, boards):
-        """A cluster with four MIG instances on so many boards; what the program says there."""
-        lines = [f"gpu GPU-{i} memory=17179869184" for i in range(boards)]
-        lines += [f"mig GPU-{i % boards} MIG-{i} memory=4294967296" for i in range(4)]
+    def instances(self, gpus):
+        """A cluster with four MIG instances on so many physical GPUs; gives its output."""
+        lines = [f"gpu GPU-{i} memory=17179869184" for i in range(gpus)]
+        lines += [f"mig GPU-{i % gpus} MIG-{i} memory=4294967296" for i in range(4)]
         self.env.update({"GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
                          "FAKE_NVML": self.write("machine", "\n".join(lines) + "\n"),
                          "LD_LIBRARY_PATH": os.path.join(e2e.BUILD, "fake")})
         self.up("--slots", "4")
 
-    def test_instances_of_four_boards(self):
+    def test_instances_of_four_physical_gpus(self):
         self.instances(4)
         self.assertEqual(self.run_program(NCCL).stdout, "ok\n")
 
-    def test_instances_of_one_board(self):
+    def test_instances_of_one_physical_gpu(self):
         """NCCL refuses them: the gang goes on without, and says so."""
         self.instances(1)
         self.assertEqual(self.run_program(NCCL, "without").stdout, "ok\n")
@@ -63,7 +63,7 @@ class Nccl(e2e.Case):
         self.assertIn("ranks of this gang share a GPU's MIG instances", said.stdout + said.stderr)
         self.assertIn("so that none can use NCCL", self.gangway("events", "1").stdout)
         self.assertEqual(self.gangway("dispatch", "-n", "2", "--gpus", "1", "--", "sh", "-c",
-                                      "echo $GANGWAY_BOARD_SHARED").stdout.count(" 1\n"), 2)
+                                      "echo $GANGWAY_PHYSICAL_GPU_SHARED").stdout.count(" 1\n"), 2)
 
 
 if __name__ == "__main__":

@@ -53,12 +53,13 @@ static int list_devices(char uuid[GW_DEVICE_TEXT_MAX])
     gw_devices_look(devices, states);
     for (size_t i = 0; i < count; i++)
         printf("%s  %s%s%s: %.1f GiB, %.1f used by %" PRIu32 " processes, %.0f W, %" PRIu32
-               " %% busy, island %" PRIu32 ", bridge %" PRIu32 ", NUMA node %d, processors %s\n",
-               list[i].uuid, list[i].name, *list[i].board ? " of " : "", list[i].board,
-               (double)list[i].memory_bytes / (1 << 30), (double)states[i].used_bytes / (1 << 30),
-               states[i].processes, states[i].power_mw / 1e3, states[i].busy_percent,
-               list[i].island, list[i].bridge, list[i].numa_node,
-               *list[i].cpus ? list[i].cpus : "?");
+               " %% busy, NVLink domain %" PRIu32 ", bridge %" PRIu32
+               ", NUMA node %d, processors %s\n",
+               list[i].uuid, list[i].name, *list[i].physical_gpu ? " of " : "",
+               list[i].physical_gpu, (double)list[i].memory_bytes / (1 << 30),
+               (double)states[i].used_bytes / (1 << 30), states[i].processes,
+               states[i].power_mw / 1e3, states[i].busy_percent, list[i].nvlink_domain,
+               list[i].bridge, list[i].numa_node, *list[i].cpus ? list[i].cpus : "?");
     if (gw_devices_left_out(devices))
         printf("left out: %s\n", gw_devices_left_out(devices));
     memcpy(uuid, list[0].uuid, GW_DEVICE_TEXT_MAX);

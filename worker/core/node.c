@@ -66,7 +66,7 @@ struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
         gpus[i].uuid = gw_core_strdup(options->gpus[i].uuid);
         gpus[i].name = gw_core_strdup(options->gpus[i].name);
         gpus[i].cpus = gw_core_strdup(options->gpus[i].cpus);
-        gpus[i].board = gw_core_strdup(options->gpus[i].board);
+        gpus[i].physical_gpu = gw_core_strdup(options->gpus[i].physical_gpu);
     }
     core->options.gpus = gpus;
     gw_gpus_init(core);
@@ -174,7 +174,7 @@ void gw_node_core_free(struct gw_node_core *core)
         free_text(core->options.gpus[i].uuid);
         free_text(core->options.gpus[i].name);
         free_text(core->options.gpus[i].cpus);
-        free_text(core->options.gpus[i].board);
+        free_text(core->options.gpus[i].physical_gpu);
     }
     free((void *)(uintptr_t)core->options.gpus);
     free_text(core->options.host);

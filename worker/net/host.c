@@ -204,11 +204,11 @@ static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVIC
             .uuid = devices[i].uuid,
             .name = devices[i].name,
             .memory_bytes = devices[i].memory_bytes,
-            .island = devices[i].island,
+            .nvlink_domain = devices[i].nvlink_domain,
             .bridge = devices[i].bridge,
             .numa_node = devices[i].numa_node,
             .cpus = devices[i].cpus,
-            .board = devices[i].board,
+            .physical_gpu = devices[i].physical_gpu,
             .used_bytes = states[i].used_bytes,
             .processes = states[i].processes,
         };

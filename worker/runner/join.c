@@ -162,7 +162,7 @@ int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t 
     const int unreached = join->unreached;
     clear(join);
     join->unreached = unreached;
-    if (rc == 0 && has_own_gpu() && gang->board_shared)
+    if (rc == 0 && has_own_gpu() && gang->physical_gpu_shared)
         (void)snprintf(join->note, sizeof join->note,
                        "gangway: ranks of this gang share a GPU's MIG instances, which NCCL "
                        "refuses: its communicator reaches host memory only\n");

@@ -22,7 +22,7 @@ static const struct gw_column columns[] = {
     {"used_bytes", "USED", GW_CELL_SIZE},
     {"power", "POWER", GW_CELL_TEXT},
     {"busy_percent", "BUSY%", GW_CELL_NUMBER},
-    {"island", "ISLAND", GW_CELL_MINOR_NUMBER},
+    {"nvlink_domain", "NVLINK", GW_CELL_MINOR_NUMBER},
     {"state", "STATE", GW_CELL_TEXT},
     {"by", "BY, OR WHY", GW_CELL_TEXT},
     {0},
@@ -34,7 +34,7 @@ static int run_list(int argc, char **argv)
         .command = "gpu list",
         .summary =
             "List the GPUs of this cluster's workers: their load, memory and power, and the\n"
-            "tasks that have them. GPUs with the same ISLAND are linked by NVLink.",
+            "tasks that have them. GPUs with the same NVLINK are linked by NVLink.",
         .query = "gpus",
         .columns = columns,
         .none = "no worker has a GPU",
@@ -85,7 +85,7 @@ static int read_why(struct gw_client *client, const char *uuid, char why[256],
     for (size_t i = 0; rc == 0 && i < gw_value_count(answer) && !*why; i++) {
         const struct gw_value *gpu = gw_value_at(answer, i);
         if (strcmp(gw_table_text(gpu, "uuid"), uuid) == 0 ||
-            strcmp(gw_table_text(gpu, "board"), uuid) == 0)
+            strcmp(gw_table_text(gpu, "physical_gpu"), uuid) == 0)
             (void)snprintf(why, 256, "%s", gw_table_text(gpu, "drained"));
     }
     if (rc == 0)

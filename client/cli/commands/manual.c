@@ -64,7 +64,7 @@ static const struct entry set_variables[] = {
                       "greater than that of any before."},
     {"GANGWAY_GPUS", "Which of the GPUs that it sees are its own: 0,1."},
     {"GANGWAY_GPU_MEMORY_BYTES", "How much of each it may take."},
-    {"GANGWAY_BOARD_SHARED", "1: ranks share a board, where NCCL is impossible."},
+    {"GANGWAY_PHYSICAL_GPU_SHARED", "1: ranks share a physical GPU, where NCCL is impossible."},
     {"GANGWAY_CONTAINER", "It runs in a container, of one of these."},
     {"GANGWAY_RANK", "Of a gang, as RANK: which rank it is."},
     {"GANGWAY_WORLD_SIZE", "As WORLD_SIZE: how many there are."},

@@ -124,7 +124,8 @@ struct gw_task_options {
  * get whole GPUs and wait for them. If the cluster can never have enough, all ranks get instances,
  * on different physical GPUs if possible; each rank of a command then sees only its own, as with
  * isolate_gpus. If two ranks share a physical GPU, which NCCL refuses, gw_task_comm uses the host
- * backend, and commands find GANGWAY_BOARD_SHARED=1. A fraction may be of a GPU or of an instance.
+ * backend, and commands find GANGWAY_PHYSICAL_GPU_SHARED=1. A fraction may be of a GPU or of an
+ * instance.
  *
  * CPUs. A process with GPUs starts bound to the CPUs near its GPUs (sched_setaffinity) that its
  * worker may use. It is bound to all CPUs of the worker if the driver does not say what is near, if

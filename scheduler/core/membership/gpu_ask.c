@@ -21,7 +21,7 @@ static uint32_t ask_worker(struct gw_sched *sched, struct gw_worker *worker, con
     uint32_t asked = 0;
     for (uint32_t i = 0; i < worker->gpu_count; i++) {
         const struct gw_gpu *gpu = &worker->gpus[i];
-        if (strcmp(gpu->uuid, uuid) != 0 && strcmp(gpu->board, uuid) != 0)
+        if (strcmp(gpu->uuid, uuid) != 0 && strcmp(gpu->physical_gpu, uuid) != 0)
             continue;
         ++*found;
         if (!gw_sched_gpu_why_drained(gpu))
@@ -60,7 +60,7 @@ static void take_out(struct gw_sched *sched, const char *uuid, const char *by,
         for (uint32_t k = 0; worker && worker->state == GW_WORKER_READY && k < worker->gpu_count;
              k++)
             if (strcmp(worker->gpus[k].uuid, uuid) == 0 ||
-                strcmp(worker->gpus[k].board, uuid) == 0) {
+                strcmp(worker->gpus[k].physical_gpu, uuid) == 0) {
                 gw_sched_gpu_keep(sched, &worker->gpus[k], why);
                 found = true;
             }

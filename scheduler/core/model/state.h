@@ -413,9 +413,9 @@ struct gw_gpu {
      * or owned. */
     char *drained, *kept, *back;
     /* Those of one number are linked by NVLink, below one PCIe bridge, near one processor. */
-    uint32_t island, bridge;
+    uint32_t nvlink_domain, bridge;
     int32_t numa_node;
-    const char *uuid, *name, *board, *cpus;
+    const char *uuid, *name, *physical_gpu, *cpus;
     uint64_t used_bytes; /* as its worker saw it last, and what follows */
     uint32_t processes, power_mw, busy_percent, clearing;
 };

@@ -16,7 +16,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_attempt *gang
     for (uint32_t i = 0; i < gang->count; i++)
         groups += i == 0 || placed_ranks[i].worker != placed_ranks[i - 1].worker;
     const struct gw_spec *spec = &gang->job->specs.items[gang->job->tasks.spec[gang->index]];
-    const bool board_shared = gw_sched_gpu_board_shared(sched, gang);
+    const bool physical_gpu_shared = gw_sched_gpu_is_physical_shared(sched, gang);
     uint32_t *locals = gw_arena_alloc(&sched->step.effects->arena, groups * sizeof *locals);
     GW_MUST_PTR(locals);
     for (uint32_t i = 0, at = 0; i < gang->count; i++) {
@@ -38,7 +38,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_attempt *gang
         message->checkpoint = gang->from_attempt;
         message->checkpoint_lost = gang->from_lost;
         gw_sched_checkpoint_carry(sched, gang, first == 0, message);
-        message->board_shared = board_shared;
+        message->physical_gpu_shared = physical_gpu_shared;
         message->commands = spec->message.kind == GW_SPEC_COMMAND;
         message->locals = (struct gw_col32){(const void *)locals, groups};
     }

@@ -114,7 +114,7 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
         set(dict, "number", gw_i64(i));
         set(dict, "name", gw_str(gpu->name));
         set(dict, "uuid", gw_str(gpu->uuid));
-        set(dict, "board", gw_str(gpu->board));
+        set(dict, "physical_gpu", gw_str(gpu->physical_gpu));
         set(dict, "cpus", gw_str(gpu->cpus));
         set(dict, "memory_bytes", gw_i64((int64_t)gpu->memory_bytes));
         set(dict, "used_bytes", gw_i64((int64_t)gpu->used_bytes));
@@ -122,7 +122,7 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
         set(dict, "power", gw_str(gpu->power_mw ? power : "-"));
         set(dict, "power_w", gw_f64(gpu->power_mw / 1000.0));
         set(dict, "busy_percent", gw_i64(gpu->busy_percent));
-        set(dict, "island", gw_i64(gpu->island));
+        set(dict, "nvlink_domain", gw_i64(gpu->nvlink_domain));
         set(dict, "bridge", gw_i64(gpu->bridge));
         set(dict, "numa_node", gw_i64(gpu->numa_node));
         set(dict, "free", gw_bool(gw_sched_gpu_free(gpu)));

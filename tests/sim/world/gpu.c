@@ -10,7 +10,7 @@
 
 enum { LEFT_BYTES = 1 << 30, CONTEXT_BYTES = 300 << 20 };
 
-/* From a GPU on they are MIG instances, all of one board. */
+/* From a GPU on they are MIG instances, all of one physical GPU. */
 static uint32_t first_instance(const struct host *host)
 {
     return SIM_GPUS - (uint32_t)((host->sim->seed + host->number) % 3);
@@ -200,9 +200,9 @@ void sim_gpu_list(const struct host *host, struct gw_node_gpu *gpus, char (*name
         gpus[i] = (struct gw_node_gpu){.uuid = names[i],
                                        .name = "sim",
                                        .cpus = cpus[i],
-                                       .board = i < first_instance(host) ? "" : "board",
+                                       .physical_gpu = i < first_instance(host) ? "" : "physical",
                                        .memory_bytes = 1000,
-                                       .island = i};
+                                       .nvlink_domain = i};
     }
 }
 

@@ -45,8 +45,8 @@ static void what_they_are(void **state)
     assert_int_equal(list[0].numa_node, 1);
     assert_string_equal(list[0].cpus, "0-3,8-11");
     assert_int_equal(list[1].index, 1);
-    assert_string_equal(list[1].board, "");
-    assert_int_not_equal(list[0].island, list[1].island);
+    assert_string_equal(list[1].physical_gpu, "");
+    assert_int_not_equal(list[0].nvlink_domain, list[1].nvlink_domain);
     assert_int_not_equal(list[0].bridge, list[1].bridge);
     gw_devices_close(devices);
 }
@@ -69,7 +69,7 @@ static void neighbours_are_next_to_each_other(void **state)
         assert_string_equal(list[i].uuid, order[i]);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < count; k++)
-            assert_int_equal(list[i].island == list[k].island, i / 2 == k / 2);
+            assert_int_equal(list[i].nvlink_domain == list[k].nvlink_domain, i / 2 == k / 2);
     assert_int_equal(list[0].bridge, list[2].bridge); /* 0 and 1 are below one switch */
     assert_int_not_equal(list[0].bridge, list[1].bridge);
     gw_devices_close(devices);
@@ -90,7 +90,7 @@ static void instances_are_devices(void **state)
     assert_int_equal(count, 3);
     assert_string_equal(list[0].uuid, "GPU-b");
     assert_string_equal(list[1].uuid, "MIG-1");
-    assert_string_equal(list[1].board, "GPU-a");
+    assert_string_equal(list[1].physical_gpu, "GPU-a");
     assert_string_equal(list[1].cpus, "0-3");
     assert_int_equal(list[2].memory_bytes, 300);
     assert_int_equal(list[2].numa_node, 1);
@@ -152,7 +152,7 @@ static void instances_are_linked_to_nothing(void **state)
         assert_string_equal(list[i].uuid, order[i]);
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < i; k++) {
-            assert_int_not_equal(list[i].island, list[k].island);
+            assert_int_not_equal(list[i].nvlink_domain, list[k].nvlink_domain);
             assert_int_not_equal(list[i].bridge, list[k].bridge);
         }
     gw_devices_close(devices);

@@ -8,27 +8,28 @@ static void push(struct gw_value *list, struct gw_value *value)
     assert_int_equal(gw_list_push(list, value), 0);
 }
 
-/* A worker with a GPU of 16 GiB a letter; those of one letter are an island of NVLink. Capital
- * letters are MIG instances of 5 GiB, on the board of that letter; 'X' has one of 20 GiB. bridges,
- * nodes: the same of switches (NULL: each has its own) and of NUMA nodes (NULL: all are of one). */
-void add_gpus_at(struct world *w, int number, const char *name, const char *islands,
+/* A worker with a GPU of 16 GiB a letter; those of one letter are one NVLink domain. Capital
+ * letters are MIG instances of 5 GiB, on the physical GPU of that letter; 'X' has one of 20 GiB.
+ * bridges, nodes: the same of switches (NULL: each has its own) and of NUMA nodes (NULL: all are of
+ * one). */
+void add_gpus_at(struct world *w, int number, const char *name, const char *domains,
                  const char *bridges, const char *nodes)
 {
     struct gw_value *list = gw_list();
     struct gw_buffer bytes = {0};
-    for (size_t i = 0; islands[i]; i++) {
+    for (size_t i = 0; domains[i]; i++) {
         struct gw_value *gpu = gw_list();
         char uuid[48];
         (void)snprintf(uuid, sizeof uuid, "%s%zu", name, i);
         push(gpu, gw_str(uuid));
         push(gpu, gw_str("Fake"));
-        bool instance = islands[i] < 'a';
-        int64_t gib = !instance ? 16 : islands[i] == 'X' ? 20 : 5;
+        bool instance = domains[i] < 'a';
+        int64_t gib = !instance ? 16 : domains[i] == 'X' ? 20 : 5;
         push(gpu, gw_i64(gib * (int64_t)GIB));
-        push(gpu, gw_i64(instance ? 1000 + (int64_t)i : islands[i]));
+        push(gpu, gw_i64(instance ? 1000 + (int64_t)i : domains[i]));
         push(gpu, gw_i64(bridges ? bridges[i] : (int64_t)i));
         push(gpu, gw_i64(nodes ? nodes[i] : 0));
-        push(gpu, gw_str(instance ? (const char[]){islands[i], '\0'} : ""));
+        push(gpu, gw_str(instance ? (const char[]){domains[i], '\0'} : ""));
         push(list, gpu);
     }
     assert_int_equal(gw_codec_encode(list, NULL, &bytes), 0);
@@ -47,9 +48,9 @@ void add_gpus_at(struct world *w, int number, const char *name, const char *isla
     gw_value_unref(list);
 }
 
-void add_gpus(struct world *w, int number, const char *name, const char *islands)
+void add_gpus(struct world *w, int number, const char *name, const char *domains)
 {
-    add_gpus_at(w, number, name, islands, NULL, NULL);
+    add_gpus_at(w, number, name, domains, NULL, NULL);
 }
 
 /* The same, on a machine that others run on, too; each GPU has the name of its number. */

@@ -8,14 +8,14 @@
 
 enum { LOST_S = GW_LOST_NS / GW_NS_PER_S };
 
-/* add_gpus_at connects a worker with a GPU of 16 GiB a letter; those of one letter are an island of
- * NVLink. Capital letters are MIG instances of 5 GiB, on the board of that letter; 'X' has one of
- * 20 GiB. bridges, nodes: the same of switches (NULL: each has its own) and of NUMA nodes (NULL:
- * all are of one). add_gpus leaves these out. */
-void add_gpus_at(struct world *w, int number, const char *name, const char *islands,
+/* add_gpus_at connects a worker with a GPU of 16 GiB a letter; those of one letter are one NVLink
+ * domain. Capital letters are MIG instances of 5 GiB, on the physical GPU of that letter; 'X' has
+ * one of 20 GiB. bridges, nodes: the same of switches (NULL: each has its own) and of NUMA nodes
+ * (NULL: all are of one). add_gpus leaves these out. */
+void add_gpus_at(struct world *w, int number, const char *name, const char *domains,
                  const char *bridges, const char *nodes);
 
-void add_gpus(struct world *w, int number, const char *name, const char *islands);
+void add_gpus(struct world *w, int number, const char *name, const char *domains);
 
 /* add_machine connects a worker of a machine on which others run, too; each GPU has the name of its
  * number. held: the GPU of an attempt that it claims; NULL: none. */

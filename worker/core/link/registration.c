@@ -29,10 +29,10 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
         msgpack_pack_str_with_body(&packer, gpu->uuid, strlen(gpu->uuid));
         msgpack_pack_str_with_body(&packer, gpu->name, strlen(gpu->name));
         msgpack_pack_uint64(&packer, gpu->memory_bytes);
-        msgpack_pack_uint32(&packer, gpu->island);
+        msgpack_pack_uint32(&packer, gpu->nvlink_domain);
         msgpack_pack_uint32(&packer, gpu->bridge);
         msgpack_pack_int32(&packer, gpu->numa_node);
-        msgpack_pack_str_with_body(&packer, gpu->board, strlen(gpu->board));
+        msgpack_pack_str_with_body(&packer, gpu->physical_gpu, strlen(gpu->physical_gpu));
         msgpack_pack_str_with_body(&packer, gpu->cpus, strlen(gpu->cpus));
     }
     return gw_core_packed(core, &buffer);

@@ -27,12 +27,12 @@ struct gw_node_options {
         uint64_t memory_bytes;
         /* How near others are: those of one number reach each other over NVLink; without a way
          * through the processor. */
-        uint32_t island, bridge;
-        int32_t numa_node;        /* -1: not known */
-        const char *cpus, *board; /* near ones; the GPU of an instance. NULL: none */
-        uint64_t used_bytes;      /* there before anything of ours is, */
-        uint32_t processes;       /* likewise */
-    } * gpus;                     /* in an order by nearness; see gpu/device/device.h */
+        uint32_t nvlink_domain, bridge;
+        int32_t numa_node;               /* -1: not known */
+        const char *cpus, *physical_gpu; /* near ones; the GPU of an instance. NULL: none */
+        uint64_t used_bytes;             /* there before anything of ours is, */
+        uint32_t processes;              /* likewise */
+    } * gpus;                            /* in an order by nearness; see gpu/device/device.h */
     uint32_t gpu_count;
     uint64_t gpu_clear_ns; /* how long what was on a GPU may take to be gone; 0: 10 s */
     bool gpus_watched;     /* the driver tells how they do, more often while they are clearing */

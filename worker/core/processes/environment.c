@@ -333,15 +333,15 @@ static void add_rank(struct added *added, const struct gw_attempt *run)
         add(added, "GLOO_SOCKET_IFNAME=%s", interface);
     }
     add_line(added, gw_rank_port_tf_config(added->core, run));
-    if (run->gang->message.board_shared)
-        add(added, "GANGWAY_BOARD_SHARED=1");
+    if (run->gang->message.physical_gpu_shared)
+        add(added, "GANGWAY_PHYSICAL_GPU_SHARED=1");
     add_open_mpi(added, run);
     add_horovod(added, run, interface);
 }
 
 static bool has_instance(const struct gw_node_core *core, const struct gw_attempt *run)
 {
-    return run->gpu_count && *core->options.gpus[run->gpus[0]].board;
+    return run->gpu_count && *core->options.gpus[run->gpus[0]].physical_gpu;
 }
 
 /* Whether a command's rank sees its own GPUs alone: who asked for it or has a share; who has

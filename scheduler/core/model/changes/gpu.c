@@ -26,7 +26,7 @@ void gw_sched_gpu_keep(struct gw_sched *sched, const struct gw_gpu *gpu, const c
 {
     const struct gw_gpu_drain *kept = gw_sched_gpu_drain_find(sched, gpu->uuid);
     if (!kept || strcmp(kept->why, why) != 0)
-        GW_FACT(sched, gpu_broke, .uuid = gpu->uuid, .board = gpu->board, .why = why);
+        GW_FACT(sched, gpu_broke, .uuid = gpu->uuid, .physical_gpu = gpu->physical_gpu, .why = why);
 }
 
 void gw_sched_apply_gpu_broke(struct gw_sched *sched, const struct gw_fact_gpu_broke *fact)
@@ -37,7 +37,7 @@ void gw_sched_apply_gpu_broke(struct gw_sched *sched, const struct gw_fact_gpu_b
     if (before)
         gw_sched_gpu_drain_drop(sched, (size_t)(before - sched->gpu_drains->items.items));
     const struct gw_gpu_drain kept = {gw_sched_gpu_drain_copy(fact->uuid),
-                                      gw_sched_gpu_drain_copy(fact->board),
+                                      gw_sched_gpu_drain_copy(fact->physical_gpu),
                                       gw_sched_gpu_drain_copy(fact->why)};
     GW_MUST(gw_array_push(&sched->gpu_drains->items, kept));
     mark_all(sched);
@@ -48,7 +48,7 @@ uint32_t gw_sched_gpus_trust(struct gw_sched *sched, const char *uuid)
     uint32_t count = 0;
     for (size_t i = 0; sched->gpu_drains && i < sched->gpu_drains->items.count; i++) {
         const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
-        count += strcmp(kept->uuid, uuid) == 0 || strcmp(kept->board, uuid) == 0;
+        count += strcmp(kept->uuid, uuid) == 0 || strcmp(kept->physical_gpu, uuid) == 0;
     }
     if (count)
         GW_FACT(sched, gpu_trusted, .uuid = uuid);
@@ -59,7 +59,7 @@ void gw_sched_apply_gpu_trusted(struct gw_sched *sched, const struct gw_fact_gpu
 {
     for (size_t i = sched->gpu_drains ? sched->gpu_drains->items.count : 0; i-- > 0;) {
         const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
-        if (strcmp(kept->uuid, fact->uuid) == 0 || strcmp(kept->board, fact->uuid) == 0)
+        if (strcmp(kept->uuid, fact->uuid) == 0 || strcmp(kept->physical_gpu, fact->uuid) == 0)
             gw_sched_gpu_drain_drop(sched, i);
     }
     mark_all(sched);

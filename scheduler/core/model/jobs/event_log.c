@@ -87,7 +87,7 @@ void gw_sched_event_log_gang(struct gw_sched *sched, const struct gw_gang_attemp
     char where[GW_LOGGED_TEXT_MAX + 64] = "", name[GW_WORKER_NAME_MAX];
     struct gw_text text = {where, sizeof where, 0};
     uint32_t workers = 0;
-    if (gw_sched_gpu_board_shared(sched, gang)) /* first: the end may be cut off */
+    if (gw_sched_gpu_is_physical_shared(sched, gang)) /* first: the end may be cut off */
         gw_text_say(&text, "some share a GPU's MIG instances, so that none can use NCCL: ");
     for (uint32_t first = 0, end; first < gang->count; first = end, workers++) {
         for (end = first;

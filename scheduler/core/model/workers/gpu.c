@@ -86,10 +86,10 @@ void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin bin)
             .uuid = text_at(worker, gpu, 0),
             .name = text_at(worker, gpu, 1),
             .memory_bytes = (uint64_t)number_at(gpu, 2, 0),
-            .island = (uint32_t)number_at(gpu, 3, i),
+            .nvlink_domain = (uint32_t)number_at(gpu, 3, i),
             .bridge = (uint32_t)number_at(gpu, 4, i),
             .numa_node = (int32_t)number_at(gpu, 5, -1),
-            .board = text_at(worker, gpu, 6),
+            .physical_gpu = text_at(worker, gpu, 6),
             .cpus = text_at(worker, gpu, 7),
         };
     }
@@ -113,7 +113,7 @@ void gw_sched_gpus_deinit(struct gw_worker *worker)
 
 bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu)
 {
-    return *gpu->board != '\0';
+    return *gpu->physical_gpu != '\0';
 }
 
 const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu)
@@ -209,7 +209,7 @@ static bool together(const struct gw_gpu *a, const struct gw_gpu *b, uint32_t le
 {
     switch (level) {
     case 0:
-        return a->island == b->island;
+        return a->nvlink_domain == b->nvlink_domain;
     case 1:
         return a->bridge == b->bridge;
     case 2:
@@ -289,8 +289,8 @@ static bool find_group(const struct gw_worker *worker, const struct gw_shape *sh
     return found;
 }
 
-/* So many instances, each on the board where fewest of those before it are, as ranks on one board
- * cannot talk by NCCL; then by worth. Gives the most that are on one. */
+/* So many instances, each on the physical GPU with the fewest of those before it are, as ranks on
+ * one physical GPU cannot talk by NCCL; then by worth. Gives the most that are on one. */
 static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_shape *shape,
                                uint32_t wanted, uint32_t *numbers)
 {
@@ -301,7 +301,8 @@ static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_s
             uint32_t mates = 0;
             bool mine = !takes_whole(&worker->gpus[i], shape, false);
             for (uint32_t k = 0; k < taken; k++) {
-                mates += strcmp(worker->gpus[numbers[k]].board, worker->gpus[i].board) == 0;
+                mates += strcmp(worker->gpus[numbers[k]].physical_gpu,
+                                worker->gpus[i].physical_gpu) == 0;
                 mine = mine || numbers[k] == i;
             }
             if (mine ||
@@ -458,20 +459,21 @@ void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot)
     }
 }
 
-static const char *board_of(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
-                            uint32_t rank)
+static const char *physical_of(const struct gw_sched *sched, const struct gw_gang_attempt *gang,
+                               uint32_t rank)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[gang->ranks[rank].slot];
-    return attempt->gpus ? attempt->worker->gpus[attempt->gpu].board : "";
+    return attempt->gpus ? attempt->worker->gpus[attempt->gpu].physical_gpu : "";
 }
 
-bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
+bool gw_sched_gpu_is_physical_shared(const struct gw_sched *sched,
+                                     const struct gw_gang_attempt *gang)
 {
-    if (!*board_of(sched, gang, 0))
+    if (!*physical_of(sched, gang, 0))
         return false; /* none has one: they are of one kind */
     for (uint32_t i = 1; i < gang->count; i++)
         for (uint32_t k = 0; k < i; k++)
-            if (strcmp(board_of(sched, gang, i), board_of(sched, gang, k)) == 0)
+            if (strcmp(physical_of(sched, gang, i), physical_of(sched, gang, k)) == 0)
                 return true;
     return false;
 }

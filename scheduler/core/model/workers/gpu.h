@@ -54,21 +54,22 @@ uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shap
                             bool ever);
 
 /* gw_sched_gpu_near tells whether GPUs that are linked by NVLink suffice for so many ranks now; of
- * instances, whether there are as many on different boards. */
+ * instances, whether there are as many on different physical GPUs. */
 bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape,
                        uint32_t ranks);
 
 /* gw_sched_gpu_pick writes the numbers of the GPUs of so many ranks, one rank's behind the other's.
- * There must be enough. Whole ones ascend, and are of the smallest group (NVLink island, PCIe
+ * There must be enough. Whole ones ascend, and are of the smallest group (NVLink domain, PCIe
  * bridge, NUMA node, worker) that has as many, with no more worth than need be, of the fullest of
- * those. Instances of a gang are on as many boards as can be. Shares are of what others share
- * already, first. The same for the same state. */
+ * those. Instances of a gang are on as many physical GPUs as possible. Shares are of what others
+ * share already, first. The same for the same state. */
 void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
                        uint32_t *numbers);
 
-/* gw_sched_gpu_board_shared tells whether two ranks of a gang have instances of one GPU, which can
- * form no NCCL communicator. */
-bool gw_sched_gpu_board_shared(const struct gw_sched *sched, const struct gw_gang_attempt *gang);
+/* gw_sched_gpu_is_physical_shared tells whether two ranks of a gang have instances of one GPU,
+ * which can form no NCCL communicator. */
+bool gw_sched_gpu_is_physical_shared(const struct gw_sched *sched,
+                                     const struct gw_gang_attempt *gang);
 
 /* gw_sched_gpus_take debits the GPUs of the attempt at a place in the table, gw_sched_gpus_give
  * gives them back. numbers: those of the attempt; NULL: what pick gives. */

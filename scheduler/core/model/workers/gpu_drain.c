@@ -28,7 +28,7 @@ void gw_sched_gpu_drain_drop(struct gw_sched *sched, size_t at)
 {
     struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[at];
     free(kept->uuid);
-    free(kept->board);
+    free(kept->physical_gpu);
     free(kept->why);
     memmove(kept, kept + 1, (--sched->gpu_drains->items.count - at) * sizeof *kept);
 }
@@ -61,7 +61,7 @@ void gw_sched_gpu_drain_dump(const struct gw_sched *sched, struct gw_buffer *out
     for (size_t i = 0; sched->gpu_drains && i < sched->gpu_drains->items.count; i++) {
         const struct gw_gpu_drain *kept = &sched->gpu_drains->items.items[i];
         GW_MUST(gw_buffer_append(out, kept->uuid, strlen(kept->uuid) + 1));
-        GW_MUST(gw_buffer_append(out, kept->board, strlen(kept->board) + 1));
+        GW_MUST(gw_buffer_append(out, kept->physical_gpu, strlen(kept->physical_gpu) + 1));
         GW_MUST(gw_buffer_append(out, kept->why, strlen(kept->why) + 1));
     }
 }

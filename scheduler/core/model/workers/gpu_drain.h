@@ -7,7 +7,7 @@
 #include "scheduler/core/model/state.h"
 
 struct gw_gpu_drain {
-    char *uuid, *board, *why;
+    char *uuid, *physical_gpu, *why;
 };
 
 struct gw_gpu_drains {

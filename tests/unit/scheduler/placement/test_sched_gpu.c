@@ -2,12 +2,12 @@
  * what is said where there are not enough. */
 #include "tests/unit/scheduler/gpu_world.h"
 
-static void a_gang_is_packed_into_an_island(void **state)
+static void a_gang_is_packed_into_an_nvlink_domain(void **state)
 {
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aaaabbbb");
-    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1}); /* one island is left whole */
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1}); /* one NVLink domain is left whole */
     assert_gpus(w, 0, "0");
     uint64_t one = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
@@ -20,7 +20,7 @@ static void a_gang_is_packed_into_an_island(void **state)
     free_world(w);
 }
 
-static void a_worker_with_an_island_for_all_comes_first(void **state)
+static void a_worker_with_an_nvlink_domain_for_all_comes_first(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -28,12 +28,12 @@ static void a_worker_with_an_island_for_all_comes_first(void **state)
     add_gpus(w, 1, "b", "aabbbb");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 4, .gpus = 1});
     assert_gpus(w, 1, "2 3 4 5");
-    submit_task(w, 2, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* no island has four */
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* no NVLink domain has four */
     assert_gpus(w, 0, "0 1 2 3");
     free_world(w);
 }
 
-static void the_smallest_island_that_suffices_is_taken(void **state)
+static void the_smallest_nvlink_domain_that_suffices_is_taken(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -334,9 +334,9 @@ static void who_waits_until_a_gpu_is_clear_is_told_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gang_is_packed_into_an_island),
-        cmocka_unit_test(a_worker_with_an_island_for_all_comes_first),
-        cmocka_unit_test(the_smallest_island_that_suffices_is_taken),
+        cmocka_unit_test(a_gang_is_packed_into_an_nvlink_domain),
+        cmocka_unit_test(a_worker_with_an_nvlink_domain_for_all_comes_first),
+        cmocka_unit_test(the_smallest_nvlink_domain_that_suffices_is_taken),
         cmocka_unit_test(without_links_a_switch_or_a_node_is_near),
         cmocka_unit_test(shares_fill_a_gpu_before_the_next),
         cmocka_unit_test(a_share_has_memory_enough),

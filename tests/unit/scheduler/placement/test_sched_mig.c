@@ -51,11 +51,11 @@ static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aaAAABBC");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
-    assert_gpus(w, 0, "2 5 7"); /* each on another board, and none whole */
-    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 0);
+    assert_gpus(w, 0, "2 5 7"); /* each on another physical GPU, and none whole */
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.physical_gpu_shared, 0);
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
     assert_gpus(w, 0, "3 4 6"); /* as many as there are */
-    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 1);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.physical_gpu_shared, 1);
     struct gw_value *event_log = ask(w, "events", 2, -1);
     char text[2048];
     (void)gw_value_format(event_log, text, sizeof text);
@@ -64,7 +64,7 @@ static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
     gw_value_unref(event_log);
     submit_task(w, 3, (struct gw_msg_spec){.ranks = 3, .gpus = 1, .min_ranks = 2});
     assert_gpus(w, 0, "0 1");
-    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.board_shared, 0);
+    assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.physical_gpu_shared, 0);
     free_world(w);
 }
 
@@ -82,7 +82,7 @@ static void what_a_gang_gets_follows_the_workers(void **state)
     free_world(w);
 }
 
-static void ranks_on_different_boards_come_first(void **state)
+static void ranks_on_different_physical_gpus_come_first(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -132,7 +132,7 @@ int main(void)
         cmocka_unit_test(a_gang_waits_for_whole_ones),
         cmocka_unit_test(a_gang_that_whole_ones_never_suffice_gets_instances),
         cmocka_unit_test(what_a_gang_gets_follows_the_workers),
-        cmocka_unit_test(ranks_on_different_boards_come_first),
+        cmocka_unit_test(ranks_on_different_physical_gpus_come_first),
         cmocka_unit_test(what_needs_whole_ones_is_refused),
         cmocka_unit_test(shares_are_of_either),
     };

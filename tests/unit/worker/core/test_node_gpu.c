@@ -384,12 +384,13 @@ static void what_has_none_sees_none(void **state)
 /* Its ranks, with these GPUs, are started. */
 static void gang_of_two(struct world *w, uint32_t first, uint32_t second)
 {
-    deliver(
-        w, SCHEDULER,
-        (struct gw_message){
-            .type = GW_MESSAGE_gang,
-            .gang = {
-                .attempt = 1, .world = 2, .local = 2, .groups = 1, .board_shared = first == A}});
+    deliver(w, SCHEDULER,
+            (struct gw_message){.type = GW_MESSAGE_gang,
+                                .gang = {.attempt = 1,
+                                         .world = 2,
+                                         .local = 2,
+                                         .groups = 1,
+                                         .physical_gpu_shared = first == A}});
     must_assign(w, (struct task){.attempt = 1, .rank = 1, .gpu = first});
     must_assign(w, (struct task){.attempt = 1, .rank = 2, .gpu = second});
     uint64_t token = 7;
@@ -416,15 +417,16 @@ static void isolated_ranks_see_their_own(void **state)
     assert_true(has(&second->spawn, "CUDA_VISIBLE_DEVICES=GPU-a"));
     assert_false(has(&first->spawn, "GPU-a"));
     assert_true(has(&second->spawn, "GANGWAY_GPUS=0"));
-    assert_false(has(&first->spawn, "GANGWAY_BOARD_SHARED"));
+    assert_false(has(&first->spawn, "GANGWAY_PHYSICAL_GPU_SHARED"));
     free_world(w);
 }
 
 /* CUDA shows a process one of them. */
 static void ranks_with_instances_see_their_own(void **state)
 {
-    static const struct gw_node_gpu gpus[] = {{.uuid = "MIG-a", .name = "X", .board = "GPU"},
-                                              {.uuid = "MIG-b", .name = "X", .board = "GPU"}};
+    static const struct gw_node_gpu gpus[] = {
+        {.uuid = "MIG-a", .name = "X", .physical_gpu = "GPU"},
+        {.uuid = "MIG-b", .name = "X", .physical_gpu = "GPU"}};
     struct world *w =
         new_world_limited(4, &(struct gw_node_options){.gpus = gpus, .gpus_watched = true});
     (void)state;
@@ -432,7 +434,7 @@ static void ranks_with_instances_see_their_own(void **state)
     gang_of_two(w, A, B);
     assert_true(has(&sent(w, GW_MESSAGE_spawn, 0)->spawn, "CUDA_VISIBLE_DEVICES=MIG-a"));
     assert_false(has(&sent(w, GW_MESSAGE_spawn, 0)->spawn, "MIG-b"));
-    assert_true(has(&sent(w, GW_MESSAGE_spawn, 0)->spawn, "GANGWAY_BOARD_SHARED=1"));
+    assert_true(has(&sent(w, GW_MESSAGE_spawn, 0)->spawn, "GANGWAY_PHYSICAL_GPU_SHARED=1"));
     assert_true(has(&sent(w, GW_MESSAGE_spawn, 1)->spawn, "CUDA_VISIBLE_DEVICES=MIG-b"));
     free_world(w);
 }
