@@ -193,7 +193,7 @@ int gw_actor_kill(struct gw_actor *actor, struct gw_error *error)
 {
     struct gw_client *client = actor->calls.client;
     if (client->inlined) {
-        gw_error_set(&actor->dead, GW_EACTOR, "somebody ended it");
+        gw_error_set(&actor->dead, GW_EACTOR, "it was cancelled");
         return 0;
     }
     pthread_mutex_lock(&client->lock);

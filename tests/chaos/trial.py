@@ -72,7 +72,7 @@ class Fault:
         if found:
             self.charges, self.said = 1, f"rank {found[0]} for ever"
             self.causes = [rf"rank {found[0]} hangs: it is stopped",
-                           rf"rank {found[0]}\b.* it did not get ready",
+                           rf"rank {found[0]}\b.* the rank did not become ready",
                            rf"rank [\d, ]*\b{found[0]}\b[\d, ]* hang: they are stopped"]
             self.stop(found[1], 3600)
 

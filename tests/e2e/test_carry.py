@@ -607,7 +607,7 @@ class Brought(e2e.Case):
         self.assertEqual(self.gangway("logs", "7").stdout, "job 7\n")
         said = self.gangway("get", "--checkpoint", "7", rc=2).stderr
         self.assertIn("job 7 is over, and its checkpoints went with it", said)
-        self.assertIn("is over: what it would need is gone", self.gangway("retry", "50",
+        self.assertIn("has ended and its inputs are no longer stored", self.gangway("retry", "50",
                                                                           rc=2).stderr)
 
     def test_wrong_words(self):

@@ -393,7 +393,7 @@ class Durable(e2e.Case):
         shutil.copytree(copy, self.state())
         told = self.gangway("up", "--slots", "2", rc=3).stderr
         self.assertRegex(told, r"is damaged: it ended with commit \d+ when this scheduler started, "
-                               r"and worker-1 was told of commit \d+: \d+ are missing")
+                               r"but worker-1 knows of commit \d+: \d+ commits are missing")
         self.assertIn("`gangway up --accept-loss` sets it aside", told)
         again = self.gangway("up", "--slots", "2", rc=3).stderr  # at once: that is on disk
         self.assertRegex(again, r"is damaged: it ends with commit \d+, and \d+ were acknowledged")

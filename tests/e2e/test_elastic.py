@@ -85,7 +85,7 @@ class Elastic(e2e.Case):
         run = self.start(e2e.BINARY, "dispatch", "-n", "3", "--min-ranks", "1", "--full-wait",
                          "50ms", "--", "sh", "-c", rank)
         self.assertEqual(fifo.next().strip(), "2")
-        self.assertIn("after its folder of checkpoints has changed",
+        self.assertIn("when its folder of checkpoints changes",
                       self.gangway("explain", "1").stdout)
         self.worker("second")
         self.wait_workers(2)

@@ -89,7 +89,7 @@ class Story(e2e.Case):
         with open(ran, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["done", "second"])
         self.assertIn("all 3 tasks are done", self.gangway("explain", "1").stdout)
-        self.assertIn("no task of it has failed", self.gangway("retry", "1", rc=2).stderr)
+        self.assertIn("has no failed task", self.gangway("retry", "1", rc=2).stderr)
         self.assertIn("only a failed task", self.gangway("retry", "1/first", rc=2).stderr)
 
     def test_explained_cancel(self):

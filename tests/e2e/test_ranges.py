@@ -145,7 +145,7 @@ class Array(e2e.Case):
         self.gangway("wait", job)
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["0", "1", "2", "1", "3", "4"])
-        self.assertIn("no task of it has failed", self.gangway("retry", job, rc=2).stderr)
+        self.assertIn("has no failed task", self.gangway("retry", job, rc=2).stderr)
 
     def test_all_that_was_cancelled_is_counted(self):
         self.up("--slots", "1")

@@ -89,7 +89,7 @@ static int run_again(struct failed *failed, uint64_t job, struct gw_error *error
 {
     int rc = 0;
     if (failed->count == 0)
-        return gw_error_set(error, GW_EINVAL, "job %llu: no task of it has failed",
+        return gw_error_set(error, GW_EINVAL, "job %llu has no failed task",
                             (unsigned long long)job);
     for (size_t i = 0; i < failed->count && rc == 0; i++)
         rc = gw_future_retry(failed->futures[i], error);

@@ -49,17 +49,19 @@ static int check_new(const struct gw_sched *sched, const struct gw_job *job,
                      const struct gw_msg_spec *spec, struct gw_error *error)
 {
     if (spec->kind != GW_SPEC_FUNCTION || spec->ranks > 0 || job->specs.count > 0)
-        return gw_error_set(error, GW_EINVAL,
-                            "an actor is made by one task function, alone in its job");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "an actor needs a job of its own that has one task function and no other task");
     if (spec->actor_name && !gw_text_is_line(spec->actor_name, strlen(spec->actor_name)))
-        return gw_error_set(error, GW_EINVAL, "the name of an actor is one line of text, in UTF-8");
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of an actor must be one line of UTF-8 text");
     const struct gw_actor *known = spec->actor_name && *spec->actor_name
                                        ? find_named(sched, job->uid, spec->actor_name)
                                        : NULL;
     if (known)
         return gw_error_set(error, GW_EEXIST,
-                            "there is an actor %s already (job %llu): find it, or take another "
-                            "name",
+                            "an actor named %s exists already (job %llu): look it up, or choose "
+                            "another name",
                             spec->actor_name, (unsigned long long)known->job->id);
     return 0;
 }
@@ -69,13 +71,14 @@ static int check_call(const struct gw_sched *sched, const struct gw_job *job,
 {
     const struct gw_job *maker = gw_sched_job_find(sched, spec->actor);
     if (!maker || !maker->actor)
-        return gw_error_set(error, GW_EACTOR, "actor %llu: there is none (it ended, or never was)",
+        return gw_error_set(error, GW_EACTOR, "actor %llu does not exist or has ended",
                             (unsigned long long)spec->actor);
     if (maker->uid != job->uid)
         return gw_error_set(error, GW_EPERM, "actor %llu belongs to another user",
                             (unsigned long long)spec->actor);
     if (spec->kind != GW_SPEC_FUNCTION || spec->ranks > 0)
-        return gw_error_set(error, GW_EINVAL, "a call of an actor is an ordinary task function");
+        return gw_error_set(error, GW_EINVAL,
+                            "a call of an actor must be a task function without ranks");
     return 0;
 }
 
@@ -87,12 +90,12 @@ int gw_sched_actor_spec_check(const struct gw_sched *sched, const struct gw_job 
     if (before != spec->actor || before == GW_ACTOR_NEW) {
         if (first)
             return gw_error_set(error, GW_EINVAL,
-                                "a job makes one actor, or calls one, or is made of other tasks");
+                                "a job can make one actor, call one actor, or have other tasks, "
+                                "but not combine these");
     }
     if (spec->actor && spec->pure)
         return gw_error_set(error, GW_EINVAL,
-                            "an actor and its calls are not pure: they have a "
-                            "state");
+                            "an actor and its calls cannot be pure, because an actor has state");
     if (spec->actor == GW_ACTOR_NEW)
         return check_new(sched, job, spec, error);
     return spec->actor ? check_call(sched, job, spec, error) : 0;
@@ -114,9 +117,9 @@ static void say_why_dead(const struct gw_actor *actor, char *text, size_t bytes)
     const struct gw_failure *failure = gw_sched_task_failure_of(actor->job, 0);
     gw_sched_actor_label(actor, label, sizeof label);
     if (!failure)
-        (void)snprintf(text, bytes, "%s has ended: nobody held it any more", label);
+        (void)snprintf(text, bytes, "%s has ended: no client held it any more", label);
     else if (failure->code == GW_ECANCELLED)
-        (void)snprintf(text, bytes, "%s has ended: somebody ended it", label);
+        (void)snprintf(text, bytes, "%s has ended: it was cancelled", label);
     else
         (void)snprintf(text, bytes, "%s has ended: %s", label, failure->text);
 }
@@ -134,7 +137,7 @@ void gw_sched_actor_on_hold(struct gw_sched *sched, struct gw_session *session,
         gw_error_set(&error, GW_ENOENT, "there is no actor called \"%s\" (see gangway actor list)",
                      message->name);
     } else if (!actor || actor->job->uid != uid) {
-        gw_error_set(&error, GW_EACTOR, "actor %llu: there is none (it ended, or never was)",
+        gw_error_set(&error, GW_EACTOR, "actor %llu does not exist or has ended",
                      (unsigned long long)message->actor);
     } else if (actor->state >= GW_ACTOR_ENDING) {
         error.code = GW_EACTOR;
@@ -166,7 +169,7 @@ void gw_sched_actor_on_release(struct gw_sched *sched, struct gw_session *sessio
     if (!message->request)
         return;
     if (job && job->actor && job->actor->holds.count)
-        (void)gw_error_set(&error, GW_EEXIST, "others hold the actor");
+        (void)gw_error_set(&error, GW_EEXIST, "other clients hold the actor");
     gw_sched_send_reply(sched, session->remote, message->request, &error);
 }
 
@@ -308,10 +311,11 @@ void gw_sched_actor_explain(const struct gw_job *job, uint32_t row, char *text, 
         before += job->tasks.state[i] <= GW_TASK_READY;
     gw_sched_actor_label(actor, label, sizeof label);
     if (actor->state == GW_ACTOR_ALIVE)
-        (void)snprintf(text, text_bytes,
-                       "%s executes one call at a time: %u are at its worker, %llu of this client "
-                       "come before this one",
-                       label, actor->placed, (unsigned long long)before);
+        (void)snprintf(
+            text, text_bytes,
+            "%s executes one call at a time: %u calls are at its worker, and %llu earlier "
+            "calls of this client come first",
+            label, actor->placed, (unsigned long long)before);
     else
         (void)snprintf(text, text_bytes, "%s is %s: gangway explain %llu says why", label,
                        gw_sm_name(&gw_sched_actor_sm, actor->state),

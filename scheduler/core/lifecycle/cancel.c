@@ -252,7 +252,8 @@ static void give_up(struct gw_sched *sched, struct gw_job *job, const struct gw_
     for (uint32_t row = gw_sched_row_next(job, 0); job->unfinished > 0 && row < job->tasks.count;
          row = gw_sched_row_next(job, row + 1))
         if (!gw_sched_task_final(job, row) && job->tasks.state[row] != GW_TASK_CANCELLING) {
-            gw_error_set(error, GW_EAGAIN, "others hold or need some of job %llu: it goes on",
+            gw_error_set(error, GW_EAGAIN,
+                         "other clients or jobs need tasks of job %llu, so these tasks continue",
                          (unsigned long long)job->id);
             return;
         }

@@ -288,11 +288,12 @@ void gw_sched_checkpoint_explain(const struct gw_sched *sched, const struct gw_j
     if (!record || !record->attempt)
         return;
     if (gw_sched_checkpoint_of_command(job, row))
-        gw_text_say(&text, "; its checkpoints were seen to change");
+        gw_text_say(&text, "; its worker has seen new checkpoints");
     else
         gw_text_say(&text, "; its last checkpoint is of step %lld", (long long)record->step);
     if (record->home.gone)
-        gw_text_say(&text, ", which %s has no more", gw_sched_checkpoint_at(&record->home, where));
+        gw_text_say(&text, ", which %s does not have any more",
+                    gw_sched_checkpoint_at(&record->home, where));
     const struct gw_worker *copier = gw_sched_checkpoint_holder(sched, &record->copy, &beside);
     if (copier && !gw_sched_checkpoint_is_at(&record->home, copier) &&
         !gw_sched_checkpoint_of_command(job, row))

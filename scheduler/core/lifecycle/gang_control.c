@@ -157,7 +157,7 @@ void gw_sched_gang_control_over(struct gw_sched *sched)
             char by[GW_ASKED_BYTES], text[2 * GW_ASKED_BYTES];
             gw_sched_gang_asked_text(&asked, by);
             (void)snprintf(text, sizeof text,
-                           "it was %s and did not come back after the scheduler had started again",
+                           "the gang was %s and did not come back after the scheduler restarted",
                            by);
             const struct gw_end end = {.outcome = GW_OUTCOME_LOST, .code = GW_ELOST, .text = text};
             gw_sched_task_end(
@@ -181,7 +181,8 @@ static int check_restart(const struct gw_sched *sched, const struct gw_job *job,
         if (may_be_asked(gang) && used >= most)
             return gw_error_set(error, GW_ELIMIT,
                                 "task %u of job %llu has been restarted or preempted %u time%s, "
-                                "and may be %u (--max-preemptions): once more, and it would fail",
+                                "and its limit is %u (--max-preemptions): another restart would "
+                                "fail it",
                                 row, (unsigned long long)job->id, used, used == 1 ? "" : "s", most);
     }
     return 0;
@@ -198,14 +199,15 @@ static int ask_job(struct gw_sched *sched, struct gw_job *job, uint32_t verb, co
     else if (verb == GW_ASK_RESTART)
         rc = check_restart(sched, job, error);
     else if (verb != GW_ASK_STOP)
-        rc = gw_error_set(error, GW_EINVAL, "a gang cannot be asked for %u", verb);
+        rc = gw_error_set(error, GW_EINVAL, "unknown request %u to a gang", verb);
     if (rc < 0)
         return rc;
     if (ask_gangs(sched, job, verb, by) == 0 && (verb == GW_ASK_RESTART || verb == GW_ASK_STOP))
         rc = gw_error_set(error, GW_ENOENT,
-                          "no gang of job %llu runs (`gangway explain %llu` says what it does%s)",
+                          "job %llu has no running gang (`gangway explain %llu` shows its state%s)",
                           (unsigned long long)job->id, (unsigned long long)job->id,
-                          verb == GW_ASK_STOP ? "; `gangway cancel` ends what is no gang" : "");
+                          verb == GW_ASK_STOP ? "; `gangway cancel` ends tasks that are no gang"
+                                              : "");
     return rc;
 }
 
@@ -234,9 +236,9 @@ int gw_sched_gang_control_pause_job(struct gw_sched *sched, struct gw_job *job, 
     unsigned long long id = job->id;
     if (job->actor || job->calls_of)
         return gw_error_set(error, GW_EINVAL,
-                            "job %llu is an actor: it runs for as long as somebody holds it", id);
+                            "job %llu is an actor or calls an actor, and cannot be paused", id);
     if (job->unfinished == 0)
-        return gw_error_set(error, GW_EINVAL, "job %llu has ended: there is nothing to pause", id);
+        return gw_error_set(error, GW_EINVAL, "job %llu has ended and cannot be paused", id);
     if (!job->paused)
         GW_FACT(sched, job_paused, .at = job, .job = job->id, .paused = true, .by = by);
     return 0;

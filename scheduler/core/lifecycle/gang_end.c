@@ -83,7 +83,8 @@ static void gang_has_results(struct gw_sched *sched, const struct gw_gang_attemp
     if (lost) {
         struct gw_end end = {.outcome = GW_OUTCOME_LOST,
                              .executing = true,
-                             .text = "a rank's worker was lost with its result"};
+                             .text =
+                                 "the worker of a rank was lost together with the rank's result"};
         release_results(sched, gang);
         gw_sched_task_end(sched, &(struct gw_task_end_cause){gang->job, gang->index, gang->id, "",
                                                              &end, false, false});
@@ -134,9 +135,10 @@ static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
                        worker ? worker->host : "a lost worker");
     if (gang->early && gang->port_taken &&
         (end.outcome == GW_OUTCOME_FAILED || end.outcome == GW_OUTCOME_CRASHED)) {
-        (void)snprintf(text, sizeof text,
-                       "%s; another process, which is not of the gang, has taken its MASTER_PORT",
-                       end.text);
+        (void)snprintf(
+            text, sizeof text,
+            "%s; another process, which is not part of the gang, has taken its MASTER_PORT",
+            end.text);
         end.outcome = GW_OUTCOME_PORT;
         end.text = text;
     }
@@ -148,8 +150,8 @@ static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
     char told[GW_ERROR_TEXT_MAX];
     if (gang->stopped) { /* the request to stop is the reason, whatever the outcome was */
         const char *by = gw_sched_gang_asked(gang->job, gang->index).by;
-        (void)snprintf(told, sizeof told, "it was told to stop%s%s: %s", *by ? " by " : "", by,
-                       end.text && *end.text ? end.text : gw_sched_outcome_name(end.outcome));
+        (void)snprintf(told, sizeof told, "the gang was told to stop%s%s: %s", *by ? " by " : "",
+                       by, end.text && *end.text ? end.text : gw_sched_outcome_name(end.outcome));
         end.text = told;
     }
     const bool unbegun = is_unbegun(gang);
@@ -170,8 +172,8 @@ void gw_sched_gang_end_over(struct gw_sched *sched, struct gw_gang_attempt *gang
         judge(sched, gang);
     } else if (gang->paused && !gang->stopped) {
         struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
-                             .text = gang->growing ? "there is room for more of its ranks"
-                                                   : "it was told to pause"};
+                             .text = gang->growing ? "there is room for more ranks of the gang"
+                                                   : "the gang was told to pause"};
         release_results(sched, gang);
         gw_sched_task_end(sched,
                           &(struct gw_task_end_cause){job, row, gang->id, "", &end, false, false});

@@ -42,7 +42,7 @@ static void end_to_grow(struct gw_sched *sched, struct gw_gang_attempt *gang,
                         const struct gw_spec *spec)
 {
     const struct gw_end end = {.outcome = GW_OUTCOME_PREEMPTED,
-                               .text = "there is room for more of its ranks"};
+                               .text = "there is room for more ranks of the gang"};
     uint64_t grace_ns = spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
     gw_sched_gang_end_kill(sched, gang, &(struct gw_gang_kill){grace_ns, GW_KILL_PREEMPT, &end});
 }

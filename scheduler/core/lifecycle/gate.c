@@ -14,7 +14,7 @@ static void fail_all(struct gw_sched *sched, struct gw_job *job)
     char text[GW_ERROR_TEXT_MAX];
     const struct gw_job *before = gw_sched_job_find(sched, job->gate_failed);
     const struct gw_failure *cause = before ? before->first_failure : NULL;
-    (void)snprintf(text, sizeof text, "job %llu, after which it was to start, did not end well%s%s",
+    (void)snprintf(text, sizeof text, "job %llu, for which this job waits, did not succeed%s%s",
                    (unsigned long long)job->gate_failed, cause ? ": " : "",
                    cause ? cause->text : "");
     uint32_t first = GW_NO_INDEX;

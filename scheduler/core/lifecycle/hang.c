@@ -33,7 +33,7 @@ static void say_place(struct gw_text *text, const struct gw_standing *rank)
     else if (*rank->operation)
         gw_text_say(text, "in %s %llu", rank->operation, (unsigned long long)rank->begun);
     else if (rank->begun)
-        gw_text_say(text, "in no collective, after %llu", (unsigned long long)rank->begun);
+        gw_text_say(text, "in no collective (%llu so far)", (unsigned long long)rank->begun);
     else
         gw_text_say(text, "in no collective yet");
 }
@@ -212,7 +212,7 @@ static void end_if_hung(struct gw_sched *sched, struct gw_gang_attempt *gang)
     if (!count || !gw_sched_hang_text(ranks, count, text, sizeof text, &named) ||
         !all_seen(sched, gang, true))
         return;
-    int length = snprintf(hint, sizeof hint, "whole stacks: gangway logs %llu/%u --rank %u",
+    int length = snprintf(hint, sizeof hint, "full stacks: gangway logs %llu/%u --rank %u",
                           (unsigned long long)gang->job->id, gang->index, named);
     gw_sched_hang_stacks(ranks, count, stacks, sizeof stacks - (size_t)length);
     (void)strcat(stacks, hint);
@@ -328,10 +328,11 @@ void gw_sched_hang_explain(const struct gw_gang_attempt *gang, struct gw_text *t
     gw_text_say(text, "; no rank has used CPU or written output for ");
     gw_text_say(text, limit_s < 120 ? "%.3g s" : "%.0f min",
                 limit_s < 120 ? limit_s : limit_s / 60);
-    gw_text_say(text,
-                " or longer (--hang-timeout): do they wait for each other? `gangway exec %llu/%u "
-                "--rank 0 -- cat /proc/{pid}/wchan`, or gdb there, shows where one is",
-                (unsigned long long)gang->job->id, gang->index);
+    gw_text_say(
+        text,
+        " or longer (--hang-timeout). They may be waiting for each other: `gangway exec "
+        "%llu/%u --rank 0 -- cat /proc/{pid}/wchan`, or gdb instead of cat, shows where a rank is",
+        (unsigned long long)gang->job->id, gang->index);
 }
 
 void gw_sched_gangs_on_tick(struct gw_sched *sched)
@@ -351,7 +352,7 @@ void gw_sched_hang_end_late(struct gw_sched *sched, struct gw_gang_attempt *gang
 {
     char text[128], stacks[512];
     const uint32_t rank = gw_sched_hang_late(gang, stacks, sizeof stacks);
-    (void)snprintf(text, sizeof text, "it did not get ready in %u s%s",
+    (void)snprintf(text, sizeof text, "the rank did not become ready in %u s%s",
                    (unsigned)(gw_sched_gang_prepare_ns(sched, gang) / GW_NS_PER_S),
                    gang->ranks[rank].stopped
                        ? ": its process is stopped (SIGSTOP, or a job control signal)"

@@ -19,10 +19,13 @@ static bool ended_badly(const struct gw_job *job, uint32_t row)
 static int check_job(const struct gw_job *job, struct gw_error *error)
 {
     if (job->compacted)
-        return gw_error_set(error, GW_ENOENT, "job %llu is over: what it would need is gone",
-                            (unsigned long long)job->id);
+        return gw_error_set(
+            error, GW_ENOENT,
+            "job %llu has ended and its inputs are no longer stored: submit it again",
+            (unsigned long long)job->id);
     if (job->actor)
-        return gw_error_set(error, GW_EINVAL, "job %llu is an actor: make a new one",
+        return gw_error_set(error, GW_EINVAL,
+                            "job %llu is an actor and cannot be retried: make a new actor",
                             (unsigned long long)job->id);
     return 0;
 }
@@ -33,8 +36,10 @@ static int check_row(const struct gw_job *job, uint32_t row, struct gw_error *er
     if (rc < 0)
         return rc;
     if ((job->tasks.flags[row] & GW_TASK_CLOSED) && !job->detached)
-        return gw_error_set(error, GW_ENOENT, "job %llu is over: what it would need is gone",
-                            (unsigned long long)job->id);
+        return gw_error_set(
+            error, GW_ENOENT,
+            "job %llu has ended and its inputs are no longer stored: submit it again",
+            (unsigned long long)job->id);
     if (!ended_badly(job, row) && !(job->tasks.flags[row] & GW_TASK_TOLD_FAILED) &&
         !gw_sched_share_failed(job, row))
         return gw_error_set(error, GW_EINVAL, "task %u of job %llu has not failed", row,
@@ -48,10 +53,11 @@ static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_
 {
     uint32_t tasks = 0;
     if (job->range && !job->detached) {
-        gw_error_set(error, GW_ENOTSUP,
-                     "job %llu is a range that ends with its client: submit it detached, or those "
-                     "numbers as a new one",
-                     (unsigned long long)job->id);
+        gw_error_set(
+            error, GW_ENOTSUP,
+            "job %llu is a range that is not detached, so it cannot be retried as a whole: submit "
+            "the failed numbers as a new job",
+            (unsigned long long)job->id);
         return 0;
     }
     if (job->range && job->range->ended && job->tasks.count < job->range->count) {
@@ -66,8 +72,7 @@ static uint32_t retry_all(struct gw_sched *sched, struct gw_job *job, struct gw_
         tasks++;
     }
     if (tasks == 0)
-        gw_error_set(error, GW_EINVAL, "job %llu: no task of it has failed",
-                     (unsigned long long)job->id);
+        gw_error_set(error, GW_EINVAL, "job %llu has no failed task", (unsigned long long)job->id);
     return tasks;
 }
 
@@ -79,10 +84,11 @@ static uint32_t retry_unbegun(struct gw_sched *sched, struct gw_job *job, uint32
     uint32_t first = job->tasks.count;
     const struct gw_cancel cancel = {.reason = GW_KILL_CANCEL};
     if (row - first > GW_RANGE_UNBEGUN_MAX) {
-        gw_error_set(error, GW_ELIMIT,
-                     "task %u of job %llu is far behind those that began: run the whole job again, "
-                     "or submit that number as a new one",
-                     row, (unsigned long long)job->id);
+        gw_error_set(
+            error, GW_ELIMIT,
+            "task %u of job %llu is too far behind the tasks that have begun: retry the whole "
+            "job, or submit this number as a new job",
+            row, (unsigned long long)job->id);
         return 0;
     }
     GW_FACT(sched, range_resumed, .at = job, .job = job->id);

@@ -236,7 +236,7 @@ static void add_stopped(const struct gw_sched *sched, struct gw_job *job, uint32
             continue;
         gw_sched_task_label(from.job, from.index, label, sizeof label);
         (void)snprintf(text + used, bytes - used,
-                       "\n%s (task %u of job %llu) was %s, and gave no value", label, from.index,
+                       "\n%s (task %u of job %llu) was %s and returned no value", label, from.index,
                        (unsigned long long)from.job->id, fact->text);
     }
 }

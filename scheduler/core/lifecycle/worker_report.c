@@ -155,7 +155,7 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
     if (gw_sched_gpu_text_ran_out(attempt, &end)) {
         uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
         bytes = attempt->gpu_fraction ? bytes / GW_GPU_WHOLE * attempt->gpu_fraction : bytes;
-        (void)snprintf(text, sizeof text, "out of GPU memory (it has %.1f GiB): %s",
+        (void)snprintf(text, sizeof text, "out of GPU memory (the task may use %.1f GiB): %s",
                        (double)bytes / (1 << 30), end.text);
         end.text = text;
     }

@@ -177,7 +177,8 @@ static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
     GW_FACT(sched, rank_adopted, .gang = gang, .rank = claim->rank, .adopted = adopted);
     gw_sched_checkpoint_on_adopted(sched, gang, claim->rank, claim->worker);
     if (claim->kind == GW_CLAIM_UNFIT)
-        gw_sched_gang_end_give_up(sched, gang, "it lost what it had from the scheduler before");
+        gw_sched_gang_end_give_up(sched, gang,
+                                  "the rank lost data that it had before the scheduler restarted");
     else if (gang->ready == gang->count)
         gw_sched_worker_report_gathered(sched, gang);
 }
@@ -198,7 +199,7 @@ void gw_sched_adopt_over(struct gw_sched *sched)
             while (rank + 1 < gang->count && gang->ranks[rank].ready)
                 rank++;
             (void)snprintf(text, sizeof text,
-                           "rank %u did not come back after the scheduler had started again", rank);
+                           "rank %u did not come back after the scheduler restarted", rank);
             gw_sched_gang_end_give_up(sched, gang, text);
             more = true;
         }

@@ -66,7 +66,8 @@ void gw_sched_disconnected_explain(const struct gw_sched *sched, const struct gw
     *to = '\0';
     if (gw_sched_ranks_hold_least(sched, shape) || !gw_sched_disconnected_could(sched, shape))
         return;
-    gw_text_say(&text, "; it does not fit what is here, but may fit when these are back:");
+    gw_text_say(&text,
+                "; it does not fit on the connected workers, but may fit when these are back:");
     for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++) {
         const struct gw_lost_worker *item = &sched->disconnected->items[i];
         if (is_waited_for(sched, item))
@@ -76,8 +77,8 @@ void gw_sched_disconnected_explain(const struct gw_sched *sched, const struct gw
     for (size_t i = 0; i < sched->workers.count; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
         if (worker && worker->state == GW_WORKER_REJOINING)
-            gw_text_say(&text, " %s on %s, which ends what it ran before;", worker->remote->name,
-                        worker->host);
+            gw_text_say(&text, " %s on %s, which still ends its earlier tasks;",
+                        worker->remote->name, worker->host);
     }
     if (text.used > 0 && text.used < bytes && to[text.used - 1] == ';')
         to[text.used - 1] = '\0';

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NO_SUCH "no worker has a GPU %.100s: `gangway gpu list` lists them, by UUID"
+#define NO_SUCH "no worker has a GPU %.100s: `gangway gpu list` lists the UUIDs of all GPUs"
 
 /* Asks a worker to use the GPU again. Returns the number of its GPUs that this changes. *found
  * counts the GPUs with this UUID. */
@@ -77,8 +77,8 @@ int gw_sched_gpu_on_ask(struct gw_sched *sched, struct gw_session *session,
     (void)gw_sched_access_who(session->remote, by);
     if (!session->remote->admin)
         (void)gw_error_set(&error, GW_EPERM,
-                           "only an admin, or who started this cluster, %s GPUs%s",
-                           ask->drain ? "drains" : "gives", ask->drain ? "" : " back");
+                           "only an admin or the owner of this cluster may %s GPUs",
+                           ask->drain ? "drain" : "undrain");
     else if (ask->drain)
         take_out(sched, ask->uuid, by, &error);
     else

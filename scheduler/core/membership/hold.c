@@ -106,7 +106,7 @@ void gw_sched_hold_explain(const struct gw_sched *sched, const char *may, char *
     struct gw_text text = {to, bytes, 0};
     uint32_t said = 0;
     gw_text_say(&text,
-                "the scheduler started again %.0f s ago; it waits up to %.0f s for workers that %s",
+                "the scheduler restarted %.0f s ago and waits up to %.0f s for workers that %s",
                 (double)(sched->now_ns - sched->start_ns) / 1e9, (double)GW_LOST_NS / 1e9, may);
     for (size_t i = 0; i < sched->hold.known.count; i++)
         if (sched->hold.known.items[i].awaited)

@@ -131,7 +131,7 @@ void gw_sched_workers_on_tick(struct gw_sched *sched)
         if (!worker || worker->state == GW_WORKER_LOST)
             continue;
         if (sched->now_ns - worker->heard_ns >= sched->options.worker_lost_ns) {
-            gw_sched_worker_lose(sched, worker, "it was silent for too long");
+            gw_sched_worker_lose(sched, worker, "it sent no message for too long");
             gw_sched_send_close(sched, worker->remote);
             continue;
         }
@@ -161,8 +161,8 @@ bool gw_sched_worker_history_check(struct gw_sched *sched, const struct gw_worke
         !gw_sched_history_is_of(sched, registration))
         return true;
     (void)snprintf(text, sizeof text,
-                   "it ended with commit %llu when this scheduler started, and %.200s%s%.100s was "
-                   "told of commit %llu: %llu are missing",
+                   "it ended with commit %llu when this scheduler started, but %.200s%s%.100s "
+                   "knows of commit %llu: %llu commits are missing",
                    (unsigned long long)history->began_with, remote->name,
                    *remote->address ? " on " : "", remote->address,
                    (unsigned long long)registration->commits,
@@ -184,7 +184,7 @@ static void let_go(struct gw_sched *sched, struct gw_worker *worker)
 {
     GW_FACT(sched, worker_let_go, .worker = worker);
     gw_sched_send(sched, worker->remote, GW_MESSAGE_shutdown)->shutdown.text =
-        gw_sched_send_text(sched, "nothing of it is missing");
+        gw_sched_send_text(sched, "no other worker needs data of this worker");
 }
 
 void gw_sched_leave_on_leaving(struct gw_sched *sched, struct gw_worker *worker,

@@ -12,14 +12,15 @@
 int gw_sched_gang_size_check(const struct gw_msg_spec *spec, struct gw_error *error)
 {
     if (spec->min_ranks > spec->ranks)
-        return gw_error_set(error, GW_EINVAL, "a gang of %u ranks, and at least %u of them",
+        return gw_error_set(error, GW_EINVAL,
+                            "a gang of %u ranks cannot have a minimum of %u ranks (--min-ranks)",
                             spec->ranks, spec->min_ranks);
     if (spec->min_ranks && spec->ranks_per_node && spec->ranks_per_node != spec->ranks &&
         spec->min_ranks % spec->ranks_per_node)
         return gw_error_set(error, GW_EINVAL,
-                            "a gang of at least %u ranks, %u at each node: whole nodes, so a "
-                            "multiple of %u",
-                            spec->min_ranks, spec->ranks_per_node, spec->ranks_per_node);
+                            "the minimum of %u ranks (--min-ranks) must be a multiple of %u, the "
+                            "number of ranks on each node",
+                            spec->min_ranks, spec->ranks_per_node);
     return 0;
 }
 
@@ -76,23 +77,23 @@ static void explain_fewer(const struct gw_sched *sched, const struct gw_gang_att
     gw_text_say(text, "; it runs with %u of %u ranks (--min-ranks %u): ", gang->count,
                 message->ranks, message->min_ranks);
     if (most < message->ranks)
-        gw_text_say(text, "the workers that are here have room for %u%s%s", most,
+        gw_text_say(text, "the connected workers have room for %u%s%s", most,
                     sched->lost_worker_ns ? "; " : "", sched->lost_worker);
     else
         gw_text_say(text, "there was no room for more when it started");
     if (gang->growing)
-        gw_text_say(text,
-                    "; there is room again: it was told to %s, and "
-                    "starts again with more",
-                    message->kind == GW_SPEC_FUNCTION ? "return at its next step" : "end");
+        gw_text_say(
+            text, "; there is room again: it was told to %s, and then starts again with more ranks",
+            message->kind == GW_SPEC_FUNCTION ? "return at its next step" : "end");
     else if (message->kind == GW_SPEC_FUNCTION)
-        gw_text_say(text, "; it grows at its next checkpoint when there is room");
+        gw_text_say(text, "; it grows at its next checkpoint if there is room");
     else
-        gw_text_say(text,
-                    "; it grows, when there is room and it has run for %.0f s, after its folder of "
-                    "checkpoints has changed, or when it is started again (`gangway restart %llu`)",
-                    (double)(GW_GROWS_AFTER_WAITS * spec->shape->full_wait_ns) / 1e9,
-                    (unsigned long long)gang->job->id);
+        gw_text_say(
+            text,
+            "; if there is room, it grows when its folder of checkpoints changes after it has run "
+            "for %.0f s, or when a user restarts it (`gangway restart %llu`)",
+            (double)(GW_GROWS_AFTER_WAITS * spec->shape->full_wait_ns) / 1e9,
+            (unsigned long long)gang->job->id);
 }
 
 void gw_sched_gang_size_explain(const struct gw_sched *sched, const struct gw_job *job,
@@ -109,8 +110,8 @@ void gw_sched_gang_size_explain(const struct gw_sched *sched, const struct gw_jo
     if (gang || job->tasks.state[row] != GW_TASK_READY || !spec->queue)
         return;
     uint64_t full_ns = spec->queue->full_ns;
-    gw_text_say(&text, "; it would start with %u or more (--min-ranks)", spec->message.min_ranks);
+    gw_text_say(&text, "; it can start with %u or more ranks (--min-ranks)",
+                spec->message.min_ranks);
     if (full_ns > sched->now_ns)
-        gw_text_say(&text, " %.0f s from now on (--full-wait)",
-                    (double)(full_ns - sched->now_ns) / 1e9);
+        gw_text_say(&text, " in %.0f s (--full-wait)", (double)(full_ns - sched->now_ns) / 1e9);
 }

@@ -222,7 +222,7 @@ static uint32_t late_at(const struct sim *sim, const struct stake *stake)
     const struct gw_gang_attempt *gang = gw_sched_gang_find(sim->sched, stake->attempt);
     if (!gang || stake->state != GW_GANG_PREPARING || gang->state != GW_GANG_ENDING ||
         gang->cause_rank == GW_NO_INDEX || gang->cause.executing == false ||
-        !strstr(gang->cause.text, "did not get ready"))
+        !strstr(gang->cause.text, "did not become ready"))
         return GW_NO_INDEX;
     return stake->placed_ranks[gang->cause_rank].host;
 }

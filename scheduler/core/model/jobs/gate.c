@@ -36,7 +36,7 @@ int gw_sched_gate_check(const struct gw_sched *sched, const struct gw_job *job,
                                 id);
         if (before->state == GW_JOB_ENDED && ended_badly(before) && !gw_col32_at(after->any, i))
             return gw_error_set(error, GW_EDEPENDENCY,
-                                "job %llu, after which it was to start, did not end well", id);
+                                "job %llu, for which this job waits, did not succeed", id);
     }
     return 0;
 }

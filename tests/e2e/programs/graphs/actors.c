@@ -253,7 +253,7 @@ static void killed(void)
     for (int i = 0; i < 3; i++) {
         int rc = gw_future_get(futures[i], 0, &value, &error);
         CHECK(rc == GW_EACTOR || (i == 0 && rc == GW_ECRASHED)); /* it had begun, or not */
-        CHECK(rc == GW_ECRASHED || strstr(error.text, "somebody ended it"));
+        CHECK(rc == GW_ECRASHED || strstr(error.text, "it was cancelled"));
         gw_future_release(futures[i]);
     }
     CHECK(gw_actor_kill(actor, &error) == 0);

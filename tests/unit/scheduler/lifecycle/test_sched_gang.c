@@ -176,7 +176,8 @@ static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
     attempt_ended(
         w, 0, (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
     (void)go(w, 0);
-    refuses_restart(w, 1, "1 time, and may be 1 (--max-preemptions)"); /* that would be its end */
+    refuses_restart(w, 1,
+                    "1 time, and its limit is 1 (--max-preemptions)"); /* that would be its end */
     free_world(w);
 }
 
@@ -316,7 +317,7 @@ static void a_gang_that_was_stopped_does_not_start_again(void **state)
     fail_gang(w, 0, attempt);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
-    assert_non_null(strstr(failed->text, ": it was told to stop: "));
+    assert_non_null(strstr(failed->text, ": the gang was told to stop: "));
     free_world(w);
 }
 
@@ -356,7 +357,7 @@ static void who_lacks_the_value_of_a_stopped_gang_is_told(void **state)
     assert_non_null(strstr(text, "(task 1 of job 1), on a: no luck\n"));
     assert_non_null(
         strstr(text, "\nf (task 0 of job 1) was told to stop, with what it has, by c "));
-    assert_non_null(strstr(text, ", and gave no value"));
+    assert_non_null(strstr(text, " and returned no value"));
     free_world(w);
     w = world_without_value(false, &text);
     assert_null(strstr(text, "told to stop"));
@@ -496,7 +497,7 @@ static void without_a_budget_the_first_is_the_last(void **state)
     add_worker(w, 1, 2, "b");
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .preemptions_max = UINT32_MAX});
     (void)go(w, 1);
-    refuses_restart(w, 2, "0 times, and may be 0 (--max-preemptions)");
+    refuses_restart(w, 2, "0 times, and its limit is 0 (--max-preemptions)");
     free_world(w);
 }
 

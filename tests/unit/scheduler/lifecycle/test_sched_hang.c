@@ -21,7 +21,7 @@ static void who_hangs_is_named(void **state)
                                 {3, 1041, "all_reduce", false, NULL}},
          3, "rank 3 hangs: it is in all_reduce 1041, the others are in all_reduce 1042");
     hang((struct gw_standing[]){{0, 7, "broadcast", false, NULL}, {1, 6, "", false, NULL}}, 2,
-         "rank 1 hangs: it is in no collective, after 6, the other is in broadcast 7");
+         "rank 1 hangs: it is in no collective (6 so far), the other is in broadcast 7");
     hang((struct gw_standing[]){{0, 7, "barrier", false, NULL},
                                 {1, 0, "", false, NULL},
                                 {2, 0, "", false, NULL}},
@@ -34,7 +34,7 @@ static void who_hangs_is_named(void **state)
     hang((struct gw_standing[]){{0, 0, "", true, NULL}, {1, 0, "", true, NULL}}, 2,
          "rank 0, 1 hang: they are stopped (SIGSTOP, or a job control signal)");
     hang((struct gw_standing[]){{0, 5, "", false, NULL}, {1, 5, "broadcast", false, NULL}}, 2,
-         "rank 1 hangs: it is in broadcast 5, the other is in no collective, after 5");
+         "rank 1 hangs: it is in broadcast 5, the other is in no collective (5 so far)");
     hang((struct gw_standing[]){{0, 5, "all_reduce", false, NULL},
                                 {1, 5, "all_reduce", false, NULL}},
          2, "nobody"); /* its own deadline ends it */
@@ -139,16 +139,17 @@ static void a_gang_that_hangs_is_ended(void **state)
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
     stuck(w, attempt, 0, 2, true);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_kill)->kill.reason, GW_KILL_GANG);
-    explained(w, 1, "it ends because of this: rank 0 hangs: it is in no collective, after 4");
+    explained(w, 1, "it ends because of this: rank 0 hangs: it is in no collective (4 so far)");
     for (uint32_t rank = 0; rank < 2; rank++)
         attempt_ended(
             w, 0,
             (struct gw_msg_ended){.attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
-    assert_non_null(strstr(failed->text, "rank 0 on a: rank 0 hangs: it is in no collective, after "
-                                         "4, the other is in all_reduce 5\nrank 0: in a place\n"
-                                         "rank 1: in another\n"
-                                         "whole stacks: gangway logs 1/0 --rank 0"));
+    assert_non_null(strstr(failed->text,
+                           "rank 0 on a: rank 0 hangs: it is in no collective (4 "
+                           "so far), the other is in all_reduce 5\nrank 0: in a place\n"
+                           "rank 1: in another\n"
+                           "full stacks: gangway logs 1/0 --rank 0"));
     free_world(w);
 }
 
@@ -212,10 +213,11 @@ static void a_rank_that_is_not_ready_is_looked_at(void **state)
                           (struct gw_msg_ended){
                               .attempt = attempt, .rank = rank, .outcome = GW_OUTCOME_KILLED});
         const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
-        const char *wanted = answers ? "rank 2 on a: it did not get ready in 60 s: its process is "
-                                       "stopped (SIGSTOP, or a job control signal)\nrank 1: load\n"
-                                       "rank 2: pause"
-                                     : "rank 1 on a: it did not get ready in 60 s";
+        const char *wanted =
+            answers ? "rank 2 on a: the rank did not become ready in 60 s: its process is "
+                      "stopped (SIGSTOP, or a job control signal)\nrank 1: load\n"
+                      "rank 2: pause"
+                    : "rank 1 on a: the rank did not become ready in 60 s";
         assert_non_null(strstr(text, wanted));
         free_world(w);
     }

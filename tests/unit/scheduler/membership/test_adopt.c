@@ -517,8 +517,8 @@ static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **stat
     connect_worker(w, WORKER + 1, 8, NULL, 0);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     life_commit(w);
-    explained(w, rows[0].job, "it was told to stop, with what it has, by c");
-    explained(w, rows[0].job, "and did not come back after the scheduler had started again");
+    explained(w, rows[0].job, "the gang was told to stop, with what it has, by c");
+    explained(w, rows[0].job, "and did not come back after the scheduler restarted");
     connect_worker(w, WORKER + 2, 9, &rows[0], 1); /* too late */
     assert_non_null(sent(w, WORKER + 2, GW_MESSAGE_kill, 0));
     free_world(w);

@@ -147,7 +147,7 @@ static void the_first_attempt_waits_for_all(void **state)
                     (struct gw_msg_spec){.ranks = 4, .min_ranks = 2, .full_wait_ns = 10 * SECOND})
             .count,
         0);
-    explained(w, 1, "it would start with 2 or more (--min-ranks) 10 s from");
+    explained(w, 1, "it can start with 2 or more ranks (--min-ranks) in 10 s");
     assert_int_equal(placed_after(w, 9 * SECOND).count, 0);
     assert_int_equal(placed_after(w, 2 * SECOND).count, 2);
     free_world(w);
@@ -312,7 +312,7 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
     assert_true(told->checkpoint == saved && told->carry_copy && !told->checkpoint_lost);
     assert_int_not_equal(told->carry_worker, copied.worker);
-    explained(w, 1, "has no more, and ");
+    explained(w, 1, "does not have any more, and ");
 
     has_it_no_more(w, &at, at.worker[0], true);
     at = placed_now(w);
@@ -498,7 +498,7 @@ static void what_cannot_be_is_refused(void **state)
         struct gw_msg_spec spec;
         const char *text;
     } cases[] = {
-        {{.ranks = 2, .min_ranks = 3}, "at least 3 of them"},
+        {{.ranks = 2, .min_ranks = 3}, "a minimum of 3 ranks"},
         {{.ranks = 4, .ranks_per_node = 2, .min_ranks = 3}, "a multiple of 2"},
         {{.ranks = 8, .min_ranks = 3}, "a gang of 3"}, /* the fewest do not fit */
     };

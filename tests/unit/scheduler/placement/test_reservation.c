@@ -372,7 +372,7 @@ static void the_scheduler_waits_for_a_worker_that_reconnects(void **state)
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
     explained_in_order(
         w, 1,
-        (const char *[]){"a gang of 4 needs 4 free slots", "does not fit what is here",
+        (const char *[]){"a gang of 4 needs 4 free slots", "does not fit on the connected workers",
                          "may fit when these are back: b on b, lost 3.0 s ago", NULL});
     send_spec(w, (struct gw_msg_spec){.key = 1000, .ranks = 5});
     assert_non_null(

@@ -265,7 +265,7 @@ static void running_out_of_memory_is_named(void **state)
         end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_OUTCOME_FAILED,
                   said[i]);
         const char *text = must(w, CLIENT, GW_MESSAGE_failed)->failed.text;
-        if (!strstr(text, "out of GPU memory (it has 16.0 GiB): exit code 1"))
+        if (!strstr(text, "out of GPU memory (the task may use 16.0 GiB): exit code 1"))
             fail_msg("%s", text);
     }
     submit_task(w, 1 + count, (struct gw_msg_spec){.gpus = 0}); /* what has no GPU cannot */

@@ -321,7 +321,7 @@ static void a_job_comes_after_another(void **state)
     }
     explained(w, 2, "its job comes after job 1 (j), not ended yet");
     fail_attempt(w, 0, attempt);
-    expect_text(w, "job", 2, "job 1, after which it was to start, did not end well");
+    expect_text(w, "job", 2, "job 1, for which this job waits, did not succeed");
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), 3);
     any = 0;
     send_spec(w, (struct gw_msg_spec){.key = 4});
@@ -366,7 +366,7 @@ static void what_runs_again_waits_for_what_runs_again_before_it(void **state)
     finish(w, 0, attempts[1], GW_RANK_NONE, 3); /* which it has followed all the time */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     fail_attempt(w, 0, attempts[0]);
-    expect_text(w, "job", 3, "job 1, after which it was to start, did not end well");
+    expect_text(w, "job", 3, "job 1, for which this job waits, did not succeed");
 
     assert_int_equal(retry(w, 1, 0), 0);
     attempts[0] = first_attempt(w);

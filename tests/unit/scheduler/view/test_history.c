@@ -77,8 +77,8 @@ static void a_worker_that_knows_more_ends_the_scheduler(void **state)
         assert_int_equal(sent(w, WORKER, GW_MESSAGE_kill, 0) == NULL, effect != NULL);
         if (cases[i].missing == 9)
             assert_string_equal((const char *)effect->bytes.data,
-                                "it ended with commit 20 when this scheduler started, and "
-                                "worker-1 was told of commit 29: 9 are missing");
+                                "it ended with commit 20 when this scheduler started, but "
+                                "worker-1 knows of commit 29: 9 commits are missing");
         free_world(w);
     }
 }
