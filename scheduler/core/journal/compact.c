@@ -17,10 +17,10 @@
 /* One fact in the buffer. `at` points to its size field, followed by its number and its fields. */
 struct row {
     const uint8_t *at;
-    size_t bytes; /* including the size field */
+    size_t bytes; /* size of the fact, including its size field */
     uint16_t type;
-    uint64_t job;    /* 0: not about a job */
-    uint64_t worker; /* 0: not about a worker */
+    uint64_t job;    /* job id; 0: not about a job */
+    uint64_t worker; /* incarnation; 0: not about a worker */
 };
 
 enum { HEADER_BYTES = 6, FORGOTTEN = 1, KEPT = 2 };
@@ -84,7 +84,7 @@ static void keep_named(uint64_t job, void *arg)
 /* Returns the content of a job_accepted fact, which is its last field. */
 static struct gw_bin content_of(const struct row *row)
 {
-    const size_t user_at = HEADER_BYTES + 8 + 4 + 8; /* job, uid, wall_ns */
+    const size_t user_at = HEADER_BYTES + 8 + 4 + 8; /* offset after the fields job, uid, wall_ns */
     uint32_t user_bytes, bytes;
     struct gw_bin none = {"", 0};
     if (row->bytes < user_at + 8)

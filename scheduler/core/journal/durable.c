@@ -195,7 +195,8 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
                              : final   ? tasks->state[row]
                                        : GW_TASK_WAITING);
     struct gw_charges charges = tasks->charges[row];
-    charges.tries = 0; /* counts attempts that still run, which is not durable */
+    /* The restart count includes attempts that still run, so it is not durable. */
+    charges.tries = 0;
     gw_fact_log_put_CHARGES(out, charges);
     gw_fact_log_put_U32(out, tasks->flags[row] & (GW_TASK_TARGET | GW_TASK_HELD));
     const struct gw_checkpointed *saved = gw_sched_checkpoint_of(job, row);
@@ -209,8 +210,8 @@ static void dump_task(const struct gw_sched *sched, const struct gw_job *job, ui
     const struct gw_went went = gw_sched_gang_went(job, row);
     gw_fact_log_put_U64(out, went.attempt);
     gw_fact_log_put_U32(out, went.tries);
-    gw_fact_log_put_U32(out, tasks->charges[row].tries >=
-                                 went.tries); /* the restart count was not lost */
+    /* 1 if the restart count is at least the one recorded when the gang started. */
+    gw_fact_log_put_U32(out, tasks->charges[row].tries >= went.tries);
     const struct gw_asked asked = gw_sched_gang_asked(job, row);
     gw_fact_log_put_U64(out, asked.attempt);
     gw_fact_log_put_U32(out, asked.verb);

@@ -23,8 +23,10 @@
 #include <string.h>
 
 enum {
-    WINDOW_MIN = 2,  /* at least: the next one is there when one ends */
-    TURN_CALLS = 64, /* of one session in a row, at most */
+    /* The least number of calls at the worker of an actor: the next call is there when one ends. */
+    WINDOW_MIN = 2,
+    /* The most calls of one session that are placed before calls of the next session. */
+    TURN_CALLS = 64,
 };
 
 void gw_sched_actor_label(const struct gw_actor *actor, char *text, size_t text_bytes)
@@ -257,8 +259,9 @@ static uint32_t window(const struct gw_actor *actor)
 static bool place_next(struct gw_sched *sched, const struct gw_line *line, struct gw_worker *worker)
 {
     struct gw_job *job = gw_sched_actor_line_next(line);
+    /* The calls of a session stay in order: no later call is placed while this one waits. */
     if (!job || job->awaits || job->tasks.state[job->line_row] != GW_TASK_READY)
-        return false; /* calls stay in order: this one waits for its inputs */
+        return false;
     uint32_t row = gw_sched_actor_line_take(job);
     uint64_t attempt = gw_sched_attempt_next(sched);
     uint32_t slot = gw_sched_attempt_place(attempt);
@@ -271,7 +274,8 @@ static bool place_next(struct gw_sched *sched, const struct gw_line *line, struc
 
 static void place_calls(struct gw_sched *sched, struct gw_actor *actor)
 {
-    if (actor->returning && actor->placed > 0) /* calls from its earlier worker come first */
+    /* Calls that were placed at the earlier worker of the actor come before later calls. */
+    if (actor->returning && actor->placed > 0)
         return;
     uint32_t slot = gw_sched_attempt_find(sched, actor->job->tasks.attempt[0]);
     struct gw_worker *worker = sched->attempts.items[slot].worker;

@@ -14,8 +14,8 @@ static uint64_t grace_of(const struct gw_spec *spec, const struct gw_cancel *can
 {
     if (cancel->hard)
         return 0;
-    if (cancel->reason ==
-        GW_KILL_SESSION) /* no client is left that could use what a long grace period would save */
+    /* A closed session needs no long grace period: no client is left to use what a task saves. */
+    if (cancel->reason == GW_KILL_SESSION)
         return spec->message.fail_grace_ns ? spec->message.fail_grace_ns : GW_FAIL_GRACE_NS;
     return spec->message.grace_ns ? spec->message.grace_ns : GW_GRACE_NS;
 }
@@ -73,8 +73,9 @@ void gw_sched_cancel_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
  * depend on them. */
 struct reach {
     GW_ARRAY(struct gw_row) rows;
+    /* Holds 1 for each row that must continue because other jobs need its result. */
     GW_ARRAY(uint8_t)
-    goes_on;                    /* 1 for a row that other jobs need */
+    goes_on;
     struct gw_map at;           /* key_of(row) -> index into rows */
     const struct gw_job *whole; /* the job that is cancelled as a whole, or NULL */
 };
@@ -215,7 +216,8 @@ void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
                              const struct gw_cancel *cancel)
 {
     bool cancelled = false;
-    if (job->range) { /* no other job can hold or need rows of a range */
+    /* A range is cancelled as a whole, because no other job can hold or need its rows. */
+    if (job->range) {
         gw_sched_cancel_job(sched, job, cancel);
         return;
     }
@@ -228,8 +230,9 @@ void gw_sched_cancel_abandon(struct gw_sched *sched, struct gw_job *job,
         cancelled = true;
         gw_sched_cancel_task(sched, job, row, cancel);
     }
-    if (job->paused) /* Resume the job: other jobs may still need its tasks or lost results, and no
-                        client is left to resume it. */
+    /* Resume a paused job: other jobs may still need its tasks, and no client is left to resume it.
+     */
+    if (job->paused)
         GW_FACT(sched, job_paused, .at = job, .job = job->id, .by = "the end of its client");
 }
 

@@ -133,8 +133,8 @@ static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
     const bool kept = message->copy != 0;
     if (!asked || asked->id != message->worker || source.place->kept != kept)
         return;
-    const bool other =
-        !gw_sched_checkpoint_is_at(source.place, asked); /* a worker that may use the same folder */
+    /* The worker may be a successor of the recorded one that uses the same folder. */
+    const bool other = !gw_sched_checkpoint_is_at(source.place, asked);
     uint32_t places = kept ? 1U << GW_CHECKPOINT_COPY : 0;
     if (!kept && (other || gw_sched_checkpoint_is_at(&record->home, asked)))
         places |= 1U << GW_CHECKPOINT_HOME;
@@ -243,8 +243,9 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
     const struct gw_checkpoint_source source = gw_sched_checkpoint_source(sched, record);
     if (source.worker != leaving || (!source.place->kept && is_copied(sched, record, command)))
         return false;
+    /* The checkpoint is in use: the next attempt of the gang or a copying worker fetches it. */
     if (gw_sched_gang_of(sched, job, row) || (busy && busy->state == GW_WORKER_READY))
-        return true; /* the gang or a copying worker fetches it */
+        return true;
     struct gw_worker *keeper = find_keeper(sched, record, leaving);
     if (!keeper)
         return false;

@@ -60,7 +60,8 @@ static void tell_gang(struct gw_sched *sched, struct gw_gang_attempt *gang,
             end_gently(sched, gang, text, false);
         break;
     case GW_ASK_RESUME:
-        if (steps) /* it may not have reached the step at which it pauses */
+        /* A gang that was told to pause continues if it has not reached its next step yet. */
+        if (steps)
             gw_sched_outbox_control(sched, gang, GW_CONTROL_CONTINUE);
         break;
     default:
@@ -73,8 +74,9 @@ static void ask_gang(struct gw_sched *sched, struct gw_gang_attempt *gang, uint3
 {
     struct gw_job *job = gang->job;
     const struct gw_asked asked = {gang->id, verb, by};
+    /* A gang that was told to stop cannot be paused or restarted. */
     if (gang->stopped && verb != GW_ASK_STOP)
-        return; /* a gang that stops cannot be paused or restarted */
+        return;
     if (verb != GW_ASK_RESUME || gw_sched_gang_asked(job, gang->index).attempt == gang->id)
         GW_FACT(sched, gang_asked, .at = job, .job = job->id, .index = gang->index,
                 .attempt = gang->id, .verb = verb, .by = by);
@@ -151,8 +153,8 @@ void gw_sched_gang_control_over(struct gw_sched *sched)
 {
     for (struct gw_job *job = sched->first_job; job; job = job->next) {
         uint32_t row;
-        while ((row = stopped_elsewhere(job)) !=
-               GW_NO_INDEX) { /* gw_sched_task_end below drops the request */
+        /* gw_sched_task_end drops the request of each row, so the loop ends. */
+        while ((row = stopped_elsewhere(job)) != GW_NO_INDEX) {
             const struct gw_asked asked = gw_sched_gang_asked(job, row);
             char by[GW_ASKED_BYTES], text[2 * GW_ASKED_BYTES];
             gw_sched_gang_asked_text(&asked, by);

@@ -148,7 +148,8 @@ static void judge(struct gw_sched *sched, struct gw_gang_attempt *gang)
         end.text = text;
     }
     char told[GW_ERROR_TEXT_MAX];
-    if (gang->stopped) { /* the request to stop is the reason, whatever the outcome was */
+    /* If the gang was told to stop, this is the reason of its end, whatever the outcome was. */
+    if (gang->stopped) {
         const char *by = gw_sched_gang_asked(gang->job, gang->index).by;
         (void)snprintf(told, sizeof told, "the gang was told to stop%s%s: %s", *by ? " by " : "",
                        by, end.text && *end.text ? end.text : gw_sched_outcome_name(end.outcome));
@@ -215,7 +216,8 @@ void gw_sched_gang_end_kill(struct gw_sched *sched, struct gw_gang_attempt *gang
                             const struct gw_gang_kill *kill)
 {
     kill_ranks(sched, gang, kill);
-    if (gang->live == 0) /* no rank is left */
+    /* The attempt is over if all ranks that it had have ended already. */
+    if (gang->live == 0)
         gw_sched_gang_end_over(sched, gang);
 }
 
@@ -237,7 +239,8 @@ static bool outranks(const struct gw_gang_attempt *gang, uint32_t rank, const st
     bool killed = end->outcome == GW_OUTCOME_OOM ||
                   (end->outcome == GW_OUTCOME_CRASHED && end->signal == KILL_SIGNAL);
     bool lost = end->outcome == GW_OUTCOME_LOST && gang->cause_worker != gang->ranks[rank].worker;
-    bool unreached = end->outcome == GW_OUTCOME_UNREACHED; /* its peers fail because of it */
+    /* If a rank could not connect, the other ranks fail because of that. */
+    bool unreached = end->outcome == GW_OUTCOME_UNREACHED;
     return (unreached || (end->executing && (killed || lost))) && gang->cause_rank != GW_NO_INDEX &&
            is_error(&gang->cause);
 }

@@ -38,7 +38,8 @@ static struct gw_bin pack_doors(struct gw_sched *sched, const struct gw_gang_att
 void gw_sched_gang_start_goes(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                               struct gw_went went)
 {
-    if (job->detached) /* other jobs end with the scheduler */
+    /* Only detached jobs outlive the scheduler, so only they need the fact in the journal. */
+    if (job->detached)
         GW_FACT(sched, gang_went, .at = job, .job = job->id, .index = row, .attempt = went.attempt,
                 .tries = went.tries);
 }

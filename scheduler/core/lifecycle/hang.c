@@ -153,7 +153,8 @@ void gw_sched_hang_stacks(const struct gw_standing *ranks, uint32_t count, char 
                 say_rank(&text, &said, ranks[i].rank);
         say_more(&text, said);
         gw_text_say(&text, ": %s\n", lines[l].stack);
-        if (text.used >= text_bytes) { /* only whole lines */
+        /* Remove a line that does not fit as a whole. */
+        if (text.used >= text_bytes) {
             to[before] = '\0';
             return;
         }
@@ -242,8 +243,9 @@ uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, si
         const size_t before = text.used;
         if (rank->stack && before < stacks_bytes)
             gw_text_say(&text, "%srank %u: %s", before ? "\n" : "", i, rank->stack);
+        /* Remove a line that does not fit as a whole. */
         if (text.used >= stacks_bytes && before < stacks_bytes)
-            stacks[before] = '\0'; /* only whole lines */
+            stacks[before] = '\0';
     }
     return blamed == GW_NO_INDEX ? 0 : blamed;
 }

@@ -28,9 +28,9 @@ uint32_t gw_sched_hang_late(const struct gw_gang_attempt *gang, char *stacks, si
 struct gw_standing {
     uint32_t rank;
     uint64_t begun;        /* number of collectives that the rank has called */
-    const char *operation; /* the collective in which it is, or "" */
-    bool stopped;          /* its process is stopped */
-    const char *stack;     /* one line that says where its process is, or NULL if unknown */
+    const char *operation; /* collective in which the rank is, or "" */
+    bool stopped;          /* the process of the rank is stopped */
+    const char *stack;     /* where the process of the rank is, in one line; NULL: unknown */
 };
 
 /* gw_sched_hang_text writes which ranks hang and where the other ranks are. *named is the first

@@ -105,7 +105,8 @@ void gw_sched_on_leftovers(struct gw_sched *sched, const struct gw_worker *worke
     for (uint32_t i = 0; i < message->job.count; i++) {
         unknown[count] = gw_col64_at(message->job, i);
         const struct gw_job *job = gw_sched_job_find(sched, unknown[count]);
-        if (job && job->compacted) /* the worker was not connected when the others were told */
+        /* The worker was not connected when the other workers were told to forget the job. */
+        if (job && job->compacted)
             gw_sched_send(sched, worker->remote, GW_MESSAGE_forget)->forget.job = job->id;
         count += !job;
     }

@@ -96,8 +96,9 @@ static uint32_t worker_losses_max(const struct gw_sched *sched, const struct gw_
     uint32_t most = spec->message.worker_losses_max;
     if (most == 0)
         return sched->options.loss_budget;
+    /* UINT32_MAX means that the user allows no worker loss: the first one fails the task. */
     if (most == UINT32_MAX)
-        return 1; /* no loss is allowed: the first one fails the task */
+        return 1;
     return most < GW_UNCHARGED_MAX ? most + 1 : GW_UNCHARGED_MAX;
 }
 
@@ -142,16 +143,19 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_LOST:
         if (!end->executing)
             break;
+        /* A worker that left as planned is no failure, unless the task must never run twice. */
         if (end->dismissed && worker_losses_max(sched, spec) > 1)
-            break; /* the worker left as planned: no failure */
+            break;
         return ++charges->losses < worker_losses_max(sched, spec);
     case GW_OUTCOME_PREEMPTED:
+        /* An attempt that its user paused before it ran does not count. */
         if (!end->executing)
-            return true; /* its user paused it before it ran */
+            return true;
         return ++charges->preemptions <= gw_sched_task_end_preemptions_max(spec);
     case GW_OUTCOME_KILLED:
+        /* An attempt that the scheduler took back before it ran does not count. */
         if (!end->executing)
-            return true; /* the scheduler took it back before it ran */
+            return true;
         break;
     case GW_OUTCOME_PORT:
         if (charges->ports >= GW_PORT_TRIES_MAX)
@@ -172,7 +176,7 @@ static bool charge(const struct gw_sched *sched, const struct gw_spec *spec,
     case GW_OUTCOME_FILES:
         break;
     default:
-        return false; /* final: time limit exceeded, cannot start, ... */
+        return false; /* no retry: over the time limit, cannot start, ... */
     }
     return ++charges->uncharged < GW_UNCHARGED_MAX;
 }
@@ -185,7 +189,8 @@ static const char *end_of(const char *why, size_t used, size_t bytes)
     if (length <= room)
         return why;
     why += length - room;
-    while ((*why & 0xc0) == 0x80) /* not in the middle of a UTF-8 character */
+    /* Do not cut in the middle of a UTF-8 character. */
+    while ((*why & 0xc0) == 0x80)
         why++;
     return why;
 }
@@ -250,7 +255,8 @@ void gw_sched_task_end(struct gw_sched *sched, const struct gw_task_end_cause *t
         gw_sched_task_end_cancelled(sched, job, row);
         return;
     }
-    if (job->tasks.state[row] == GW_TASK_PIPELINED) { /* the input that it waited for never came */
+    /* A pipelined task whose input was never made is queued again. */
+    if (job->tasks.state[row] == GW_TASK_PIPELINED) {
         GW_FACT(sched, task_requeued, .job = job, .index = row);
         return;
     }

@@ -56,12 +56,15 @@ static int finished_row(struct gw_sched *sched, struct gw_worker *worker, uint64
         gw_sched_quarantine_files_end(sched, worker);
     uint8_t state = job->tasks.state[row];
     if (state == GW_TASK_CANCELLING || state == GW_TASK_PIPELINED) {
-        if (!result->value) /* the worker stores a result that no task needs */
+        /* The worker stores a result that no task will need. */
+        if (!result->value)
             gw_sched_outbox_release(sched, worker, &(struct gw_release_row){job->id, row, 0});
         gw_sched_pipelining_recall(sched, job, row);
+        /* A pipelined task runs again, because the task that made its input was cancelled or lost.
+         */
         if (state == GW_TASK_CANCELLING)
             gw_sched_task_end_cancelled(sched, job, row);
-        else /* an input was lost or cancelled meanwhile */
+        else
             GW_FACT(sched, task_requeued, .job = job, .index = row);
         return 0;
     }
@@ -148,9 +151,10 @@ int gw_sched_on_ended(struct gw_sched *sched, struct gw_worker *worker,
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     const struct gw_shape *shape =
         attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]].shape;
+    /* The task fails for good if no other worker can be expected to fetch its files. */
     if (end.outcome == GW_OUTCOME_FILES &&
         !gw_sched_ranks_quarantine_files_begin(sched, worker, shape))
-        end.outcome = GW_OUTCOME_CANNOT_START; /* no other worker can be expected to do better */
+        end.outcome = GW_OUTCOME_CANNOT_START;
     char text[GW_ERROR_TEXT_MAX];
     if (gw_sched_gpu_text_ran_out(attempt, &end)) {
         uint64_t bytes = worker->gpus[attempt->gpu].memory_bytes;
@@ -193,8 +197,9 @@ int gw_sched_gang_on_finished(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     }
     struct gw_gang_attempt *gang = gw_sched_gang_find(sched, end->attempt);
+    /* A rank cannot finish before the scheduler has told its gang to start. */
     if (gang->state == GW_GANG_PREPARING)
-        return GW_EPROTO; /* the gang has not been started */
+        return GW_EPROTO;
     GW_FACT(sched, attempt_ended, .slot = slot, .well = true);
     GW_FACT(sched, rank_finished, .gang = gang, .rank = end->rank, .result = end->result);
     if (gang->live > 0)

@@ -186,7 +186,8 @@ static void adopt_rank(struct gw_sched *sched, const struct gw_late_told *claim,
 void gw_sched_adopt_over(struct gw_sched *sched)
 {
     bool more = true;
-    while (more) { /* ending a gang changes the table */
+    /* Ending a gang changes the table of gangs, so the search starts again after each. */
+    while (more) {
         size_t at = 0;
         uint64_t id, value;
         more = false;
@@ -313,8 +314,9 @@ bool gw_sched_adopt_settle(struct gw_sched *sched)
             else
                 at++;
     }
+    /* If no worker is awaited any more, end the gangs of which some ranks have not come back. */
     if (any && !sched->hold.until_ns)
-        gw_sched_adopt_over(sched); /* ends gangs whose other ranks are no longer awaited */
+        gw_sched_adopt_over(sched);
     return any;
 }
 
@@ -339,8 +341,9 @@ void gw_sched_adopt(struct gw_sched *sched, struct gw_worker *worker,
         else if (fate == FATE_WAITS && worker->late.count < LATE_MAX)
             keep(sched, &claim);
     }
+    /* If no worker is awaited any more, end the gangs of which some ranks have not come back. */
     if (!sched->hold.until_ns && registration->attempt.count)
-        gw_sched_adopt_over(sched); /* ends gangs whose other ranks are no longer awaited */
+        gw_sched_adopt_over(sched);
 }
 
 bool gw_sched_adopts(const struct gw_sched *sched, const struct gw_worker *worker, uint64_t id,
@@ -403,8 +406,8 @@ void gw_sched_adopt_objects(struct gw_sched *sched, struct gw_worker *worker,
                 &(struct gw_release_row){job, row, gw_col32_at(registration->object_rank, i)});
         } else if (at != GW_NO_INDEX) {
             uint32_t holder = gw_sched_object_holder_of(sched, at, worker->slot);
-            if (holder == GW_NO_INDEX ||
-                !sched->holders.items[holder].firm) /* skip objects that the worker names twice */
+            /* Ignore an object that the worker names twice. */
+            if (holder == GW_NO_INDEX || !sched->holders.items[holder].firm)
                 GW_FACT(sched, object_regained, .object = at, .worker = worker);
         }
     }
@@ -427,8 +430,9 @@ bool gw_sched_adopt_awaits(const struct gw_sched *sched, const struct gw_job *jo
          at = sched->objects.items[at].next) {
         if (!is_missing(sched, at))
             continue;
+        /* One lost result makes the task run again, and that makes all of its results. */
         if (!sched->objects.items[at].absent)
-            return false; /* one lost result makes the task run again, which makes all of them */
+            return false;
         any = true;
     }
     return any;

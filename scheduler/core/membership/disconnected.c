@@ -23,8 +23,8 @@ static uint64_t ranks_of(const struct gw_shape *shape, const struct gw_lost_work
         ranks = item->memory_bytes / shape->memory_bytes;
     uint64_t each = shape->gpu_fraction ? GW_GPU_WHOLE / shape->gpu_fraction : 1;
     uint64_t have = item->gpus;
-    if (gpus > 1 || gw_sched_gpu_has_kind(
-                        shape)) /* only GPUs of one kind count, and the kind is not known yet */
+    /* Whole GPUs and MIG instances do not mix. The kind that the task gets is not known yet. */
+    if (gpus > 1 || gw_sched_gpu_has_kind(shape))
         have -= gpus > 1 || have > 2 * item->instances ? item->instances : have - item->instances;
     if (gpus && have * each / gpus < ranks)
         ranks = have * each / gpus;
@@ -42,8 +42,8 @@ static struct gw_lost_worker of_draining(const struct gw_worker *worker)
 bool gw_sched_disconnected_could(const struct gw_sched *sched, const struct gw_shape *shape)
 {
     const struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
-    if (shape->slots == 0 ||
-        gw_sched_places_of(shape)) /* a rank layout waits for its hosts anyway */
+    /* A gang with a rank layout waits for the hosts that it names in any case. */
+    if (shape->slots == 0 || gw_sched_places_of(shape))
         return false;
     uint64_t ranks = gw_sched_ranks_ever(sched, &least);
     for (uint32_t i = 0; sched->disconnected && i < sched->disconnected->count; i++)

@@ -42,7 +42,8 @@ static void give_back(struct gw_sched *sched, const char *uuid, const char *by,
     for (size_t i = 0; i < sched->workers.count; i++)
         if (sched->workers.items[i] && sched->workers.items[i]->state == GW_WORKER_READY)
             asked += ask_worker(sched, sched->workers.items[i], uuid, by, &found);
-    asked += gw_sched_gpus_trust(sched, uuid); /* for GPUs whose worker is not connected */
+    /* The drain of a GPU may be recorded although no connected worker has this GPU now. */
+    asked += gw_sched_gpus_trust(sched, uuid);
     if (asked == 0)
         (void)gw_error_set(error, found ? GW_EINVAL : GW_ENOENT,
                            found ? "GPU %.100s is not drained" : NO_SUCH, uuid);

@@ -178,7 +178,8 @@ bool gw_sched_worker_history_check(struct gw_sched *sched, const struct gw_worke
 /* Invariant: sched->leaving is the number of workers that stay for their checkpoints. None of these
  * workers has an attempt or a valid replica. */
 
-#define LOOK_NS (50 * GW_NS_PER_MS) /* interval of the checks */
+/* How often departing workers are checked: a gang or a copy of a checkpoint may have ended. */
+#define LOOK_NS (50 * GW_NS_PER_MS)
 
 static void let_go(struct gw_sched *sched, struct gw_worker *worker)
 {

@@ -11,12 +11,13 @@
 #include <stdlib.h>
 
 enum { GPUS_MAX = 256 };
-#define NOBODY_KNOWS_NS (UINT64_C(1) << 62) /* later than every guess */
+/* A time that is later than every guess: the end of an attempt is not known. */
+#define NOBODY_KNOWS_NS (UINT64_C(1) << 62)
 
 /* What one long attempt, or all short attempts of a queue together, will free. */
 struct release {
     uint64_t at_ns;
-    uint32_t attempt; /* slot of the attempt */
+    uint32_t attempt; /* slot of the attempt in the table */
     uint32_t debits, slots;
     uint64_t memory_bytes;
     const struct gw_worker_queue *lane;

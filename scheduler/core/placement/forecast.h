@@ -8,8 +8,8 @@
 struct gw_opening {
     struct gw_worker *worker;
     bool known;       /* enforced time limits give the time; otherwise at_ns is a guess */
-    uint64_t at_ns;   /* latest time, unless other tasks come */
-    uint64_t attempt; /* whose end makes the room; 0: none */
+    uint64_t at_ns;   /* latest time at which there is room, unless other tasks come */
+    uint64_t attempt; /* attempt whose end makes the room; 0: none */
 };
 
 /* gw_sched_forecast writes when a worker will have room for one rank of a shape, for two, and so on

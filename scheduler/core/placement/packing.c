@@ -95,10 +95,11 @@ static uint32_t pack_spread(struct gw_pack *packs, uint32_t count, uint32_t rank
         room += packs[i].ranks;
     if (room < ranks)
         return 0;
-    /* if there are more workers than ranks, each selected worker gets one rank */
+    /* If there are more workers than ranks, each selected worker gets one rank. */
     qsort(packs, count, sizeof *packs, count > ranks ? by_most_home : by_most);
     uint32_t level = 0, first_round = count < ranks ? count : ranks, left = ranks, extra = 0;
-    while (left > 0) { /* workers with room come first */
+    /* In the sort order, the workers that have room for more ranks come first. */
+    while (left > 0) {
         uint32_t with_room = 0;
         while (with_room < first_round && packs[with_room].ranks > level)
             with_room++;

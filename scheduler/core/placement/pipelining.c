@@ -27,8 +27,9 @@
 #include <assert.h>
 
 enum {
-    ACROSS_MAX = 32, /* most pipelined tasks of another class at a slot, because they may be asked
-                        back at once */
+    /* The most tasks of another resource class that are pipelined to one slot. They may all be
+     * asked back at once. */
+    ACROSS_MAX = 32,
 };
 
 /* -- Which tasks may be pipelined ---------------------------------------------------------- */
@@ -40,8 +41,10 @@ static const struct gw_queue *first_ready(const struct gw_sched *sched)
     for (size_t i = 0; i < sched->shapes.count; i++) {
         struct gw_shape *shape = sched->shapes.items[i];
         const struct gw_queue *top = shape && shape->heap.count ? gw_sched_queue_top(shape) : NULL;
+        /* A waiting gang with a reservation does not count: nothing is pipelined to its reserved
+         * slots. */
         if (top && shape->blocked && shape->ranks > 0 && sched->reservation.job)
-            continue; /* its slots are reserved, and nothing is pipelined there */
+            continue;
         if (top && (shape->could || !shape->blocked) &&
             (!first || gw_sched_queue_before(top, first)))
             first = top;
@@ -86,8 +89,9 @@ static bool is_made_here(const struct gw_sched *sched, const struct gw_row *dep,
     if (state != GW_TASK_PLACED && state != GW_TASK_PIPELINED)
         return false;
     uint32_t slot = gw_sched_attempt_find(sched, tasks->attempt[dep->index]);
+    /* A gang has no attempt of its own in the table, only its ranks have. */
     if (slot == GW_NO_INDEX)
-        return false; /* the task is a gang */
+        return false;
     const struct gw_attempt *attempt = &sched->attempts.items[slot];
     return attempt->worker == worker && !attempt->gang && !attempt->is_long && !attempt->blocked &&
            attempt->state != GW_ATTEMPT_KILLED && attempt->state != GW_ATTEMPT_RECALLED;
@@ -208,8 +212,8 @@ static bool extend(struct gw_sched *sched, uint32_t slot, const struct rivals *r
     for (int i = 0; i < GW_PIPELINED_SUCCESSORS_MAX; i++) {
         if (!gw_sched_edge_successors_next(sched, &from, &row))
             return true;
-        if (!row.job || row.job->compacted ||
-            row.index == GW_INDEX_ALL) /* a whole job depends on the task */
+        /* GW_INDEX_ALL means that a whole job, not one task, depends on the row. */
+        if (!row.job || row.job->compacted || row.index == GW_INDEX_ALL)
             continue;
         struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
         if (comes_first(ready, spec->queue) || (spec->shape != lane->shape && !across) ||
@@ -239,7 +243,7 @@ static void extend_frontier(struct gw_sched *sched, struct gw_worker *worker,
     for (; at < frontier->attempts.count; at++) {
         uint32_t slot = gw_sched_attempt_find(sched, frontier->attempts.items[at]);
         if (slot == GW_NO_INDEX)
-            continue; /* the attempt has ended */
+            continue; /* the attempt has ended already */
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         if (!attempt->is_long && !attempt->blocked && attempt->state != GW_ATTEMPT_KILLED &&
             attempt->state != GW_ATTEMPT_RECALLED && !extend(sched, slot, rivals))

@@ -161,8 +161,8 @@ static uint32_t share_of(const struct gw_shape *shape, uint32_t window)
 
 /* In: what a placement may do. Out: why it placed nothing. */
 struct placing {
-    bool may_queue, unaffording; /* only memory is missing */
-    bool waits;                  /* the limit of its range is reached */
+    bool may_queue, unaffording; /* queueing is allowed; only memory is missing */
+    bool waits;                  /* the limit of unfinished rows of the range is reached */
 };
 
 /* -- Ordinary tasks ------------------------------------------------------------------------ */
@@ -228,7 +228,8 @@ static bool place_row(struct gw_sched *sched, struct gw_queue *queue, uint32_t r
 static bool place_task(struct gw_sched *sched, struct gw_queue *queue, struct placing *placing)
 {
     uint32_t row = gw_bits_first(&queue->ready);
-    if (queue->job->tasks.edges > 0) /* otherwise the task has no inputs */
+    /* A job without edges has no inputs to prefetch. */
+    if (queue->job->tasks.edges > 0)
         gw_sched_object_inputs_prefetched(sched, &queue->job->tasks,
                                           gw_bits_near(&queue->ready, row));
     if (place_row(sched, queue, row, placing))
@@ -358,9 +359,10 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
     bool passes = gw_sched_reservation_passes(sched, &(struct gw_claim){queue, spec});
     gw_sched_queue_part(shape, false);
     uint64_t least = gw_sched_gang_size_least(shape), slots = least * shape->slots;
+    /* Quick check: without enough free slots or GPUs in total, no worker needs to be examined. */
     if ((passes ? sched->slots_free : sched->slots_open) < slots ||
         (!shape->gpu_fraction && sched->gpus_free < least * gw_sched_queue_class_gpus(shape)))
-        return false; /* quick check before looking at workers */
+        return false;
     struct gw_pack *packs =
         gw_arena_alloc(&sched->step.effects->arena, (sched->workers.count + 1) * sizeof *packs);
     GW_MUST_PTR(packs);
@@ -395,7 +397,7 @@ static bool place_gang(struct gw_sched *sched, struct gw_queue *queue)
 struct turn {
     struct gw_shape *shape; /* NULL: nothing is left to place */
     bool overtakes;         /* an earlier task could run here, but does not fit now */
-    bool behind;            /* that earlier task is an ordinary task, not a gang */
+    bool behind;            /* an earlier ordinary task (no gang) could run here */
 };
 
 static const struct gw_queue *first_of(const struct gw_queue *a, const struct gw_queue *b)
@@ -439,8 +441,8 @@ static void block(struct gw_sched *sched, struct gw_queue *queue, const struct t
 {
     struct gw_shape *shape = queue->shape;
     gw_sched_queue_block(shape);
-    if (gw_sched_ranks_could(sched, shape) &&
-        !(shape->ranks && shape->parted)) /* a reservation would not help */
+    /* A reservation does not help a gang that lacks only pairs of workers that can connect. */
+    if (gw_sched_ranks_could(sched, shape) && !(shape->ranks && shape->parted))
         gw_sched_reservation_on_blocked(sched, queue, turn->behind);
 }
 
@@ -483,6 +485,6 @@ void gw_sched_placement(struct gw_sched *sched)
             gw_sched_queues_unblock(sched);
         for (struct turn turn; (turn = next_turn(sched)).shape;)
             place_turn(sched, &turn);
-    } while (sched->freed); /* a reservation ended or moved */
+    } while (sched->freed); /* repeat if a reservation ended or moved */
     gw_sched_pipelining(sched);
 }

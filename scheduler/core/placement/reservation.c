@@ -22,7 +22,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 /* openings to choose from, at least */ };
+/* The least number of openings to choose from: a base, and so many for each rank or node. */
+enum { OPENINGS_MIN = 256, OPENINGS_EACH = 4 };
 
 /* -- Owner of the reservation -------------------------------------------------------------- */
 
@@ -127,7 +128,8 @@ static uint32_t choose(struct gw_sched *sched, const struct gw_shape *shape, siz
         GW_MUST(gw_array_reserve(&openings, most));
         struct gw_opening *first = openings.items + openings.count;
         uint32_t found = gw_sched_forecast(sched, worker, shape, most, first);
-        if (shape->per_node) { /* a node counts only if all of its ranks fit */
+        /* With ranks_per_node, a worker counts only if all ranks of a node fit there. */
+        if (shape->per_node) {
             found = found == most;
             if (found)
                 *first = first[most - 1];

@@ -7,7 +7,7 @@
 
 /* A task or gang that is to be placed. */
 struct gw_claim {
-    const struct gw_queue *queue; /* NULL: no particular task */
+    const struct gw_queue *queue; /* queue of the task; NULL: no particular task */
     const struct gw_spec *spec;
 };
 

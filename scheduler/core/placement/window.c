@@ -14,8 +14,9 @@ static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *sp
         spec->message.gpu_mode == GW_GPU_MODE_IF_ANY || spec->samples == 0 ||
         spec->message.memory_bytes > 0 || (spec->message.resources && *spec->message.resources))
         return 1;
+    /* A queued task would start as soon as a slot is free, even if its named resource is in use. */
     if (spec->shape->need && spec->shape->need->resources.count > 0)
-        return 1; /* a queued task would start without its resource */
+        return 1;
     uint64_t window = GW_WINDOW_TARGET_NS / (spec->mean_ns + 1);
     uint64_t most = sched->options.window ? sched->options.window : GW_WINDOW_MAX;
     if (most > GW_WINDOWS_MAX / (sched->slots + 1u))
@@ -29,9 +30,10 @@ static uint32_t window_of(const struct gw_sched *sched, const struct gw_spec *sp
 
 uint32_t gw_sched_window(const struct gw_sched *sched, struct gw_spec *spec)
 {
+    /* The result is cached, because one placement may ask for it hundreds of times. */
     if (spec->window && spec->window_samples == spec->samples &&
         spec->window_slots == sched->slots && spec->samples < UINT32_MAX)
-        return spec->window; /* cached, because one placement may ask hundreds of times */
+        return spec->window;
     return gw_sched_task_set_window(sched, spec, window_of(sched, spec));
 }
 

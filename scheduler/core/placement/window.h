@@ -8,13 +8,13 @@ struct gw_choice {
     struct gw_shape *shape;
     const struct gw_spec *spec;
     uint64_t bytes;       /* memory that the task is expected to use */
-    bool held_back;       /* see gw_sched_window_held_back */
-    bool passes;          /* the reservation does not restrict it */
-    bool instance;        /* only workers with a free MIG instance */
-    uint32_t unaffording; /* workers that lack only memory */
-    uint32_t avoided;     /* id of the worker on which it failed, or 0 */
+    bool held_back;       /* result of gw_sched_window_held_back */
+    bool passes;          /* the reservation does not restrict the task */
+    bool instance;        /* consider only workers with a free MIG instance */
+    uint32_t unaffording; /* number of workers that lack only memory */
+    uint32_t avoided;     /* worker id on which the task failed, or 0 */
     uint64_t epoch;
-    struct gw_worker *workers[GW_DATA_WORKERS_MAX]; /* that have inputs of the task */
+    struct gw_worker *workers[GW_DATA_WORKERS_MAX]; /* workers with inputs */
     uint32_t count;
 };
 

@@ -47,8 +47,10 @@ static bool recall(struct gw_sched *sched, const struct gw_worker_queue *lane)
         const struct gw_attempt *attempt = &sched->attempts.items[slot];
         uint32_t prev = attempt->prev;
         const struct gw_job *job = attempt->job;
+        /* Only placed tasks are recalled. Pipelined tasks stay with the tasks that make their
+         * inputs. */
         if (attempt->lane == lane && attempt->state == GW_ATTEMPT_SENT && !attempt->is_long &&
-            job->tasks.state[attempt->index] == GW_TASK_PLACED) { /* pipelined tasks stay */
+            job->tasks.state[attempt->index] == GW_TASK_PLACED) {
             wait_ns = queued * job->specs.items[job->tasks.spec[attempt->index]].mean_ns;
             if (wait_ns < RECALL_WORTH_NS)
                 break;

@@ -172,7 +172,8 @@ static uint32_t push_deps(struct gw_sched *sched, struct gw_worker *worker, stru
         assert(known);
         uint32_t at =
             gw_sched_object_of(sched, from.job, from.index, rank == GW_DEP_ALL ? 0 : rank);
-        if (at == GW_NO_INDEX) { /* an earlier attempt at this worker makes it */
+        /* The input does not exist yet: an earlier attempt at this worker makes it (pipelining). */
+        if (at == GW_NO_INDEX) {
             push_dep(rows, &(struct dep_row){from.job->id, from.job->tasks.attempt[from.index],
                                              from.index, rank, GW_DEP_HERE, 0});
             continue;
@@ -199,9 +200,10 @@ void gw_sched_assign_row(struct gw_sched *sched, uint32_t slot)
     struct gw_job *job = attempt->job;
     struct gw_tasks *tasks = &job->tasks;
     uint32_t row = attempt->index;
+    /* Send early, so that any row still fits into the rest of a frame. */
     if (rows->job.count * 44 + rows->dep_job.count * 36 + rows->args.count +
             rows->dep_values.count >
-        GW_FLUSH_BYTES) /* this row always fits into the rest of the frame */
+        GW_FLUSH_BYTES)
         gw_sched_assign_flush(sched, worker, false);
     tell_spec(sched, job, tasks->spec[row], worker);
 

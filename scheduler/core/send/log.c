@@ -14,7 +14,8 @@ enum { LINE_BYTES = 512, NAME_BYTES = 100 };
 /* Adds `line` to the log. Replaces control characters in it. */
 static void say(struct gw_sched *sched, char line[static LINE_BYTES])
 {
-    for (char *at = line; *at; at++) /* names come from client programs */
+    /* Names come from client programs and may contain control characters. */
+    for (char *at = line; *at; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
             *at = '?';
     struct gw_effect *effect = gw_sched_send_effect(sched, GW_EFFECT_LOG);
@@ -102,8 +103,8 @@ void gw_sched_log_submitted(struct gw_sched *sched, const struct gw_job *job)
     log->tasks += task_count(job);
     log->latest = job->id;
     const size_t length = strnlen(job->user, sizeof log->user - 1);
-    memcpy(log->user, job->user,
-           length); /* copied now and formatted later, because formatting is slow */
+    /* Keep the name and format it later: formatting costs more than the rest of the submission. */
+    memcpy(log->user, job->user, length);
     log->user[length] = '\0';
     log->named = names_owner(job);
 }

@@ -25,7 +25,8 @@ uint32_t gw_sched_notify_session(struct gw_sched *sched, const struct gw_hearer 
                                    .text = failure->text};
     if (job->tasks.state[row] == GW_TASK_CANCELLED) {
         failed.code = GW_ECANCELLED;
-        if (!failed.attempt) /* cancelled between two attempts: the last has the output */
+        /* The task was cancelled between two attempts: name the last one, which has the output. */
+        if (!failed.attempt)
             failed.attempt = job->tasks.attempt[row];
     } else if (job->tasks.state[row] == GW_TASK_FAILED &&
                (job->tasks.flags[row] & GW_TASK_DEPENDENT)) {
@@ -53,7 +54,8 @@ void gw_sched_notify_task(struct gw_sched *sched, struct gw_job *job, uint32_t r
 {
     if (!(job->tasks.flags[row] & GW_TASK_HELD) && !gw_sched_shares_of(job, row))
         return;
-    uint64_t number = sched->facts + (sched->commit.size > 0); /* number of the last fact so far */
+    uint64_t number =
+        sched->facts + (sched->commit.size > 0); /* number of the last commit so far */
     if (!job->detached || number <= sched->committed) {
         tell_task(sched, job, row);
         return;
@@ -150,7 +152,7 @@ void gw_sched_notify_request(struct gw_sched *sched, struct gw_remote *remote,
                              const struct gw_error *error)
 {
     const uint64_t number =
-        sched->facts + (sched->commit.size > 0); /* number of the last fact so far */
+        sched->facts + (sched->commit.size > 0); /* number of the last commit so far */
     if (error->code)
         gw_sched_send_reply(sched, remote, acknowledgement->request, error);
     else if ((job && !job->detached) || number <= sched->committed)

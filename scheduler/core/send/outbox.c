@@ -32,9 +32,9 @@ static void make_dirty(struct gw_sched *sched, struct gw_worker *worker)
 /* -- Failures ------------------------------------------------------------------------------ */
 
 enum {
-    ALIKE_MAX = 128 << 10,
-    LOOKED_BACK_AT = 16
-}; /* indices in one message; effects searched backwards */
+    ALIKE_MAX = 128 << 10, /* most indices in one message about failures */
+    LOOKED_BACK_AT = 16    /* effects that are searched for such a message */
+};
 
 /* Appends an index to a column. The column grows in the arena by powers of two, so its count tells
  * how much room it has. */
@@ -283,7 +283,7 @@ void gw_sched_outbox_control(struct gw_sched *sched, const struct gw_gang_attemp
     const struct gw_worker *last = NULL;
     for (uint32_t i = 0; i < gang->count; i++) {
         if (gang->ranks[i].slot == GW_NO_INDEX)
-            continue; /* the rank has ended */
+            continue; /* the rank has ended already */
         const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
         if (worker == last || (i > 0 && spec->message.kind == GW_SPEC_FUNCTION))
             continue;
