@@ -1,4 +1,4 @@
-/* What listings say of the whole cluster: its status, workers, GPUs and actors. */
+/* Builds the answers about the whole cluster for the listings: status, workers, GPUs and actors. */
 #include "scheduler/core/view/cluster_rows.h"
 
 #include "scheduler/core/model/model.h"
@@ -10,7 +10,8 @@
 
 enum { UNCOMMITTED_SEEN_MAX = 1000 };
 
-/* Jobs that have ended, of which nobody may know yet: the latest. */
+/* Counts recently ended jobs whose end is not shown to clients yet, because the fact of the end is
+ * not committed. Looks only at the latest UNCOMMITTED_SEEN_MAX ended jobs. */
 static uint32_t jobs_uncommitted(const struct gw_sched *sched)
 {
     uint32_t count = 0, seen = 0;
@@ -20,7 +21,7 @@ static uint32_t jobs_uncommitted(const struct gw_sched *sched)
     return count;
 }
 
-/* Nothing here looks at all jobs: they are counted as they change. */
+/* The job and task counts come from running totals: this function must not walk all jobs. */
 struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched)
 {
     struct gw_value *dict = gw_dict(), *tasks = gw_dict(), *jobs = gw_dict();
@@ -133,8 +134,8 @@ static const char *memory_state(const struct gw_sched *sched, const struct gw_wo
     }
 }
 
-/* "4", or "1 of 4": the others are drained, or of another worker of the machine, which offers them,
- * too. */
+/* Formats a worker's GPUs as "4" or "1 of 4". The second form means that the remaining GPUs are
+ * drained or belong to another worker on the same machine that offers the same GPUs. */
 static struct gw_value *describe_gpus(const struct gw_worker *worker)
 {
     char text[64];

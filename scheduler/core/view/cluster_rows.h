@@ -1,4 +1,4 @@
-/* What listings say of the whole cluster. */
+/* Answers about the whole cluster for the listings. */
 #ifndef GW_SCHEDULER_CORE_CLUSTER_ROWS_H
 #define GW_SCHEDULER_CORE_CLUSTER_ROWS_H
 
@@ -6,7 +6,8 @@
 
 #include <gangway/value.h>
 
-/* Each gives an answer, to be unref'd: "status" a dict, the others lists. */
+/* Each function returns a new value that the caller must unref: "status" is a dict, the others are
+ * lists with one dict for each row. */
 struct gw_value *gw_cluster_rows_status(const struct gw_sched *sched);
 struct gw_value *gw_cluster_rows_workers(const struct gw_sched *sched);
 struct gw_value *gw_cluster_rows_gpus(const struct gw_sched *sched);

@@ -1,4 +1,4 @@
-/* Explaining: why a task is where it is, in words. */
+/* Explains in sentences for people why a task is in its present state. */
 #include "scheduler/core/view/explain.h"
 
 #include "scheduler/core/lifecycle/checkpoint.h"
@@ -21,12 +21,14 @@ static void explain_gang(const struct gw_gang_attempt *gang, uint32_t tries, str
         gw_text_say(text, "; it ends because of this: %s", gang->cause.text);
 }
 
-/* A prolog's shell becomes the program, of which no one here hears. */
+/* Mentions a prolog if the command has one. The scheduler cannot see when the prolog ends, because
+ * the shell that runs the prolog then executes the program in the same process. */
 static void explain_prolog(const struct gw_job *job, uint32_t row, struct gw_text *text)
 {
     static const char name[] = GW_PROLOG_NAME;
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[row]].message;
-    const char word[] = {(char)(0xa0 | (sizeof name - 1))}; /* of MessagePack: so long a text */
+    const char word[] = {
+        (char)(0xa0 | (sizeof name - 1))}; /* MessagePack header of a short string of this length */
     if (spec->kind != GW_SPEC_COMMAND)
         return;
     const uint8_t *words = spec->argv.data;
@@ -38,7 +40,8 @@ static void explain_prolog(const struct gw_job *job, uint32_t row, struct gw_tex
     }
 }
 
-/* A call that has begun is not ended: its actor would end with it. */
+/* A call of an actor that has begun is not killed, because killing the call would kill its actor,
+ * too. */
 static void explain_cancelling(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                                struct gw_text *text)
 {
@@ -50,7 +53,8 @@ static void explain_cancelling(const struct gw_sched *sched, const struct gw_job
         gw_text_say(text, "it is being ended at its worker; ");
 }
 
-/* As `tasks` counts it: handed to its worker ahead of time, and not begun. */
+/* Returns true if the task is prefetched to a worker but has not begun. Uses the same rule as the
+ * listing "tasks". */
 static bool is_in_line(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
     struct gw_running running;
@@ -114,7 +118,8 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
                     job->actor->placed == 1 ? "" : "s");
 }
 
-/* A task of a range without a row. */
+/* Explains a task of a range that has no row: the row was not created yet, or was already given
+ * back. */
 static void explain_rowless(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                             struct gw_text *text)
 {
@@ -130,7 +135,7 @@ static void explain_rowless(const struct gw_sched *sched, const struct gw_job *j
         gw_text_say(text, "it is %s", gw_sm_name(&gw_sched_task_sm, state));
 }
 
-/* "37,123" */
+/* Formats a number with a comma between groups of three digits, as in "37,123". */
 static const char *grouped(uint32_t number, char text[static 16])
 {
     char digits[16];
@@ -178,8 +183,10 @@ static void explain_awaited(const struct gw_sched *sched, struct gw_text *text)
     gw_text_say(text, "; %s", why);
 }
 
-/* The task that ended a job badly: the first cause, or one that stands for it; GW_NO_INDEX: none.
- */
+/* Finds the task to show as the cause of a job's bad end. Prefers a task with the first recorded
+ * failure, then any task that failed by itself, then a task that failed because of another one.
+ * Returns GW_NO_INDEX if no task matches. Adds to *ran the number of tasks that ended badly by
+ * themselves. */
 static uint32_t first_bad(const struct gw_job *job, uint32_t *ran)
 {
     uint32_t best = GW_NO_INDEX, best_rank = 0;
@@ -219,7 +226,7 @@ void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char
         gw_text_say(&text, ", %s of them without running, because of others",
                     grouped(job->failed - ran, bad));
     gw_sched_explain(sched, job, row, why, sizeof why);
-    bool twice = strncmp(why, "failed: ", 8) == 0; /* and names the task */
+    bool twice = strncmp(why, "failed: ", 8) == 0; /* the text also names the task */
     gw_text_say(&text, "; %s: %s", ran > 1 ? "the first" : "the cause", why + (twice ? 8 : 0));
 }
 

@@ -1,12 +1,14 @@
-/* How a task ended, and what ended it. */
+/* Explains how a task ended and what caused that end. */
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/view/explain.h"
 
 #include <string.h>
 
-enum { CAUSES_MAX = 1000 /* tasks between one that never ran and the first that failed */ };
+enum {
+    CAUSES_MAX = 1000 /* longest chain of dependencies that is followed to the first failure */
+};
 
-/* By whom, or what for, and when. */
+/* Says who or what cancelled the task, and when. */
 static void explain_cancelled(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                               struct gw_text *text)
 {
@@ -29,7 +31,8 @@ static void explain_cancelled(const struct gw_sched *sched, const struct gw_job 
         gw_text_say(text, ", because nobody needed it any more");
 }
 
-/* The task before a row that ended badly, and so ended it; false: none is known any more. */
+/* Moves *row to a failed or cancelled dependency of that row. Returns false if none is found, for
+ * example because the job's dependencies were freed. */
 static bool find_cause(const struct gw_sched *sched, struct gw_row *row)
 {
     const struct gw_tasks *tasks = &row->job->tasks;
@@ -48,7 +51,8 @@ static bool find_cause(const struct gw_sched *sched, struct gw_row *row)
     return false;
 }
 
-/* It never ran: which task before it is to blame, and through which others. */
+/* Explains a task that never ran: names the failed or cancelled task that it depends on, and the
+ * tasks on the path to that one. */
 static void explain_dependent(const struct gw_sched *sched, struct gw_row row, struct gw_text *text)
 {
     const struct gw_failure *failure = gw_sched_task_failure_of(row.job, row.index);
@@ -76,7 +80,8 @@ static void explain_dependent(const struct gw_sched *sched, struct gw_row row, s
     gw_text_say(text, ": %s", failure ? failure->text : "");
 }
 
-/* A text that names the task itself says so once. */
+/* If the failure text begins with the label of the task, the label that the caller already wrote is
+ * dropped, so that the label appears once. */
 void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           struct gw_text *text)
 {
@@ -91,7 +96,8 @@ void gw_sched_explain_end(const struct gw_sched *sched, struct gw_job *job, uint
     const struct gw_failure *failure = gw_sched_task_failure_of(job, row);
     const char *why = failure ? failure->text : "", *state;
     state = gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]);
-    size_t label = text->used < text->size && text->used > 2 ? text->used - 2 : 0; /* less ": " */
+    size_t label =
+        text->used < text->size && text->used > 2 ? text->used - 2 : 0; /* without ": " */
     if (label > 0 && strncmp(why, text->to, label) == 0)
         text->used = 0;
     if (*why && strcmp(why, state) != 0)

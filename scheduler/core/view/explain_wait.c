@@ -1,4 +1,4 @@
-/* Why a task waits. */
+/* Explains why a task waits. */
 
 #include "scheduler/core/lifecycle/actor.h"
 #include "scheduler/core/lifecycle/delay.h"
@@ -25,7 +25,7 @@ void gw_sched_explain_wait_ago(const struct gw_sched *sched, uint64_t at_ns, str
 
 enum { ATTEMPTS_SEEN_MAX = 65536, JOBS_SEEN_MAX = 20000 };
 
-/* Keeps the three jobs with most tasks at workers, the largest first. */
+/* Inserts a job into the list of the three jobs with the most tasks at workers, largest first. */
 static void keep_largest(const struct gw_job *largest[3], const struct gw_job *job)
 {
     for (int i = 0; i < 3 && job; i++) {
@@ -39,7 +39,8 @@ static void keep_largest(const struct gw_job *largest[3], const struct gw_job *j
     }
 }
 
-/* Which jobs hold slots, the largest first, three at most. Only a job with an attempt does. */
+/* Names up to three jobs that hold slots, the largest first. Walks the attempts of the workers,
+ * because only a job with an attempt holds slots. */
 static void say_who_holds(const struct gw_sched *sched, struct gw_text *text)
 {
     const struct gw_job *largest[3] = {NULL}, *seen = NULL;
@@ -71,8 +72,8 @@ static void explain_no_worker(const struct gw_sched *sched, struct gw_text *text
     gw_sched_explain_wait_ago(sched, sched->lost_worker_ns, text);
 }
 
-/* What each worker that could run it has free, three at most; only where slots are not all that
- * matters. */
+/* Lists the free slots, memory and named resources of up to three workers that could run the task.
+ * Says nothing if the task needs slots only. */
 static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
                      struct gw_text *text)
 {
@@ -99,7 +100,8 @@ static void say_room(const struct gw_sched *sched, const struct gw_shape *shape,
     }
 }
 
-/* What the next free slot would not change: memory is missing. */
+/* Explains a wait for memory: another free slot would not help. Returns false if memory is not the
+ * reason. */
 static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uint32_t row,
                            struct gw_text *text)
 {
@@ -133,7 +135,8 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     return true;
 }
 
-/* Which workers take none of it at the moment, three at most of each kind. */
+/* Names up to three workers that are in quarantine for this resource class: those that failed to
+ * set up task files if `files` is true, else those that made a gang fail. */
 static void say_quarantine(const struct gw_sched *sched, const struct gw_shape *shape, bool files,
                            struct gw_text *text)
 {
@@ -173,7 +176,8 @@ void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw
     gw_text_say(text, "%s", why);
 }
 
-/* A preference that nothing can meet now is no error, but perhaps a name that was mistyped. */
+/* If no known worker or host has a preferred name, the name may be mistyped. A preference is never
+ * an error, so the explanation mentions the name. */
 void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct gw_shape *shape,
                                      struct gw_text *text)
 {
@@ -183,7 +187,8 @@ void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct 
         gw_text_say(text, "; no worker or host that is here is called %s, which it prefers", gone);
 }
 
-/* How many slots are free, of the workers that it asks for where it asks for some. */
+/* Says how many slots are free. Counts only the workers that the task's constraint allows, if it
+ * has one. */
 static void say_slots(const struct gw_sched *sched, const struct gw_shape *shape,
                       struct gw_text *text)
 {
@@ -204,7 +209,8 @@ static void say_slots(const struct gw_sched *sched, const struct gw_shape *shape
                 some ? " there" : "");
 }
 
-/* Whether tasks of a job that are not at workers come before those of younger ones as urgent. */
+/* Returns true if the job has unplaced tasks that go before those of younger jobs with this
+ * priority. */
 static bool goes_first(const struct gw_job *job, int32_t priority)
 {
     if (job->unfinished <= job->placed || gw_sched_job_rests(job) || job->actor || job->calls_of)
@@ -215,8 +221,8 @@ static bool goes_first(const struct gw_job *job, int32_t priority)
     return false;
 }
 
-/* Slots that come free one by one go to older tasks that need no more than that: a larger one may
- * wait for all of those, and people take it for forgotten. */
+/* Names the older jobs whose tasks go first. Free slots go one by one to older tasks that need no
+ * more than that, so a larger task may wait a long time and look forgotten. */
 static void say_older(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                       struct gw_text *text)
 {
@@ -231,7 +237,7 @@ static void say_older(const struct gw_sched *sched, const struct gw_job *job, ui
             oldest = oldest ? oldest : older;
         }
     if (!oldest || priority == INT32_MAX || job->specs.items[job->tasks.spec[row]].shape->ranks > 0)
-        return; /* gangs have what is kept for them */
+        return; /* a gang has a reservation instead */
     gw_text_say(text, "; older work goes first: job %llu", (unsigned long long)oldest->id);
     if (others > 0)
         gw_text_say(text, " and %s%llu other%s", seen == JOBS_SEEN_MAX ? "at least " : "",
@@ -331,7 +337,7 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
     double left_s = (double)gw_sched_delay_left_ns(sched, job, row) / 1e9;
     uint32_t tries = job->tasks.charges[row].tries;
     gw_text_say(text, "it waits %.1f s before attempt %u", left_s, tries + 1);
-    if (spec->retries > 0) /* those before it was retried by its user count for nothing */
+    if (spec->retries > 0) /* restarts that did not count against the retry budget are included */
         gw_text_say(text, " of %u", tries + 1 + spec->retries - job->tasks.charges[row].retries);
     if (job->tasks.charges[row].retries + job->tasks.charges[row].crashes == 0)
         gw_text_say(text, ": worker %u gave it back, which is short of memory",

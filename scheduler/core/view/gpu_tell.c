@@ -1,4 +1,5 @@
-/* GPUs, for people: what is missing, what is waited for, how they do and who has them. */
+/* Describes GPUs for people: what is missing, what a task waits for, the use of each GPU, and which
+ * tasks own it. */
 #include "graph/base/text.h"
 #include "graph/value/value.h"
 #include "scheduler/core/model/model.h"
@@ -27,7 +28,8 @@ void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *
                     instances == 1 ? "is a MIG instance" : "are MIG instances");
 }
 
-/* The first GPU of an attempt that its worker does not give to it yet; NULL: none. */
+/* Returns the first GPU of an attempt that its worker still clears and does not give to the attempt
+ * yet, or NULL. */
 static const struct gw_gpu *clearing(const struct gw_sched *sched, uint32_t slot)
 {
     for (uint32_t i = 0; (i = gw_sched_gpu_next(sched, slot, i)) != GW_NO_INDEX; i++)
@@ -59,7 +61,8 @@ static void set(struct gw_value *dict, const char *key, struct gw_value *value)
     GW_MUST(gw_dict_set(dict, key, value));
 }
 
-/* Who has a GPU: [{"job", "task", "rank"}, ...], and the same in words: "7/0 rank 1, 8/2". */
+/* Returns the owners of a GPU as a list of {"job", "task", "rank"}. Also writes them into `text`,
+ * as in "7/0 rank 1, 8/2". */
 static struct gw_value *owners(const struct gw_sched *sched, const struct gw_worker *worker,
                                uint32_t number, char *text, size_t bytes)
 {
@@ -146,7 +149,7 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
     }
 }
 
-/* -- Who uses how much ---------------------------------------------------------------------------
+/* -- Use of GPUs --------------------------------------------------------------------------------
  */
 
 struct use {
@@ -179,7 +182,8 @@ static void use_write(const struct use *use, struct gw_value *dict, const char *
     set(dict, key, gw_str(use->power_mw ? text : "-"));
 }
 
-/* What a task or rank has. A GPU that it shares is all there: nobody knows whose what is. */
+/* Returns the use of all GPUs of a task or rank. A shared GPU counts with its total use, because
+ * the use of each sharing task is not known. */
 static struct gw_value *use_of(const struct gw_sched *sched, uint32_t slot)
 {
     const struct gw_attempt *attempt = &sched->attempts.items[slot];

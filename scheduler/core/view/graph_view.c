@@ -1,8 +1,8 @@
-/* Outlines of jobs.
+/* Draws the graph of a job as nodes and edges for people.
  *
- * Each row belongs to one node; `of` says to which. Tasks of other jobs that this one takes results
- * from are one node a job. Nodes are numbered in the order of their first rows, so that edges run
- * from lower numbers to higher ones, but for those inside a group. */
+ * Each row belongs to one node, and `of` maps rows to nodes. All tasks of another job that supply
+ * results form one node. Nodes are numbered in the order of their first rows, so edges run from
+ * lower numbers to higher numbers, except for edges inside a group. */
 #include "scheduler/core/view/graph_view.h"
 
 #include "graph/base/strmap.h"
@@ -19,8 +19,8 @@ enum { STATES = GW_TASK_PIPELINED + 1, EDGES_MAX = 20000 };
 struct node {
     char label[128];
     const char *kind;
-    uint64_t job;                   /* another one's; 0: this */
-    uint64_t tasks, states[STATES]; /* placed: those too that run */
+    uint64_t job;                   /* id of another job; 0: this job */
+    uint64_t tasks, states[STATES]; /* the count of placed tasks includes running ones */
     uint64_t running;
     uint32_t ranks, first;
 };
@@ -37,7 +37,7 @@ struct graph_view {
     struct gw_map jobs;     /* another job -> node */
     struct gw_map edges;    /* from << 32 | to -> how many */
     uint64_t edge_count;
-    bool cut; /* not all edges are there */
+    bool cut; /* EDGES_MAX was reached: some edges are missing */
 };
 
 static void set(struct gw_value *dict, const char *key, struct gw_value *value)
@@ -54,7 +54,8 @@ static const char *kind_of(const struct gw_job *job, const struct gw_spec *spec)
     return spec->message.kind == GW_SPEC_VALUE ? "value" : "task";
 }
 
-/* "step-12" and "step-13" are both "step-*". */
+/* Replaces the number at the end of a label by "*": "step-12" and "step-13" both become "step-*".
+ */
 static void strip_number(char *label)
 {
     size_t length = strlen(label), end = length;
@@ -82,7 +83,7 @@ static uint32_t node_of_row(struct graph_view *graph_view, uint32_t row)
     strip_number(node.label);
     if (gw_strmap_get(&graph_view->names, node.label, &known))
         return (uint32_t)known;
-    if (graph_view->nodes.count >= graph_view->limit) { /* the last one takes what is left */
+    if (graph_view->nodes.count >= graph_view->limit) { /* the last node takes all other tasks */
         uint32_t last = (uint32_t)graph_view->nodes.count - 1;
         (void)snprintf(graph_view->nodes.items[last].label, sizeof node.label, "others");
         return last;
@@ -100,9 +101,9 @@ static void add_rows(struct graph_view *graph_view)
     graph_view->of = calloc((size_t)tasks->count + 1, sizeof *graph_view->of);
     GW_MUST_PTR(graph_view->of);
     for (uint32_t row = 0; row < tasks->count; row++) {
-        bool same =
-            graph_view->grouped && tasks->spec[row] == last_spec &&
-            gw_job_rare(graph_view->job)->names.count == 0; /* of a million tasks, most are alike */
+        bool same = graph_view->grouped && tasks->spec[row] == last_spec &&
+                    gw_job_rare(graph_view->job)->names.count ==
+                        0; /* saves look-ups: most tasks of a large job are alike */
         if (!same)
             last = node_of_row(graph_view, row);
         last_spec = tasks->spec[row];
@@ -116,7 +117,7 @@ static void add_rows(struct graph_view *graph_view)
     }
 }
 
-/* All numbers of a range, of which some are rows now. */
+/* Adds one node for a whole range. Counts every index of the range, with or without a row. */
 static void add_range(struct graph_view *graph_view)
 {
     struct gw_job *job = graph_view->job;
@@ -131,7 +132,7 @@ static void add_range(struct graph_view *graph_view)
     (void)add_node(graph_view, &node);
 }
 
-/* The node of another job that something is taken from. */
+/* Returns the node of another job that supplies results to this job. */
 static uint32_t node_of_job(struct graph_view *graph_view, uint64_t id)
 {
     uint64_t known;
@@ -160,7 +161,9 @@ static void add_edge(struct graph_view *graph_view, uint32_t from, uint32_t to)
 static void add_edges(struct graph_view *graph_view)
 {
     const struct gw_tasks *tasks = &graph_view->job->tasks;
-    uint32_t rows = graph_view->job->range && tasks->count > 1 ? 1 : tasks->count; /* all alike */
+    uint32_t rows = graph_view->job->range && tasks->count > 1
+                        ? 1
+                        : tasks->count; /* all rows of a range have the same dependencies */
     for (uint32_t row = 0; row < rows && !tasks->edges_gone; row++) {
         if (!gw_sched_row_live(graph_view->job, row))
             continue;
@@ -174,7 +177,8 @@ static void add_edges(struct graph_view *graph_view)
     }
 }
 
-/* As `tasks` has them. One that is being ended runs until it has. */
+/* Counts tasks by state, as the listing "tasks" does. Placed tasks are shown
+ * as "running" or "queued". */
 static struct gw_value *describe_states(const struct node *node)
 {
     struct gw_value *states = gw_dict();

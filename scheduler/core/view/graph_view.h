@@ -1,4 +1,4 @@
-/* Outlines: a job's graph for people, drawn in as many nodes as they can look at. */
+/* Draws the graph of a job for people, with a limited number of nodes. */
 #ifndef GW_SCHEDULER_CORE_GRAPH_VIEW_H
 #define GW_SCHEDULER_CORE_GRAPH_VIEW_H
 
@@ -8,8 +8,9 @@
 
 enum { GW_GRAPH_VIEW_NODES = 200, GW_GRAPH_VIEW_NODES_MAX = 5000 };
 
-/* gw_sched_graph_view_query answers the query "graph": a node a task, or, where there are more than
- * `limit`, a node for all tasks whose names differ by a number; a range is one node in any case. */
+/* gw_sched_graph_view_query answers the query "graph". Each task is a node. If that would be more
+ * than `limit` nodes, all tasks whose names differ only by a number share a node. A range is always
+ * one node. */
 struct gw_value *gw_sched_graph_view_query(const struct gw_sched *sched, struct gw_job *job,
                                            uint32_t limit);
 

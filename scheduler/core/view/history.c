@@ -1,7 +1,8 @@
-/* Telling: facts in words, and the answer to the query "events".
+/* Describes the facts of the event log in words, and answers the query "events".
  *
- * What an event log lacks because nobody kept it is taken from the task as it is now (who submitted
- * it, what it waited for, how it ended), and the answer says in "note" what may be missing. */
+ * If the event log does not hold a fact, the answer takes it from the present state of the task
+ * (who submitted the task, what it waited for, how it ended). The answer's "note" says what may be
+ * missing. */
 #include "graph/base/text.h"
 #include "scheduler/core/model/model.h"
 
@@ -9,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- Words ---------------------------------------------------------------------------------------
- */
+/* -- Words ------------------------------------------------------------------------------------- */
 
 static void say_size(struct gw_text *text, uint64_t bytes)
 {
@@ -73,7 +73,7 @@ static void tell_done(const struct gw_sched *sched, const struct gw_logged *fact
         gw_text_say(text, " after running ");
         say_duration(text, fact->run_ns);
     }
-    if (!fact->count) { /* it is pure, and another's is its own */
+    if (!fact->count) { /* the task is pure and shares the result of another task */
         gw_text_say(text, "; it shares another task's result");
         return;
     }
@@ -102,7 +102,8 @@ static void tell_cancel(const struct gw_logged *fact, struct gw_text *text)
 static void tell_attempt_outcome(const struct gw_logged *fact, struct gw_text *text)
 {
     const char *why = fact->text ? fact->text : gw_sched_outcome_name(fact->detail);
-    bool here = strncmp(why, "on ", 3) == 0; /* "failed on a", but "failed: rank 0 on a" */
+    bool here =
+        strncmp(why, "on ", 3) == 0; /* the sentence is "failed on a" or "failed: rank 0 on a" */
     if (fact->detail == 0)
         gw_text_say(text, "given back by its worker before it began");
     else
@@ -114,7 +115,7 @@ static void tell_attempt_outcome(const struct gw_logged *fact, struct gw_text *t
                     why);
 }
 
-/* Of a command's nobody knows the step. */
+/* Describes the loss of a checkpoint. For a command the scheduler does not know the step. */
 static void tell_checkpoint_lost(const struct gw_logged *fact, struct gw_text *text)
 {
     if (fact->detail == GW_LOGGED_LOST_UNSEEN) {
@@ -172,7 +173,8 @@ static void tell_at_worker(const struct gw_sched *sched, const struct gw_logged 
         gw_text_say(text, "its result was lost with %s", name);
 }
 
-/* number: the last of several ranks there; 0: of one. */
+/* Describes attempts that a worker reported after a restart of the scheduler and that the scheduler
+ * adopted. fact->number is the last rank if the fact covers several ranks, else 0. */
 static void tell_adopted(const struct gw_sched *sched, const struct gw_logged *fact,
                          struct gw_text *text)
 {
@@ -198,7 +200,7 @@ static void tell_again(const struct gw_logged *fact, struct gw_text *text)
     gw_text_say(text, "%s", whys[fact->detail < 3 ? fact->detail : 0]);
 }
 
-/* What needs no more words; NULL: its text says all. */
+/* Fixed texts of facts that need no details. NULL: the text of the fact itself is shown. */
 static const char *const plain[] = {
     [GW_LOGGED_READY] = "ready to run",
     [GW_LOGGED_RELEASED] = "its result was let go: nobody holds or needs it",
@@ -207,7 +209,7 @@ static const char *const plain[] = {
     [GW_LOGGED_CHECKPOINT] = NULL,
 };
 
-/* What a fact says, in words. */
+/* Describes a fact in words. */
 static void tell_fact(const struct gw_sched *sched, const struct gw_logged *fact, char *to,
                       size_t bytes)
 {
@@ -281,13 +283,12 @@ static void tell_fact(const struct gw_sched *sched, const struct gw_logged *fact
     }
 }
 
-/* -- The answer ----------------------------------------------------------------------------------
- */
+/* -- Answer ------------------------------------------------------------------------------------ */
 
 struct telling {
     const struct gw_sched *sched;
     struct gw_job *job;
-    bool names; /* of all tasks */
+    bool names; /* name the task in each row: the answer covers all tasks of the job */
     struct gw_value *list;
 };
 
@@ -296,7 +297,7 @@ static void set(struct gw_value *dict, const char *key, struct gw_value *value)
     GW_MUST(gw_dict_set(dict, key, value));
 }
 
-/* at_ns: by the wall; 0: nobody kept it. */
+/* Appends a row to the answer. at_ns is wall-clock time, or 0 if the time is not known. */
 static struct gw_value *push(const struct telling *telling, uint64_t at_ns, const char *what,
                              const char *text)
 {
@@ -358,7 +359,8 @@ static int by_time(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Of the ranks of a gang that are taken over at a worker one after the other, one fact. */
+/* Merges facts about consecutive ranks of a gang that were adopted at the same worker into one
+ * fact. */
 static struct gw_logged merged(const struct found *found, size_t count, size_t *at)
 {
     struct gw_logged fact = *found[*at].fact;
@@ -373,7 +375,8 @@ static struct gw_logged merged(const struct found *found, size_t count, size_t *
     return fact;
 }
 
-/* How many there are beside those that the answer has. */
+/* Appends the latest facts about a row (or about the whole job if `row` is negative) to the answer.
+ * Returns the number of older facts that were left out. */
 static size_t push_facts(const struct telling *telling, int64_t row)
 {
     const struct gw_event_log *event_log = &telling->sched->event_log;
@@ -387,8 +390,9 @@ static size_t push_facts(const struct telling *telling, int64_t row)
     if (found.count)
         qsort(found.items, found.count, sizeof *found.items, by_time);
     size_t first = found.count > GW_LOGGED_ANSWER_MAX ? found.count - GW_LOGGED_ANSWER_MAX : 0;
-    /* Results are let go after a job's end; clocks are slewed, so what is within a moment of it is
-     * not after it. */
+    /* The row "ended" of a job is placed by time. Results are released after the end of the job.
+     * Clocks can be adjusted slightly, so a fact within MOMENT_NS of the end still counts as before
+     * the end. */
     bool ends = row < 0 && telling->job->state == GW_JOB_ENDED;
     uint64_t end_ns = telling->job->ended_wall_ns;
     for (size_t i = first; i < found.count; i++) {
@@ -405,7 +409,7 @@ static size_t push_facts(const struct telling *telling, int64_t row)
     return first;
 }
 
-/* When the first of it came, and before all that is told of it. */
+/* Returns the time when the first part of the job arrived. It is before all facts about the job. */
 static uint64_t submitted_ns(const struct telling *telling)
 {
     const struct gw_job *job = telling->job;
@@ -422,7 +426,7 @@ static void push_submitted(const struct telling *telling)
     push(telling, submitted_ns(telling), "submitted", words);
 }
 
-/* What a task waited for, or waits for; nothing where it never waited. */
+/* Describes the tasks that a task depends on. Appends nothing if the task has no dependencies. */
 static void push_inputs(const struct telling *telling, uint32_t row)
 {
     struct gw_job *job = telling->job;
@@ -467,7 +471,8 @@ static bool has(const struct telling *telling, const char *what, uint16_t try_nu
     return false;
 }
 
-/* An attempt that is under way, of a job that is not told whole. */
+/* Describes the running attempt of a task if the event log no longer holds the fact of its
+ * placement. */
 static void push_live(const struct telling *telling, uint32_t row)
 {
     const struct gw_sched *sched = telling->sched;
@@ -491,7 +496,7 @@ static void push_live(const struct telling *telling, uint32_t row)
         push_fact(telling, &fact);
 }
 
-/* How it ended, where that is told no more. */
+/* Describes how a task ended if the event log no longer holds the fact of the end. */
 static void push_end(const struct telling *telling, uint32_t row)
 {
     const struct gw_job *job = telling->job;
@@ -515,7 +520,7 @@ static void push_end(const struct telling *telling, uint32_t row)
     }
 }
 
-/* What may be missing; empty: nothing. */
+/* Says which facts may be missing from the answer. Writes nothing if the answer is complete. */
 static void say_note(const struct gw_sched *sched, const struct gw_job *job, size_t left,
                      struct gw_text *text)
 {

@@ -1,8 +1,10 @@
-/* What a running task waits for inside, by what its session has asked and was not answered.
+/* Explains what a running task waits for inside its own code, from the unanswered requests of its
+ * session.
  *
- * What always holds: nothing is kept for this. A line of what clients coordinate by, a question
- * about a job's end and a future that has not ended say it all; which of several futures a task
- * looks at, only the task knows, and the first is named. */
+ * Invariant: no state is kept for these explanations. They use the waiting coordination requests,
+ * the pending requests for the end of a job, and the futures whose tasks have not ended. If a task
+ * holds several futures, only the task knows which one it waits for. The explanation names the
+ * first. */
 #include "scheduler/core/view/inside.h"
 
 #include "scheduler/core/model/model.h"
@@ -18,7 +20,7 @@ static void say_task(struct gw_job *job, uint32_t row, const char *whose, struct
                 label, gw_sm_name(&gw_sched_task_sm, job->tasks.state[row]));
 }
 
-/* A job whose end it asked for. */
+/* Names a job whose end the session waits for. Returns false if there is none. */
 static bool say_job(const struct gw_sched *sched, const struct gw_session *session,
                     struct gw_text *text)
 {
@@ -39,8 +41,8 @@ static bool say_job(const struct gw_sched *sched, const struct gw_session *sessi
     return false;
 }
 
-/* The first task of a job whose result it holds a future of, and that has not ended; GW_NO_INDEX.
- */
+/* Returns the first task of the job that has not ended and whose future the session holds, or
+ * GW_NO_INDEX. */
 static uint32_t first_awaited(const struct gw_job *job)
 {
     const struct gw_tasks *tasks = &job->tasks;
@@ -51,7 +53,8 @@ static uint32_t first_awaited(const struct gw_job *job)
     return GW_NO_INDEX;
 }
 
-/* The oldest task that it submitted and holds a future of; the newest jobs come first. */
+/* Names the oldest unfinished task that the session submitted and whose future it holds. The list
+ * of the session's jobs begins with the newest. */
 static bool say_child(const struct gw_session *session, struct gw_text *text)
 {
     struct gw_job *oldest = NULL;
@@ -75,7 +78,7 @@ static bool say_child(const struct gw_session *session, struct gw_text *text)
     return true;
 }
 
-/* A task of others that it looked up. */
+/* Names an unfinished task of another client that the session looked up. */
 static bool say_share(const struct gw_session *session, struct gw_text *text)
 {
     size_t at = 0;
@@ -91,7 +94,7 @@ static bool say_share(const struct gw_session *session, struct gw_text *text)
     return false;
 }
 
-/* What a client inside waits for; false: none waits for anything that is known. */
+/* Describes what a client inside the attempt waits for. Returns false if no known wait is found. */
 static bool say_what(const struct gw_sched *sched, const struct gw_attempt *attempt,
                      struct gw_text *text)
 {

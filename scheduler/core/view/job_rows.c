@@ -1,4 +1,4 @@
-/* Rows of the listing "jobs". */
+/* Builds the rows of the listing "jobs". */
 #include "scheduler/core/view/job_rows.h"
 
 #include "scheduler/core/model/model.h"
@@ -13,7 +13,8 @@
 /* -- One job -------------------------------------------------------------------------------------
  */
 
-/* Those that the gang of a job with one task has, or had; else as many as were asked for. */
+/* Returns the number of ranks of a job. For a job with one task, this is the number that its gang
+ * has or had. Otherwise it is the largest number that the job asked for. */
 static uint32_t ranks_of(const struct gw_job *job)
 {
     uint32_t most = 0;
@@ -44,7 +45,7 @@ static struct gw_value *describe_progress(const struct gw_progress *progress)
     return dict;
 }
 
-/* What one task, or rank, asks for: of its first spec. */
+/* Describes the resources that one task or rank asks for. Uses the first spec of the job. */
 static struct gw_value *describe_resources(const struct gw_job *job)
 {
     struct gw_value *dict = gw_dict();
@@ -115,7 +116,8 @@ struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct
 
 enum { ROW_UNITS = 100, BRIEF_UNITS = 5 };
 
-/* [number, whether it has ended]: what the command line needs to act on jobs. */
+/* Builds the short row [id, whether the job has ended], which the command line needs to act on
+ * jobs. */
 static struct gw_value *describe_briefly(const struct gw_sched *sched, const struct gw_job *job)
 {
     struct gw_value *row = gw_list();
@@ -138,10 +140,11 @@ uint32_t gw_job_rows(const struct gw_sched *sched, const struct gw_job_rows *wan
         gw_running_init(&runs, sched);
     while ((job = gw_selection_next(selection, sched, &runs, page, job))) {
         if (wanted->rows_max <= gw_value_count(page->rows)) {
-            more++; /* it is only counted */
+            more++; /* this job is only counted */
             continue;
         }
-        /* A page has a row at least, however much of its time the search for it took. */
+        /* A page has at least one row, even if the search for that row used all units of the page.
+         */
         if (gw_page_is_full(page, job->id) ||
             (!gw_page_spend(page, units + (uint32_t)job->specs.count / 8, job->id) &&
              gw_value_count(page->rows) > 0))

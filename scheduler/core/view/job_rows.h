@@ -1,25 +1,25 @@
-/* What a listing says of jobs, a row each. */
+/* Rows of the listing "jobs". */
 #ifndef GW_SCHEDULER_CORE_JOB_ROWS_H
 #define GW_SCHEDULER_CORE_JOB_ROWS_H
 
 #include "scheduler/core/view/running.h"
 #include "scheduler/core/view/selection.h"
 
-/* gw_job_rows_describe gives one row. */
+/* gw_job_rows_describe builds the row of one job. */
 struct gw_value *gw_job_rows_describe(const struct gw_sched *sched, const struct gw_job *job,
                                       const struct gw_running *runs);
 
-/* What gw_job_rows lists. */
+/* What gw_job_rows is to list. */
 struct gw_job_rows {
     const struct gw_selection *selection;
     uint32_t rows_max;
-    bool brief;  /* a row is [number, whether it has ended] */
-    bool counts; /* those beyond rows_max are counted */
+    bool brief;  /* each row is [id, whether the job has ended] */
+    bool counts; /* count the jobs beyond rows_max */
 };
 
-/* gw_job_rows fills a page with the jobs that are meant, the newest first; its cursor is the
- * highest number that is looked at (0: any). It returns how many of those that it looked at are
- * beyond rows_max, if `counts`. */
+/* gw_job_rows fills a page with the selected jobs, newest first. The cursor of the page is the
+ * highest job id to look at, or 0 for any. If `counts` is set, the function returns how many
+ * selected jobs it found beyond rows_max. */
 uint32_t gw_job_rows(const struct gw_sched *sched, const struct gw_job_rows *wanted,
                      struct gw_page *page);
 

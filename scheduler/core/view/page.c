@@ -1,4 +1,4 @@
-/* Pages of listings, and cutting what is too long for one. */
+/* Pages of listings, and shortening of values that are too long for a page. */
 #include "scheduler/core/view/page.h"
 
 #include "graph/base/must.h"
@@ -43,7 +43,7 @@ bool gw_page_spend(struct gw_page *page, uint32_t units, uint64_t at)
         page_end(page, at);
         return false;
     }
-    page->units -= units < page->units ? units : page->units; /* one thing is always looked at */
+    page->units -= units < page->units ? units : page->units; /* the first step is always allowed */
     return true;
 }
 
@@ -74,10 +74,10 @@ void gw_page_take_list(struct gw_page *page, struct gw_value *list)
     gw_value_unref(list);
 }
 
-/* -- Cutting -------------------------------------------------------------------------------------
+/* -- Shortening ----------------------------------------------------------------------------------
  */
 
-enum { HEAD_BYTES = 5 }; /* of a text, list or dict, at most */
+enum { HEAD_BYTES = 5 }; /* upper bound of the MessagePack header of a text, list or dict */
 
 size_t gw_page_bytes(const struct gw_value *value)
 {
@@ -102,7 +102,7 @@ size_t gw_page_bytes(const struct gw_value *value)
     }
 }
 
-/* A text of at most `most` bytes of another, and how many bytes are left out. */
+/* Copies at most `most` bytes of a text and appends how many bytes are left out. */
 static struct gw_value *cut_text(const char *text, size_t most)
 {
     const size_t length = strlen(text), room = most + 48;
@@ -110,7 +110,7 @@ static struct gw_value *cut_text(const char *text, size_t most)
     if (length <= most)
         return gw_str(text);
     while (kept > 0 && ((unsigned char)text[kept] & 0xc0) == 0x80)
-        kept--; /* not within a character */
+        kept--; /* do not cut within a UTF-8 character */
     char *shorter = malloc(room);
     GW_MUST_PTR(shorter);
     (void)snprintf(shorter, room, "%.*s... (%zu more bytes)", (int)kept, text, length - kept);
@@ -119,7 +119,8 @@ static struct gw_value *cut_text(const char *text, size_t most)
     return value;
 }
 
-/* A copy with at most so many items a list or dict, and bytes a text. */
+/* Copies a value with at most `items` items in each list or dict and at most `bytes` bytes in each
+ * text. */
 static struct gw_value *cut(struct gw_value *value, size_t items, size_t bytes)
 {
     const size_t count = gw_value_count(value);

@@ -1,7 +1,8 @@
-/* Queries.
+/* Answers queries of clients.
  *
- * Answers are dicts and lists of plain values (PROTOCOL.md names the keys). A query that came as a
- * message is answered within a bounded turn and fits a message: listings come in pages (page.h). */
+ * Answers are dicts and lists of plain values (PROTOCOL.md lists the keys). An answer to a query
+ * message takes a bounded turn of the loop and fits into one message. Listings come in pages
+ * (page.h). */
 #include "scheduler/core/view/query.h"
 
 #include "graph/wire/codec.h"
@@ -21,16 +22,16 @@
 
 #include <string.h>
 
-/* A query under way. */
+/* A query that is being answered. */
 struct asked {
     const struct gw_sched *sched;
     const struct gw_value *arguments; /* NULL: none */
-    uint32_t uid;                     /* who asks */
-    struct gw_page *page;             /* of a listing */
-    struct gw_value *answer;          /* of anything else */
-    uint64_t counted;                 /* rows of a listing that were counted, and left out */
-    struct gw_job *job;               /* of a query about one */
-    int64_t row;                      /* of a query about a task; negative: the whole job */
+    uint32_t uid;                     /* the user of the client */
+    struct gw_page *page;             /* for a listing */
+    struct gw_value *answer;          /* for all other queries */
+    uint64_t counted;                 /* rows of a listing that are counted but left out */
+    struct gw_job *job;               /* for a query about a job or task */
+    int64_t row;                      /* for a query about a task; negative: the whole job */
 };
 
 static int64_t number_of(const struct asked *asked, const char *key, int64_t otherwise)
@@ -59,8 +60,8 @@ static const char *text_of(const struct asked *asked, const char *key)
     return text;
 }
 
-/* -- Of the whole cluster ------------------------------------------------------------------------
- */
+/* -- Queries about the cluster
+ * --------------------------------------------------------------------- */
 
 static int ask_status(struct asked *asked, struct gw_error *error)
 {
@@ -93,10 +94,10 @@ static int ask_running(struct asked *asked, struct gw_error *error)
     return 0;
 }
 
-/* -- Of a job ------------------------------------------------------------------------------------
- */
+/* -- Queries about a job
+ * --------------------------------------------------------------------------- */
 
-/* The job that arguments name, and optionally a task of it. */
+/* Finds the job that the arguments name, and the task if they name one. */
 static int find_row(const struct gw_sched *sched, const struct gw_value *arguments,
                     struct gw_job **job, int64_t *row, struct gw_error *error)
 {
@@ -127,7 +128,8 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     return 0;
 }
 
-/* The task that is worth an explanation when nobody says which: the first that has not ended. */
+/* Chooses the task to explain if the client names none: the first task that is neither ended nor
+ * placed, else the first task that has not ended, else task 0. */
 static uint32_t first_waiting(const struct gw_job *job)
 {
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
@@ -201,7 +203,7 @@ static int ask_history(struct asked *asked, struct gw_error *error)
     return 0;
 }
 
-/* With fewer nodes where its labels are too long for a message. */
+/* Halves the number of nodes until the answer fits into a message, because labels can be long. */
 static int ask_graph(struct asked *asked, struct gw_error *error)
 {
     int64_t limit = number_of(asked, "limit", GW_GRAPH_VIEW_NODES);
@@ -215,17 +217,18 @@ static int ask_graph(struct asked *asked, struct gw_error *error)
     return 0;
 }
 
-/* -- Asking --------------------------------------------------------------------------------------
- */
+/* -- Dispatch
+ * -------------------------------------------------------------------------------------- */
 
-/* Rules: a query with of_job set has a job, and perhaps a task, among its arguments; one with lists
- * set fills a page, of at most so many rows where the whole is asked for. */
+/* The queries by name. A query with of_job set needs a job, and optionally a task, among its
+ * arguments. A query with `lists` set fills a page. If the whole listing is wanted, the page has at
+ * most `lists` rows. */
 static const struct kind {
     const char *what;
     int (*ask)(struct asked *asked, struct gw_error *error);
     bool of_job;
     uint32_t lists;
-    struct gw_value *(*list)(const struct gw_sched *sched); /* in place of ask */
+    struct gw_value *(*list)(const struct gw_sched *sched); /* used instead of `ask` */
 } kinds[] = {
     {"status", .ask = ask_status},
     {"jobs", .ask = ask_jobs, .lists = GW_ANSWER_JOBS_MAX},
@@ -283,7 +286,8 @@ int gw_sched_query(const struct gw_sched *sched, const char *what, const struct 
     return rc;
 }
 
-/* {"rows", "next" (where there is more), "more" (rows that were counted, and left out)}. */
+/* Builds {"rows", "next", "more"}. "next" is present if more pages follow. "more" is the number of
+ * rows that were counted but left out. */
 static struct gw_value *page_answer(const struct asked *asked)
 {
     const struct gw_page *page = asked->page;
@@ -297,7 +301,7 @@ static struct gw_value *page_answer(const struct asked *asked)
     return dict;
 }
 
-/* The arguments of a message, a dict; nil is none. */
+/* Decodes the arguments of a query message, which must be a dict. nil means no arguments. */
 static int decode(const struct gw_msg_query *query, struct gw_value **arguments,
                   struct gw_error *error)
 {

@@ -1,11 +1,11 @@
-/* What the reservation means for who waits, in words. */
+/* Explains what the reservation of a gang means for a waiting task. */
 #include "graph/base/text.h"
 #include "scheduler/core/model/model.h"
 #include "scheduler/core/placement/reservation.h"
 
 enum { WORKERS_SAID = 4 };
 
-/* How many gangs come before a queue's first; it looks at all that wait. */
+/* Counts the waiting gangs that come before the first gang of a queue. */
 static uint32_t gangs_before(const struct gw_sched *sched, const struct gw_queue *queue)
 {
     uint32_t before = 0;
@@ -71,7 +71,8 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     say_start(sched, "it", text);
 }
 
-/* When it would have ended, for who asks why it may not run before the gang starts. */
+/* Says which time limit would let the task run before the reserved gang starts: the time limit plus
+ * the grace period must end before that start. */
 static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
 {
     const uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;

@@ -1,7 +1,8 @@
-/* Which tasks run.
+/* Finds out which tasks run.
  *
- * Always: of a lane's short attempts no more run than it has debits for, and of an actor's calls
- * one, but for those that said that they have started. */
+ * Invariant: in a worker queue, the number of short attempts that count as running is at most the
+ * number of its debits. For an actor, at most one call counts as running. Attempts that reported
+ * their start are counted in addition. */
 #include "scheduler/core/view/running.h"
 
 #include "graph/base/text.h"
@@ -17,7 +18,8 @@ static void count(struct gw_running *running, const struct gw_job *job)
     GW_MUST(gw_map_put(&running->tasks, job->id, before + 1));
 }
 
-/* Calls wait in their actor's runner, one behind the other. */
+/* Calls wait in the runner of their actor, and one runs at a time. Returns true for the first call
+ * of an actor that is seen. */
 static bool first_call(struct gw_map *actors, const struct gw_attempt *attempt)
 {
     const uint64_t actor = (uintptr_t)attempt->job->calls_of;
@@ -27,8 +29,9 @@ static bool first_call(struct gw_map *actors, const struct gw_attempt *attempt)
     return true;
 }
 
-/* What was asked back is what its worker has not begun, most likely; what was handed over waits for
- * others. shared: by shape, the debits that short attempts have together. */
+/* Returns true if an attempt counts as running. A recalled attempt has most likely not begun. A
+ * pipelined attempt waits for other tasks. `shared` holds, by resource class, the debits that the
+ * remaining short attempts share. */
 static bool runs(const struct gw_attempt *attempt, uint32_t *shared, struct gw_map *actors)
 {
     if (attempt->state == GW_ATTEMPT_RUNNING)
@@ -170,8 +173,7 @@ const char *gw_running_state(const struct gw_sched *sched, const struct gw_job *
     return job->cancelled_tasks > 0 ? "cancelled" : "done";
 }
 
-/* -- Rows
- * ------------------------------------------------------------------------------------------
+/* -- Rows ----------------------------------------------------------------------------------------
  */
 
 enum { ROW_UNITS = 60 };

@@ -1,5 +1,6 @@
-/* Selections of jobs. The list of jobs is walked from the newest to the oldest, in pages: no index
- * by name is kept, since a page looks at thousands of jobs within a turn of the loop. */
+/* Selections of jobs. A selection walks the list of jobs from the newest to the oldest, in pages.
+ * There is no index by name, because a page can look at thousands of jobs within one turn of the
+ * loop. */
 #include "scheduler/core/view/selection.h"
 
 #include "scheduler/core/model/model.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WHERE_UNITS = 50 }; /* to read the annotations of a spec */
+enum { WHERE_UNITS = 50 }; /* cost of reading the annotations of a spec */
 
 static int get_text(const struct gw_value *arguments, const char *key, const char **text,
                     struct gw_error *error)
@@ -36,7 +37,7 @@ static int by_last(const void *a, const void *b)
     return x->last > y->last ? -1 : x->last < y->last;
 }
 
-/* [[first, last], ...] */
+/* Reads the list [[first, last], ...] of job ids. */
 static int get_ranges(struct gw_selection *selection, const struct gw_value *list,
                       struct gw_error *error)
 {
@@ -121,7 +122,8 @@ bool gw_selection_wants_one(const struct gw_selection *selection)
 /* -- Walking -------------------------------------------------------------------------------------
  */
 
-/* The newest job with a number up to this one; NULL: there is none, or the units are spent. */
+/* Returns the newest job with an id of at most `id`. Returns NULL if there is none or the units of
+ * the page are spent. */
 static struct gw_job *job_up_to(const struct gw_sched *sched, uint64_t id, struct gw_page *page)
 {
     if (!sched->last_job || id >= sched->last_job->id)
@@ -134,7 +136,8 @@ static struct gw_job *job_up_to(const struct gw_sched *sched, uint64_t id, struc
     return NULL;
 }
 
-/* Whether a number is meant; if not, *below is the highest one below it that is; 0: none is. */
+/* Returns true if the job id `id` is selected. Otherwise sets *below to the highest selected id
+ * below `id`, or to 0 if there is none. */
 static bool has_number(const struct gw_selection *selection, uint64_t id, uint64_t *below)
 {
     *below = id ? id - 1 : 0;
@@ -165,7 +168,8 @@ static bool matches(const struct gw_selection *selection, const struct gw_sched 
                     const struct gw_running *running, const struct gw_job *job)
 {
     if (job->tasks.count == 0 || job->calls_of || gw_sched_job_is_value(job))
-        return false; /* taken back before it had a task; calls: their actor is listed */
+        return false; /* a job that was withdrawn before it had a task; for calls, the actor is
+                         listed instead */
     if (selection->own && job->uid != selection->uid)
         return false;
     if (selection->last && job->depth > 0)

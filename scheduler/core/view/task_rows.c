@@ -1,4 +1,4 @@
-/* Rows of the listings "tasks" and "attempts". */
+/* Builds the rows of the listings "tasks" and "attempts". */
 #include "scheduler/core/view/task_rows.h"
 
 #include "graph/value/value.h"
@@ -13,19 +13,20 @@
 
 enum { RESULT_BYTES_MAX = 1024 };
 
-/* Indices of tasks. */
+/* Indices of the tasks that a page lists. */
 struct found {
     GW_ARRAY(uint32_t) rows;
 };
 
-/* What `wait` exits with, too. */
+/* Also the exit code of `gangway wait`. */
 int32_t gw_task_rows_exit_code(const struct gw_failure *failure)
 {
     const struct gw_error error = {.code = failure->code};
     return failure->exit_code ? failure->exit_code : gw_error_exit_code(&error);
 }
 
-/* As people say it, and as `jobs` counts it: at a worker it runs, or is in line there. */
+/* Returns the name of a task's state as listings show it. A placed task is "running" or "queued" at
+ * its worker. */
 static const char *shown_state(uint8_t state, bool runs)
 {
     return state != GW_TASK_PLACED ? gw_sm_name(&gw_sched_task_sm, state)
@@ -49,8 +50,9 @@ static void put_ran(const struct gw_job *job, uint32_t row, struct gw_value *dic
     gw_dict_put_u64(dict, "run_ns", ran->run_ns);
 }
 
-/* Whether a value can be part of an answer: rows, their list and the dict around that hold it, and
- * an answer has no references. A task may return what cannot. */
+/* Returns true if a value can be part of an answer. The value must leave room for the nesting of
+ * the answer around it and must not contain references. A task may return a value that breaks these
+ * rules. */
 static bool is_answerable(const struct gw_value *value)
 {
     struct gw_buffer bytes = {0};
@@ -59,7 +61,8 @@ static bool is_answerable(const struct gw_value *value)
     return is;
 }
 
-/* The result of a task, rank 0's of a gang, if it is small and the scheduler has it. */
+/* Adds the result of a task (of rank 0 for a gang) if the result is small and the scheduler holds
+ * it. */
 static void put_result(const struct gw_sched *sched, const struct gw_job *job, uint32_t row,
                        struct gw_value *dict)
 {
@@ -118,7 +121,7 @@ static struct gw_value *describe_task(const struct gw_sched *sched, const struct
     return dict;
 }
 
-/* A task of a range that has no row: not made yet, or given back. */
+/* Describes a task of a range that has no row: the row was not created yet, or was given back. */
 static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
 {
     struct gw_value *dict = gw_dict();
@@ -138,7 +141,8 @@ static struct gw_value *describe_rowless(const struct gw_job *job, uint32_t row)
 
 enum { SEEN_ROWS_A_UNIT = 16, ROW_UNITS = 80 };
 
-/* Rows that are asked for, from a cursor on, at most as many as a page holds. */
+/* Collects the rows that match the request, from the cursor of the page on, at most as many as the
+ * page holds. */
 static void collect(const struct gw_sched *sched, const struct gw_task_rows *wanted,
                     const struct gw_running *runs, struct gw_page *page, struct found *found)
 {
@@ -205,8 +209,8 @@ static void push_attempt(struct gw_value *list, uint64_t attempt, uint32_t worke
     GW_MUST(gw_list_push(list, dict));
 }
 
-/* How many ranks an attempt of a gang had, of which places[at] is rank 0: they were placed at once.
- */
+/* Counts the ranks of a gang's attempt. places[at] is the place of rank 0, and the places of the
+ * other ranks follow it, because all were placed together. */
 static uint32_t ranks_at(const struct gw_job *job, size_t at)
 {
     uint32_t ranks = 0;
@@ -218,7 +222,8 @@ static uint32_t ranks_at(const struct gw_job *job, size_t at)
     return ranks;
 }
 
-/* A task's attempts, the first one first; of a gang, where rank 0 was, and its ranks. */
+/* Lists the attempts of a task, the first attempt first. A gang's attempt is one row with the
+ * worker of rank 0 and the number of ranks. */
 struct gw_value *gw_task_rows_attempts(const struct gw_job *job, uint32_t row)
 {
     struct gw_value *list = gw_list();
