@@ -1,8 +1,9 @@
-/* Actors: handles, and calls as they are made.
+/* Actors: making and finding actors, and calling their methods.
  *
- * References in the arguments are nodes of a graph that belongs to the calling thread (gw_result_of
- * makes it, the next call takes it); what holds none is encoded without a graph. With
- * GANGWAY_INLINE the state lives in the handle, and calls run on the caller's thread. */
+ * gw_result_of has no graph parameter, so it makes its references in a graph of the calling thread
+ * (`refs`). The thread's next call takes that graph. A call without references is encoded without a
+ * graph, which is faster. With GANGWAY_INLINE=1 the actor's state is in the handle, and calls run
+ * on the caller's thread. */
 #include <gangway/actor.h>
 
 #include "client/link/session.h"
@@ -17,14 +18,16 @@
 #include <string.h>
 
 struct gw_actor {
-    struct gw_actor_batch calls; /* their client is referenced */
-    struct gw_actor_kept kept;   /* with GANGWAY_INLINE */
-    struct gw_error dead;        /* of an inline one: why it could not be made */
+    struct gw_actor_batch calls; /* calls.client is referenced */
+    struct gw_actor_kept kept;   /* the actor's state, with GANGWAY_INLINE=1 */
+    struct gw_error
+        dead; /* with GANGWAY_INLINE=1: why the actor could not be made, or that it was killed */
 };
 
-static _Thread_local struct gw_graph *refs; /* of the call whose arguments are being made */
+static _Thread_local struct gw_graph
+    *refs; /* references made by gw_result_of for this thread's next call */
 
-/* Inline calls are made one at a time, and may make others. */
+/* Serializes inline calls. The lock is recursive because a call may make other calls. */
 static pthread_mutex_t inline_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 
 struct gw_value *gw_result_of(const struct gw_future *future)
@@ -41,7 +44,7 @@ static struct gw_graph *take_graph(void)
     return graph;
 }
 
-/* named: whether closing the client waits until the actor's name is free. */
+/* `named` is true if gw_client_close has to wait until the actor's name is free. */
 static struct gw_actor *handle_new(struct gw_client *client, uint64_t job, bool named)
 {
     struct gw_actor *actor = calloc(1, sizeof *actor);
@@ -63,7 +66,8 @@ static struct gw_actor *handle_new(struct gw_client *client, uint64_t job, bool 
 /* -- Inline --------------------------------------------------------------------------------------
  */
 
-/* Runs the one row of a sealed graph on the actor; gives the future. */
+/* Runs the only row of a sealed graph on the actor and returns its future. `what` is GW_ACTOR_NEW
+ * or the actor that is called. */
 static int run_inline(struct gw_actor *actor, struct gw_graph_rows *rows, uint64_t what,
                       struct gw_future **future, struct gw_error *error)
 {
@@ -110,7 +114,7 @@ static int call_inline(struct gw_actor *actor, struct gw_graph_rows *rows,
     return rc;
 }
 
-/* -- Making, finding, giving up ------------------------------------------------------------------
+/* -- Making, finding and releasing actors -------------------------------------------------------
  */
 
 static int submit(struct gw_client *client, struct gw_graph_rows *rows,
@@ -171,7 +175,9 @@ int gw_actor_find(struct gw_client *client, const char *name, uint64_t job, stru
         return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
     int rc = gw_session_start(client, 0, error);
     if (rc == 0)
-        rc = gw_session_ship(client, error); /* its calls are functions of this program */
+        rc = gw_session_ship(
+            client,
+            error); /* the actor's calls run functions of this program, so workers need it */
     if (rc < 0)
         return rc;
     rc = gw_session_ask(client, &call, &message, &message.actor_hold.request, UINT64_MAX, error);
@@ -217,7 +223,8 @@ void gw_actor_free(struct gw_actor *actor)
         return;
     struct gw_client *client = actor->calls.client;
     pthread_mutex_lock(&client->lock);
-    gw_actor_batch_flush(client); /* all, so that this one is in no list any more */
+    gw_actor_batch_flush(client); /* sends the calls of all actors, so that this actor is in no list
+                                     of waiting calls */
     bool down = client->closed || client->down.code || !client->io;
     if (!down && !client->inlined)
         gw_io_put(client->io,
@@ -237,7 +244,7 @@ void gw_actor_free(struct gw_actor *actor)
 /* -- Calling -------------------------------------------------------------------------------------
  */
 
-/* Sends what is large ahead, and adds the row. */
+/* Scatters large arguments of the call, and adds its row to the actor's batch. */
 static int add_row(struct gw_actor *actor, struct gw_actor_batch_row *row,
                    struct gw_future **future, struct gw_error *error)
 {
@@ -256,7 +263,7 @@ static int add_row(struct gw_actor *actor, struct gw_actor_batch_row *row,
     return rc;
 }
 
-/* Without references: the list is encoded as it is. */
+/* Makes a call whose arguments hold no references: encodes the list of values directly. */
 static int call_plain(struct gw_actor *actor, struct gw_actor_batch_row *row,
                       struct gw_value **values, size_t count, struct gw_future **future,
                       struct gw_error *error)

@@ -1,7 +1,9 @@
-/* Running a graph in this process. Rows are in an order in which every dependency comes first.
+/* GANGWAY_INLINE=1: runs a graph in this process. The rows are in topological order: every
+ * dependency comes before the tasks that need it.
  *
- * Retries and their pauses are as on a cluster. There is nothing to share out, so resources and
- * priorities do not matter; and no limit of time ends what somebody looks at with a debugger. */
+ * Retries and the pauses between them are as on a cluster. Resources and priorities have no effect,
+ * because tasks run one after the other. Time limits have no effect, so that a user can stop a task
+ * in a debugger. */
 #include "client/submit/inline.h"
 
 #include "client/deploy/address.h"
@@ -20,9 +22,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BACKOFF_NS_MAX (300 * GW_NS_PER_S) /* as the scheduler has it */
+#define BACKOFF_NS_MAX (300 * GW_NS_PER_S) /* the scheduler's limit */
 
-/* Where runners look for the folder of checkpoints. */
+/* Environment variable with the checkpoint folder. Runners read it. */
 #define CHECKPOINTS "GANGWAY_CHECKPOINTS"
 
 int gw_inline_open(struct gw_client *client, struct gw_error *error)
@@ -52,9 +54,9 @@ void gw_inline_close(struct gw_client *client)
     client->inline_dir = NULL;
 }
 
-/* How a row ended. */
+/* Result or failure of one row. */
 struct outcome {
-    struct gw_value **values; /* one a rank; NULL: it failed */
+    struct gw_value **values; /* one value for each rank; NULL if the row failed */
     struct gw_failure *failure;
 };
 
@@ -62,7 +64,7 @@ struct run {
     struct gw_client *client;
     const struct gw_graph_rows *rows;
     uint64_t job;
-    struct outcome *outcomes; /* one a row */
+    struct outcome *outcomes; /* one for each row */
 };
 
 static uint32_t world_of(const struct gw_graph_rows *rows, uint32_t row)
@@ -71,8 +73,8 @@ static uint32_t world_of(const struct gw_graph_rows *rows, uint32_t row)
     return ranks ? ranks : 1;
 }
 
-/* The value of an earlier submission's future that is still held, by job and index; NULL: why not.
- */
+/* Returns the value of task `index` of an earlier submission `job`, if the caller still holds a
+ * future of the task. Otherwise it returns NULL and sets *error. */
 static struct gw_value *earlier(struct gw_client *client, uint64_t job, uint32_t index,
                                 struct gw_error *error)
 {
@@ -106,7 +108,8 @@ static struct gw_value *all_ranks(const struct outcome *outcome, uint32_t world)
     return list;
 }
 
-/* The values that a row depends on; false, and the row's failure set, when one of them is not. */
+/* Collects the values that a row depends on in `deps`. If a dependency has failed, it sets the
+ * failure of the row and returns false. */
 static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
 {
     const struct gw_graph_rows *rows = run->rows;
@@ -145,7 +148,8 @@ static void wait_ns(uint64_t ns)
         ;
 }
 
-/* Calls the function, and again as often as its options say, with their pauses. */
+/* Calls the function. If it fails, calls it again up to options->retries times, with a growing
+ * pause before each retry. */
 static int call_again(const struct gw_runner_call *call, const struct gw_task_options *options,
                       struct gw_value **values, struct gw_error *error)
 {
@@ -207,7 +211,7 @@ static int run_row(struct run *run, uint32_t row, struct gw_error *error)
     return rc;
 }
 
-/* Gives the futures what their rows ended with. */
+/* Copies the values and failures of the rows to the futures of the group. */
 static void settle(struct run *run, struct gw_future_group *group)
 {
     pthread_mutex_lock(&run->client->lock);
@@ -237,7 +241,8 @@ static void run_deinit(struct run *run)
     free(run->outcomes);
 }
 
-/* Files for more than one folder, or for longer than one call. */
+/* Whether the task has files and would need several folders (a gang) or a folder that stays after
+ * the call (an actor). */
 static bool has_folders(const struct gw_graph_spec *spec)
 {
     return spec->options.files && spec->options.files[0] &&

@@ -1,5 +1,5 @@
-/* A folder of a task that runs inside. Files are copies: what the task writes into one does not
- * reach the user's own, as at a worker. */
+/* The working folder of a task that runs in this process. The folder holds copies of the task's
+ * files, so the task cannot change the user's own files, as on a worker. */
 #include "client/submit/inline_folder.h"
 
 #include "client/submit/file_upload.h"
@@ -22,7 +22,7 @@ static int fail(const char *path, struct gw_error *error)
     return gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* The folders on the way to a file. */
+/* Makes the parent folders of `path`. The first `from` bytes of the path exist already. */
 static int make_way(char *path, size_t from)
 {
     for (char *at = path + from; (at = strchr(at, '/')); at++) {

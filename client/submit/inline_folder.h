@@ -1,18 +1,21 @@
-/* The folder of a task's files where it runs inside this process (GANGWAY_INLINE=1). */
+/* GANGWAY_INLINE=1: the working folder of a task with files. */
 #ifndef GW_CLIENT_INLINE_FOLDER_H
 #define GW_CLIENT_INLINE_FOLDER_H
 
 #include <gangway/error.h>
 
 struct gw_inline_folder {
-    int back; /* where this process was; -1: the task has no files */
+    int back; /* descriptor of the working folder before the task; -1: the task has no files */
     char *path;
 };
 
-/* gw_inline_folder_open makes a fresh folder with what "PATH[:NAME]" texts name (NULL-terminated,
- * or NULL: nothing is done), below TMPDIR, and goes there, which all threads of this process see.
- * Errors as gw_file_upload_new has them, and GW_EIO. gw_inline_folder_close goes back and removes
- * it with all that the task left. */
+/* gw_inline_folder_open makes a new folder below TMPDIR, copies the files named by `texts` into it,
+ * and makes it the working folder of this process (and so of all its threads). Each text is
+ * "PATH[:NAME]"; the list ends with NULL. If `texts` is NULL or empty, the function does nothing.
+ * Errors: as gw_file_upload_new, and GW_EIO.
+ *
+ * gw_inline_folder_close returns to the previous working folder and removes the new folder with all
+ * files in it. */
 int gw_inline_folder_open(const char *const *texts, struct gw_inline_folder *folder,
                           struct gw_error *error);
 void gw_inline_folder_close(struct gw_inline_folder *folder);

@@ -1,5 +1,6 @@
-/* Taking large values out of encoded arguments. The arguments were encoded by codec.c a moment ago:
- * well-formed MessagePack, so that walking them needs no checks beyond an assert. */
+/* Takes large values out of encoded arguments and scatters them. codec.c has just encoded the
+ * arguments, so they are well-formed MessagePack, and this parser needs no checks beyond an assert.
+ */
 #include "client/submit/large_args.h"
 
 #include "client/results/scatter.h"
@@ -9,9 +10,9 @@
 #include <string.h>
 
 struct head {
-    size_t bytes;    /* of the head itself */
-    size_t payload;  /* behind it, for strings, bins and extensions */
-    size_t children; /* of lists and (two an entry) maps */
+    size_t bytes;    /* size of the head itself */
+    size_t payload;  /* bytes after the head, for strings, bins and extensions */
+    size_t children; /* number of items of a list, or of keys and values of a map */
     bool map, reference;
 };
 
@@ -58,7 +59,7 @@ static struct head read_head(const uint8_t *at)
         .bytes = 1 + n, .children = big_endian(at + 1, n) * (map ? 2 : 1), .map = map};
 }
 
-/* The bytes of the object at `at`, and whether a reference is in it. */
+/* Returns the size of the object at `at`. Sets *reference if the object contains a reference. */
 static size_t object_bytes(const uint8_t *at, bool *reference)
 {
     const uint8_t *from = at;
@@ -74,7 +75,7 @@ static size_t object_bytes(const uint8_t *at, bool *reference)
 struct copying {
     struct gw_large_args *spill;
     struct gw_client *client;
-    size_t threshold; /* bytes that a value may have to stay */
+    size_t threshold; /* values of at most this size stay in the arguments */
     struct gw_error *error;
 };
 
@@ -83,7 +84,7 @@ static int out_of_memory(struct copying *copying)
     return gw_error_set(copying->error, GW_ENOMEM, "out of memory");
 }
 
-/* Puts one value into the cluster and a reference to it into the arguments. */
+/* Scatters one value and writes a reference to the value into the arguments. */
 static int send_ahead(struct copying *copying, const uint8_t *value, size_t bytes)
 {
     struct gw_large_args *spill = copying->spill;
@@ -91,7 +92,9 @@ static int send_ahead(struct copying *copying, const uint8_t *value, size_t byte
     int rc = gw_scatter_encoded(copying->client, value, bytes, &job, copying->error);
     if (rc < 0)
         return rc;
-    uint32_t place = (uint32_t)spill->dep_job.count; /* little-endian, as all targets are */
+    uint32_t place =
+        (uint32_t)spill->dep_job
+            .count; /* copied in the host's byte order: all supported machines are little-endian */
     if (gw_array_push(&spill->jobs, job) < 0 || gw_array_push(&spill->dep_job, job) < 0 ||
         gw_array_push(&spill->dep_index, 0) < 0 || gw_array_push(&spill->dep_rank, 0) < 0)
         return out_of_memory(copying);
@@ -102,7 +105,10 @@ static int send_ahead(struct copying *copying, const uint8_t *value, size_t byte
     return 0;
 }
 
-/* Copies the object at `at`, whose head has been looked at; depth is that of codec.c. */
+/* Copies the object at `at`, and replaces its large parts by references. A large value that
+ * contains references cannot be scattered, so its items are copied one by one. The recursion is no
+ * deeper than codec.c allows. The top object is always the list of arguments, which is never
+ * scattered itself. */
 static int copy(struct copying *copying, const uint8_t *at, bool top)
 {
     struct gw_buffer *args = &copying->spill->args;
@@ -120,8 +126,10 @@ static int copy(struct copying *copying, const uint8_t *at, bool top)
     for (size_t i = 0; i < head.children; i++) {
         bool ignored = false;
         size_t child_bytes = object_bytes(at, &ignored);
-        int rc = head.map && i % 2 == 0 ? gw_buffer_append(args, at, child_bytes) /* a key stays */
-                                        : copy(copying, at, false);
+        int rc =
+            head.map && i % 2 == 0
+                ? gw_buffer_append(args, at, child_bytes) /* a key of a map is never scattered */
+                : copy(copying, at, false);
         if (rc < 0)
             return rc;
         at += child_bytes;
@@ -129,7 +137,9 @@ static int copy(struct copying *copying, const uint8_t *at, bool top)
     return 0;
 }
 
-/* Dependencies without data come last: places count those with data only. */
+/* Copies the row's dependencies with data, or those without (GW_DEP_AFTER). Dependencies without
+ * data come last, because a reference in the arguments is an index among the dependencies with
+ * data. */
 static int copy_deps(struct gw_large_args *spill, const struct gw_chunk_row *row, bool data)
 {
     for (uint32_t i = 0; i < row->dep_count; i++)
@@ -152,7 +162,8 @@ int gw_large_args_init(struct gw_large_args *spill, struct gw_client *client,
     if (copy_deps(spill, row, true) < 0)
         return out_of_memory(&copying);
 
-    /* Many values just below the threshold can still be too much together. */
+    /* Many values just below the threshold can together exceed the limit of a message. If they do,
+     * scatter smaller values too. */
     int rc = copy(&copying, row->args, true);
     if (rc == 0 && spill->args.size > GW_CHUNK_BYTES) {
         struct gw_buffer before = spill->args;

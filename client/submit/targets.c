@@ -1,11 +1,12 @@
-/* Targets, sorted by row. */
+/* Sorts the targets of a submission by row. */
 #include "client/submit/targets.h"
 
 #include <stdlib.h>
 
 enum {
     TARGETS_MAX = 1 << 30,
-    SPARSE = 16, /* rows for each target, from which on comparing takes less than counting rows */
+    SPARSE = 16, /* if there are more rows than this for each target, comparing is faster than
+                    counting */
 };
 
 static uint32_t min_u32(uint32_t a, uint32_t b)
@@ -37,7 +38,8 @@ static void sort_few(struct gw_targets *targets)
         targets->rows[i] = targets->items[i].row;
 }
 
-/* Each goes behind those of lower rows, which are counted first; what has no row comes last. */
+/* Counting sort: `below` first counts the targets of each row, then holds the place of the row's
+ * next target. Targets without a row come last. */
 static int sort_many(struct gw_targets *targets, uint32_t rows)
 {
     struct gw_target *sorted = calloc(targets->count + 1u, sizeof *sorted);

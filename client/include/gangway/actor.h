@@ -53,14 +53,14 @@ struct gw_future;
 struct gw_actor;
 
 struct gw_actor_options {
-    const char *name;  /* for gw_actor_find; unique among the user's living actors; copied */
-    uint32_t restarts; /* how often the actor may be made again, at most 255 */
+    const char *name;  /* name for gw_actor_find; unique among the user's living actors; copied */
+    uint32_t restarts; /* how often a dead actor may be made again, at most 255 */
     const struct gw_task_options
-        *task; /* of the task that makes the actor; no ranks; NULL: 1 slot */
+        *task; /* options of the task that makes the actor, without `ranks`; NULL: 1 slot */
 };
 
-/* GW_ACTOR(.name = "counter") makes options on the spot. They are valid until the end of the call.
- */
+/* GW_ACTOR(.name = "counter") makes a struct gw_actor_options for the call in which it stands. The
+ * options are valid until that call returns. */
 #ifdef __cplusplus
 #define GW_ACTOR(...) gw_actor_options_of(GW_BRACES(gw_actor_options, __VA_ARGS__))
 #else
@@ -68,10 +68,12 @@ struct gw_actor_options {
 #endif
 
 /* gw_actor_new(client, &actor, &error, function, options, arguments...) submits the task that makes
- * an actor and returns a handle for gw_actor_free. The actor can be called at once. It blocks until
- * the scheduler has accepted or refused the task. Errors: GW_EEXIST: the name is taken; and those
- * of gw_client_submit. The first call reports whether the task succeeded. options may be NULL.
- * Arguments are those of gw_call; pass futures with gw_result_of. */
+ * an actor and returns a handle. The caller frees the handle with gw_actor_free. Calls to the actor
+ * can be made at once, before it runs. gw_actor_new blocks until the scheduler has accepted or
+ * refused the task. The first call to the actor reports whether the task succeeded. options may be
+ * NULL. Arguments are those of gw_call; pass a future as gw_result_of(future).
+ *
+ * Errors: GW_EEXIST: another actor has the name; and the errors of gw_client_submit. */
 #ifdef __cplusplus
 #define gw_actor_new(client, actor, error, function, ...)                                          \
     gw_actor_new_list((client), (actor), (error), &gw_registered_##function,                       \
@@ -86,16 +88,18 @@ GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
                              const struct gw_actor_options *options, struct gw_value **values,
                              size_t count);
 
-/* gw_actor_call(actor, &future, &error, method, options, arguments...) makes one call. Calls are
- * sent together, so it does not wait for the scheduler, with two exceptions: an argument is the
- * future of a call whose actor is not yet known, or more than a few MiB are queued. `future` may be
- * NULL if nobody wants the result.
+/* gw_actor_call(actor, &future, &error, method, options, arguments...) makes one call. Several
+ * calls are sent to the scheduler together, so gw_actor_call does not wait for the scheduler, with
+ * two exceptions: an argument is the future of a call whose actor the scheduler does not know yet,
+ * or more than a few MiB of calls wait to be sent. `future` may be NULL if nobody wants the result.
  *
  * Only these options are used: retries, time_limit_ns, inactivity_timeout_ns, priority and name. A
  * call that exceeds its time_limit_ns or inactivity_timeout_ns ends the actor too, because they
- * share a process. GW_EINVAL. GW_ENOENT: this program has no such function. GW_ECLOSED. The future
- * reports what the scheduler refuses (GW_EACTOR). Thread-safe: calls run in the order in which they
- * returned. */
+ * share a process. Thread-safe: calls run in the order in which gw_actor_call returned.
+ *
+ * Errors: GW_EINVAL: wrong arguments. GW_ENOENT: this program has no such function. GW_ECLOSED: the
+ * connection has ended. If the scheduler refuses the call later, the call's future has the error
+ * (for example GW_EACTOR). */
 #ifdef __cplusplus
 #define gw_actor_call(actor, future, error, method, ...)                                           \
     gw_actor_call_list((actor), (future), (error), &gw_registered_##method,                        \
@@ -110,32 +114,38 @@ GW_API int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future,
                               const struct gw_task_options *options, struct gw_value **values,
                               size_t count);
 
-/* gw_result_of makes a reference to the result of a future of the same client (rank 0's of a gang),
- * as an argument of gw_actor_new and gw_actor_call: of a task, a scattered value, or an earlier
- * call. Do not release the future before the call was made. */
+/* gw_result_of makes a reference to the result of a future, as an argument of gw_actor_new or
+ * gw_actor_call. The future must belong to the same client. It may be the future of a task, a
+ * scattered value, or an earlier call. The result of a gang is that of rank 0. Do not release the
+ * future before the call was made. */
 GW_API struct gw_value *gw_result_of(const struct gw_future *future);
 
-/* gw_actor_find returns a handle of an actor of this user, by name or (name NULL) by the number of
- * the job that made it (gw_actor_job). Blocks. GW_ENOENT; GW_EACTOR: the actor has ended. */
+/* gw_actor_find returns a handle of an actor of this user. It looks the actor up by name or, if
+ * name is NULL, by `job`, the number of the job that made the actor (gw_actor_job). It blocks for
+ * the scheduler's answer. Errors: GW_ENOENT: no such actor; GW_EACTOR: the actor has ended. */
 GW_API int gw_actor_find(struct gw_client *client, const char *name, uint64_t job,
                          struct gw_actor **actor, struct gw_error *error);
 
-/* gw_actor_job returns the number that names the actor on the command line and for gw_actor_find of
- * other clients. It is a plain number, so it can be an argument of a task. Hold the actor until the
- * other client holds it. */
+/* gw_actor_job returns the number of the job that made the actor. The command line and
+ * gw_actor_find of other clients find the actor by this number. It is a plain number, so it can be
+ * an argument of a task. Keep this handle until the other client has its own handle: an actor
+ * without handles ends. */
 GW_API uint64_t gw_actor_job(const struct gw_actor *actor);
 
-/* gw_actor_kill ends an actor now, whoever holds it: SIGTERM, the grace time, SIGKILL. `destroy` is
- * not called. Does not block. GW_ECLOSED. */
+/* gw_actor_kill ends an actor at once, even if other clients hold handles: SIGTERM, the grace time,
+ * then SIGKILL. The `destroy` function is not called. gw_actor_kill does not block. Error:
+ * GW_ECLOSED: the connection has ended. */
 GW_API int gw_actor_kill(struct gw_actor *actor, struct gw_error *error);
 
-/* gw_actor_free releases a handle (NULL is accepted). Its calls go on, and their futures stay. */
+/* gw_actor_free releases a handle (NULL is accepted). Calls that were made go on, and their futures
+ * stay valid. */
 GW_API void gw_actor_free(struct gw_actor *actor);
 
 #ifdef __cplusplus
 }
 
-/* What the macros above expand to in C++; a list ends with a NULL of theirs. */
+/* The functions behind gw_actor_new and gw_actor_call in C++. The macros append a NULL to the list
+ * of arguments; these functions leave it out. */
 static inline const gw_actor_options *gw_actor_options_of(const gw_actor_options &options)
 {
     return &options;

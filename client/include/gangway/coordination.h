@@ -1,23 +1,26 @@
-/* Coordination between clients and tasks of one user: semaphores, locks, events, variables, queues.
+/* Coordination between clients and tasks of one user: semaphores, locks, events, variables and
+ * queues.
  *
- * They live in the scheduler under a name of 1 to 255 bytes of UTF-8 without control characters.
- * Each kind has its own names. Any client may use them, also inside a task (gw_task_client). A task
- * that waits here yields its slots while it waits.
+ * The scheduler keeps each object under a name of 1 to 255 bytes of UTF-8 without control
+ * characters. Each kind has its own names. Any client may use the objects; a task uses them through
+ * gw_task_client. While a task waits in one of these calls, it yields its slots to other tasks.
  *
  * A semaphore, a variable or a queue exists until gw_sync_delete (`gangway sync delete KIND NAME`)
- * or the end of the scheduler. A lock exists while somebody holds it or waits for it. An event
- * exists while it is set or somebody waits for it.
+ * or the end of the scheduler. A lock exists while a client holds it or waits for it. An event
+ * exists while it is set or a client waits for it.
  *
  * A client's leases are released when its connection ends: when the client is closed or dies, when
  * the attempt ends (inside a task), or when the client's host was silent for so long that the
  * scheduler gave the connection up. No lease ends by time alone: a stopped process (SIGSTOP, a
- * debugger) keeps its leases while its connection lives. `gangway sync list` shows who holds them.
- * Waiters are served in the order in which they came. A user has at most 10,000 names, and a name
- * at most 65,536 waiters.
+ * debugger) keeps its leases while its connection lives. `gangway sync list` shows the holders of
+ * leases. Waiters are served in the order in which they came. A user has at most 10,000 names, and
+ * a name at most 65,536 waiters.
  *
- * All calls are thread-safe and ask the scheduler once. Calls with timeout_ns wait; 0: only try;
- * UINT64_MAX: no timeout; GW_ETIMEDOUT. All: GW_EINVAL: malformed name; GW_ELIMIT; GW_ECLOSED;
- * GW_ECANCELLED: deleted while the call waited. GW_ENOTSUP with GANGWAY_INLINE=1. */
+ * All calls are thread-safe and ask the scheduler once. A call with timeout_ns waits for at most
+ * that time (0: only try; UINT64_MAX: no timeout) and then fails with GW_ETIMEDOUT. All calls can
+ * fail with these errors: GW_EINVAL: malformed name; GW_ELIMIT: a limit is reached; GW_ECLOSED: the
+ * connection has ended; GW_ECANCELLED: the object was deleted while the call waited; GW_ENOTSUP:
+ * the program runs with GANGWAY_INLINE=1. */
 #ifndef GANGWAY_COORDINATION_H
 #define GANGWAY_COORDINATION_H
 
@@ -35,29 +38,33 @@ struct gw_client;
 /* -- Semaphores and locks ------------------------------------------------------------------------
  */
 
-/* gw_semaphore_open makes a semaphore of `count` leases. GW_EEXIST: it exists with another count.
+/* gw_semaphore_open makes a semaphore of `count` leases. GW_EEXIST: the semaphore exists with
+ * another count.
+ *
  * gw_semaphore_acquire waits for one lease, which this client then holds. GW_ENOENT: nobody has
- * opened the semaphore. gw_semaphore_release gives back one lease of this client. GW_EINVAL: the
- * client holds none. */
+ * opened the semaphore.
+ *
+ * gw_semaphore_release gives back one lease of this client. GW_EINVAL: the client holds no lease.
+ */
 GW_API int gw_semaphore_open(struct gw_client *client, const char *name, uint32_t count,
                              struct gw_error *error);
 GW_API int gw_semaphore_acquire(struct gw_client *client, const char *name, uint64_t timeout_ns,
                                 struct gw_error *error);
 GW_API int gw_semaphore_release(struct gw_client *client, const char *name, struct gw_error *error);
 
-/* gw_lock_acquire and gw_lock_release: a lock is a semaphore of one lease that needs no open. It is
- * not recursive: a client that acquires its own lock again waits for itself. */
+/* gw_lock_acquire and gw_lock_release: a lock is a semaphore of one lease that needs no open. A
+ * lock is not recursive: a client that acquires its own lock again waits for itself. */
 GW_API int gw_lock_acquire(struct gw_client *client, const char *name, uint64_t timeout_ns,
                            struct gw_error *error);
 GW_API int gw_lock_release(struct gw_client *client, const char *name, struct gw_error *error);
 
-/* gw_semaphore_acquire_fenced and gw_lock_acquire_fenced do the same and also return the lease's
- * number, a fencing token. It is larger than that of every earlier lease of any name, also after a
- * restart of the scheduler. A process that was cut off (its worker is lost, its host is silent) may
- * have lost its lease without knowing it. So send the number with every write, and let the storage
- * refuse numbers smaller than the largest it has seen. fence may be NULL. `gangway sync list` shows
- * the number of the latest lease. Commands of `gangway sync lock` and `lease` find theirs in the
- * variable GANGWAY_FENCE. */
+/* gw_semaphore_acquire_fenced and gw_lock_acquire_fenced also return the number of the lease, a
+ * fencing token. The number is larger than that of every earlier lease of any name, also after a
+ * restart of the scheduler. A process that was cut off (its worker is lost, or its host is silent)
+ * may have lost its lease without knowing it. Therefore send the number with every write, and let
+ * the storage refuse numbers smaller than the largest that it has seen. fence may be NULL. `gangway
+ * sync list` shows the number of the latest lease. A command that runs under `gangway sync lock` or
+ * `lease` has the number of its lease in the variable GANGWAY_FENCE. */
 GW_API int gw_semaphore_acquire_fenced(struct gw_client *client, const char *name,
                                        uint64_t timeout_ns, uint64_t *fence,
                                        struct gw_error *error);
@@ -67,8 +74,8 @@ GW_API int gw_lock_acquire_fenced(struct gw_client *client, const char *name, ui
 /* -- Events --------------------------------------------------------------------------------------
  */
 
-/* gw_event_set sets the event: everybody who waits, now or later, continues, until gw_event_clear.
- * gw_event_wait waits until the event is set. A new event is not set. */
+/* gw_event_set sets the event: gw_event_wait returns at once, for present and later waiters, until
+ * gw_event_clear. gw_event_wait waits until the event is set. A new event is not set. */
 GW_API int gw_event_set(struct gw_client *client, const char *name, struct gw_error *error);
 GW_API int gw_event_clear(struct gw_client *client, const char *name, struct gw_error *error);
 GW_API int gw_event_wait(struct gw_client *client, const char *name, uint64_t timeout_ns,
@@ -77,9 +84,10 @@ GW_API int gw_event_wait(struct gw_client *client, const char *name, uint64_t ti
 /* -- Variables -----------------------------------------------------------------------------------
  */
 
-/* A value passed in is borrowed (NULL: GW_ENOMEM). Unref a value that is returned. An encoded value
- * has at most GW_SYNC_VALUE_BYTES_MAX bytes (GW_ELIMIT): publish a larger one under a name, and put
- * the name here. */
+/* A value that is passed to a function is borrowed. A NULL value returns GW_ENOMEM, so that a
+ * failed gw_i64(...) can be passed on unchecked. The caller unrefs a value that a function returns.
+ * An encoded value has at most GW_SYNC_VALUE_BYTES_MAX bytes (GW_ELIMIT). Publish a larger value
+ * with gw_publish, and store its name here. */
 #define GW_SYNC_VALUE_BYTES_MAX (768u << 10)
 
 struct gw_variable {
@@ -88,17 +96,17 @@ struct gw_variable {
 };
 
 /* gw_variable_set sets the variable. gw_variable_replace sets it only if its version is still
- * `version` (0: no value yet). GW_EAGAIN: the version has changed: get the value and try again.
- * *now (may be NULL) is the new version. */
+ * `version` (0: the variable has no value yet). GW_EAGAIN: the version has changed: get the value
+ * and try again. *now is the new version; `now` may be NULL. */
 GW_API int gw_variable_set(struct gw_client *client, const char *name, const struct gw_value *value,
                            uint64_t *now, struct gw_error *error);
 GW_API int gw_variable_replace(struct gw_client *client, const char *name, uint64_t version,
                                const struct gw_value *value, uint64_t *now, struct gw_error *error);
 
-/* gw_variable_get waits until the variable has a value, and returns it. gw_variable_next waits
- * until the version differs from variable->version, which the caller sets, and returns the new
- * value. To follow a variable, start with version 0 and call it again and again; unref each value.
- */
+/* gw_variable_get waits until the variable has a value, and returns the value. gw_variable_next
+ * waits until the version differs from variable->version, which the caller sets, and returns the
+ * new value. To follow a variable, start with version 0 and call gw_variable_next again and again;
+ * unref each value. */
 GW_API int gw_variable_get(struct gw_client *client, const char *name, uint64_t timeout_ns,
                            struct gw_variable *variable, struct gw_error *error);
 GW_API int gw_variable_next(struct gw_client *client, const char *name, uint64_t timeout_ns,
@@ -107,25 +115,28 @@ GW_API int gw_variable_next(struct gw_client *client, const char *name, uint64_t
 /* -- Queues --------------------------------------------------------------------------------------
  */
 
-/* gw_queue_open makes a queue of at most `count_max` values (0: 65,536). GW_EEXIST: it exists with
- * another bound. GW_ECLOSED: gw_queue_close has closed it; it stays closed until gw_sync_delete.
- * Without gw_queue_open, the first put or get makes a queue of 65,536 values. A queue also holds at
- * most 64 MiB. */
+/* gw_queue_open makes a queue of at most `count_max` values (0: 65,536). GW_EEXIST: the queue
+ * exists with another bound. GW_ECLOSED: gw_queue_close has closed the queue; it stays closed until
+ * gw_sync_delete. Without gw_queue_open, the first put or get makes a queue of 65,536 values. A
+ * queue also holds at most 64 MiB. */
 GW_API int gw_queue_open(struct gw_client *client, const char *name, uint32_t count_max,
                          struct gw_error *error);
 
-/* gw_queue_put waits for room and appends a value (see gw_variable_set for its limits).
+/* gw_queue_put waits for room and appends a value of at most GW_SYNC_VALUE_BYTES_MAX bytes.
  * gw_queue_get waits for a value and takes the oldest. gw_queue_get_many waits for one value and
- * takes all that are there, up to batch->max and 768 KiB; values: room for max. GW_ECLOSED after
- * gw_queue_close: a put fails at once, a get fails when the queue is empty. */
+ * takes all values that are in the queue, up to batch->max and 768 KiB.
+ *
+ * After gw_queue_close a put fails with GW_ECLOSED at once. A get takes the values that are left,
+ * and fails with GW_ECLOSED when the queue is empty. */
 GW_API int gw_queue_put(struct gw_client *client, const char *name, const struct gw_value *value,
                         uint64_t timeout_ns, struct gw_error *error);
 GW_API int gw_queue_get(struct gw_client *client, const char *name, uint64_t timeout_ns,
                         struct gw_value **value, struct gw_error *error);
 struct gw_queue_batch {
-    struct gw_value **values; /* room for max; unref each */
+    struct gw_value *
+        *values; /* an array of the caller with room for `max` values; unref each value */
     uint32_t max;
-    uint32_t count; /* taken */
+    uint32_t count; /* number of values taken */
 };
 GW_API int gw_queue_get_many(struct gw_client *client, const char *name, uint64_t timeout_ns,
                              struct gw_queue_batch *batch, struct gw_error *error);
@@ -135,8 +146,8 @@ GW_API int gw_queue_close(struct gw_client *client, const char *name, struct gw_
  */
 
 /* gw_sync_delete deletes one object of a kind ("semaphore", "lock", "event", "variable", "queue")
- * with everything in it. Waiters get GW_ECANCELLED, and leases are void. GW_ENOENT. To list all:
- * gw_client_query(client, "sync", NULL, ...). */
+ * with everything in it. Waiters get GW_ECANCELLED, and leases are void. GW_ENOENT: no such object.
+ * gw_client_query(client, "sync", NULL, ...) lists all objects. */
 GW_API int gw_sync_delete(struct gw_client *client, const char *kind, const char *name,
                           struct gw_error *error);
 

@@ -27,36 +27,41 @@ extern "C" {
 struct gw_client;
 struct gw_future;
 
-/* The numbers begin, begin + step, ... below end. step 0: 1. With a negative step the numbers fall
- * and stay above end. At most 2^30 numbers. Everything is borrowed until gw_map_range returns. */
+/* A range: one task for each of the numbers begin, begin + step, ... below end. A step of 0 means
+ * 1. With a negative step the numbers fall and stay above end. A range has at most 2^30 numbers.
+ * gw_map_range borrows everything until it returns. */
 struct gw_range {
-    const struct gw_function *function;    /* called with the number, then arguments, then inputs */
-    const struct gw_command *command;      /* or a command: `{index}` in its arguments becomes the
-                                              number, which is also in GANGWAY_ARRAY_INDEX */
-    const struct gw_task_options *options; /* of each task; may be NULL; the name is the job's; no
-                                              `ranks`, not `pure` */
+    const struct gw_function
+        *function; /* called with the number, then `arguments`, then `inputs` */
+    const struct gw_command
+        *command; /* a command in place of a function: `{index}` in its arguments becomes the
+                     number, which is also in GANGWAY_ARRAY_INDEX */
+    const struct gw_task_options *options; /* options of each task; may be NULL; `name` is the
+                                              job's; `ranks` and `pure` are not allowed */
     int64_t begin, end, step;
     struct gw_value *const *arguments; /* the same for all tasks; no references; 64 KiB in all */
     size_t argument_count;
-    struct gw_future *const *inputs; /* results (rank 0's) that each task takes; may be pending */
+    struct gw_future *const
+        *inputs; /* futures whose results (of a gang: rank 0's) each task takes; may be pending */
     size_t input_count;
-    uint32_t limit;        /* tasks that may run at once; 0: no limit */
-    uint32_t ahead;        /* results that may wait to be taken; 0: 65,536 */
-    bool discard_results;  /* keep no results; gw_range_wait waits for the end */
-    bool stop_at_failure;  /* the first final failure cancels the other tasks */
-    bool detached;         /* goes on when this client ends; needs discard_results */
-    const uint64_t *after; /* as in gw_submit_options */
+    uint32_t limit;        /* number of tasks that may run at once; 0: no limit */
+    uint32_t ahead;        /* number of results that may wait for gw_range_next; 0: 65,536 */
+    bool discard_results;  /* do not keep results; use gw_range_wait to wait for the end */
+    bool stop_at_failure;  /* the first task that fails after its last retry cancels the other tasks
+                            */
+    bool detached;         /* the range goes on when this client ends; needs discard_results */
+    const uint64_t *after; /* `after`, `after_count` and `after_any`: see gw_submit_options */
     size_t after_count;
     bool after_any;
-    const char *key; /* of a detached range: as in gw_submit_options */
+    const char *key; /* idempotency key of a detached range: see gw_submit_options */
 };
 
-/* A range under way. */
+/* A submitted range; gw_map_range makes it and gw_range_close frees it. */
 struct gw_range_run;
 
-/* gw_map_range submits a range. It blocks until the scheduler has accepted or refused it.
- * GW_EINVAL: no number, a reference among the arguments, or options that a range cannot have.
- * GW_ELIMIT: too many numbers. Other errors as gw_client_submit.
+/* gw_map_range submits a range. It blocks until the scheduler has accepted or refused the range.
+ * GW_EINVAL: the range has no number, a reference is among the arguments, or an option is not
+ * allowed in a range. GW_ELIMIT: too many numbers. Other errors: as gw_client_submit.
  *
  * gw_range_close drops results that were not taken, cancels tasks that have not ended (not those of
  * a detached range), and frees the run. It accepts NULL. Call it before gw_client_close. */
@@ -64,30 +69,35 @@ GW_API int gw_map_range(struct gw_client *client, const struct gw_range *range,
                         struct gw_range_run **run, struct gw_error *error);
 GW_API void gw_range_close(struct gw_range_run *run);
 
-/* How one task ended. On success error.code is 0 and value is its value (unref it). On failure
- * value is NULL and error is the first cause. */
+/* How one task of a range ended. If the task succeeded, error.code is 0, and value is the task's
+ * result (unref it). If the task failed, value is NULL, and error is the first cause. */
 struct gw_range_result {
     int64_t number;
-    uint32_t index; /* in the range, from 0; also the task's index in the job */
+    uint32_t index; /* index of the number in the range, from 0; also the task's index in the job */
     struct gw_value *value;
     struct gw_error error;
-    int exit_code; /* of a command that failed (128 + signal), else 0 */
+    int exit_code; /* exit code of a command that failed (128 + the number of a signal), else 0 */
 };
 
 /* gw_range_next returns the next result, in the order in which the tasks end. It blocks for at most
- * timeout_ns (UINT64_MAX: no timeout). It returns 0 also for a failed task. GW_ENOENT: no more
- * results; a task that was cancelled before a worker had it gives none. GW_ETIMEDOUT. GW_EINVAL:
- * discard_results is set. GW_ECLOSED. One thread at a time. */
+ * timeout_ns (UINT64_MAX: no timeout). It returns 0 also for a failed task. GW_ENOENT: there are no
+ * more results. A task that was cancelled before it reached a worker gives no result. GW_ETIMEDOUT:
+ * timeout_ns has passed. GW_EINVAL: discard_results is set. GW_ECLOSED: the connection has ended.
+ * Only one thread at a time may call gw_range_next on a run. */
 GW_API int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns,
                          struct gw_range_result *result, struct gw_error *error);
 
 /* gw_range_wait blocks until all tasks have ended. It returns 0, or the first cause of a failure.
- * GW_ETIMEDOUT. Without discard_results another thread must take the results meanwhile. */
+ * GW_ETIMEDOUT: timeout_ns has passed. Without discard_results another thread must call
+ * gw_range_next meanwhile, because tasks stop when `ahead` results wait. */
 GW_API int gw_range_wait(struct gw_range_run *run, uint64_t timeout_ns, struct gw_error *error);
 
-/* gw_range_cancel cancels the running tasks and starts no more. It blocks for the scheduler's
- * answer, not for the end of the tasks. GW_ECLOSED. GW_ENOENT: the cluster no longer knows the job.
- * gw_range_job returns the job's number, gw_range_count the number of tasks. Any thread. */
+/* gw_range_cancel cancels the running tasks, and no other task starts. It blocks for the
+ * scheduler's answer, not for the end of the tasks. GW_ECLOSED: the connection has ended.
+ * GW_ENOENT: the cluster no longer knows the job.
+ *
+ * gw_range_job returns the job's number, gw_range_count the number of tasks. Any thread may call
+ * these functions. */
 GW_API int gw_range_cancel(struct gw_range_run *run, bool hard, struct gw_error *error);
 GW_API uint64_t gw_range_job(const struct gw_range_run *run);
 GW_API uint32_t gw_range_count(const struct gw_range_run *run);

@@ -27,28 +27,29 @@ struct gw_future;
 struct gw_submit_options;
 struct gw_stream;
 
-/* gw_stream_open begins a stream. It sends nothing yet. options may be NULL. A stream cannot be
- * detached (GW_ENOTSUP). One thread at a time uses a stream. */
+/* gw_stream_open begins a stream. It does not contact the scheduler yet. options may be NULL. A
+ * stream cannot be detached (GW_ENOTSUP). Only one thread at a time may use a stream. */
 GW_API int gw_stream_open(struct gw_client *client, const struct gw_submit_options *options,
                           struct gw_stream **stream, struct gw_error *error);
 
 /* gw_stream_add sends the tasks of a graph (borrowed; may be freed afterwards) and returns futures
- * for `count` of its nodes. The tasks may start before it returns. It blocks while more than 4 MiB
- * wait to be sent, and the first time until the scheduler has opened the job. If a later graph
- * shall take a result, ask for its future here and hold it until then. Errors as
- * gw_client_submit_many. A malformed graph is not sent, and the stream goes on. If the scheduler
- * refuses a graph, the stream ends: all its tasks are cancelled, its futures fail, and every later
- * call returns the same error. */
+ * for `count` of its nodes. The tasks may start before gw_stream_add returns. It blocks while more
+ * than 4 MiB wait to be sent. The first call also blocks until the scheduler has opened the job. If
+ * a later graph shall take a result, ask for its future here, and keep the future until that graph
+ * was added. Errors: as gw_client_submit_many. A malformed graph is not sent, and the stream goes
+ * on. If the scheduler refuses a graph, the stream ends: all its tasks are cancelled, its futures
+ * fail, and every later call returns the same error. */
 GW_API int gw_stream_add(struct gw_stream *stream, struct gw_graph *graph, const gw_node *nodes,
                          size_t count, struct gw_future **futures, struct gw_error *error);
 
-/* gw_stream_job returns the job's number, 0 before the first graph. gw_stream_count returns the
+/* gw_stream_job returns the job's number, or 0 before the first graph. gw_stream_count returns the
  * number of tasks that were added. */
 GW_API uint64_t gw_stream_job(const struct gw_stream *stream);
 GW_API uint32_t gw_stream_count(const struct gw_stream *stream);
 
 /* gw_stream_close ends the stream. It blocks until the scheduler has accepted all graphs, not until
- * they have run. It frees the stream, also on failure, and accepts NULL. The futures stay. */
+ * their tasks have ended. It frees the stream, even if it fails, and accepts NULL. The futures stay
+ * valid. */
 GW_API int gw_stream_close(struct gw_stream *stream, struct gw_error *error);
 
 #ifdef __cplusplus

@@ -25,47 +25,52 @@ struct gw_tunnel;
 
 struct gw_tunnel_options {
     uint64_t job;
-    uint32_t index;          /* of the task in the job */
-    uint32_t rank;           /* of a gang */
-    const char *const *argv; /* of a process, NULL-terminated; {pid} and {rank} become those of
-                                the rank; NULL: a port */
-    uint16_t port;           /* on the loopback interface of the rank's host */
-    uint16_t rows, columns;  /* of the process's terminal; 0: pipes in place of a terminal */
-    bool wait;               /* wait until the task runs; false: fail with GW_EAGAIN */
-    bool left;               /* the task has ended: a process in the folder that it left */
-    bool input;              /* without argv: to the standard input of a command with `input`
-                                (graph.h), once for each attempt; gw_tunnel_end ends the input.
-                                A read fails when the attempt has ended */
-    bool checkpoint; /* a process in the task's checkpoint folder on that rank's host, also after
-                        the task has ended. An empty argv only asks whether there are files.
-                        GW_ENOENT: the folder is empty. GW_EEXIST: an earlier rank uses the same
-                        worker, and so the same folder; or argv is empty and there are files */
+    uint32_t index;          /* index of the task in the job */
+    uint32_t rank;           /* rank of a gang; 0 for an ordinary task */
+    const char *const *argv; /* command of a new process, NULL-terminated; the words {pid} and
+                                {rank} become those of the rank; NULL: use `port` */
+    uint16_t port;           /* a port on the loopback interface of the rank's host */
+    uint16_t rows,
+        columns; /* size of the process's terminal; 0: the process gets pipes and no terminal */
+    bool wait;   /* true: wait until the task runs; false: fail with GW_EAGAIN if it does not run */
+    bool left;   /* the task has ended: start the process in the folder that the task left */
+    bool input;  /* use no argv: the tunnel leads to the standard input of a command with the option
+                    `input` (graph.h), once for each attempt. gw_tunnel_end ends the input. A read
+                    fails when the attempt has ended */
+    bool checkpoint; /* start the process in the task's checkpoint folder on that rank's host; the
+                        task may have ended. If argv is empty, gw_tunnel_open only asks whether the
+                        folder has files. GW_ENOENT: the folder is empty. GW_EEXIST: an earlier rank
+                        uses the same worker, and so the same folder; or argv is empty and the
+                        folder has files */
 };
 
 /* gw_tunnel_open opens a tunnel (options are copied). It blocks until the tunnel is open, with
- * `wait` until the task runs. GW_ENOENT: no such job or task, or the task has ended. GW_EAGAIN.
- * GW_EPERM: another user's job. GW_EINVAL: no such rank. GW_EEXIST: the standard input is
- * /dev/null, or another tunnel has it. GW_ELIMIT, GW_ESTART, GW_ELOST, GW_ECLOSED, GW_ENOMEM. The
- * bytes of a process are framed: see graph/wire/console.h. */
+ * `wait` until the task runs. GW_ENOENT: no such job or task, or the task has ended. GW_EAGAIN: the
+ * task does not run yet. GW_EPERM: another user's job. GW_EINVAL: no such rank. GW_EEXIST: the
+ * task's standard input is /dev/null, or another tunnel uses it. Other errors: GW_ELIMIT,
+ * GW_ESTART, GW_ELOST, GW_ECLOSED, GW_ENOMEM. The bytes of a process are framed: see
+ * graph/wire/console.h. */
 GW_API int gw_tunnel_open(struct gw_client *client, const struct gw_tunnel_options *options,
                           struct gw_tunnel **tunnel, struct gw_error *error);
 
-/* gw_tunnel_read blocks until there are bytes and copies at most `room` of them. 0 bytes: the end.
- * gw_tunnel_write blocks until the other side has room for all bytes. One thread may read while
- * another writes. GW_ECLOSED: the task has ended, or the port was closed. GW_ELOST. */
+/* gw_tunnel_read blocks until bytes have arrived and copies at most `room` of them. If it returns 0
+ * bytes, the other side has ended its output. gw_tunnel_write blocks until the other side has room
+ * for all bytes. One thread may read while another writes. GW_ECLOSED: the task has ended, or the
+ * port was closed. GW_ELOST: the task's worker was lost. */
 GW_API int gw_tunnel_read(struct gw_tunnel *tunnel, void *data, size_t room, size_t *bytes,
                           struct gw_error *error);
 GW_API int gw_tunnel_write(struct gw_tunnel *tunnel, const void *data, size_t bytes,
                            struct gw_error *error);
 
-/* gw_tunnel_end ends the writing direction. Reading goes on. Errors as gw_tunnel_write. */
+/* gw_tunnel_end ends the direction from the caller to the task, so that the other side reads an end
+ * of file. Reading goes on. Errors: as gw_tunnel_write. */
 GW_API int gw_tunnel_end(struct gw_tunnel *tunnel, struct gw_error *error);
 
-/* gw_tunnel_break makes blocked reads and writes return GW_ECLOSED. Any thread. */
+/* gw_tunnel_break makes blocked reads and writes return GW_ECLOSED. Any thread may call it. */
 GW_API void gw_tunnel_break(struct gw_tunnel *tunnel);
 
-/* gw_tunnel_close closes and frees the tunnel (NULL is accepted). No other thread may be inside a
- * call on it. Call it before gw_client_close. */
+/* gw_tunnel_close closes and frees the tunnel (NULL is accepted). No other thread may be in a call
+ * on this tunnel. Call it before gw_client_close. */
 GW_API void gw_tunnel_close(struct gw_tunnel *tunnel);
 
 #ifdef __cplusplus
