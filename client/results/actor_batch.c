@@ -1,7 +1,9 @@
-/* Calls of actors on their way out. They gather while the loop thread is busy with others, and what
- * has gathered becomes one job, whose number comes later: a future may be given out, given up and
- * waited for before that. What holds: calls of one actor leave in the order in which they were
- * made; a group of calls counts itself as held until the scheduler has answered. */
+/* Calls of actors on their way to the scheduler. Calls gather while the loop thread is busy. All
+ * gathered calls of an actor are then sent as one job. The job number is known later, so a future
+ * may be returned, waited for and released before it has a job number.
+ *
+ * Invariants: calls of one actor leave in the order in which they were made. A group of calls
+ * counts as held until the scheduler has answered. */
 #include "client/results/actor_batch.h"
 
 #include "client/results/resubmit_log.h"
@@ -72,7 +74,7 @@ static int put_batch(struct gw_actor_batch *calls)
     return rc;
 }
 
-/* Sends what has gathered; the client's lock is held. */
+/* Sends the calls that have gathered. The client's lock is held. */
 static void flush(struct gw_actor_batch *calls)
 {
     struct gw_future_group *group = calls->group;
@@ -95,8 +97,8 @@ static void flush(struct gw_actor_batch *calls)
     gw_chunk_clear(&calls->chunk);
     if (rc == 0)
         return;
-    struct gw_error
-        error; /* nothing will be told of them; their own count goes with the connection */
+    struct gw_error error; /* the scheduler sends nothing about these calls;
+                              gw_deferred_accepts_closed drops the group's own count */
     gw_error_set(&error, rc, "%s",
                  rc == GW_ECLOSED ? "the connection is closed" : gw_error_text(rc));
     gw_future_group_fail_pending(group, &error);
@@ -112,11 +114,12 @@ void gw_actor_batch_flush(struct gw_client *client)
     }
 }
 
-/* -- Gathering -----------------------------------------------------------------------------------
+/* -- Gathering calls ----------------------------------------------------------------------------
  */
 
-/* Whether a client is inside of a call of the actor that a job made, or of the task that makes it:
- * what calls it makes of that come after its own end. */
+/* Whether this client runs inside a call of the actor with this job, or inside the task that makes
+ * the actor. Calls that such a client makes of the same actor start only after the present call has
+ * ended. */
 static bool is_own(const struct gw_client *client, uint64_t job)
 {
     const struct gw_task *task = client->task;
@@ -125,7 +128,8 @@ static bool is_own(const struct gw_client *client, uint64_t job)
     return task->makes_actor ? task->job == job : task->actor->made && task->actor->job == job;
 }
 
-/* A group with room for futures, none of them given out yet. */
+/* Makes a group with room for futures; no future is in use yet. The client's lock is released
+ * meanwhile. */
 static int open_batch(struct gw_actor_batch *calls, struct gw_error *error)
 {
     struct gw_client *client = calls->client;
@@ -143,7 +147,7 @@ static int open_batch(struct gw_actor_batch *calls, struct gw_error *error)
     gw_future_group_expect(group, false);
     group->gathering = true;
     group->own = is_own(client, calls->actor);
-    if (calls->group) { /* another thread was faster */
+    if (calls->group) { /* another thread has made a group meanwhile */
         (void)gw_map_remove(&client->groups, request);
         client->refs--;
         free(group);

@@ -1,4 +1,4 @@
-/* Chunks: columns that grow row by row. */
+/* Chunks: columns of a submit message that grow row by row. */
 #include "client/results/chunk.h"
 
 #include <gangway/error.h>

@@ -1,11 +1,11 @@
-/* A chunk: rows of a job as they go into one submit message. */
+/* A chunk: the rows of a job that go into one submit message, stored as columns. */
 #ifndef GW_CLIENT_CHUNK_H
 #define GW_CLIENT_CHUNK_H
 
 #include "graph/base/array.h"
 #include "graph/wire/message.h"
 
-enum { GW_CHUNK_BYTES = 512 << 10 }; /* a chunk that has grown to this is sent */
+enum { GW_CHUNK_BYTES = 512 << 10 }; /* size at which a chunk is sent */
 
 struct gw_chunk {
     GW_ARRAY(uint32_t) spec, args_size, dep_count, dep_index, dep_rank, named, name_size, targets;
@@ -13,9 +13,9 @@ struct gw_chunk {
     struct gw_buffer args, names;
 };
 
-/* A row: one task. Everything is borrowed. */
+/* A row: one task of a job. All pointers are borrowed. */
 struct gw_chunk_row {
-    uint32_t row; /* its number in the job */
+    uint32_t row; /* number of the task in the job */
     uint32_t spec;
     const void *args;
     size_t args_bytes;
@@ -24,22 +24,23 @@ struct gw_chunk_row {
     uint32_t dep_count;
     const char *name; /* or NULL */
     bool target;
-    bool whole; /* a command's: its arguments stay in the message, however large */
+    bool whole; /* of a command: its arguments stay in the message, even if they are large */
 };
 
-/* gw_chunk_row_bytes is what a row takes in a message. */
+/* gw_chunk_row_bytes returns the size that a row needs in a message. */
 size_t gw_chunk_row_bytes(const struct gw_chunk_row *row);
 
-/* gw_chunk_bytes is what all rows take. */
+/* gw_chunk_bytes returns the size of all rows of the chunk. */
 size_t gw_chunk_bytes(const struct gw_chunk *chunk);
 
-/* gw_chunk_add appends a row; 0 or GW_ENOMEM. */
+/* gw_chunk_add appends a row. Returns 0 or GW_ENOMEM. */
 int gw_chunk_add(struct gw_chunk *chunk, const struct gw_chunk_row *row);
 
-/* gw_chunk_columns fills a submit message's columns; borrowed from the chunk until it changes. */
+/* gw_chunk_columns fills the columns of a submit message. They are borrowed from the chunk until it
+ * changes. */
 void gw_chunk_columns(const struct gw_chunk *chunk, struct gw_msg_submit *submit);
 
-/* gw_chunk_clear empties it and keeps its memory; gw_chunk_deinit frees. */
+/* gw_chunk_clear removes all rows and keeps the memory. gw_chunk_deinit frees the memory. */
 void gw_chunk_clear(struct gw_chunk *chunk);
 void gw_chunk_deinit(struct gw_chunk *chunk);
 

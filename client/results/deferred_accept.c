@@ -1,5 +1,5 @@
-/* What holds: who is `unanswered` is in client->groups, and stays there until that is taken back,
- * by the answer or by the end of the connection, whichever comes first. */
+/* Answers to submissions that no caller waits for. Invariant: a group with `unanswered` set is in
+ * client->groups. It stays there until the answer or the end of the connection clears the flag. */
 #include "client/results/deferred_accept.h"
 
 #include "client/results/actor_batch.h"
@@ -8,7 +8,8 @@
 
 #include <time.h>
 
-/* Nothing will be told of its tasks. */
+/* The scheduler refused the submission and sends nothing about its tasks: all pending futures fail.
+ */
 static void fail_bundle(struct gw_future_group *group, const struct gw_msg_rejected *rejected)
 {
     struct gw_error error;
@@ -62,7 +63,7 @@ int gw_deferred_accept_wait(const struct gw_future *future, struct gw_error *err
     return rc < 0 ? gw_client_down_error(client, error) : 0;
 }
 
-/* Whether one is to be answered. The lock is held. */
+/* Whether a group that was sent waits for an answer. The client's lock is held. */
 static bool is_any_open(const struct gw_client *client)
 {
     size_t at = 0;

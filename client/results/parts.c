@@ -1,4 +1,4 @@
-/* The parts of streams. */
+/* The parts of a stream: finds the group of futures that belongs to a row. */
 #include "client/results/parts.h"
 
 #include <stdlib.h>
@@ -52,7 +52,8 @@ int gw_parts_add(struct gw_parts *parts, uint32_t row, struct gw_future_group *g
     return rc;
 }
 
-/* The last part that begins at a row or before it; its place. */
+/* Returns the index of the last part whose first row is at most `row`, or SIZE_MAX if there is
+ * none. */
 static size_t part_before(const struct gw_parts *parts, uint32_t row)
 {
     size_t low = 0, high = parts->items.count;

@@ -1,10 +1,13 @@
-/* Files on their way: reading what was named, and telling the cluster.
+/* File uploads: reads the files of a task's options and sends them to the cluster.
  *
- * Always: the files of a upload are sorted by name, no name is there twice, and none is a folder
- * of another; so equal files under equal names have one hash, in whichever order they were given.
- * A link in a folder stays one where it leads to what is shipped with it, by the same name, or to
- * nothing; others are followed. Folders without files are left out, and so is what git ignores. So
- * is our own cache of hashes, unless it was named: reading what lies beside it changes it. */
+ * The files of an upload are always sorted by name. No name occurs twice, and no file has the name
+ * of another file's folder. So equal files under equal names have the same hash, in whichever order
+ * the user gave them.
+ *
+ * A symbolic link in a folder is sent as a link if its target is part of the upload under the same
+ * relative name, or if the target does not exist. Other links are followed. Folders without files
+ * are left out, and so are files that git ignores. The client's own cache of hashes is also left
+ * out unless the user named it, because reading the other files changes the cache. */
 #include "client/submit/file_upload.h"
 
 #include "client/deploy/gitignore.h"
@@ -25,21 +28,23 @@
 
 enum { DEPTH_MAX = 64 };
 
-/* A walk through folders; what it is inside of, to know one that leads back up. */
+/* State of a walk through folders. `above` lists the folders that contain the present one, to
+ * detect a link that leads back to one of them. */
 struct walk {
     struct gw_file_upload *upload;
     struct gw_error *error;
-    _Atomic uint64_t *read_bytes; /* NULL: nobody asks */
+    _Atomic uint64_t *read_bytes; /* counts the bytes that were read; NULL: nobody asks */
     struct {
         dev_t device;
         ino_t inode;
     } above[DEPTH_MAX];
     uint32_t depth;
-    bool plain; /* inside of a folder that git has no say in */
+    bool plain; /* in a folder outside every git work tree */
     struct scope {
-        const char *path, *name;         /* of the folder, as in struct gw_file_upload_file */
-        const struct gw_gitignore *list; /* of what is shipped of it; NULL: everything */
-    } scope; /* what is shipped as it lies there, so that links in it lead as they do here */
+        const char *path, *name; /* path and name of the folder, as in struct gw_file_upload_file */
+        const struct gw_gitignore *list; /* files of the folder that are sent; NULL: all */
+    } scope; /* the folder whose layout is kept, so that links inside it lead to the same files as
+                here */
 };
 
 static int refuse(struct walk *walk, const char *path, int code, const char *why)
@@ -52,7 +57,8 @@ static int code_of_errno(void)
     return errno == ENOENT || errno == ENOTDIR ? GW_ENOENT : GW_EIO;
 }
 
-/* What is in a folder was not named: that says how it is left out. */
+/* Refuses a path. If the path was found in a folder (the user did not name it), the message also
+ * says how to leave it out. */
 static int refuse_found(struct walk *walk, const char *path, int code, const char *why)
 {
     if (walk->depth == 0)
@@ -74,7 +80,7 @@ static int check_room(struct walk *walk, const char *path)
     return refuse(walk, path, GW_ELIMIT, why);
 }
 
-/* Whose hash is there already, by the name that it gets. */
+/* Adds a file whose hash is already set, under the name that it gets in the task's folder. */
 static int add_named(struct walk *walk, const char *path, const char *name, uint64_t bytes,
                      uint32_t mode)
 {
@@ -115,7 +121,8 @@ static int add_link(struct walk *walk, const char *path, const char *name, const
     return rc;
 }
 
-/* Appends a path's parts to a name, by their words alone; false: it leads out, or is too long. */
+/* Appends the parts of `path` to `name`, without looking at the file system. Returns false if the
+ * path leads out of the folder or the name becomes too long. */
 static bool go_along(char name[PATH_MAX], const char *path)
 {
     size_t used = strlen(name);
@@ -142,7 +149,7 @@ static bool go_along(char name[PATH_MAX], const char *path)
     }
 }
 
-/* Whether the name, or something below it, is listed. */
+/* Whether the list contains the name, or a path below it. */
 static bool is_listed(const struct gw_gitignore *list, const char *name)
 {
     const size_t length = strlen(name);
@@ -154,7 +161,7 @@ static bool is_listed(const struct gw_gitignore *list, const char *name)
     return false;
 }
 
-/* Whether a link in the scope leads to what is shipped with it, and will lead there from its new
+/* Whether a link's target is part of the upload, and the link leads to the same file from its new
  * place. */
 static bool stays_inside(const struct scope *scope, const char *name, const char *target,
                          const struct stat *leads_to)
@@ -199,7 +206,7 @@ static int add_entries(struct walk *walk, DIR *listing, const char *path, const 
     return rc == 0 && errno ? refuse(walk, path, GW_EIO, strerror(errno)) : rc;
 }
 
-/* What git would have; what was removed, and is in its index still, is not there. */
+/* Adds the files that git lists. A file that was deleted but is still in git's index is skipped. */
 static int add_listed(struct walk *walk, const struct gw_gitignore *list, const char *path,
                       const char *name)
 {
@@ -215,8 +222,9 @@ static int add_listed(struct walk *walk, const struct gw_gitignore *list, const 
     return rc;
 }
 
-/* Inside of a work tree its .gitignore counts. Below the folder that git was asked about there is
- * nothing more to ask, but for what is a work tree of its own. */
+/* Adds all files of a folder. In a git work tree, only the files that git lists are added. Git is
+ * asked once for each work tree: not again for the folders below, unless a folder is a work tree
+ * itself. */
 static int add_all(struct walk *walk, DIR *listing, const char *path, const char *name)
 {
     struct gw_gitignore list;
@@ -238,7 +246,7 @@ static int add_all(struct walk *walk, DIR *listing, const char *path, const char
     return rc;
 }
 
-/* followed: a link led there. */
+/* followed: a link led to this folder. */
 static int add_folder(struct walk *walk, int fd, const char *path, const char *name, bool followed)
 {
     struct stat here;
@@ -275,7 +283,7 @@ static int add_folder(struct walk *walk, int fd, const char *path, const char *n
     return rc;
 }
 
-/* What it is, where that is nothing that can be sent; NULL: a file or a folder. */
+/* Says why a file of this mode cannot be sent. Returns NULL for a file or a folder. */
 static const char *unfit(mode_t mode)
 {
     return S_ISREG(mode) || S_ISDIR(mode) ? NULL
@@ -284,7 +292,8 @@ static const char *unfit(mode_t mode)
                                           : "it is a device, neither a file nor a folder of files";
 }
 
-/* What a path leads to. name empty: a folder's files come without a folder. */
+/* Adds the file or folder to which a path leads. If `name` is empty, the files of the folder are
+ * added directly, without the folder. */
 static int add_followed(struct walk *walk, const char *path, const char *name, bool followed)
 {
     struct stat info;
@@ -319,8 +328,8 @@ static int add(struct walk *walk, const char *path, const char *name)
     return add_followed(walk, path, name, true);
 }
 
-/* "PATH[:NAME]"; NAME ".": what is in the folder, without the folder. What is there by the whole
- * word is what was meant. */
+/* Adds the files of one text, "PATH[:NAME]". With the NAME "." the files of the folder are added
+ * without the folder. If the whole text is an existing path, it is taken as PATH. */
 static int add_text(struct walk *walk, const char *text)
 {
     char path[PATH_MAX];
@@ -355,7 +364,7 @@ static int by_name(const void *a, const void *b)
                   ((const struct gw_file_upload_file *)b)->name);
 }
 
-/* The file of this name, or NULL. */
+/* Returns the file of this name, or NULL. */
 static const struct gw_file_upload_file *find_name(const struct gw_file_upload *upload, char *name)
 {
     const struct gw_file_upload_file key = {.name = name};
@@ -462,7 +471,7 @@ void gw_file_upload_free(struct gw_file_upload *upload)
 /* -- Sending -------------------------------------------------------------------------------------
  */
 
-/* Its content, as that of a file; negative: errno says why. */
+/* Returns a descriptor with the target of a link as its content, or -1 with errno set. */
 static int open_link(const char *target)
 {
     const size_t bytes = strlen(target);
@@ -490,7 +499,7 @@ int gw_file_upload_open(const struct gw_file_upload *upload, const uint8_t hash[
     return GW_ENOENT;
 }
 
-/* The file with this content; count: there is none. */
+/* Returns the index of the file with this content, or upload->count if there is none. */
 static size_t find_hash(const struct gw_file_upload *upload, const uint8_t hash[GW_HASH_BYTES])
 {
     size_t at = 0;
@@ -519,7 +528,7 @@ int gw_file_upload_give(struct gw_file_upload *upload, const uint8_t hash[GW_HAS
     return 0;
 }
 
-/* How far all is. */
+/* Computes how many bytes of the upload the cluster has, and how many there are. */
 static void say_how_far(const struct gw_file_upload *upload, struct gw_shipping *shipping)
 {
     *shipping = (struct gw_shipping){0};
@@ -536,7 +545,8 @@ static void say_how_far(const struct gw_file_upload *upload, struct gw_shipping 
     }
 }
 
-/* The content is asked for while it waits: client_on_message finds the upload in the client. */
+/* Sends the manifest and waits for the answer. Meanwhile the cluster asks for contents that it
+ * lacks; client_on_message answers from client->upload. */
 static int tell(struct gw_client *client, struct gw_file_upload *upload, struct gw_error *error)
 {
     struct gw_rpc call;

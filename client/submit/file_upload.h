@@ -1,4 +1,4 @@
-/* A upload: the files of a task's options, by content, on their way to the cluster. */
+/* An upload: the files of a task's options, identified by the hash of their content. */
 #ifndef GW_CLIENT_FILE_UPLOAD_H
 #define GW_CLIENT_FILE_UPLOAD_H
 
@@ -11,44 +11,45 @@ struct gw_file_upload {
     uint8_t hash[GW_HASH_BYTES];
     struct gw_buffer manifest;
     struct gw_file_upload_file {
-        char *name, *path; /* in the folder, and here; owned */
-        char *link;        /* where it leads, which is its content; NULL: a file; owned */
+        char *name, *path; /* name in the task's folder and path on this host; owned */
+        char *link; /* target of a symbolic link, which is its content; NULL: a file; owned */
         uint8_t hash[GW_HASH_BYTES];
         uint64_t bytes;
         uint32_t mode;
-    } * files; /* in order of their names */
+    } * files; /* sorted by name */
     size_t count;
-    struct { /* what was asked for last: a descriptor's offset is how far it was read */
+    struct { /* files that the cluster last asked for; the offset of a descriptor says how much was
+                read */
         int fd;
         uint64_t bytes;
     } flying[GW_FILE_UPLOAD_FLYING_MAX];
     size_t flying_count;
-    size_t reached; /* files up to that one were asked for, or had not to be */
+    size_t reached; /* files before this index were asked for, or the cluster already has them */
 };
 
-/* gw_file_upload_new reads and hashes what "PATH[:NAME]" texts (NULL-terminated) name; folders with
- * all that is in them. A text that is a file's path as a whole is that. GW_ENOENT, GW_EINVAL (names
- * that lead out of the folder, what is no file, a folder in itself), GW_EEXIST (two of one name),
- * GW_ELIMIT, GW_EAGAIN (written to meanwhile), GW_EIO; the text names the file. *read_bytes (may be
- * NULL) grows as they are read. */
+/* gw_file_upload_new reads and hashes the files that the texts "PATH[:NAME]" name
+ * (NULL-terminated), with all files of folders. If the whole text is an existing path, it is taken
+ * as PATH. *read_bytes (may be NULL) grows while files are read. Errors, with the name of the file
+ * in the text: GW_ENOENT; GW_EINVAL: a name leads out of the task's folder, a path is neither a
+ * file nor a folder, or a folder contains itself by a link; GW_EEXIST: two files have the same
+ * name; GW_ELIMIT; GW_EAGAIN: a file changed while it was read; GW_EIO. */
 int gw_file_upload_new(const char *const *texts, _Atomic uint64_t *read_bytes,
                        struct gw_file_upload **upload, struct gw_error *error);
 void gw_file_upload_free(struct gw_file_upload *upload);
 
-/* gw_file_upload_open gives a descriptor of the file with this content; GW_ENOENT: there is none.
- */
+/* gw_file_upload_open returns a descriptor and the size of the file with this content. GW_ENOENT:
+ * the upload has no such file. */
 int gw_file_upload_open(const struct gw_file_upload *upload, const uint8_t hash[GW_HASH_BYTES],
                         int *fd, uint64_t *bytes);
 
-/* gw_file_upload_give is gw_file_upload_open for a cluster that asks for it, and keeps an eye on
- * how far that has read. first: with this, its next question begins; it has all that it asked for
- * before.
- */
+/* gw_file_upload_give does what gw_file_upload_open does, for a cluster that asks for the file. It
+ * also remembers the descriptor, to report how much of the file was read. `first`: this is the
+ * first file of a request, so the cluster has received all files of its earlier requests. */
 int gw_file_upload_give(struct gw_file_upload *upload, const uint8_t hash[GW_HASH_BYTES],
                         bool first, int *fd, uint64_t *bytes);
 
-/* gw_file_upload_send is gw_file_upload_new, and sends what the cluster has not; blocks. Gives the
- * hash by which a spec names them. */
+/* gw_file_upload_send reads the files as gw_file_upload_new does, and sends the contents that the
+ * cluster lacks. It blocks. `hash` becomes the hash by which a spec names these files. */
 int gw_file_upload_send(struct gw_client *client, const char *const *texts,
                         uint8_t hash[GW_HASH_BYTES], struct gw_error *error);
 

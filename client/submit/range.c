@@ -1,8 +1,9 @@
-/* Ranges, as the client sees them.
+/* Ranges: submitting a range and taking its results.
  *
- * What came in waits in one queue, first come first given; taking it gives it up at the scheduler,
- * which then has more made. How many results there will be is known from the start, unless the
- * range ends early: then the answer to `wait` says how many of its tasks began. */
+ * Results that have arrived wait in one queue, in the order of their arrival. When the program
+ * takes a result, the client releases the result at the scheduler, which then starts more tasks.
+ * The number of results is known from the start, unless the range ends early. In that case the
+ * answer to the `wait` request contains the number of tasks that started. */
 #include "client/submit/range.h"
 
 #include "client/results/future.h"
@@ -28,32 +29,32 @@ struct gw_range_run {
     int64_t begin, step;
     uint32_t count;
     bool results, detached, registered, waiting;
-    struct gw_rpc end; /* the wait for its end */
+    struct gw_rpc end; /* the `wait` request for the end of the job */
 
-    /* Guarded by the client's lock. */
+    /* The following fields are guarded by the client's lock. */
     pthread_cond_t changed;
     uint32_t sleepers;
     GW_ARRAY(struct item) items;
     size_t head;
-    uint64_t came;     /* results, taken ones too */
-    uint64_t expected; /* as many will come */
+    uint64_t came;     /* number of results that have arrived, including taken ones */
+    uint64_t expected; /* number of results that will arrive in all */
     bool ended, no_memory;
 
-    struct gw_range_inline *inlined; /* GANGWAY_INLINE=1; NULL: in the cluster */
+    struct gw_range_inline *inlined; /* GANGWAY_INLINE=1; NULL: the range runs in the cluster */
 };
 
-/* With GANGWAY_INLINE=1 each task runs when its result is asked for. */
+/* With GANGWAY_INLINE=1 each task runs when gw_range_next asks for its result. */
 struct gw_range_inline {
     const struct gw_function *function;
     struct gw_task_options options;
     size_t value_count;
     uint32_t next;
-    bool stop;                 /* at the first failure */
-    struct gw_error first;     /* the first failure; code 0: none yet */
+    bool stop;                 /* stop at the first failure */
+    struct gw_error first;     /* the first failure; code 0: no task has failed */
     struct gw_value *values[]; /* arguments and inputs */
 };
 
-/* -- Coming in -----------------------------------------------------------------------------------
+/* -- Arriving results ---------------------------------------------------------------------------
  */
 
 static void wake(struct gw_range_run *run)
@@ -112,7 +113,7 @@ void gw_range_failed(struct gw_client *client, const struct gw_msg_failed *faile
         run->no_memory = true;
 }
 
-/* The answer to wait, or the end of the connection. */
+/* Called with the answer to `wait`, or when the connection has ended. */
 static void range_on_end(struct gw_rpc *call, void *arg)
 {
     struct gw_range_run *run = arg;
@@ -149,7 +150,8 @@ static int count_of(const struct gw_range *range, uint32_t *count, struct gw_err
     return 0;
 }
 
-/* The list of arguments: the number's place, the arguments, a reference for each input. */
+/* Encodes the list of arguments: room for the number, then the arguments, then a reference for each
+ * input. *index_at is the offset of the number. */
 static int encode_args(const struct gw_range *range, struct gw_buffer *args, uint32_t *index_at,
                        struct gw_error *error)
 {
@@ -294,7 +296,7 @@ static int submit(struct gw_range_run *run, const struct gw_range *range,
     return rc;
 }
 
-/* Asks to be told of its end. */
+/* Sends the `wait` request for the end of the range. */
 static int ask_end(struct gw_range_run *run, struct gw_error *error)
 {
     gw_rpc_open(&run->end, run->client);
@@ -382,7 +384,7 @@ int gw_map_range(struct gw_client *client, const struct gw_range *range, struct 
     return rc;
 }
 
-/* -- Taking --------------------------------------------------------------------------------------
+/* -- Taking results -----------------------------------------------------------------------------
  */
 
 static struct timespec deadline_after(uint64_t timeout_ns)
@@ -392,7 +394,8 @@ static struct timespec deadline_after(uint64_t timeout_ns)
     return (struct timespec){(time_t)(at_ns / GW_NS_PER_S), (long)(at_ns % GW_NS_PER_S)};
 }
 
-/* Sleeps until something came in; the lock is held. False after the deadline. */
+/* Waits until a result or the end arrives. The client's lock is held. Returns false after the
+ * deadline. */
 static bool sleep_on(struct gw_range_run *run, const struct timespec *deadline)
 {
     run->sleepers++;
@@ -403,7 +406,8 @@ static bool sleep_on(struct gw_range_run *run, const struct timespec *deadline)
     return rc != ETIMEDOUT;
 }
 
-/* The next item; the lock is held. */
+/* Takes the next item of the queue. The client's lock is held. The array is compacted when more
+ * than half of it was taken. */
 static int take(struct gw_range_run *run, const struct timespec *deadline, struct item *item)
 {
     const struct gw_client *client = run->client;
@@ -437,7 +441,8 @@ static int64_t number_of(const struct gw_range_run *run, uint32_t index)
     return (int64_t)((uint64_t)run->begin + (uint64_t)index * (uint64_t)run->step);
 }
 
-/* Turns an item into a result; what lies in the cluster is fetched. */
+/* Makes a result from an item, and fetches a value that is still in the cluster. Releases the
+ * result at the scheduler. */
 static int open_item(struct gw_range_run *run, struct item *item, struct gw_range_result *result,
                      struct gw_error *error)
 {
@@ -516,7 +521,8 @@ int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns, struct gw_range
     }
 }
 
-/* What was taken before counts, too. */
+/* Runs the tasks that are left, and returns the first failure, also of tasks whose results were
+ * taken before. */
 static int wait_inline(struct gw_range_run *run, struct gw_error *error)
 {
     const struct gw_error *first = &run->inlined->first;
@@ -551,7 +557,7 @@ int gw_range_wait(struct gw_range_run *run, uint64_t timeout_ns, struct gw_error
     return gw_rpc_read_end(&run->end, &exit_code, error);
 }
 
-/* -- The end -------------------------------------------------------------------------------------
+/* -- Cancelling and closing ---------------------------------------------------------------------
  */
 
 int gw_range_cancel(struct gw_range_run *run, bool hard, struct gw_error *error)

@@ -1,7 +1,9 @@
-/* Looking for another scheduler, on a thread of its own that begins with the first loss.
+/* Reconnects a client whose scheduler has disappeared. The work runs on a separate thread, which
+ * starts when the connection is lost for the first time.
  *
- * While client->lost is set, client->down is too: new questions fail or wait, and only this thread
- * speaks over the new connection. It is cleared when all has been said again. */
+ * While client->lost is set, client->down is set too: new requests fail or wait, and only the
+ * reconnect thread sends messages over the new connection. restore() clears both when it has
+ * submitted all unfinished work again. */
 #include "client/submit/reconnect.h"
 
 #include "client/deploy/address.h"
@@ -21,21 +23,24 @@ struct gw_reconnect {
     struct gw_client *client;
     pthread_t thread;
     bool started;
-    pthread_mutex_t saying; /* one thread says things again */
+    pthread_mutex_t saying; /* held by the only thread that submits again; the reconnect thread or a
+                               caller of gw_reconnect_revive */
     uint64_t for_ns;
 };
 
-/* -- Saying things again -------------------------------------------------------------------------
+/* -- Submitting again ----------------------------------------------------------------------------
  */
 
 struct again {
     struct gw_client *client;
     uint32_t life;
-    bool lost; /* it is this file's thread, which nobody else speaks beside */
+    bool lost; /* the reconnect thread runs this: client->down is expected, and no other thread
+                  sends messages */
     struct gw_error *error;
 };
 
-/* What is needed takes what is before it. */
+/* Marks the inputs of needed submissions as needed too, transitively. Inputs come before the
+ * submissions that take them, so one pass from the end is enough. */
 static void spread(struct gw_resubmit_log *const *records, size_t count)
 {
     for (size_t i = count; i-- > 0;) {
@@ -57,7 +62,7 @@ static int expect(const struct again *again, struct gw_rpc *call)
     return rc;
 }
 
-/* The scheduler would have none of it: its futures fail with why. */
+/* The scheduler refused the submission: its pending futures fail with the reason. */
 static void fail_record(struct gw_resubmit_log *record, const struct gw_error *why)
 {
     struct gw_error error;
@@ -108,7 +113,7 @@ static int say(const struct again *again, struct gw_resubmit_log *record)
     return rc;
 }
 
-/* Says all that is needed and has not been said on this connection. */
+/* Submits all needed records again that have not been submitted on this connection. */
 static int say_all(const struct again *again, struct gw_resubmit_log *const *records, size_t count)
 {
     int rc = 0;
@@ -131,7 +136,8 @@ static void release_unheld(uint32_t row, void *arg)
         (void)gw_io_release(held->io, record->job, row);
 }
 
-/* Gives up what nobody holds any more, now that what takes it is there too. The lock is held. */
+/* Releases the rows that no future holds any more. Until now these results were kept, because
+ * submissions that follow take them. The client's lock is held. */
 static void release_all(const struct again *again, struct gw_resubmit_log *const *records,
                         size_t count)
 {
@@ -150,8 +156,8 @@ static void let_go(struct gw_resubmit_log **records, size_t count)
     free(records);
 }
 
-/* Everything of the client that somebody waits for. Sets client->lost to false when it is all said.
- */
+/* Submits again everything that a caller still waits for or may still fetch, with its inputs. If
+ * this succeeds, it sets client->lost to false. */
 static int restore(const struct again *again)
 {
     struct gw_client *client = again->client;
@@ -216,7 +222,7 @@ int gw_reconnect_revive(struct gw_resubmit_log *record, struct gw_error *error)
     return rc < 0 ? gw_error_set(error, rc, "%s", gw_error_text(rc)) : 0;
 }
 
-/* -- Looking for it ------------------------------------------------------------------------------
+/* -- Connecting to the next scheduler ------------------------------------------------------------
  */
 
 static int connect_home(struct gw_client *client, struct gw_error *error)
@@ -229,7 +235,7 @@ static int connect_home(struct gw_client *client, struct gw_error *error)
     return rc;
 }
 
-/* Asks, as the only one who speaks, and waits for the answer. */
+/* Sends a request over the new connection and waits for the answer. */
 static int ask(const struct again *again, uint64_t request, const struct gw_message *message)
 {
     struct gw_client *client = again->client;
@@ -256,7 +262,8 @@ static int greet(const struct again *again)
     return ask(again, GW_REQUEST_PROGRAM, &message);
 }
 
-/* One try; GW_ENOSCHEDULER, GW_ECLOSED, GW_ETIMEDOUT and GW_EIO are worth another. */
+/* Tries once to connect to a scheduler and to submit everything again. After GW_ENOSCHEDULER,
+ * GW_ECLOSED, GW_ETIMEDOUT or GW_EIO the caller may try again. */
 static int return_home(struct gw_client *client, struct gw_error *error)
 {
     int rc = connect_home(client, error);
@@ -278,7 +285,8 @@ static bool is_worth_another(const struct gw_client *client, int rc)
            (rc == GW_ENOSCHEDULER || rc == GW_ECLOSED || rc == GW_ETIMEDOUT || rc == GW_EIO);
 }
 
-/* The lock is held, and given back for a moment. */
+/* Waits for pause_ms, or until the client is closed. The caller holds the client's lock; the wait
+ * releases it. */
 static void pause_for(struct gw_reconnect *reconnect, uint64_t pause_ms)
 {
     struct timespec until;
@@ -292,7 +300,7 @@ static void pause_for(struct gw_reconnect *reconnect, uint64_t pause_ms)
         continue;
 }
 
-/* Nobody is there: what waited fails. The lock is held. */
+/* Ends the search for a scheduler: pending futures and requests fail. The client's lock is held. */
 static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_error *why)
 {
     struct gw_client *client = reconnect->client;
@@ -319,7 +327,8 @@ static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_erro
     pthread_cond_broadcast(&client->changed);
 }
 
-/* The lock is held, and given back meanwhile. */
+/* Tries to reconnect until it succeeds, reconnect->for_ns have passed, or the error is permanent.
+ * The caller holds the client's lock; the function releases it while it connects. */
 static void look(struct gw_reconnect *reconnect)
 {
     struct gw_client *client = reconnect->client;
@@ -362,10 +371,11 @@ static void *reconnect_thread(void *arg)
     return NULL;
 }
 
-/* -- The client's side ---------------------------------------------------------------------------
+/* -- Interface to the client ---------------------------------------------------------------------
  */
 
-/* It takes no signals: they are the program's. */
+/* Starts the reconnect thread with all signals blocked, so that signals go to the program's own
+ * threads. */
 static int start_thread(struct gw_reconnect *reconnect)
 {
     sigset_t all, before;
@@ -404,7 +414,8 @@ void gw_reconnect_stop(struct gw_client *client)
         return;
     pthread_mutex_lock(&client->lock);
     if (client->lost)
-        gw_rpc_fail_all(client); /* its own among them */
+        gw_rpc_fail_all(
+            client); /* also fails a request of the reconnect thread, so that this thread ends */
     pthread_cond_broadcast(&client->changed);
     bool started = reconnect->started;
     pthread_mutex_unlock(&client->lock);

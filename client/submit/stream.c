@@ -1,8 +1,8 @@
-/* Streams.
+/* Streams: a job that is submitted graph by graph.
  *
- * Each graph that is added becomes rows behind those of the graphs before it, and a group of its
- * futures, a part. The stream's call stays registered all the while: a refusal may come at any
- * time. */
+ * The rows of an added graph follow the rows of the graphs before it. The futures of each graph are
+ * one group, which is one of the stream's `parts`. The request of the stream stays registered until
+ * the stream is closed, because the scheduler may refuse the job at any time. */
 #include "client/results/future_group.h"
 #include "client/results/parts.h"
 #include "client/submit/inline.h"
@@ -14,21 +14,22 @@
 #include <string.h>
 
 struct gw_stream {
-    struct gw_client *client; /* `parts` reference it */
+    struct gw_client *client; /* `parts` references the client */
     struct gw_submission submission;
     char *name;
     uint64_t *after;
     uint32_t rows;
-    struct gw_arena arena; /* of specs */
+    struct gw_arena arena; /* memory of `specs` */
     GW_ARRAY(struct gw_graph_spec) specs;
     struct gw_map spec_by_hash;
-    struct gw_error error; /* code not 0: it is over */
+    struct gw_error error; /* code not 0: the stream has failed */
 
     struct gw_parts *parts;
-    bool answered; /* the client's lock guards it */
+    bool answered; /* guarded by the client's lock */
 };
 
-/* Accepted to its end, or refused: then nothing of it will be told any more. */
+/* The scheduler has accepted the whole job or refused it. After a refusal the scheduler sends no
+ * more about the job, so all pending futures fail here. */
 static void stream_on_answer(struct gw_rpc *call, void *arg)
 {
     struct gw_stream *stream = arg;
@@ -114,10 +115,10 @@ uint32_t gw_stream_count(const struct gw_stream *stream)
     return stream->rows;
 }
 
-/* -- Adding --------------------------------------------------------------------------------------
+/* -- Adding graphs ------------------------------------------------------------------------------
  */
 
-/* The number of a spec in the stream's job; sent where it is new. */
+/* Finds the number of a spec in the stream's job. A new spec gets the next number and is sent. */
 static int number_of(struct gw_stream *stream, const struct gw_graph_spec *spec, uint32_t *number,
                      struct gw_error *error)
 {
@@ -138,9 +139,9 @@ static int number_of(struct gw_stream *stream, const struct gw_graph_spec *spec,
     return rc;
 }
 
-/* What changes in a graph's rows when they come behind others. */
+/* Columns of a graph that change because the graph's rows come after earlier rows of the stream. */
 struct moved {
-    uint32_t *spec; /* of each spec of the graph */
+    uint32_t *spec; /* new number of each spec of the graph */
     uint64_t *dep_job;
     uint32_t *dep_row;
 };
@@ -201,7 +202,8 @@ static int send_rows(struct gw_stream *stream, const struct gw_graph_rows *rows,
     return rc < 0 ? rc : gw_submission_part(&stream->submission, error);
 }
 
-/* The group of a graph's futures, registered: results may come before all rows have left. */
+/* Makes the group of futures of a graph and registers it. This happens before the rows are sent,
+ * because a result may arrive before the last row has left. */
 static struct gw_future_group *add_part(struct gw_stream *stream, const struct gw_graph_rows *rows,
                                         const struct gw_targets *targets)
 {
@@ -232,7 +234,7 @@ static struct gw_future_group *add_part(struct gw_stream *stream, const struct g
     return NULL;
 }
 
-/* Blocks until the scheduler has opened the job, or refused it. */
+/* Blocks until the scheduler has opened the job or refused it. */
 static int await_opened(struct gw_stream *stream, struct gw_future_group *group,
                         struct gw_error *error)
 {

@@ -1,5 +1,6 @@
-/* Submissions: what is said to the scheduler about one job. What a client's record keeps is said
- * again from the start when the connection breaks, by the thread that was saying it. */
+/* Submissions: the messages that submit one job to the scheduler. If the connection breaks, the
+ * submitting thread sends all messages in the submission's resubmit log again over the next
+ * connection. */
 #include "client/submit/submission.h"
 
 #include "client/deploy/env.h"
@@ -22,7 +23,7 @@
 extern char **environ;
 
 enum {
-    FRAME_MARGIN_BYTES = 4096, /* for what a submit message holds beside its rows */
+    FRAME_MARGIN_BYTES = 4096, /* room in a submit message for the fields beside its rows */
     OUTPUT_BYTES_DEFAULT = 64 << 20,
 };
 
@@ -46,7 +47,7 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
         return gw_error_set(error, GW_EINVAL,
                             "a key is for a detached job: others end with their "
                             "client");
-    /* A refusal may come before the last chunk has left. */
+    /* Register the call now: the scheduler may refuse the job before the last chunk has left. */
     pthread_mutex_lock(&client->lock);
     int rc = gw_map_put(&client->calls, submission->call.request, (uintptr_t)&submission->call);
     pthread_mutex_unlock(&client->lock);
@@ -71,15 +72,15 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
     return 0;
 }
 
-/* -- Saying things -------------------------------------------------------------------------------
- */
+/* -- Sending and resending messages ------------------------------------------------------------ */
 
 static bool is_kept(const struct gw_submission *submission)
 {
     return submission->record && !submission->record->cut;
 }
 
-/* The connection is gone: waits for another, and says all of it there. */
+/* The connection has ended: waits for the next connection, and sends the whole submission over it.
+ */
 static int again(struct gw_submission *submission, struct gw_error *error)
 {
     struct gw_client *client = submission->client;
@@ -107,7 +108,8 @@ static int again(struct gw_submission *submission, struct gw_error *error)
     return rc < 0 ? gw_error_set(error, rc, "submit: %s", gw_error_text(rc)) : 0;
 }
 
-/* Says a message: keeps it, and puts numbers for the names of jobs. `more` follows at once. */
+/* Sends a message and adds it to the resubmit log. The log refers to inputs by stable names, which
+ * are replaced here by the present job numbers. `more`: another message follows at once. */
 static int say(struct gw_submission *submission, const struct gw_message *message, bool more,
                struct gw_error *error)
 {
@@ -137,7 +139,8 @@ static int say(struct gw_submission *submission, const struct gw_message *messag
 /* -- Preparing -----------------------------------------------------------------------------------
  */
 
-/* A program that submits functions must hold them: they run in this same program, started again. */
+/* Checks that this program has the function. Workers run functions by starting a copy of this
+ * program. */
 static int check_function(const struct gw_function *function, struct gw_error *error)
 {
     if (gw_function_find(function->name))
@@ -178,7 +181,8 @@ int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *
 /* -- Specs ---------------------------------------------------------------------------------------
  */
 
-/* strings: NULL-terminated. own: this process's environment, filtered. */
+/* Encodes a NULL-terminated list of strings. If `own` is true, `strings` is the environment of this
+ * process, and only the variables that tasks may inherit are encoded. */
 static int encode_strings(const char *const *strings, bool own, struct gw_buffer *buffer)
 {
     size_t all = 0, count = 0;
@@ -195,7 +199,8 @@ static int encode_strings(const char *const *strings, bool own, struct gw_buffer
     return rc;
 }
 
-/* Where it runs: as the client means it, which is nothing to the worker's own folder. */
+/* Makes the task's working folder absolute. A relative folder is relative to the client's working
+ * folder, not the worker's. */
 static int working_folder(const char *wanted, char path[PATH_MAX], struct gw_error *error)
 {
     wanted = wanted ? wanted : "";
@@ -233,7 +238,7 @@ static const char *text(const char *given)
     return given ? given : "";
 }
 
-/* What goes over as it stands. */
+/* Sets the fields of a spec that are copied from the options or have a simple default. */
 static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *options)
 {
     spec->resources = text(options->resources);
@@ -254,7 +259,8 @@ static void set_options(struct gw_msg_spec *spec, const struct gw_task_options *
         spec->hang_timeout_ns = options->hang_timeout_ns ? options->hang_timeout_ns : HANG_NS;
 }
 
-/* Nobody stays to read what a detached job prints, or to bring it input. */
+/* Returns the streams that the client serves: printed output, held output, or standard input. A
+ * detached job has none, because its client may end before the job. */
 static uint32_t streams_of(const struct gw_submission *submission, const struct gw_graph_spec *spec)
 {
     if (submission->flags & GW_SUBMIT_DETACHED)
@@ -267,7 +273,7 @@ static uint32_t streams_of(const struct gw_submission *submission, const struct 
 static int say_spec(struct gw_submission *submission, const struct gw_message *message,
                     struct gw_error *error)
 {
-    int rc = say(submission, message, true, error); /* its rows follow */
+    int rc = say(submission, message, true, error); /* the rows of this spec follow at once */
     if (rc == GW_ELIMIT)
         gw_error_set(error, rc, "arguments and environment of a command are over 1 MiB");
     else if (rc == GW_ENOMEM)
@@ -288,7 +294,8 @@ int gw_submission_spec(struct gw_submission *submission, uint32_t number,
     const struct gw_program *program = submission->client->program;
     bool function = spec->kind == GW_SPEC_FUNCTION, any_gpu = options->gpus_per_rank < 0;
     const char *const *env = spec->env ? spec->env : (const char *const *)environ;
-    const struct gw_buffer *own = &submission->client->env; /* of the task that we are inside of */
+    const struct gw_buffer *own =
+        &submission->client->env; /* if this client runs inside a task: that task's environment */
     struct gw_buffer argv_bytes = {0}, env_bytes = {0}, epilog_bytes = {0};
     char cwd[PATH_MAX];
     uint8_t files[GW_HASH_BYTES];
@@ -391,7 +398,8 @@ int gw_submission_refused(struct gw_submission *submission, struct gw_error *err
     return found.code < 0 ? gw_error_set(error, found.code, "%s", found.text) : 0;
 }
 
-/* flags: GW_SUBMIT_LAST, with GW_SUBMIT_QUIET or without, GW_SUBMIT_PART or 0. */
+/* Sends the rows that have gathered in the chunk. `flags` is 0, GW_SUBMIT_PART, or GW_SUBMIT_LAST
+ * with or without GW_SUBMIT_QUIET. */
 static int flush(struct gw_submission *submission, uint32_t flags, struct gw_error *error)
 {
     struct gw_message message = {
@@ -401,7 +409,8 @@ static int flush(struct gw_submission *submission, uint32_t flags, struct gw_err
                    .name = submission->name},
     };
     gw_chunk_columns(&submission->chunk, &message.submit);
-    (void)gw_io_room(submission->client->io); /* a broken connection is what say finds */
+    (void)gw_io_room(
+        submission->client->io); /* ignore the result: say() below finds a broken connection */
     int rc = flags & GW_SUBMIT_LAST ? gw_rpc_expect(&submission->call, submission->client) : 0;
     if (rc == 0 || rc == GW_ECLOSED)
         rc = say(submission, &message, false, error);
@@ -437,7 +446,9 @@ static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
 int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
                       struct gw_error *error)
 {
-    if (row->args_bytes <= GW_LARGE_ARGS_BYTES || row->whole) /* a command resolves no reference */
+    if (row->args_bytes <= GW_LARGE_ARGS_BYTES ||
+        row->whole) /* commands get their arguments directly, so a reference to a scattered value
+                       would not be resolved */
         return add(submission, row, error);
 
     struct gw_large_args spill;
@@ -451,7 +462,7 @@ int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_ro
     return rc;
 }
 
-/* -- The end -------------------------------------------------------------------------------------
+/* -- Finishing ----------------------------------------------------------------------------------
  */
 
 int gw_submission_flush(struct gw_submission *submission, struct gw_error *error)
@@ -475,7 +486,8 @@ int gw_submission_send_last(struct gw_submission *submission, struct gw_message 
     return gw_rpc_wait(&submission->call, submission->client, UINT64_MAX, error);
 }
 
-/* Notes the job's number; false when the scheduler that gave it went away at once. */
+/* Stores the job's number. Returns false if the scheduler that gave the number has disappeared
+ * again, so that the number is useless. */
 static bool note_job(struct gw_submission *submission)
 {
     struct gw_client *client = submission->client;
@@ -489,8 +501,10 @@ static bool note_job(struct gw_submission *submission)
     return there;
 }
 
-/* A plain call is refused for reasons that are its client's or the cluster's: where one was
- * accepted, nobody waits for the next ones' answers. Notes that one was. */
+/* Whether the scheduler's answer to this plain call need not be awaited. The reasons to refuse a
+ * plain call depend on the client and the cluster, not on the call. So after one plain call was
+ * accepted on a connection, the next ones are expected to be accepted too. `accepted` is true if
+ * this submission was accepted. */
 static bool is_answer_known(struct gw_submission *submission, bool accepted)
 {
     struct gw_client *client = submission->client;
@@ -502,7 +516,8 @@ static bool is_answer_known(struct gw_submission *submission, bool accepted)
     return known;
 }
 
-/* The job was submitted before: nothing of it is told to this client. */
+/* The cluster already knows a job with this key. The scheduler sends no results of that job to this
+ * client, so the futures fail. */
 static void fail_known(struct gw_submission *submission)
 {
     struct gw_error why;
@@ -515,8 +530,8 @@ static void fail_known(struct gw_submission *submission)
     pthread_mutex_unlock(&submission->client->lock);
 }
 
-/* Sends the last chunk without that its answer is to be waited for; *left: so it was, on a
- * connection that still stands. */
+/* Sends the last chunk without waiting for the answer. *left is true if the chunk left over the
+ * connection with which the submission began. If it is false, the caller waits for the answer. */
 static int leave(struct gw_submission *submission, bool *left, struct gw_error *error)
 {
     struct gw_client *client = submission->client;
@@ -530,7 +545,8 @@ static int leave(struct gw_submission *submission, bool *left, struct gw_error *
     pthread_mutex_lock(&client->lock);
     *left = submission->life == life && client->life == life && !client->down.code;
     if (*left && submission->record)
-        submission->record->left = true; /* from here on it is said again by others */
+        submission->record->left =
+            true; /* from now on the reconnect thread submits this job again */
     pthread_mutex_unlock(&client->lock);
     return 0;
 }
@@ -558,7 +574,7 @@ int gw_submission_finish(struct gw_submission *submission, struct gw_error *erro
                                                 : flush(submission, GW_SUBMIT_LAST, error);
     if (rc == 0 && !left)
         rc = wait_for_answer(submission, error);
-    submission->sent = false; /* it is accepted, or the scheduler has forgotten it */
+    submission->sent = false; /* the job was accepted, or the scheduler has forgotten it */
     if (rc < 0)
         return rc;
     struct gw_future_group *group = submission->group;
@@ -574,7 +590,8 @@ int gw_submission_finish(struct gw_submission *submission, struct gw_error *erro
     return 0;
 }
 
-/* A job of which some chunks have left can only be ended as a whole one: close it and cancel. */
+/* Ends a job of which some chunks have left. The scheduler cancels only whole jobs, so the last
+ * chunk is sent first, and the job is cancelled after its answer. */
 static void take_back(struct gw_submission *submission)
 {
     gw_chunk_clear(&submission->chunk);
@@ -593,7 +610,8 @@ void gw_submission_close(struct gw_submission *submission)
 {
     if (submission->sent)
         take_back(submission);
-    /* What nobody holds any more: of a stream, its tasks use it on their own. */
+    /* Releases the scattered arguments that no group has taken over. A stream's tasks keep
+     * references of their own to their arguments. */
     pthread_mutex_lock(&submission->client->lock);
     for (size_t i = 0; i < submission->scattered.count; i++)
         gw_resubmit_log_let_go(submission->client, submission->scattered.items[i]);

@@ -1,4 +1,4 @@
-/* A submission: one job on its way to the scheduler, in specs and chunks. */
+/* A submission: sends one job to the scheduler, in messages for specs and for chunks of rows. */
 #ifndef GW_CLIENT_SUBMISSION_H
 #define GW_CLIENT_SUBMISSION_H
 
@@ -7,78 +7,82 @@
 #include "client/results/future_group.h"
 #include "graph/model/graph_rows.h"
 
-/* Jobs that have to end first; borrowed. */
+/* Jobs that have to end before the new job starts. The array is borrowed. */
 struct gw_submission_after {
     const uint64_t *jobs;
     size_t count;
-    bool any; /* however they end */
+    bool any; /* start also if one of the jobs failed */
 };
 
 struct gw_submission {
     struct gw_client *client;
     struct gw_rpc call;
     struct gw_future_group *group;
-    struct gw_resubmit_log *record; /* its group's; NULL: it is not said again */
-    uint32_t life;                  /* of the connection over which it goes */
+    struct gw_resubmit_log *record; /* the resubmit log of `group`; NULL: the submission is not sent
+                                       again after a reconnect */
+    uint32_t life;                  /* number of the connection that carries this submission */
     uint32_t flags;                 /* enum gw_submit_flag */
     const char *name;
-    const char *key; /* or NULL */
+    const char *key; /* idempotency key, or NULL */
     struct gw_chunk chunk;
     struct gw_submission_after after;
-    GW_ARRAY(uint64_t) scattered; /* names of what holds large arguments */
-    bool sent;                    /* a chunk has left: the scheduler knows this job */
-    bool plain;                   /* one call that is refused only if all are */
+    GW_ARRAY(uint64_t) scattered; /* scattered values that hold large arguments */
+    bool sent;                    /* a chunk has left, so the scheduler knows the job */
+    bool plain; /* one call that the scheduler refuses only if it would refuse every such call */
 };
 
-/* What a submission begins with. All borrowed until gw_submission_close. */
+/* Options of gw_submission_open. All pointers are borrowed until gw_submission_close. */
 struct gw_submission_options {
     const char *name;
     bool detached;
-    const uint32_t *target_rows; /* ascending; NULL: every row is one */
+    const uint32_t *target_rows; /* rows with futures, ascending; NULL: every row has a future */
     uint32_t target_count;
-    bool no_futures; /* no group: somebody else takes the results */
-    const char *key; /* of a detached one; NULL: none */
+    bool no_futures; /* make no group of futures: the caller handles the results */
+    const char *key; /* idempotency key of a detached job; NULL: none */
     struct gw_submission_after after;
 };
 
-/* gw_submission_prepare makes sure that the cluster is there, large enough for these specs, and has
- * this program where one of them is a function. With GANGWAY_INLINE=1 it only checks the functions.
- */
+/* gw_submission_prepare starts or extends the cluster so that it is large enough for these specs.
+ * If one of the specs is a function, it also sends this program to the cluster. With
+ * GANGWAY_INLINE=1 it only checks the functions. */
 int gw_submission_prepare(struct gw_client *client, const struct gw_graph_spec *specs,
                           uint32_t count, struct gw_error *error);
 
-/* gw_submission_named is what a job is called after a word of its command: the word, or, where that
- * is no line of text, "command". */
+/* gw_submission_named returns a job name made from a word of its command: the word itself, or
+ * "command" if the word is not a valid name. */
 const char *gw_submission_named(const char *word);
 
-/* gw_submission_open registers the futures' group (GW_EINVAL: a name that is no line of text).
- * Then come gw_submission_spec for each spec, gw_submission_row for each row in order, and
- * gw_submission_finish, which blocks until the job was accepted whole or refused, but for a plain
- * call where one was accepted on this connection. gw_submission_close follows in any case: it takes
- * a job back that was not finished, and leaves the group alone where it was accepted. */
+/* gw_submission_open registers the group of futures (GW_EINVAL: the name is not one line of text).
+ * After it, call gw_submission_spec for each spec, gw_submission_row for each row in order, and
+ * gw_submission_finish. gw_submission_finish blocks until the scheduler has accepted or refused the
+ * whole job. It does not block for a plain call if a plain call was already accepted on this
+ * connection. Always call gw_submission_close at the end. It takes an unfinished job back, and
+ * leaves the group of an accepted job to the caller. */
 int gw_submission_open(struct gw_submission *submission, struct gw_client *client,
                        const struct gw_submission_options *options, struct gw_error *error);
 int gw_submission_spec(struct gw_submission *submission, uint32_t number,
                        const struct gw_graph_spec *spec, struct gw_error *error);
 
-/* gw_submission_after says, behind the first spec, which jobs it comes after. */
+/* gw_submission_after sends the list of jobs that have to end before this job. Call it directly
+ * after the first spec. */
 int gw_submission_after(struct gw_submission *submission, struct gw_error *error);
 
-/* gw_submission_send_last sends the message that completes the job, and blocks for the answer. */
+/* gw_submission_send_last sends a message that completes the job, and blocks until the scheduler
+ * has answered. */
 int gw_submission_send_last(struct gw_submission *submission, struct gw_message *message,
                             struct gw_error *error);
 
-/* gw_submission_refused gives the error of one that was refused already, 0 otherwise. */
+/* gw_submission_refused returns the scheduler's error if the job was already refused, otherwise 0.
+ */
 int gw_submission_refused(struct gw_submission *submission, struct gw_error *error);
 
-/* gw_submission_flush sends what was added so far. gw_submission_part sends what was added so far,
- * as the end of one graph of a stream. */
+/* gw_submission_flush sends the rows that were added so far. gw_submission_part does the same and
+ * marks the end of one graph of a stream. */
 int gw_submission_flush(struct gw_submission *submission, struct gw_error *error);
 int gw_submission_part(struct gw_submission *submission, struct gw_error *error);
 
-/* gw_submission_row sends what of its arguments is large ahead, as values of their own, unless the
- * row says that they stay. GW_ELIMIT
- * when it is too large for a message even so. */
+/* gw_submission_row adds a row. It scatters large arguments as separate values, unless row->whole
+ * is set. GW_ELIMIT: the row is too large for a message all the same. */
 int gw_submission_row(struct gw_submission *submission, const struct gw_chunk_row *row,
                       struct gw_error *error);
 int gw_submission_finish(struct gw_submission *submission, struct gw_error *error);

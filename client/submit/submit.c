@@ -1,4 +1,4 @@
-/* Submitting: graphs, single calls, maps over many arguments. */
+/* Submits graphs, single calls, and maps over many arguments. */
 #include "client/submit/submit.h"
 
 #include "client/results/resubmit_log.h"
@@ -40,7 +40,7 @@ static int send_specs(struct gw_submission *submission, const struct gw_graph_ro
     return rc < 0 ? rc : gw_submission_after(submission, error);
 }
 
-/* Sends the rows from `from` on. */
+/* Sends the rows of the graph, starting at row `from`. */
 static int send_rows(struct gw_submission *submission, const struct gw_graph_rows *rows,
                      const struct gw_targets *targets, uint32_t from, struct gw_error *error)
 {
@@ -91,7 +91,8 @@ static int open_job(struct gw_submission *submission, struct gw_client *client,
     return gw_submission_open(submission, client, &opened, error);
 }
 
-/* One call of a function, without options, names and inputs, of which a future is wanted. */
+/* Whether the submission is one call of a function without options, names and inputs, with one
+ * future. Such a call can be sent without waiting for the scheduler's answer. */
 static bool is_plain(const struct gw_graph_rows *rows, const struct gw_submit_options *options,
                      const struct gw_targets *targets)
 {
@@ -129,13 +130,14 @@ static int submit_rows(struct gw_client *client, const struct gw_graph_rows *row
     return rc;
 }
 
-/* What futures are wanted of. */
+/* The nodes for which the caller wants futures. */
 struct wanted {
     const gw_node *nodes;
     size_t count;
 };
 
-/* Sends the rows of a sorted graph from `from` on, each block as soon as it is written. */
+/* Writes and sends the rows of a sorted graph, starting at row `from`. Each block of BLOCK_ROWS
+ * rows is sent as soon as it is written. */
 static int write_and_send(struct gw_submission *submission, struct gw_graph *graph,
                           const struct gw_graph_rows *rows, const struct gw_targets *targets,
                           uint32_t from, struct gw_error *error)
@@ -150,8 +152,9 @@ static int write_and_send(struct gw_submission *submission, struct gw_graph *gra
     return rc;
 }
 
-/* The first rows of a large graph leave, and may run, before the others are sorted. Until then the
- * group knows the rows of targets among the first only; those of others come behind them. */
+/* Submits a large graph in two steps: its first rows (`head`) are sent, and their tasks may start,
+ * before the other rows are sorted. During the first step the group knows only the rows of targets
+ * in the head. The rows of the other targets are set afterwards. */
 static int submit_head(struct gw_client *client, struct gw_graph *graph,
                        const struct gw_graph_rows *head, const struct gw_submit_options *options,
                        const struct wanted *wanted, struct gw_targets *targets,
@@ -259,7 +262,7 @@ int gw_submit_call(struct gw_client *client, struct gw_future **future, struct g
 
 struct gw_value *gw_result_future(struct gw_graph *graph, const struct gw_future *future)
 {
-    uint64_t job = gw_future_job(future); /* known once this has returned */
+    uint64_t job = gw_future_job(future); /* blocks until the job number is known */
     const struct gw_resubmit_log *record = future->group->record;
     return gw_result(
         gw_graph_external(graph, record ? record->name : job, gw_future_index(future)));
@@ -268,7 +271,7 @@ struct gw_value *gw_result_future(struct gw_graph *graph, const struct gw_future
 /* -- Maps ----------------------------------------------------------------------------------------
  */
 
-/* One call's arguments, as they are encoded, and what they refer to. */
+/* The encoded arguments of one call, and the tasks to which their references refer. */
 struct encoded_call {
     struct gw_buffer buffer;
     struct gw_codec_deps found;
@@ -285,7 +288,7 @@ static void encoded_call_deinit(struct encoded_call *encoded)
     gw_array_deinit(&encoded->dep_rank);
 }
 
-/* The tasks that the references of a call stand for. */
+/* Finds the tasks to which the references of a call refer. */
 static int resolve_call(const struct gw_map_call *call, size_t i, struct encoded_call *encoded,
                         struct gw_error *error)
 {
@@ -317,7 +320,7 @@ static int check_ref(const struct gw_map_call *call, size_t i, size_t k,
                         i, k);
 }
 
-/* The MessagePack list of one call's arguments; the values are taken. */
+/* Encodes the arguments of one call as a MessagePack list and unrefs the values. */
 static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value **values,
                        struct encoded_call *encoded, struct gw_error *error)
 {
@@ -380,7 +383,7 @@ static int send_calls(struct gw_submission *submission, const struct gw_map_call
     return rc;
 }
 
-/* Without a cluster a map is a graph of its calls. */
+/* With GANGWAY_INLINE=1, submits a map as a graph of its calls. */
 static int map_inline(struct gw_client *client, const struct gw_map_call *call,
                       struct gw_future **futures, struct gw_error *error)
 {
@@ -421,7 +424,7 @@ int gw_map(struct gw_client *client, const struct gw_map_call *call, struct gw_f
     struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = call->function};
     if (call->options)
         spec.options = *call->options;
-    spec.options.name = NULL; /* a name is one task's */
+    spec.options.name = NULL; /* options->name becomes the job's name, not that of every task */
     int rc = gw_submission_prepare(client, &spec, 1, error);
     if (rc < 0)
         return rc;
