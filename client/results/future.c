@@ -1,7 +1,6 @@
-/* Futures: reading, waiting, cancelling, retrying. A future that is done is read without the lock
- * (future_group.c says why); one that failed is read under it, because a retry may make it pending
- * again.
- */
+/* Futures: reading, waiting, cancelling and retrying. A future in state GW_DONE is read without the
+ * client's lock (future_group.c explains why). A future in state GW_FAILED is read under the lock,
+ * because a retry may make it pending again. */
 #include "client/results/future.h"
 
 #include "client/link/session.h"
@@ -22,7 +21,8 @@ static enum gw_future_state state_of(const struct gw_future *future)
 enum gw_future_state gw_future_state(const struct gw_future *future)
 {
     enum gw_future_state state = state_of(future);
-    if (state == GW_PENDING) /* who looks again and again waits, too */
+    if (state ==
+        GW_PENDING) /* a caller that polls is waiting too: let the loop thread read messages */
         gw_reader_handoff_recall(&future->group->client->turn);
     return state;
 }
@@ -30,7 +30,8 @@ enum gw_future_state gw_future_state(const struct gw_future *future)
 uint64_t gw_future_job(const struct gw_future *future)
 {
     if (future->group->unanswered)
-        (void)gw_deferred_accept_wait(future, NULL); /* it is on its way */
+        (void)gw_deferred_accept_wait(
+            future, NULL); /* the scheduler's answer with the job number is on its way */
     return future->group->job;
 }
 
@@ -66,7 +67,8 @@ uint64_t gw_future_attempt(const struct gw_future *future)
 /* -- Waiting -------------------------------------------------------------------------------------
  */
 
-/* A watch fires exactly once, at once where the future has ended. */
+/* Registers a watch, which fires exactly once. If the future has already ended, the watch fires at
+ * once. */
 static void watch_init(struct gw_future *future, struct gw_watch *watch)
 {
     struct gw_client *client = future->group->client;
@@ -80,7 +82,7 @@ static void watch_init(struct gw_future *future, struct gw_watch *watch)
     pthread_mutex_unlock(&client->lock);
 }
 
-/* After this nobody fires it any more. */
+/* Removes a watch. Afterwards it cannot fire. */
 static void watch_deinit(struct gw_future *future, struct gw_watch *watch)
 {
     struct gw_client *client = future->group->client;
@@ -111,14 +113,17 @@ int gw_future_wait(struct gw_future *future, uint64_t timeout_ns)
 
 struct gw_completions {
     struct gw_waiter waiter;
-    struct gw_client *client;   /* NULL: of no futures */
-    struct gw_future **futures; /* a copy; NULL once given, because it may be released then */
-    struct gw_watch **watches;  /* NULL once given; they stay where they are, for their futures */
+    struct gw_client *client;   /* NULL: no future was added yet */
+    struct gw_future **futures; /* a copy of the caller's array; an entry is NULL once its index was
+                                   returned, because the caller may then release the future */
+    struct gw_watch **watches;  /* an entry is NULL once its index was returned; each watch is
+                                   allocated separately because its future points to it */
     size_t *fired;
     size_t count, given, room;
 };
 
-/* Whoever fires writes to `fired` under the client's lock. */
+/* Enlarges the arrays. The loop thread writes to `fired` under the client's lock, so this array is
+ * moved under the lock. */
 static int grow(struct gw_completions *completions, size_t room)
 {
     struct gw_client *client = completions->client;
@@ -230,7 +235,8 @@ int gw_future_wait_any(struct gw_future *const *futures, size_t count, uint64_t 
 /* -- Values --------------------------------------------------------------------------------------
  */
 
-/* The answer to a fetch as a value: inline, or behind a descriptor. */
+/* Makes a value from the answer to a fetch. The encoded value is in the message, or in a file that
+ * came as a descriptor. */
 static int decode_object(const struct gw_rpc *call, struct gw_value **value, struct gw_error *error)
 {
     if (call->fd < 0)
@@ -258,7 +264,7 @@ int gw_future_fetch(struct gw_client *client, uint64_t job, uint32_t index, uint
 static int failure_of(struct gw_future *future, struct gw_error *error)
 {
     struct gw_client *client = future->group->client;
-    int rc = 0; /* it failed with the connection */
+    int rc = 0; /* no failure of its own: the future failed because the connection ended */
     pthread_mutex_lock(&client->lock);
     if (future->result.kind == GW_VALUE_SLOT_ERROR)
         rc = gw_error_set(error, future->result.failure->code, "%s", future->result.failure->text);
@@ -266,7 +272,8 @@ static int failure_of(struct gw_future *future, struct gw_error *error)
     return rc == 0 ? gw_client_down_error(client, error) : rc;
 }
 
-/* A value that was fetched is kept: later gets give the same mapping. */
+/* Stores a fetched value in the future, so that later calls of gw_future_get return the same
+ * mapping. */
 static struct gw_value *keep(struct gw_future *future, struct gw_value_slot *result,
                              struct gw_value *value)
 {
@@ -286,7 +293,8 @@ static struct gw_value_slot *parcel_of(struct gw_future *future, uint32_t rank)
     return result->kind == GW_VALUE_SLOT_RANKS ? &result->ranks->items[rank] : result;
 }
 
-/* Its job may be submitted again, under another number, before or while it is asked for. */
+/* Fetches a value. If the connection is lost, the job is submitted again under another number, so
+ * the fetch waits for the reconnect and starts again with the new number. */
 static int fetch(const struct gw_future *future, uint32_t rank, struct gw_value **value,
                  struct gw_error *error)
 {
@@ -339,7 +347,7 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
     }
 }
 
-/* Asks for a value that lies in the cluster; false where there is nothing to ask. */
+/* Asks the cluster for a value. Returns false if the value need not or cannot be fetched. */
 static bool fetch_begin(struct gw_future *future, struct gw_rpc *call)
 {
     struct gw_client *client = future->group->client;
@@ -359,7 +367,8 @@ static bool fetch_begin(struct gw_future *future, struct gw_rpc *call)
     return false;
 }
 
-/* Takes the answer; what did not come well is asked for again, and said, by gw_future_get. */
+/* Receives the answer to fetch_begin. Errors are ignored here: gw_gather then calls gw_future_get,
+ * which fetches the value again and reports the error. */
 static void fetch_end(struct gw_future *future, struct gw_rpc *call)
 {
     struct gw_client *client = future->group->client;
@@ -369,8 +378,8 @@ static void fetch_end(struct gw_future *future, struct gw_rpc *call)
     gw_rpc_close(call, client);
 }
 
-/* Fetches what lies in the cluster, many at once: a round trip for all of a batch, whose size is
- * bounded by the descriptors that come with it. */
+/* Fetches all values that are still in the cluster. The requests of a batch are sent together, so
+ * that a batch takes one round trip. The batch size limits the number of open file descriptors. */
 static void fetch_all(struct gw_future *const *futures, size_t count)
 {
     struct gw_future *asked[GATHER_BATCH];
@@ -379,7 +388,7 @@ static void fetch_all(struct gw_future *const *futures, size_t count)
         size_t batch = 0;
         for (; at < count && batch < GATHER_BATCH; at++) {
             (void)gw_future_wait(futures[at], UINT64_MAX);
-            if (gw_future_state(futures[at]) != GW_DONE) /* nothing behind it is wanted */
+            if (gw_future_state(futures[at]) != GW_DONE) /* gw_gather stops at this failed future */
                 count = at;
             else if (fetch_begin(futures[at], &calls[batch]))
                 asked[batch++] = futures[at];
@@ -418,8 +427,10 @@ int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error
     if (state_of(future) != GW_PENDING)
         return 0;
     pthread_mutex_lock(&client->lock);
-    future->group->own = false;                      /* it ends now */
-    message.cancel.request = ++client->last_request; /* the answer is nobody's */
+    future->group->own =
+        false; /* the cancelled task ends at once, so waiting for it cannot deadlock */
+    message.cancel.request =
+        ++client->last_request; /* a new number, so that the answer is ignored */
     int rc = client->closed || !client->io ? GW_ECLOSED : gw_io_put(client->io, &message, -1);
     pthread_mutex_unlock(&client->lock);
     return rc == GW_ECLOSED ? gw_client_down_error(client, error)
@@ -427,7 +438,8 @@ int gw_future_cancel(struct gw_future *future, bool hard, struct gw_error *error
                             : 0;
 }
 
-/* Makes a failed future pending, and gives its failure for the case that the scheduler refuses. */
+/* Makes a failed future pending. *before is set to its failure, which is restored if the scheduler
+ * refuses the retry. */
 static int set_pending(struct gw_future *future, struct gw_value_slot *before)
 {
     struct gw_client *client = future->group->client;

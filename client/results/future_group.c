@@ -1,8 +1,8 @@
-/* Future groups: the futures of one submission, and the results that come in for them. What holds:
- * a future's result is written before its state leaves GW_PENDING, and a value that is there
- * (SMALL, HEAP) never changes again while the state is GW_DONE; so done futures are read without
- * the lock.
- */
+/* Future groups: the futures of one submission, and the results that arrive for them.
+ *
+ * Invariants: a future's result is written before its state leaves GW_PENDING. A value that was
+ * received (SMALL, HEAP) does not change while the state is GW_DONE. Therefore readers need no lock
+ * for a future in state GW_DONE. */
 #include "client/results/future_group.h"
 
 #include "client/results/parts.h"
@@ -93,14 +93,15 @@ void gw_future_group_held(struct gw_client *client, const struct gw_msg_held *he
     group->own = held->own != 0;
 }
 
-/* The first future of a row; several futures may stand for one. */
+/* Finds the first future of a row. Several futures may belong to one row. */
 static struct gw_future *find_row(struct gw_future_group *group, uint32_t row)
 {
     if (!group->rows)
         return row < group->count ? &group->futures[row] : NULL;
     uint32_t low = 0, high = group->count;
     if (row < high && group->rows[row] == row && (row == 0 || group->rows[row - 1] < row))
-        return &group->futures[row]; /* as where all tasks have one: not looked for */
+        return &group->futures[row]; /* fast path for a submission in which every task has one
+                                        future */
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
         if (group->rows[middle] < row)
@@ -111,7 +112,7 @@ static struct gw_future *find_row(struct gw_future_group *group, uint32_t row)
     return low < group->count && group->rows[low] == row ? &group->futures[low] : NULL;
 }
 
-/* The next future of the same row, or NULL. */
+/* Returns the next future of the same row, or NULL. */
 static struct gw_future *next_same(struct gw_future *future)
 {
     struct gw_future_group *group = future->group;
@@ -120,7 +121,7 @@ static struct gw_future *next_same(struct gw_future *future)
     return same ? future + 1 : NULL;
 }
 
-/* Ends a future: from here on readers need no lock. */
+/* Ends a future and wakes its waiters. From now on readers need no lock. */
 static void settle(struct gw_future *future, enum gw_future_state state)
 {
     if (atomic_load_explicit(&future->state, memory_order_relaxed) == GW_PENDING)
@@ -148,7 +149,9 @@ void gw_future_group_set_value(struct gw_future *future, uint32_t rank,
 {
     struct gw_value_slot *result = &future->result;
     if (result->kind == GW_VALUE_SLOT_ERROR || result->kind == GW_VALUE_SLOT_CLOSED)
-        gw_value_slot_clear(result, future->ranks); /* a retry that another future's retry caused */
+        gw_value_slot_clear(
+            result,
+            future->ranks); /* the task was retried because of the retry of another future */
     if (future->ranks > 0) {
         if (rank >= future->ranks)
             return;
@@ -180,7 +183,7 @@ no_memory:
                                 gw_value_slot_failure_new(GW_ENOMEM, 0, 0, "out of memory"));
 }
 
-/* The group that a row of this request belongs to, or NULL. */
+/* Returns the group to which this row of the request belongs, or NULL. */
 static struct gw_future_group *find_bundle(struct gw_client *client, uint64_t request, uint32_t row)
 {
     uint64_t found;
@@ -231,7 +234,8 @@ void gw_future_group_fail_pending(struct gw_future_group *group, const struct gw
                                         gw_value_slot_failure_new(error->code, 0, 0, error->text));
 }
 
-/* What came of a gang before the connection ended comes again, of all ranks. */
+/* Drops the results of gangs that have not ended: after a reconnect the results of all ranks arrive
+ * again. */
 static void begin_again(struct gw_future_group *group)
 {
     for (uint32_t i = 0; i < group->count && group->pending > 0; i++)
@@ -315,7 +319,8 @@ void gw_future_release(struct gw_future *future)
     struct gw_io *io = client->closed || client->lost || row_held(group, i) ? NULL : client->io;
     if (io && group->shared)
         gw_io_drop(io, group->request);
-    else if (io && !group->unanswered) /* else when it is answered */
+    else if (io &&
+             !group->unanswered) /* otherwise the result is released when the answer arrives */
         gw_io_release(io, group->job, group->rows ? group->rows[i] : (uint32_t)i);
     else if (io && group->quiet)
         gw_client_prompt(client);

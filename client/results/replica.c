@@ -1,5 +1,5 @@
-/* Copies of results: a question for each, many under way at once. A call that nobody waits for any
- * more changes nothing: the scheduler goes on with its copies. */
+/* Copies of results at several workers. Each future is one request, and many requests are sent at
+ * once. If the caller stops waiting, the scheduler still makes the copies. */
 #include "client/link/session.h"
 
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static int ask(struct gw_rpc *call, struct gw_client *client, const struct gw_fu
     return gw_rpc_send(call, client, &message, -1);
 }
 
-/* All of a batch, to the first that fails; the others' answers are nobody's then. */
+/* Sends the requests of a batch and waits for the answers, up to the first failure. Answers that
+ * arrive after a failure are ignored. */
 static int replicate(struct gw_client *client, struct gw_future *const *futures, size_t count,
                      const struct gw_replicate_options *options, struct gw_error *error)
 {
@@ -45,7 +46,7 @@ static int replicate(struct gw_client *client, struct gw_future *const *futures,
     return rc;
 }
 
-/* In this process there is nobody to copy to. */
+/* With GANGWAY_INLINE=1 there are no workers, so gw_replicate only waits for the futures. */
 static int wait_well(struct gw_future *const *futures, size_t count, struct gw_error *error)
 {
     for (size_t i = 0; i < count; i++) {

@@ -1,5 +1,5 @@
-/* Records. What holds: a record is found in `names` from when it is made until it is freed; names
- * count up, so that what a record takes has a lower name than its own. */
+/* Resubmit logs. Invariants: a log is in `names` as long as it exists. Names count up, so the
+ * inputs of a log have lower names than the log itself. */
 #include "client/results/resubmit_log.h"
 
 #include "graph/wire/enums.h"
@@ -10,11 +10,15 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { KEPT_BYTES_MAX = 1 << 30, KEPT_FILES_MAX = 256 }; /* of all records of a client */
+enum {
+    KEPT_BYTES_MAX = 1 << 30,
+    KEPT_FILES_MAX = 256
+}; /* limits for all logs of a client together */
 
 #define NAME_BIT (UINT64_C(1) << 63)
 
-/* Of all clients: a graph may be built with the futures of one and submitted by another. */
+/* Names are shared by all clients of the process, because a graph may be built with the futures of
+ * one client and submitted by another. */
 static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gw_map names; /* name -> struct gw_resubmit_log * */
 static uint64_t last_name = NAME_BIT;
@@ -43,7 +47,7 @@ struct gw_resubmit_log *gw_resubmit_log_new(struct gw_client *client, uint64_t r
     return NULL;
 }
 
-/* Frees what it holds; records that nobody else holds are put on the list. */
+/* Frees the contents of a log. Input logs without other references are added to *list. */
 static void clear(struct gw_resubmit_log *record, struct gw_resubmit_log **list)
 {
     struct gw_client *client = record->client;
@@ -69,7 +73,8 @@ static void clear(struct gw_resubmit_log *record, struct gw_resubmit_log **list)
     gw_map_deinit(&record->input_names);
 }
 
-/* By a list, not by recursion: a chain of a million tasks is a chain of as many records. */
+/* Frees logs with a list and without recursion, because a chain of a million tasks is a chain of as
+ * many logs. */
 static void free_all(struct gw_resubmit_log *list)
 {
     while (list) {
@@ -121,7 +126,7 @@ static void cut(struct gw_resubmit_log *record)
     pthread_mutex_unlock(&record->client->lock);
 }
 
-/* -- Keeping -------------------------------------------------------------------------------------
+/* -- Storing messages ---------------------------------------------------------------------------
  */
 
 static int add_input(struct gw_resubmit_log *record, uint64_t name)
@@ -155,7 +160,7 @@ static int add_inputs(struct gw_resubmit_log *record, const struct gw_message *m
     return rc;
 }
 
-/* Room in the client's budget; taken. */
+/* Reserves bytes of the client's budget. Returns false if they do not fit. */
 static bool keep_bytes(struct gw_resubmit_log *record, size_t bytes)
 {
     struct gw_client *client = record->client;
@@ -208,7 +213,7 @@ void gw_resubmit_log_accept(struct gw_resubmit_log *record, uint64_t job)
     pthread_mutex_unlock(&names_lock);
 }
 
-/* names_lock is held. */
+/* Returns the job number for a name. names_lock is held. */
 static uint64_t job_of(uint64_t name)
 {
     if (!(name & NAME_BIT))
@@ -250,7 +255,7 @@ int gw_resubmit_log_rename(struct gw_message *message, uint64_t **room)
     return rc;
 }
 
-/* -- Saying it again -----------------------------------------------------------------------------
+/* -- Sending again ------------------------------------------------------------------------------
  */
 
 static int decode(const struct gw_buffer *frame, struct gw_arena *arena, struct gw_message *message)
@@ -267,7 +272,8 @@ static int say_frame(const struct gw_resubmit_log *record, const struct gw_messa
     uint64_t *room = NULL;
     int fd = -1, rc = 0;
     if (message.type == GW_MESSAGE_submit) {
-        message.submit.flags &= ~(uint32_t)GW_SUBMIT_QUIET; /* somebody waits now */
+        message.submit.flags &=
+            ~(uint32_t)GW_SUBMIT_QUIET; /* the reconnect thread waits for the answer */
         rc = gw_resubmit_log_rename(&message, &room);
     }
     if (rc == 0 && record->fd >= 0 && (fd = fcntl(record->fd, F_DUPFD_CLOEXEC, 0)) < 0)

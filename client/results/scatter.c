@@ -1,8 +1,9 @@
-/* Scattered values: bytes that lie at the scheduler, as a job of one finished task each.
+/* Scattered values: the scheduler stores the bytes of each value as a job of one finished task.
  *
- * A value is said, and awaited, in two steps, so that many may be on their way at once: an answer
- * takes two changes of processes, some ten times what the scheduler does for a value. Each value is
- * accepted or refused by itself; of many, the first refusal gives all of them up. */
+ * Sending a value and waiting for the answer are two separate steps, so that many values can be
+ * under way at once. Waiting costs two context switches, which take about ten times as long as the
+ * scheduler's work for a value. The scheduler accepts or refuses each value separately. If
+ * gw_scatter_many gets a refusal, it releases all its values. */
 #include "client/results/scatter.h"
 
 #include "client/link/session.h"
@@ -17,23 +18,24 @@
 #include <string.h>
 #include <unistd.h>
 
-/* On their way at once: so many, or one more than so many bytes. */
+/* Limits of a batch: at most this many values are under way at once, and a batch is full when its
+ * values have this many bytes. */
 enum { BATCH = 256, BATCH_BYTES = 256 << 10 };
 
-/* A value on its way. */
+/* A value that was sent and not yet answered. */
 struct scattering {
-    struct gw_msg_scatter message;  /* what it points to is the caller's */
-    int fd;                         /* of a large one, or -1 */
-    struct gw_resubmit_log *record; /* NULL: none is kept */
+    struct gw_msg_scatter message;  /* its pointers are borrowed */
+    int fd;                         /* file with a large value, or -1 */
+    struct gw_resubmit_log *record; /* resubmit log; NULL: none */
     struct gw_rpc call;
-    uint32_t life; /* the connection that it was said on */
-    int said;      /* 0: it was said, and is to be awaited */
+    uint32_t life; /* connection on which the value was sent */
+    int said;      /* 0: sent, wait for the answer; else the error of sending */
 };
 
 /* -- One value -----------------------------------------------------------------------------------
  */
 
-/* Says it over the connection that there is. more: another follows at once. */
+/* Sends the value over the present connection. more: another value follows at once. */
 static void say(struct gw_client *client, struct scattering *s, bool more, struct gw_error *error)
 {
     struct gw_message message = {.type = GW_MESSAGE_scatter, .scatter = s->message};
@@ -56,8 +58,8 @@ static void say(struct gw_client *client, struct scattering *s, bool more, struc
                       : gw_error_set(error, s->said, "scatter: %s", gw_error_text(s->said));
 }
 
-/* Waits for the answer, and notes the job. there: the connection is still the one that it was said
- * on, or no other will be looked for. */
+/* Waits for the answer and stores the job number. *there is false if the connection has ended and
+ * the client reconnects; then the value has to be sent again. */
 static int await(struct gw_client *client, struct scattering *s, uint64_t *job, bool *there,
                  struct gw_error *error)
 {
@@ -76,7 +78,7 @@ static int await(struct gw_client *client, struct scattering *s, uint64_t *job, 
     return rc;
 }
 
-/* The record of a value; NULL where none is kept. */
+/* Makes the resubmit log of a value. Returns NULL if the client does not keep logs. */
 static struct gw_resubmit_log *record_scatter(struct gw_client *client,
                                               const struct gw_msg_scatter *scatter, int fd)
 {
@@ -90,15 +92,16 @@ static struct gw_resubmit_log *record_scatter(struct gw_client *client,
     return record;
 }
 
-/* A value as MessagePack: all of it in the buffer; or, of large bytes, what stands before them, and
- * these where their owner has them: a copy would cost what the memory file costs. */
+/* A value as MessagePack. The buffer has the whole encoding, except for a large byte string: there
+ * the buffer has only the head, and `rest` points to the caller's bytes, because a copy would cost
+ * as much as writing the memory file. */
 struct encoded {
     struct gw_buffer buffer;
     const void *rest;
     size_t rest_bytes;
 };
 
-/* Says a value, which stays until it is finished. Where this fails there is nothing to finish. */
+/* Sends a value, which is stored in *s until finish(). If begin() fails, do not call finish(). */
 static int begin(struct gw_client *client, struct scattering *s, const struct encoded *encoded,
                  bool more, struct gw_error *error)
 {
@@ -119,7 +122,8 @@ static int begin(struct gw_client *client, struct scattering *s, const struct en
     return 0;
 }
 
-/* Waits until it is there, and says it again where the scheduler went away meanwhile. */
+/* Waits for the answer. If the scheduler disappears meanwhile, waits for the reconnect and sends
+ * the value again. */
 static int finish(struct gw_client *client, struct scattering *s, uint64_t *name,
                   struct gw_error *error)
 {
@@ -154,7 +158,7 @@ int gw_scatter_encoded(struct gw_client *client, const void *encoded, size_t byt
 /* -- Futures of values ---------------------------------------------------------------------------
  */
 
-/* The future of a value that is there. */
+/* Makes the future of a value that the cluster has accepted. */
 static int future_of(struct gw_client *client, const struct encoded *encoded, uint64_t name,
                      struct gw_future **future, struct gw_error *error)
 {
@@ -207,15 +211,15 @@ static int encode(const struct gw_client *client, const struct gw_value *value,
     return rc < 0 ? gw_error_set(error, rc, "scatter: %s", gw_error_text(rc)) : 0;
 }
 
-/* Values on their way at once. */
+/* Values that are under way at once. */
 struct batch {
     struct scattering said[BATCH];
     struct encoded encoded[BATCH];
     size_t count, bytes;
 };
 
-/* Encodes and says up to BATCH of `count` values; those in the batch are to be finished, whatever
- * this gives. */
+/* Encodes and sends up to BATCH of `count` values. The caller calls batch_finish also after a
+ * failure, for the values that were sent. */
 static int batch_say(struct gw_client *client, struct batch *batch,
                      const struct gw_value *const *values, size_t count, struct gw_error *error)
 {
@@ -233,11 +237,13 @@ static int batch_say(struct gw_client *client, struct batch *batch,
         batch->count += rc == 0;
     }
     if (!client->inlined && batch->count > 0 && (rc < 0 || batch->said[batch->count - 1].said < 0))
-        gw_io_wake(client->io); /* they waited for one that does not follow */
+        gw_io_wake(
+            client->io); /* the queued values were waiting for a value that does not follow */
     return rc;
 }
 
-/* Gives *futures to those that are there, in order, and counts them in *made; the first error. */
+/* Waits for the answers of a batch. Appends a future for each accepted value to `futures`, and
+ * counts it in *made. Returns the first error. */
 static int batch_finish(struct gw_client *client, struct batch *batch, struct gw_future **futures,
                         size_t *made, struct gw_error *error)
 {

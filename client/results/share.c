@@ -1,6 +1,8 @@
-/* Results that several hold: looked up by name, published for others. A future of a lookup is a
- * group of one, whose request the scheduler tells of the task's end; what it found comes with
- * `held`, before that (future_group.c). */
+/* Results that several clients share: looking up tasks by name, and publishing results.
+ *
+ * The future of a lookup is a group of one future. The scheduler answers with a `held` message,
+ * which names the task that was found (gw_future_group_held), and later sends the task's end under
+ * the same request. */
 #include "client/link/session.h"
 #include "client/results/future_group.h"
 

@@ -1,4 +1,4 @@
-/* Parcels, and failures. */
+/* Value slots, and failures of futures. */
 #include "client/results/value_slot.h"
 
 #include <stdlib.h>

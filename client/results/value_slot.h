@@ -1,4 +1,4 @@
-/* Value slots: where a future's values lie, and its failure. */
+/* Value slots: how a future stores its values or its failure. */
 #ifndef GW_CLIENT_VALUE_SLOT_H
 #define GW_CLIENT_VALUE_SLOT_H
 
@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a future's values lie. */
+/* How a future stores a value. */
 enum gw_value_slot_kind {
     GW_VALUE_SLOT_NONE = 0,
     GW_VALUE_SLOT_SMALL,  /* in the future itself */
     GW_VALUE_SLOT_HEAP,   /* encoded bytes in an allocation */
-    GW_VALUE_SLOT_REMOTE, /* in the cluster: to be fetched */
-    GW_VALUE_SLOT_VALUE,  /* fetched: a value */
-    GW_VALUE_SLOT_RANKS,  /* a gang: one result a rank */
+    GW_VALUE_SLOT_REMOTE, /* in the cluster, not fetched yet */
+    GW_VALUE_SLOT_VALUE,  /* a value that was fetched */
+    GW_VALUE_SLOT_RANKS,  /* a gang: one slot for each rank */
     GW_VALUE_SLOT_ERROR,  /* failed: struct gw_failure */
-    GW_VALUE_SLOT_CLOSED, /* failed with the connection */
+    GW_VALUE_SLOT_CLOSED, /* failed because the connection ended */
 };
 
 struct gw_value_slot {
@@ -26,7 +26,7 @@ struct gw_value_slot {
         struct gw_rank_value_slots *ranks;
         struct gw_failure *failure;
     };
-    uint32_t size; /* SMALL, HEAP */
+    uint32_t size; /* size of the bytes, if SMALL or HEAP */
     uint8_t kind;  /* enum gw_value_slot_kind */
 };
 
@@ -41,19 +41,21 @@ struct gw_failure {
     char text[];
 };
 
-/* A value that came in: an object; or encoded bytes; or neither, and it lies in the cluster. */
+/* A value that has arrived: an object, or encoded bytes, or neither if the value stays in the
+ * cluster. */
 struct gw_landing {
     struct gw_value *value; /* borrowed */
     const void *encoded;    /* borrowed */
     uint32_t bytes;
 };
 
-/* gw_value_slot_failure_new copies a text; NULL when out of memory (set_failure accepts it). */
+/* gw_value_slot_failure_new makes a failure and copies the text. Returns NULL if out of memory;
+ * gw_future_group_set_failure accepts NULL. */
 struct gw_failure *gw_value_slot_failure_new(int code, int exit_code, uint64_t attempt,
                                              const char *text);
 
-/* gw_value_slot_set copies a value in; false when out of memory. gw_value_slot_clear frees what a
- * result holds and makes it NONE. */
+/* gw_value_slot_set copies a value into a slot. Returns false if out of memory. gw_value_slot_clear
+ * frees the contents of a slot and makes it NONE. */
 bool gw_value_slot_set(struct gw_value_slot *result, const struct gw_landing *from);
 void gw_value_slot_clear(struct gw_value_slot *result, uint32_t ranks);
 
