@@ -1,4 +1,5 @@
-/* Annotations. They are kept as the text that they came as, and read when somebody asks. */
+/* Annotations of tasks. A job keeps them as the text that the client sent. The text is parsed again
+ * for each query. */
 #include "scheduler/core/requests/annotation.h"
 
 #include "graph/model/pairs.h"
@@ -27,7 +28,8 @@ struct gw_value *gw_sched_annotations(const struct gw_job *job, uint32_t first, 
         const char *text = job->specs.items[i].message.annotations;
         if (!text || !*text)
             continue;
-        GW_MUST(gw_pairs_parse(text, &arena, &pairs, NULL)); /* it was checked */
+        /* Cannot fail: the text was checked at submission. */
+        GW_MUST(gw_pairs_parse(text, &arena, &pairs, NULL));
         for (uint32_t k = 0; k < pairs.count; k++)
             if (!gw_value_find(dict, pairs.items[k].name))
                 GW_MUST(gw_dict_set(dict, pairs.items[k].name, gw_str(pairs.items[k].value)));

@@ -1,8 +1,9 @@
-/* Specs and chunks.
+/* Checks specs and chunks of a submission.
  *
- * A check sees everything that an apply relies on: what was checked applies without a further look.
- * Successors of a chunk's own rows go into compressed rows; those of earlier chunks or other jobs
- * to the append list of the task that they wait for. */
+ * A check covers everything that the applier relies on, so the applier does not check again. The
+ * successors of a chunk's own rows are stored as compressed rows. The successors of tasks of
+ * earlier chunks or of other jobs are appended to the successor list of the task that they wait
+ * for. */
 #include "scheduler/core/requests/chunk.h"
 
 #include "graph/base/text.h"
@@ -18,10 +19,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { INDEX_TAG = 0xd3, INDEX_BYTES = 9 }; /* MessagePack's int64 */
+enum { INDEX_TAG = 0xd3, INDEX_BYTES = 9 }; /* tag and size of an int64 in MessagePack */
 
-/* -- Specs ---------------------------------------------------------------------------------------
- */
+/* -- Specs ------------------------------------------------------------------------------------ */
 
 static void describe_need(const struct gw_shape *shape, char *text, size_t bytes)
 {
@@ -68,11 +68,12 @@ int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_shap
     char need[320], largest[160], aside[48] = "";
     if (rc < 0 || (shape->need && !shape->need->prefer &&
                    gw_sched_need_gone(sched, shape->need, need, sizeof need)))
-        return rc; /* what is gone may come back */
+        return rc; /* a worker that was lost may come back */
     if (gw_sched_ranks_hold_least(sched, shape) || gw_sched_disconnected_could(sched, shape))
         return 0;
     struct gw_shape least = gw_sched_gang_size_shape(shape, gw_sched_gang_size_least(shape));
-    shape = &least; /* what is said is of the smallest that it may start as */
+    /* The error message describes the smallest size with which the gang may start. */
+    shape = &least;
     uint64_t ranks = gw_sched_ranks_ever(sched, shape);
     rc = gw_sched_gpu_text_missing(sched, shape, error);
     if (rc < 0)
@@ -162,8 +163,7 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
     return rc;
 }
 
-/* -- Checking a chunk ----------------------------------------------------------------------------
- */
+/* -- Checking a chunk ------------------------------------------------------------------------- */
 
 static uint64_t sum32(struct gw_col32 column)
 {
@@ -187,7 +187,8 @@ static int check_columns(const struct gw_msg_submit *chunk, struct gw_error *err
     return gw_options_check_name(chunk->name, "job", error);
 }
 
-/* Whether no task of the job has ranks: then what an edge comes from has not to be looked up. */
+/* Returns true if no task of the job is a gang. Then a check need not look up the spec of each
+ * dependency to learn its number of ranks. */
 static bool without_gangs(const struct gw_job *job)
 {
     for (size_t i = 0; i < job->specs.count; i++)
@@ -202,7 +203,7 @@ static uint32_t spec_of_row(const struct gw_chunk_check *check, uint32_t row)
     return row < known ? check->job->tasks.spec[row] : check->specs.items[row - known];
 }
 
-/* An edge from a task of an earlier job; gives the ranks that it has. */
+/* Checks a dependency on a task of another job. Sets *ranks to the number of ranks of that task. */
 static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_check *check,
                            const struct gw_msg_submit *chunk, uint32_t edge, uint32_t *ranks,
                            struct gw_error *error)
@@ -236,7 +237,8 @@ static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_c
     return 0;
 }
 
-/* An edge to `row`; adds to *bytes what it takes in an assign. */
+/* Checks one dependency of row `row`. Adds to *bytes the space that the dependency takes in an
+ * assign message. */
 static int check_edge(const struct gw_sched *sched, const struct gw_chunk_check *check,
                       const struct gw_msg_submit *chunk, uint32_t edge, uint32_t row,
                       uint64_t *bytes, struct gw_error *error)
@@ -328,8 +330,7 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
     return 0;
 }
 
-/* -- Adding a chunk ------------------------------------------------------------------------------
- */
+/* -- Checking a range ------------------------------------------------------------------------- */
 
 static int check_numbers(const struct gw_msg_range *range, struct gw_error *error)
 {
@@ -346,7 +347,8 @@ static int check_numbers(const struct gw_msg_range *range, struct gw_error *erro
     return 0;
 }
 
-/* What all rows share is checked as one row. */
+/* All rows of a range share their spec, arguments and dependencies, so one row is checked for all.
+ */
 int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job *job,
                                const struct gw_msg_range *range, struct gw_error *error)
 {

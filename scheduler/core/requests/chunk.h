@@ -1,33 +1,37 @@
-/* Specs and chunks of rows: checked against the state, then added to a job. */
+/* Checks specs and chunks of rows against the state of the scheduler before they are added to a
+ * job. */
 #ifndef GW_SCHEDULER_CORE_CHUNK_H
 #define GW_SCHEDULER_CORE_CHUNK_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_chunk_spec_check: GW_EINVAL, or GW_EINFEASIBLE with what is asked and what there is. */
+/* gw_sched_chunk_spec_check returns GW_EINVAL if the spec is malformed, or GW_EINFEASIBLE with a
+ * text that says what the spec asks for and what the cluster has. */
 int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job *job,
                               const struct gw_msg_spec *spec, struct gw_error *error);
 
-/* What is known of the rows that were checked before: chunks of one job, in order. specs: of rows
- * that are not in the job's table yet. */
+/* State of a check over several chunks of one job, in their order. `specs` holds the spec of each
+ * row that was checked and is not in the job's table yet. */
 struct gw_chunk_check {
     const struct gw_job *job;
     GW_ARRAY(uint32_t) specs;
-    uint64_t edges; /* of those rows */
+    uint64_t edges; /* dependencies of the checked rows */
     bool plain;     /* no task of the job has ranks */
 };
 
-/* gw_sched_chunk_check: GW_EINVAL, GW_ENOENT (an unknown job, a result that is gone), GW_EPERM,
- * GW_ELIMIT, GW_EPROTO (columns that do not match). */
+/* gw_sched_chunk_check returns GW_EINVAL, GW_ENOENT (an unknown job, or a result that was
+ * released), GW_EPERM, GW_ELIMIT, or GW_EPROTO (columns whose sizes do not match). */
 int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *check,
                          const struct gw_msg_submit *chunk, struct gw_error *error);
 
-/* gw_sched_chunk_infeasible writes why no worker (or, a gang, no set of workers) could ever hold a
- * shape; 0 when they could, or there is no worker yet. */
+/* gw_sched_chunk_infeasible returns 0 if a worker (for a gang, a set of workers) could ever run
+ * this resource class, or if no worker has registered yet. Otherwise it returns an error code and
+ * writes the reason. */
 int gw_sched_chunk_infeasible(const struct gw_sched *sched, const struct gw_shape *shape,
                               struct gw_error *error);
 
-/* gw_sched_chunk_range_check: GW_EINVAL, GW_ENOENT, GW_EPERM, GW_ELIMIT, as chunk.h says. */
+/* gw_sched_chunk_range_check checks a range. Returns GW_EINVAL, GW_ENOENT, GW_EPERM, GW_ELIMIT or
+ * GW_EPROTO. */
 int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job *job,
                                const struct gw_msg_range *range, struct gw_error *error);
 

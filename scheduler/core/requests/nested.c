@@ -1,21 +1,22 @@
 /* Tasks that submit tasks.
  *
- * A client inside of a task has a session like any other, bound to its attempt: the user is taken
- * from the attempt's job, never from a message, and the session ends with the attempt, however that
- * ends, before anything is placed on what it held. A function has one client, a command as many as
- * its processes open. None of them acts as an admin. A detached job of a command queues as any
- * client's: a command that submits its like again and again would else always come first. While the
- * task waits for others, the slots of its attempt are lent: that is between the worker and the
- * core, and no session's business. */
+ * A client inside a task has an ordinary session that is bound to the task's attempt. Its user is
+ * the user of the attempt's job, and is never taken from a message. The session ends together with
+ * the attempt, before the resources of the attempt are given to other tasks. A function has one
+ * such client. A command has one for each connection that its processes open. No such client acts
+ * as an admin. A detached job of a command is queued with an age of its own: otherwise a command
+ * that submits itself again and again would always come first. While the task waits for others, the
+ * slots of its attempt are yielded. That is handled between the worker and the core, independent of
+ * sessions. */
 #include "scheduler/core/requests/nested.h"
 
 #include "scheduler/core/lifecycle/task_end.h"
 #include "scheduler/core/model/model.h"
 
-/* -- Sessions ------------------------------------------------------------------------------------
- */
+/* -- Sessions --------------------------------------------------------------------------------- */
 
-/* The place of an ordinary task's attempt, or of one rank of a gang's. */
+/* Returns the slot, in the attempt table, of an ordinary task's attempt or of one rank of a gang.
+ * Returns GW_NO_INDEX if there is none. */
 static uint32_t place_of(const struct gw_sched *sched, uint64_t id, uint32_t rank)
 {
     uint64_t found;
@@ -38,10 +39,9 @@ int gw_sched_nested_find(const struct gw_sched *sched, const struct gw_event *ev
     return 0;
 }
 
-/* -- Waiting -------------------------------------------------------------------------------------
- */
+/* -- Waiting ---------------------------------------------------------------------------------- */
 
-enum { LOOKED_AT_MAX = 10000 }; /* tasks */
+enum { LOOKED_AT_MAX = 10000 }; /* limit of tasks that one search visits */
 
 bool gw_sched_nested_comes_before(const struct gw_sched *sched, const struct gw_session *session,
                                   const struct gw_row *row)
@@ -63,7 +63,8 @@ bool gw_sched_nested_comes_before(const struct gw_sched *sched, const struct gw_
         for (uint32_t e = tasks->deps_at[one.index]; e < gw_sched_deps_end(tasks, one.index); e++) {
             if (!gw_sched_dep(sched, one.job, e, &dep))
                 continue;
-            uint64_t key = dep.job->id << 32 ^ dep.index; /* two of one key: one is not looked at */
+            uint64_t key = dep.job->id << 32 ^
+                           dep.index; /* if two rows have the same key, only the first is visited */
             if (gw_map_get(&seen, key, NULL))
                 continue;
             GW_MUST(gw_map_put(&seen, key, 0));

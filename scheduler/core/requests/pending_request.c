@@ -1,8 +1,8 @@
-/* Questions.
+/* Requests that cannot always be answered immediately.
  *
- * Each is tried when it comes and again whenever something about its job changes: it is answered
- * here, or passed on to the worker that knows, or goes on waiting. Whoever asked may be gone when
- * the answer comes; then it is dropped. */
+ * Each request is tried when it arrives and again whenever its job changes. A try answers the
+ * request, passes it on to a worker that has the answer, or leaves it waiting. If the client or
+ * worker that asked is gone when the answer arrives, the answer is dropped. */
 #include "scheduler/core/requests/pending_request.h"
 
 #include "graph/wire/codec.h"
@@ -11,10 +11,10 @@
 #include "scheduler/core/requests/replica.h"
 #include "scheduler/core/send/send.h"
 
-/* -- Waiting for a job ---------------------------------------------------------------------------
- */
+/* -- Waiting for the end of a job ------------------------------------------------------------- */
 
-/* [code, exit_code, text] of a job that has ended; of a range, and how many tasks were made. */
+/* Encodes the outcome of an ended job as [code, exit_code, text]. For a range, the number of
+ * created tasks follows. */
 static struct gw_bin outcome_body(struct gw_sched *sched, const struct gw_job *job)
 {
     const struct gw_failure *failure = job->first_failure;
@@ -47,8 +47,7 @@ static bool try_wait(struct gw_sched *sched, struct gw_remote *remote,
     return true;
 }
 
-/* -- Objects -------------------------------------------------------------------------------------
- */
+/* -- Results ---------------------------------------------------------------------------------- */
 
 static void answer_object(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
                           const struct gw_error *error)
@@ -78,9 +77,10 @@ static void ask_holder(struct gw_sched *sched, const struct gw_pending_request *
 {
     uint32_t place = gw_sched_object_holder_any(sched, at, GW_NO_INDEX);
     if (place == GW_NO_INDEX)
-        return; /* lost: it is made again, and this is looked at then */
+        return; /* the result was lost: the task runs again, and the request is tried again then */
     struct gw_worker *worker = sched->workers.items[sched->holders.items[place].worker];
-    const struct gw_object *object = &sched->objects.items[at]; /* an alias's has another name */
+    /* For an alias, this object belongs to another task. */
+    const struct gw_object *object = &sched->objects.items[at];
     struct gw_msg_fetch *fetch = &gw_sched_send(sched, worker->remote, GW_MESSAGE_fetch)->fetch;
     *fetch = (struct gw_msg_fetch){pending->relay, object->job->id, object->index, object->rank};
     GW_FACT(sched, relayed, .relay = pending->relay, .worker = worker);
@@ -118,8 +118,7 @@ static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
     return false;
 }
 
-/* -- Output --------------------------------------------------------------------------------------
- */
+/* -- Output of tasks -------------------------------------------------------------------------- */
 
 #define LOST_OUTPUT "its worker was lost, and its output with it"
 
@@ -133,15 +132,17 @@ static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
     data->offset = pending->log.offset;
 }
 
-/* Whether this is where the rank ran that is asked about; an ordinary task has none. */
+/* Returns true if `place` belongs to the task and rank of the request. An ordinary task has no
+ * rank. */
 static bool is_place(const struct gw_place *place, const struct gw_pending_request *pending,
                      bool gang)
 {
     return place->index == pending->index && (!gang || place->rank == pending->log.rank);
 }
 
-/* Where the first attempt after a given one (1: the first of all) ran whose output can still be
- * had. Places are in the order of time; numbers of attempts are not, they are used again. */
+/* Finds the first attempt after pending->log.after (1: the first attempt of all) whose output a
+ * connected worker still has. Sets *attempt and returns the id of the worker. Places are ordered by
+ * time. Attempt ids are not, because they are reused. */
 static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *job,
                             const struct gw_pending_request *pending, uint64_t *attempt)
 {
@@ -151,7 +152,8 @@ static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *j
                                  .rank = GW_RANK_NONE,
                                  .worker = tasks->worker[pending->index]};
     bool gang = job->specs.items[tasks->spec[pending->index]].message.ranks > 0;
-    size_t count = job->places.count + !gang, from = count; /* last: an ordinary task's own */
+    /* The current attempt of an ordinary task comes last. */
+    size_t count = job->places.count + !gang, from = count;
     if (pending->log.after != own.attempt || gang)
         while (from > 0 && !(from <= job->places.count &&
                              is_place(&job->places.items[from - 1], pending, gang) &&
@@ -170,7 +172,8 @@ static uint32_t place_after(const struct gw_sched *sched, const struct gw_job *j
     return 0;
 }
 
-/* Where an attempt (0: the latest) of a rank ran: the worker's id, 0 when there is none. */
+/* Returns the id of the worker where the requested attempt (0: the latest) of a rank ran, or 0 if
+ * there is none. */
 static uint32_t place_of(const struct gw_sched *sched, const struct gw_job *job,
                          const struct gw_pending_request *pending, uint64_t *attempt)
 {
@@ -191,7 +194,8 @@ static uint32_t place_of(const struct gw_sched *sched, const struct gw_job *job,
     return 0;
 }
 
-/* Whether an attempt that is asked for has its output where no worker is now. */
+/* Returns true if the task or rank has run, so that its output exists but no connected worker has
+ * it. */
 static bool is_lost(const struct gw_job *job, const struct gw_pending_request *pending, bool begins)
 {
     const uint64_t last = job->tasks.attempt[pending->index];
@@ -205,7 +209,8 @@ static bool is_lost(const struct gw_job *job, const struct gw_pending_request *p
     return false;
 }
 
-/* Whether a worker that has it is on its way back, after another life of the scheduler began. */
+/* Returns true if a worker that has the output is expected to reconnect after a restart of the
+ * scheduler. */
 static bool is_coming(const struct gw_sched *sched, const struct gw_job *job,
                       const struct gw_pending_request *pending)
 {
@@ -223,7 +228,8 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     struct gw_job *job = gw_sched_job_find(sched, pending->job);
     struct gw_error error = {0};
     uint64_t attempt;
-    const bool begins = pending->log.after && !pending->log.attempt; /* else it reads on */
+    /* Otherwise the client continues to read one attempt. */
+    const bool begins = pending->log.after && !pending->log.attempt;
     uint32_t id = begins ? place_after(sched, job, pending, &attempt)
                          : place_of(sched, job, pending, &attempt);
     if (id == 0 && pending->log.attempt && !is_coming(sched, job, pending)) {
@@ -235,10 +241,10 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     if (id == 0) {
         bool final = gw_sched_task_final(job, pending->index);
         if ((!final && pending->log.follow) || is_coming(sched, job, pending))
-            return false; /* until it runs, or is here again */
+            return false; /* wait until the task runs or the worker has reconnected */
         if (final && is_lost(job, pending, begins)) {
             if (sched->shutting_down)
-                return false; /* the end of the cluster answers: output stays on disk */
+                return false; /* the shutdown answers all requests: the output stays on disk */
             gw_error_set(&error, GW_ELOST, LOST_OUTPUT);
         }
         answer_log(sched, remote, pending, &error);
@@ -265,8 +271,7 @@ static bool try_log(struct gw_sched *sched, struct gw_remote *remote,
     return false;
 }
 
-/* -- Asking --------------------------------------------------------------------------------------
- */
+/* -- Trying requests -------------------------------------------------------------------------- */
 
 static void try_pending(struct gw_sched *sched, const struct gw_pending_request *pending)
 {
@@ -284,7 +289,7 @@ static void try_pending(struct gw_sched *sched, const struct gw_pending_request 
         GW_FACT(sched, answered, .relay = pending->relay);
 }
 
-/* Tries the questions about a job that nobody was asked yet. */
+/* Tries the requests about a job that were not passed on to a worker yet. */
 static void revisit(struct gw_sched *sched, uint64_t id, bool logs_only)
 {
     const struct gw_job *job = gw_sched_job_find(sched, id);
@@ -374,8 +379,7 @@ void gw_sched_on_log_read(struct gw_sched *sched, struct gw_remote *remote,
     GW_FACT(sched, asked, .pending = &pending);
 }
 
-/* -- Answers of workers --------------------------------------------------------------------------
- */
+/* -- Answers of workers ----------------------------------------------------------------------- */
 
 static const struct gw_pending_request *asked_of(const struct gw_sched *sched,
                                                  const struct gw_worker *worker, uint64_t relay,

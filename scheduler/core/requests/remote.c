@@ -1,8 +1,8 @@
-/* Remotes and sessions.
+/* Connections and sessions.
  *
- * A message counts when its envelope is of this term and this connection and its number is larger
- * than the last one: copies, and what an earlier connection sent, are dropped here and nowhere
- * else. */
+ * A message is accepted only if its envelope has the current term and this connection's id, and if
+ * its sequence number is larger than the last one. Only this file drops duplicates and messages of
+ * earlier connections. */
 #include "scheduler/core/requests/remote.h"
 
 #include "scheduler/core/lifecycle/actor.h"
@@ -59,8 +59,9 @@ int gw_sched_remote_accepts(struct gw_sched *sched, struct gw_remote *remote,
     return 1;
 }
 
-/* The session's attached jobs end with it, but for what others hold or need; a job that was not
- * submitted whole goes, too. The newest go first: they need results of older ones. */
+/* Ends the session's attached jobs, except for tasks that others hold or need. A job that was not
+ * submitted completely ends, too. The newest jobs end first, because they need results of older
+ * ones. */
 static void session_close(struct gw_sched *sched, struct gw_session *session, int32_t code)
 {
     gw_sched_shares_close(sched, session);
@@ -71,7 +72,7 @@ static void session_close(struct gw_sched *sched, struct gw_session *session, in
             GW_FACT(sched, job_dropped, .job = job);
             continue;
         }
-        if (job->detached || job->actor) /* an actor: when nobody holds it */
+        if (job->detached || job->actor) /* an actor ends when no handle to it is left */
             continue;
         gw_sched_cancel_give_up(
             sched, job,
@@ -97,15 +98,13 @@ void gw_sched_remote_on_close(struct gw_sched *sched, gw_peer peer, int32_t code
     GW_FACT(sched, remote_closed, .remote = remote);
 }
 
-/* -- Clients inside of attempts that have ended
- * ----------------------------------------------------
- */
+/* -- Clients inside attempts that have ended -------------------------------------------------- */
 
 void gw_sched_remotes_settle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->orphaned.count; i++) {
         struct gw_remote *remote = gw_sched_access_remote(sched, sched->orphaned.items[i]);
-        if (!remote) /* its connection closed in the same step */
+        if (!remote) /* the connection was closed in the same step */
             continue;
         gw_sched_send_close(sched, remote);
         gw_sched_remote_on_close(sched, remote->peer, 0);

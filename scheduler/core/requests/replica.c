@@ -1,11 +1,14 @@
-/* Replicas.
+/* Makes replicas of results on request of clients.
  *
- * What always holds: a copy that is being made is a holder that is not firm yet, with its number in
- * sched->copies; it goes with that holder, and so with the object, and with its worker. Each
- * question looks anew at what there is whenever a copy of its came or failed, or its job changed:
- * so copies that go meanwhile are made up for until it is answered, and no longer.
+ * Invariant: a replica that is being made is a holder that is not firm yet, and has an entry in
+ * sched->replicas. It is removed together with that holder, with the object, and with its worker.
  *
- * Who has the object serves two at a time: what many workers are to have spreads like a tree. */
+ * A request is checked again whenever one of its replicas arrived or failed, or its job changed. So
+ * a replica that is lost before the answer is made again, but a replica that is lost after the
+ * answer is not.
+ *
+ * A holder of an object serves at most SERVED_AT_A_TIME replicas at once, so an object spreads to
+ * many workers like a tree. */
 #include "scheduler/core/requests/replica.h"
 
 #include "scheduler/core/model/model.h"
@@ -15,21 +18,21 @@
 #include <stdlib.h>
 
 enum {
-    TRIES_MAX = 3,        /* of one worker, where the way was the trouble */
-    SERVED_AT_A_TIME = 2, /* by one that has the object */
+    TRIES_MAX = 3,        /* attempts of one worker if the transfer failed */
+    SERVED_AT_A_TIME = 2, /* transfers from one holder at once */
 };
 
-/* -- Looking -------------------------------------------------------------------------------------
- */
+/* -- Counting replicas ------------------------------------------------------------------------ */
 
-/* How an object lies. */
+/* Where an object is, and where it could be copied to. */
 struct picture {
-    uint32_t counted;                              /* workers that count */
-    uint32_t firm, copying;                        /* of them */
-    GW_ARRAY(struct gw_worker *) targets, sources; /* who could have a copy, and who has one */
-    bool here;                                     /* the scheduler itself has it */
-    const struct gw_replica_trouble *trouble;      /* of one that counts and is no target */
-    const struct gw_worker *full;                  /* one that is short of memory */
+    uint32_t counted;       /* workers that match the request */
+    uint32_t firm, copying; /* holders among these workers */
+    /* Workers that could take a copy, and workers that have one. */
+    GW_ARRAY(struct gw_worker *) targets, sources;
+    bool here;                                /* the scheduler itself has the object */
+    const struct gw_replica_trouble *trouble; /* failure of a matching worker that takes no copy */
+    const struct gw_worker *full;             /* a matching worker that is short of memory */
 };
 
 static const struct gw_replica_trouble *trouble_of(const struct gw_replication *replication,
@@ -91,10 +94,9 @@ static void picture_deinit(struct picture *picture)
     gw_array_deinit(&picture->sources);
 }
 
-/* -- Copying -------------------------------------------------------------------------------------
- */
+/* -- Copying ---------------------------------------------------------------------------------- */
 
-/* Least first, so that copies spread. */
+/* Sorts workers by the bytes that they hold, fewest first, so that replicas are spread. */
 static int by_held(const void *a, const void *b)
 {
     const struct gw_worker *const *x = a, *const *y = b;
@@ -126,7 +128,7 @@ static void begin(struct gw_sched *sched, uint64_t pending, uint32_t at,
             .pending = pending);
 }
 
-/* Why there are not as many as were asked for. */
+/* Writes why there are fewer replicas than the client asked for. */
 static void explain(const struct picture *picture, uint32_t wanted, bool named,
                     struct gw_error *error)
 {
@@ -145,11 +147,11 @@ static void explain(const struct picture *picture, uint32_t wanted, bool named,
                      only);
 }
 
-/* What became of the ranks of a task. */
+/* Result of a look at all ranks of a task. */
 struct tally {
     uint32_t copies;
     bool under_way;
-    struct gw_error error; /* of the first that has too few, and will not have more */
+    struct gw_error error; /* of the first rank that has too few replicas and will get no more */
 };
 
 static void top_up(struct gw_sched *sched, const struct gw_pending_request *pending, uint32_t at,
@@ -179,8 +181,7 @@ static void top_up(struct gw_sched *sched, const struct gw_pending_request *pend
     picture_deinit(&picture);
 }
 
-/* -- Asking --------------------------------------------------------------------------------------
- */
+/* -- Requests --------------------------------------------------------------------------------- */
 
 static void answer(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
                    uint32_t copies, const struct gw_error *error)
@@ -209,7 +210,7 @@ bool gw_sched_replica_try(struct gw_sched *sched, struct gw_remote *remote,
         gw_error_set(&tally.error, GW_ENOENT, "the result of task %u of job %llu was released", row,
                      (unsigned long long)job->id);
     } else if (!gw_sched_objects_whole(sched, job, row)) {
-        return false; /* lost: it is made again, and this is looked at then */
+        return false; /* the lost result is computed again, and the request is tried again then */
     } else {
         for (uint32_t at = gw_sched_objects_of(sched, job, row); at != GW_NO_INDEX;
              at = sched->objects.items[at].next)
@@ -275,7 +276,7 @@ void gw_sched_on_kept(struct gw_sched *sched, struct gw_worker *worker,
         at == GW_NO_INDEX ? GW_NO_INDEX : gw_sched_object_holder_of(sched, at, worker->slot);
     if (holder == GW_NO_INDEX || !sched->holders.items[holder].copying ||
         gw_sched_replica_at(sched, holder)->number != kept->request)
-        return; /* it was released, or asked for again, meanwhile */
+        return; /* the replica was released or requested again meanwhile */
     GW_FACT(sched, replica_ended, .object = at, .worker = worker,
             .code = kept->code < 0 ? kept->code : 0, .text = kept->text);
 }

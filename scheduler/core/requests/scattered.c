@@ -1,10 +1,11 @@
-/* Scattered values.
+/* Values that clients scattered.
  *
- * What always holds: what is counted is what lies here, of each value its bytes and its job's; a
- * value of a client that is connected is counted as that client's, too. Values beyond a limit are
- * refused before anything of them becomes a fact: those that are here stay, and nobody else is
- * hurt. A value that came inside its message takes no descriptor; those that do are counted like
- * memory, for a process without descriptors could take nothing from anybody. */
+ * Invariant: the counters equal the scattered values that the scheduler holds: the bytes and
+ * descriptors of each value, and its job. The values of a connected client are also counted for its
+ * session. A value beyond a limit is refused before it becomes a fact, so it does not affect
+ * existing values and other clients. A value that came inside its message needs no file descriptor.
+ * Other values need one, and descriptors are limited like memory, because a scheduler without free
+ * descriptors could accept no connection. */
 #include "scheduler/core/requests/scattered.h"
 
 #include "scheduler/core/model/model.h"
@@ -52,7 +53,7 @@ void gw_sched_scattered_query(const struct gw_sched *sched, struct gw_value *sta
     GW_MUST(gw_dict_set(status, "scattered", dict));
 }
 
-/* GW_ELIMIT, with what is held and what to do, where a value has no room. */
+/* Returns GW_ELIMIT, with the present use and advice, if there is no room for a value. */
 static int room_for(const struct gw_sched *sched, const struct gw_session *session, uint64_t bytes,
                     bool descriptor, struct gw_error *error)
 {

@@ -1,9 +1,10 @@
-/* Shares.
+/* Shares: additional holds of results.
  *
- * What always holds: each share counts once in its task's `users`, so that the result stays, is
- * made again when it is lost, and is not cancelled with the session that submitted it; the last one
- * to let go makes it idle or unwanted, like any other user. A share is found by its task
- * (`shares`), and by its session's request or its name. */
+ * Invariant: each share counts once in the `users` of its task. Because of this count, the result
+ * is kept, a lost result is computed again, and the task is not cancelled together with the session
+ * that submitted it. When the last share is dropped, the task becomes idle or unwanted, as with any
+ * other user. A share is found by its task (`shares`), and by the request of its session or by its
+ * published name. */
 #include "scheduler/core/requests/share.h"
 
 #include "graph/base/text.h"
@@ -24,8 +25,7 @@ static struct gw_share *published_as(const struct gw_sched *sched, uint32_t uid,
                                                          : NULL;
 }
 
-/* -- Adding and dropping -------------------------------------------------------------------------
- */
+/* -- Dropping --------------------------------------------------------------------------------- */
 
 void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session)
 {
@@ -39,8 +39,7 @@ void gw_sched_shares_close(struct gw_sched *sched, struct gw_session *session)
     gw_array_deinit(&all);
 }
 
-/* -- Finding -------------------------------------------------------------------------------------
- */
+/* -- Finding ---------------------------------------------------------------------------------- */
 
 uint32_t gw_sched_share_row_named(const struct gw_job *job, const char *name)
 {
@@ -52,7 +51,8 @@ uint32_t gw_sched_share_row_named(const struct gw_job *job, const char *name)
     return GW_NO_INDEX;
 }
 
-/* "7/model": the job, and where the name begins; NULL when it is not of this form. */
+/* Splits "7/model" into the job id and the name. Returns the name, or NULL if the text does not
+ * have this form. */
 static const char *split_name(const char *name, uint64_t *job)
 {
     char *end;
@@ -77,7 +77,8 @@ static int find_in_job(const struct gw_sched *sched, uint64_t id, const char *na
     return 0;
 }
 
-/* By name: published, else "JOB/NAME", else NAME of the latest job that has it. */
+/* Finds a task by a published name, else by "JOB/NAME", else by the name of a task in the latest
+ * job that has such a task. */
 static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *lookup,
                       uint32_t uid, struct gw_row *row, struct gw_error *error)
 {
@@ -105,7 +106,7 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
                         lookup->name);
 }
 
-/* A result that is gone cannot be held. */
+/* Returns an error if the result was released or cannot be shared. */
 static int check_there(const struct gw_row *row, struct gw_error *error)
 {
     if (row->job->range)
@@ -131,14 +132,13 @@ static int find(const struct gw_sched *sched, const struct gw_msg_lookup *lookup
     } else {
         *row = (struct gw_row){gw_sched_job_find(sched, lookup->job), lookup->index};
         rc = gw_sched_access_job(row->job, lookup->job, uid, error);
-        if (rc == 0 && !row->job->range) /* of which some have no row */
+        if (rc == 0 && !row->job->range) /* tasks of a range may have no row */
             rc = gw_sched_access_row(row->job, lookup->job, lookup->index, uid, error);
     }
     return rc < 0 ? rc : check_there(row, error);
 }
 
-/* -- Asking --------------------------------------------------------------------------------------
- */
+/* -- Requests --------------------------------------------------------------------------------- */
 
 int gw_sched_on_lookup(struct gw_sched *sched, struct gw_session *session,
                        const struct gw_msg_lookup *lookup)
@@ -227,8 +227,7 @@ void gw_sched_on_publish(struct gw_sched *sched, struct gw_session *session,
     gw_sched_send_reply(sched, session->remote, publish->request, &error);
 }
 
-/* -- Listing -------------------------------------------------------------------------------------
- */
+/* -- Listing ---------------------------------------------------------------------------------- */
 
 static struct gw_value *describe(const struct gw_sched *sched, const struct gw_share *share)
 {
@@ -248,7 +247,7 @@ static struct gw_value *describe(const struct gw_sched *sched, const struct gw_s
     return dict;
 }
 
-/* worker NULL: the scheduler itself. */
+/* worker NULL: the scheduler itself holds the object */
 static void push_holder(struct gw_value *list, const struct gw_object *object,
                         const struct gw_worker *worker)
 {

@@ -1,9 +1,9 @@
-/* Submission: what a client sends is validated whole, message by message, before anything of it
+/* Submission of jobs. Each message of a client is validated completely before any part of it
  * becomes a fact.
  *
- * An attached job's chunks are applied as they come, and its tasks may start at once. A detached
- * one's are kept as frames until the last is in, then validated and applied together: what was
- * acknowledged is one durable fact. */
+ * The chunks of an attached job are applied as they arrive, and its tasks may start immediately.
+ * The chunks of a detached job are kept as frames until the last has arrived. Then they are
+ * validated and applied together, so that the acknowledged job is one durable fact. */
 #include "scheduler/core/requests/submission.h"
 
 #include "scheduler/core/lifecycle/cancel.h"
@@ -30,8 +30,8 @@ void gw_sched_submission_reject(struct gw_sched *sched, struct gw_session *sessi
     rejected->text = gw_sched_send_text(sched, error->text);
 }
 
-/* A refused job holds nothing: what of it started already ends, but for what others hold or need;
- * nothing of it is told. */
+/* Refuses a job. Its tasks that have started are cancelled, except for those that others hold or
+ * need. The client gets no messages about them. */
 static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
                        const struct gw_error *error)
 {
@@ -50,8 +50,8 @@ static void refuse_job(struct gw_sched *sched, struct gw_job *job, bool last,
     gw_sched_cancel_abandon(sched, job, &(struct gw_cancel){.reason = GW_KILL_CANCEL});
 }
 
-/* Who comes first is an admin's to say. A cluster that nobody reaches by TLS serves the user whose
- * it is, and that is its admin. */
+/* Only an admin may submit with a priority above 0. If the scheduler does not listen for TLS
+ * connections, it serves only the user who started it, and that user is its admin. */
 static int check_priority(const struct gw_sched *sched, const struct gw_session *session,
                           const struct gw_msg_spec *spec, struct gw_error *error)
 {
@@ -65,7 +65,8 @@ static int check_priority(const struct gw_sched *sched, const struct gw_session 
         (int)spec->priority);
 }
 
-/* Whether a job with this key was accepted before; then that is told, once it is on disk. */
+/* Returns true if a job with this key was accepted before. In this case the client is told its id,
+ * once the job is on disk. */
 static bool is_known(struct gw_sched *sched, struct gw_remote *remote, uint64_t request,
                      const char *key)
 {
@@ -85,7 +86,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
     const struct gw_msg_spec *spec = &message->spec;
     struct gw_job *job = open_job(session, spec->key);
     if (!job && gw_map_get(&session->refused, spec->key, NULL))
-        return 0; /* it was under way when its job was refused */
+        return 0; /* the spec was under way when its job was refused */
     if (!job && is_known(sched, session->remote, spec->key, spec->job_key)) {
         GW_FACT(sched, job_refused, .session = session, .request = spec->key, .more = true);
         return 0;
@@ -97,7 +98,8 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
     struct gw_error error;
     if (check_priority(sched, session, spec, &error) < 0 ||
         gw_sched_chunk_spec_check(sched, job, spec, &error) < 0) {
-        /* The chunk that follows would be refused for a spec that is not there: say why now. */
+        /* Refuse the job now, with the true reason. Otherwise the next chunk would be refused for
+         * naming a missing spec. */
         refuse_job(sched, job, false, &error);
         return 0;
     }
@@ -107,8 +109,7 @@ int gw_sched_on_spec(struct gw_sched *sched, struct gw_session *session,
     return 0;
 }
 
-/* -- Detached ------------------------------------------------------------------------------------
- */
+/* -- Detached jobs ---------------------------------------------------------------------------- */
 
 static int frame_check(struct gw_sched *sched, const struct gw_message *message, void *arg,
                        struct gw_error *error)
@@ -121,7 +122,7 @@ static int frame_check(struct gw_sched *sched, const struct gw_message *message,
     return 0;
 }
 
-/* The specs of a detached job were applied as they came; they belong to its content, too. */
+/* Adds the specs of a job to its durable content. They were applied when they arrived. */
 static void keep_specs(struct gw_sched *sched, struct gw_job *job)
 {
     for (size_t i = 0; i < job->specs.count; i++) {
@@ -137,7 +138,8 @@ static void keep(struct gw_sched *sched, struct gw_job *job, const struct gw_mes
     GW_FACT(sched, job_kept, .job = job, .message = message);
 }
 
-/* What its tasks are started from is wanted for as long as the job. */
+/* Tells the program store to keep the programs and files that the tasks of this job need, for as
+ * long as the job exists. */
 static void keep_content(struct gw_sched *sched, const struct gw_job *job)
 {
     for (size_t i = 0; i < job->specs.count; i++) {
@@ -150,11 +152,11 @@ static void keep_content(struct gw_sched *sched, const struct gw_job *job)
     }
 }
 
-/* Rows refer to rows of earlier chunks: check and apply go chunk by chunk, the first bad one drops
- * the job whole, before anything of it was placed. */
+/* Rows may refer to rows of earlier chunks, so the check goes chunk by chunk. The first bad chunk
+ * drops the whole job before any of its tasks was placed. */
 static int accept_detached(struct gw_sched *sched, struct gw_job *job, struct gw_error *error)
 {
-    /* Two of one key may be under way at once. */
+    /* Two submissions with the same key may be under way at once. */
     if (is_known(sched, job->session->remote, job->request, job->specs.items[0].message.job_key)) {
         GW_FACT(sched, job_dropped, .job = job);
         return 0;
@@ -189,8 +191,7 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
     return submit->flags & GW_SUBMIT_LAST ? accept_detached(sched, job, error) : 0;
 }
 
-/* -- Attached ------------------------------------------------------------------------------------
- */
+/* -- Attached jobs ---------------------------------------------------------------------------- */
 
 void gw_sched_submission_accepted(struct gw_sched *sched, const struct gw_job *job, bool quiet)
 {

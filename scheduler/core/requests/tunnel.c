@@ -1,9 +1,10 @@
-/* Tunnels.
+/* Tunnels between clients and running tasks.
  *
- * Nothing is kept of what passes: the ends give each other credit, so that no more than a window is
- * ever on its way. Always: a tunnel that was passed to a worker has that worker, and one without
- * its client is closed at the worker in the same step. It ends with the first close from either
- * end, its session, or its worker; the worker closes it when the rank has ended. */
+ * The scheduler does not buffer the data of a tunnel. Its two ends give each other credit, so at
+ * most one window of data is on the way. Invariants: a tunnel that was passed to a worker has that
+ * worker. When a tunnel loses its client, it is closed at its worker in the same step. A tunnel
+ * ends with the first close message from either end, with its session, or with its worker. The
+ * worker closes it when the rank has ended. */
 #include "scheduler/core/requests/tunnel.h"
 
 #include "scheduler/core/model/model.h"
@@ -18,8 +19,7 @@ static struct gw_tunnel *find(const struct gw_sched *sched, uint64_t id)
     return gw_map_get(&sched->tunnels, id, &value) ? (struct gw_tunnel *)(uintptr_t)value : NULL;
 }
 
-/* -- To the ends ---------------------------------------------------------------------------------
- */
+/* -- Messages to the ends --------------------------------------------------------------------- */
 
 static void tell_worker(struct gw_sched *sched, const struct gw_tunnel *tunnel)
 {
@@ -29,10 +29,9 @@ static void tell_worker(struct gw_sched *sched, const struct gw_tunnel *tunnel)
         gw_sched_tunnel_send_close(sched, worker->remote, tunnel->id, &error);
 }
 
-/* -- Opening -------------------------------------------------------------------------------------
- */
+/* -- Opening ---------------------------------------------------------------------------------- */
 
-/* The worker at which the rank runs, or NULL: it does not (yet). */
+/* Returns the worker at which the rank runs, or NULL if the rank does not run now. */
 static struct gw_worker *place_of(const struct gw_sched *sched, const struct gw_job *job,
                                   const struct gw_msg_tunnel_open *open, uint64_t *attempt)
 {
@@ -48,7 +47,8 @@ static struct gw_worker *place_of(const struct gw_sched *sched, const struct gw_
     return id ? gw_sched_worker_find(sched, id) : NULL;
 }
 
-/* How many ranks its last attempt had, which may have started with fewer; 0: none ran. */
+/* Returns how many ranks the last attempt of a gang had, or 0 if none ran. A gang may have started
+ * with fewer ranks than the job asked for. */
 static uint32_t ranks_run(const struct gw_job *job, uint32_t index)
 {
     uint32_t ranks = 0;
@@ -63,7 +63,8 @@ static uint32_t ranks_run(const struct gw_job *job, uint32_t index)
     return ranks;
 }
 
-/* The worker at which its last attempt ran, in a folder that outlives it or that is kept there. */
+/* Returns the worker at which the last attempt ran, if the task's folder still exists there after
+ * the end of the task. */
 static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *job,
                                  const struct gw_msg_tunnel_open *open, struct gw_error *error)
 {
@@ -91,7 +92,8 @@ static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *jo
     return error->code ? NULL : worker;
 }
 
-/* Whether a rank before it ran at that worker. */
+/* Returns true if the client already reaches this worker's checkpoint folder through another rank:
+ * the worker is the checkpoint's home, or a lower rank of the last attempt ran there. */
 static bool is_told_of(struct gw_sched *sched, const struct gw_job *job,
                        const struct gw_msg_tunnel_open *open, const struct gw_worker *worker)
 {
@@ -109,7 +111,7 @@ static bool is_told_of(struct gw_sched *sched, const struct gw_job *job,
     return false;
 }
 
-/* The worker that has the folder of checkpoints of a task; of a gang that of this rank. */
+/* Returns the worker that has the checkpoint folder of a task, or of the given rank of a gang. */
 static struct gw_worker *checkpoint_at(struct gw_sched *sched, const struct gw_job *job,
                                        const struct gw_msg_tunnel_open *open,
                                        struct gw_error *error)
@@ -159,14 +161,16 @@ static int check_open(struct gw_sched *sched, const struct gw_remote *remote,
                             ranks - 1);
     if (ranks == 0)
         open->rank = GW_RANK_NONE;
-    /* One that waits costs nobody else anything, and the input of what begins must come through. */
+    /* A waiting tunnel has a limit of its own: it costs other clients nothing, and the input of a
+     * task that starts later must get through. */
     if (sched->tunnels.count - sched->tunnels_waiting >= GW_TUNNELS_MAX ||
         sched->tunnels_waiting >= GW_TUNNELS_WAITING_MAX)
         return gw_error_set(error, GW_ELIMIT, "%d tunnels are open: close some", GW_TUNNELS_MAX);
     return 0;
 }
 
-/* Passes it on, or ends it; false: it waits. */
+/* Passes a tunnel on to its worker, or ends it with an error. Returns false if the tunnel continues
+ * to wait. */
 static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
 {
     struct gw_msg_tunnel_open *open = &tunnel->open;
@@ -182,7 +186,8 @@ static bool try_open(struct gw_sched *sched, struct gw_tunnel *tunnel)
     } else if (live && gw_sched_task_final(job, open->index) && open->left) {
         worker = left_at(sched, job, open, &error);
         const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[open->index]].message;
-        cwd = spec->files.size ? "" : spec->cwd; /* of its own: the worker knows where */
+        /* A task with files has a folder of its own, whose path the worker knows. */
+        cwd = spec->files.size ? "" : spec->cwd;
         attempt = 0;
     } else if (!live || gw_sched_task_final(job, open->index)) {
         gw_error_set(&error, GW_ENOENT, "task %u of job %llu has ended", open->index,
@@ -234,12 +239,11 @@ void gw_sched_tunnels_follow(struct gw_sched *sched)
          sched->tunnels_waiting > 0 && gw_map_next(&sched->tunnels, &at, &id, &value);) {
         struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
         if (tunnel->state == GW_TUNNEL_WAITING && try_open(sched, tunnel))
-            at = 0; /* one may have gone */
+            at = 0; /* start again: the call may have removed a tunnel from the map */
     }
 }
 
-/* -- Passing on ----------------------------------------------------------------------------------
- */
+/* -- Passing messages on ---------------------------------------------------------------------- */
 
 static uint64_t tunnel_of(const struct gw_message *message)
 {
@@ -275,7 +279,7 @@ int gw_sched_tunnel_from_client(struct gw_sched *sched, struct gw_remote *remote
 {
     struct gw_tunnel *tunnel = find(sched, tunnel_of(message));
     if (!tunnel || tunnel->peer.id != remote->peer.id)
-        return 0; /* the other end has closed it meanwhile */
+        return 0; /* the worker has closed the tunnel meanwhile */
     if (message->type == GW_MESSAGE_tunnel_close) {
         tell_worker(sched, tunnel);
         GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
@@ -311,7 +315,8 @@ int gw_sched_tunnel_from_worker(struct gw_sched *sched, struct gw_worker *worker
         if (opened && tunnel->state != TUNNEL_PASSED)
             return GW_EPROTO;
         if (!opened && tunnel->state == TUNNEL_PASSED && code == 0)
-            return GW_EPROTO; /* a client that hears of no error would take it to stand */
+            return GW_EPROTO; /* without an error code the client would think that the tunnel is
+                                 open */
         gw_sched_tunnel_tell_client(sched, tunnel, &error);
         GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
         return 0;
@@ -319,8 +324,7 @@ int gw_sched_tunnel_from_worker(struct gw_sched *sched, struct gw_worker *worker
     return tunnel->state == TUNNEL_STANDS ? pass(sched, remote, message) : GW_EPROTO;
 }
 
-/* -- Ends that go --------------------------------------------------------------------------------
- */
+/* -- End of a session or worker --------------------------------------------------------------- */
 
 void gw_sched_tunnels_on_session_closed(struct gw_sched *sched, gw_peer peer)
 {
@@ -331,7 +335,7 @@ void gw_sched_tunnels_on_session_closed(struct gw_sched *sched, gw_peer peer)
             continue;
         tell_worker(sched, tunnel);
         GW_FACT(sched, tunnel_ended, .tunnel = tunnel);
-        at = 0; /* the map has changed */
+        at = 0; /* start again: the map has changed */
     }
 }
 

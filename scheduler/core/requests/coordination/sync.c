@@ -1,9 +1,9 @@
-/* Coordination: what all gw_sync_kinds share.
+/* Coordination objects: the parts that all kinds (gw_sync_kinds) share.
  *
- * What always holds: every request is answered once, at once or when what it waits for is there,
- * its time is over, or the thing was deleted; a session that ends waits for nothing and holds
- * nothing. Lines are served in order. Everything here is soft: it goes with the scheduler, as
- * sessions do. */
+ * Invariants: every request is answered exactly once, either immediately, or when the object can
+ * serve it, its timeout expires or the object is deleted. When a session ends, its waits and leases
+ * end. Waiting requests are served in the order of their arrival. This state is not in the journal
+ * and is lost with the scheduler, as sessions are. */
 #include "scheduler/core/requests/coordination/sync.h"
 
 #include "graph/base/text.h"
@@ -14,8 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* -- Names ---------------------------------------------------------------------------------------
- */
+/* -- Names ------------------------------------------------------------------------------------ */
 
 const char *const gw_sync_kinds[] = {
     [GW_SYNC_SEMAPHORE] = "semaphore", [GW_SYNC_LOCK] = "lock",   [GW_SYNC_EVENT] = "event",
@@ -52,8 +51,7 @@ void gw_sync_tidy(struct gw_sched *sched, struct gw_sync *sync)
         GW_FACT(sched, sync_deleted, .sync = sync);
 }
 
-/* -- Answers -------------------------------------------------------------------------------------
- */
+/* -- Answers ---------------------------------------------------------------------------------- */
 
 void gw_sync_answer(struct gw_sched *sched, struct gw_session *session, uint64_t request,
                     uint64_t number, struct gw_bin value)
@@ -82,8 +80,7 @@ void gw_sync_refuse(struct gw_sched *sched, struct gw_session *session, uint64_t
     synced->text = gw_sched_send_text(sched, error.text);
 }
 
-/* -- Lines ---------------------------------------------------------------------------------------
- */
+/* -- Waiting requests ------------------------------------------------------------------------- */
 
 void gw_sync_wait(struct gw_sched *sched, struct gw_sync *sync, struct gw_session *session,
                   const struct gw_msg_sync *message,
@@ -104,7 +101,7 @@ void gw_sync_wait(struct gw_sched *sched, struct gw_sync *sync, struct gw_sessio
             .value = message->value);
     struct gw_sync_waiter *waiter = sync->waiters[put].last;
     serve(sched, sync);
-    /* It is the last of its line if it is still there. */
+    /* If the request was not served, it is still the last of its list. */
     if (timeout_ns == 0 && sync->waiters[put].last == waiter && waiter->session == session &&
         waiter->request == request) {
         gw_sync_refuse(sched, session, request, GW_ETIMEDOUT, "%s %s: not at the moment",
@@ -119,23 +116,21 @@ void gw_sync_leave(struct gw_sched *sched, struct gw_sync_waiter *waiter)
     GW_FACT(sched, sync_left, .waiter = waiter);
 }
 
-/* -- Time ----------------------------------------------------------------------------------------
- */
+/* -- Timeouts --------------------------------------------------------------------------------- */
 
 uint64_t gw_sync_deadline_ns(const struct gw_sched *sched)
 {
     return sched->sync_deadlines.count ? sched->sync_deadlines.items[0]->deadline_ns : UINT64_MAX;
 }
 
-/* -- What people see -----------------------------------------------------------------------------
- */
+/* -- Listings and explanations ---------------------------------------------------------------- */
 
 static void set(struct gw_value *dict, const char *key, struct gw_value *value)
 {
     GW_MUST(gw_dict_set(dict, key, value));
 }
 
-/* Whose lease it is: "train (task 0 of job 3) x 2". */
+/* Describes the holder of a lease, for example "train (task 0 of job 3) x 2". */
 static void say_holder(const struct gw_sched *sched, const struct gw_sync_lease *lease,
                        struct gw_text *text)
 {
@@ -227,8 +222,7 @@ struct gw_value *gw_sync_query(const struct gw_sched *sched)
     return list;
 }
 
-/* -- What holds ----------------------------------------------------------------------------------
- */
+/* -- Invariants ------------------------------------------------------------------------------- */
 
 static bool session_lives(const struct gw_sched *sched, const struct gw_session *session)
 {

@@ -1,4 +1,5 @@
-/* Events: set, everybody passes; cleared, everybody waits. */
+/* Events. While an event is set, a waiting client continues immediately. While it is cleared, the
+ * client waits. */
 #include "scheduler/core/requests/coordination/sync.h"
 
 void gw_sync_event_serve(struct gw_sched *sched, struct gw_sync *sync)

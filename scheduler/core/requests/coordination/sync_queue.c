@@ -1,13 +1,15 @@
-/* Queues: values in the order in which they were put, taken by whoever waited longest.
+/* Queues. Clients take values in the order in which they were put. The client that waited longest
+ * is served first.
  *
- * What always holds after serving: nobody waits for a value while there is one, and nobody waits to
- * put where there is room for it. */
+ * Invariant after serving: no client waits for a value while the queue has one, and no client waits
+ * to put a value while the queue has room. */
 #include "scheduler/core/requests/coordination/sync.h"
 #include "scheduler/core/send/send.h"
 
 #include <string.h>
 
-/* Gives a waiter as many values as it wants and one message holds: each after its size. */
+/* Gives a waiter as many values as it wants and as one message holds. Each value is preceded by its
+ * size. */
 static void give(struct gw_sched *sched, struct gw_sync *sync, struct gw_sync_waiter *waiter)
 {
     uint64_t most = waiter->number ? waiter->number : 1;
@@ -93,7 +95,8 @@ static void on_open(struct gw_sched *sched, struct gw_session *session,
         gw_sync_answer(sched, session, message->request, sync->count, (struct gw_bin){0});
 }
 
-/* What was put before is still to be had; who waits to put does so in vain. */
+/* Closes a queue. Clients can still take the values in it. Clients that wait to put a value get an
+ * error. */
 static void on_close(struct gw_sched *sched, struct gw_session *session,
                      const struct gw_msg_sync *message)
 {

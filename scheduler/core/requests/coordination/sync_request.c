@@ -1,4 +1,4 @@
-/* What clients ask of locks, semaphores, queues, events and variables. */
+/* Handles requests of clients for locks, semaphores, queues, events and variables. */
 
 #include "scheduler/core/requests/coordination/sync_request.h"
 
@@ -38,7 +38,7 @@ void gw_sync_on_tick(struct gw_sched *sched)
         gw_sync_refuse(sched, waiter->session, waiter->request, GW_ETIMEDOUT,
                        "%s %s: waited for too long", gw_sync_kinds[sync->kind], sync->name);
         gw_sync_leave(sched, waiter);
-        gw_sync_request_serve(sched, sync); /* what stood behind it may fit */
+        gw_sync_request_serve(sched, sync); /* the requests behind it may be served now */
         gw_sync_tidy(sched, sync);
     }
 }

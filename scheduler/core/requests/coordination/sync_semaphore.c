@@ -1,10 +1,11 @@
-/* Semaphores and locks: leases that sessions hold. A lock is a semaphore of one lease that is made
- * by whoever wants it. */
+/* Semaphores and locks. Sessions hold leases of them. A lock is a semaphore with one lease, and is
+ * created by the first client that asks for it. */
 #include "scheduler/core/requests/coordination/sync.h"
 
 enum { FENCE_TERM_SHIFT = 40 };
 
-/* Larger than that of every lease before, also of earlier lives of the scheduler. */
+/* Returns a fence number that is larger than those of all earlier leases, also of earlier terms of
+ * the scheduler. */
 static uint64_t next_fence(const struct gw_sched *sched)
 {
     uint64_t first = sched->term << FENCE_TERM_SHIFT;

@@ -1,7 +1,8 @@
-/* Variables: a value and its version, which counts up by every set. */
+/* Variables: a value with a version number that every set increases. */
 #include "scheduler/core/requests/coordination/sync.h"
 
-/* Who waits wants another version than it has seen: all are served by any set. */
+/* A waiter waits for a version different from the one that it has seen, so every set serves all
+ * waiters. */
 void gw_sync_variable_serve(struct gw_sched *sched, struct gw_sync *sync)
 {
     struct gw_sync_waiter *waiter = sync->waiters[0].first, *next;
