@@ -216,7 +216,7 @@ static void fill(struct gw_argv *argv, const struct launch *launch, const char *
     add_given(argv, "--idle-stop", options->idle_stop_s);
     add_given(argv, "--file-cache", options->file_cache_bytes);
     add_given(argv, "--keep-files", options->keep_files_bytes);
-    add_given(argv, "--carry-max", options->carry_max_bytes);
+    add_given(argv, "--checkpoint-max", options->transfer_bytes_max);
     add_given(argv, "--log-max", options->log_max_bytes);
     if (options->orphan_given)
         gw_argv_add_number(argv, "--orphan-timeout", options->orphan_ms);

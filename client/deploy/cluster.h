@@ -28,7 +28,7 @@ struct gw_cluster_options {
     uint64_t idle_stop_s;          /* of a shared cluster; 0: never */
     uint64_t file_cache_bytes;     /* shipped files that are kept; 0: the default */
     uint64_t keep_files_bytes;     /* what commands with files left, a worker; 0: the default */
-    uint64_t carry_max_bytes;      /* of checkpoints that are carried; 0: the default */
+    uint64_t transfer_bytes_max;   /* of checkpoints that are carried; 0: the default */
     uint64_t log_max_bytes;        /* of a daemon's log, and of the one before; 0: the default */
     uint64_t pure_keep_bytes;      /* results of pure tasks that nobody needs now; 0: the default */
     uint64_t scatter_memory_bytes; /* of values that clients scatter; 0: the default */

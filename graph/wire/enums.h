@@ -95,23 +95,23 @@ enum gw_attempt_claim {
 };
 
 /* What a part of a folder that is carried is. Links come last, and lead nowhere before that. */
-enum gw_carry_kind {
-    GW_CARRY_FOLDER = 1,
-    GW_CARRY_FILE = 2, /* begins one */
-    GW_CARRY_MORE = 3, /* of the file that was begun last */
-    GW_CARRY_LINK = 4,
-    GW_CARRY_END = 5, /* of all */
+enum gw_transfer_kind {
+    GW_TRANSFER_FOLDER = 1,
+    GW_TRANSFER_FILE = 2, /* begins one */
+    GW_TRANSFER_MORE = 3, /* of the file that was begun last */
+    GW_TRANSFER_LINK = 4,
+    GW_TRANSFER_END = 5, /* of all */
 };
 
 /* What becomes of a folder of checkpoints that comes for a gang. */
-enum gw_carry_how {
-    GW_CARRY_LAY = 0,    /* functions: their file is put into it */
-    GW_CARRY_JOIN = 1,   /* rank 0's: of what the ranks of all hosts have written, one is made */
-    GW_CARRY_MIRROR = 2, /* of other ranks: it becomes what rank 0's is */
+enum gw_transfer_how {
+    GW_TRANSFER_INSERT = 0, /* functions: their file is put into it */
+    GW_TRANSFER_JOIN = 1,   /* rank 0's: of what the ranks of all hosts have written, one is made */
+    GW_TRANSFER_MIRROR = 2, /* of other ranks: it becomes what rank 0's is */
 };
 
 /* How many parts may be on their way, and the bytes of each. */
-enum { GW_CARRY_WINDOW = 8, GW_CARRY_PART_BYTES = 512 << 10 };
+enum { GW_TRANSFER_WINDOW = 8, GW_TRANSFER_PART_BYTES = 512 << 10 };
 
 enum { GW_RETRIES_MAX = 255 };    /* further attempts after errors of its own */
 enum { GW_NAME_BYTES_MAX = 255 }; /* of a job or a task */

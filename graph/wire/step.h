@@ -47,22 +47,24 @@ enum gw_event_type {
     GW_EVENT_GPUS,     /* worker: how its GPUs were doing, all of them, from time `number` on */
     GW_EVENT_LOOKED,   /* worker, answers LOOK: rank `rank` of attempt `number` can start here (code
                           0), or its folder or program is missing, as text says */
-    GW_EVENT_CARRIED,  /* worker, answers CARRY: `number` lies here; or a negative code with its
-                          text: GW_EEXIST, this worker sees the same folder; GW_ELOST, who had it is
-                          gone; GW_ENOENT, it has it no more; else what was wrong here */
-    GW_EVENT_SAVED,    /* worker, of a WATCH: the folder of attempt `number` has changed for the
-                          `bytes`th time, and is still */
-    GW_EVENT_ROOM,     /* scheduler: there is no room on disk for another detached job, as text says
-                          (code negative), or there is again (code 0) */
-    GW_EVENT_STOP,     /* scheduler: this process ends and another goes on with its work: EXIT */
-    GW_EVENT_REFUSED,  /* worker: connecting to the scheduler, begun at time `number`, was refused:
-                          none is there */
-    GW_EVENT_GONE,     /* scheduler: the worker `text` of this host runs no more, and nothing of
-                          its */
-    GW_EVENT_COUNTED,  /* worker, answers COUNT: folder `number` has `bytes`, and `free_bytes` are
-                          free on its disk */
-    GW_EVENT_QUEUED,   /* worker: `bytes` wait to be read by the scheduler: when they come to more
-                          than GW_NODE_SLOW_BYTES, and when no longer */
+    GW_EVENT_CHECKPOINT_TRANSFERRED, /* worker, answers CHECKPOINT_TRANSFER: `number` lies here; or
+                         a negative code with its text: GW_EEXIST, this worker sees the same folder;
+                         GW_ELOST, who had it is gone; GW_ENOENT, it has it no more; else what was
+                         wrong here
+                       */
+    GW_EVENT_SAVED,   /* worker, of a WATCH: the folder of attempt `number` has changed for the
+                         `bytes`th time, and is still */
+    GW_EVENT_ROOM,    /* scheduler: there is no room on disk for another detached job, as text says
+                         (code negative), or there is again (code 0) */
+    GW_EVENT_STOP,    /* scheduler: this process ends and another goes on with its work: EXIT */
+    GW_EVENT_REFUSED, /* worker: connecting to the scheduler, begun at time `number`, was refused:
+                         none is there */
+    GW_EVENT_GONE,    /* scheduler: the worker `text` of this host runs no more, and nothing of
+                         its */
+    GW_EVENT_COUNTED, /* worker, answers COUNT: folder `number` has `bytes`, and `free_bytes` are
+                         free on its disk */
+    GW_EVENT_QUEUED,  /* worker: `bytes` wait to be read by the scheduler: when they come to more
+                         than GW_NODE_SLOW_BYTES, and when no longer */
 };
 
 /* The worker's peers. SCHEDULER is opened before `welcome`, which comes as a message. RUNNER:
@@ -167,12 +169,13 @@ enum gw_effect_type {
                            the leased ports, whose numbers are nobody else's until UNLEASE */
     GW_EFFECT_LOOK,     /* worker: are the folder and the program of `message`, a spawn, on this
                            host? Of rank `count` of attempt `number`; answered by LOOKED */
-    GW_EFFECT_CARRY,    /* worker: fetch what `message`, a carry, names from that worker, and then
-                           from its `others`, at addresses `bytes`, each with its zero byte; out of
-                           its copy where size is 1, and into the copies here where count is 1, else
-                           into the task's folder. Answered by CARRIED with the same `number` */
-    GW_EFFECT_WATCH,    /* worker: tell by SAVED of changes in the folder of checkpoints of
-                           `message`, a carry, for attempt `number`, until UNWATCH */
+    GW_EFFECT_CHECKPOINT_TRANSFER, /* worker: fetch what `message`, a checkpoint_transfer, names
+                        from that worker, and then from its `others`, at addresses `bytes`, each
+                        with its zero byte; out of its copy where size is 1, and into the copies
+                        here where count is 1, else into the task's folder. Answered by CARRIED with
+                        the same `number` */
+    GW_EFFECT_WATCH, /* worker: tell by SAVED of changes in the folder of checkpoints of
+                        `message`, a checkpoint_transfer, for attempt `number`, until UNWATCH */
     GW_EFFECT_UNWATCH,
     GW_EFFECT_KEEP,    /* scheduler: the program or the files `bytes`, a hash, are wanted for as
                           long as what the next COMMIT says: have them on disk before it */

@@ -521,8 +521,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
         return 0;
     case GW_MESSAGE_gang_stuck:
         return gw_sched_on_gang_stuck(sched, worker, &message->gang_stuck);
-    case GW_MESSAGE_carried:
-    case GW_MESSAGE_carry_absent:
+    case GW_MESSAGE_checkpoint_transferred:
+    case GW_MESSAGE_transfer_absent:
     case GW_MESSAGE_checkpointed:
         gw_sched_checkpoint_on_message(sched, worker, message);
         return 0;

@@ -184,8 +184,8 @@ void gw_connection_send(struct gw_connection *connection, const struct gw_messag
     }
 }
 
-void gw_connection_carry_out(struct gw_connection *connection, const struct gw_effect *effect,
-                             const int *fds)
+void gw_connection_execute(struct gw_connection *connection, const struct gw_effect *effect,
+                           const int *fds)
 {
     if (!effect->held || connection->backlog ||
         gw_link_queued_bytes(connection->link) > QUEUED_BYTES_MAX) /* it is looked at there */

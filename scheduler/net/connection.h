@@ -41,9 +41,9 @@ struct gw_connection {
 void gw_connection_send(struct gw_connection *connection, const struct gw_message *message,
                         const int *fds, uint8_t count);
 
-/* gw_connection_carry_out carries out a SEND with the descriptors of its tokens. */
-void gw_connection_carry_out(struct gw_connection *connection, const struct gw_effect *effect,
-                             const int *fds);
+/* gw_connection_execute executes a SEND with the descriptors of its tokens. */
+void gw_connection_execute(struct gw_connection *connection, const struct gw_effect *effect,
+                           const int *fds);
 
 /* gw_connection_beat_all sends a heartbeat to each client that is connected by TLS, if nothing else
  * is on its way there: so the client knows that the scheduler is there, and that bytes come

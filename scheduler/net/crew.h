@@ -22,7 +22,7 @@ struct gw_crew_options {
     const char *memory, *spill_dir; /* for their --memory and --spill-dir; NULL: not given */
     uint64_t files_bytes_max;       /* of files that each host keeps; 0: the default */
     uint64_t kept_bytes_max;        /* of what commands with files left; 0: the default */
-    uint64_t carry_bytes_max;       /* of a folder of checkpoints; 0: the default */
+    uint64_t transfer_bytes_max;    /* of a folder of checkpoints; 0: the default */
     uint64_t log_bytes_max;         /* of the log of each; 0: the default */
     bool private_cluster;           /* they remove `dir` at their end */
     uint64_t orphan_ms; /* how long what they run outlives the scheduler; UINT64_MAX: the default */

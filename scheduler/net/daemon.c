@@ -61,7 +61,7 @@ struct daemon {
     uint32_t workers;
     uint32_t slots;
     uint64_t orphan_ms; /* of its workers; UINT64_MAX: their default */
-    uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, carry_max_bytes;
+    uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, transfer_bytes_max;
     uint64_t scatter_memory_bytes, log_max_bytes;
     int lifeline_fd;
     int ready_fd;
@@ -99,9 +99,9 @@ static const struct option option_table[] = {
     {"memory", required_argument, NULL, 'm'},     {"spill-dir", required_argument, NULL, 'S'},
     {"pure-keep", required_argument, NULL, 'k'},  {"scatter-memory", required_argument, NULL, 'M'},
     {"file-cache", required_argument, NULL, 'f'}, {"keep-files", required_argument, NULL, 'K'},
-    {"listen", required_argument, NULL, 'L'},     {"tokens", required_argument, NULL, 't'},
+    {"listen", required_argument, NULL, 'L'},     {"checkpoint-max", required_argument, NULL, 'C'},
     {"state", required_argument, NULL, 'D'},      {"accept-loss", no_argument, NULL, 'A'},
-    {"carry-max", required_argument, NULL, 'C'},  {"orphan-timeout", required_argument, NULL, 'o'},
+    {"tokens", required_argument, NULL, 't'},     {"orphan-timeout", required_argument, NULL, 'o'},
     {"log-max", required_argument, NULL, 'g'},    {NULL, 0, NULL, 0},
 };
 
@@ -117,7 +117,7 @@ static int parse_kept(struct daemon *daemon, int option)
     if (option == 'M')
         return parse_number(optarg, "scatter-memory", UINT64_MAX, &daemon->scatter_memory_bytes);
     if (option == 'C')
-        return parse_number(optarg, "carry-max", UINT64_MAX, &daemon->carry_max_bytes);
+        return parse_number(optarg, "checkpoint-max", UINT64_MAX, &daemon->transfer_bytes_max);
     if (option == 'g')
         return parse_number(optarg, "log-max", UINT64_MAX, &daemon->log_max_bytes);
     if (option == 'f')
@@ -624,7 +624,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
         .peers = daemon->peers,
         .files_bytes_max = daemon->file_cache_bytes,
         .kept_bytes_max = daemon->keep_files_bytes,
-        .carry_bytes_max = daemon->carry_max_bytes,
+        .transfer_bytes_max = daemon->transfer_bytes_max,
         .log_bytes_max = daemon->log_max_bytes,
         .memory = daemon->memory,
         .spill_dir = daemon->spill_dir,

@@ -55,7 +55,7 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
     if (is_filled_in(effect->message.type))
         send_filled_in(server, connection, effect);
     else
-        gw_connection_carry_out(connection, effect, fds);
+        gw_connection_execute(connection, effect, fds);
 }
 
 void gw_server_effects_run(struct gw_server *server)

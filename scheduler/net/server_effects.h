@@ -4,7 +4,7 @@
 
 struct gw_server;
 
-/* gw_server_effects_run carries out the effects of a step, in order. It calls on_damaged or
+/* gw_server_effects_run executes the effects of a step, in order. It calls on_damaged or
  * on_exit last. */
 void gw_server_effects_run(struct gw_server *server);
 

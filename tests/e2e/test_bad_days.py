@@ -50,8 +50,9 @@ class BadDays(e2e.Case):
         self.assertEqual(os.listdir(self.runtime("checkpoints")), [])
 
     def test_down_tells_a_scheduler_that_does_not_answer(self):
-        self.up("--slots", "1", "--carry-max", "5M")
-        self.assertIn(f" --carry-max {5 << 20}", e2e.command_of(self.process_of("worker --dir")))
+        self.up("--slots", "1", "--checkpoint-max", "5M")
+        self.assertIn(f" --checkpoint-max {5 << 20}",
+                      e2e.command_of(self.process_of("worker --dir")))
         scheduler = self.process_of("scheduler --dir")
         os.kill(scheduler, signal.SIGSTOP)
         try:

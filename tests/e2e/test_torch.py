@@ -7,7 +7,7 @@ import os
 import re
 
 import e2e
-import test_carry
+import test_checkpoint_transfer
 
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "train_torch.py")
 PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's torch
@@ -42,7 +42,7 @@ class Torch(e2e.Case):
             self.assertEqual(line[3], "True")
 
 
-class Resumed(test_carry.Machines):
+class Resumed(test_checkpoint_transfer.Machines):
     """A script whose rank 0 saves and whose ranks all load, on two hosts with folders of their
     own."""
 

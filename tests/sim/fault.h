@@ -126,10 +126,10 @@
     X(RESUMED, "gang went on from a checkpoint")                                                   \
     X(HOME, "rank 0 started where its checkpoint was saved")                                       \
     X(HOMELESS, "gang told that the host of its checkpoint is lost")                               \
-    X(CARRIED, "checkpoint carried to the next rank 0")                                            \
+    X(TRANSFERRED, "checkpoint transferred to the next rank 0")                                    \
     X(COPIED, "checkpoint copied to another host")                                                 \
     X(FROM_COPY, "gang went on from a copy of its checkpoint")                                     \
-    X(CARRY_FAILED, "checkpoint that could not be carried")                                        \
+    X(TRANSFER_FAILED, "checkpoint that could not be transferred")                                 \
     X(EMPTIED, "worker lost its folder of checkpoints")                                            \
     X(ABSENT, "checkpoint asked for where it is no more")                                          \
     X(SLOW_READER, "scheduler slow to read what a worker sends")                                   \

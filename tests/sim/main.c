@@ -64,7 +64,7 @@ static const struct {
     [320] = {"checkpoint-homeless", "the host of a checkpoint is taken for lost while it lives"},
     [380] = {"asks-again",
              "a worker that has a checkpoint no more is asked for it again and again"},
-    [340] = {"checkpoint-early", "a rank starts before its checkpoint is carried to its host"},
+    [340] = {"checkpoint-early", "a rank starts before its checkpoint is transferred to its host"},
     [194] = {"hang-blame", "of ranks that hang the furthest is named, and not the one behind"},
     [192] = {"old-rank", "a rank of an earlier attempt counts for the one that has its place"},
     [150] = {"folder-early", "a task starts before its files are there"},

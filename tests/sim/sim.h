@@ -217,7 +217,7 @@ struct process {
     uint64_t gang, checkpoint; /* as it was told of its gang last */
     bool spans;                /* that gang stands at several workers */
     bool checkpoint_lost;      /* its checkpoint's host is */
-    bool carried;              /* its checkpoint came from another host, or from a copy */
+    bool transferred;          /* its checkpoint came from another host, or from a copy */
     struct {
         uint64_t job;
         uint32_t row;
@@ -253,7 +253,7 @@ struct sched_tunnel {
     uint64_t id, worker, client; /* connections */
 };
 
-/* A checkpoint on a disk: see carry.c. */
+/* A checkpoint on a disk: see transfer.c. */
 struct sim_saved {
     uint64_t job;
     uint32_t index;
@@ -287,7 +287,7 @@ struct host {
     uint32_t number, slots, gpus;
     struct gw_node_core *core; /* NULL: dead */
     struct gw_effects effects;
-    unsigned carrying; /* of its effects, one within the other */
+    unsigned executing; /* of its effects, one within the other */
     uint64_t incarnation, next_peer, guardian_peer, guardian_sent, tick_ns;
     uint64_t welcomed, welcomed_peer;      /* the connection on which it was, and its name there */
     uint64_t orphan_ns;                    /* how long it stays without a scheduler; 0: long */
@@ -531,7 +531,7 @@ void sim_lease_unbind(struct sim *sim, struct host *host, uint64_t attempt);
 void sim_lease_close(struct host *host, uint64_t attempt);
 
 /* -- disk.c: a host's disk and memory */
-void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *effect);
+void sim_disk_execute(struct sim *sim, struct host *host, const struct gw_effect *effect);
 void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *message);
 void sim_disk_check(struct sim *sim, const struct host *host);
 void sim_disk_stepped(struct sim *sim, struct host *host);
@@ -592,12 +592,13 @@ bool sim_elastic_lacks(const struct work *work, uint32_t rank, uint32_t size);
 void sim_elastic_told(struct sim *sim, const struct gw_msg_gang *gang);
 uint32_t sim_elastic_world(struct sim *sim, const struct row *row);
 
-/* -- carry.c */
-/* sim_carry_saved: an attempt's rank 0 has saved. sim_carry_out takes CARRY, WATCH and UNWATCH;
- * sim_carry_check: a rank goes, and has what it goes on from. */
-void sim_carry_saved(struct process *process, uint64_t attempt);
-void sim_carry_out(struct sim *sim, struct host *host, const struct gw_effect *effect);
-void sim_carry_check(struct sim *sim, const struct process *process);
+/* -- transfer.c */
+/* sim_transfer_saved: an attempt's rank 0 has saved. sim_transfer_execute takes
+ * CHECKPOINT_TRANSFER, WATCH and UNWATCH; sim_transfer_check: a rank goes, and has what it goes on
+ * from. */
+void sim_transfer_saved(struct process *process, uint64_t attempt);
+void sim_transfer_execute(struct sim *sim, struct host *host, const struct gw_effect *effect);
+void sim_transfer_check(struct sim *sim, const struct process *process);
 
 /* -- gang.c */
 struct gang *sim_gang_of(struct sim *sim, const struct row *row);

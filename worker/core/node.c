@@ -164,7 +164,7 @@ void gw_node_core_free(struct gw_node_core *core)
     free(core->leave.why);
     free(core->history.cluster);
     gw_array_deinit(&core->replaced);
-    gw_array_deinit(&core->carries);
+    gw_array_deinit(&core->transfers);
     gw_result_memfd_deinit(core);
     gw_memory_deinit(core);
     gw_array_deinit(&effects.list);
@@ -320,8 +320,8 @@ static int on_scheduler(struct gw_node_core *core, const struct gw_event *event)
     case GW_MESSAGE_keep:
         gw_replica_on_keep(core, &message->keep);
         return 0;
-    case GW_MESSAGE_carry:
-    case GW_MESSAGE_carry_go:
+    case GW_MESSAGE_checkpoint_transfer:
+    case GW_MESSAGE_transfer_go:
         gw_gang_on_checkpoint_message(core, message);
         return 0;
     case GW_MESSAGE_release:
@@ -525,7 +525,7 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
         break;
     case GW_EVENT_LEASED:
     case GW_EVENT_LOOKED:
-    case GW_EVENT_CARRIED:
+    case GW_EVENT_CHECKPOINT_TRANSFERRED:
     case GW_EVENT_SAVED:
         gw_gang_on_event(core, event);
         break;

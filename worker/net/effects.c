@@ -7,7 +7,7 @@
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
-#include "worker/net/checkpoints/carry.h"
+#include "worker/net/checkpoints/transfer.h"
 #include "worker/net/checkpoints/watch.h"
 #include "worker/net/link/host_link.h"
 #include "worker/net/link/mend.h"
@@ -151,10 +151,10 @@ static void effect_leases(struct gw_host *host, const struct gw_effect *effect)
 
 static void effect_checkpoints(struct gw_host *host, const struct gw_effect *effect)
 {
-    if (effect->type == GW_EFFECT_CARRY)
-        gw_carry_start(host->carries, effect);
+    if (effect->type == GW_EFFECT_CHECKPOINT_TRANSFER)
+        gw_transfer_start(host->transfers, effect);
     else
-        gw_watch_carry_out(host->watches, effect);
+        gw_watch_execute(host->watches, effect);
 }
 
 /* Freeing many pages takes its time: not on the loop. */
@@ -253,7 +253,7 @@ static void effect_folder(struct gw_host *host, const struct gw_effect *effect)
 }
 
 /* What may send to the scheduler, behind what the core has numbered already. */
-static void carry_out_last(struct gw_host *host)
+static void execute_last(struct gw_host *host)
 {
     struct gw_effect *effect;
     bool ended = false;
@@ -271,7 +271,7 @@ static void carry_out_last(struct gw_host *host)
         gw_follow_ended(host->follow);
 }
 
-void gw_effects_carry_out(struct gw_host *host, uint64_t now_ns)
+void gw_effects_execute(struct gw_host *host, uint64_t now_ns)
 {
     struct gw_effect *effect;
     gw_host_send_look_at_lazy(host, now_ns);
@@ -304,7 +304,7 @@ void gw_effects_carry_out(struct gw_host *host, uint64_t now_ns)
         case GW_EFFECT_LOOK:
             gw_look_start(host, effect);
             break;
-        case GW_EFFECT_CARRY:
+        case GW_EFFECT_CHECKPOINT_TRANSFER:
         case GW_EFFECT_WATCH:
         case GW_EFFECT_UNWATCH:
             effect_checkpoints(host, effect);
@@ -325,9 +325,9 @@ void gw_effects_carry_out(struct gw_host *host, uint64_t now_ns)
         case GW_EFFECT_SPILL:
         case GW_EFFECT_RESTORE:
         case GW_EFFECT_UNLINK:
-            gw_disk_carry_out(host->disk, effect,
-                              effect->token_count ? gw_tokens_fd(&host->tokens, effect->tokens[0])
-                                                  : -1);
+            gw_disk_execute(host->disk, effect,
+                            effect->token_count ? gw_tokens_fd(&host->tokens, effect->tokens[0])
+                                                : -1);
             break;
         case GW_EFFECT_EXIT:
             host->exiting = true;
@@ -336,5 +336,5 @@ void gw_effects_carry_out(struct gw_host *host, uint64_t now_ns)
             assert(!"an effect that only schedulers have");
         }
     }
-    carry_out_last(host);
+    execute_last(host);
 }

@@ -4,7 +4,7 @@
 
 #include "worker/net/link/state.h"
 
-/* gw_effects_carry_out carries out the effects of a step that was made at now_ns. */
-void gw_effects_carry_out(struct gw_host *host, uint64_t now_ns);
+/* gw_effects_execute executes the effects of a step that was made at now_ns. */
+void gw_effects_execute(struct gw_host *host, uint64_t now_ns);
 
 #endif

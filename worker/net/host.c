@@ -13,8 +13,8 @@
 #include "graph/wire/endpoint.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
-#include "worker/net/checkpoints/carry.h"
 #include "worker/net/checkpoints/leftovers.h"
+#include "worker/net/checkpoints/transfer.h"
 #include "worker/net/checkpoints/watch.h"
 #include "worker/net/effects.h"
 #include "worker/net/link/mend.h"
@@ -317,7 +317,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     struct gw_host *host = calloc(1, sizeof *host);
     GW_MUST_PTR(host);
     host->loop = loop;
-    host->carry_out = gw_effects_carry_out;
+    host->execute = gw_effects_execute;
     host->stepped = host_on_step;
     host->link_callbacks = (struct gw_link_callbacks){gw_peers_on_message, gw_peers_on_close, NULL};
     host->options = *options;
@@ -356,7 +356,7 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
         &(struct gw_follow_options){loop, host->core, host->log_dir, host->incarnation,
                                     gw_host_send_scheduler, gw_held_on_read, host});
     host->tunnels = gw_tunnels_new(host);
-    host->carries = gw_carries_new(host);
+    host->transfers = gw_transfers_new(host);
     gw_leftovers_open(host);
     host->watches = gw_watches_new(host);
     uv_timer_t *timers[] = {&host->tick,        &host->lazy, &host->reconnect,
@@ -391,7 +391,7 @@ static void host_exit(struct gw_host *host)
     gw_cache_close(host->cache);
     gw_follow_close(host->follow);
     gw_tunnels_close(host->tunnels);
-    gw_carries_close(host->carries);
+    gw_transfers_close(host->transfers);
     gw_watches_close(host->watches);
     gw_host_surveys_close(host);
     gw_usage_close(host->usage);

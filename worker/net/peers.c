@@ -11,7 +11,7 @@
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
 #include "graph/wire/timeouts.h"
-#include "worker/net/checkpoints/carry.h"
+#include "worker/net/checkpoints/transfer.h"
 #include "worker/net/link/host_link.h"
 #include "worker/net/link/mend.h"
 #include "worker/net/link/send.h"
@@ -185,7 +185,7 @@ void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
     else if (link->transport && !ours && error->code < 0 && error->code != GW_ECLOSED)
         gw_log_warn("a connection to another worker was closed: %s", error->text);
     if (link->role == GW_ROLE_PEER)
-        gw_carry_on_gone(link);
+        gw_transfer_on_gone(link);
     if (link->role == GW_ROLE_RUNNER)
         gw_host_on_runner_closed(host, link->process);
     if (link == host->supervisor)
@@ -307,7 +307,7 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
         gw_keyring_on_neighbour(&host->keyring, &message->neighbour);
         return false;
     case GW_MESSAGE_forget:
-        gw_carry_forget(host->carries, message->forget.job);
+        gw_transfer_forget(host->transfers, message->forget.job);
         gw_leftovers_on_forget(host, message->forget.job);
         return false;
     case GW_MESSAGE_log_read:
@@ -364,7 +364,7 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
     }
     if (link == host->scheduler && from_scheduler(host, message, fds, fd_count))
         return;
-    if (link->role == GW_ROLE_PEER && gw_carry_on_message(link, message)) {
+    if (link->role == GW_ROLE_PEER && gw_transfer_on_message(link, message)) {
         for (uint8_t i = 0; i < fd_count; i++)
             close(fds[i]);
         return;

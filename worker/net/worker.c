@@ -64,7 +64,8 @@ static int usage(void)
         "--of M (N or more), --part I/K (of the GPUs; I from 0), --private, --parent PID, --name "
         "NAME, --peers HOST[:PORT], "
         "--file-cache BYTES, --keep-files BYTES (what tasks with --ship left; 0: nothing), "
-        "--carry-max BYTES, --log-max BYTES, --orphan-timeout MILLISECONDS (what it runs outlives "
+        "--checkpoint-max BYTES, --log-max BYTES, --orphan-timeout MILLISECONDS (what it "
+        "runs outlives "
         "the scheduler by; "
         "0: not at all), --resources NAME=AMOUNT,..., "
         "--memory LIMIT,TARGET,SPILL,PAUSE,TERMINATE, --spill-dir DIR, --token-fd FD "
@@ -106,7 +107,7 @@ static const struct option option_table[] = {
     {"memory", required_argument, NULL, 'm'},
     {"spill-dir", required_argument, NULL, 'S'},
     {"file-cache", required_argument, NULL, 'f'},
-    {"carry-max", required_argument, NULL, 'C'},
+    {"checkpoint-max", required_argument, NULL, 'C'},
     {"log-max", required_argument, NULL, 'g'},
     {"connect", required_argument, NULL, 'c'},
     {"token-fd", required_argument, NULL, 't'},
@@ -184,7 +185,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     const char *dir = NULL;
     struct gw_error error;
     unsigned long slots = 0, all = 0;
-    char *end = "", *all_end = "", *cache_end = "", *carry_end = "", *kept_end = "";
+    char *end = "", *all_end = "", *cache_end = "", *transfer_end = "", *kept_end = "";
     int option;
     optind = 1;
     daemon->options.name = "worker";
@@ -219,7 +220,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
             daemon->options.kept_bytes_max = strtoull(optarg, &kept_end, 10);
             break;
         case 'C':
-            daemon->options.carry_bytes_max = strtoull(optarg, &carry_end, 10);
+            daemon->options.transfer_bytes_max = strtoull(optarg, &transfer_end, 10);
             break;
         case 'p':
             daemon->options.private_cluster = true;
@@ -243,7 +244,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     }
     if (daemon->connect)
         set_defaults(daemon, &slots);
-    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end || *carry_end ||
+    if (!dir || *end || slots < 1 || slots > SLOTS_MAX || *all_end || *cache_end || *transfer_end ||
         *kept_end || (all > 0 && all < slots) || all > UINT32_MAX || optind != argc)
         return usage();
     if (check_texts(&daemon->options) < 0)

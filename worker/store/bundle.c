@@ -55,12 +55,12 @@ static void add(struct gw_bundle *bundle, const char *path, uint32_t kind, const
     struct entry entry = {.path = strdup(path),
                           .kind = kind,
                           .mode = info->st_mode & 0777,
-                          .bytes = kind == GW_CARRY_FILE ? (uint64_t)info->st_size : 0,
+                          .bytes = kind == GW_TRANSFER_FILE ? (uint64_t)info->st_size : 0,
                           .mtime_ns = ns_of(info->st_mtim),
                           .changed = info->st_ctim};
     GW_MUST_PTR(entry.path);
     GW_MUST(gw_array_push(&bundle->entries, entry));
-    bundle->files += kind == GW_CARRY_FILE;
+    bundle->files += kind == GW_TRANSFER_FILE;
     bundle->bytes += entry.bytes;
 }
 
@@ -84,11 +84,11 @@ static int list_tree(struct gw_bundle *bundle, bool links, struct gw_error *erro
             rc = gw_error_set(error, GW_ELIMIT, "%s: it has more than %d files", bundle->folder,
                               GW_BUNDLE_ENTRIES_MAX);
         else if (seen->fts_level > 0 && links && link)
-            add(bundle, seen->fts_path + skip, GW_CARRY_LINK, seen->fts_statp);
+            add(bundle, seen->fts_path + skip, GW_TRANSFER_LINK, seen->fts_statp);
         else if (seen->fts_level > 0 && !links && seen->fts_info == FTS_D)
-            add(bundle, seen->fts_path + skip, GW_CARRY_FOLDER, seen->fts_statp);
+            add(bundle, seen->fts_path + skip, GW_TRANSFER_FOLDER, seen->fts_statp);
         else if (seen->fts_level > 0 && !links && seen->fts_info == FTS_F)
-            add(bundle, seen->fts_path + skip, GW_CARRY_FILE, seen->fts_statp);
+            add(bundle, seen->fts_path + skip, GW_TRANSFER_FILE, seen->fts_statp);
     }
     (void)fts_close(walk);
     return rc;
@@ -116,7 +116,7 @@ static int list_file(struct gw_bundle *bundle, const char *name, struct gw_error
     if (rc == GW_EAGAIN)
         return gw_error_set(error, GW_ENOENT, "%s/%s is not there any more", bundle->folder, name);
     if (rc == 0)
-        add(bundle, name, GW_CARRY_FILE, &info);
+        add(bundle, name, GW_TRANSFER_FILE, &info);
     return rc;
 }
 
@@ -128,7 +128,7 @@ int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bund
     opened->fd = -1;
     opened->whole = !name;
     opened->folder = strdup(folder);
-    opened->buffer = malloc(GW_CARRY_PART_BYTES);
+    opened->buffer = malloc(GW_TRANSFER_PART_BYTES);
     GW_MUST_PTR(opened->folder);
     GW_MUST_PTR(opened->buffer);
     gw_parts_hash_init(&opened->hash);
@@ -163,12 +163,12 @@ void gw_bundle_since(struct gw_bundle *bundle, uint64_t mark_ns, bool only)
     size_t kept = 0;
     for (size_t i = 0; i < bundle->entries.count; i++) {
         struct entry entry = bundle->entries.items[i];
-        entry.written = entry.kind != GW_CARRY_FOLDER && ns_of(entry.changed) > mark_ns;
-        if (!only || entry.written || entry.kind == GW_CARRY_FOLDER) {
+        entry.written = entry.kind != GW_TRANSFER_FOLDER && ns_of(entry.changed) > mark_ns;
+        if (!only || entry.written || entry.kind == GW_TRANSFER_FOLDER) {
             bundle->entries.items[kept++] = entry;
             continue;
         }
-        bundle->files -= entry.kind == GW_CARRY_FILE;
+        bundle->files -= entry.kind == GW_TRANSFER_FILE;
         bundle->bytes -= entry.bytes;
         free(entry.path);
     }
@@ -223,10 +223,11 @@ static int begin_file(struct gw_bundle *bundle, const struct entry *entry, struc
 }
 
 static int read_file(struct gw_bundle *bundle, const struct entry *entry,
-                     struct gw_msg_carry_part *part, struct gw_error *error)
+                     struct gw_msg_transfer_part *part, struct gw_error *error)
 {
     struct stat info;
-    size_t most = bundle->left < GW_CARRY_PART_BYTES ? bundle->left : GW_CARRY_PART_BYTES, got = 0;
+    size_t most = bundle->left < GW_TRANSFER_PART_BYTES ? bundle->left : GW_TRANSFER_PART_BYTES,
+           got = 0;
     while (got < most) {
         ssize_t bytes = read(bundle->fd, bundle->buffer + got, most - got);
         if (bytes < 0 && errno == EINTR)
@@ -251,7 +252,7 @@ static int read_file(struct gw_bundle *bundle, const struct entry *entry,
 }
 
 static int read_link(struct gw_bundle *bundle, const struct entry *entry,
-                     struct gw_msg_carry_part *part, struct gw_error *error)
+                     struct gw_msg_transfer_part *part, struct gw_error *error)
 {
     char path[PATH_MAX];
     (void)snprintf(path, sizeof path, "%s/%s", bundle->folder, entry->path);
@@ -263,9 +264,10 @@ static int read_link(struct gw_bundle *bundle, const struct entry *entry,
     return 0;
 }
 
-int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part, struct gw_error *error)
+int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_transfer_part *part,
+                   struct gw_error *error)
 {
-    *part = (struct gw_msg_carry_part){.kind = GW_CARRY_END, .path = "", .text = ""};
+    *part = (struct gw_msg_transfer_part){.kind = GW_TRANSFER_END, .path = "", .text = ""};
     if (bundle->at == bundle->entries.count) {
         gw_parts_hash_final(&bundle->hash, bundle->digest);
         part->data = (struct gw_bin){bundle->digest, sizeof bundle->digest};
@@ -273,16 +275,16 @@ int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part, str
     }
     const struct entry *entry = &bundle->entries.items[bundle->at];
     int rc = 0;
-    part->kind = bundle->left ? GW_CARRY_MORE : entry->kind;
-    part->path = part->kind == GW_CARRY_MORE ? "" : entry->path;
+    part->kind = bundle->left ? GW_TRANSFER_MORE : entry->kind;
+    part->path = part->kind == GW_TRANSFER_MORE ? "" : entry->path;
     part->mode = entry->mode;
     part->mtime_ns = entry->mtime_ns;
     part->written = entry->written;
-    if (part->kind == GW_CARRY_FILE)
+    if (part->kind == GW_TRANSFER_FILE)
         rc = begin_file(bundle, entry, error);
-    if (rc == 0 && (part->kind == GW_CARRY_FILE || part->kind == GW_CARRY_MORE))
+    if (rc == 0 && (part->kind == GW_TRANSFER_FILE || part->kind == GW_TRANSFER_MORE))
         rc = read_file(bundle, entry, part, error);
-    else if (rc == 0 && part->kind == GW_CARRY_LINK)
+    else if (rc == 0 && part->kind == GW_TRANSFER_LINK)
         rc = read_link(bundle, entry, part, error);
     else if (rc == 0)
         bundle->at++;
@@ -302,7 +304,7 @@ uint64_t gw_bundle_stamp(const char *folder)
         return 0;
     for (size_t i = 0; i < bundle->entries.count; i++) {
         const struct entry *entry = &bundle->entries.items[i];
-        if (entry->kind == GW_CARRY_FOLDER)
+        if (entry->kind == GW_TRANSFER_FOLDER)
             continue;
         /* the times of the inode, too: a file that is renamed over another may be as old */
         uint64_t of = entry->bytes * 31 + entry->mtime_ns + 7 * ns_of(entry->changed);

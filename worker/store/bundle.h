@@ -32,9 +32,9 @@ uint32_t gw_bundle_files(const struct gw_bundle *bundle);
 uint64_t gw_bundle_bytes(const struct gw_bundle *bundle);
 
 /* gw_bundle_next gives the next part, whose texts and data are the bundle's until the next call;
- * the last one's kind is GW_CARRY_END, with the hash of all. GW_EAGAIN: the folder has changed
+ * the last one's kind is GW_TRANSFER_END, with the hash of all. GW_EAGAIN: the folder has changed
  * since it was listed; GW_EIO. */
-int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_carry_part *part,
+int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_transfer_part *part,
                    struct gw_error *error);
 
 /* gw_bundle_stamp says in a number how a folder looks: other files, sizes or times give another

@@ -14,7 +14,7 @@ void gw_parts_hash_init(struct gw_parts_hash *hash)
     GW_MUST(EVP_DigestInit_ex(hash->context, EVP_sha256(), NULL) == 1 ? 0 : GW_ENOMEM);
 }
 
-void gw_parts_hash_add(struct gw_parts_hash *hash, const struct gw_msg_carry_part *part)
+void gw_parts_hash_add(struct gw_parts_hash *hash, const struct gw_msg_transfer_part *part)
 {
     const uint64_t head[] = {part->kind, part->mode, part->mtime_ns, part->data.size,
                              part->written};

@@ -9,7 +9,7 @@ struct gw_parts_hash {
     struct evp_md_ctx_st *context; /* SHA-256; owned */
 };
 void gw_parts_hash_init(struct gw_parts_hash *hash);
-void gw_parts_hash_add(struct gw_parts_hash *hash, const struct gw_msg_carry_part *part);
+void gw_parts_hash_add(struct gw_parts_hash *hash, const struct gw_msg_transfer_part *part);
 void gw_parts_hash_final(struct gw_parts_hash *hash, uint8_t digest[GW_HASH_BYTES]);
 void gw_parts_hash_deinit(struct gw_parts_hash *hash);
 

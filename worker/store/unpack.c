@@ -118,18 +118,18 @@ static int write_data(struct gw_unpack *unpack, struct gw_bin data, struct gw_er
     return 0;
 }
 
-static int take_named(struct gw_unpack *unpack, const struct gw_msg_carry_part *part,
+static int take_named(struct gw_unpack *unpack, const struct gw_msg_transfer_part *part,
                       struct gw_error *error)
 {
     char path[PATH_MAX], target[PATH_MAX];
-    if (!is_below(part->path) || (unpack->links && part->kind != GW_CARRY_LINK) ||
+    if (!is_below(part->path) || (unpack->links && part->kind != GW_TRANSFER_LINK) ||
         snprintf(path, sizeof path, "%s/%s", unpack->path, part->path) >= (int)sizeof path)
-        return gw_error_set(error, GW_EPROTO, "\"%.128s\" is no name of a file to be carried",
-                            part->path);
+        return gw_error_set(error, GW_EPROTO,
+                            "\"%.128s\" is not a valid name of a file in a checkpoint", part->path);
     bool well;
-    if (part->kind == GW_CARRY_FOLDER) {
+    if (part->kind == GW_TRANSFER_FOLDER) {
         well = mkdir(path, 0700) == 0;
-    } else if (part->kind == GW_CARRY_LINK) {
+    } else if (part->kind == GW_TRANSFER_LINK) {
         unpack->links = true;
         (void)snprintf(target, sizeof target, "%.*s", (int)part->data.size,
                        (const char *)part->data.data);
@@ -144,10 +144,10 @@ static int take_named(struct gw_unpack *unpack, const struct gw_msg_carry_part *
         return gw_error_set(error, GW_EIO, "cannot write %s: %s", path, strerror(errno));
     if (part->written)
         gw_union_add(&unpack->written, part->path);
-    return part->kind == GW_CARRY_FILE ? write_data(unpack, part->data, error) : 0;
+    return part->kind == GW_TRANSFER_FILE ? write_data(unpack, part->data, error) : 0;
 }
 
-static int take_end(struct gw_unpack *unpack, const struct gw_msg_carry_part *part,
+static int take_end(struct gw_unpack *unpack, const struct gw_msg_transfer_part *part,
                     struct gw_error *error)
 {
     uint8_t digest[GW_HASH_BYTES];
@@ -158,20 +158,21 @@ static int take_end(struct gw_unpack *unpack, const struct gw_msg_carry_part *pa
     return 1;
 }
 
-int gw_unpack_take(struct gw_unpack *unpack, const struct gw_msg_carry_part *part,
+int gw_unpack_take(struct gw_unpack *unpack, const struct gw_msg_transfer_part *part,
                    struct gw_error *error)
 {
     int rc = 0;
-    if (unpack->over || part->kind < GW_CARRY_FOLDER || part->kind > GW_CARRY_END ||
-        (part->kind == GW_CARRY_MORE && unpack->fd < 0) || part->data.size > GW_CARRY_PART_BYTES)
+    if (unpack->over || part->kind < GW_TRANSFER_FOLDER || part->kind > GW_TRANSFER_END ||
+        (part->kind == GW_TRANSFER_MORE && unpack->fd < 0) ||
+        part->data.size > GW_TRANSFER_PART_BYTES)
         return gw_error_set(error, GW_EPROTO, "parts in a wrong order");
-    if (part->kind != GW_CARRY_MORE)
+    if (part->kind != GW_TRANSFER_MORE)
         rc = end_file(unpack, error);
-    if (rc == 0 && part->kind == GW_CARRY_END)
+    if (rc == 0 && part->kind == GW_TRANSFER_END)
         return take_end(unpack, part, error);
     if (rc == 0)
         gw_parts_hash_add(&unpack->hash, part);
-    if (rc == 0 && part->kind == GW_CARRY_MORE)
+    if (rc == 0 && part->kind == GW_TRANSFER_MORE)
         return write_data(unpack, part->data, error);
     return rc == 0 ? take_named(unpack, part, error) : rc;
 }

@@ -18,7 +18,7 @@ void gw_unpack_close(struct gw_unpack *unpack);
 /* gw_unpack_take takes the next part: 0, or 1 with the last one, where all is as it was sent;
  * GW_ECORRUPT where it is not; GW_EPROTO: a path that leads out of the folder, or parts in a wrong
  * order; GW_EIO. */
-int gw_unpack_take(struct gw_unpack *unpack, const struct gw_msg_carry_part *part,
+int gw_unpack_take(struct gw_unpack *unpack, const struct gw_msg_transfer_part *part,
                    struct gw_error *error);
 
 /* gw_unpack_folder gives the folder, until it is closed or has replaced another; gw_unpack_list

@@ -56,7 +56,7 @@ static void *there_thread(void *arg)
     return NULL;
 }
 
-static void carry(struct connection *connection)
+static void relay(struct connection *connection)
 {
     char data[PIECE_BYTES];
     size_t bytes;
@@ -90,7 +90,7 @@ static void *connection_thread(void *arg)
     if (gw_tunnel_open(forward->client, &options, &connection->tunnel, &error) < 0)
         gw_cli_error(&error);
     else
-        carry(connection);
+        relay(connection);
     gw_tunnel_close(connection->tunnel);
     close(connection->fd);
     free(connection);

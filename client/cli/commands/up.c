@@ -221,7 +221,7 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
     if (rc == 0)
         rc = gw_ssh_launch_start(
             &(struct gw_ssh_launch_options){&far->hosts, address, cluster->tokens,
-                                            cluster->carry_max_bytes, cluster->orphan_given,
+                                            cluster->transfer_bytes_max, cluster->orphan_given,
                                             cluster->orphan_ms, pid},
             error);
     if (rc == 0)
@@ -407,7 +407,7 @@ int gw_cli_up(int argc, char **argv)
         .resources = daemon.resources,
         .file_cache_bytes = daemon.file_cache_bytes,
         .keep_files_bytes = daemon.keep_files_bytes,
-        .carry_max_bytes = daemon.carry_max_bytes,
+        .transfer_bytes_max = daemon.transfer_bytes_max,
         .log_max_bytes = daemon.log_max_bytes,
         .orphan_given = daemon.orphan_ns != UINT64_MAX,
         .orphan_ms = daemon.orphan_ns / GW_NS_PER_MS,

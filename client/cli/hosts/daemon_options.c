@@ -16,8 +16,9 @@ struct gw_option *gw_daemon_options_table(struct gw_daemon_options *options)
          "at a\nworker"},
         {"keep-files", 0, GW_OPTION_ROOM, &options->keep_files_bytes, "SIZE",
          "what tasks with --ship left, kept by each worker\nfor `gangway get` (4G; 0: nothing)"},
-        {"carry-max", 0, GW_OPTION_SIZE, &options->carry_max_bytes, "SIZE",
-         "checkpoints up to this are carried to, and\ncopied at, other hosts (8G, also for 0)"},
+        {"checkpoint-max", 0, GW_OPTION_SIZE, &options->transfer_bytes_max, "SIZE",
+         "checkpoints up to this are transferred to other\nhosts, and copied there (8G, also for "
+         "0)"},
         {"log-max", 0, GW_OPTION_SIZE, &options->log_max_bytes, "SIZE",
          "a log (stderr, where that is a file which is\nappended to) that is larger begins anew; "
          "the one\nbefore is kept, as .1 (64M, also for 0)"},
@@ -53,8 +54,8 @@ void gw_daemon_options_add(const struct gw_daemon_options *options, struct gw_ar
         gw_argv_add_number(argv, "--file-cache", options->file_cache_bytes);
     if (options->keep_files_bytes)
         gw_argv_add_number(argv, "--keep-files", options->keep_files_bytes);
-    if (options->carry_max_bytes)
-        gw_argv_add_number(argv, "--carry-max", options->carry_max_bytes);
+    if (options->transfer_bytes_max)
+        gw_argv_add_number(argv, "--checkpoint-max", options->transfer_bytes_max);
     if (options->log_max_bytes)
         gw_argv_add_number(argv, "--log-max", options->log_max_bytes);
     if (options->orphan_ns != UINT64_MAX)

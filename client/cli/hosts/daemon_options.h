@@ -12,7 +12,7 @@ enum { GW_DAEMON_OPTIONS = 6 }; /* rows: options, and one for those of memory */
 struct gw_daemon_options {
     const char *peers, *resources; /* these and slots have rows of their own in each command */
     uint32_t slots;
-    uint64_t file_cache_bytes, keep_files_bytes, carry_max_bytes, log_max_bytes;
+    uint64_t file_cache_bytes, keep_files_bytes, transfer_bytes_max, log_max_bytes;
     uint64_t orphan_ns; /* UINT64_MAX: not given */
     struct gw_memory_options memory;
     char memory_text[GW_MEMORY_LINES_TEXT_BYTES];

@@ -166,9 +166,9 @@ static int make_command(const struct member *member, const struct gw_ssh_launch_
     if (member->host->slots)
         length += snprintf(tail + length, sizeof tail - (size_t)length, " --slots %u",
                            member->host->slots);
-    if (options->carry_max_bytes)
-        length += snprintf(tail + length, sizeof tail - (size_t)length, " --carry-max %" PRIu64,
-                           options->carry_max_bytes);
+    if (options->transfer_bytes_max)
+        length += snprintf(tail + length, sizeof tail - (size_t)length,
+                           " --checkpoint-max %" PRIu64, options->transfer_bytes_max);
     if (options->orphan_given)
         (void)snprintf(tail + length, sizeof tail - (size_t)length,
                        " --orphan-timeout %" PRIu64 "ms", options->orphan_ms);

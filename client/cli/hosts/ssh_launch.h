@@ -11,9 +11,9 @@
 
 struct gw_ssh_launch_options {
     const struct gw_hosts *hosts;
-    const char *address;      /* HOST:PORT of the scheduler */
-    const char *tokens;       /* its token file */
-    uint64_t carry_max_bytes; /* 0: the workers' default */
+    const char *address;         /* HOST:PORT of the scheduler */
+    const char *tokens;          /* its token file */
+    uint64_t transfer_bytes_max; /* 0: the workers' default */
     bool orphan_given;
     uint64_t orphan_ms; /* where it is given */
     pid_t scheduler;    /* when it ends, nobody is waited for any more */

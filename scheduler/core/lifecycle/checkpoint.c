@@ -8,7 +8,7 @@
  * workers is connected, a worker with the same host and name is asked, in the same order, because
  * it may use the same folder.
  *
- * A worker that reports the checkpoint as absent (carry_absent) is not asked for it again. */
+ * A worker that reports the checkpoint as absent (transfer_absent) is not asked for it again. */
 #include "scheduler/core/lifecycle/checkpoint.h"
 
 #include "graph/base/text.h"
@@ -63,14 +63,15 @@ static void make_copy(struct gw_sched *sched, const struct gw_gang_attempt *gang
         return;
     GW_FACT(sched, checkpoint_copying, .job = job, .index = gang->index, .worker = copier);
     gw_sched_assign_neighbour(sched, copier, home);
-    gw_sched_send(sched, copier->remote, GW_MESSAGE_carry)->carry = (struct gw_msg_carry){
-        .job = job->id,
-        .index = gang->index,
-        .attempt = record->attempt,
-        .step = record->step,
-        .commands = gw_sched_checkpoint_of_command(job, gang->index),
-        .worker = home->id,
-    };
+    gw_sched_send(sched, copier->remote, GW_MESSAGE_checkpoint_transfer)->checkpoint_transfer =
+        (struct gw_msg_checkpoint_transfer){
+            .job = job->id,
+            .index = gang->index,
+            .attempt = record->attempt,
+            .step = record->step,
+            .commands = gw_sched_checkpoint_of_command(job, gang->index),
+            .worker = home->id,
+        };
 }
 
 static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *worker,
@@ -96,8 +97,8 @@ static void on_checkpointed(struct gw_sched *sched, const struct gw_worker *work
     gw_sched_gang_size_on_checkpoint(sched, gang);
 }
 
-static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
-                       const struct gw_msg_carried *message)
+static void on_transferred(struct gw_sched *sched, struct gw_worker *worker,
+                           const struct gw_msg_checkpoint_transferred *message)
 {
     struct gw_job *job = gw_sched_job_find(sched, message->job);
     const struct gw_checkpointed *record = job && message->index < job->tasks.count
@@ -106,7 +107,7 @@ static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
     if (!record || record->copier != worker->id)
         return;
     GW_FACT(sched, checkpoint_copied, .job = job, .index = message->index, .worker = worker,
-            .carried = message);
+            .transferred = message);
     if (message->code == GW_EEXIST)
         GW_FACT(sched, checkpoint_shared, .at = job, .job = job->id, .index = message->index);
     else if (message->code == 0)
@@ -120,7 +121,7 @@ static void on_carried(struct gw_sched *sched, struct gw_worker *worker,
 }
 
 static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
-                      const struct gw_msg_carry_absent *message)
+                      const struct gw_msg_transfer_absent *message)
 {
     if (gw_sched_gang_slot(sched, worker, message->attempt, 0) == GW_NO_INDEX)
         return;
@@ -147,10 +148,10 @@ static void on_absent(struct gw_sched *sched, const struct gw_worker *worker,
 void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_message *message)
 {
-    if (message->type == GW_MESSAGE_carried)
-        on_carried(sched, worker, &message->carried);
-    else if (message->type == GW_MESSAGE_carry_absent)
-        on_absent(sched, worker, &message->carry_absent);
+    if (message->type == GW_MESSAGE_checkpoint_transferred)
+        on_transferred(sched, worker, &message->checkpoint_transferred);
+    else if (message->type == GW_MESSAGE_transfer_absent)
+        on_absent(sched, worker, &message->transfer_absent);
     else
         on_checkpointed(sched, worker, &message->checkpointed);
 }
@@ -164,8 +165,8 @@ void gw_sched_checkpoint_on_ready(struct gw_sched *sched, const struct gw_gang_a
             gang->ranks[i].worker == gang->ranks[0].worker || gang->ranks[i].slot == GW_NO_INDEX)
             continue;
         const struct gw_worker *worker = sched->attempts.items[gang->ranks[i].slot].worker;
-        gw_sched_send(sched, worker->remote, GW_MESSAGE_carry_go)->carry_go =
-            (struct gw_msg_carry_go){gang->id};
+        gw_sched_send(sched, worker->remote, GW_MESSAGE_transfer_go)->transfer_go =
+            (struct gw_msg_transfer_go){gang->id};
     }
 }
 
@@ -252,15 +253,16 @@ static bool hand_over(struct gw_sched *sched, struct gw_job *job, uint32_t row,
     GW_FACT(sched, checkpoint_copying, .job = job, .index = row, .worker = keeper,
             .leaving = leaving->id);
     gw_sched_assign_neighbour(sched, keeper, leaving);
-    gw_sched_send(sched, keeper->remote, GW_MESSAGE_carry)->carry = (struct gw_msg_carry){
-        .job = job->id,
-        .index = row,
-        .attempt = source.place->attempt,
-        .step = source.place->step,
-        .commands = command,
-        .worker = leaving->id,
-        .copy = source.place->kept,
-    };
+    gw_sched_send(sched, keeper->remote, GW_MESSAGE_checkpoint_transfer)->checkpoint_transfer =
+        (struct gw_msg_checkpoint_transfer){
+            .job = job->id,
+            .index = row,
+            .attempt = source.place->attempt,
+            .step = source.place->step,
+            .commands = command,
+            .worker = leaving->id,
+            .copy = source.place->kept,
+        };
     return true;
 }
 

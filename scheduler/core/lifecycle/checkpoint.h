@@ -9,7 +9,7 @@
 
 /* gw_sched_checkpoint_on_message handles three messages of a worker. checkpointed: rank 0 of an
  * attempt has saved a checkpoint (ignored if the attempt has ended). carried: the worker has a
- * copy, or the copy failed. carry_absent: a worker that should have the checkpoint for the next
+ * copy, or the copy failed. transfer_absent: a worker that should have the checkpoint for the next
  * rank 0 does not have it any more. */
 void gw_sched_checkpoint_on_message(struct gw_sched *sched, struct gw_worker *worker,
                                     const struct gw_message *message);

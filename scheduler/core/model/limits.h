@@ -55,8 +55,8 @@ enum {
 };
 #define GW_WINDOW_TARGET_NS (20 * GW_NS_PER_MS) /* work that may queue behind a slot */
 #define GW_GANG_PREPARE_NS (60 * GW_NS_PER_S)
-#define GW_GANG_CARRY_NS (900 * GW_NS_PER_S) /* beside that, where its checkpoint is carried */
-#define GW_GANG_EARLY_NS (60 * GW_NS_PER_S)  /* after go: ranks may still find each other */
+#define GW_GANG_TRANSFER_NS (900 * GW_NS_PER_S) /* beside that, where its checkpoint is carried */
+#define GW_GANG_EARLY_NS (60 * GW_NS_PER_S)     /* after go: ranks may still find each other */
 #define GW_BACKOFF_NS_MAX (300 * GW_NS_PER_S)
 #define GW_GRACE_NS (10 * GW_NS_PER_S)
 #define GW_FAIL_GRACE_NS (200 * GW_NS_PER_MS)

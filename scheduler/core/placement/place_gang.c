@@ -37,7 +37,7 @@ static void tell_gang(struct gw_sched *sched, const struct gw_gang_attempt *gang
         message->groups = groups;
         message->checkpoint = gang->from_attempt;
         message->checkpoint_lost = gang->from_lost;
-        gw_sched_checkpoint_carry(sched, gang, first == 0, message);
+        gw_sched_checkpoint_describe_transfer(sched, gang, first == 0, message);
         message->physical_gpu_shared = physical_gpu_shared;
         message->commands = spec->message.kind == GW_SPEC_COMMAND;
         message->locals = (struct gw_col32){(const void *)locals, groups};
@@ -63,7 +63,7 @@ void gw_sched_place_gang_prefetches(struct gw_sched *sched, const struct gw_gang
 {
     bool kept, member;
     uint32_t count;
-    struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
+    struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &kept);
     struct gw_worker **members = gw_sched_checkpoint_members(sched, gang, &count, &member);
     if (from)
         gw_sched_assign_neighbour(sched, placed_ranks[0].worker, from);

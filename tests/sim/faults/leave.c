@@ -131,7 +131,7 @@ void sim_leave_taken(struct host *host, const struct gw_message *message)
         host->leave.let = true;
 }
 
-void sim_leave_carried(struct sim *sim, const struct host *source, uint64_t attempt, int code)
+void sim_leave_transferred(struct sim *sim, const struct host *source, uint64_t attempt, int code)
 {
     if (code == GW_ELOST || (code < 0 && !(source && source->leave.told)))
         return;

@@ -21,8 +21,8 @@ void sim_leave_heard(struct sim *sim, const struct host *host, const struct gw_m
 void sim_leave_told(struct sim *sim, const struct conn *conn, const struct gw_message *message);
 void sim_leave_taken(struct host *host, const struct gw_message *message);
 
-/* sim_leave_carried: a checkpoint of an attempt lies at another host now, or cannot be had from
+/* sim_leave_transferred: a checkpoint of an attempt lies at another host now, or cannot be had from
  * `source`. */
-void sim_leave_carried(struct sim *sim, const struct host *source, uint64_t attempt, int code);
+void sim_leave_transferred(struct sim *sim, const struct host *source, uint64_t attempt, int code);
 
 #endif

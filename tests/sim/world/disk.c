@@ -153,7 +153,7 @@ static void on_disk(struct sim *sim, void *arg)
     answer(sim, host, &event, content);
 }
 
-void sim_disk_carry(struct sim *sim, struct host *host, const struct gw_effect *effect)
+void sim_disk_execute(struct sim *sim, struct host *host, const struct gw_effect *effect)
 {
     if (effect->type == GW_EFFECT_UNLINK) {
         bool known = gw_map_remove(&host->files, effect->number);

@@ -40,7 +40,7 @@ void sim_gang_told(struct process *process, const struct gw_msg_gang *told)
     process->gang = told->attempt;
     process->checkpoint = told->checkpoint;
     process->checkpoint_lost = told->checkpoint_lost;
-    process->carried = told->carry_worker != 0;
+    process->transferred = told->transfer_worker != 0;
     process->spans = told->groups > 1;
 }
 
@@ -71,7 +71,7 @@ bool sim_gang_save(struct sim *sim, struct process *process)
     gang->saved = true;
     gang->home = process->host;
     gang->home_life = process->host->incarnation;
-    sim_carry_saved(process, row->attempt);
+    sim_transfer_saved(process, row->attempt);
     sim_leave_saved(sim, process);
     struct gw_message message = {
         .type = GW_MESSAGE_checkpointed,
@@ -157,7 +157,7 @@ void sim_gang_resume(struct sim *sim, const struct row *row, const struct proces
               (unsigned long long)row->attempt);
     if (row->rank != 0) /* which alone is told whether it is carried */
         return;
-    SIM_CHECK(sim, from >= row->work->resumed || process->carried,
+    SIM_CHECK(sim, from >= row->work->resumed || process->transferred,
               "attempt %llx goes on from attempt %u's checkpoint, and not from %u's",
               (unsigned long long)row->attempt, from, row->work->resumed);
     row->work->resumed = from;

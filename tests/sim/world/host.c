@@ -185,7 +185,7 @@ static void to_guardian(struct sim *sim, struct host *host, const struct gw_mess
         sim_process_bury(sim, host, &message->bury);
 }
 
-static void carry_send(struct sim *sim, struct host *host, const struct gw_effect *effect)
+static void execute_send(struct sim *sim, struct host *host, const struct gw_effect *effect)
 {
     if (effect->peer.id == host->guardian_peer) {
         to_guardian(sim, host, &effect->message);
@@ -212,7 +212,7 @@ static void carry_send(struct sim *sim, struct host *host, const struct gw_effec
         sim_send(sim, conn, end, &sent);
 }
 
-static void carry_close(struct sim *sim, struct host *host, uint64_t peer)
+static void execute_close(struct sim *sim, struct host *host, uint64_t peer)
 {
     int end;
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, peer, &end);
@@ -226,15 +226,15 @@ static void carry_close(struct sim *sim, struct host *host, uint64_t peer)
         sim_close(sim, conn, end);
 }
 
-static void carry(struct sim *sim, struct host *host, const struct gw_effect *effect)
+static void execute(struct sim *sim, struct host *host, const struct gw_effect *effect)
 {
     switch (effect->type) {
     case GW_EFFECT_SEND:
         sim_trust_told(sim, &effect->message);
-        carry_send(sim, host, effect);
+        execute_send(sim, host, effect);
         break;
     case GW_EFFECT_CLOSE:
-        carry_close(sim, host, effect->peer.id);
+        execute_close(sim, host, effect->peer.id);
         break;
     case GW_EFFECT_DROP_TOKEN:
         SIM_CHECK(sim, token_kept(host, effect->tokens[0]) != NULL,
@@ -260,10 +260,10 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_LOOK:
         sim_door_look(sim, host, effect);
         break;
-    case GW_EFFECT_CARRY:
+    case GW_EFFECT_CHECKPOINT_TRANSFER:
     case GW_EFFECT_WATCH:
     case GW_EFFECT_UNWATCH:
-        sim_carry_out(sim, host, effect);
+        sim_transfer_execute(sim, host, effect);
         break;
     case GW_EFFECT_UNBIND:
         sim_lease_unbind(sim, host, effect->number);
@@ -283,7 +283,7 @@ static void carry(struct sim *sim, struct host *host, const struct gw_effect *ef
     case GW_EFFECT_SPILL:
     case GW_EFFECT_RESTORE:
     case GW_EFFECT_UNLINK:
-        sim_disk_carry(sim, host, effect);
+        sim_disk_execute(sim, host, effect);
         break;
     case GW_EFFECT_ABORT:
         (void)sim_gang_abort(sim, effect->number);
@@ -330,10 +330,10 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     /* Carrying out may step this core again: its effects are taken away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);
-    host->carrying++;
+    host->executing++;
     for (size_t i = 0; i < effects.list.count && host->core == core; i++)
-        carry(sim, host, &effects.list.items[i]);
-    host->carrying--;
+        execute(sim, host, &effects.list.items[i]);
+    host->executing--;
     gw_array_deinit(&effects.list);
     gw_arena_deinit(&effects.arena);
     if (host->core != core)

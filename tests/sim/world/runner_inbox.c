@@ -71,7 +71,7 @@ static void take_go(struct sim *sim, struct process *process, const struct gw_ms
         process->rank_state != RANK_REPORTED)
         return;
     sim_gang_went(sim, &process->rows.items[0]);
-    sim_carry_check(sim, process);
+    sim_transfer_check(sim, process);
     sim_trust_go(sim, process, go);
     gw_sm_move(&sim_rank_sm, &process->rank_state, RANK_JOINED);
     sim_process_went(sim, process);

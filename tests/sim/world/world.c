@@ -270,7 +270,7 @@ static void drop_sched_token(struct sim *sim, uint64_t token)
     sim_fail(sim, "the scheduler closes a descriptor that it has not");
 }
 
-static void carry(struct sim *sim, const struct gw_effect *effect)
+static void execute(struct sim *sim, const struct gw_effect *effect)
 {
     int end;
     struct conn *conn;
@@ -360,7 +360,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     sim_parting_stepped(sim);
     sim_pause_stepped(sim);
     for (size_t i = 0; i < sim->effects.list.count; i++)
-        carry(sim, &sim->effects.list.items[i]);
+        execute(sim, &sim->effects.list.items[i]);
     sim_drain_stepped(sim);
     if (event->type == GW_EVENT_CLOSE)
         sim_tunnel_closed(sim, event->peer.id);

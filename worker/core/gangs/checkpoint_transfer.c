@@ -2,8 +2,8 @@
  * lie in its task's folder, or as a copy that is kept in case their host is lost. No rank of
  * commands at another worker stands before its folder is what rank 0's is.
  *
- * Always: each CARRY that was asked for is in core->carries until CARRIED; a gang that is gone by
- * then is not missed. */
+ * Always: each CHECKPOINT_TRANSFER that was asked for is in core->transfers until
+ * CHECKPOINT_TRANSFERRED; a gang that is gone by then is not missed. */
 #include "worker/core/gangs/checkpoint_transfer.h"
 
 #include "worker/core/model/attempt.h"
@@ -22,7 +22,7 @@ static const char *address_of(const struct gw_node_core *core, uint32_t worker)
 }
 
 /* Of all workers that it comes from, one behind the other; false: nobody said where one is. */
-static bool find_addresses(struct gw_node_core *core, const struct gw_msg_carry *what,
+static bool find_addresses(struct gw_node_core *core, const struct gw_msg_checkpoint_transfer *what,
                            struct gw_bin *addresses)
 {
     size_t size = 0;
@@ -47,24 +47,26 @@ static bool find_addresses(struct gw_node_core *core, const struct gw_msg_carry 
 }
 
 /* Asks for it; false: nobody said where that worker is. */
-static bool start(struct gw_node_core *core, const struct gw_checkpoint_transfer *carry, bool copy)
+static bool start(struct gw_node_core *core, const struct gw_checkpoint_transfer *transfer,
+                  bool copy)
 {
-    struct gw_checkpoint_transfer asked = *carry;
+    struct gw_checkpoint_transfer asked = *transfer;
     struct gw_bin addresses;
-    if (!find_addresses(core, &carry->what, &addresses))
+    if (!find_addresses(core, &transfer->what, &addresses))
         return false;
-    struct gw_msg_carry what = carry->what;
+    struct gw_msg_checkpoint_transfer what = transfer->what;
     if (what.others.count) {
         uint32_t *others = gw_core_scratch(core, what.others.count * sizeof *others);
         memcpy(others, what.others.data, what.others.count * sizeof *others);
         what.others.data = (const void *)others;
     }
-    asked.number = ++core->carry;
+    asked.number = ++core->transfer;
     asked.what.others = (struct gw_col32){0};
-    GW_MUST(gw_array_push(&core->carries, asked));
-    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_CARRY);
+    GW_MUST(gw_array_push(&core->transfers, asked));
+    struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_CHECKPOINT_TRANSFER);
     effect->number = asked.number;
-    effect->message = (struct gw_message){.type = GW_MESSAGE_carry, .carry = what};
+    effect->message =
+        (struct gw_message){.type = GW_MESSAGE_checkpoint_transfer, .checkpoint_transfer = what};
     effect->bytes = addresses;
     effect->size = copy;
     effect->count = asked.attempt == 0;
@@ -73,9 +75,9 @@ static bool start(struct gw_node_core *core, const struct gw_checkpoint_transfer
 
 static void cannot(struct gw_gang *gang, int code, const char *text)
 {
-    free(gang->carry_text);
-    gang->carry_code = code;
-    gang->carry_text = gw_core_strdup(text);
+    free(gang->transfer_text);
+    gang->transfer_code = code;
+    gang->transfer_text = gw_core_strdup(text);
 }
 
 /* It has it no more: whoever decides where it comes from is to know that, before it decides again.
@@ -85,57 +87,57 @@ static void tell_absent(struct gw_node_core *core, const struct gw_gang *gang, c
     if (!core->registered)
         return;
     const char *copy = gw_core_text(core, text);
-    gw_core_send(core, core->scheduler, GW_MESSAGE_carry_absent)->message.carry_absent =
-        (struct gw_msg_carry_absent){gang->attempt, gang->message.carry_worker,
-                                     gang->message.carry_copy, copy};
+    gw_core_send(core, core->scheduler, GW_MESSAGE_transfer_absent)->message.transfer_absent =
+        (struct gw_msg_transfer_absent){gang->attempt, gang->message.transfer_worker,
+                                        gang->message.transfer_copy, copy};
 }
 
 void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *gang)
 {
     const struct gw_msg_gang *told = &gang->message;
     const bool leads = told->first_rank == 0;
-    const struct gw_col32 others = told->carry_others;
-    gang->message.carry_others = (struct gw_col32){0}; /* it goes with the message */
-    if (told->carry_worker && !leads && told->carry_after)
-        gang->carrying = true; /* carry_go starts that */
-    if (!told->carry_worker || !leads)
+    const struct gw_col32 others = told->transfer_others;
+    gang->message.transfer_others = (struct gw_col32){0}; /* it goes with the message */
+    if (told->transfer_worker && !leads && told->transfer_after)
+        gang->transferring = true; /* transfer_go starts that */
+    if (!told->transfer_worker || !leads)
         return;
     /* where the checkpoint is lost nobody knows what is in the folder */
     const bool known = !told->commands || !told->checkpoint_lost;
-    const struct gw_checkpoint_transfer carry = {
+    const struct gw_checkpoint_transfer transfer = {
         .attempt = gang->attempt,
-        .what = {.job = told->carry_job,
-                 .index = told->carry_index,
+        .what = {.job = told->transfer_job,
+                 .index = told->transfer_index,
                  .attempt = known ? told->checkpoint : 0,
                  .commands = told->commands,
-                 .worker = told->carry_worker,
-                 .how = told->commands ? GW_CARRY_JOIN : GW_CARRY_LAY,
+                 .worker = told->transfer_worker,
+                 .how = told->commands ? GW_TRANSFER_JOIN : GW_TRANSFER_INSERT,
                  .others = others,
-                 .member = told->carry_member}};
-    gang->carrying = start(core, &carry, told->carry_copy != 0);
-    if (!gang->carrying)
+                 .member = told->transfer_member}};
+    gang->transferring = start(core, &transfer, told->transfer_copy != 0);
+    if (!gang->transferring)
         cannot(gang, GW_ELOST, "nobody said where that worker is");
 }
 
 struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
-                                             const struct gw_msg_carry_go *go)
+                                             const struct gw_msg_transfer_go *go)
 {
     struct gw_gang *gang = gw_gang_find(core, go->attempt);
     if (!gang)
         return NULL; /* it was killed meanwhile */
     const struct gw_msg_gang *told = &gang->message;
-    if (!gang->carrying || told->first_rank == 0 || gang->mirrors)
+    if (!gang->transferring || told->first_rank == 0 || gang->mirrors)
         return NULL;
-    const struct gw_checkpoint_transfer carry = {.attempt = gang->attempt,
-                                                 .what = {.job = told->carry_job,
-                                                          .index = told->carry_index,
-                                                          .commands = 1,
-                                                          .worker = told->carry_worker,
-                                                          .how = GW_CARRY_MIRROR}};
-    gang->mirrors = start(core, &carry, false);
+    const struct gw_checkpoint_transfer transfer = {.attempt = gang->attempt,
+                                                    .what = {.job = told->transfer_job,
+                                                             .index = told->transfer_index,
+                                                             .commands = 1,
+                                                             .worker = told->transfer_worker,
+                                                             .how = GW_TRANSFER_MIRROR}};
+    gang->mirrors = start(core, &transfer, false);
     if (gang->mirrors)
         return NULL;
-    gang->carrying = false;
+    gang->transferring = false;
     cannot(gang, GW_ELOST, "nobody said where that worker is");
     return gang;
 }
@@ -143,60 +145,62 @@ struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
 bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_attempt *run)
 {
     const struct gw_gang *gang = run->gang;
-    if ((run->rank != 0 && gang->message.first_rank == 0) || (!gang->carrying && !gang->carry_text))
+    if ((run->rank != 0 && gang->message.first_rank == 0) ||
+        (!gang->transferring && !gang->transfer_text))
         return true;
-    if (gang->carrying)
+    if (gang->transferring)
         return false;
-    struct gw_attempt_end end = {.code = gang->carry_code};
-    end.outcome = gang->carry_code == GW_ELOST || gang->carry_code == GW_ENOENT
+    struct gw_attempt_end end = {.code = gang->transfer_code};
+    end.outcome = gang->transfer_code == GW_ELOST || gang->transfer_code == GW_ENOENT
                       ? GW_OUTCOME_LOST_INPUT
                       : GW_OUTCOME_FAILED;
-    end.text = gw_attempt_text(gang->message.carry_worker == core->worker
+    end.text = gw_attempt_text(gang->message.transfer_worker == core->worker
                                    ? "its checkpoint is here no more: %s"
-                                   : "its checkpoint is not carried here: %s",
-                               gang->carry_text);
+                                   : "its checkpoint is not transferred here: %s",
+                               gang->transfer_text);
     gw_process_end_attempt(core, run, end, 0);
     return false;
 }
 
-static void tell_copied(struct gw_node_core *core, const struct gw_msg_carry *what, int code,
-                        const char *text)
+static void tell_copied(struct gw_node_core *core, const struct gw_msg_checkpoint_transfer *what,
+                        int code, const char *text)
 {
     if (!core->registered)
         return;
     const char *copy = gw_core_text(core, text);
-    gw_core_send(core, core->scheduler, GW_MESSAGE_carried)->message.carried =
-        (struct gw_msg_carried){what->job,    what->index, what->attempt, what->step,
-                                what->worker, code,        copy};
+    gw_core_send(core, core->scheduler, GW_MESSAGE_checkpoint_transferred)
+        ->message.checkpoint_transferred = (struct gw_msg_checkpoint_transferred){
+        what->job, what->index, what->attempt, what->step, what->worker, code, copy};
 }
 
-void gw_checkpoint_transfer_on_copy(struct gw_node_core *core, const struct gw_msg_carry *what)
+void gw_checkpoint_transfer_on_copy(struct gw_node_core *core,
+                                    const struct gw_msg_checkpoint_transfer *what)
 {
     if (!start(core, &(struct gw_checkpoint_transfer){.what = *what}, what->copy != 0))
         tell_copied(core, what, GW_ELOST, "nobody said where that worker is");
 }
 
-struct gw_gang *gw_checkpoint_transfer_on_carried(struct gw_node_core *core,
-                                                  const struct gw_event *event)
+struct gw_gang *gw_checkpoint_transfer_on_transferred(struct gw_node_core *core,
+                                                      const struct gw_event *event)
 {
-    struct gw_checkpoint_transfer carry = {0};
+    struct gw_checkpoint_transfer transfer = {0};
     uint64_t value;
-    for (size_t i = 0; i < core->carries.count; i++)
-        if (core->carries.items[i].number == event->number) {
-            carry = core->carries.items[i];
-            gw_array_remove_swap(&core->carries, i);
+    for (size_t i = 0; i < core->transfers.count; i++)
+        if (core->transfers.items[i].number == event->number) {
+            transfer = core->transfers.items[i];
+            gw_array_remove_swap(&core->transfers, i);
             break;
         }
-    if (!carry.number)
+    if (!transfer.number)
         return NULL;
-    if (!carry.attempt) {
-        tell_copied(core, &carry.what, event->code, event->code < 0 ? event->text : "");
+    if (!transfer.attempt) {
+        tell_copied(core, &transfer.what, event->code, event->code < 0 ? event->text : "");
         return NULL;
     }
-    if (!gw_map_get(&core->gangs, carry.attempt, &value))
+    if (!gw_map_get(&core->gangs, transfer.attempt, &value))
         return NULL; /* it was killed meanwhile */
     struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
-    gang->carrying = false;
+    gang->transferring = false;
     if (event->code == GW_ENOENT && gang->message.first_rank == 0)
         tell_absent(core, gang, event->text);
     if (event->code < 0 && event->code != GW_EEXIST)
@@ -230,8 +234,9 @@ void gw_checkpoint_transfer_watch(struct gw_node_core *core, const struct gw_att
     run->gang->watches = true;
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_WATCH);
     effect->number = run->attempt;
-    effect->message = (struct gw_message){.type = GW_MESSAGE_carry};
-    effect->message.carry = (struct gw_msg_carry){.job = run->job, .index = run->index};
+    effect->message = (struct gw_message){.type = GW_MESSAGE_checkpoint_transfer};
+    effect->message.checkpoint_transfer =
+        (struct gw_msg_checkpoint_transfer){.job = run->job, .index = run->index};
 }
 
 void gw_checkpoint_transfer_unwatch(struct gw_node_core *core, struct gw_gang *gang)

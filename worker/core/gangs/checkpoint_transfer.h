@@ -8,11 +8,12 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
 /* gw_checkpoint_transfer_on_copy: a copy is to be kept here. gw_checkpoint_transfer_on_go: rank 0's
  * folder is whole, and that of ranks here is to become the same. The gang whose ranks need wait no
  * longer for its checkpoint, or NULL. */
-void gw_checkpoint_transfer_on_copy(struct gw_node_core *core, const struct gw_msg_carry *what);
+void gw_checkpoint_transfer_on_copy(struct gw_node_core *core,
+                                    const struct gw_msg_checkpoint_transfer *what);
 struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
-                                             const struct gw_msg_carry_go *go);
-struct gw_gang *gw_checkpoint_transfer_on_carried(struct gw_node_core *core,
-                                                  const struct gw_event *event);
+                                             const struct gw_msg_transfer_go *go);
+struct gw_gang *gw_checkpoint_transfer_on_transferred(struct gw_node_core *core,
+                                                      const struct gw_event *event);
 /* gw_checkpoint_transfer_lets tells whether a rank may stand as far as this goes; where it never
  * may it is ended. */
 bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_attempt *run);

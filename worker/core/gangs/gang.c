@@ -104,7 +104,7 @@ void gw_gang_free(struct gw_node_core *core, struct gw_gang *gang)
     free(gang->ports);
     free(gang->locals);
     free(gang->lease_text);
-    free(gang->carry_text);
+    free(gang->transfer_text);
     free(gang->watch.seen);
     free((void *)(uintptr_t)gang->doors.data);
     explicit_bzero(gang->ring_key, sizeof gang->ring_key);
@@ -379,7 +379,7 @@ static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
         const bool waited = run->rank == 0 || gang->message.first_rank != 0;
         if (!waited || run->state != GW_ATTEMPT_STANDING)
             continue;
-        const bool ends = gang->carry_text || gang->lease_failed;
+        const bool ends = gang->transfer_text || gang->lease_failed;
         gw_gang_stand(core, run);
         if (ends)
             return; /* it has gone, and maybe the gang with it */
@@ -388,10 +388,10 @@ static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
 
 void gw_gang_on_checkpoint_message(struct gw_node_core *core, const struct gw_message *message)
 {
-    if (message->type == GW_MESSAGE_carry)
-        gw_checkpoint_transfer_on_copy(core, &message->carry);
+    if (message->type == GW_MESSAGE_checkpoint_transfer)
+        gw_checkpoint_transfer_on_copy(core, &message->checkpoint_transfer);
     else
-        stand_again(core, gw_checkpoint_transfer_on_go(core, &message->carry_go));
+        stand_again(core, gw_checkpoint_transfer_on_go(core, &message->transfer_go));
 }
 
 void gw_gang_on_event(struct gw_node_core *core, const struct gw_event *event)
@@ -400,8 +400,8 @@ void gw_gang_on_event(struct gw_node_core *core, const struct gw_event *event)
         on_leased(core, event);
     else if (event->type == GW_EVENT_LOOKED)
         on_looked(core, event);
-    else if (event->type == GW_EVENT_CARRIED)
-        stand_again(core, gw_checkpoint_transfer_on_carried(core, event));
+    else if (event->type == GW_EVENT_CHECKPOINT_TRANSFERRED)
+        stand_again(core, gw_checkpoint_transfer_on_transferred(core, event));
     else
         gw_checkpoint_transfer_on_saved(core, event);
 }

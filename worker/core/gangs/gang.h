@@ -9,7 +9,7 @@ void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *messag
 void gw_gang_on_scheduler(struct gw_node_core *core);
 /* gw_gang_on_event takes LEASED, LOOKED, CARRIED and SAVED. */
 void gw_gang_on_event(struct gw_node_core *core, const struct gw_event *event);
-/* gw_gang_on_checkpoint_message takes a carry (keep a copy), or a carry_go. */
+/* gw_gang_on_checkpoint_message takes a checkpoint_transfer (make a copy), or a transfer_go. */
 void gw_gang_on_checkpoint_message(struct gw_node_core *core, const struct gw_message *message);
 void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event);
 void gw_gang_pump(struct gw_node_core *core); /* start ranks that waited for their GPUs */

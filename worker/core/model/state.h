@@ -398,11 +398,11 @@ struct gw_gang {
     uint32_t ring_port;
     uint8_t ring_key[32]; /* of functions at several workers */
     bool has_key;
-    bool carrying;    /* its checkpoint: rank 0 does not stand before that is here; of commands */
-    bool mirrors;     /* none does; that was asked of rank 0's worker */
-    bool watches;     /* its folder of checkpoints is watched */
-    char *carry_text; /* why it does not come; owned */
-    int32_t carry_code;
+    bool transferring; /* its checkpoint: rank 0 does not stand before that is here; of commands */
+    bool mirrors;      /* none does; that was asked of rank 0's worker */
+    bool watches;      /* its folder of checkpoints is watched */
+    char *transfer_text; /* why it does not come; owned */
+    int32_t transfer_code;
     char *address;
     uint32_t port;
     uint32_t rendezvous_port; /* of commands; 0: none */
@@ -428,7 +428,7 @@ struct gw_gang {
 /* A checkpoint on its way here. */
 struct gw_checkpoint_transfer {
     uint64_t number, attempt; /* of the gang that waits for it; 0: a copy to be kept */
-    struct gw_msg_carry what;
+    struct gw_msg_checkpoint_transfer what;
 };
 
 /* What a command left in the folder of its own. */
@@ -512,8 +512,8 @@ struct gw_node_core {
     struct gw_gpu *gpus;                   /* options.gpu_count */
     bool gpus_told;                        /* how they do */
     GW_ARRAY(struct gw_object *) replaced; /* in use, and another attempt's took their place */
-    GW_ARRAY(struct gw_checkpoint_transfer) carries; /* under way */
-    uint64_t carry;                                  /* number of the last */
+    GW_ARRAY(struct gw_checkpoint_transfer) transfers; /* under way */
+    uint64_t transfer;                                 /* number of the last */
     struct gw_orphaned orphaned;
     GW_ARRAY(struct gw_retained_workdir) kept; /* in the order in which they were left */
     uint64_t kept_bytes;

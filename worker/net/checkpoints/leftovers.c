@@ -13,8 +13,8 @@
 #include "graph/base/log.h"
 #include "graph/base/must.h"
 #include "graph/wire/enums.h"
-#include "worker/net/checkpoints/carry.h"
 #include "worker/net/checkpoints/checkpoint_path.h"
+#include "worker/net/checkpoints/transfer.h"
 #include "worker/net/link/send.h"
 #include "worker/net/link/state.h"
 
@@ -107,7 +107,7 @@ static void adopt_copies(struct gw_host *host)
     for (const struct dirent *life; lives && (life = readdir(lives));) {
         if (life->d_name[0] == '.' || gw_dir_make(own, NULL) < 0)
             continue;
-        gw_carries_adopted(host->carries);
+        gw_transfers_adopted(host->transfers);
         (void)snprintf(theirs, sizeof theirs, "%s/%s", all, life->d_name);
         DIR *copies = strcmp(theirs, own) == 0 ? NULL : opendir(theirs);
         for (const struct dirent *copy; copies && (copy = readdir(copies));) {
@@ -180,7 +180,7 @@ void gw_leftovers_open(struct gw_host *host)
     if (dir)
         (void)closedir(dir);
     struct removal *removal = removal_new(host);
-    set_aside_named(removal, host->checkpoint_dir, ".carrying");
+    set_aside_named(removal, host->checkpoint_dir, ".transfers");
     set_aside_named(removal, host->checkpoint_dir, ".worker-");
     set_aside_named(removal, host->checkpoint_dir, OVER);
     set_aside_named(removal, host->log_dir, "runner.");
@@ -300,7 +300,7 @@ void gw_leftovers_on_unknown(struct gw_host *host, const struct gw_msg_leftovers
         (void)snprintf(name, sizeof name, "%" PRIu64, job);
         set_aside(removal, host->checkpoint_dir, name);
         set_aside(removal, host->log_dir, name);
-        gw_carry_forget(host->carries, job);
+        gw_transfer_forget(host->transfers, job);
     }
     removal_start(host, removal);
 }

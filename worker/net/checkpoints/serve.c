@@ -2,7 +2,7 @@
  * opened for it.
  *
  * Always: one piece of work at a time has the bundle, on a thread; nothing is sent that was not
- * asked for by carry_more. */
+ * asked for by transfer_more. */
 #include "worker/net/checkpoints/serve.h"
 
 #include "graph/base/must.h"
@@ -25,9 +25,9 @@ struct gw_serve {
     uv_work_t work;
     struct gw_host *host;
     struct gw_host_link *link; /* NULL: it is gone */
-    struct gw_msg_carry_want want;
+    struct gw_msg_transfer_want want;
     struct gw_bundle *bundle;
-    struct gw_msg_carry_part part;
+    struct gw_msg_transfer_part part;
     uint32_t asked; /* parts */
     bool busy, opened, over;
     int rc;
@@ -47,7 +47,7 @@ static int mark(const struct gw_host *host, struct gw_error *error)
     return 0;
 }
 
-int gw_serve_open(const struct gw_host *host, const struct gw_msg_carry_want *want,
+int gw_serve_open(const struct gw_host *host, const struct gw_msg_transfer_want *want,
                   struct gw_bundle **bundle, struct gw_error *error)
 {
     char folder[PATH_MAX + 64], name[64];
@@ -89,28 +89,28 @@ static void serve_on_thread(uv_work_t *work)
 static void say_found(struct gw_serve *serve)
 {
     char marker[64], here[256];
-    struct gw_message message = {.type = GW_MESSAGE_carry_found};
+    struct gw_message message = {.type = GW_MESSAGE_transfer_found};
     gw_checkpoint_path_here(serve->host, here, sizeof here);
     gw_checkpoint_path_marker(serve->host, marker, sizeof marker);
-    message.carry_found =
-        (struct gw_msg_carry_found){.code = serve->rc,
-                                    .text = serve->rc < 0 ? serve->error.text : "",
-                                    .marker = marker,
-                                    .host = here};
+    message.transfer_found =
+        (struct gw_msg_transfer_found){.code = serve->rc,
+                                       .text = serve->rc < 0 ? serve->error.text : "",
+                                       .marker = marker,
+                                       .host = here};
     if (serve->rc == 0) {
-        message.carry_found.files = gw_bundle_files(serve->bundle);
-        message.carry_found.bytes = gw_bundle_bytes(serve->bundle);
+        message.transfer_found.files = gw_bundle_files(serve->bundle);
+        message.transfer_found.bytes = gw_bundle_bytes(serve->bundle);
     }
     gw_host_send(serve->link, &message, NULL, 0);
 }
 
 static void say_part(struct gw_serve *serve)
 {
-    struct gw_message message = {.type = GW_MESSAGE_carry_part, .carry_part = serve->part};
+    struct gw_message message = {.type = GW_MESSAGE_transfer_part, .transfer_part = serve->part};
     if (serve->rc < 0)
-        message.carry_part = (struct gw_msg_carry_part){
-            .kind = GW_CARRY_END, .path = "", .code = serve->rc, .text = serve->error.text};
-    serve->over = serve->rc < 0 || serve->part.kind == GW_CARRY_END;
+        message.transfer_part = (struct gw_msg_transfer_part){
+            .kind = GW_TRANSFER_END, .path = "", .code = serve->rc, .text = serve->error.text};
+    serve->over = serve->rc < 0 || serve->part.kind == GW_TRANSFER_END;
     serve->asked--;
     gw_host_send(serve->link, &message, NULL, 0);
 }
@@ -148,17 +148,17 @@ static void go_on(struct gw_serve *serve)
 void gw_serve_on_message(struct gw_host_link *link, const struct gw_message *message)
 {
     struct gw_serve *serve = link->serve;
-    if (message->type == GW_MESSAGE_carry_want && !serve) {
+    if (message->type == GW_MESSAGE_transfer_want && !serve) {
         serve = calloc(1, sizeof *serve);
         GW_MUST_PTR(serve);
         serve->work.data = serve;
         serve->host = link->host;
         serve->link = link;
-        serve->want = message->carry_want;
+        serve->want = message->transfer_want;
         link->serve = serve;
-    } else if (message->type == GW_MESSAGE_carry_more && serve && serve->opened &&
-               message->carry_more.parts <= GW_CARRY_WINDOW - serve->asked) {
-        serve->asked += message->carry_more.parts;
+    } else if (message->type == GW_MESSAGE_transfer_more && serve && serve->opened &&
+               message->transfer_more.parts <= GW_TRANSFER_WINDOW - serve->asked) {
+        serve->asked += message->transfer_more.parts;
     } else {
         gw_link_close(link->link);
         return;

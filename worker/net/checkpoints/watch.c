@@ -8,8 +8,8 @@
 #include "graph/base/array.h"
 #include "graph/base/clock.h"
 #include "graph/base/must.h"
-#include "worker/net/checkpoints/carry.h"
 #include "worker/net/checkpoints/checkpoint_path.h"
+#include "worker/net/checkpoints/transfer.h"
 #include "worker/net/link/state.h"
 #include "worker/net/link/step.h"
 #include "worker/store/bundle.h"
@@ -135,10 +135,10 @@ static void look_at_all(struct gw_watches *watches)
     GW_MUST(uv_queue_work(watches->host->loop, &watches->work, look_on_thread, look_on_done));
 }
 
-void gw_watch_carry_out(struct gw_watches *watches, const struct gw_effect *effect)
+void gw_watch_execute(struct gw_watches *watches, const struct gw_effect *effect)
 {
     if (effect->type == GW_EFFECT_WATCH) {
-        const struct gw_msg_carry *what = &effect->message.carry;
+        const struct gw_msg_checkpoint_transfer *what = &effect->message.checkpoint_transfer;
         struct watch begun = {.attempt = effect->number, .job = what->job, .index = what->index};
         (void)gw_sighting_take(&begun.sighting, stamp_of(watches, begun.job, begun.index),
                                gw_clock_now_ns());

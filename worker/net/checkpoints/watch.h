@@ -12,9 +12,9 @@ struct gw_watches;
 struct gw_watches *gw_watches_new(struct gw_host *host);
 void gw_watches_close(struct gw_watches *watches);
 
-/* gw_watch_carry_out takes a WATCH or an UNWATCH. SAVED comes when a folder is not as it was at the
+/* gw_watch_execute takes a WATCH or an UNWATCH. SAVED comes when a folder is not as it was at the
  * last SAVED, or at the WATCH, and has not changed from one look to the next, or has not stopped
  * changing for too long (worker/store/sighting.h). */
-void gw_watch_carry_out(struct gw_watches *watches, const struct gw_effect *effect);
+void gw_watch_execute(struct gw_watches *watches, const struct gw_effect *effect);
 
 #endif

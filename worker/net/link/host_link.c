@@ -228,7 +228,7 @@ struct gw_host_link *gw_host_link_dial_peer(struct gw_host *host, uint32_t worke
     struct gw_host_link *link = connect_peer(host, worker, address, error);
     if (!link)
         return NULL;
-    link->carries = true;
+    link->transfers = true;
     gw_host_link_say_hello(link, GW_ROLE_PEER);
     return link;
 }

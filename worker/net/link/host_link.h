@@ -27,7 +27,8 @@ void gw_host_link_say_absent(struct gw_host *host, const struct gw_error *error)
 int gw_host_link_connect_task(struct gw_host *host, uint64_t attempt, uint32_t rank, int *fd,
                               struct gw_error *error);
 void gw_host_link_connect_peer(struct gw_host *host, uint32_t worker, const char *address);
-/* gw_host_link_dial_peer opens a connection to another worker for a carry; NULL, with a text. */
+/* gw_host_link_dial_peer opens a connection to another worker for a checkpoint transfer; NULL, with
+ * a text. */
 struct gw_host_link *gw_host_link_dial_peer(struct gw_host *host, uint32_t worker,
                                             const char *address, struct gw_error *error);
 

@@ -30,8 +30,8 @@
 
 #include <stdatomic.h>
 
-struct gw_carries;
-struct gw_carry;
+struct gw_transfers;
+struct gw_transfer;
 struct gw_host;
 struct gw_host_link;
 struct gw_serve;
@@ -45,9 +45,9 @@ struct gw_host_options {
     const char *name;
     const char *resources; /* what it offers by name; NULL: nothing */
     const char *peers; /* where others reach it: HOST or HOST:PORT, by TLS; NULL: on this host */
-    uint64_t files_bytes_max; /* of shipped files that no task needs now; 0: the default */
-    uint64_t carry_bytes_max; /* of a folder of checkpoints; 0: the default */
-    uint64_t kept_bytes_max;  /* of folders that commands with files left; 0: none is kept */
+    uint64_t files_bytes_max;    /* of shipped files that no task needs now; 0: the default */
+    uint64_t transfer_bytes_max; /* of a folder of checkpoints; 0: the default */
+    uint64_t kept_bytes_max;     /* of folders that commands with files left; 0: none is kept */
     uint32_t slots;
     uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
     uint32_t part, parts;  /* of this machine's GPUs: which part it offers of how many; 0: all */
@@ -75,8 +75,8 @@ struct gw_host_link {
     struct gw_transport *transport; /* the link's; NULL: a unix socket */
     uint32_t role;                  /* enum gw_role; 0: it connected to us and has not said hello */
     bool told_core;                 /* OPEN was raised */
-    bool carries;                   /* opened here for a carry: the core knows nothing of it, */
-    struct gw_carry *carry;         /* which is this one; NULL: it is over */
+    bool transfers;                 /* opened here for a transfer: the core knows nothing of it, */
+    struct gw_transfer *transfer;   /* which is this one; NULL: it is over */
     struct gw_serve *serve;         /* what the other side has asked for; NULL: nothing */
     bool closed; /* its link is; the scheduler's, while that may be mended, is not */
 };
@@ -130,7 +130,7 @@ struct gw_host {
     uv_loop_t *loop;
     /* What the host gives its parts, which stand below it: what follows a step of the core, first
      * its effects; and what comes by a link. */
-    void (*carry_out)(struct gw_host *host, uint64_t now_ns);
+    void (*execute)(struct gw_host *host, uint64_t now_ns);
     void (*stepped)(struct gw_host *host);
     struct gw_link_callbacks link_callbacks; /* with the struct gw_host_link as arg */
     struct gw_host_options options;
@@ -179,7 +179,7 @@ struct gw_host {
     struct gw_cache *cache;
     struct gw_follow *follow;
     struct gw_tunnels *tunnels;
-    struct gw_carries *carries;
+    struct gw_transfers *transfers;
     struct gw_watches *watches;
     struct gw_disk *disk; /* NULL: results cannot go to disk */
     struct gw_usage *usage;

@@ -19,7 +19,7 @@ static int step_once(struct gw_host *host, const struct gw_event *event)
     timed.wall_ns = 0; /* nobody reads it here */
     host->stepping = true;
     int rc = gw_node_core_step(host->core, &timed, &host->effects);
-    host->carry_out(host, timed.now_ns);
+    host->execute(host, timed.now_ns);
     host->stepping = false;
     struct gw_node_memory memory;
     gw_node_core_memory(host->core, &memory);

@@ -105,7 +105,7 @@ static void work_on_done(uv_work_t *handle, int status)
         free(disk);
 }
 
-void gw_disk_carry_out(struct gw_disk *disk, const struct gw_effect *effect, int memory_fd)
+void gw_disk_execute(struct gw_disk *disk, const struct gw_effect *effect, int memory_fd)
 {
     struct disk_work *work = calloc(1, sizeof *work);
     GW_MUST_PTR(work);

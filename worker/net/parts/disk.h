@@ -19,8 +19,8 @@ struct gw_disk_options {
 
 struct gw_disk *gw_disk_new(const struct gw_disk_options *options);
 
-/* gw_disk_carry_out takes a SPILL (memory_fd is duplicated), RESTORE or UNLINK. */
-void gw_disk_carry_out(struct gw_disk *disk, const struct gw_effect *effect, int memory_fd);
+/* gw_disk_execute takes a SPILL (memory_fd is duplicated), RESTORE or UNLINK. */
+void gw_disk_execute(struct gw_disk *disk, const struct gw_effect *effect, int memory_fd);
 
 /* gw_disk_close frees it when what is under way has ended; on_event is not called any more. The
  * folder stays. */

@@ -218,16 +218,16 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
                                       const struct gw_fact_checkpoint_copied *fact)
 {
     struct gw_checkpointed *record = record_of(fact->job, fact->index);
-    const struct gw_msg_carried *carried = fact->carried;
+    const struct gw_msg_checkpoint_transferred *end = fact->transferred;
     char text[640], where[GW_WORKER_NAME_MAX];
     record->copier = 0;
-    if (record->passing && carried->code != GW_EAGAIN && carried->code != GW_ELOST)
+    if (record->passing && end->code != GW_EAGAIN && end->code != GW_ELOST)
         record->passed = record->passing; /* it is there, or there is no use in asking others */
     record->passing = 0;
     sched->leave_look_ns = 0;
-    if (carried->code == GW_EEXIST)
+    if (end->code == GW_EEXIST)
         return;
-    if (carried->code == 0) {
+    if (end->code == 0) {
         record->trouble[0] = '\0';
         record->unsteady = 0;
         if (gw_sched_checkpoint_is_at(&record->copy, fact->worker))
@@ -237,21 +237,22 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
     } else {
         /* a folder that changed, or a worker that went, meanwhile: the next one will do; but one
          * that changes each time is told of, once */
-        bool changes = carried->code == GW_EAGAIN && ++record->unsteady != UNSTEADY_TOLD;
-        bool passing = changes || carried->code == GW_ELOST || carried->code == GW_ENOENT;
-        if (passing || strncmp(record->trouble, carried->text, sizeof record->trouble - 1) == 0)
+        bool changes = end->code == GW_EAGAIN && ++record->unsteady != UNSTEADY_TOLD;
+        bool passing = changes || end->code == GW_ELOST || end->code == GW_ENOENT;
+        if (passing || strncmp(record->trouble, end->text, sizeof record->trouble - 1) == 0)
             return;
-        (void)snprintf(record->trouble, sizeof record->trouble, "%s", carried->text);
+        (void)snprintf(record->trouble, sizeof record->trouble, "%s", end->text);
         (void)snprintf(text, sizeof text, "NO COPY of its checkpoints is kept at %s: %.300s",
-                       gw_sched_worker_where(sched, fact->worker->id, where), carried->text);
+                       gw_sched_worker_where(sched, fact->worker->id, where), end->text);
     }
     GW_LOG_EVENT(sched, fact->job, .kind = GW_LOGGED_CHECKPOINT, .index = fact->index,
                  .text = text);
 }
 
 /* Where its rank 0 has it from; NULL: it is there, or nobody can say. */
-struct gw_worker *gw_sched_checkpoint_carried_from(const struct gw_sched *sched,
-                                                   const struct gw_gang_attempt *gang, bool *kept)
+struct gw_worker *gw_sched_checkpoint_transfer_source(const struct gw_sched *sched,
+                                                      const struct gw_gang_attempt *gang,
+                                                      bool *kept)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     *kept = false;
@@ -294,10 +295,11 @@ static bool spans(const struct gw_gang_attempt *gang)
     return gang->ranks[gang->count - 1].worker != gang->ranks[0].worker;
 }
 
-bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
+bool gw_sched_checkpoint_needs_transfer(const struct gw_sched *sched,
+                                        const struct gw_gang_attempt *gang)
 {
     bool kept;
-    return gw_sched_checkpoint_carried_from(sched, gang, &kept) != NULL ||
+    return gw_sched_checkpoint_transfer_source(sched, gang, &kept) != NULL ||
            (gang->mirrors && spans(gang));
 }
 
@@ -324,7 +326,7 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attem
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
     bool kept;
     char text[640], step[64] = "", where[GW_WORKER_NAME_MAX], to[GW_WORKER_NAME_MAX];
-    const struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
+    const struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &kept);
     if (gang->from_lost)
         GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_CHECKPOINT_LOST, .index = gang->index,
                      .number = (uint64_t)record->step,
@@ -347,11 +349,12 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attem
             record->home.name, record->home.gone ? "has it no more" : "is lost", step,
             gw_sched_worker_where(sched, from->id, where));
     else
-        (void)snprintf(text, sizeof text,
-                       "its checkpoint%s is carried from %s to %s, before any rank starts, unless "
-                       "they share the folder",
-                       step, gw_sched_worker_where(sched, from->id, where),
-                       gw_sched_worker_name(sched, gang->ranks[0].worker, to));
+        (void)snprintf(
+            text, sizeof text,
+            "its checkpoint%s is transferred from %s to %s, before any rank starts, unless "
+            "they share the folder",
+            step, gw_sched_worker_where(sched, from->id, where),
+            gw_sched_worker_name(sched, gang->ranks[0].worker, to));
     GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_CHECKPOINT, .index = gang->index,
                  .text = text);
 }
@@ -364,7 +367,7 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
 {
     bool kept;
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
-    const struct gw_worker *from = gw_sched_checkpoint_carried_from(sched, gang, &kept);
+    const struct gw_worker *from = gw_sched_checkpoint_transfer_source(sched, gang, &kept);
     *count = 0;
     *member = false;
     if (!gang->mirrors || !record->member_count || gang->from_lost)
@@ -392,33 +395,34 @@ static void join(struct gw_sched *sched, const struct gw_gang_attempt *gang,
     bool member;
     uint32_t count;
     struct gw_worker **members = gw_sched_checkpoint_members(sched, gang, &count, &member);
-    message->carry_member = member;
+    message->transfer_member = member;
     if (!count)
         return;
     uint32_t *others = gw_arena_alloc(&sched->step.effects->arena, count * sizeof *others);
     GW_MUST_PTR(others);
     for (uint32_t i = 0; i < count; i++)
         others[i] = members[i]->id;
-    message->carry_others = (struct gw_col32){(const void *)others, count};
+    message->transfer_others = (struct gw_col32){(const void *)others, count};
 }
 
-void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_attempt *gang,
-                               bool leads, struct gw_msg_gang *message)
+void gw_sched_checkpoint_describe_transfer(struct gw_sched *sched,
+                                           const struct gw_gang_attempt *gang, bool leads,
+                                           struct gw_msg_gang *message)
 {
     bool kept = false;
     if (!leads && !gang->mirrors)
         return;
     const struct gw_worker *from =
-        leads ? gw_sched_checkpoint_carried_from(sched, gang, &kept) : NULL;
+        leads ? gw_sched_checkpoint_transfer_source(sched, gang, &kept) : NULL;
     if (leads && !from)
         from = looked_at(sched, gang);
     if (!from && !gang->mirrors)
         return;
-    message->carry_worker = from ? from->id : gang->ranks[0].worker;
-    message->carry_copy = leads && kept;
-    message->carry_after = !leads;
-    message->carry_job = gang->job->id;
-    message->carry_index = gang->index;
+    message->transfer_worker = from ? from->id : gang->ranks[0].worker;
+    message->transfer_copy = leads && kept;
+    message->transfer_after = !leads;
+    message->transfer_job = gang->job->id;
+    message->transfer_index = gang->index;
     if (leads)
         join(sched, gang, message);
 }

@@ -76,13 +76,15 @@ void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_att
  * transferred from another worker. */
 void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
-/* gw_sched_checkpoint_carry writes into a message to a worker of a gang what is transferred before
- * ranks start there. leads: the worker has rank 0; the others follow it. */
-void gw_sched_checkpoint_carry(struct gw_sched *sched, const struct gw_gang_attempt *gang,
-                               bool leads, struct gw_msg_gang *message);
+/* gw_sched_checkpoint_describe_transfer writes into a message to a worker of a gang what is
+ * transferred before ranks start there. leads: the worker has rank 0; the others follow it. */
+void gw_sched_checkpoint_describe_transfer(struct gw_sched *sched,
+                                           const struct gw_gang_attempt *gang, bool leads,
+                                           struct gw_msg_gang *message);
 
-/* gw_sched_checkpoint_carries tells whether anything is transferred before a gang starts. */
-bool gw_sched_checkpoint_carries(const struct gw_sched *sched, const struct gw_gang_attempt *gang);
+/* gw_sched_checkpoint_needs_transfer tells whether anything is transferred before a gang starts. */
+bool gw_sched_checkpoint_needs_transfer(const struct gw_sched *sched,
+                                        const struct gw_gang_attempt *gang);
 
 /* gw_sched_checkpoint_on_go: its ranks begin, and what they go on from lies where rank 0 is. */
 void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_attempt *gang);
@@ -116,11 +118,12 @@ struct gw_worker *gw_sched_checkpoint_holder(const struct gw_sched *sched,
 struct gw_checkpoint_source gw_sched_checkpoint_source(const struct gw_sched *sched,
                                                        const struct gw_checkpointed *record);
 
-/* gw_sched_checkpoint_carried_from returns the worker from which rank 0's worker gets the
+/* gw_sched_checkpoint_transfer_source returns the worker from which rank 0's worker gets the
  * checkpoint; NULL: rank 0's worker has it, or no worker does. *kept: it is among the copies that
  * the worker keeps. */
-struct gw_worker *gw_sched_checkpoint_carried_from(const struct gw_sched *sched,
-                                                   const struct gw_gang_attempt *gang, bool *kept);
+struct gw_worker *gw_sched_checkpoint_transfer_source(const struct gw_sched *sched,
+                                                      const struct gw_gang_attempt *gang,
+                                                      bool *kept);
 
 /* gw_sched_checkpoint_members returns the ready workers, other than rank 0's and the one that the
  * checkpoint is transferred from, whose ranks may have written into their folders. The array lives

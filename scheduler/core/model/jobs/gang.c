@@ -69,7 +69,8 @@ void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_attemp
 /* How long its ranks have to get ready. */
 uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
-    return GW_GANG_PREPARE_NS + (gw_sched_checkpoint_carries(sched, gang) ? GW_GANG_CARRY_NS : 0);
+    return GW_GANG_PREPARE_NS +
+           (gw_sched_checkpoint_needs_transfer(sched, gang) ? GW_GANG_TRANSFER_NS : 0);
 }
 
 struct gw_gang_attempt *gw_sched_gang_find(const struct gw_sched *sched, uint64_t id)

@@ -548,17 +548,17 @@ static void where_a_checkpoint_lies_is_known(void **state)
     begin(&lives);
     struct gw_msg_gang told = *gang_now(&lives);
     assert_true(told.checkpoint == saved && !told.checkpoint_lost);
-    assert_int_not_equal(told.carry_worker, 0); /* it looks where it is to be */
+    assert_int_not_equal(told.transfer_worker, 0); /* it looks where it is to be */
     keep(&lives);
     say(lives.w, WORKER,
-        (struct gw_message){.type = GW_MESSAGE_carry_absent,
-                            .carry_absent = {told.attempt, told.carry_worker, 0, "gone"}});
+        (struct gw_message){.type = GW_MESSAGE_transfer_absent,
+                            .transfer_absent = {told.attempt, told.transfer_worker, 0, "gone"}});
     keep(&lives);
     end(&lives);
 
     begin(&lives);
     told = *gang_now(&lives);
-    assert_true(told.checkpoint == saved && told.checkpoint_lost && !told.carry_worker);
+    assert_true(told.checkpoint == saved && told.checkpoint_lost && !told.transfer_worker);
     end(&lives);
     gw_buffer_deinit(&lives.facts);
 }

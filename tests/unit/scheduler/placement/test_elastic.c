@@ -268,10 +268,10 @@ static void it_goes_where_its_checkpoint_is(void **state)
 static void has_it_no_more(struct world *w, const struct placed *placed, int says, bool copy)
 {
     const uint64_t rank_0 = WORKER + (uint64_t)placed->worker[0];
-    const uint32_t from = must(w, rank_0, GW_MESSAGE_gang)->gang.carry_worker;
+    const uint32_t from = must(w, rank_0, GW_MESSAGE_gang)->gang.transfer_worker;
     say(w, WORKER + (uint64_t)says,
-        (struct gw_message){.type = GW_MESSAGE_carry_absent,
-                            .carry_absent = {placed->attempt, from, copy, "it is not there"}});
+        (struct gw_message){.type = GW_MESSAGE_transfer_absent,
+                            .transfer_absent = {placed->attempt, from, copy, "it is not there"}});
     end_all(w, placed);
 }
 
@@ -287,43 +287,45 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     const uint64_t saved = at.attempt;
     go(w, &at);
     save(w, &at, 5);
-    const struct gw_msg_carry copied = must(w, WORKER + (uint64_t)other, GW_MESSAGE_carry)->carry;
+    const struct gw_msg_checkpoint_transfer copied =
+        must(w, WORKER + (uint64_t)other, GW_MESSAGE_checkpoint_transfer)->checkpoint_transfer;
     say(w, WORKER + (uint64_t)other,
-        (struct gw_message){.type = GW_MESSAGE_carried,
-                            .carried = {copied.job, 0, saved, 5, copied.worker, 0, ""}});
+        (struct gw_message){
+            .type = GW_MESSAGE_checkpoint_transferred,
+            .checkpoint_transferred = {copied.job, 0, saved, 5, copied.worker, 0, ""}});
     end_all(w, &at);
 
     at = placed_now(w);
     assert_int_equal(at.worker[0], home);
     const struct gw_msg_gang *told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
-    assert_true(told->checkpoint == saved && told->carry_worker == copied.worker);
-    assert_int_equal(told->carry_copy, 0); /* it only looks */
-    has_it_no_more(w, &at, other, false);  /* who has no rank 0 is not believed */
+    assert_true(told->checkpoint == saved && told->transfer_worker == copied.worker);
+    assert_int_equal(told->transfer_copy, 0); /* it only looks */
+    has_it_no_more(w, &at, other, false);     /* who has no rank 0 is not believed */
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
-    assert_int_equal(told->carry_worker, copied.worker);
+    assert_int_equal(told->transfer_worker, copied.worker);
     has_it_no_more(w, &at, home, true); /* nor what is said of another */
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
-    assert_int_equal(told->carry_worker, copied.worker);
+    assert_int_equal(told->transfer_worker, copied.worker);
 
     has_it_no_more(w, &at, home, false);
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
-    assert_true(told->checkpoint == saved && told->carry_copy && !told->checkpoint_lost);
-    assert_int_not_equal(told->carry_worker, copied.worker);
+    assert_true(told->checkpoint == saved && told->transfer_copy && !told->checkpoint_lost);
+    assert_int_not_equal(told->transfer_worker, copied.worker);
     explained(w, 1, "does not have any more, and ");
 
     has_it_no_more(w, &at, at.worker[0], true);
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
-    assert_true(told->checkpoint_lost && !told->carry_worker);
+    assert_true(told->checkpoint_lost && !told->transfer_worker);
     go(w, &at);
     save(w, &at, 1); /* a new beginning is as good as any */
     end_all(w, &at);
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
-    assert_true(told->checkpoint != saved && told->carry_worker && !told->checkpoint_lost);
+    assert_true(told->checkpoint != saved && told->transfer_worker && !told->checkpoint_lost);
     free_world(w);
 }
 
@@ -338,23 +340,25 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
     struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 3, .kind = GW_SPEC_COMMAND});
     const uint64_t rank_0 = WORKER + (uint64_t)at.worker[0];
     const uint64_t rank_1 = WORKER + (uint64_t)at.worker[1];
-    assert_int_equal(must(w, rank_0, GW_MESSAGE_gang)->gang.carry_worker, 0); /* nobody has any */
-    assert_int_equal(must(w, rank_1, GW_MESSAGE_gang)->gang.carry_after, 0);
+    assert_int_equal(must(w, rank_0, GW_MESSAGE_gang)->gang.transfer_worker,
+                     0); /* nobody has any */
+    assert_int_equal(must(w, rank_1, GW_MESSAGE_gang)->gang.transfer_after, 0);
     go(w, &at);
     end_all(w, &at);
     at = placed_now(w);
     assert_int_equal(WORKER + (uint64_t)at.worker[0], rank_0);
     const struct gw_msg_gang *told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
-    const uint32_t home = told->carry_worker;
-    assert_true(home && !told->carry_member && !told->carry_after); /* where it is itself */
-    assert_int_equal(told->carry_others.count, 2);
+    const uint32_t home = told->transfer_worker;
+    assert_true(home && !told->transfer_member && !told->transfer_after); /* where it is itself */
+    assert_int_equal(told->transfer_others.count, 2);
     told = &must(w, rank_1, GW_MESSAGE_gang)->gang;
-    assert_true(told->carry_worker == home && told->carry_after && !told->carry_others.count);
-    assert_null(sent(w, rank_1, GW_MESSAGE_carry_go, 0));
+    assert_true(told->transfer_worker == home && told->transfer_after &&
+                !told->transfer_others.count);
+    assert_null(sent(w, rank_1, GW_MESSAGE_transfer_go, 0));
     say(w, rank_0,
         (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {at.attempt, 0, {"", 0}}});
-    assert_int_equal(must(w, rank_1, GW_MESSAGE_carry_go)->carry_go.attempt, at.attempt);
-    assert_null(sent(w, rank_0, GW_MESSAGE_carry_go, 0));
+    assert_int_equal(must(w, rank_1, GW_MESSAGE_transfer_go)->transfer_go.attempt, at.attempt);
+    assert_null(sent(w, rank_0, GW_MESSAGE_transfer_go, 0));
     for (uint32_t i = 1; i < 3; i++)
         say(w, WORKER + (uint64_t)at.worker[i],
             (struct gw_message){.type = GW_MESSAGE_rank_ready,
@@ -364,8 +368,8 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
     at = lose(w, at.worker[1], &at);
     assert_int_equal(at.count, 3);
     told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
-    assert_int_equal(told->carry_others.count, 1);
-    assert_int_equal(must(w, WORKER + 3, GW_MESSAGE_gang)->gang.carry_after, 1);
+    assert_int_equal(told->transfer_others.count, 1);
+    assert_int_equal(must(w, WORKER + 3, GW_MESSAGE_gang)->gang.transfer_after, 1);
     assert_true(
         event_log_says(w, 1, "ranks there wrote into it since they started is lost with it"));
     free_world(w);
@@ -443,11 +447,13 @@ static void that_no_copy_succeeds_is_told(void **state)
     for (int64_t saves = 1; saves <= 4; saves++) {
         assert_int_equal(event_log_says(w, 1, "NO COPY"), saves > 3);
         save(w, &at, saves);
-        const struct gw_msg_carry asked = must(w, other, GW_MESSAGE_carry)->carry;
+        const struct gw_msg_checkpoint_transfer asked =
+            must(w, other, GW_MESSAGE_checkpoint_transfer)->checkpoint_transfer;
         say(w, other,
-            (struct gw_message){.type = GW_MESSAGE_carried,
-                                .carried = {asked.job, 0, at.attempt, saves, asked.worker,
-                                            GW_EAGAIN, "x has changed while it was copied"}});
+            (struct gw_message){.type = GW_MESSAGE_checkpoint_transferred,
+                                .checkpoint_transferred = {asked.job, 0, at.attempt, saves,
+                                                           asked.worker, GW_EAGAIN,
+                                                           "x has changed while it was copied"}});
     }
     explained(w, 1, "no other host has a copy: x has changed");
     free_world(w);

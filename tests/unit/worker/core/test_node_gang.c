@@ -389,9 +389,9 @@ static void test_a_checkpoint_that_is_no_more(void **state)
                                          .local = 2,
                                          .groups = 1,
                                          .checkpoint = 5,
-                                         .carry_worker = 7,
-                                         .carry_copy = 1,
-                                         .carry_job = 1}});
+                                         .transfer_worker = 7,
+                                         .transfer_copy = 1,
+                                         .transfer_job = 1}});
     must_assign(w, (struct task){.attempt = 1, .rank = 1});
     must_assign(w, (struct task){.attempt = 1, .rank = 2});
     leased(w, 1);
@@ -400,11 +400,12 @@ static void test_a_checkpoint_that_is_no_more(void **state)
             (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, 0, {0}}});
     assert_null(sent(w, GW_MESSAGE_rank_ready, 0)); /* it is not here yet */
     forget_sent(w);
-    raise_event(w, (struct gw_event){.type = GW_EVENT_CARRIED,
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CHECKPOINT_TRANSFERRED,
                                      .number = 1,
                                      .code = GW_ENOENT,
                                      .text = "it is not there"});
-    const struct gw_msg_carry_absent absent = must_send(w, GW_MESSAGE_carry_absent)->carry_absent;
+    const struct gw_msg_transfer_absent absent =
+        must_send(w, GW_MESSAGE_transfer_absent)->transfer_absent;
     assert_true(absent.attempt == 1 && absent.worker == 7 && absent.copy == 1);
     dies(w, 1, 0, 9);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
@@ -414,16 +415,16 @@ static void test_a_checkpoint_that_is_no_more(void **state)
 }
 
 /* What the last step asked for; NULL: nothing. */
-static const struct gw_msg_carry *carry_asked(const struct world *w)
+static const struct gw_msg_checkpoint_transfer *transfer_asked(const struct world *w)
 {
     for (size_t i = 0; i < w->effects.list.count; i++)
-        if (w->effects.list.items[i].type == GW_EFFECT_CARRY)
-            return &w->effects.list.items[i].message.carry;
+        if (w->effects.list.items[i].type == GW_EFFECT_CHECKPOINT_TRANSFER)
+            return &w->effects.list.items[i].message.checkpoint_transfer;
     return NULL;
 }
 
 /* A rank of commands where rank 0 is not: it stands when its folder is what rank 0's is, which
- * rank 0's worker has put together by carry_go. code: GW_ELOST if that worker is gone,
+ * rank 0's worker has put together by transfer_go. code: GW_ELOST if that worker is gone,
  * GW_EIO if this one's disk is full. The next scheduler must not take it for a rank that ran. */
 static void folder_of_another_rank(int code)
 {
@@ -444,21 +445,22 @@ static void folder_of_another_rank(int code)
                                          .checkpoint = 5,
                                          .commands = 1,
                                          .locals = {locals, 2},
-                                         .carry_worker = 7,
-                                         .carry_after = 1,
-                                         .carry_job = 1}});
+                                         .transfer_worker = 7,
+                                         .transfer_after = 1,
+                                         .transfer_job = 1}});
     must_assign(w, (struct task){.attempt = 1, .rank = 2});
     leased(w, 1);
     assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
-    assert_null(carry_asked(w));
+    assert_null(transfer_asked(w));
     deliver(w, SCHEDULER,
-            (struct gw_message){.type = GW_MESSAGE_carry_go, .carry_go = {.attempt = 1}});
-    assert_non_null(carry_asked(w));
-    assert_int_equal(carry_asked(w)->how, GW_CARRY_MIRROR);
+            (struct gw_message){.type = GW_MESSAGE_transfer_go, .transfer_go = {.attempt = 1}});
+    assert_non_null(transfer_asked(w));
+    assert_int_equal(transfer_asked(w)->how, GW_TRANSFER_MIRROR);
     assert_null(sent(w, GW_MESSAGE_rank_ready, 0));
-    raise_event(
-        w, (struct gw_event){
-               .type = GW_EVENT_CARRIED, .number = 1, .code = code, .text = "it does not answer"});
+    raise_event(w, (struct gw_event){.type = GW_EVENT_CHECKPOINT_TRANSFERRED,
+                                     .number = 1,
+                                     .code = code,
+                                     .text = "it does not answer"});
     if (code)
         assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome,
                          code == GW_ELOST ? GW_OUTCOME_LOST_INPUT : GW_OUTCOME_FAILED);

@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-enum { LARGE = 2 * GW_CARRY_PART_BYTES + 17 };
+enum { LARGE = 2 * GW_TRANSFER_PART_BYTES + 17 };
 
 static char top[64], from[96], beside[96], to[96];
 static char *large;
@@ -81,10 +81,10 @@ static int tear_down(void **state)
 }
 
 /* Carries all; damage: the number of a part that changes on its way; 0: none. */
-static int carry(const char *name, int damage, struct gw_unpack **unpack)
+static int transfer(const char *name, int damage, struct gw_unpack **unpack)
 {
     struct gw_bundle *bundle;
-    struct gw_msg_carry_part part;
+    struct gw_msg_transfer_part part;
     struct gw_error error;
     int rc = gw_bundle_open(from, name, &bundle, &error);
     if (rc < 0)
@@ -124,7 +124,7 @@ static void it_arrives_whole(void **state)
     struct gw_unpack *unpack;
     struct gw_error error;
     (void)state;
-    assert_int_equal(carry(NULL, 0, &unpack), 1);
+    assert_int_equal(transfer(NULL, 0, &unpack), 1);
     assert_int_equal(mkdir(to, 0700), 0);
     write_file(at(to, "small"), "older", 5);
     write_file(at(to, "own"), "own", 3);
@@ -141,7 +141,7 @@ static void it_replaces(void **state)
     struct gw_unpack *unpack;
     struct gw_error error;
     (void)state;
-    assert_int_equal(carry(NULL, 0, &unpack), 1);
+    assert_int_equal(transfer(NULL, 0, &unpack), 1);
     assert_int_equal(mkdir(to, 0700), 0);
     write_file(at(to, "own"), "own", 3);
     assert_int_equal(gw_unpack_replace(unpack, to, &error), 0);
@@ -155,8 +155,8 @@ static void one_file_alone(void **state)
     struct gw_unpack *unpack;
     struct gw_error error;
     (void)state;
-    assert_int_equal(carry("absent", 0, &unpack), GW_ENOENT);
-    assert_int_equal(carry("small", 0, &unpack), 1);
+    assert_int_equal(transfer("absent", 0, &unpack), GW_ENOENT);
+    assert_int_equal(transfer("small", 0, &unpack), 1);
     assert_int_equal(gw_unpack_lay(unpack, to, &error), 0);
     gw_unpack_close(unpack);
     check_file(at(to, "small"), "small", 5);
@@ -169,7 +169,7 @@ static void damage_is_seen(void **state)
     (void)state;
     for (int part = 1; part <= 9; part++) {
         struct gw_unpack *unpack;
-        int rc = carry(NULL, part, &unpack);
+        int rc = transfer(NULL, part, &unpack);
         assert_true(rc == GW_ECORRUPT);
         gw_unpack_close(unpack);
     }
@@ -178,7 +178,7 @@ static void damage_is_seen(void **state)
 static void it_changes_meanwhile(void **state)
 {
     struct gw_bundle *bundle;
-    struct gw_msg_carry_part part;
+    struct gw_msg_transfer_part part;
     struct gw_error error;
     int rc = 0;
     (void)state;
@@ -188,7 +188,7 @@ static void it_changes_meanwhile(void **state)
     assert_int_equal(truncate(at(from, "deep/large"), 100), 0);
     do {
         rc = gw_bundle_next(bundle, &part, &error);
-    } while (rc == 0 && part.kind != GW_CARRY_END);
+    } while (rc == 0 && part.kind != GW_TRANSFER_END);
     assert_int_equal(rc, GW_EAGAIN);
     gw_bundle_close(bundle);
 }
@@ -196,12 +196,17 @@ static void it_changes_meanwhile(void **state)
 /* What a peer sends leads nowhere else, and comes in order. */
 static void hostile_parts_are_refused(void **state)
 {
-    static const struct gw_msg_carry_part bad[] = {
-        {.kind = GW_CARRY_FILE, .path = "../out"},   {.kind = GW_CARRY_FILE, .path = "/tmp/out"},
-        {.kind = GW_CARRY_FOLDER, .path = "a/../b"}, {.kind = GW_CARRY_FILE, .path = ""},
-        {.kind = GW_CARRY_LINK, .path = ".."},       {.kind = GW_CARRY_FILE, .path = "a//b"},
-        {.kind = GW_CARRY_MORE, .path = ""},         {.kind = 0, .path = "a"},
-        {.kind = GW_CARRY_END + 1, .path = "a"},     {.kind = GW_CARRY_FILE, .path = "a/"},
+    static const struct gw_msg_transfer_part bad[] = {
+        {.kind = GW_TRANSFER_FILE, .path = "../out"},
+        {.kind = GW_TRANSFER_FILE, .path = "/tmp/out"},
+        {.kind = GW_TRANSFER_FOLDER, .path = "a/../b"},
+        {.kind = GW_TRANSFER_FILE, .path = ""},
+        {.kind = GW_TRANSFER_LINK, .path = ".."},
+        {.kind = GW_TRANSFER_FILE, .path = "a//b"},
+        {.kind = GW_TRANSFER_MORE, .path = ""},
+        {.kind = 0, .path = "a"},
+        {.kind = GW_TRANSFER_END + 1, .path = "a"},
+        {.kind = GW_TRANSFER_FILE, .path = "a/"},
     };
     struct gw_unpack *unpack;
     struct gw_error error;
@@ -209,8 +214,10 @@ static void hostile_parts_are_refused(void **state)
     assert_int_equal(gw_unpack_open(beside, 0, &unpack, &error), 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(gw_unpack_take(unpack, &bad[i], &error), GW_EPROTO);
-    const struct gw_msg_carry_part link = {.kind = GW_CARRY_LINK, .path = "way", .data = {"/", 1}},
-                                   through = {.kind = GW_CARRY_FILE, .path = "way/tmp/out"};
+    const struct gw_msg_transfer_part link = {.kind = GW_TRANSFER_LINK,
+                                              .path = "way",
+                                              .data = {"/", 1}},
+                                      through = {.kind = GW_TRANSFER_FILE, .path = "way/tmp/out"};
     assert_int_equal(gw_unpack_take(unpack, &link, &error), 0);
     assert_int_equal(gw_unpack_take(unpack, &through, &error), GW_EPROTO);
     gw_unpack_close(unpack);

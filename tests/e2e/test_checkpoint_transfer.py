@@ -158,7 +158,8 @@ class Carry(Machines):
         self.assertEqual(told[0], ["blocks", "now"])
         second = self.home_of(told[1][1])
         self.assertNotEqual(second, home)
-        self.assertRegex(self.gangway("events", "1").stdout, r"is carried from \S+ (on \S+ )?to")
+        self.assertRegex(self.gangway("events", "1").stdout,
+                         r"is transferred from \S+ (on \S+ )?to")
         self.gangway("cancel", "2")
         self.assertEqual(blocker.wait(), 130)
         self.wait_explain("1/0", "has a copy")
@@ -318,8 +319,8 @@ class Carry(Machines):
             exec tail -f /dev/null""")
         home = self.home_of(fifo.next())
         stopped, other = self.workers[home], next(n for n in self.homes if n != home)
-        carrying = os.path.join(self.homes[other], "**", ".carrying", "*", "*")
-        while not (begun := glob.glob(carrying, recursive=True)):
+        transfers = os.path.join(self.homes[other], "**", ".transfers", "*", "*")
+        while not (begun := glob.glob(transfers, recursive=True)):
             self.assertIsNone(program.popen.poll())
         stopped.kill(signal.SIGSTOP)
         self.assertTrue(begun)
@@ -328,27 +329,27 @@ class Carry(Machines):
         self.assertIn("rank 0 of 1", program.text)
         self.assertIn("STARTS FROM STEP 0", self.gangway("events", "1").stdout)
         deadline = time.monotonic() + e2e.TIMEOUT_S
-        while glob.glob(carrying, recursive=True):
+        while glob.glob(transfers, recursive=True):
             self.assertLess(time.monotonic(), deadline)
             e2e.pause()
         stopped.kill(signal.SIGCONT)
         while (status := self.gangway_json("status"))["slots_free"] < 2 or status["workers"] != 2:
             self.assertLess(time.monotonic(), deadline, status)
-        for folder in ".carrying", ".copies":
+        for folder in ".transfers", ".copies":
             left = os.path.join(self.dir, "*-home", ".local", "**", folder, "*", "*")
             self.assertEqual(glob.glob(left, recursive=True), [])
 
     def test_too_large(self):
-        """What a worker may not carry is said, with what to do."""
+        """A worker that may not transfer a checkpoint says so, and what to do."""
         for name in ("one", "two"):
-            self.worker(name, 1, "--carry-max", "1")
+            self.worker(name, 1, "--checkpoint-max", "1")
         self.wait_workers(2)
         fifo = e2e.Lines(self.fifo())
         self.addCleanup(fifo.close)
         self.start(e2e.BINARY, "dispatch", "-n", "2", "--env", f"FIFO={self.dir}/fifo", "--env",
                    "STAYS=1", "--", "sh", "-c", RANK)
         fifo.next()
-        self.wait_explain("1/0", "(--carry-max of `gangway up` and `gangway worker`)")
+        self.wait_explain("1/0", "(--checkpoint-max of `gangway up` and `gangway worker`)")
         self.assertIn("NO COPY", self.gangway("events", "1").stdout)
         self.gangway("cancel", "1")
 
@@ -690,7 +691,7 @@ class Leave(Machines):
         self.assertRegex(program.text, "sum 24 from step [5-8]")
         self.assertRegex(self.gangway("events", "1").stdout,
                          r"was lost: it was ended \(SIGTERM\)(.|\n)*"
-                         r"checkpoint of step [5-8] is carried from leaver")
+                         r"checkpoint of step [5-8] is transferred from leaver")
         blocks = self.gangway("submit", "-d", "--slots", "2", "--on", "room", "--", "sleep",
                               "600").stdout.strip()
         program, gate = self.leaver("waits", "3")

@@ -9,8 +9,8 @@
 
 enum { EMPTIED_PERCENT = 12 };
 
-static struct sim_saved *find_any(struct host *host, const struct gw_msg_carry *what, bool copy,
-                                  bool gone)
+static struct sim_saved *find_any(struct host *host, const struct gw_msg_checkpoint_transfer *what,
+                                  bool copy, bool gone)
 {
     for (size_t i = 0; i < host->saved.count; i++) {
         struct sim_saved *saved = &host->saved.items[i];
@@ -24,12 +24,13 @@ static struct sim_saved *find_any(struct host *host, const struct gw_msg_carry *
 }
 
 /* A file of an attempt, or (attempt 0) the folder of commands; copy: of those kept for others. */
-static struct sim_saved *find(struct host *host, const struct gw_msg_carry *what, bool copy)
+static struct sim_saved *find(struct host *host, const struct gw_msg_checkpoint_transfer *what,
+                              bool copy)
 {
     return find_any(host, what, copy, false);
 }
 
-static void put(struct host *host, const struct gw_msg_carry *what, bool copy)
+static void put(struct host *host, const struct gw_msg_checkpoint_transfer *what, bool copy)
 {
     struct sim_saved *saved = find(host, what, copy);
     if (saved)
@@ -41,15 +42,15 @@ static void put(struct host *host, const struct gw_msg_carry *what, bool copy)
                 .job = what->job, .index = what->index, .attempt = what->attempt, .copy = copy})));
 }
 
-void sim_carry_saved(struct process *process, uint64_t attempt)
+void sim_transfer_saved(struct process *process, uint64_t attempt)
 {
-    put(process->host, &(struct gw_msg_carry){.attempt = attempt}, false);
+    put(process->host, &(struct gw_msg_checkpoint_transfer){.attempt = attempt}, false);
 }
 
 struct trip {
     struct host *host;
     uint64_t incarnation, number;
-    struct gw_msg_carry what;
+    struct gw_msg_checkpoint_transfer what;
     char address[16]; /* of who has it; empty: this host itself */
     bool copy, keep;
     uint32_t tries; /* to reach who has it */
@@ -99,7 +100,8 @@ static void on_trip(struct sim *sim, void *arg)
         return;
     if (source)
         lose_folder(sim, source);
-    struct gw_event event = {.type = GW_EVENT_CARRIED, .number = trip.number, .text = ""};
+    struct gw_event event = {
+        .type = GW_EVENT_CHECKPOINT_TRANSFERRED, .number = trip.number, .text = ""};
     struct sim_saved *saved = source ? find(source, &trip.what, trip.copy) : NULL;
     struct sim_saved *gone = source ? find_any(source, &trip.what, trip.copy, true) : NULL;
     bool there = saved && saved->attempt == trip.what.attempt;
@@ -126,16 +128,16 @@ static void on_trip(struct sim *sim, void *arg)
         put(trip.host, &trip.what, trip.keep);
         if (!trip.keep) /* for a rank 0, which is told so */
             find(trip.host, &trip.what, false)->looked = true;
-        sim_fault(sim, trip.keep ? FAULT_COPIED : FAULT_CARRIED);
+        sim_fault(sim, trip.keep ? FAULT_COPIED : FAULT_TRANSFERRED);
         if (trip.copy)
             sim_fault(sim, FAULT_FROM_COPY);
     }
     if (!looks)
-        sim_leave_carried(sim, source, trip.what.attempt, event.code);
+        sim_leave_transferred(sim, source, trip.what.attempt, event.code);
     if (event.code < 0 && event.code != GW_EEXIST)
-        sim_fault(sim, FAULT_CARRY_FAILED);
+        sim_fault(sim, FAULT_TRANSFER_FAILED);
     int rc = sim_host_step(sim, trip.host, &event);
-    SIM_CHECK(sim, rc == 0, "a worker refuses what it had carried");
+    SIM_CHECK(sim, rc == 0, "a worker refuses the checkpoint that it had transferred");
     if (trip.keep && event.code == 0 && !sim->healed && sim_chance(sim, 12))
         sim_host_kill(sim, source); /* so that the copy is of use, sometimes */
 }
@@ -158,7 +160,7 @@ static void on_save(struct sim *sim, void *arg)
     sim_plan_own(sim, 10 * MS + sim_below(sim, SECOND), on_save, trip, sim_drop);
 }
 
-void sim_carry_out(struct sim *sim, struct host *host, const struct gw_effect *effect)
+void sim_transfer_execute(struct sim *sim, struct host *host, const struct gw_effect *effect)
 {
     if (effect->type == GW_EFFECT_UNWATCH)
         return;
@@ -166,7 +168,7 @@ void sim_carry_out(struct sim *sim, struct host *host, const struct gw_effect *e
     GW_MUST_PTR(trip);
     *trip = (struct trip){.host = host,
                           .incarnation = host->incarnation,
-                          .what = effect->message.carry,
+                          .what = effect->message.checkpoint_transfer,
                           .copy = effect->size != 0,
                           .keep = effect->count != 0};
     if (effect->type == GW_EFFECT_WATCH) {
@@ -179,7 +181,7 @@ void sim_carry_out(struct sim *sim, struct host *host, const struct gw_effect *e
     sim_plan_own(sim, MS + sim_below(sim, 20 * MS), on_trip, trip, sim_drop);
 }
 
-void sim_carry_check(struct sim *sim, const struct process *process)
+void sim_transfer_check(struct sim *sim, const struct process *process)
 {
     const struct row *row = &process->rows.items[0];
     const struct gang *from = NULL;
@@ -190,7 +192,7 @@ void sim_carry_check(struct sim *sim, const struct process *process)
         return;
     if (from->life != sim->life)
         sim_fault(sim, FAULT_REMEMBERED);
-    const struct gw_msg_carry what = {.attempt = process->checkpoint};
+    const struct gw_msg_checkpoint_transfer what = {.attempt = process->checkpoint};
     const struct sim_saved *gone = find_any(process->host, &what, false, true);
     SIM_CHECK(sim, find(process->host, &what, false) || (gone && gone->looked),
               "attempt %llx goes on from a checkpoint that is not on its host",
