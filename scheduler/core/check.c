@@ -1,4 +1,4 @@
-/* Every invariant of the scheduler's state, walked and asserted. */
+/* Walks the whole state of the scheduler and asserts its invariants. */
 #include "scheduler/core/lifecycle/actor.h"
 #include "scheduler/core/membership/adopt.h"
 #include "scheduler/core/model/model.h"
@@ -21,8 +21,7 @@ struct gw_sm *gw_sched_check_machine(size_t i)
     return i < sizeof machines / sizeof *machines ? machines[i] : NULL;
 }
 
-/* -- Workers and attempts ------------------------------------------------------------------------
- */
+/* -- Workers and attempts -- ------------------------------------------------------------------ */
 
 static void check_worker_queue(const struct gw_sched *sched, const struct gw_worker *worker,
                                const struct gw_worker_queue *lane)
@@ -44,7 +43,8 @@ static void check_worker_queue(const struct gw_sched *sched, const struct gw_wor
     assert((lane->idle_next != NULL) == (gw_sched_worker_queue_idle(lane) > 0));
     assert(lane->attempts == attempts && lane->longs == longs);
     assert(lane->debits >= longs && lane->debits <= attempts);
-    uint32_t started = 0; /* only behind one that turned out to be long can others be stranded */
+    /* Short attempts lack a debit only if they queue behind a started attempt that became long. */
+    uint32_t started = 0;
     for (uint32_t slot = worker->first; slot != GW_NO_INDEX;
          slot = sched->attempts.items[slot].next)
         started += sched->attempts.items[slot].lane == lane &&
@@ -56,7 +56,7 @@ static void check_worker_queue(const struct gw_sched *sched, const struct gw_wor
     assert(sched->shapes.items[lane->shape->id] == lane->shape);
 }
 
-/* What shapes count of all their lanes and queues. */
+/* Compares the counters of a resource class with its worker queues and job queues. */
 static void check_shape(const struct gw_sched *sched, const struct gw_shape *shape)
 {
     uint64_t debits = 0, ready = 0;
@@ -171,10 +171,9 @@ static void check_workers(const struct gw_sched *sched)
         }
 }
 
-/* -- Jobs ----------------------------------------------------------------------------------------
- */
+/* -- Jobs -- ---------------------------------------------------------------------------------- */
 
-/* What the tables say, against what the edges say. */
+/* Counters that are computed from the dependencies, to compare with those in the tables. */
 struct tally {
     uint32_t *users;
 };
@@ -217,7 +216,8 @@ static void check_attempt_of(const struct gw_sched *sched, const struct gw_job *
     assert(!attempt->pipelined || !attempt->is_long || attempt->state != GW_ATTEMPT_SENT);
 }
 
-/* Each edge of the job leads to its row, and is in the list of the one that it comes from. */
+/* Asserts that each dependency of the job belongs to its row, and is in the successor list of the
+ * task that it depends on. */
 static void check_successors(const struct gw_sched *sched, struct gw_job *job)
 {
     const struct gw_tasks *tasks = &job->tasks;
@@ -291,7 +291,7 @@ static void check_task(const struct gw_sched *sched, struct gw_job *job, uint32_
     check_attempt_of(sched, job, row);
 }
 
-/* What a range counts, against its rows. */
+/* Compares the counters of a range with its rows. */
 static void check_range(const struct gw_job *job)
 {
     const struct gw_range *range = job->range;

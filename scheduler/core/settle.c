@@ -1,8 +1,9 @@
 /* Settling.
  *
- * Applying a fact notes on lists what may follow from it; here each note is looked at again, for
- * much may have happened since, and becomes a fact or nothing. The order matters: results are found
- * lost before tasks are found ready, so that nothing becomes ready whose inputs are gone. */
+ * When a fact is applied, possible consequences are noted on lists. This file checks each note
+ * again, because the state may have changed since, and turns it into a fact or drops it. The order
+ * matters: lost results are found before ready tasks, so that no task becomes ready if an input is
+ * gone. */
 #include "scheduler/core/settle.h"
 
 #include "scheduler/core/lifecycle/actor.h"
@@ -27,7 +28,7 @@ static void release(struct gw_sched *sched, struct gw_row row)
     GW_FACT(sched, object_released, .job = row.job, .index = row.index);
 }
 
-/* A task fails because `cause` did. */
+/* Fails (or cancels) a task because `cause` failed (or was cancelled). */
 static void doom(struct gw_sched *sched, struct gw_row row, struct gw_row cause)
 {
     bool cancelled = cause.job->tasks.state[cause.index] == GW_TASK_CANCELLED;
@@ -37,7 +38,8 @@ static void doom(struct gw_sched *sched, struct gw_row row, struct gw_row cause)
     gw_sched_notify_task(sched, row.job, row.index);
 }
 
-/* Who gave a value away, and that it is for them to hold it: nothing makes it again. */
+/* Explains that a scattered value was given up, and by which client. Only that client can provide
+ * the value again. */
 static void say_scattered(const struct gw_job *job, char text[static 400])
 {
     const struct gw_session *session = job->session;
@@ -49,8 +51,9 @@ static void say_scattered(const struct gw_job *job, char text[static 400])
                    (unsigned long long)job->id);
 }
 
-/* The inputs of a task that were let go, in a job of which nothing can be run again, or that
- * nothing makes. edge: of the task. */
+/* Fails a task whose input was released and cannot be computed again: no task of that job can run
+ * again, or the input was not made by a task. `edge` is the dependency of the task on that input.
+ */
 static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, uint32_t edge)
 {
     char label[128], text[GW_ERROR_TEXT_MAX], input_text[400], loss[200] = "";
@@ -78,7 +81,8 @@ static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, uint32
     gw_sched_notify_task(sched, row.job, row.index);
 }
 
-/* Looks at what a waiting task waits for: true when it failed with one of them. */
+/* Checks the dependencies of a waiting task. Fails the task and returns true if a dependency has
+ * failed or cannot be computed again. */
 static bool doom_if_needed(struct gw_sched *sched, struct gw_row row)
 {
     struct gw_tasks *tasks = &row.job->tasks;
@@ -106,7 +110,8 @@ static void settle_doomed(struct gw_sched *sched)
     for (size_t i = 0; i < sched->doomed.count; i++) {
         struct gw_row row = sched->doomed.items[i];
         bool waiting = row.job->tasks.state[row.index] == GW_TASK_WAITING;
-        if (waiting && (row.job->tasks.flags[row.index] & GW_TASK_CANCELS)) /* before it was made */
+        if (waiting && (row.job->tasks.flags[row.index] &
+                        GW_TASK_CANCELS)) /* the task was cancelled before it had a row */
             gw_sched_cancel_task(sched, row.job, row.index,
                                  &(struct gw_cancel){.reason = GW_KILL_CANCEL});
         else if (waiting)
@@ -115,20 +120,21 @@ static void settle_doomed(struct gw_sched *sched)
     gw_sched_noted_doomed(sched);
 }
 
-/* Whether a result that is gone is needed, and can be made. */
+/* Returns true if a lost or released result is needed and can be computed again. */
 static bool must_make_again(const struct gw_sched *sched, struct gw_row row)
 {
     uint8_t state = row.job->tasks.state[row.index];
     const struct gw_spec *spec = &row.job->specs.items[row.job->tasks.spec[row.index]];
     if (row.job->tasks.users[row.index] == 0 || row.job->compacted ||
-        spec->message.kind == GW_SPEC_VALUE) /* nothing makes that again */
+        spec->message.kind == GW_SPEC_VALUE) /* nothing can compute a scattered value again */
         return false;
     return state == GW_TASK_RELEASED ||
            (state == GW_TASK_DONE && !gw_sched_objects_whole(sched, row.job, row.index) &&
             !gw_sched_adopt_awaits(sched, row.job, row.index));
 }
 
-/* A call is not made again behind its client's back: the actor is not as it was. */
+/* Runs a task again whose result was lost. A call of an actor runs again only if the client allowed
+ * retries, because the state of the actor has changed. Otherwise the task fails. */
 static void make_again(struct gw_sched *sched, struct gw_row row, uint32_t retry)
 {
     char label[128], actor[160], text[GW_ERROR_TEXT_MAX];
@@ -152,12 +158,14 @@ static void settle_lost(struct gw_sched *sched)
     for (size_t i = 0; i < sched->lost.count; i++) {
         struct gw_row row = sched->lost.items[i];
         if (row.job->tasks.users[row.index] == 1 && gw_sched_pure_unkeep(sched, row.job, row.index))
-            continue; /* nobody needs it now */
+            continue; /* only the cache of pure results held it */
         if (must_make_again(sched, row))
             make_again(sched, row, 0);
         else if (row.job->tasks.state[row.index] == GW_TASK_DONE &&
                  row.job->tasks.users[row.index] == 0)
-            release(sched, row); /* of a job whose next chunk might have needed it */
+            release(
+                sched,
+                row); /* the job was still open, and a later chunk might have needed the result */
     }
     gw_sched_noted_lost(sched);
 }
@@ -176,7 +184,7 @@ static void settle_retried(struct gw_sched *sched)
         if (state == GW_TASK_FAILED || state == GW_TASK_CANCELLED) {
             gw_sched_shares_retell(sched, row.job, row.index);
             gw_sched_retry_run_again(sched, row.job, row.index, 2);
-        } else if (state == GW_TASK_CANCELLING) { /* when its worker says that it ended */
+        } else if (state == GW_TASK_CANCELLING) { /* wait until its worker reports the end */
             want_again(sched, row);
         } else if (must_make_again(sched, row)) {
             make_again(sched, row, 2);
@@ -201,7 +209,7 @@ static void settle_reopened(struct gw_sched *sched)
     gw_sched_noted_reopened(sched);
 }
 
-/* Released once the last that needs it is through. */
+/* Releases results that no task and no future needs any more. */
 static void settle_idle(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->idle.count; i++) {
@@ -217,8 +225,9 @@ static void settle_idle(struct gw_sched *sched)
     gw_sched_noted_idle(sched);
 }
 
-/* Targets that were given up, and what only they needed: nobody would see them end. (Calls of
- * actors are made for what they do, too: they stay.) */
+/* Cancels tasks whose futures were given up, and the tasks that only those needed, because no
+ * client would see their end. Calls of actors are not cancelled: they also run for their side
+ * effects. */
 static void settle_unwanted(struct gw_sched *sched)
 {
     for (size_t i = 0; i < sched->unwanted.count; i++) {
@@ -227,7 +236,8 @@ static void settle_unwanted(struct gw_sched *sched)
             (row.job->state == GW_JOB_OPEN && row.index >= row.job->stream_rows) ||
             gw_sched_task_final(row.job, row.index) || row.job->tasks.users[row.index] > 0)
             continue;
-        /* A task that many waited for is noted once for each: it is looked at once. */
+        /* If many tasks depended on a task, it is noted once for each. Only the first note of such
+         * a series is handled. */
         uint8_t state = row.job->tasks.state[row.index];
         bool again = i > 0 && sched->unwanted.items[i - 1].job == row.job &&
                      sched->unwanted.items[i - 1].index == row.index;

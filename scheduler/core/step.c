@@ -1,8 +1,9 @@
-/* The scheduler's core, from outside: one event in, effects out.
+/* Entry points of the scheduler's core: one event in, a list of effects out.
  *
- * A step is a sequence of decide-apply pairs: the event is handled, then what follows from it is
- * settled until nothing more does, then what can be placed is placed. Facts become one commit; rows
- * leave last. */
+ * A step first handles the event. Then it settles the consequences until nothing more follows, and
+ * places the tasks that can be placed. Every decision becomes a fact, and the fact is applied
+ * immediately. At the end of the step, the durable facts become one commit and the collected rows
+ * are sent. */
 #include "scheduler/core/sched.h"
 
 #include "graph/wire/timeouts.h"
@@ -46,7 +47,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_TASKS_MAX = 4096 }; /* of more tasks, only every so many steps are checked */
+enum {
+    CHECK_TASKS_MAX = 4096
+}; /* with more tasks than this, the invariants are checked only every few steps */
 
 struct gw_sched *gw_sched_new(const struct gw_sched_options *options)
 {
@@ -164,11 +167,11 @@ uint64_t gw_sched_term(const struct gw_sched *sched)
     return sched->term;
 }
 
-/* -- Start, shutdown -----------------------------------------------------------------------------
- */
+/* -- Start and shutdown -- -------------------------------------------------------------------- */
 
-/* What was restored may lack results that were at workers: they are looked at as if lost. What may
- * follow for the other rows is looked at, too: no note was taken of it. */
+/* Notes all consequences that may follow for a restored job, because its notes were not saved.
+ * Results that were at workers may be lost, so ended tasks are checked as if their results were
+ * lost. */
 static void note_restored(struct gw_sched *sched, struct gw_job *job)
 {
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count;
@@ -197,7 +200,7 @@ static void start(struct gw_sched *sched, const struct gw_event *event)
     gw_sched_hold_begin(sched);
 }
 
-/* The longest of what is at workers, and no longer than that. */
+/* Returns the longest grace period of all live attempts, but at most most_ns. */
 static uint64_t longest_grace_ns(const struct gw_sched *sched, uint64_t most_ns)
 {
     uint64_t longest_ns = 0;
@@ -213,7 +216,8 @@ static uint64_t longest_grace_ns(const struct gw_sched *sched, uint64_t most_ns)
     return longest_ns < most_ns ? longest_ns : most_ns;
 }
 
-/* A worker that came after the others were told is told, too; nobody waits for it. */
+/* Tells one worker that the cluster shuts down. A worker that connects during the shutdown is told,
+ * too, but the shutdown does not wait for it. */
 static void shutdown_tell(struct gw_sched *sched, const struct gw_worker *worker, const char *text)
 {
     struct gw_msg_shutdown *shutdown =
@@ -260,7 +264,8 @@ bool gw_sched_ends(const struct gw_sched *sched)
     return sched->shutting_down;
 }
 
-/* This process ends. No job gets a number from now on: the next scheduler leaves none out. */
+/* Ends this process. Records the number of the next job, so that the next scheduler continues with
+ * it and skips no number. */
 static void stop(struct gw_sched *sched)
 {
     if (sched->exited)
@@ -270,7 +275,8 @@ static void stop(struct gw_sched *sched)
     GW_FACT(sched, job_ids, .upto = sched->next_job);
 }
 
-/* Once the workers are gone, or had their time: the one who asked hears it, and all is over. */
+/* Completes a shutdown when all workers are gone or the deadline has passed: answers the client
+ * that asked for it, and ends the process. */
 static void shutdown_settle(struct gw_sched *sched)
 {
     if (!sched->shutting_down || sched->exited)
@@ -287,8 +293,7 @@ static void shutdown_settle(struct gw_sched *sched)
     stop(sched);
 }
 
-/* -- Messages ------------------------------------------------------------------------------------
- */
+/* -- Messages -- ------------------------------------------------------------------------------ */
 
 static void on_query(struct gw_sched *sched, struct gw_remote *remote,
                      const struct gw_msg_query *query)
@@ -388,8 +393,9 @@ static void on_object_lost(struct gw_sched *sched, const struct gw_msg_object_lo
     const uint32_t at = gw_sched_object_of(sched, job, lost->index, lost->rank);
     if (at == GW_NO_INDEX || gw_sched_object_holder_of(sched, at, worker->slot) == GW_NO_INDEX)
         return;
-    /* It may have it still, out of reach of who says so. Made again elsewhere it is another
-     * attempt's, and what lies there must not be taken for that. */
+    /* The worker may still have the object but be unreachable for the reporting worker. If the
+     * object is made again elsewhere, another attempt makes it, and this copy must not be taken for
+     * the new one. So this copy is released. */
     const struct gw_object *object = &sched->objects.items[at];
     gw_sched_outbox_release(sched, worker,
                             &(struct gw_release_row){object->job->id, object->index, object->rank});
@@ -418,7 +424,7 @@ static void on_progress(struct gw_sched *sched, const struct gw_worker *worker,
                 .index = sched->attempts.items[slot].index, .progress = progress);
 }
 
-/* To the client whose job it is, if that is there. */
+/* Passes printed output of a task on to the client of the job, if that client is connected. */
 static void on_printed(struct gw_sched *sched, const struct gw_worker *worker,
                        const struct gw_msg_printed *printed)
 {
@@ -438,7 +444,7 @@ static void on_printed(struct gw_sched *sched, const struct gw_worker *worker,
     told->index = index;
 }
 
-/* What a worker says of itself. */
+/* Handles a worker's messages about its own state. */
 static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
                            const struct gw_message *message)
 {
@@ -461,7 +467,7 @@ static int on_worker_state(struct gw_sched *sched, struct gw_worker *worker,
     case GW_MESSAGE_leaving:
         gw_sched_leave_on_leaving(sched, worker, &message->leaving);
         return 0;
-    case GW_MESSAGE_refuse: /* it was told to end, and nothing of it runs any more */
+    case GW_MESSAGE_refuse: /* the worker ends, as it was told, and runs no attempt any more */
         gw_sched_worker_dismiss(sched, worker, message->refuse.text);
         gw_sched_send_close(sched, worker->remote);
         return 0;
@@ -474,7 +480,8 @@ static int on_worker_message(struct gw_sched *sched, struct gw_worker *worker,
                              const struct gw_message *message)
 {
     if (worker->state == GW_WORKER_LOST)
-        return 0; /* it does not know yet; its connection is being closed */
+        return 0; /* the worker does not know yet that it counts as lost, and its connection is
+                     being closed */
     switch (message->type) {
     case GW_MESSAGE_registration:
         if (sched->shutting_down)
@@ -552,8 +559,7 @@ static int on_message(struct gw_sched *sched, const struct gw_event *event)
     return on_client_message(sched, remote, event->message);
 }
 
-/* -- The step ------------------------------------------------------------------------------------
- */
+/* -- The step -- ------------------------------------------------------------------------------ */
 
 static int handle(struct gw_sched *sched, const struct gw_event *event)
 {
