@@ -1,7 +1,7 @@
-/* What every other file here knows of a client: its life, and how its threads wait.
+/* A client's creation and end, its errors, and how its threads wait.
  *
- * A task that waits gives its slots back, but not for a wait that is over in a moment: telling
- * everybody costs more than that. */
+ * A task that waits for the cluster yields its slots to other tasks, but only if it has waited for
+ * PATIENCE_NS: to yield the slots takes longer than a shorter wait. */
 #include "client/link/client.h"
 
 #include "graph/base/clock.h"
@@ -66,7 +66,7 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
 {
     struct gw_error down;
     pthread_mutex_lock(&client->lock);
-    /* The connection is down a moment before its end, and why, is told. */
+    /* After the connection has ended, its cause arrives a moment later. Wait for the cause. */
     while (!client->closed && !client->down.code && client->io && gw_io_life(client->io) == 0)
         pthread_cond_wait(&client->changed, &client->lock);
     down = client->down;
@@ -81,7 +81,8 @@ int gw_client_down_error(struct gw_client *client, struct gw_error *error)
 void gw_client_prompt(struct gw_client *client)
 {
     const struct gw_message nothing = {.type = GW_MESSAGE_release};
-    (void)gw_io_put(client->io, &nothing, -1); /* where the connection is down none comes */
+    (void)gw_io_put(client->io, &nothing,
+                    -1); /* no scheduler receives it if the connection is down */
 }
 
 /* -- Waiting -------------------------------------------------------------------------------------
@@ -114,7 +115,7 @@ int gw_client_sleep(struct gw_client *client, struct gw_waiter *waiter, uint64_t
 int gw_client_await(struct gw_client *client, uint32_t *life, struct gw_error *error)
 {
     pthread_mutex_lock(&client->lock);
-    /* The connection is down a moment before its end is told. */
+    /* After the connection has ended, the callback on_close follows a moment later. Wait for it. */
     while (!client->closed && (client->lost || (!client->down.code && gw_io_life(client->io) == 0)))
         pthread_cond_wait(&client->changed, &client->lock);
     const struct gw_error down = client->down;

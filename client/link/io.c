@@ -1,9 +1,12 @@
-/* The loop thread: outbox to link, link to callbacks. What holds: `lock` guards the outbox, the
- * releases, `down` and `idle`; everything of libuv but uv_async_send is touched by the loop thread
- * only, once it runs. What comes in is delivered by one thread at a time: see reader_handoff.h.
+/* The loop thread: it moves messages from the outbox to the link, and from the link to the
+ * callbacks.
  *
- * While `idle` is set, nothing is on its way to the socket: what is little leaves at once, from the
- * thread that has it to say, and nobody has to be woken for it. */
+ * Invariants: `lock` guards the outbox, the releases, `down` and `idle`. Once the loop thread runs,
+ * only that thread uses libuv, except for uv_async_send. Only one thread at a time delivers
+ * messages: see reader_handoff.h.
+ *
+ * While `idle` is set, no message waits for the socket. A short message is then sent directly by
+ * the thread that puts it, so that the loop thread need not be woken. */
 #include "client/link/io.h"
 
 #include "client/link/received.h"
@@ -22,27 +25,27 @@
 
 enum {
     AT_ONCE_BYTES_MAX = 64 << 10,
-    QUEUED_BYTES_MAX = 4 << 20, /* in the outbox, and again in the link */
-    FRAMES_BYTES = 256 << 10,   /* frames gather in one buffer up to this */
+    QUEUED_BYTES_MAX = 4 << 20, /* limit for the outbox, and again for the link */
+    FRAMES_BYTES = 256 << 10,   /* messages gather in one buffer up to this size */
     RELEASE_DELAY_MS = 5,
-    TURN_MS = 10, /* unread, at the most twice this */
+    TURN_MS = 10, /* the link is unread for at most twice this time */
     WATCH_MS = GW_HEARTBEAT_NS / GW_NS_PER_MS,
     SILENT_TICKS = GW_FENCE_NS / GW_HEARTBEAT_NS,
-    RELEASE_ROWS = 16384, /* a message: 256 KiB */
+    RELEASE_ROWS = 16384, /* rows in one release message: 256 KiB */
 };
 
-/* Frames that were encoded already, or (fd >= 0) one message that takes a descriptor along. */
+/* Several encoded messages, or (fd >= 0) one message with a descriptor. */
 struct outgoing {
     struct gw_buffer frames;
     struct gw_message message;
     int fd;
-    uint8_t
-        hash[GW_HASH_BYTES]; /* of a blob: what it was asked for by may be overwritten by then */
+    uint8_t hash[GW_HASH_BYTES]; /* hash of a blob message: a copy, because the request that
+                                    contained it may be overwritten meanwhile */
 };
 
 struct outbox {
     GW_ARRAY(struct outgoing) list;
-    size_t next; /* of list, not yet handed to the link */
+    size_t next; /* index of the first entry of `list` that the link does not have yet */
 };
 
 struct gw_io {
@@ -51,21 +54,22 @@ struct gw_io {
     uv_async_t wake;
     uv_prepare_t prepare;
     uv_timer_t release_timer, turn_timer, watch_timer;
-    uint64_t bytes_seen;    /* that came over the connection, at the last tick of watch_timer */
-    uint32_t silent_ticks;  /* in which none came */
-    _Atomic bool delivered; /* something, since the loop thread looked */
-    struct gw_link *link;   /* NULL once it is down */
+    uint64_t bytes_seen; /* bytes received on the connection before the last tick of watch_timer */
+    uint32_t silent_ticks;  /* ticks in a row without a received byte */
+    _Atomic bool delivered; /* a message was delivered since the loop thread last checked */
+    struct gw_link *link;   /* NULL if the connection is down */
     bool link_closing;
-    bool over; /* a transport: only the loop thread writes */
+    bool over; /* the link uses a transport (TLS), so only the loop thread may write */
     struct outbox leaving;
     pthread_t thread;
 
     pthread_mutex_t lock;
     pthread_cond_t room;
     struct outbox outbox;
-    size_t queued_bytes; /* in outbox and leaving */
+    size_t queued_bytes; /* bytes in `outbox` and `leaving` */
     bool woken, down, closing, releasing, idle;
-    bool reopening; /* `next` is what the loop thread speaks over from its next turn on */
+    bool
+        reopening; /* `next` is a new connection, which the loop thread attaches in its next turn */
     struct gw_io_socket next;
     uint32_t life; /* number of the connection */
     pid_t peer_pid;
@@ -92,7 +96,7 @@ static void outbox_deinit(struct outbox *outbox)
     gw_array_deinit(&outbox->list);
 }
 
-/* Appends to the outbox; the lock is held. */
+/* Appends a message to the outbox. The lock is held. */
 static int outbox_put(struct gw_io *io, const struct gw_message *message, int fd)
 {
     struct gw_message stamped = *message;
@@ -123,7 +127,8 @@ static int outbox_put(struct gw_io *io, const struct gw_message *message, int fd
     return rc;
 }
 
-/* One message of as many releases as fit; the lock is held. */
+/* Puts all gathered releases and drops into the outbox, in as few messages as possible. The lock is
+ * held. */
 static void put_releases(struct gw_io *io)
 {
     size_t count = io->release_jobs.count;
@@ -131,7 +136,7 @@ static void put_releases(struct gw_io *io)
         uint32_t rows = (uint32_t)(count - at < RELEASE_ROWS ? count - at : RELEASE_ROWS);
         uint32_t *ranks = malloc(rows * sizeof *ranks);
         if (!ranks)
-            break; /* the objects stay until the session ends */
+            break; /* out of memory: the scheduler keeps these results until the session ends */
         memset(ranks, 0xff, rows * sizeof *ranks);
         struct gw_message message = {
             .type = GW_MESSAGE_release,
@@ -157,7 +162,7 @@ static void put_releases(struct gw_io *io)
     gw_array_clear(&io->drops);
 }
 
-/* Hands what leaves to the link, as long as that has room. */
+/* Gives queued messages to the link while the link has room. */
 static void drain(struct gw_io *io)
 {
     while (io->link) {
@@ -175,7 +180,7 @@ static void drain(struct gw_io *io)
                 return;
         }
         if (gw_link_queued_bytes(io->link) > QUEUED_BYTES_MAX)
-            return; /* the prepare handle comes back when the socket took some */
+            return; /* io_on_prepare continues when the socket has taken some bytes */
 
         struct outgoing *out = &io->leaving.list.items[io->leaving.next++];
         size_t bytes = out->frames.size;
@@ -206,11 +211,13 @@ static void io_on_release_timer(uv_timer_t *timer)
     drain(io);
 }
 
-/* -- Whether the scheduler is there --------------------------------------------------------------
+/* -- Detecting a silent connection --------------------------------------------------------------
  *
- * Over TLS the scheduler beats. What stands between the two may acknowledge for ever what it does
- * not pass on: so who hears nothing for as long as a worker would wait gives the connection up.
- * That is counted in ticks of this process: time in which it stood still itself is no silence. */
+ * Over TLS the scheduler sends heartbeats. A device between the client and the scheduler can
+ * acknowledge TCP segments for ever without passing them on. Therefore the client gives up a
+ * connection on which no byte arrives for as long as a worker would wait. The time is counted in
+ * timer ticks of this process, so that time in which the process was stopped does not count as
+ * silence. */
 
 static void io_on_watch(uv_timer_t *timer)
 {
@@ -227,7 +234,7 @@ static void io_on_watch(uv_timer_t *timer)
     gw_link_close(io->link);
 }
 
-/* From the first heartbeat on: there are none by a unix socket. */
+/* Starts the watch at the first heartbeat. A unix socket has no heartbeats and no watch. */
 static void begin_watch(struct gw_io *io)
 {
     if (uv_is_active((uv_handle_t *)&io->watch_timer))
@@ -241,8 +248,8 @@ static void io_on_message(struct gw_link *link, const struct gw_message *message
                           uint8_t fd_count, void *arg)
 {
     struct gw_io *io = arg;
-    if (message->type == GW_MESSAGE_heartbeat && io->over) { /* without descriptors */
-        io->silent_ticks = 0; /* also where the kernel does not count bytes */
+    if (message->type == GW_MESSAGE_heartbeat && io->over) { /* a heartbeat has no descriptors */
+        io->silent_ticks = 0; /* reset here too, because some kernels do not count received bytes */
         begin_watch(io);
         return;
     }
@@ -267,10 +274,11 @@ static void io_on_close(struct gw_link *link, const struct gw_error *error, void
     uv_timer_stop(&io->watch_timer);
     pthread_mutex_lock(&io->lock);
     io->link = NULL;
-    io->down = true; /* before the socket is closed: see send_at_once */
+    io->down = true; /* set before the socket is closed: send_at_once relies on this */
     outbox_clear(&io->outbox);
     outbox_clear(&io->leaving);
-    gw_array_clear(&io->release_jobs); /* else their timer would say them before the next hello */
+    gw_array_clear(
+        &io->release_jobs); /* otherwise the release timer would send them before the next hello */
     gw_array_clear(&io->release_indices);
     gw_array_clear(&io->drops);
     io->queued_bytes = 0;
@@ -282,7 +290,7 @@ static void io_on_close(struct gw_link *link, const struct gw_error *error, void
         uv_async_send(&io->wake);
 }
 
-/* Speaks over a connection: as the first, or in place of one that is down. */
+/* Starts to use a connection: the first one, or a new one after the last connection has ended. */
 static int attach(struct gw_io *io, const struct gw_io_socket *socket)
 {
     const struct gw_link_callbacks callbacks = {io_on_message, io_on_close, io};
@@ -307,7 +315,7 @@ static void close_socket(const struct gw_io_socket *socket)
         close(socket->fd);
 }
 
-/* Attaches what gw_io_reopen has left, if it has. */
+/* Attaches the connection that gw_io_reopen has stored, if there is one. */
 static void reattach(struct gw_io *io)
 {
     pthread_mutex_lock(&io->lock);
@@ -332,7 +340,7 @@ static void reattach(struct gw_io *io)
     io->callbacks.on_close(&error, io->callbacks.arg);
 }
 
-/* -- Whose turn it is to read --------------------------------------------------------------------
+/* -- Which thread reads -------------------------------------------------------------------------
  */
 
 static void io_on_turn(uv_timer_t *timer);
@@ -360,13 +368,14 @@ static void io_on_turn(uv_timer_t *timer)
     look_at_turn(timer->data, true);
 }
 
-/* Behind what was delivered in this turn of the loop. */
+/* Lends the link to a waiting thread. Called after the messages of this turn of the loop were
+ * delivered. */
 static void lend_turn(struct gw_io *io)
 {
     if (!atomic_exchange_explicit(&io->delivered, false, memory_order_relaxed) || io->over ||
         !io->link || io->link_closing || !gw_reader_handoff_is_wanted(io->callbacks.turn))
         return;
-    gw_link_lend(io->link); /* before anybody else may read */
+    gw_link_lend(io->link); /* stop reading before another thread may read */
     if (gw_reader_handoff_lend(io->callbacks.turn, io->link))
         look_at_turn(io, false);
     else
@@ -405,7 +414,7 @@ static void io_on_wake(uv_async_t *wake)
     }
 }
 
-/* Behind the idle handles of the loop's turn, in which the link flushes. */
+/* Runs after the idle handles of this turn of the loop, in which the link flushes. */
 static void io_on_prepare(uv_prepare_t *prepare)
 {
     struct gw_io *io = prepare->data;
@@ -420,7 +429,8 @@ static void *io_thread(void *arg)
     return NULL;
 }
 
-/* The loop thread takes no signals: they are the program's. */
+/* Starts the loop thread with all signals blocked, so that signals go to the program's own threads.
+ */
 static int start_thread(struct gw_io *io)
 {
     sigset_t all, before;
@@ -475,7 +485,7 @@ int gw_io_open(const struct gw_io_socket *socket, const struct gw_io_callbacks *
     io->life = 1;
     int rc = attach(io, socket);
     if (rc == 0) {
-        *out = io; /* before the thread, whose callbacks may look for it at once */
+        *out = io; /* set before the thread starts, because its callbacks may use it at once */
         rc = start_thread(io) == 0 ? 0 : GW_EIO;
         if (rc == 0)
             return 0;
@@ -525,7 +535,7 @@ void gw_io_close(struct gw_io *io)
     pthread_join(io->thread, NULL);
     int rc = uv_loop_close(&io->loop);
     if (rc != 0)
-        abort(); /* a handle of ours was left open */
+        abort(); /* a libuv handle of this file was left open */
     io_free(io);
 }
 
@@ -537,14 +547,15 @@ void gw_io_envelope(struct gw_io *io, uint64_t term, uint64_t peer)
     pthread_mutex_unlock(&io->lock);
 }
 
-/* What asks for results sees the releases that were called before it. */
+/* Whether the message asks about results. Such a message must arrive after the releases that the
+ * program made before it. */
 static bool asks(const struct gw_message *message)
 {
     return message->type == GW_MESSAGE_lookup || message->type == GW_MESSAGE_query;
 }
 
-/* Sends the outbox where nothing is before it; false where the loop thread has to do the rest. The
- * lock is held, and the link is not down. */
+/* Sends the outbox directly if no other message is before it. Returns false if the loop thread has
+ * to send the rest. The lock is held, and the link is not down. */
 static bool send_at_once(struct gw_io *io)
 {
     struct outgoing *first = io->outbox.list.items;
@@ -554,7 +565,7 @@ static bool send_at_once(struct gw_io *io)
     struct gw_buffer *frames = &first->frames;
     ssize_t sent =
         send(gw_link_fd(io->link), frames->data, frames->size, MSG_DONTWAIT | MSG_NOSIGNAL);
-    if (sent <= 0) /* full, or broken: the loop thread finds out which */
+    if (sent <= 0) /* the socket is full or broken: the loop thread finds out which */
         return false;
     io->queued_bytes -= (size_t)sent;
     if ((size_t)sent < frames->size) {
@@ -612,7 +623,7 @@ int gw_io_room(struct gw_io *io)
     return rc;
 }
 
-/* What was queued (rc 0) leaves some milliseconds later; unlocks. */
+/* Arranges that a queued release (rc 0) leaves some milliseconds later. Releases the lock. */
 static void release_soon(struct gw_io *io, int rc)
 {
     bool wake = rc == 0 && !io->releasing;

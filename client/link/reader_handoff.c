@@ -1,5 +1,6 @@
-/* What holds: the link is read by the loop thread while `lent` is not set, else by the one thread
- * for which `reading` is; either changes under the lock. */
+/* Decides which thread reads from the scheduler. Invariant: if `lent` is not set, the loop thread
+ * reads the link. If `lent` is set, only the thread that has set `reading` reads. Both change under
+ * the lock. */
 #include "client/link/reader_handoff.h"
 
 #include "graph/base/clock.h"
@@ -25,10 +26,10 @@ void gw_reader_handoff_deinit(struct gw_reader_handoff *turn)
     pthread_mutex_destroy(&turn->lock);
 }
 
-/* -- Who waits -----------------------------------------------------------------------------------
+/* -- Waiting threads ----------------------------------------------------------------------------
  */
 
-/* Waits until the link can be read, or the bell was rung. */
+/* Waits until the link can be read or the bell was rung. */
 static void wait_at(struct gw_reader_handoff *turn, uint64_t deadline_ns)
 {
     struct pollfd fds[] = {{gw_link_fd(turn->link), POLLIN, 0}, {turn->bell_fd, POLLIN, 0}};
@@ -39,8 +40,9 @@ static void wait_at(struct gw_reader_handoff *turn, uint64_t deadline_ns)
         (void)!read(turn->bell_fd, &rung, sizeof rung);
 }
 
-/* Reads until the waiter was fired, the time is over, or it is taken back. False where the loop
- * thread has to find out why nothing more comes. */
+/* Reads messages until one of them has fired the waiter, the deadline has passed, or the loop
+ * thread takes the link back. Returns false if reading failed; the loop thread then handles the
+ * error. */
 static bool read_until(struct gw_reader_handoff *turn, struct gw_waiter *waiter,
                        uint64_t deadline_ns)
 {
@@ -59,14 +61,15 @@ static bool read_until(struct gw_reader_handoff *turn, struct gw_waiter *waiter,
     return rc == 0;
 }
 
-/* The lock is held. */
+/* Wakes the loop thread. The lock is held. */
 static void wake_loop(struct gw_reader_handoff *turn)
 {
     if (turn->wake)
         (void)uv_async_send(turn->wake);
 }
 
-/* The lock is held, and given back meanwhile. */
+/* Reads messages on the calling thread. The lock is held on entry and on return, but not while
+ * reading. */
 static void read_in_turn(struct gw_reader_handoff *turn, struct gw_waiter *waiter,
                          uint64_t deadline_ns)
 {
@@ -119,7 +122,8 @@ int gw_reader_handoff_wait(struct gw_reader_handoff *turn, struct gw_waiter *wai
     return rc;
 }
 
-/* The lock is held. Who reads gives it back when that is through, where others wait. */
+/* Asks the loop thread to take the link back. The lock is held. If a thread is reading, nothing
+ * happens here: read_in_turn returns the link when it ends, if other threads wait. */
 static void recall(struct gw_reader_handoff *turn)
 {
     if (!turn->lent || turn->reading || turn->recalled)
@@ -162,9 +166,9 @@ void gw_reader_handoff_begin(struct gw_reader_handoff *turn, uv_async_t *wake)
     pthread_mutex_unlock(&turn->lock);
 }
 
-/* The lock is held. What is lent already is not lent again: the loop thread, when it is refused,
- * reads on. Nobody may be asleep who would not read: it would sleep until the link is taken back.
- */
+/* Whether the link should be lent to a waiting thread. It is not lent if it is lent already, or if
+ * another thread sleeps without reading: that thread would sleep until the loop thread takes the
+ * link back. The lock is held. */
 static bool is_wanted(const struct gw_reader_handoff *turn)
 {
     bool awake = turn->sleepers == 0 || (turn->sleepers == 1 && turn->waiter &&
@@ -190,7 +194,8 @@ bool gw_reader_handoff_lend(struct gw_reader_handoff *turn, struct gw_link *link
         turn->link = link;
         turn->wanted = turn->recalled = false;
         turn->watched = true;
-        turn->reads++; /* it is lent for two looks at least */
+        turn->reads++; /* counts as one read, so that the loop thread takes the link back after two
+                          idle ticks at the earliest */
         turn->lent = true;
     }
     pthread_mutex_unlock(&turn->lock);
@@ -204,8 +209,8 @@ enum gw_reader_handoff_state gw_reader_handoff_look(struct gw_reader_handoff *tu
     if (!turn->lent) {
         state = GW_READER_HANDOFF_OURS;
     } else if (turn->reading) {
-        /* Only who has read since the last look has it end: else each short read would do so, and
-         * wake the loop thread behind itself to look again. */
+        /* Stop the timer only if the same read has lasted since the last tick. If every short read
+         * stopped the timer, each of them would have to wake the loop thread to start it again. */
         state = timer && turn->reads == turn->reads_seen ? GW_READER_HANDOFF_LEAVE
                                                          : GW_READER_HANDOFF_WATCH;
     } else if (turn->recalled || (timer && turn->reads == turn->reads_seen)) {

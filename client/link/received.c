@@ -1,4 +1,4 @@
-/* Bytes received, as the kernel counts them. */
+/* Number of bytes that a TCP connection has received, as the kernel counts them. */
 #include "client/link/received.h"
 
 #include <linux/tcp.h>

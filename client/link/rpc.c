@@ -1,5 +1,5 @@
-/* Calls: a thread asks the scheduler something and sleeps until the answer comes. A call that is
- * registered is completed exactly once, by its answer or by the end of the connection. */
+/* Calls: a thread sends a request to the scheduler and sleeps until the answer arrives. A
+ * registered call is completed exactly once: by its answer, or by the end of the connection. */
 #include "client/link/rpc.h"
 
 #include "graph/wire/codec.h"
@@ -44,7 +44,7 @@ int gw_rpc_wait(struct gw_rpc *call, struct gw_client *client, uint64_t timeout_
     int rc = gw_client_sleep(client, &call->waiter, timeout_ns, &item);
     if (rc < 0)
         return gw_error_set(error, rc, "timed out");
-    if (call->error.code == GW_ECLOSED && !*call->error.text) /* gw_rpc_fail_all says no more */
+    if (call->error.code == GW_ECLOSED && !*call->error.text) /* gw_rpc_fail_all sets no text */
         return gw_client_down_error(client, error);
     if (call->error.code < 0 && error)
         *error = call->error;
@@ -75,7 +75,7 @@ void gw_rpc_close(struct gw_rpc *call, struct gw_client *client)
 /* -- Answers -------------------------------------------------------------------------------------
  */
 
-/* What an answer says, whichever kind it is. */
+/* The fields that all kinds of answers have in common. */
 struct answer {
     uint64_t request, number, offset, left_out;
     int code;
@@ -218,7 +218,7 @@ int gw_rpc_decode(const struct gw_rpc *call, struct gw_value **value, struct gw_
     return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
 }
 
-/* body: [code, exit_code, text]. */
+/* The body of the answer is [code, exit_code, text]. */
 int gw_rpc_read_end(const struct gw_rpc *call, int *exit_code, struct gw_error *error)
 {
     struct gw_value *body;

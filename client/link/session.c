@@ -1,7 +1,7 @@
-/* What is asked of a scheduler, and before: that there is one, which knows this program.
+/* Sessions: connects to a scheduler, sends it this program, and asks it questions.
  *
- * A private cluster is started at the first need and not when the client is opened: only then is it
- * known how many slots are asked for. */
+ * A private cluster is started by the first call that needs it, not when the client is opened,
+ * because only then the number of slots is known. */
 #include "client/link/session.h"
 
 #include "client/deploy/address.h"
@@ -49,7 +49,8 @@ int gw_session_connect(struct gw_client *client, const struct gw_io_socket *sock
     struct gw_rpc call;
     gw_rpc_open(&call, client);
     call.request = GW_REQUEST_HELLO;
-    int rc = gw_rpc_expect(&call, client); /* before the thread that may have its answer at once */
+    int rc = gw_rpc_expect(&call, client); /* register the call before gw_io_open starts the thread
+                                              that may receive the answer */
     if (rc < 0) {
         if (socket->transport)
             socket->transport->free(socket->transport);
@@ -80,7 +81,7 @@ int gw_session_connect(struct gw_client *client, const struct gw_io_socket *sock
     gw_io_close(client->io);
     client->io = NULL;
     client->down.code = 0;
-    if (rc == GW_ETIMEDOUT) /* there is one, so this is not GW_ENOSCHEDULER */
+    if (rc == GW_ETIMEDOUT) /* a scheduler exists, so the error is not GW_ENOSCHEDULER */
         return socket->transport
                    ? gw_error_set(error, GW_ECLOSED, "the scheduler did not answer within %d s",
                                   OPEN_TIMEOUT_S)
@@ -108,7 +109,7 @@ static int start_private(struct gw_client *client, uint32_t slots, struct gw_err
     return rc;
 }
 
-/* The slots that the scheduler knows of. */
+/* Asks the scheduler how many slots the cluster has. */
 static int count_slots(struct gw_client *client, int64_t *slots, struct gw_error *error)
 {
     struct gw_value *status;
@@ -129,7 +130,7 @@ static int count_slots(struct gw_client *client, int64_t *slots, struct gw_error
     return rc;
 }
 
-/* A private cluster has what is asked of it, also when that is more than at its start. */
+/* Starts more workers of a private cluster until it has the given number of slots. */
 static int grow(struct gw_client *client, uint32_t slots, struct gw_error *error)
 {
     uint64_t deadline_ns = gw_clock_now_ns() + OPEN_TIMEOUT_S * GW_NS_PER_S;
@@ -196,7 +197,7 @@ out:
 /* -- Asking --------------------------------------------------------------------------------------
  */
 
-/* One question over one connection. */
+/* Starts the session if necessary, and sends one request. */
 static int ask(struct gw_rpc *call, struct gw_client *client, struct gw_message *message,
                uint64_t timeout_ns, struct gw_error *error)
 {
@@ -212,7 +213,7 @@ int gw_session_ask(struct gw_client *client, struct gw_rpc *call, struct gw_mess
     if (client->inlined)
         return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
     int rc = ask(call, client, message, timeout_ns, error);
-    /* What changes nothing is asked again where the scheduler went away meanwhile. */
+    /* A query changes nothing, so it can be sent again after a reconnect. */
     while (rc == GW_ECLOSED && message->type == GW_MESSAGE_query && client->home &&
            gw_client_await(client, NULL, NULL) == 0) {
         gw_rpc_close(call, client);

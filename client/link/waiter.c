@@ -1,8 +1,9 @@
-/* Waiters: a list of fired items, and a bell (a futex) that the one thread sleeps at.
+/* Waiters: a list of fired items, and a futex (the bell) on which the one waiting thread sleeps.
  *
- * Always: who fires holds the client's lock, so there is one at a time; `tail` is written after the
- * item, and read before it. A bell may be rung after its waiter is gone: to the kernel it is an
- * address and nothing more, and whoever sleeps at the same address by then looks again. */
+ * Invariants: a thread that fires holds the client's lock, so only one thread fires at a time.
+ * `tail` is written after the item and read before it. A bell may be rung after its waiter was
+ * freed: the kernel only uses its address, and a thread that sleeps at the same address by then
+ * checks its condition again. */
 #include "client/link/waiter.h"
 
 #include "graph/base/clock.h"
@@ -17,7 +18,7 @@
 enum { HELD_MAX = 16 };
 enum { AWAKE = 0, AT_BELL, ELSEWHERE };
 
-/* Bells that this thread rings later. */
+/* Bells that this thread rings in gw_waiter_ring. */
 static _Thread_local struct {
     bool holding;
     unsigned count;
@@ -44,10 +45,11 @@ void gw_waiter_fire(struct gw_waiter *waiter, size_t item)
     waiter->fired[tail] = item;
     _Atomic uint32_t *bell = &waiter->bell;
     atomic_store(&waiter->tail, tail + 1);
-    /* One wake-up is enough for any number of firings. The waiter still exists: its owner needs
-     * the client's lock before it may free it. */
+    /* One wake-up is enough for any number of items. The waiter still exists here, because its
+     * owner needs the client's lock before it may free the waiter. */
     uint8_t sleeping = atomic_exchange(&waiter->sleeping, AWAKE);
-    if (sleeping == ELSEWHERE) /* at once: under the lock its descriptor is still open */
+    if (sleeping ==
+        ELSEWHERE) /* write at once: while the lock is held, the descriptor is still open */
         (void)!write(atomic_load(&waiter->bell_fd), &(uint64_t){1}, sizeof(uint64_t));
     if (sleeping != AT_BELL)
         return;
@@ -70,7 +72,7 @@ void gw_waiter_ring(void)
         ring(held.bells[--held.count]);
 }
 
-/* Sleeps until the bell is no longer what it was; ETIMEDOUT at the deadline. */
+/* Sleeps until the value of the bell differs from `seen`. Returns ETIMEDOUT at the deadline. */
 static int sleep_at(_Atomic uint32_t *bell, uint32_t seen, uint64_t deadline_ns)
 {
     struct timespec deadline = {(time_t)(deadline_ns / GW_NS_PER_S),
@@ -87,7 +89,9 @@ bool gw_waiter_has(const struct gw_waiter *waiter)
 
 bool gw_waiter_listen(struct gw_waiter *waiter, int bell_fd)
 {
-    atomic_store(&waiter->bell_fd, bell_fd); /* who fired before may be about to ring */
+    atomic_store(
+        &waiter->bell_fd,
+        bell_fd); /* set before `sleeping`, because a firing thread reads it after `sleeping` */
     atomic_store(&waiter->sleeping, ELSEWHERE);
     if (!gw_waiter_has(waiter))
         return false;

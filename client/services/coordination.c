@@ -1,5 +1,6 @@
-/* Coordination: one question and one answer each. Who waits does so in the scheduler, under its
- * clock: an answer that is a time-out and one that is a lease can never cross. */
+/* Coordination: each call is one request and one answer. A waiting caller waits in the scheduler,
+ * which also measures the timeout. So a timeout and the grant of a lease can never cross on the
+ * way. */
 #include "client/link/session.h"
 #include "graph/value/value.h"
 #include "graph/wire/codec.h"
@@ -9,15 +10,16 @@
 
 _Static_assert(GW_SYNC_VALUE_BYTES_MAX == GW_SYNC_VALUE_BYTES, "one limit, two names");
 
-/* What is asked. */
+/* The contents of a request. */
 struct question {
     uint32_t kind, verb;
     const char *name;
     uint64_t number, timeout_ns;
-    const struct gw_value *value; /* NULL: none */
+    const struct gw_value *value; /* NULL: the request has no value */
 };
 
-/* Encodes the value; GW_ELIMIT with a text where the scheduler would refuse it anyway. */
+/* Encodes the value. Returns GW_ELIMIT with a text if the value is larger than the scheduler
+ * accepts. */
 static int encode(const struct question *question, struct gw_buffer *buffer, struct gw_error *error)
 {
     bool carries = question->verb == GW_SYNC_SET || question->verb == GW_SYNC_REPLACE ||
@@ -40,7 +42,8 @@ static int encode(const struct question *question, struct gw_buffer *buffer, str
                         question->name, buffer->size, GW_SYNC_VALUE_BYTES);
 }
 
-/* Asks and waits. Where it gives 0 the answer is in *call, which the caller closes then. */
+/* Sends a request and waits. If it returns 0, the answer is in *call, and the caller closes the
+ * call. */
 static int ask(struct gw_client *client, const struct question *question, struct gw_rpc *call,
                struct gw_error *error)
 {
@@ -80,7 +83,7 @@ static int ask(struct gw_client *client, const struct question *question, struct
     return rc;
 }
 
-/* A question whose answer is a number at most. */
+/* Sends a request whose answer is a number or empty. */
 static int tell(struct gw_client *client, const struct question *question, uint64_t *number,
                 struct gw_error *error)
 {
@@ -261,7 +264,7 @@ int gw_queue_put(struct gw_client *client, const char *name, const struct gw_val
                 NULL, error);
 }
 
-/* The values of an answer, each after its size. */
+/* Decodes the values of an answer. Each value follows its size. */
 static int decode_many(const struct gw_rpc *call, struct gw_queue_batch *batch,
                        struct gw_error *error)
 {
@@ -325,7 +328,7 @@ int gw_queue_close(struct gw_client *client, const char *name, struct gw_error *
                 NULL, error);
 }
 
-/* -- All -----------------------------------------------------------------------------------------
+/* -- All kinds of objects -----------------------------------------------------------------------
  */
 
 int gw_sync_delete(struct gw_client *client, const char *kind, const char *name,

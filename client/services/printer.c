@@ -1,8 +1,9 @@
-/* Printing what tasks print. Messages gather in a queue of bounded size, one for both streams: what
- * does not fit is left out, and counted.
+/* Prints the output of tasks. Messages wait in a queue of limited size, which both streams share.
+ * Output that does not fit is dropped and counted.
  *
- * The thread writes without stdio: bytes that a reader does not take any more must not remain in a
- * buffer that exit() flushes. It can be cancelled only while it writes. */
+ * The thread writes without stdio: if nobody reads any more, no bytes may remain in a stdio buffer,
+ * because exit() would block while it flushes them. The thread can be cancelled only while it
+ * writes. */
 #include "client/services/printer.h"
 
 #include "graph/base/clock.h"
@@ -20,27 +21,28 @@
 
 enum { QUEUE_BYTES_MAX = 4 << 20, WRITE_BYTES = 4096, LOCK_MS = 10 };
 
-/* One message. */
+/* One message with printed output. */
 struct piece {
     struct piece *next;
-    uint64_t skipped;  /* bytes of any task that did not fit into the queue before it */
-    uint64_t left_out; /* bytes of its task that did not come */
+    uint64_t skipped;  /* bytes of any task that did not fit into the queue before this message */
+    uint64_t left_out; /* bytes of this task that are missing before this message */
     bool err;
     size_t bytes;
-    char where[64]; /* before each line */
+    char where[64]; /* prefix of each line */
     char text[];
 };
 
 struct gw_printer {
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards the queue, closing and ended */
+    pthread_mutex_t mutex; /* guards the queue, `closing` and `ended` */
     pthread_cond_t changed;
     struct piece *first, **last;
-    size_t bytes;     /* of the queue, in memory */
-    uint64_t skipped; /* bytes that did not fit */
+    size_t bytes;     /* memory that the queue uses */
+    uint64_t skipped; /* bytes that did not fit since the last message */
     bool closing, ended;
-    _Atomic uint64_t written; /* how often a reader took something */
-    struct piece *piece;      /* that is being written, and its lines; the thread's */
+    _Atomic uint64_t written; /* counts successful writes */
+    struct piece *piece; /* message that the thread is writing, and its text in `text`; used by the
+                            thread only */
     char *text;
 };
 
@@ -50,7 +52,8 @@ bool gw_printer_wanted(const struct gw_client *client)
            (client->show_output == 0 && client->cluster && client->at_terminal);
 }
 
-/* Of a bar its last state: a line begins with whose it is. */
+/* Prints one line with its prefix. If the line has carriage returns, as a progress bar has, only
+ * its last state is printed. */
 static void print_line(FILE *out, const char *where, const char *line, size_t bytes)
 {
     while (bytes > 0 && line[bytes - 1] == '\r')
@@ -70,7 +73,7 @@ static void unlock(void *file)
     funlockfile(file);
 }
 
-/* A stream without a reader gets no more. */
+/* Writes the bytes. If the stream has no reader any more, the rest is dropped. */
 static void write_bytes(struct gw_printer *printer, int fd, const char *text, size_t bytes)
 {
     while (bytes > 0) {
@@ -87,8 +90,8 @@ static void write_bytes(struct gw_printer *printer, int fd, const char *text, si
     }
 }
 
-/* Another thread of the program may hold the stream while nobody reads: the printer may be
- * cancelled then, too, which flockfile does not allow. */
+/* Locks the stream. Another thread of the program may hold it while it blocks in a write. The
+ * printer must stay cancellable meanwhile, and flockfile does not allow that. */
 static void lock(FILE *out)
 {
     while (ftrylockfile(out) != 0) {
@@ -98,13 +101,13 @@ static void lock(FILE *out)
     }
 }
 
-/* Blocks while nobody reads, and may be cancelled then. */
+/* Writes the text. It blocks while nobody reads, and can be cancelled meanwhile. */
 static void write_all(struct gw_printer *printer, FILE *out, const char *text, size_t bytes)
 {
     lock(out);
     pthread_cleanup_push(unlock, out);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
-    fflush(out); /* what the program has printed stands before it */
+    fflush(out); /* the program's own output comes first */
     write_bytes(printer, fileno(out), text, bytes);
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     pthread_cleanup_pop(1);
@@ -120,7 +123,8 @@ static void say_skipped(struct gw_printer *printer, uint64_t bytes)
     write_all(printer, stderr, line, (size_t)length);
 }
 
-/* What is being written is the printer's, as the thread may end meanwhile. */
+/* Prints one message. The message and its text are stored in the printer, so that gw_printer_close
+ * can free them if the thread is cancelled. */
 static void print(struct gw_printer *printer, struct piece *piece)
 {
     const char *at = piece->text, *end = piece->text + piece->bytes;
@@ -154,7 +158,7 @@ static size_t memory_of(size_t text_bytes)
     return sizeof(struct piece) + text_bytes;
 }
 
-/* The first piece, which leaves the queue. The mutex is held. */
+/* Removes the first message from the queue and returns it. The mutex is held. */
 static struct piece *take_first(struct gw_printer *printer)
 {
     struct piece *piece = printer->first;
@@ -246,7 +250,8 @@ void gw_printer_take(struct gw_client *client, const struct gw_msg_printed *prin
     pthread_mutex_unlock(&printer->mutex);
 }
 
-/* Waits until the thread has ended, or nothing was read for so long. The mutex is held. */
+/* Waits until the thread has ended, or until nothing was written for patience_ns. The mutex is
+ * held. */
 static void await_end(struct gw_printer *printer, uint64_t patience_ns)
 {
     uint64_t written = UINT64_MAX;

@@ -1,4 +1,4 @@
-/* Requests: listings, calls on jobs by number, output. Each is one question and one answer. */
+/* Requests: listings, calls on jobs by number, and output. Each is one request and one answer. */
 #include "client/link/session.h"
 #include "graph/wire/codec.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOK_NS (5 * UINT64_C(1000000000)) /* for a scheduler that is there to answer */
+#define LOOK_NS (5 * UINT64_C(1000000000)) /* time for a connected scheduler to answer */
 
 enum { LOG_BYTES_MAX = 256 << 10 };
 
@@ -33,7 +33,7 @@ static int query(struct gw_client *client, const char *what, const struct gw_val
     return rc;
 }
 
-/* -- Listings, which come in pages ---------------------------------------------------------------
+/* -- Listings in pages --------------------------------------------------------------------------
  */
 
 static bool is_listing(const char *what)
@@ -46,7 +46,7 @@ static bool is_listing(const char *what)
     return false;
 }
 
-/* The arguments with another cursor, and as many rows as are still wanted. */
+/* Copies the arguments and replaces the cursor and the limit. */
 static struct gw_value *page_arguments(const struct gw_value *arguments, int64_t cursor,
                                        int64_t limit)
 {
@@ -62,7 +62,8 @@ static struct gw_value *page_arguments(const struct gw_value *arguments, int64_t
     return NULL;
 }
 
-/* A page's rows behind those that there are, and where the next one begins; -1: there is none. */
+/* Appends the rows of a page to `rows`. *next is the cursor of the next page, or -1 after the last
+ * page. */
 static int take_page(const struct gw_value *page, struct gw_value *rows, int64_t *next,
                      struct gw_error *error)
 {
@@ -76,7 +77,7 @@ static int take_page(const struct gw_value *page, struct gw_value *rows, int64_t
     return 0;
 }
 
-/* All pages, or as many rows as the argument "limit" says. */
+/* Fetches all pages, or as many rows as the argument "limit" allows. */
 static int query_pages(struct gw_client *client, const char *what, const struct gw_value *arguments,
                        struct gw_value **answer, struct gw_error *error)
 {
@@ -142,7 +143,8 @@ int gw_job_cancel_task(struct gw_client *client, uint64_t job, uint32_t index, b
     return cancel(client, &what, error);
 }
 
-/* Of one task, or GW_INDEX_ALL: how many run again. */
+/* Retries one task, or all tasks if `index` is GW_INDEX_ALL. *tasks is the number of tasks that run
+ * again. */
 static int retry(struct gw_client *client, uint64_t job, uint32_t index, uint32_t *tasks,
                  struct gw_error *error)
 {
@@ -227,7 +229,8 @@ int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_error *
     return ask_gpu(client, (struct gw_msg_gpu_ask){.uuid = uuid}, error);
 }
 
-/* Until all has come that the scheduler says of a job before it says more. */
+/* Asks about the job and waits for the answer. An earlier message of the scheduler about the job
+ * arrives before this answer. */
 static void catch_up(struct gw_client *client, uint64_t job)
 {
     struct gw_value *answer = NULL, *question = gw_dict();
@@ -243,7 +246,8 @@ int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int
     struct gw_rpc call;
     struct gw_message message = {.type = GW_MESSAGE_wait, .wait = {.job = job}};
     int rc = gw_session_ask(client, &call, &message, &message.wait.request, timeout_ns, error);
-    if (rc == GW_ETIMEDOUT) { /* a time shorter than the way there and back says nothing of a job */
+    if (rc == GW_ETIMEDOUT) { /* a timeout shorter than a round trip is no answer: the job may have
+                                 ended long ago */
         catch_up(client, job);
         rc = gw_rpc_wait(&call, client, 0, error);
     }

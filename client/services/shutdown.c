@@ -1,10 +1,11 @@
-/* Ending a cluster: what runs is told to end, and everything goes with the last of it. */
+/* Ends a cluster. Running tasks are asked to end, and the processes of the cluster end after the
+ * last task. */
 #include "client/services/shutdown.h"
 
 #include "client/link/session.h"
 #include "graph/base/clock.h"
 
-enum { LOOK_MS = 200, END_S = 20 /* without any grace */ };
+enum { LOOK_MS = 200, END_S = 20 /* without any grace time */ };
 
 static int ask(struct gw_rpc *call, struct gw_client *client, uint64_t grace_ns_max)
 {
@@ -16,7 +17,8 @@ static int ask(struct gw_rpc *call, struct gw_client *client, uint64_t grace_ns_
     return gw_rpc_send(call, client, &message, -1);
 }
 
-/* The answer to the first wish comes when all have ended; to the second, at once. */
+/* Asks the scheduler to end at once. The first request is answered when all tasks have ended, but a
+ * second request without grace time is answered at once. */
 static void hurry_up(struct gw_client *client)
 {
     struct gw_rpc call;
@@ -49,7 +51,8 @@ int gw_shutdown_wait(struct gw_client *client, const struct gw_shutdown *shutdow
         }
     }
     gw_rpc_close(&call, client);
-    if (rc == GW_ECLOSED || rc == 0) /* gone while we waited, or it said yes and goes now */
+    if (rc == GW_ECLOSED ||
+        rc == 0) /* the scheduler ended while we waited, or it has confirmed and ends now */
         rc = pid <= 0 || gw_cluster_wait_gone(pid, END_S * GW_NS_PER_S) ? 0 : GW_ETIMEDOUT;
     if (rc == GW_ETIMEDOUT)
         gw_error_set(error, rc, "the cluster has not ended within %.0f s",

@@ -1,6 +1,6 @@
-/* Tunnels. What comes in gathers here until it is read; it is no more than a window, for that is
- * the credit which the other side has, and credit is given for what was read. All of a tunnel is
- * guarded by its client's lock. */
+/* Tunnels. Received bytes wait in `in` until the program reads them. There are never more than
+ * GW_TUNNEL_WINDOW_BYTES of them: the other side may send only as many bytes as it has credit for,
+ * and it gets new credit for bytes that were read. The client's lock guards all fields. */
 #include "client/services/tunnel.h"
 
 #include "client/link/session.h"
@@ -11,19 +11,20 @@
 
 struct gw_tunnel {
     struct gw_client *client;
-    struct gw_rpc call;  /* while it is opened */
-    uint64_t id;         /* 0: does not stand yet */
-    uint64_t credit;     /* bytes that may be written */
-    uint64_t read_bytes; /* that no credit was given for yet */
+    struct gw_rpc call;  /* used while the tunnel is opened */
+    uint64_t id;         /* 0: not open yet */
+    uint64_t credit;     /* number of bytes that may be written */
+    uint64_t read_bytes; /* bytes that were read and not yet returned as credit */
     struct gw_buffer in;
     size_t in_taken;
-    bool ended;            /* nothing more comes in */
-    struct gw_error error; /* why it is over; code 0: it is not, or well */
+    bool ended; /* no more bytes arrive */
+    struct gw_error
+        error; /* why the tunnel has ended; code 0: it is open, or it ended without an error */
     bool over;
     pthread_cond_t changed;
 };
 
-/* -- On the thread that reads --------------------------------------------------------------------
+/* -- Functions of the thread that reads messages ------------------------------------------------
  */
 
 static void over(struct gw_tunnel *tunnel, int code, const char *text)
@@ -35,7 +36,7 @@ static void over(struct gw_tunnel *tunnel, int code, const char *text)
     pthread_cond_broadcast(&tunnel->changed);
 }
 
-/* Before anything else of it comes in. */
+/* Registers the tunnel when it is open, before a message for it can arrive. */
 static void tunnel_on_answer(struct gw_rpc *call, void *arg)
 {
     struct gw_tunnel *tunnel = arg;
@@ -67,7 +68,7 @@ void gw_tunnel_on_message(struct gw_client *client, const struct gw_message *mes
                          : message->type == GW_MESSAGE_tunnel_credit ? message->tunnel_credit.tunnel
                                                                      : message->tunnel_close.tunnel;
     if (!gw_map_get(&client->tunnels, id, &value))
-        return; /* closed from here */
+        return; /* this client has already closed the tunnel */
     struct gw_tunnel *tunnel = (struct gw_tunnel *)(uintptr_t)value;
     if (message->type == GW_MESSAGE_tunnel_close) {
         over(tunnel, message->tunnel_close.code, message->tunnel_close.text);
@@ -109,7 +110,7 @@ static void tunnel_free(struct gw_tunnel *tunnel)
     free(tunnel);
 }
 
-/* Starts the client where it must, asks, and waits for the answer. */
+/* Starts the session if necessary, sends the request, and waits for the answer. */
 static int ask(struct gw_tunnel *tunnel, struct gw_message *message, struct gw_error *error)
 {
     struct gw_client *client = tunnel->client;
@@ -228,12 +229,13 @@ int gw_tunnel_read(struct gw_tunnel *tunnel, void *data, size_t room, size_t *by
     if (why.code)
         return gw_error_set(error, why.code, "%s", why.text);
     if (message.tunnel_credit.bytes)
-        (void)put(tunnel, &message, NULL); /* a connection that is down is told by `ended` */
+        (void)put(tunnel, &message, NULL); /* ignore the result: a broken connection sets `ended` */
     *bytes = taken;
     return 0;
 }
 
-/* Waits for room, and takes at most `wanted` of it; 0: it is over. */
+/* Waits for credit and takes at most `wanted` bytes of it. Returns 0 with *error set if the tunnel
+ * has ended. */
 static size_t credit_wait(struct gw_tunnel *tunnel, size_t wanted, struct gw_error *error)
 {
     struct gw_client *client = tunnel->client;
