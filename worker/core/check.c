@@ -1,4 +1,4 @@
-/* The invariants of the worker's core, walked after every step in the dev preset. */
+/* Checks the invariants of the worker's core after every step (dev preset only). */
 #include "worker/core/gangs/actor.h"
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/tables.h"
@@ -9,7 +9,8 @@
 
 #include <assert.h>
 
-/* What waits for a run knows so; what was sent so waits for one before it in the same queue. */
+/* Each successor in the list waits for this attempt. A successor that was sent to a runner is in
+ * the same queue and batch as the attempt. */
 static void check_successors(const struct gw_attempt *run)
 {
     const struct gw_attempt_input *before = NULL;
@@ -63,16 +64,16 @@ static uint32_t check_process(const struct gw_node_core *core, const struct gw_p
     if (process->state == GW_PROCESS_IDLE)
         assert(process->runner && process->hello && !process->queue.first && !process->burying);
     if (process->state == GW_PROCESS_BURIED)
-        assert(process->link); /* else it was judged */
+        assert(process->link); /* without a connection, its outcome was decided at once */
     assert(!process->lent || process->state != GW_PROCESS_IDLE);
-    if (process->behind) /* it holds no slots before its turn comes */
+    if (process->behind) /* a waiting command holds no slots before its turn comes */
         assert(process->behind->before == process && !process->slots && !process->runner);
     assert(!process->before || process->before->behind == process);
     assert(!process->parked || process->state == GW_PROCESS_IDLE || process->burying ||
            process->state == GW_PROCESS_EXITED);
     if (process->state == GW_PROCESS_BURIED || process->lent || process->parked)
         return 0;
-    /* What may run only where a slot was free for it. */
+    /* Count the slots of a process only if it needed free slots to start. */
     if (process->state != GW_PROCESS_IDLE && !process->woke && !process->burying &&
         process->state != GW_PROCESS_EXITED)
         *bound += process->slots;

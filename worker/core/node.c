@@ -1,9 +1,9 @@
-/* The worker's core: the step, the scheduler's link (registration, heartbeats, fence) and the end.
+/* The step of the worker's core: it dispatches each event, then handles ends, then starts new work.
  *
- * Always: every message of the scheduler that is acted on carries the term and the peer of the last
- * welcome, and a sequence number above the last one, or none (a heartbeat); nothing runs longer
- * than fence_ns after the last acknowledged heartbeat was sent, or connecting was begun and refused
- * (orphaned.c). */
+ * Invariants: the worker acts on a message of the scheduler only if the message carries the term
+ * and the peer of the last welcome, and a sequence number above the last one (a heartbeat has
+ * none). Nothing runs longer than fence_ns after the last acknowledged heartbeat was sent, or after
+ * the last attempt to connect began that was refused (orphaned.c). */
 #include "worker/core/node.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/checkpoint_transfer.h"
@@ -135,7 +135,8 @@ void gw_node_core_free(struct gw_node_core *core)
     if (!core)
         return;
     struct gw_effects effects = {0};
-    core->effects = &effects; /* dropped: whoever drives this closes all descriptors */
+    core->effects =
+        &effects; /* these effects are discarded: the driver closes all descriptors itself */
     gw_shutdown_free_runs(core);
     free_tables(core);
     for (size_t i = 0; i < core->run_chunks.count; i++)
@@ -228,7 +229,7 @@ static void on_guardian_close(struct gw_node_core *core)
 static void on_close(struct gw_node_core *core, const struct gw_event *event)
 {
     uint64_t value;
-    if (!event->peer.id) { /* a CONNECT that failed */
+    if (!event->peer.id) { /* a CONNECT effect failed */
         gw_fetch_fail_worker(core, (uint32_t)event->number);
         return;
     }
@@ -263,7 +264,7 @@ static void on_spec(struct gw_node_core *core, const struct gw_msg_spec *message
 static int on_welcome(struct gw_node_core *core, const struct gw_message *message)
 {
     gw_registration_prepare(core, message);
-    gw_reap(core); /* what ended before is not told to this scheduler */
+    gw_reap(core); /* ends of earlier attempts are not reported to this scheduler */
     gw_registration_on_welcome(core, message);
     return 0;
 }
@@ -353,8 +354,9 @@ static int on_progress(struct gw_node_core *core, struct gw_process *process,
     return 0;
 }
 
-/* What is of use though a process was told to end: what waits behind a task need not wait for its
- * grace, too, and the grace is there to save something. */
+/* Returns true for messages of a runner that are useful even after its process was told to end. A
+ * checkpoint may be saved during the grace period. A task that reports that it runs long lets the
+ * tasks behind it move to another runner. */
 static bool is_in_time(const struct gw_message *message)
 {
     return message->type == GW_MESSAGE_checkpointed ||
@@ -381,7 +383,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_report_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
         return gw_report_on_failures(core, process, &message->failures);
-    case GW_MESSAGE_skipped: /* of protocol 6: what it was to take failed, which was told */
+    case GW_MESSAGE_skipped: /* sent by runners of protocol 6 only; the failure of its input was
+                                already reported */
         return 0;
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
@@ -400,7 +403,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
     case GW_MESSAGE_rank_paused:
         if (!run || !run->gang || run->attempt != message->rank_paused.attempt)
             return GW_EPROTO;
-        run->bound = true; /* what it returns is no result, which another life does not know */
+        run->bound =
+            true; /* its return value means "paused", which only this term of the scheduler knows */
         if (core->registered)
             gw_core_send(core, core->scheduler, GW_MESSAGE_rank_paused)->message.rank_paused =
                 message->rank_paused;
@@ -425,7 +429,9 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
 
 static int on_guardian(struct gw_node_core *core, const struct gw_message *message)
 {
-    gw_shutdown_fence(core); /* we stood still: it did that */
+    gw_shutdown_fence(core); /* If this worker process was stopped past the fence, the processes may
+                                have been killed because of that. Give up everything first, so that
+                                no attempt is charged for it. */
     switch (message->type) {
     case GW_MESSAGE_spawned:
         gw_process_outcome_on_spawned(core, &message->spawned);
@@ -450,7 +456,8 @@ static int on_message(struct gw_node_core *core, const struct gw_event *event)
         return 0;
     }
     struct gw_node_link *link = (struct gw_node_link *)(uintptr_t)value;
-    if (message->sequence && message->sequence <= link->received) { /* seen already */
+    if (message->sequence &&
+        message->sequence <= link->received) { /* the message was received before */
         drop_tokens(core, event);
         return 0;
     }
@@ -562,7 +569,8 @@ static int on_event(struct gw_node_core *core, const struct gw_event *event)
     return 0;
 }
 
-/* Does what was noted for later in this step: mostly nothing. Whether anything has ended. */
+/* Handles what was noted for later in this step, usually nothing. Returns true if anything ended.
+ */
 static bool settle(struct gw_node_core *core)
 {
     if (core->bound.count)
@@ -581,13 +589,13 @@ int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
     core->now_ns = event->now_ns;
     const int rc = on_event(core, event);
     settle(core);
-    on_tick(core, event); /* whatever is due, whichever event brought the time */
+    on_tick(core, event); /* every step checks all deadlines, whatever its event was */
     settle(core);
     gw_memory_limits_settle(core);
     gw_gpu_settle(core);
     do
         pump(core);
-    while (settle(core)); /* others may have their slots */
+    while (settle(core)); /* ends free slots, so start more work */
     gw_shutdown_settle(core);
 #ifdef GANGWAY_CHECK
     gw_node_core_check(core);
@@ -617,14 +625,14 @@ uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core)
     return deadline;
 }
 
-/* -- What others may know ------------------------------------------------------------------------
+/* -- Look-ups for the driver ---------------------------------------------------------------------
  */
 
 bool gw_node_core_executing(const struct gw_node_core *core, uint64_t id,
                             struct gw_node_place *place)
 {
     const struct gw_process *process = gw_process_find(core, id);
-    if (process && process->actor) { /* calls print into their actor's files */
+    if (process && process->actor) { /* calls of an actor print into the files of the actor */
         *place = process->actor->place;
         return true;
     }

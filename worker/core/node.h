@@ -1,7 +1,8 @@
-/* The worker's core: what to run, fetch, keep and kill on this host. No input or output.
+/* The core of a worker: it decides what to run, fetch, keep and kill on this host. It does no input
+ * or output.
  *
- * Its peers are the scheduler, runners, the guardian, and other workers; all of them speak messages
- * (graph/wire/messages.def). See DESIGN: "The two pure cores". */
+ * Its peers are the scheduler, runners, the supervisor, and other workers. All of them exchange
+ * messages (graph/wire/messages.def). See DESIGN: "The two pure cores". */
 #ifndef GW_WORKER_CORE_NODE_H
 #define GW_WORKER_CORE_NODE_H
 
@@ -14,38 +15,41 @@
 
 struct gw_node_core;
 
-/* gw_node_core_new makes a core (options are copied); aborts when out of memory, as all of the core
- * does. gw_node_core_free frees it; tokens it still holds are the driver's to close. */
+/* gw_node_core_new creates a core. It copies the options. Like all functions of the core it aborts
+ * if out of memory. gw_node_core_free frees the core. The driver must close the tokens that the
+ * core still holds. */
 struct gw_node_core *gw_node_core_new(const struct gw_node_options *options);
 void gw_node_core_free(struct gw_node_core *core);
 
-/* gw_node_core_step takes one event and gives the effects that follow from it (the list is emptied
- * first). 0, or GW_EPROTO where a peer broke the protocol in a way that only the state shows: the
- * driver then closes that peer, and CLOSE follows; nothing else was changed, and the tokens of the
- * message are dropped by effects. */
+/* gw_node_core_step handles one event and writes the resulting effects. It empties the list of
+ * effects first. Returns 0, or GW_EPROTO if a peer broke the protocol in a way that only the state
+ * of the core shows. The driver then closes the connection to that peer and delivers CLOSE. In that
+ * case the step changed nothing else, and effects drop the tokens of the message. */
 int gw_node_core_step(struct gw_node_core *core, const struct gw_event *event,
                       struct gw_effects *effects);
 
-/* gw_node_core_deadline_ns is when it wants a TICK at the latest; UINT64_MAX: never. */
+/* gw_node_core_deadline_ns returns the latest time for the next TICK event. UINT64_MAX: none is
+ * needed. */
 uint64_t gw_node_core_deadline_ns(const struct gw_node_core *core);
 
-/* gw_node_core_check walks every invariant and asserts it. */
+/* gw_node_core_check checks every invariant of the core with assertions. */
 void gw_node_core_check(const struct gw_node_core *core);
 
-/* gw_node_core_stamp writes the envelope of a message that the driver itself sends to the scheduler
- * (log_data, blob_want), in the order in which they leave; between welcome and CLOSE. */
+/* gw_node_core_stamp fills in the envelope of a message that the driver itself sends to the
+ * scheduler (log_data, blob_want). The caller must stamp such messages in the order in which it
+ * sends them, and only between welcome and CLOSE. */
 void gw_node_core_stamp(struct gw_node_core *core, struct gw_message *message);
 
-/* gw_node_core_executing tells what a process executes at the moment, if anything; a runner that
- * was sent several tasks executes the first of them. gw_node_core_find tells the same of an attempt
- * (rank: of a gang) that has not ended. */
+/* gw_node_core_executing finds what a process executes now. A runner that was sent several tasks
+ * executes the first one. Returns false if the process executes nothing. gw_node_core_find finds an
+ * attempt that has not ended. rank selects a rank of a gang. */
 bool gw_node_core_executing(const struct gw_node_core *core, uint64_t process,
                             struct gw_node_place *place);
 bool gw_node_core_find(const struct gw_node_core *core, uint64_t attempt, uint32_t rank,
                        struct gw_node_place *place);
 
-/* What the driver looks at in a process: memory_bytes: what it may use, 0: no limit. ranks: whether
- * it is one of several ranks of a command, where MPI programs are refused. */
+/* What the driver must enforce for a process. memory_bytes: its memory limit, 0: none. ranks: the
+ * process is one of several ranks of a command, in which MPI programs are refused. */
 struct gw_node_watched {
     uint64_t memory_bytes;
     bool ranks;
@@ -53,17 +57,19 @@ struct gw_node_watched {
 void gw_node_core_watched(const struct gw_node_core *core, uint64_t process,
                           struct gw_node_watched *watched);
 
-/* gw_node_core_kept is the folder that a command with files left here (rank: GW_RANK_NONE where it
- * is no gang), NULL where there is none, or none any more; valid until the next step. */
+/* gw_node_core_kept returns the path of the folder that a command with files left on this worker.
+ * rank is GW_RANK_NONE unless the command is a gang. Returns NULL if no folder is retained. The
+ * path is valid until the next step. */
 const char *gw_node_core_kept(const struct gw_node_core *core, uint64_t job, uint32_t index,
                               uint32_t rank);
 
-/* gw_node_core_holds tells whether an object is here, and was not released. */
+/* gw_node_core_holds returns true if an object is on this worker and is not released. */
 bool gw_node_core_holds(struct gw_node_core *core, uint64_t job, uint32_t index, uint32_t rank);
 
-/* gw_node_core_memory tells what is used: bytes in all, results in memory and on disk, how many of
- * them lie on disk, and how many more files are being written or opened; idle: of what is used, in
- * memory files that may be given back. state: enum gw_memory_state. */
+/* gw_node_core_memory reports memory use. used_bytes: total. resident_bytes and spilled_bytes:
+ * results in memory and on disk. idle_bytes: the part of used_bytes in memory files that may be
+ * returned to the system. files: number of results on disk. files_pending: number of files being
+ * written or opened. state: enum gw_memory_state. */
 struct gw_node_memory {
     uint64_t used_bytes, resident_bytes, spilled_bytes, idle_bytes;
     size_t files, files_pending;
@@ -71,11 +77,12 @@ struct gw_node_memory {
 };
 void gw_node_core_memory(const struct gw_node_core *core, struct gw_node_memory *memory);
 
-/* gw_node_core_gpus_clearing tells whether it waits until what a process used of a GPU is free. */
+/* gw_node_core_gpus_clearing returns true while the core waits for the driver to free the GPU
+ * memory of an ended process. */
 bool gw_node_core_gpus_clearing(const struct gw_node_core *core);
 
-/* gw_node_core_machine returns table i of the core's state machines, NULL behind the last; whoever
- * wants counts sets .taken before the first step. */
+/* gw_node_core_machine returns state machine i of the core, or NULL if there are not that many. To
+ * count transitions, set .taken before the first step. */
 struct gw_sm *gw_node_core_machine(size_t i);
 
 #endif

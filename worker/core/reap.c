@@ -1,9 +1,9 @@
-/* The reaper: what has ended is told of, and goes.
+/* Reports and frees attempts that have ended.
  *
- * The other rooms only note that a run has ended. Here its end is told, and it lets go of all that
- * it had, which may end others: those that wait for what it would have made.
+ * The other rooms only note that an attempt has ended. gw_reap reports the end and releases
+ * everything that the attempt held. This may end further attempts: those that wait for its result.
  *
- * Always: nothing that has ended outlives the step. */
+ * Invariant: no ended attempt outlives the step. */
 #include "worker/core/reap.h"
 
 #include "worker/core/gangs/actor.h"

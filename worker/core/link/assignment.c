@@ -1,4 +1,5 @@
-/* Assignments: attempts and ranks that the scheduler sends here, and those that it ends. */
+/* Handles assign messages of the scheduler, which bring attempts and ranks, and kill messages,
+ * which end them. */
 #include "worker/core/link/assignment.h"
 
 #include "worker/core/gangs/actor.h"
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a row's parts begin in the columns behind the row columns. */
+/* Position of one row of an assign message: the row number, and where the row's parts begin in the
+ * columns of GPUs, dependencies, arguments and values. */
 struct row {
     const struct gw_msg_assign *assign;
     uint32_t i, gpu, dep;
@@ -38,7 +40,7 @@ static void copy_row(struct gw_attempt *run, struct row *row)
     size_t deps_bytes = run->dep_count * sizeof *run->deps;
     size_t bytes = deps_bytes + run->gpu_count * sizeof *run->gpus + run->args_size + values;
     uint8_t *at = (uint8_t *)(void *)run->small;
-    if (bytes > sizeof run->small) { /* malloc: calloc goes past the C library's cache */
+    if (bytes > sizeof run->small) { /* malloc, since calloc bypasses glibc's thread cache */
         at = run->block = malloc(bytes);
         GW_MUST_PTR(at);
     }
@@ -89,11 +91,12 @@ static void gather_inputs(struct gw_node_core *core, struct gw_attempt *run)
         if (dep->worker == GW_DEP_HERE) {
             if (gw_successor_wait(core, run, d))
                 continue;
-            dep->worker = 0; /* it ended meanwhile: the scheduler has heard how */
+            dep->worker =
+                0; /* the maker has ended meanwhile, and the scheduler has received its end */
             dep->bytes = 0;
         }
         if (dep->value_size || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)
-            continue; /* all ranks: the rows that follow are its data */
+            continue; /* GW_DEP_ALL only starts a list: the next rows hold the data of all ranks */
         struct gw_object *object = gw_object_find(core, dep->job, dep->index, dep->rank);
         if (object)
             (void)gw_object_use(core, object, run, d);
@@ -104,11 +107,11 @@ static void gather_inputs(struct gw_node_core *core, struct gw_attempt *run)
         gw_runner_pool_queue(core, run);
 }
 
-/* The spec of a row: nearly always that of the row before. */
+/* The spec of the row before. Nearly every row has the same spec as the row before it. */
 struct spec_seen {
     uint64_t job;
     uint32_t number;
-    struct gw_node_spec *spec; /* NULL: there was none yet */
+    struct gw_node_spec *spec; /* NULL: no row was looked up yet */
 };
 
 static struct gw_node_spec *spec_of_row(struct gw_node_core *core,
@@ -152,7 +155,7 @@ int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assig
         uint64_t attempt = gw_col64_at(assign->attempt, i), value;
         uint32_t rank = gw_col32_at(assign->rank, i);
         row.i = i;
-        if (gw_attempt_find(core, attempt, rank)) { /* told twice */
+        if (gw_attempt_find(core, attempt, rank)) { /* the attempt is already here */
             skip_row(&row);
             continue;
         }
@@ -184,8 +187,9 @@ int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assig
 /* -- Ends ----------------------------------------------------------------------------------------
  */
 
-/* What was not started yet goes at once; what waits in a runner behind others, when it is first.
- * Actors and their calls have rules of their own. */
+/* Ends an attempt as a kill message orders. An attempt that has not started ends at once. An
+ * attempt that waits in a runner behind others ends when it becomes the first. Actors and their
+ * calls follow rules of their own (gw_node_actor_kill). */
 static void kill_run(struct gw_node_core *core, struct gw_attempt *run,
                      const struct gw_msg_kill *kill)
 {

@@ -6,8 +6,8 @@
 
 int gw_assignment_on_assign(struct gw_node_core *core, const struct gw_msg_assign *assign);
 void gw_assignment_on_kill(struct gw_node_core *core, const struct gw_msg_kill *kill);
-/* gw_assignment_let_go ends ordinary tasks that no process has: the next scheduler places them
- * anew. */
+/* gw_assignment_let_go ends all ordinary attempts that have no process yet. The next scheduler
+ * assigns their tasks again. */
 void gw_assignment_let_go(struct gw_node_core *core);
 
 #endif

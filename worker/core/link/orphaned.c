@@ -1,22 +1,27 @@
-/* Orphaned: this worker lives on while its scheduler does not.
+/* Lets tasks run on while this worker is orphaned: it has lost its scheduler and no new one accepts
+ * connections yet.
  *
- * That connecting is refused says that no scheduler is there, as well as an acknowledged heartbeat
- * says that one is: what runs may run on, for fence_ns from when that attempt to connect began, and
- * so on, but no longer than orphan_ns in all. A scheduler that starts after that waits for longer
- * than fence_ns before it gives away what may still run here. Silence is a partition, as ever.
+ * A refused attempt to connect proves that no scheduler runs, as an acknowledged heartbeat proves
+ * that one does. Tasks may therefore run on for fence_ns after each refused attempt began, but no
+ * longer than orphan_ns in all. A scheduler that starts later waits for longer than fence_ns before
+ * it assigns the tasks of this worker elsewhere. If connecting is neither refused nor accepted, the
+ * cause may be a network partition, and the usual fence applies.
  *
- * Ends that nobody was there to hear are kept, and told to the next scheduler behind the
- * registration, which lists them. It takes what it knows, and has the rest ended. An end that was
- * said may have been said to one that was dying: those of commands and of functions that must not
- * run again that ended well, and of ranks of all gangs, are kept until a heartbeat that was sent
- * COMMIT_NS later is acknowledged. By then it was read, and is on disk. A command that failed may
- * run again instead: its scheduler may have charged that end, which no other life must do once
- * more; of ranks it knows (decided.h). A large result may be let go meanwhile: then its end says
- * nothing any more.
+ * Ends that happen meanwhile are stored. The registration at the next scheduler lists them, and the
+ * worker reports them after the registration. The scheduler accepts the attempts that it knows and
+ * has the others killed.
  *
- * Always: what is kept ended since the last connection closed, or is of a command or a rank and not
- * surely heard; a scheduler of the same life hears nothing of it, since it counted all that was
- * here as lost. */
+ * The scheduler that received a report may die before it commits the report. Therefore some ends
+ * are stored even after they were reported: successful ends of commands and of functions that must
+ * not run again, and all ends of ranks. They are stored until the scheduler acknowledges a
+ * heartbeat that was sent COMMIT_NS after the report, because the report is on disk by then. The
+ * failed end of a command without ranks is not stored once it was reported: the scheduler may have
+ * charged it, and it must not be charged twice. A new scheduler recognizes the ends of ranks
+ * (decided.h). If a large result is released meanwhile, its stored end is dropped.
+ *
+ * Invariants: a stored end happened after the last connection closed, or belongs to an attempt
+ * whose end may be reported again and is not confirmed. A scheduler of the same term gets no stored
+ * ends, since it has counted all attempts here as lost. */
 #include "worker/core/link/orphaned.h"
 
 #include "worker/core/model/attempt.h"
@@ -27,20 +32,20 @@
 #include <string.h>
 
 enum { ENDS_MAX = 16384, BYTES_MAX = 64 << 20 };
-#define COMMIT_NS UINT64_C(1000000000) /* a scheduler commits what it read within that */
+#define COMMIT_NS UINT64_C(1000000000) /* a scheduler commits within this time what it has read */
 
 struct gw_untold {
     struct gw_node_place place;
     uint32_t world;
     bool finished;
-    uint64_t said_ns;       /* when it was told; 0: to nobody yet */
-    uint64_t bytes, run_ns; /* of the value; how long it ran */
+    uint64_t said_ns;       /* when it was reported; 0: not reported yet */
+    uint64_t bytes, run_ns; /* size of the value; duration of the attempt */
     uint32_t value_size;
-    void *value; /* owned, and what follows, too; NULL: it is an object, or there is none */
-    struct gw_attempt_end end; /* where it did not finish */
-    char *tail;                /* last lines of its stderr, where its runner said them; or NULL */
-    char *path;                /* its stderr; NULL: none */
-    size_t kept_bytes;         /* of it all, as gw_adrift.bytes counts it */
+    void *value; /* owned, as are the following texts; NULL: no value, or the value is an object */
+    struct gw_attempt_end end; /* used if finished is false */
+    char *tail;                /* last lines of its stderr as its runner reported them, or NULL */
+    char *path;                /* path of its stderr; NULL: none */
+    size_t kept_bytes;         /* part of gw_orphaned.bytes that this entry takes */
 };
 
 /* -- Time ----------------------------------------------------------------------------------------
@@ -61,7 +66,7 @@ uint64_t gw_orphaned_until_ns(const struct gw_node_core *core)
     return core->orphaned.since_ns ? core->orphaned.since_ns + core->options.orphan_ns : UINT64_MAX;
 }
 
-/* -- Ends that nobody heard ----------------------------------------------------------------------
+/* -- Stored ends ---------------------------------------------------------------------------------
  */
 
 static void untold_free(struct gw_untold *untold)
@@ -108,8 +113,9 @@ bool gw_orphaned_tells_again(const struct gw_attempt *run)
     return spec->kind == GW_SPEC_COMMAND || run->gang || spec->worker_losses_max == UINT32_MAX;
 }
 
-/* Room for one more end of a run that another life of the scheduler could take; NULL: it runs
- * again, as does what was bound to the life before. */
+/* Adds an entry for the end of an attempt that a scheduler of a later term could accept. Returns
+ * NULL if the end is not stored. The task then runs again if the scheduler does not know of the
+ * end. */
 static struct gw_untold *add(struct gw_node_core *core, const struct gw_attempt *run, size_t bytes)
 {
     struct gw_orphaned *orphaned = &core->orphaned;
@@ -147,16 +153,17 @@ void gw_orphaned_ended(struct gw_node_core *core, const struct gw_attempt *run,
                        const char *stderr_path)
 {
     if (core->registered && run->rank == GW_RANK_NONE)
-        return; /* it may have been charged */
+        return; /* the scheduler may have charged this end */
     if (run->gang && !run->end.executing)
-        return; /* it was not told to go: the next scheduler would take it for one that ran */
+        return; /* the rank had not started to execute: a new scheduler would take the end for that
+                   of a rank that ran */
     switch (run->end.outcome) {
     case GW_OUTCOME_FAILED:
     case GW_OUTCOME_CRASHED:
     case GW_OUTCOME_OOM:
     case GW_OUTCOME_TIMEOUT:
         break;
-    default: /* it is nobody's fault, and runs again */
+    default: /* this outcome is not charged: the task simply runs again */
         return;
     }
     struct gw_untold *untold =
@@ -219,16 +226,16 @@ void gw_orphaned_say(struct gw_node_core *core)
             orphaned->untold.items[kept++] = *untold;
             continue;
         }
-        orphaned->bytes -= untold->kept_bytes; /* from now on it may have been charged */
+        orphaned->bytes -= untold->kept_bytes; /* the scheduler may charge this end from now on */
         untold_free(untold);
     }
     orphaned->untold.count = kept;
 }
 
-/* -- What there is -------------------------------------------------------------------------------
+/* -- Registration --------------------------------------------------------------------------------
  */
 
-/* Columns of a registration under way. */
+/* Columns of a registration message while they are filled in. */
 struct listing {
     uint64_t *attempts, *jobs;
     uint32_t *ranks, *indices, *claims, *worlds, *gpu_counts, *gpus;
@@ -273,7 +280,8 @@ static void list_untold(struct listing *list, const struct gw_untold *untold)
     list->gpu_counts[n] = 0;
 }
 
-/* What finished and left an object that is not here any more: its scheduler had it released. */
+/* Returns true if the attempt finished with an object that has left this worker: the scheduler
+ * released it. */
 static bool is_let_go(struct gw_node_core *core, const struct gw_untold *untold)
 {
     const struct gw_node_place *place = &untold->place;

@@ -1,7 +1,8 @@
-/* How processes end, and who is charged for that.
+/* Handles the end of processes and decides the outcome of the attempts that they executed: for
+ * example crashed, failed, out of memory, or given back.
  *
- * Always: what a process ran is judged when it is buried and its link is closed, since only then
- * everything that it reported has arrived. */
+ * Invariant: the outcome is decided only after the process is reaped and its connection is closed.
+ * Only then has everything arrived that the process reported. */
 #include "worker/core/link/process_outcome.h"
 
 #include "worker/core/gangs/actor.h"
@@ -17,24 +18,26 @@
 
 #include <stdlib.h>
 
-#define LINGER_LIMIT_NS UINT64_C(1000000000) /* between a runner's closed link and its exit */
-enum { KILL_SIGNAL = 9 /* on all of Linux */ };
+#define LINGER_LIMIT_NS                                                                            \
+    UINT64_C(1000000000) /* maximum time from a runner's closed connection to its exit */
+enum { KILL_SIGNAL = 9 /* SIGKILL on Linux */ };
 
-/* From outside, or for memory: that says nothing about its program. */
+/* The process got SIGKILL from outside or from the out-of-memory killer. This says nothing about
+ * its program. */
 static bool was_killed(const struct gw_process *process)
 {
     return process->exit_known && process->signal == KILL_SIGNAL && !process->trouble;
 }
 
-/* It failed by itself, and only then came the word that its run is to end: as where this worker was
- * stopped for a while. */
+/* Returns true if the process failed by itself before the order to kill its attempt arrived. This
+ * happens if the worker was stopped for a while. */
 static bool fell_before(const struct gw_process *process, const struct gw_attempt *run)
 {
     return process->unasked && (process->signal || process->exit_code) &&
            run->end.outcome == GW_OUTCOME_KILLED;
 }
 
-/* Why a runner never said hello. */
+/* Returns the text that explains why a runner never sent its first message. The caller frees it. */
 static char *start_text(const struct gw_process *process)
 {
     if (!process->exit_known || process->signal || process->trouble)
@@ -45,7 +48,8 @@ static char *start_text(const struct gw_process *process)
         process->exit_code);
 }
 
-/* How the run that it executed ends, where nobody told the process to end. */
+/* Sets the outcome of an attempt whose process ended without an order of this worker, and reports
+ * it. */
 static void charge(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run)
 {
     bool executing =
@@ -67,7 +71,7 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
             free(end.text);
             end.text = start_text(process);
         }
-        if (!process->exit_known) /* as shells have it */
+        if (!process->exit_known) /* as shells do */
             end.exit_code = process->spawn_code == GW_ENOENT ? 127 : 126;
     } else if (process->oom) {
         end.outcome = GW_OUTCOME_OOM;
@@ -88,14 +92,16 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
     gw_report_end(core, run);
 }
 
-/* Whether we ended it while it was well: what it executed is not charged then. */
+/* Returns true if this worker ended the process while it was healthy. The attempt that it executed
+ * is not charged then. */
 static bool by_order(const struct gw_process *process)
 {
     return process->burying && !process->cut_off;
 }
 
-/* The run that a runner crashed in, as it said itself: what is before that in its queue had ended,
- * but was not told yet, and runs again, charged to nobody. Where it has not said: the first. */
+/* Returns the attempt in which a runner crashed. If the runner has said which attempt it began
+ * last, it is that one. The attempts before it in the queue had ended, but were not reported yet.
+ * They run again and are not charged. If the runner has not said, it is the first of the queue. */
 static struct gw_attempt *crashed_in(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_attempt *first = process->queue.first, *run = first;
@@ -105,7 +111,9 @@ static struct gw_attempt *crashed_in(struct gw_node_core *core, struct gw_proces
         run = run->next;
     if (!run)
         return first;
-    gw_process_requeue(core, process, run); /* each goes before what was returned */
+    gw_process_requeue(
+        core, process,
+        run); /* requeueing puts each attempt at the front, so the later attempts go first */
     while (run->prev)
         gw_process_return(core, run->prev);
     return run;
@@ -118,20 +126,23 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
     const struct gw_attempt *run = process->queue.first;
     if (process->spawn_code == GW_ENOENT &&
         gw_job_program_gone(core, pool->program, process->agains) && !(run && run->gang))
-        return; /* what waits for it waits on; a gang begins again, whole */
+        return; /* the program was asked for again: waiting attempts keep waiting, but a gang must
+                   start again as a whole */
     char *text = start_text(process);
     if (++pool->start_failures >= (pool->proven || was_killed(process) ? TRIES : 1))
         gw_runner_pool_fail(core, pool, text, process);
     free(text);
 }
 
-/* What it took was returned, as its runner had not told of it: nobody is charged. */
+/* Returns true if the attempt was sent to a runner before its maker ended, and an input is still
+ * missing. It is not charged, since it cannot have started. */
 static bool lacks_inputs(const struct gw_attempt *run)
 {
     return run->state == GW_ATTEMPT_SENT && run->missing > 0;
 }
 
-/* Buried, and its link closed: nothing of it can come any more. */
+/* Decides the outcome of the attempt that a process executed. The process is reaped and its
+ * connection is closed, so nothing more can arrive from it. */
 static void judge(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_attempt *run = process->queue.first;
@@ -150,7 +161,8 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
             gw_report_of_command(core, run);
         else
             charge(core, process, run);
-    } else if (run && run->gang) { /* buried for what it did as a process */
+    } else if (run && run->gang) { /* the process was ended for a fault of its own, such as a broken
+                                      protocol */
         charge(core, process, run);
     }
     gw_process_requeue(core, process, NULL);
@@ -203,7 +215,8 @@ void gw_process_outcome_on_exited(struct gw_node_core *core, const struct gw_msg
     process->unasked = exited->unasked;
     process->began = exited->executing;
     process->ran_ns = exited->ran_ns;
-    if (process->cut_off && process->unasked) { /* how it ended is known after all */
+    if (process->cut_off &&
+        process->unasked) { /* the process ended by itself, so its exit status explains the end */
         free(process->trouble);
         process->trouble = NULL;
     }
@@ -215,7 +228,8 @@ void gw_process_outcome_on_buried(struct gw_node_core *core, const struct gw_msg
     struct gw_process *process = gw_process_find(core, message->process);
     if (!process || process->state == GW_PROCESS_BURIED)
         return;
-    if (process->state != GW_PROCESS_EXITED) /* its guardian says so before, always */
+    if (process->state !=
+        GW_PROCESS_EXITED) /* the supervisor sends `exited` first; this line is a safeguard */
         gw_process_outcome_on_exited(core, &(struct gw_msg_exited){.process = message->process});
     buried(core, process);
 }

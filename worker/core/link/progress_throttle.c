@@ -1,8 +1,10 @@
-/* What tasks say of how far they are, on its way to the scheduler, which shows the newest only.
+/* Passes the progress, metrics and printed output of tasks on to the scheduler, and throttles them
+ * while the scheduler is slow to read. The scheduler shows only the newest progress and metric.
  *
- * Always: while the scheduler is slow to read, at most one `progress` and one `metric` a task is
- * kept here, the newest, and goes when it reads again, or just before the task's end. Nothing else
- * is ever held back. */
+ * Invariants: while the scheduler is slow, at most one `progress` and one `metric` message per task
+ * is stored, the newest. It is sent when the scheduler reads again, or just before the end of the
+ * task is reported. Of printed output, only the number of bytes is counted meanwhile. No other
+ * message is delayed. */
 #include "worker/core/link/progress_throttle.h"
 
 #include "worker/core/model/core.h"
@@ -10,11 +12,11 @@
 
 #include <stdlib.h>
 
-/* Texts are owned. */
+/* The newest progress and metric of one task. The texts are owned. */
 struct throttled {
     struct gw_msg_progress progress;
     struct gw_msg_metric metric;
-    char *text, *name; /* NULL: there is none of that kind */
+    char *text, *name; /* text of progress, name of metric; NULL: none is stored */
 };
 
 static struct throttled *find(const struct gw_node_core *core, uint64_t attempt)
@@ -43,7 +45,7 @@ static void keep(struct gw_node_core *core, uint64_t attempt, const struct gw_me
     }
 }
 
-/* Sends what is kept of it, and forgets it. */
+/* Sends the stored messages of an attempt and removes them. */
 static void let_go(struct gw_node_core *core, uint64_t attempt)
 {
     struct throttled *throttled = find(core, attempt);
@@ -106,6 +108,6 @@ void gw_progress_throttle_on_queued(struct gw_node_core *core, uint64_t bytes)
     core->scheduler_slow = core->scheduler && bytes > GW_NODE_SLOW_BYTES;
     while (!core->scheduler_slow && gw_map_next(&core->throttled, &at, &attempt, &value)) {
         let_go(core, attempt);
-        at = 0; /* it may have moved others */
+        at = 0; /* the removal may have moved other entries: restart the walk */
     }
 }

@@ -1,5 +1,5 @@
-/* Registrations: what this worker tells a scheduler that welcomes it, and heartbeats from then on.
- */
+/* Registration: what this worker reports to a scheduler that sends a welcome, and the heartbeats
+ * afterwards. */
 #include "worker/core/link/registration.h"
 
 #include "worker/core/gangs/gang.h"
@@ -38,7 +38,8 @@ static struct gw_bin pack_gpus(struct gw_node_core *core)
     return gw_core_packed(core, &buffer);
 }
 
-/* What it runs and knows is of another cluster from now on, perhaps. */
+/* Stores the id of the cluster that this worker now belongs to. If the id changed, what the worker
+ * knew about commits of the old cluster is dropped. */
 static void keep_cluster(struct gw_known_history *history, const char *cluster)
 {
     cluster = cluster ? cluster : "";
@@ -50,7 +51,8 @@ static void keep_cluster(struct gw_known_history *history, const char *cluster)
 
 void gw_registration_prepare(struct gw_node_core *core, const struct gw_message *message)
 {
-    if (core->term == message->term) { /* what ended meanwhile counts as lost there */
+    if (core->term ==
+        message->term) { /* a scheduler of the same term has counted these attempts as lost */
         gw_orphaned_forget(core);
     } else {
         gw_fetch_leave_neighbours(core);

@@ -1,7 +1,7 @@
-/* Results: what runners report, and how it reaches the scheduler.
+/* Handles the reports of runners about ended tasks, and reports the ends to the scheduler.
  *
- * Always: a runner reports in the order in which it was given work; anything else is a broken
- * protocol, seen before anything is changed. */
+ * Invariant: a runner reports tasks in the order in which it received them. Anything else is a
+ * protocol error. It is detected before any state changes. */
 #include "worker/core/link/report.h"
 
 #include "worker/core/link/orphaned.h"
@@ -21,17 +21,18 @@
 
 enum {
     LAZY_RUNS_MIN = 32
-}; /* in hand: so much is to be done here before the scheduler must know */
+}; /* if at least this many other attempts are on this worker, a finished message may be delayed */
 
-/* Where its stderr lies. */
+/* Writes the path of the file that holds the stderr of an attempt. */
 static void stderr_path(const struct gw_node_core *core, const struct gw_attempt *run,
                         char path[GW_NODE_PATH_MAX])
 {
     struct gw_node_place place;
     gw_attempt_place(run, &place);
-    if (run->actor) /* what calls print is their actor's */
+    if (run->actor) /* calls of an actor print to the actor's files */
         place = run->actor->place;
-    if (run->end.capture) /* it never got as far as files of its own */
+    if (run->end.capture) /* the runner failed to start, so its output is still in the process's
+                             capture file */
         gw_node_capture_path(core->options.log_dir, core->incarnation, run->end.capture, "err",
                              path);
     else
@@ -42,7 +43,8 @@ void gw_report_failed(struct gw_node_core *core, struct gw_attempt *run, const c
 {
     char path[GW_NODE_PATH_MAX];
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
-    if (!core->registered) { /* the next scheduler is told of each by itself */
+    if (!core->registered) { /* a later scheduler needs a report of its own for each failed attempt
+                              */
         run->end.text = gw_core_strdup(text);
         stderr_path(core, run, path);
         gw_orphaned_ended(core, run, path);
@@ -87,7 +89,7 @@ static bool rows_are_well(const struct gw_process *process, const struct gw_msg_
     return tokens == token_count;
 }
 
-/* A moving average; UINT64_MAX: nothing is known yet. */
+/* Updates the moving average of a task's duration. UINT64_MAX: no value is known yet. */
 static void learn_cost(uint64_t *cost_ns, uint64_t run_ns)
 {
     if (*cost_ns == UINT64_MAX)
@@ -115,7 +117,7 @@ static struct gw_object *keep_value(struct gw_node_core *core, struct gw_attempt
     return gw_object_put(core, &like);
 }
 
-/* One row of what a runner finished, with its value: inline, or behind token. */
+/* One row of a finished message: the value is inline, or in the file behind token. */
 struct finished {
     struct gw_bin value;
     uint64_t token, bytes, run_ns;
@@ -173,7 +175,8 @@ int gw_report_on_finished(struct gw_node_core *core, struct gw_process *process,
         .run_ns = {gw_core_copy(core, in->run_ns.data, (size_t)count * 8), count},
     };
     gw_core_tell(core, &out, (struct gw_bin){0});
-    if (lazy && core->registered) /* what takes them is here, and has them */
+    if (lazy && core->registered) /* the attempts that need the results run on this worker and have
+                                     them already, so the message may be delayed */
         core->effects->list.items[core->effects->list.count - 1].lazy = true;
     gw_process_next(core, process);
     return 0;
@@ -184,7 +187,7 @@ void gw_report_of_command(struct gw_node_core *core, struct gw_attempt *run)
     struct {
         uint64_t attempt, bytes, run_ns;
         uint32_t rank, value_size;
-        uint8_t value; /* MessagePack: 0 */
+        uint8_t value; /* the value 0 in MessagePack */
     } *row = gw_core_scratch(core, sizeof *row);
     row->attempt = run->attempt;
     row->rank = run->rank;
@@ -221,7 +224,8 @@ int gw_report_on_ended(struct gw_node_core *core, struct gw_process *process,
     if (run->state != GW_ATTEMPT_SENT && run->state != GW_ATTEMPT_RUNNING &&
         run->state != GW_ATTEMPT_STARTING && run->state != GW_ATTEMPT_STANDING)
         return GW_EPROTO;
-    switch (ended->outcome) { /* the others are this worker's or the scheduler's to say */
+    switch (ended->outcome) { /* a runner may not report the other outcomes: the worker or the
+                                 scheduler decides them */
     case GW_OUTCOME_FAILED:
     case GW_OUTCOME_OOM:
     case GW_OUTCOME_CANNOT_START:
@@ -257,7 +261,7 @@ static void *copy_rows(struct gw_node_core *core, struct gw_col64 column, uint32
     return gw_core_copy(core, (const uint8_t *)column.data + (size_t)from * 8, (size_t)count * 8);
 }
 
-/* Of these rows of a message the scheduler is told at once. */
+/* Reports the rows from..to-1 of a failures message to the scheduler at once. */
 static void tell_failures(struct gw_node_core *core, const struct gw_msg_failures *in,
                           uint32_t from, uint32_t to)
 {
@@ -275,8 +279,9 @@ static void tell_failures(struct gw_node_core *core, const struct gw_msg_failure
     gw_core_tell(core, &out, (struct gw_bin){0});
 }
 
-/* What waits for what failed is given back behind the failure, and is out of the runner's queue
- * before the next row: so with it the rows before are told. */
+/* Handles a message about several failed tasks. If a failed task has successors, they must be given
+ * back after the failure is reported and before the next row is handled. Therefore the rows up to
+ * that task are reported first. */
 int gw_report_on_failures(struct gw_node_core *core, struct gw_process *process,
                           const struct gw_msg_failures *in)
 {

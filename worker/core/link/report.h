@@ -1,4 +1,4 @@
-/* What runners report. */
+/* Handles the reports of runners about ended tasks. */
 #ifndef GW_WORKER_CORE_LINK_REPORT_H
 #define GW_WORKER_CORE_LINK_REPORT_H
 
@@ -10,10 +10,11 @@ int gw_report_on_ended(struct gw_node_core *core, struct gw_process *process,
                        const struct gw_msg_ended *ended);
 int gw_report_on_failures(struct gw_node_core *core, struct gw_process *process,
                           const struct gw_msg_failures *failures);
-void gw_report_of_command(struct gw_node_core *core, struct gw_attempt *run); /* exit code 0 */
+void gw_report_of_command(struct gw_node_core *core,
+                          struct gw_attempt *run); /* the command ended with exit code 0 */
 
-/* gw_report_end tells of run.end and frees the run; gw_report_failed ends a run of which the
- * scheduler is told with others like it, and frees it. */
+/* gw_report_end reports run->end to the scheduler and frees the attempt. gw_report_failed frees a
+ * failed attempt without a report, since the caller reports it together with other failures. */
 void gw_report_end(struct gw_node_core *core, struct gw_attempt *run);
 void gw_report_failed(struct gw_node_core *core, struct gw_attempt *run, const char *text);
 

@@ -1,4 +1,4 @@
-/* The last of a run: all that it had is let go of. */
+/* Frees an attempt and releases everything that it holds. */
 #include "worker/core/link/retire.h"
 
 #include "worker/core/gangs/gang.h"

@@ -1,14 +1,15 @@
-/* Giving up all that runs.
+/* Gives up all attempts of this worker: if the scheduler has been silent for too long (the fence),
+ * or if the worker shuts down.
  *
- * Always: what was given up has no run any more, so nothing that its processes still say is told,
- * but what a rank 0 saves in time; they are buried, and while one is not this worker stays. A gang
- * that has time to end keeps its segment of collectives whole: its ranks may need it to save what
- * they have.
+ * Invariants: an attempt that was given up is freed at once, so later reports of its process are
+ * ignored, except a checkpoint that rank 0 saves in time. The worker stays until all its processes
+ * are reaped. If a gang has time to end, its shared memory segment for collectives is not aborted,
+ * since its ranks may need collectives to save their state.
  *
- * A worker that was told to end takes nothing on from the first word on, and what ran ends as at
- * any other end, each in its own grace, but in GW_LEAVE_NS at most; only then, with what was saved
- * till the last moment, the end of this worker itself waits for the scheduler, and again no longer
- * than that, nor for one that is not there. Told again, it waits for nobody. */
+ * A worker that was told to shut down takes no new work from then on. Each task gets its own grace
+ * period, but at most GW_LEAVE_NS. After the last process has ended, the worker tells the scheduler
+ * and waits for its permission to exit, again for at most GW_LEAVE_NS. The worker does not wait if
+ * no scheduler is connected, or if it is told to shut down a second time. */
 #include "worker/core/link/shutdown.h"
 
 #include "worker/core/gangs/actor.h"
@@ -20,7 +21,9 @@
 #include "worker/core/processes/process.h"
 
 #define MS UINT64_C(1000000)
-#define IDLE_GRACE_NS (500 * MS) /* of who has no task; and of all, where there is no time */
+#define IDLE_GRACE_NS                                                                              \
+    (500 * MS) /* grace period of a process without a task, and of every process if the worker     \
+                  ends at once */
 
 static void free_runs(struct gw_node_core *core, struct gw_attempts *list)
 {
@@ -63,7 +66,7 @@ static void drop_gangs(struct gw_node_core *core, bool abort)
         if (abort)
             gw_gang_abort(core, gang);
         gw_gang_tidy(core, gang);
-        at = 0; /* the table has changed */
+        at = 0; /* gw_gang_tidy may have removed entries: restart the walk */
     }
 }
 
@@ -95,7 +98,8 @@ void gw_shutdown_fence(struct gw_node_core *core)
     if (core->now_ns < gw_shutdown_fence_ns(core))
         return;
     drop(core, true, 0);
-    if (core->scheduler) { /* half open: what it believes to run here does not */
+    if (core->scheduler) { /* The connection may be half open. Close it, so that the scheduler
+                              learns that nothing of what it started here runs any more. */
         gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
         core->registered = false;
     }
@@ -114,7 +118,7 @@ void gw_shutdown_begin(struct gw_node_core *core, uint64_t grace_ns_max)
                              grace_ns_max ? grace_ns_max : IDLE_GRACE_NS);
 }
 
-/* -- Leaving -------------------------------------------------------------------------------------
+/* -- Shutting down -------------------------------------------------------------------------------
  */
 
 static void tell(struct gw_node_core *core, uint32_t empty)
@@ -141,7 +145,8 @@ void gw_shutdown_allow(struct gw_node_core *core)
     core->leave.may = true;
 }
 
-/* Whether it need not stay for others; it tells the scheduler that nothing runs any more. */
+/* Returns true if this worker need not stay for other workers. The first call tells the scheduler
+ * that nothing runs here any more. */
 static bool may_exit(struct gw_node_core *core)
 {
     struct gw_leave *leave = &core->leave;

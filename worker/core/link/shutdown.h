@@ -1,35 +1,36 @@
-/* Giving up all that runs: because nobody hears of us any more, or because this worker ends. */
+/* Gives up all attempts, if the scheduler has been silent for too long or if this worker shuts
+ * down. */
 #ifndef GW_WORKER_CORE_LINK_SHUTDOWN_H
 #define GW_WORKER_CORE_LINK_SHUTDOWN_H
 
 #include "worker/core/model/state.h"
 
-/* gw_shutdown_free_runs frees all runs, wherever they are; processes are left alone. */
+/* gw_shutdown_free_runs frees all attempts of the worker. It leaves the processes alone. */
 void gw_shutdown_free_runs(struct gw_node_core *core);
 
-/* gw_shutdown_fence gives up everything that runs, at once, if no scheduler was heard for too long:
- * its ends will not be told. gw_shutdown_fence_ns is when; UINT64_MAX: nothing runs. */
+/* gw_shutdown_fence gives up all attempts at once if the scheduler has been silent for too long.
+ * Their ends are not reported. gw_shutdown_fence_ns returns the time at which this happens.
+ * UINT64_MAX: no attempt is here. */
 void gw_shutdown_fence(struct gw_node_core *core);
 uint64_t gw_shutdown_fence_ns(const struct gw_node_core *core);
 
-/* gw_shutdown_begin gives up everything, and ends this worker when the last process is buried. Each
- * has its task's own grace to end in, but no more than grace_ns_max; 0: half a second. Told again,
- * with less, it is less for those that still run. */
+/* gw_shutdown_begin gives up all attempts. The worker exits when the last process is reaped. Each
+ * process gets the grace period of its task, but at most grace_ns_max. If grace_ns_max is 0, each
+ * gets half a second. A second call shortens the time of the processes that still run. */
 void gw_shutdown_begin(struct gw_node_core *core, uint64_t grace_ns_max);
 
-/* gw_shutdown_on_leave takes the word that it is to end, as `text` says (copied; NULL: at once, and
- * it need not stay), or that it is to end sooner: all that runs is given up, as by
- * gw_shutdown_begin, and has its own grace, but no more than GW_LEAVE_NS; told again, half a
- * second. */
+/* gw_shutdown_on_leave tells the worker to shut down because of `text` (copied). All attempts are
+ * given up as by gw_shutdown_begin, each with its own grace period, but at most GW_LEAVE_NS. If
+ * `text` is NULL, or at a second call, each gets half a second, and the worker does not wait for
+ * the scheduler before it exits. */
 void gw_shutdown_on_leave(struct gw_node_core *core, const char *text);
 
-/* gw_shutdown_allow is told that the scheduler needs nothing more of it. */
+/* gw_shutdown_allow records that the scheduler needs nothing more from this worker. */
 void gw_shutdown_allow(struct gw_node_core *core);
 
-/* gw_shutdown_settle has a worker that ends EXIT once nothing runs any more; before that it may
- * tell the scheduler so and wait for its word, until gw_shutdown_deadline_ns (UINT64_MAX: it does
- * not).
- */
+/* gw_shutdown_settle adds the effect EXIT if the worker is shutting down and nothing runs any more.
+ * Before that it may tell the scheduler so and wait for permission, at most until
+ * gw_shutdown_deadline_ns. UINT64_MAX: it does not wait. */
 void gw_shutdown_settle(struct gw_node_core *core);
 uint64_t gw_shutdown_deadline_ns(const struct gw_node_core *core);
 

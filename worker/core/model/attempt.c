@@ -1,7 +1,8 @@
-/* Runs: attempts of tasks, and ranks of gangs, from assign to their end.
+/* Attempts of tasks, and ranks of gangs, from assignment to their end.
  *
- * Always: a live run is in exactly one list, and in the table of attempts or in its gang's ranks;
- * an end is told once, and where a process of it lived, only when that is buried. */
+ * Invariants: a live attempt is in exactly one list. It is in the table of attempts, or in the
+ * ranks of its gang. Its end is reported once. If a process executed the attempt, its end is
+ * reported only after that process is reaped. */
 #include "worker/core/model/attempt.h"
 
 #include "worker/core/model/core.h"

@@ -1,4 +1,4 @@
-/* What all files of the core use: memory, texts and effects. */
+/* Helpers that all files of the core use: memory, texts and effects. */
 #include "worker/core/model/core.h"
 
 #include <msgpack.h>
@@ -51,7 +51,8 @@ void gw_core_stamp(const struct gw_node_core *core, struct gw_node_link *link,
 {
     message->term = core->term;
     message->peer = core->peer;
-    if (message->type != GW_MESSAGE_heartbeat) /* those pass others */
+    if (message->type != GW_MESSAGE_heartbeat) /* a heartbeat may overtake other messages, so it has
+                                                  no sequence number */
         message->sequence = ++link->sent;
 }
 
@@ -69,8 +70,9 @@ void gw_core_drop_token(struct gw_node_core *core, uint64_t token)
     gw_core_token(core, gw_core_effect(core, GW_EFFECT_DROP_TOKEN), token);
 }
 
-/* What ends while no scheduler is there is not told later to the same one: it counted this worker's
- * work as lost when the connection closed. Another hears it (orphaned.c). */
+/* If no scheduler is connected, the report is dropped. When the connection closed, the same
+ * scheduler counted the work of this worker as lost, so it must not hear of it later. A restarted
+ * scheduler (a new term) gets the report from orphaned.c. */
 void gw_core_tell(struct gw_node_core *core, const struct gw_message *message,
                   struct gw_bin stderr_path)
 {

@@ -1,7 +1,7 @@
-/* Jobs, their specs, and the programs that these name.
+/* Jobs of this worker, their specs, and the programs that the specs name.
  *
- * Always: a spec lives while its job lists it or a run of it lives; a job is freed when nothing is
- * in its tables. */
+ * Invariants: a spec lives as long as its job lists it or an attempt uses it. A job is freed when
+ * all its tables are empty. */
 #include "worker/core/model/job.h"
 
 #include "worker/core/model/core.h"
@@ -48,7 +48,7 @@ void gw_job_free(struct gw_node_job *job)
     free(job);
 }
 
-/* Runners that were told of the job's specs need them no more. */
+/* Tells each runner that knows a spec of the job to forget the job. */
 static void tell_runners(struct gw_node_core *core, const struct gw_node_job *job)
 {
     for (size_t p = 0; p < core->processes.count; p++) {
@@ -118,7 +118,8 @@ static struct gw_node_spec *copy_spec(struct gw_node_core *core, const struct gw
     spec->message.resources = move_text(&at, message->resources);
     spec->message.workers = move_text(&at, message->workers);
     spec->message.annotations = move_text(&at, message->annotations);
-    spec->message.actor_name = spec->message.job_key = ""; /* nobody asks a worker */
+    spec->message.actor_name = spec->message.job_key =
+        ""; /* no code of the worker reads these two */
     spec->slots = message->slots ? message->slots : 1;
     spec->cost_ns = UINT64_MAX;
     return spec;
@@ -152,7 +153,7 @@ static void ask_for(struct gw_node_core *core, struct gw_program *program)
 bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, uint32_t agains)
 {
     if (agains != program->agains || program->code != 0)
-        return true; /* another one found that, too */
+        return true; /* another failed start has already asked for the program again */
     if (program->again)
         return false;
     program->again = true;
@@ -161,7 +162,8 @@ bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, 
     return true;
 }
 
-/* The program of a hash; asked for where it is new, or where it could not be had before. */
+/* Returns the program with this hash. Asks the driver for the program if it is new or if the last
+ * request failed. */
 static struct gw_program *want_program(struct gw_node_core *core, struct gw_bin hash)
 {
     struct gw_program *program = NULL;
@@ -188,12 +190,13 @@ struct gw_node_spec *gw_job_on_spec(struct gw_node_core *core, const struct gw_m
 {
     enum { SPECS_MAX = 1 << 24 };
     if (message->number >= SPECS_MAX)
-        return NULL; /* an assign that names it is refused */
+        return NULL; /* an assign message that names this spec will be refused */
     struct gw_node_job *job = gw_core_job(core, message->key, true);
     while (job->specs.count <= message->number)
         GW_MUST(gw_array_push(&job->specs, NULL));
     struct gw_node_spec **place = &job->specs.items[message->number];
-    if (*place && same_spec(&(*place)->message, message)) { /* told again after a new connection */
+    if (*place && same_spec(&(*place)->message,
+                            message)) { /* the scheduler sends its specs again after a reconnect */
         if (message->kind == GW_SPEC_FUNCTION)
             (*place)->program = want_program(core, message->program);
         return NULL;
@@ -232,5 +235,5 @@ void gw_program_on_event(struct gw_node_core *core, const struct gw_event *event
         program->path = event->code == 0 ? gw_core_strdup(event->text) : NULL;
         program->text = event->code == 0 ? NULL : gw_core_strdup(event->text);
     }
-    /* the pump fails the runs of programs that cannot be had */
+    /* gw_pump_runners fails the attempts whose program could not be fetched */
 }

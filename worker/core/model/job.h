@@ -1,4 +1,4 @@
-/* Specs and programs of jobs. */
+/* Jobs of this worker, their specs, and the programs that the specs name. */
 #ifndef GW_WORKER_CORE_MODEL_JOB_H
 #define GW_WORKER_CORE_MODEL_JOB_H
 
@@ -7,14 +7,17 @@
 struct gw_node_job *gw_core_job(struct gw_node_core *core, uint64_t id, bool make);
 void gw_job_tidy(struct gw_node_core *core, struct gw_node_job *job);
 void gw_job_free(struct gw_node_job *job);
-/* gw_job_on_spec gives the spec if it is a new one, NULL if it was known or is refused. */
+/* gw_job_on_spec stores the spec of a message. It returns the spec if it is new, and NULL if it was
+ * known or is refused. */
 struct gw_node_spec *gw_job_on_spec(struct gw_node_core *core, const struct gw_msg_spec *spec);
-/* gw_job_forget_specs: nothing of the job will come any more; runners hear that, too. */
+/* gw_job_forget_specs releases the specs of a job of which no task will come any more. Runners that
+ * know the specs are told to forget them. */
 void gw_job_forget_specs(struct gw_node_core *core, struct gw_node_job *job);
 
-/* gw_job_program_gone takes the word that a program could not be started because it is not where it
- * was put: it is asked for again, once until a runner of it starts. agains: as they were when that
- * process was to start. false: that was done. */
+/* gw_job_program_gone is called if a program could not be started because its file is missing. It
+ * asks for the program again. This is done once until a runner of the program starts. `agains` is
+ * the value of program->agains when the failed process was started. Returns false if the program
+ * was already asked for again. */
 bool gw_job_program_gone(struct gw_node_core *core, struct gw_program *program, uint32_t agains);
 
 struct gw_node_spec *gw_job_spec(struct gw_node_core *core, uint64_t job, uint32_t number);

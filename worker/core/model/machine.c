@@ -1,4 +1,4 @@
-/* The worker core's state machines: what may follow what. gw_object_sm lies in spill.c. */
+/* State machines of the worker's core: which state may follow which. gw_object_sm is in spill.c. */
 #include "worker/core/model/state.h"
 
 static const struct gw_sm_state run_states[] = {
@@ -16,7 +16,8 @@ static const struct gw_sm_state run_states[] = {
     [GW_ATTEMPT_SENT] = {"sent", GW_SM_NEXT(GW_ATTEMPT_WAITING) | GW_SM_NEXT(GW_ATTEMPT_READY) |
                                      GW_SM_NEXT(GW_ATTEMPT_STANDING) |
                                      GW_SM_NEXT(GW_ATTEMPT_ENDING) | GW_SM_NEXT(GW_ATTEMPT_ENDED)},
-    /* ready again: a command that waited for its turn in a warden, and was not begun */
+    /* From running back to ready: a command waited in the reaper of another command and was not
+     * started. */
     [GW_ATTEMPT_RUNNING] = {"running", GW_SM_NEXT(GW_ATTEMPT_READY) |
                                            GW_SM_NEXT(GW_ATTEMPT_ENDING) |
                                            GW_SM_NEXT(GW_ATTEMPT_ENDED)},

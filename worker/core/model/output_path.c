@@ -1,4 +1,4 @@
-/* Where the output of attempts lies. */
+/* Paths of the files that hold the output of attempts. */
 #include "worker/core/model/output_path.h"
 
 #include "graph/wire/enums.h"

@@ -1,21 +1,22 @@
-/* Where the output of an attempt lies. */
+/* Paths of the files that hold the output of attempts. */
 #ifndef GW_WORKER_CORE_MODEL_OUTPUT_PATH_H
 #define GW_WORKER_CORE_MODEL_OUTPUT_PATH_H
 
 #include "worker/core/model/options.h"
 
-/* What a process runs, or where an attempt is. rank: GW_RANK_NONE where it is not a gang. process
- * 0: not started. */
+/* Identifies what a process executes, or an attempt. rank is GW_RANK_NONE unless the attempt is a
+ * gang's. process is 0 if no process was started. */
 struct gw_node_place {
     uint64_t job, attempt, process;
     uint32_t index, rank;
     uint32_t kind; /* enum gw_spec_kind */
-    bool keeps;    /* an actor's: what its calls print is moved to its files after each */
+    bool keeps; /* an actor's runner: after each call, the output is moved to the actor's files */
 };
 
-/* gw_node_output_path writes where an attempt's output lies below log_dir: extension "out" or
- * "err"; cut and terminated. gw_node_capture_path: where a pooled runner's output gathers until it
- * is moved there; incarnation: the worker's. */
+/* gw_node_output_path writes the path of an attempt's output file below log_dir. extension is "out"
+ * or "err". The path is truncated if it is too long, and always terminated. gw_node_capture_path
+ * writes the path of the file that collects the output of a pooled runner until it is moved to the
+ * attempt's file. incarnation is that of the worker. */
 void gw_node_output_path(const char *log_dir, const struct gw_node_place *place,
                          const char *extension, char path[static GW_NODE_PATH_MAX]);
 void gw_node_capture_path(const char *log_dir, uint64_t incarnation, uint64_t process,

@@ -1,4 +1,4 @@
-/* Look-ups in the tables of the core. */
+/* Look-ups in the tables of the core: processes by id, gangs by attempt. */
 #ifndef GW_WORKER_CORE_MODEL_TABLES_H
 #define GW_WORKER_CORE_MODEL_TABLES_H
 
