@@ -383,8 +383,8 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_report_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
         return gw_report_on_failures(core, process, &message->failures);
-    case GW_MESSAGE_skipped: /* sent by runners of protocol 6 only; the failure of its input was
-                                already reported */
+    /* Sent by runners of protocol 6 only; the failure of its input was already reported */
+    case GW_MESSAGE_skipped:
         return 0;
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
@@ -429,9 +429,9 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
 
 static int on_guardian(struct gw_node_core *core, const struct gw_message *message)
 {
-    gw_shutdown_fence(core); /* If this worker process was stopped past the fence, the processes may
-                                have been killed because of that. Give up everything first, so that
-                                no attempt is charged for it. */
+    /* If this worker process was stopped past the fence, the processes may have been killed because
+     * of that. Give up everything first, so that no attempt is charged for it. */
+    gw_shutdown_fence(core);
     switch (message->type) {
     case GW_MESSAGE_spawned:
         gw_process_outcome_on_spawned(core, &message->spawned);

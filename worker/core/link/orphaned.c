@@ -154,9 +154,10 @@ void gw_orphaned_ended(struct gw_node_core *core, const struct gw_attempt *run,
 {
     if (core->registered && run->rank == GW_RANK_NONE)
         return; /* the scheduler may have charged this end */
+    /* The rank had not started to execute: a new scheduler would take the end for that of a rank
+     * that ran */
     if (run->gang && !run->end.executing)
-        return; /* the rank had not started to execute: a new scheduler would take the end for that
-                   of a rank that ran */
+        return;
     switch (run->end.outcome) {
     case GW_OUTCOME_FAILED:
     case GW_OUTCOME_CRASHED:

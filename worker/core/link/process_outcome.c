@@ -18,8 +18,8 @@
 
 #include <stdlib.h>
 
-#define LINGER_LIMIT_NS                                                                            \
-    UINT64_C(1000000000) /* maximum time from a runner's closed connection to its exit */
+/* Maximum time from a runner's closed connection to its exit */
+#define LINGER_LIMIT_NS UINT64_C(1000000000)
 enum { KILL_SIGNAL = 9 /* SIGKILL on Linux */ };
 
 /* The process got SIGKILL from outside or from the out-of-memory killer. This says nothing about
@@ -124,10 +124,11 @@ static void start_failed(struct gw_node_core *core, struct gw_process *process)
     enum { TRIES = 3 };
     struct gw_runner_pool *pool = process->pool;
     const struct gw_attempt *run = process->queue.first;
+    /* The program was asked for again: waiting attempts keep waiting, but a gang must start again
+     * as a whole */
     if (process->spawn_code == GW_ENOENT &&
         gw_job_program_gone(core, pool->program, process->agains) && !(run && run->gang))
-        return; /* the program was asked for again: waiting attempts keep waiting, but a gang must
-                   start again as a whole */
+        return;
     char *text = start_text(process);
     if (++pool->start_failures >= (pool->proven || was_killed(process) ? TRIES : 1))
         gw_runner_pool_fail(core, pool, text, process);
@@ -161,8 +162,8 @@ static void judge(struct gw_node_core *core, struct gw_process *process)
             gw_report_of_command(core, run);
         else
             charge(core, process, run);
-    } else if (run && run->gang) { /* the process was ended for a fault of its own, such as a broken
-                                      protocol */
+    } else if (run && run->gang) {
+        /* The process was ended for a fault of its own, such as a broken protocol */
         charge(core, process, run);
     }
     gw_process_requeue(core, process, NULL);

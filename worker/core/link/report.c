@@ -31,8 +31,8 @@ static void stderr_path(const struct gw_node_core *core, const struct gw_attempt
     gw_attempt_place(run, &place);
     if (run->actor) /* calls of an actor print to the actor's files */
         place = run->actor->place;
-    if (run->end.capture) /* the runner failed to start, so its output is still in the process's
-                             capture file */
+    /* The runner failed to start, so its output is still in the process's capture file */
+    if (run->end.capture)
         gw_node_capture_path(core->options.log_dir, core->incarnation, run->end.capture, "err",
                              path);
     else
@@ -43,8 +43,8 @@ void gw_report_failed(struct gw_node_core *core, struct gw_attempt *run, const c
 {
     char path[GW_NODE_PATH_MAX];
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDED);
-    if (!core->registered) { /* a later scheduler needs a report of its own for each failed attempt
-                              */
+    /* A later scheduler needs a report of its own for each failed attempt */
+    if (!core->registered) {
         run->end.text = gw_core_strdup(text);
         stderr_path(core, run, path);
         gw_orphaned_ended(core, run, path);
@@ -175,8 +175,9 @@ int gw_report_on_finished(struct gw_node_core *core, struct gw_process *process,
         .run_ns = {gw_core_copy(core, in->run_ns.data, (size_t)count * 8), count},
     };
     gw_core_tell(core, &out, (struct gw_bin){0});
-    if (lazy && core->registered) /* the attempts that need the results run on this worker and have
-                                     them already, so the message may be delayed */
+    /* The attempts that need the results run on this worker and have them already, so the message
+     * may be delayed */
+    if (lazy && core->registered)
         core->effects->list.items[core->effects->list.count - 1].lazy = true;
     gw_process_next(core, process);
     return 0;
@@ -224,8 +225,8 @@ int gw_report_on_ended(struct gw_node_core *core, struct gw_process *process,
     if (run->state != GW_ATTEMPT_SENT && run->state != GW_ATTEMPT_RUNNING &&
         run->state != GW_ATTEMPT_STARTING && run->state != GW_ATTEMPT_STANDING)
         return GW_EPROTO;
-    switch (ended->outcome) { /* a runner may not report the other outcomes: the worker or the
-                                 scheduler decides them */
+    /* A runner may not report the other outcomes: the worker or the scheduler decides them */
+    switch (ended->outcome) {
     case GW_OUTCOME_FAILED:
     case GW_OUTCOME_OOM:
     case GW_OUTCOME_CANNOT_START:

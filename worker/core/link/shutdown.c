@@ -21,9 +21,8 @@
 #include "worker/core/processes/process.h"
 
 #define MS UINT64_C(1000000)
-#define IDLE_GRACE_NS                                                                              \
-    (500 * MS) /* grace period of a process without a task, and of every process if the worker     \
-                  ends at once */
+/* Grace period of a process without a task, and of every process if the worker ends at once */
+#define IDLE_GRACE_NS (500 * MS)
 
 static void free_runs(struct gw_node_core *core, struct gw_attempts *list)
 {
@@ -98,8 +97,9 @@ void gw_shutdown_fence(struct gw_node_core *core)
     if (core->now_ns < gw_shutdown_fence_ns(core))
         return;
     drop(core, true, 0);
-    if (core->scheduler) { /* The connection may be half open. Close it, so that the scheduler
-                              learns that nothing of what it started here runs any more. */
+    /* The connection may be half open. Close it, so that the scheduler learns that nothing of what
+     * it started here runs any more. */
+    if (core->scheduler) {
         gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
         core->registered = false;
     }

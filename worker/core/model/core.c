@@ -51,8 +51,8 @@ void gw_core_stamp(const struct gw_node_core *core, struct gw_node_link *link,
 {
     message->term = core->term;
     message->peer = core->peer;
-    if (message->type != GW_MESSAGE_heartbeat) /* a heartbeat may overtake other messages, so it has
-                                                  no sequence number */
+    /* A heartbeat may overtake other messages, so it has no sequence number */
+    if (message->type != GW_MESSAGE_heartbeat)
         message->sequence = ++link->sent;
 }
 

@@ -54,9 +54,9 @@ struct gw_node_options {
     uint64_t orphan_ns;      /* maximum time to run while connecting is refused; 0: 10 min */
     uint64_t runner_idle_ns; /* an idle runner of a pool ends after this time; 0: 60 s */
     uint32_t lent_max; /* maximum number of tasks that wait for others with yielded slots; 0: 512 */
-    uint64_t kept_bytes_max; /* maximum size of the retained folders of commands with files; 0: none
-                                is retained */
-    uint32_t uid;            /* user id of the worker's own processes */
+    /* Maximum size of the retained folders of commands with files; 0: none is retained */
+    uint64_t kept_bytes_max;
+    uint32_t uid; /* user id of the worker's own processes */
     bool far; /* the worker's processes do not use the user's way to the scheduler, which is TLS */
 };
 
