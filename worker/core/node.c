@@ -1,9 +1,9 @@
 /* The step of the worker's core: it dispatches each event, then handles ends, then starts new work.
  *
  * Invariants: the worker acts on a message of the scheduler only if the message carries the term
- * and the peer of the last welcome, and a sequence number above the last one (a heartbeat has
- * none). Nothing runs longer than fence_ns after the last acknowledged heartbeat was sent, or after
- * the last attempt to connect began that was refused (orphaned.c). */
+ * and the peer of the last welcome, and a new sequence number (a heartbeat has none). Nothing runs
+ * longer than fence_ns after the last acknowledged heartbeat was sent, or after the last refused
+ * attempt to connect began (orphaned.c). */
 #include "worker/core/node.h"
 #include "worker/core/gangs/actor.h"
 #include "worker/core/gangs/checkpoint_transfer.h"
@@ -51,9 +51,6 @@ static void drop_tokens(struct gw_node_core *core, const struct gw_event *event)
     for (uint32_t i = 0; i < event->token_count; i++)
         gw_core_drop_token(core, event->tokens[i]);
 }
-
-/* -- Lifetime ------------------------------------------------------------------------------------
- */
 
 struct gw_node_core *gw_node_core_new(const struct gw_node_options *options)
 {
@@ -187,9 +184,6 @@ void gw_node_core_free(struct gw_node_core *core)
     free_text(core->options.resources);
     free(core);
 }
-
-/* -- Events --------------------------------------------------------------------------------------
- */
 
 static void on_open(struct gw_node_core *core, const struct gw_event *event)
 {
@@ -354,9 +348,8 @@ static int on_progress(struct gw_node_core *core, struct gw_process *process,
     return 0;
 }
 
-/* Returns true for messages of a runner that are useful even after its process was told to end. A
- * checkpoint may be saved during the grace period. A task that reports that it runs long lets the
- * tasks behind it move to another runner. */
+/* Returns true for messages of a runner that are useful even after its process was told to end: a
+ * saved checkpoint, and that its task runs long, so tasks behind it can move elsewhere. */
 static bool is_in_time(const struct gw_message *message)
 {
     return message->type == GW_MESSAGE_checkpointed ||
@@ -383,8 +376,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         return gw_report_on_ended(core, process, &message->ended);
     case GW_MESSAGE_failures:
         return gw_report_on_failures(core, process, &message->failures);
-    /* Sent by runners of protocol 6 only; the failure of its input was already reported */
-    case GW_MESSAGE_skipped:
+    case GW_MESSAGE_skipped: /* protocol 6 only: the failed input was already reported */
         return 0;
     case GW_MESSAGE_actor_ready:
         return gw_node_actor_on_ready(core, process, &message->actor_ready);
@@ -429,8 +421,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
 
 static int on_guardian(struct gw_node_core *core, const struct gw_message *message)
 {
-    /* If this worker process was stopped past the fence, the processes may have been killed because
-     * of that. Give up everything first, so that no attempt is charged for it. */
+    /* This worker may have been stopped past the fence: then no attempt is charged for its end. */
     gw_shutdown_fence(core);
     switch (message->type) {
     case GW_MESSAGE_spawned:
