@@ -1,4 +1,4 @@
-/* How programs end with an error, and the version. */
+/* gw_error_exit and gw_version. */
 #include <gangway/gangway.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* What comes in from the scheduler goes to what waits for it. */
+/* Dispatches messages of the scheduler to the objects that wait for them. */
 #include "client/incoming.h"
 
 #include "client/link/rpc.h"
@@ -24,12 +24,13 @@ static void send_blobs(struct gw_client *client, struct gw_bin hashes)
              gw_file_upload_give(client->upload, hash + at, at == 0, &fd, &blob.blob.bytes) < 0) &&
             (!client->program ||
              gw_program_open(client->program, hash + at, &fd, &blob.blob.bytes) < 0))
-            fd = -1; /* it was removed meanwhile: that is what this says */
+            fd = -1; /* the file was removed meanwhile: a message without a descriptor tells the
+                        scheduler */
         gw_io_put(client->io, &blob, fd);
     }
 }
 
-/* One failure of many targets is one message. */
+/* Handles a failure. One message may contain the same failure for many tasks. */
 static void take_failed(struct gw_client *client, const struct gw_msg_failed *message)
 {
     struct gw_msg_failed one = *message;
@@ -109,8 +110,9 @@ static void client_on_wake(void *arg)
     pthread_mutex_unlock(&client->lock);
 }
 
-/* Whether somebody answered who had not proved to be the scheduler, while a client looks for the
- * one that it had: anybody between the two can say so much. */
+/* Whether the error may come from a process that is not the scheduler. While the client reconnects
+ * by TCP, any process between the client and the scheduler can answer with such an error. Such an
+ * error does not end the reconnect. */
 static bool is_unproven(const struct gw_client *client, const struct gw_error *error)
 {
     return error && client->lost && client->home_tcp &&
@@ -128,7 +130,8 @@ static void client_on_close(const struct gw_error *error, void *arg)
         client->down = client->refused;
     else if (client->closed)
         gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
-    else if (error && error->code == GW_EPERM && !unproven) /* before anybody said hello */
+    else if (error && error->code == GW_EPERM &&
+             !unproven) /* the error came before the hello message */
         gw_error_set(&client->down, GW_EPERM,
                      "the scheduler knows no such token (%s): it was revoked, or is another "
                      "cluster's; `gangway token create` at the scheduler makes a new one",

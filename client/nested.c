@@ -1,8 +1,8 @@
-/* Clients inside of tasks.
+/* Clients inside tasks.
  *
- * The connection comes from the worker, hello said; the program is there already, and the
- * environment is that of the task's job, so that what it submits may run in the same runners.
- * (How a task that waits gives its slots back is in client.c, gw_client_sleep.) */
+ * The worker gives the task a connection on which hello was already sent. The scheduler already has
+ * the program. Submitted tasks get the environment of the task's job, so that they can run in the
+ * same runners. gw_client_sleep in client.c yields the task's slots while it waits. */
 #include "client/incoming.h"
 #include "client/link/session.h"
 #include "client/open.h"
@@ -20,7 +20,8 @@
 #define LINK_TIMEOUT_NS (10 * GW_NS_PER_S)
 #define LINK_AGAIN_NS (5 * GW_NS_PER_MS)
 
-/* The scheduler takes connections one after the other, and a large graph now and then. */
+/* Asks the worker for a connection, and tries again while it answers GW_EAGAIN. The scheduler
+ * accepts connections one at a time, and may be busy with a large graph. */
 static int get_link(struct gw_task *task, struct gw_task_link *link, struct gw_error *error)
 {
     uint64_t deadline_ns = gw_clock_now_ns() + LINK_TIMEOUT_NS;
@@ -31,7 +32,8 @@ static int get_link(struct gw_task *task, struct gw_task_link *link, struct gw_e
     return rc;
 }
 
-/* Its program by hash alone: the scheduler has it, or the task would not run. */
+/* Makes the client's program from its hash alone: the scheduler already has the files, because the
+ * task runs. */
 static int adopt_program(struct gw_client *client, const struct gw_task_link *link)
 {
     if (link->program_bytes != GW_HASH_BYTES)

@@ -26,7 +26,7 @@ enum { PAUSE_US_MIN = 10000, PAUSE_US_MAX = 200000 };
 /* -- Opening -------------------------------------------------------------------------------------
  */
 
-/* What is connected looks for its scheduler when that goes away. */
+/* Prepares a connected client to reconnect, unless the options forbid it. */
 static int look_again(struct gw_client *client, const char *place, bool tcp,
                       const struct gw_client_options *options, struct gw_error *error)
 {
@@ -35,11 +35,12 @@ static int look_again(struct gw_client *client, const char *place, bool tcp,
     return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
 }
 
-/* By which a scheduler is reached. */
+/* How a scheduler is reached. */
 struct way {
     const char *place;
     bool tcp;
-    const struct gw_identity *identity; /* by the worker at `place`; NULL: not so */
+    const struct gw_identity
+        *identity; /* connect as this task, through the worker at `place`; NULL: connect directly */
 };
 
 static int connect_once(struct gw_client *client, const struct way *way, struct gw_error *error)
@@ -51,15 +52,16 @@ static int connect_once(struct gw_client *client, const struct way *way, struct 
     return rc < 0 ? rc : gw_session_connect(client, &socket, !way->identity, error);
 }
 
-/* Whether a scheduler may come back there. A socket, or a link to one, is removed when its cluster
- * is taken down, and only then. */
+/* Whether a scheduler may start again at this place. The socket, or the link to it, is removed when
+ * its cluster is taken down, and not when its scheduler is killed. */
 static bool may_come_back(const struct way *way, const struct gw_client_options *options)
 {
     struct stat info;
     return way->tcp ? options->connect_timeout_ns > 0 : lstat(way->place, &info) == 0;
 }
 
-/* GW_ENOSCHEDULER: nobody is there, and *waited tells whether somebody might have been. */
+/* Connects, and tries again while a scheduler may start. GW_ENOSCHEDULER: no scheduler answered;
+ * *waited is true if one could have started again. */
 static int connect_patiently(struct gw_client *client, const struct way *way,
                              const struct gw_client_options *options, bool *waited,
                              struct gw_error *error)
@@ -89,8 +91,8 @@ static int open_address(struct gw_client *client, const char *address,
     return rc < 0 ? rc : look_again(client, way.place, way.tcp, options, error);
 }
 
-/* As the task around this process. When the scheduler goes away it is not looked for again, as by
- * clients of functions. */
+/* Connects with the identity of the command in which this process runs. Such a client does not
+ * reconnect, like the clients inside functions. */
 static int open_inside(struct gw_client *client, const struct gw_identity *identity,
                        const struct gw_client_options *options, struct gw_error *error)
 {
@@ -99,7 +101,8 @@ static int open_inside(struct gw_client *client, const struct gw_identity *ident
                              &waited, error);
 }
 
-/* The running cluster of this user, or a promise of a private one. */
+/* Connects to the running cluster of this user. If there is none, only checks that a private
+ * cluster can be started later. */
 static int open_default(struct gw_client *client, const struct gw_client_options *options,
                         struct gw_error *error)
 {
@@ -124,8 +127,9 @@ static int open_default(struct gw_client *client, const struct gw_client_options
     return gw_cluster_find_binary(binary, error);
 }
 
-/* A program may have closed its standard streams. Sockets must not take their place: what it prints
- * would go to the scheduler, and libuv aborts when it is to close one. */
+/* Opens /dev/null for closed standard streams. A program may have closed them, and sockets must not
+ * get descriptors 0 to 2: the program's output would go to the scheduler, and libuv aborts when it
+ * closes one of these descriptors. */
 static void hold_standard_streams(void)
 {
     int fd;
@@ -145,7 +149,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
     const char *inlined = getenv("GANGWAY_INLINE");
     struct gw_identity identity;
 
-    /* A runner that opened clusters would start itself again without end. */
+    /* A runner whose main opens a cluster before gw_init would start runners without end. */
     if (getenv("GANGWAY_RUNNER_FD"))
         return gw_error_set(error, GW_ESTART,
                             "this process was started to run tasks, but main did not begin with "
@@ -201,7 +205,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
 /* -- Closing -------------------------------------------------------------------------------------
  */
 
-/* Jobs of this session that have not ended; their number. */
+/* Lists the jobs of this client that have not ended, and returns their number. */
 static size_t unfinished_jobs(struct gw_client *client, uint64_t **jobs)
 {
     size_t at = 0, count = 0;
@@ -223,8 +227,9 @@ static uint64_t left_ns(uint64_t deadline_ns)
     return now_ns < deadline_ns ? deadline_ns - now_ns : 0;
 }
 
-/* Asks something of each job, all at once; those that go on for others, or of which nothing is
- * known, become 0: they are not waited for. */
+/* Sends a cancel or an actor release for each job, all at once, and waits for the answers. A job
+ * becomes 0 if it goes on for other clients or the scheduler does not know it: end_jobs does not
+ * wait for such a job. */
 static void ask_each(struct gw_client *client, uint32_t type, uint64_t *jobs, size_t count,
                      uint64_t deadline_ns)
 {
@@ -254,7 +259,7 @@ static void ask_each(struct gw_client *client, uint32_t type, uint64_t *jobs, si
     free(calls);
 }
 
-/* The actors that have names, of which this client had handles; *actors is owned. */
+/* Lists the named actors of which this client had handles. The caller frees *actors. */
 static size_t named_actors(struct gw_client *client, uint64_t **actors)
 {
     size_t at = 0, count = 0;
@@ -267,7 +272,7 @@ static size_t named_actors(struct gw_client *client, uint64_t **actors)
     return count;
 }
 
-/* Waits until jobs have ended, to their last process. */
+/* Waits until the jobs have ended, with all their processes. */
 static void wait_for(struct gw_client *client, const uint64_t *jobs, size_t count,
                      uint64_t deadline_ns)
 {
@@ -279,8 +284,8 @@ static void wait_for(struct gw_client *client, const uint64_t *jobs, size_t coun
     }
 }
 
-/* On a shared cluster: cancels what nobody else wants, and waits until its last process is gone,
- * and until the names of its actors are free. */
+/* On a shared cluster: cancels the jobs that no other client needs. Waits until their last process
+ * has ended and the names of the client's actors are free. */
 static void end_jobs(struct gw_client *client)
 {
     uint64_t *jobs, *actors;
@@ -298,7 +303,7 @@ static void end_jobs(struct gw_client *client)
 
 void gw_client_close(struct gw_client *client)
 {
-    if (!client || client->task) /* that one is its task's */
+    if (!client || client->task) /* the task owns this client */
         return;
     if (client->started && !client->cluster)
         end_jobs(client);
@@ -308,12 +313,12 @@ void gw_client_close(struct gw_client *client)
 void gw_open_undo(struct gw_client *client)
 {
     if (client->task)
-        client->task = NULL; /* futures may live on for a moment, and it does not */
+        client->task = NULL; /* futures may outlive the task for a moment */
     pthread_mutex_lock(&client->lock);
     client->closed = true;
     pthread_mutex_unlock(&client->lock);
     gw_reconnect_stop(client);
-    gw_io_close(client->io); /* its end fails whatever still waits */
+    gw_io_close(client->io); /* this fails everything that still waits */
 
     pthread_mutex_lock(&client->lock);
     client->io = NULL;
@@ -324,6 +329,7 @@ void gw_open_undo(struct gw_client *client)
     gw_cluster_close(client->cluster);
     client->cluster = NULL;
     gw_inline_close(client);
-    gw_printer_close(client, PRINT_TIMEOUT_S * GW_NS_PER_S); /* it may wait for a person */
+    gw_printer_close(client, PRINT_TIMEOUT_S *
+                                 GW_NS_PER_S); /* may wait for a person who reads the output */
     gw_client_unref(client);
 }

@@ -1,4 +1,4 @@
-/* Starting this user's shared cluster, if none answers. */
+/* Starts this user's shared cluster if none is running. */
 #include "client/shared_cluster.h"
 
 #include "client/deploy/address.h"
@@ -16,8 +16,8 @@
 
 enum { STOP_TIMEOUT_S = 10 };
 
-/* Whether nobody serves the cluster. A process that was killed takes connections until the kernel
- * has closed its descriptors: only who answers is running. */
+/* Checks that no scheduler serves the cluster. A killed process accepts connections until the
+ * kernel has closed its descriptors, so a scheduler counts as running only if it answers. */
 static int check_none(const char *dir, struct gw_error *error)
 {
     char address[PATH_MAX + 32];
@@ -54,7 +54,7 @@ int gw_shared_cluster_up(const struct gw_cluster_options *options, pid_t *pid,
     int rc = gw_address_default_dir(dir, error);
     if (rc < 0)
         return rc;
-    /* Two `up` at once: the second waits here and then finds the first one's cluster. */
+    /* If two `up` run at once, the second waits here and then finds the cluster of the first. */
     snprintf(path, sizeof path, "%s/up.lock", dir);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (lock < 0 || flock(lock, LOCK_EX) < 0) {

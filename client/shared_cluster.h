@@ -4,8 +4,9 @@
 
 #include "client/deploy/cluster.h"
 
-/* gw_shared_cluster_up starts this user's shared cluster, which outlives this process; *pid is its
- * scheduler. GW_EEXIST when one answers already. 0: error->text is "", or what lacks. */
+/* gw_shared_cluster_up starts this user's shared cluster, which outlives this process. *pid is the
+ * process id of its scheduler. GW_EEXIST: a cluster is already running. If it returns 0,
+ * error->text is "" or a warning. */
 int gw_shared_cluster_up(const struct gw_cluster_options *options, pid_t *pid,
                          struct gw_error *error);
 

@@ -1,6 +1,5 @@
-/* libgangway-tls.so: graph/wire/tls.c for programs that have links to other hosts
- * (gpu/ring/ring_tls.h).
- */
+/* libgangway-tls.so: makes graph/wire/tls.c available to programs that connect to other hosts
+ * (gpu/ring/ring_tls.h loads it). */
 #include "graph/wire/tls.h"
 
 #include <gangway/version.h>

@@ -1,4 +1,4 @@
-/* Addresses, and the folder of this user's cluster. */
+/* Addresses of schedulers, connecting to them, and the folder of this user's cluster. */
 #include "client/deploy/address.h"
 
 #include "gpu/ring/ring_tls.h"
@@ -23,7 +23,7 @@
 
 enum { CONNECT_TIMEOUT_S = 10 };
 
-/* "host:port", as people write TCP addresses elsewhere. */
+/* Whether the address has the form HOST:PORT, with or without "tcp:" before it. */
 static bool looks_like_tcp(const char *address)
 {
     const char *colon = strrchr(address, ':');
@@ -106,7 +106,7 @@ int gw_address_connect(const char *path, int *fd, struct gw_error *error)
     return 0;
 }
 
-/* Waits until a socket that is being connected is. */
+/* Waits until the connection attempt of a non-blocking socket has succeeded or failed. */
 static int wait_connected(int fd, const char *place, struct gw_error *error)
 {
     uint64_t deadline_ns = gw_clock_now_ns() + CONNECT_TIMEOUT_S * GW_NS_PER_S;
@@ -134,7 +134,7 @@ int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
     int fd, rc = gw_token_file_own(&token, error);
     if (rc == 0)
         rc = gw_endpoint_resolve(place, numeric, error);
-    if (rc < 0) { /* nobody was asked yet */
+    if (rc < 0) { /* the scheduler was not contacted */
         explicit_bzero(&token, sizeof token);
         return rc;
     }
@@ -153,7 +153,7 @@ int gw_address_connect_tcp(const char *place, struct gw_transport **transport,
     return rc;
 }
 
-/* A line of the note, from 1 on. */
+/* Reads the given line (from 1) of the file "address", which the scheduler writes. */
 static int read_line(char address[GW_ADDRESS_TCP_MAX], int line, struct gw_error *error)
 {
     char dir[PATH_MAX], path[PATH_MAX + 32], text[GW_ADDRESS_TCP_MAX];

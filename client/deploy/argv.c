@@ -1,4 +1,5 @@
-/* Words of a command line: borrowed ones, and numbers that are written here. */
+/* Builds the command line of a daemon. Words are borrowed; numbers are formatted into the struct.
+ */
 #include "client/deploy/argv.h"
 
 #include <assert.h>

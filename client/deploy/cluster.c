@@ -1,7 +1,7 @@
-/* Starting schedulers. A private one holds the read end of a pipe whose write end only this process
- * has: when this process is gone, however it went, the scheduler reads the end of the pipe and
- * takes everything down. It runs in a session of its own, so that Ctrl-C in the terminal reaches
- * this process alone, which then decides. */
+/* Starts schedulers. A private scheduler has the read end of a pipe (the lifeline), and only this
+ * process has the write end. When this process ends in any way, the scheduler reads the end of file
+ * and ends the cluster. The scheduler runs in a session of its own, so that Ctrl-C in the terminal
+ * reaches only this process, which then decides. */
 #include "client/deploy/cluster.h"
 
 #include "client/deploy/address.h"
@@ -39,22 +39,23 @@ struct gw_cluster {
     uint32_t slots;
     char memory[GW_MEMORY_LINES_TEXT_BYTES];
     pid_t pid;
-    int lifeline;          /* write end */
-    GW_ARRAY(pid_t) grown; /* workers beside those that the scheduler started */
+    int lifeline;          /* write end of the pipe */
+    GW_ARRAY(pid_t) grown; /* workers that gw_cluster_grow started */
 };
 
-/* One start of a scheduler. */
+/* State of one start of a scheduler. */
 struct launch {
     const char *dir;
     struct gw_cluster_options options;
     bool is_private;
     pid_t pid;
-    int lifeline; /* write end, private only */
-    int ready;    /* read end */
-    int log;      /* its stderr */
+    int lifeline; /* write end of the pipe; private clusters only */
+    int ready;    /* read end of the pipe on which the daemon reports that it is ready */
+    int log;      /* file for its standard output and standard error */
 };
 
-/* A folder may be called gangway, too: a clone of this repository. */
+/* Whether the path is an executable file. A folder can have the name "gangway" too, for example a
+ * clone of this repository. */
 static bool executable(const char *path)
 {
     struct stat info;
@@ -65,7 +66,7 @@ static bool executable(const char *path)
     return false;
 }
 
-/* Tries DIR/gangway and DIR/../bin/gangway, DIR being the folder of `file`. */
+/* Tries DIR/gangway and DIR/../bin/gangway, where DIR is the folder of `file`. */
 static bool beside(const char *file, char path[PATH_MAX])
 {
     char dir[PATH_MAX];
@@ -103,8 +104,9 @@ int gw_cluster_find_binary(char path[PATH_MAX], struct gw_error *error)
         strcpy(path, given);
         return 0;
     }
-    /* Of what is in the program itself that is argv[0], which without a slash says nothing: from it
-     * a file of the working folder would be run. */
+    /* If libgangway is linked into the program, dli_fname is argv[0]. Without a slash it says
+     * nothing about the program's folder, and a file in the working folder could be run by mistake.
+     */
     if (dladdr((const void *)(uintptr_t)gw_cluster_find_binary, &info) && info.dli_fname &&
         strchr(info.dli_fname, '/') && beside(info.dli_fname, path))
         return 0;
@@ -147,7 +149,8 @@ static void reap(pid_t pid)
         continue;
 }
 
-/* Spawns the daemon: stdin from nowhere, both outputs to its log, a session of its own. */
+/* Starts the daemon in a new session, with /dev/null as standard input and both outputs in its log.
+ */
 static int spawn_daemon(const char *const argv[], int log, const int inherited[2], pid_t *pid)
 {
     posix_spawn_file_actions_t actions;
@@ -161,20 +164,20 @@ static int spawn_daemon(const char *const argv[], int log, const int inherited[2
     posix_spawn_file_actions_adddup2(&actions, log, 1);
     posix_spawn_file_actions_adddup2(&actions, log, 2);
     for (int i = 0; i < 2; i++)
-        if (inherited[i] >= 0) /* onto itself: it loses close-on-exec, in the child only */
+        if (inherited[i] >= 0) /* dup2 onto itself removes close-on-exec, in the child only */
             posix_spawn_file_actions_adddup2(&actions, inherited[i], inherited[i]);
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setflags(&attr,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID);
-    /* posix_spawn does not write to argv */
+    /* the cast is safe: posix_spawn does not write to argv */
     int rc = posix_spawn(pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
     return rc;
 }
 
-/* Descriptors 0 to 2 would be overwritten in the child. */
+/* Makes a pipe whose descriptors are above 2, because the child overwrites descriptors 0 to 2. */
 static int pipe_above_stdio(int fds[2])
 {
     if (pipe2(fds, O_CLOEXEC) < 0)
@@ -189,14 +192,14 @@ static int pipe_above_stdio(int fds[2])
     return fds[0] < 0 || fds[1] < 0 ? -1 : 0;
 }
 
-/* An option with a number; 0: none. */
+/* Appends an option with a number, unless the number is 0. */
 static void add_given(struct gw_argv *argv, const char *option, uint64_t number)
 {
     if (number)
         gw_argv_add_number(argv, option, number);
 }
 
-/* All but what is this very process's. */
+/* Fills in all options of the scheduler except the descriptors of this start. */
 static void fill(struct gw_argv *argv, const struct launch *launch, const char *binary,
                  char memory[GW_MEMORY_LINES_TEXT_BYTES])
 {
@@ -278,8 +281,8 @@ static bool is_interrupted(const struct launch *launch)
     return launch->options.interrupted && *launch->options.interrupted;
 }
 
-/* Reads the line that the daemon writes: "ready", or why not; empty when it said nothing. Tells
- * whether it had all its time. */
+/* Reads the line that the daemon writes: "ready", or why it failed. The line is empty if the daemon
+ * wrote nothing. Returns true if the start took longer than START_TIMEOUT_S. */
 static bool launch_read_line(const struct launch *launch, char line[LAST_WORDS_BYTES])
 {
     uint64_t deadline_ns = gw_clock_now_ns() + START_TIMEOUT_S * GW_NS_PER_S;
@@ -307,7 +310,8 @@ static bool launch_read_line(const struct launch *launch, char line[LAST_WORDS_B
     return late;
 }
 
-/* Why it did not start: its own line, or the end of its log. */
+/* Sets *error to the reason why the daemon did not start: the line that it wrote, or the end of its
+ * log. */
 static int launch_failed(const struct launch *launch, const char *line, bool late,
                          struct gw_error *error)
 {
@@ -328,7 +332,7 @@ static int launch_failed(const struct launch *launch, const char *line, bool lat
                         "the cluster did not start: its scheduler ended%s%s", colon, words);
 }
 
-/* Starts the daemon and waits until it is ready; on failure it is gone again. */
+/* Starts the daemon and waits until it is ready. If the start fails, the daemon is ended. */
 static int launch_run(struct launch *launch, struct gw_error *error)
 {
     char path[PATH_MAX];
@@ -342,7 +346,7 @@ static int launch_run(struct launch *launch, struct gw_error *error)
         char line[LAST_WORDS_BYTES];
         bool late = launch_read_line(launch, line);
         const bool ready = strcmp(line, "ready") == 0 || strncmp(line, "ready: ", 7) == 0;
-        if (error) /* what a start that went well has to say */
+        if (error) /* a successful start may report a warning in error->text */
             snprintf(error->text, sizeof error->text, "%s", ready && line[5] ? line + 7 : "");
         if (!ready || is_interrupted(launch)) {
             kill(launch->pid, SIGTERM);
@@ -362,7 +366,7 @@ static int launch_run(struct launch *launch, struct gw_error *error)
     return rc;
 }
 
-/* Removes what private clusters left whose client and scheduler were both killed. */
+/* Removes the folders of private clusters whose client and scheduler were both killed. */
 static void sweep_stale(const char *runtime)
 {
     DIR *dir = opendir(runtime);
@@ -375,7 +379,7 @@ static void sweep_stale(const char *runtime)
         snprintf(path, sizeof path, "%s/%.60s", runtime, entry->d_name);
         snprintf(socket_path, sizeof socket_path, "%s/%s", path, GW_ADDRESS_SOCKET);
         if (gw_address_connect(socket_path, &fd, NULL) == 0)
-            close(fd); /* its scheduler is just about to notice */
+            close(fd); /* the scheduler still runs and is about to end */
         else
             gw_dir_remove(path, NULL);
     }
@@ -469,9 +473,9 @@ void gw_cluster_close(struct gw_cluster *cluster)
     close(cluster->lifeline);
     stop(cluster->pid);
     for (size_t i = 0; i < cluster->grown.count; i++)
-        stop(cluster->grown.items[i]); /* they go with their scheduler */
+        stop(cluster->grown.items[i]); /* these workers end when their scheduler ends */
     gw_array_deinit(&cluster->grown);
-    gw_dir_remove(cluster->dir, NULL); /* a scheduler that was killed could not */
+    gw_dir_remove(cluster->dir, NULL); /* a killed scheduler has not removed its folder */
     free(cluster);
 }
 

@@ -1,4 +1,5 @@
-/* Clusters that this process starts: the `gangway` binary as a scheduler with its workers. */
+/* Clusters that this process starts: it runs the `gangway` binary as a scheduler, which starts the
+ * workers. */
 #ifndef GW_CLIENT_CLUSTER_H
 #define GW_CLIENT_CLUSTER_H
 
@@ -14,65 +15,75 @@
 struct gw_cluster;
 
 struct gw_cluster_options {
-    uint32_t slots;        /* in all, split among the workers; 0: the cores of this machine */
-    uint32_t workers;      /* 0: 1 */
-    bool no_workers;       /* none on this machine */
-    const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
-    const char *resources; /* what its first worker offers by name, "license=1"; NULL: none */
-    struct gw_memory_lines memory; /* of the workers; see gw_memory_lines_init */
-    const char *spill_dir;         /* absolute, borrowed; NULL: the worker's choice */
-    const char *listen;            /* HOST:PORT for other machines, by TLS; NULL: none */
-    const char *tokens;            /* the token file, absolute; NULL: the usual one */
-    bool accept_loss;              /* of a state that is damaged; see --accept-loss */
-    const char *state;             /* folder of what outlives it; NULL: in the cluster's own */
-    uint64_t idle_stop_s;          /* of a shared cluster; 0: never */
-    uint64_t file_cache_bytes;     /* shipped files that are kept; 0: the default */
-    uint64_t keep_files_bytes;     /* what commands with files left, a worker; 0: the default */
-    uint64_t transfer_bytes_max;   /* of checkpoints that are carried; 0: the default */
-    uint64_t log_max_bytes;        /* of a daemon's log, and of the one before; 0: the default */
-    uint64_t pure_keep_bytes;      /* results of pure tasks that nobody needs now; 0: the default */
-    uint64_t scatter_memory_bytes; /* of values that clients scatter; 0: the default */
+    uint32_t slots;    /* slots of all workers together; 0: the cores of this machine */
+    uint32_t workers;  /* 0: 1 */
+    bool no_workers;   /* start no workers on this machine */
+    const char *peers; /* host address by which the workers exchange results over TLS; NULL: they
+                          pass descriptors */
+    const char *
+        resources; /* resources that the first worker offers, for example "license=1"; NULL: none */
+    struct gw_memory_lines memory; /* memory limits of the workers; see gw_memory_lines_init */
+    const char
+        *spill_dir; /* folder for results on disk, absolute, borrowed; NULL: the worker chooses */
+    const char *listen; /* HOST:PORT at which other machines connect by TLS; NULL: none */
+    const char *tokens; /* path of the token file, absolute; NULL: the default file */
+    bool accept_loss;   /* start even if the saved state is damaged; see --accept-loss */
+    const char
+        *state; /* folder of the state that outlives the scheduler; NULL: in the cluster's folder */
+    uint64_t idle_stop_s;        /* time without work after which a shared cluster ends; 0: never */
+    uint64_t file_cache_bytes;   /* size of the cache of uploaded files; 0: the default */
+    uint64_t keep_files_bytes;   /* size, for each worker, of files that commands left in their
+                                    folders; 0: the default */
+    uint64_t transfer_bytes_max; /* size of checkpoints that may be transferred between workers; 0:
+                                    the default */
+    uint64_t log_max_bytes;   /* size of a daemon's log, and of the log before it; 0: the default */
+    uint64_t pure_keep_bytes; /* size of stored results of pure tasks that no future or task needs;
+                                 0: the default */
+    uint64_t scatter_memory_bytes; /* memory for scattered values; 0: the default */
     bool orphan_given;
-    uint64_t orphan_ms; /* how long what runs outlives the scheduler, where that is given */
-    const volatile sig_atomic_t *interrupted; /* once it is set the start is given up
-                                                 (GW_ECANCELLED): by a handler that has system
-                                                 calls end; NULL: nobody sets it */
+    uint64_t
+        orphan_ms; /* time that running tasks go on without a scheduler, if orphan_given is set */
+    const volatile sig_atomic_t
+        *interrupted; /* once a signal handler has set it, the start fails with GW_ECANCELLED; the
+                         handler must interrupt system calls; NULL: not used */
 };
 
-/* gw_cluster_find_binary gives the path of the `gangway` binary: $GANGWAY_BINARY, beside
- * libgangway or this executable, in ../bin of those, or on PATH. GW_ENOSCHEDULER with the places.
- */
+/* gw_cluster_find_binary finds the `gangway` binary: $GANGWAY_BINARY, beside libgangway or this
+ * executable, in ../bin of those folders, or on PATH. GW_ENOSCHEDULER: not found; the text lists
+ * the places. */
 int gw_cluster_find_binary(char path[PATH_MAX], struct gw_error *error);
 
-/* gw_cluster_open starts a private cluster: it ends with this process, however that ends, or at
- * gw_cluster_close, which blocks until it is gone (at most 10 s, then it is killed) and leaves no
- * zombie. Blocks for at most 10 s. GW_ENOSCHEDULER with the daemon's last words, GW_EPERM, GW_EIO.
- */
+/* gw_cluster_open starts a private cluster. The cluster ends when this process ends in any way, or
+ * at gw_cluster_close. gw_cluster_close blocks until the cluster has ended (after 10 s it kills it)
+ * and leaves no zombie. gw_cluster_open blocks for at most 10 s. Errors: GW_ENOSCHEDULER, with the
+ * end of the daemon's log; GW_EPERM; GW_EIO. */
 int gw_cluster_open(const struct gw_cluster_options *options, struct gw_cluster **cluster,
                     struct gw_error *error);
 void gw_cluster_close(struct gw_cluster *cluster);
 
-/* gw_cluster_check_resources refuses (GW_EINVAL) what is no list of resources. */
+/* gw_cluster_check_resources checks a list of resources. GW_EINVAL: malformed list. */
 int gw_cluster_check_resources(const char *resources, struct gw_error *error);
 
-/* gw_cluster_socket is the path of its scheduler's socket; borrowed. */
+/* gw_cluster_socket returns the path of the scheduler's socket; borrowed. */
 const char *gw_cluster_socket(const struct gw_cluster *cluster);
 
-/* gw_cluster_cores is how many cores this process may use. */
+/* gw_cluster_cores returns the number of cores that this process may use. */
 uint32_t gw_cluster_cores(void);
 
-/* gw_cluster_grow starts one more worker, with so many slots; it registers a moment later. */
+/* gw_cluster_grow starts one more worker, with the given number of slots. The worker registers a
+ * moment later. */
 int gw_cluster_grow(struct gw_cluster *cluster, uint32_t slots, struct gw_error *error);
 
-/* gw_cluster_slots is how many slots it was given in all. */
+/* gw_cluster_slots returns the number of slots of all its workers. */
 uint32_t gw_cluster_slots(const struct gw_cluster *cluster);
 
-/* gw_cluster_launch starts a scheduler in the folder `dir`, which outlives this process; *pid is
- * its process. Errors as gw_cluster_open. 0: error->text is "", or what lacks. */
+/* gw_cluster_launch starts a scheduler in the folder `dir`. The scheduler outlives this process;
+ * *pid is its process id. Errors: as gw_cluster_open. If it returns 0, error->text is "" or a
+ * warning. */
 int gw_cluster_launch(const char *dir, const struct gw_cluster_options *options, pid_t *pid,
                       struct gw_error *error);
 
-/* gw_cluster_wait_gone blocks until a process has ended; false after timeout_ns. */
+/* gw_cluster_wait_gone blocks until a process has ended. It returns false after timeout_ns. */
 bool gw_cluster_wait_gone(pid_t pid, uint64_t timeout_ns);
 
 #endif

@@ -1,13 +1,14 @@
-/* A value that the user set wins over Gangway's, so what another launcher, or Gangway itself for
- * the task around us, said of this process must not look as if the user had set it: each rank of a
- * gang would take itself for the same one. */
+/* Selects the environment variables that a submitted task inherits. Gangway does not overwrite a
+ * variable that the user has set. Therefore variables that describe this process must not be
+ * inherited, whether another launcher or Gangway itself has set them. Otherwise each rank of a gang
+ * would take itself for the same rank. */
 #include "client/deploy/env.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Ends in '=': a name; else a prefix. */
+/* An entry that ends in '=' is a name; any other entry is a prefix. */
 static const char *const of_this_process[] = {
     "CUDA_VISIBLE_DEVICES=",
     "SLURM_",
@@ -43,7 +44,8 @@ static const char *const of_this_process[] = {
     "HOROVOD_CROSS_SIZE=",
     "HOROVOD_HOSTNAME=",
     "HOROVOD_GLOO_RENDEZVOUS_",
-    "GANGWAY_TOKEN=", /* who has it is its user: it would lie in every host's /proc, and in jobs */
+    "GANGWAY_TOKEN=", /* a secret: it would be visible in /proc of every host and in the listings of
+                         jobs */
     "GANGWAY_TOKEN_FILE=",
     NULL,
 };

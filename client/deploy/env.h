@@ -1,13 +1,14 @@
-/* Which variables of this process's environment go along with what it submits. */
+/* Selects the environment variables of this process that a submitted task inherits. */
 #ifndef GW_CLIENT_ENV_H
 #define GW_CLIENT_ENV_H
 
 #include <stdbool.h>
 
-/* gw_env_goes_along tells whether "NAME=value" of this process's own environment does. Not what
- * names devices or ranks of this process (CUDA_VISIBLE_DEVICES, SLURM_*, RANK ...), nor its user's
- * token (GANGWAY_TOKEN, GANGWAY_TOKEN_FILE), and, inside a task, nothing that Gangway gave to it.
- */
+/* gw_env_goes_along returns true if a submitted task inherits the variable "NAME=value" of this
+ * process. A task does not inherit variables that name devices or ranks of this process
+ * (CUDA_VISIBLE_DEVICES, SLURM_*, RANK ...) or its user's token (GANGWAY_TOKEN,
+ * GANGWAY_TOKEN_FILE). If this process is a task itself, variables that Gangway has set for it are
+ * not inherited either. */
 bool gw_env_goes_along(const char *entry);
 
 #endif

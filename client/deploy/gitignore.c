@@ -1,9 +1,10 @@
-/* Lists by git.
+/* Asks git which files of a folder are not ignored.
  *
- * What .gitignore, .git/info/exclude and the user's own excludes mean together, only git knows: it
- * is run where the folder lies in a work tree; and, with a repository that has nothing in it, where
- * it lies in none and has a .gitignore, as what was unpacked has. A folder that is ignored itself
- * was named all the same: then nothing in it is left out. */
+ * Only git knows what .gitignore, .git/info/exclude and the user's own excludes mean together. If
+ * the folder is in a git work tree, git lists its files. If it is in no work tree but has a
+ * .gitignore (for example an unpacked archive), git lists its files with a temporary empty
+ * repository. If the folder itself is ignored, the user has named it all the same, so all its files
+ * are taken. */
 #include "client/deploy/gitignore.h"
 
 #include <errno.h>
@@ -21,9 +22,9 @@
 
 extern char **environ;
 
-enum { NO_GIT = 127 }; /* as shells have it */
+enum { NO_GIT = 127 }; /* exit code of shells if a command is not found */
 
-/* Whether the folder or one above it has a .git. */
+/* Whether the folder or one of its parents contains .git. */
 static bool is_in_work_tree(const char *folder)
 {
     char path[PATH_MAX], probe[PATH_MAX + 8];
@@ -40,7 +41,7 @@ static bool is_in_work_tree(const char *folder)
     }
 }
 
-/* This process's environment, but for which repository git should take. */
+/* Copies the environment without the variables that make git use another repository. */
 static char **clean_environment(void)
 {
     size_t count = 0, kept = 0;
@@ -80,8 +81,7 @@ static int read_all(int fd, struct gw_gitignore *list)
     return 0;
 }
 
-/* Runs git; what it prints is read into list, and nothing where that is NULL. *code: its exit code.
- */
+/* Runs git. If `list` is not NULL, git's output is read into it. *code is git's exit code. */
 static int run(char *const *argv, struct gw_gitignore *list, int *code)
 {
     posix_spawn_file_actions_t actions;
@@ -115,7 +115,7 @@ static int run(char *const *argv, struct gw_gitignore *list, int *code)
         pid_t ended;
         while ((ended = waitpid(pid, &status, 0)) < 0 && errno == EINTR)
             ;
-        /* where SIGCHLD is ignored nobody can tell how it ended */
+        /* if SIGCHLD is ignored, the exit code is unknown: assume success */
         *code = ended < 0 ? 0 : WIFEXITED(status) ? WEXITSTATUS(status) : 128;
     } else {
         rc = rc == ENOENT ? 0 : GW_EIO;
@@ -124,7 +124,8 @@ static int run(char *const *argv, struct gw_gitignore *list, int *code)
     return rc;
 }
 
-/* Without git nothing is left out, which a user has to know: it may be much, or secret. */
+/* Warns that ignored files are sent too, because git is not installed. These files may be large or
+ * secret, so the user must know. */
 static void warn_of_no_git(const char *folder)
 {
     fprintf(stderr,
@@ -145,10 +146,10 @@ static int failed(struct gw_gitignore *list, int rc, int code, const char *folde
                         code, folder);
 }
 
-/* -- Outside of a repository ---------------------------------------------------------------------
+/* -- Folders outside a repository ---------------------------------------------------------------
  */
 
-/* As little as git takes for a repository; false: there is no room for it. */
+/* Makes a minimal empty repository in a temporary folder. Returns false if it cannot be written. */
 static bool make_empty(char dir[PATH_MAX])
 {
     static const char head[] = "ref: refs/heads/main\n";
@@ -169,7 +170,7 @@ static bool make_empty(char dir[PATH_MAX])
     return well;
 }
 
-/* git writes nothing into it when it lists. */
+/* Removes the empty repository. `git ls-files` has not written to it. */
 static void remove_empty(const char *dir)
 {
     char path[PATH_MAX + 16];

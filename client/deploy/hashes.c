@@ -1,6 +1,6 @@
-/* The cache of hashes: a file of lines "device inode size changed_ns sha256", appended to; a line
- * that cannot be read is passed over, and a file that grew too long is begun anew. It is an
- * optimisation and nothing more: the cluster verifies content against its hash. */
+/* The cache of file hashes: a file of lines "device inode size changed_ns sha256", to which lines
+ * are appended. A malformed line is ignored. A file that is too long is emptied. A wrong hash does
+ * no harm, because the cluster verifies every content against its hash. */
 #include "client/deploy/hashes.h"
 
 #include "graph/base/clock.h"
@@ -17,11 +17,12 @@
 
 enum {
     CACHE_BYTES_MAX = 256 << 10,
-    SMALL_BYTES = 256 << 10, /* read sooner than looked up */
+    SMALL_BYTES = 256 << 10, /* a smaller file is hashed faster than looked up */
 };
 #define SETTLED_NS (2 * GW_NS_PER_S)
 
-/* Where it is, or would be. */
+/* Writes the path of the cache file, which need not exist. Returns false if there is no folder for
+ * it. */
 static bool cache_path(char path[PATH_MAX])
 {
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -88,8 +89,8 @@ static void cache_add(const char *path, const char *key, const uint8_t hash[GW_H
     close(fd);
 }
 
-/* Clocks of file systems are coarse: what was changed a moment ago may change once more without a
- * trace in the key. */
+/* Whether the last change of the file is old enough for the cache. Time stamps of file systems are
+ * coarse: a file that has just changed may change again without a new time stamp. */
 static bool is_settled(const struct stat *info)
 {
     uint64_t changed_ns =

@@ -1,4 +1,4 @@
-/* The identity of a command's processes. */
+/* The identity of a command's processes: how a process inside a task connects to its cluster. */
 #include "client/deploy/identity.h"
 
 #include "client/deploy/address.h"
@@ -60,8 +60,8 @@ static int say_hello(struct gw_channel *channel, const struct gw_identity *ident
     return rc < 0 ? rc : gw_channel_flush(channel);
 }
 
-/* What the worker says where it gives no connection. What may be otherwise in a moment is
- * GW_ENOSCHEDULER. */
+/* Sets *error to the worker's reason for a refusal. A reason that may be temporary becomes
+ * GW_ENOSCHEDULER, so that the caller tries again. */
 static int refused(int code, const char *text, struct gw_error *error)
 {
     const bool later = code == GW_EAGAIN || code == GW_EIO;

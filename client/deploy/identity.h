@@ -1,8 +1,10 @@
-/* What the processes of a command are to the cluster that runs it: its job's user, until it ends.
+/* The identity of a command's processes. Until the command ends, its processes may connect to the
+ * cluster as the user of their job.
  *
- * Their worker says so in GANGWAY_IDENTITY ("ATTEMPT.RANK.SECRET ADDRESS PATH") and gives them
- * connections at the socket PATH (worker/net/tasks/task_socket.h). What the task sets itself wins:
- * a token, or another address than the one that it found (ADDRESS; "-": none). */
+ * The worker sets GANGWAY_IDENTITY ("ATTEMPT.RANK.SECRET ADDRESS PATH") for the command, and gives
+ * connections to its processes at the socket PATH (worker/net/tasks/task_socket.h). ADDRESS is the
+ * value of GANGWAY_ADDRESS that the command was started with ("-": not set). If the command sets a
+ * token or another address itself, the identity is not used. */
 #ifndef GW_CLIENT_IDENTITY_H
 #define GW_CLIENT_IDENTITY_H
 
@@ -18,12 +20,12 @@ struct gw_identity {
     char path[PATH_MAX];
 };
 
-/* gw_identity_find tells whether this process has one, and is to use it. */
+/* gw_identity_find returns true if this process has an identity and has to use it. */
 bool gw_identity_find(struct gw_identity *identity);
 
-/* gw_identity_connect gives a connection to the scheduler (the caller's), hello said. Blocks.
- * GW_ENOSCHEDULER: there is none at the moment; GW_EPERM: the task has ended, or never was; with a
- * text. */
+/* gw_identity_connect asks the worker for a connection to the scheduler, on which hello was already
+ * sent. The caller owns *fd. It blocks. Errors, with text: GW_ENOSCHEDULER: no scheduler is
+ * connected at the moment; GW_EPERM: the task has ended or never existed. */
 int gw_identity_connect(const struct gw_identity *identity, int *fd, struct gw_error *error);
 
 #endif

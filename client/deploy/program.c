@@ -1,4 +1,4 @@
-/* What of this process is to ship. */
+/* Collects the files of this program: the executable and its libraries. */
 #include "client/deploy/program.h"
 
 #include "client/deploy/hashes.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Of Debian, Ubuntu, Fedora, SUSE and Arch. */
+/* System folders of Debian, Ubuntu, Fedora, SUSE and Arch. */
 static const char *const system_dirs[] = {
     "/lib/",     "/lib32/",     "/lib64/",     "/libx32/",
     "/usr/lib/", "/usr/lib32/", "/usr/lib64/", "/usr/libx32/",
@@ -69,8 +69,9 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The name of a loaded object is a path, or empty for the executable, or without a slash for the
- * kernel's vdso. Its last part is the name by which others need it. */
+/* Adds a loaded library. dlpi_name is a path, or empty for the executable, or a name without a
+ * slash for the kernel's vdso. The last part of the path is the name by which other libraries refer
+ * to it. */
 static int add_library(struct dl_phdr_info *info, size_t bytes, void *arg)
 {
     struct listing *listing = arg;
@@ -108,8 +109,8 @@ int gw_program_new(struct gw_program **out, struct gw_error *error)
         listing.rc = gw_error_set(error, GW_ENOMEM, "out of memory");
         goto fail;
     }
-    /* Opened by the link and not by its target: it is the file that runs, also when another one
-     * lies at its path by now. */
+    /* Open /proc/self/exe and not its target: this opens the running file even if another file has
+     * replaced it at its path. */
     char target[PATH_MAX];
     listing.rc = add_file(&listing, "/proc/self/exe", executable_name(target));
     if (listing.rc == 0)
