@@ -110,8 +110,8 @@ static void settle_doomed(struct gw_sched *sched)
     for (size_t i = 0; i < sched->doomed.count; i++) {
         struct gw_row row = sched->doomed.items[i];
         bool waiting = row.job->tasks.state[row.index] == GW_TASK_WAITING;
-        if (waiting && (row.job->tasks.flags[row.index] &
-                        GW_TASK_CANCELS)) /* the task was cancelled before it had a row */
+        /* The task was cancelled before it had a row. */
+        if (waiting && (row.job->tasks.flags[row.index] & GW_TASK_CANCELS))
             gw_sched_cancel_task(sched, row.job, row.index,
                                  &(struct gw_cancel){.reason = GW_KILL_CANCEL});
         else if (waiting)
@@ -163,9 +163,7 @@ static void settle_lost(struct gw_sched *sched)
             make_again(sched, row, 0);
         else if (row.job->tasks.state[row.index] == GW_TASK_DONE &&
                  row.job->tasks.users[row.index] == 0)
-            release(
-                sched,
-                row); /* the job was still open, and a later chunk might have needed the result */
+            release(sched, row); /* the job was open: a later chunk might have needed it */
     }
     gw_sched_noted_lost(sched);
 }

@@ -1,7 +1,7 @@
-/* Connections, as far as they are about sending.
+/* Sends messages over the connections of a server.
  *
- * Always: what a connection with a backlog was told is in there before it leaves, in the same
- * order; while the link is broken it goes nowhere else. */
+ * Invariant: on a connection with a backlog, every message is added to the backlog before it is
+ * sent, in the same order. While the link is broken, messages are only added to the backlog. */
 #include "scheduler/net/connection.h"
 
 #include "graph/base/log.h"
@@ -13,8 +13,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { PRINTED_BYTES_MAX = 4 << 20 }; /* on their way to a client: then no more is printed */
-enum { QUEUED_BYTES_MAX = 64 << 20 }; /* to a peer that does not read: then it is disconnected */
+enum {
+    PRINTED_BYTES_MAX = 4 << 20
+}; /* queued printed output for a client; above this, further output is left out */
+/* queued bytes for a peer that does not read; above this, the peer is disconnected */
+enum { QUEUED_BYTES_MAX = 64 << 20 };
 
 void gw_connection_refuse(struct gw_connection *connection, const struct gw_error *error)
 {
@@ -48,7 +51,7 @@ static int send_item(struct gw_connection *connection, const struct gw_backlog_i
                                      item->fd_count);
 }
 
-/* What is to be sent again if the link breaks. */
+/* Sends a message and keeps it in the backlog, so that it can be sent again if the link breaks. */
 static int send_kept(struct gw_connection *connection, const struct gw_message *message,
                      const int *fds, uint8_t count)
 {
@@ -64,7 +67,7 @@ bool gw_connection_reachable(const struct gw_connection *connection)
 
 void gw_connection_end(struct gw_connection *connection)
 {
-    if (connection->broken) /* in a later turn of the loop */
+    if (connection->broken) /* on_broken ends the connection in a later turn of the loop */
         (void)uv_timer_start(&connection->hello_timer, connection->on_broken, 0, 0);
     else if (!connection->link_closed)
         gw_link_close(connection->link);
@@ -123,9 +126,9 @@ void gw_connection_beat_all(const struct gw_map *connections)
     }
 }
 
-/* A value that is large for a message, but lies here without a descriptor, gets one for its way:
- * whoever takes it has it as all large values. The descriptor, or -1: the message stays as it
- * is. */
+/* Moves a large value that the scheduler holds in memory into a file, so that the receiver gets it
+ * with a file descriptor as every large value. Returns the descriptor, or -1 if the message is sent
+ * unchanged. */
 static int give_descriptor(const struct gw_message *message, struct gw_message *changed)
 {
     struct gw_error error;
@@ -143,8 +146,8 @@ static int give_descriptor(const struct gw_message *message, struct gw_message *
     return fd;
 }
 
-/* What functions print waits for no reader: while one does not read, it is left out, and counted.
- */
+/* Printed output is not queued for a client that reads slowly. Output beyond the limit is left out
+ * and its bytes are counted. */
 static bool may_print(struct gw_connection *connection, const struct gw_message *message,
                       struct gw_message *changed)
 {
@@ -188,7 +191,8 @@ void gw_connection_execute(struct gw_connection *connection, const struct gw_eff
                            const int *fds)
 {
     if (!effect->held || connection->backlog ||
-        gw_link_queued_bytes(connection->link) > QUEUED_BYTES_MAX) /* it is looked at there */
+        gw_link_queued_bytes(connection->link) >
+            QUEUED_BYTES_MAX) /* gw_connection_send checks the queue */
         gw_connection_send(connection, &effect->message, fds, (uint8_t)effect->token_count);
     else if (gw_link_hold(connection->link, &effect->message) < 0)
         gw_connection_end(connection);
@@ -235,7 +239,8 @@ void gw_connection_mend(struct gw_connection *broken, const struct gw_connection
     const struct gw_backlog_item *item;
     if (!broken->link_closed) {
         gw_link_hand_over(broken->link, &deaf);
-        gw_tls_abandon(broken->transport); /* a farewell may overtake `mended` */
+        /* a TLS close message could overtake the message `mended` */
+        gw_tls_abandon(broken->transport);
         gw_link_close(broken->link);
     }
     broken->link = fresh->link;

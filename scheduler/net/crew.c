@@ -1,9 +1,9 @@
 /* Workers on the scheduler's own machine.
  *
- * A worker that dies is started again, at once the first time, then after a pause that doubles up
- * to a minute: its slots come back, and a worker that cannot live does not spin. One that outlived
- * the scheduler before us, which its lock says, comes back by itself and is watched as if it were
- * our child. */
+ * A worker that dies is started again: immediately the first time, later after a pause that doubles
+ * up to one minute. So its slots come back, but a worker that dies at once does not use up the
+ * machine. A worker of an earlier scheduler, found by its lock file, reconnects by itself and is
+ * watched like a child process. */
 #include "scheduler/net/crew.h"
 
 #include "graph/base/clock.h"
@@ -24,15 +24,15 @@
 enum {
     RESTART_MS_FIRST = 100,
     RESTART_MS_MAX = 60000,
-    LIVED_S = 60, /* a worker that lived so long starts anew with the first pause */
+    LIVED_S = 60, /* a worker that ran this long restarts with the first pause again */
     KILL_MS = 5000,
 };
 
 struct member {
     struct gw_crew *crew;
     uv_process_t process;
-    uv_poll_t watch; /* of one that lives on */
-    int pidfd;       /* likewise; -1: it has ended, or was left */
+    uv_poll_t watch; /* for an adopted worker of an earlier scheduler */
+    int pidfd;       /* of an adopted worker; -1: it has ended or is not watched any more */
     uv_timer_t restart;
     bool runs, lives_on;
     uint64_t started_ns;
@@ -50,7 +50,7 @@ struct gw_crew {
     bool closing;
 };
 
-/* An option with a number of bytes, written to `text`; 0: none. */
+/* Appends an option with a number of bytes, written to `text`. 0: appends nothing. */
 static void add_bytes(char **argv, int *argc, char *option, uint64_t bytes, char text[32])
 {
     if (!bytes)
@@ -131,7 +131,7 @@ static void member_on_exit(uv_process_t *process, int64_t status, int signal)
     uv_close((uv_handle_t *)process, member_on_process_closed);
 }
 
-/* An option with a text, copied to `copy`; NULL: none. */
+/* Appends an option with a text, copied to `copy`. NULL: appends nothing. */
 static void add_text(char **argv, int *argc, char *option, const char *text, char copy[PATH_MAX])
 {
     if (!text)
@@ -141,8 +141,7 @@ static void add_text(char **argv, int *argc, char *option, const char *text, cha
     argv[(*argc)++] = copy;
 }
 
-/* -- Workers that live on ------------------------------------------------------------------------
- */
+/* -- Workers of an earlier scheduler -- ------------------------------------------------------- */
 
 static void member_on_end(uv_poll_t *poll, int status, int events)
 {
@@ -178,7 +177,8 @@ bool gw_crew_lives_on(const char *dir)
     return false;
 }
 
-/* Whether the worker of this number does; then it is watched. */
+/* Returns true if the worker of this number is still running from an earlier scheduler. In this
+ * case it is watched from now on. */
 static bool member_lives_on(struct member *member)
 {
     pid_t pid = gw_crew_who_lives_on(member->crew->options.dir, member->number);
@@ -206,10 +206,9 @@ bool gw_crew_lived_on(const struct gw_crew *crew, uint32_t number)
     return crew->members[number].lives_on;
 }
 
-/* -- Starting ------------------------------------------------------------------------------------
- */
+/* -- Starting -- ------------------------------------------------------------------------------ */
 
-/* The GPUs of this machine are divided as its slots are. */
+/* Each worker gets its part of the machine's GPUs, as it gets its part of the slots. */
 static void add_part(const struct member *member, char **argv, int *argc, char text[32])
 {
     if (member->crew->options.workers == 1)
@@ -270,11 +269,11 @@ static int member_start(struct member *member, struct gw_error *error)
     };
     uv_process_options_t process = {
         .exit_cb = member_on_exit,
-        .file = "/proc/self/exe", /* this very binary, also when its file was replaced */
+        .file = "/proc/self/exe", /* the running binary, even if its file was replaced */
         .args = argv,
         .stdio = stdio,
         .stdio_count = 3,
-        .flags = UV_PROCESS_DETACHED, /* Ctrl-C at a terminal is for the client */
+        .flags = UV_PROCESS_DETACHED, /* Ctrl-C at a terminal is meant for the client only */
     };
     member->process.data = member;
     options->on_new(name, options->arg);
@@ -317,7 +316,7 @@ int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct 
     return 0;
 }
 
-/* By which a worker that runs is watched. */
+/* Returns the handle that watches a running worker. */
 static uv_handle_t *handle_of(struct member *member)
 {
     return member->lives_on ? (uv_handle_t *)&member->watch : (uv_handle_t *)&member->process;
@@ -342,7 +341,7 @@ static void crew_on_kill(uv_timer_t *timer)
     crew_signal(timer->data, SIGKILL);
 }
 
-/* Nobody is started again. Those that run end, or are no longer watched. */
+/* Ends the crew: no worker is started again, and those that run get a signal to end. */
 static void crew_end(struct gw_crew *crew)
 {
     if (crew->running == 0) {
@@ -366,7 +365,8 @@ void gw_crew_close(struct gw_crew *crew)
     crew_end(crew);
 }
 
-/* A process that is not watched any more is a child of init as soon as we have ended. */
+/* Stops to watch a worker that continues to run. When the scheduler ends, init becomes its parent.
+ */
 static void member_leave(struct member *member)
 {
     if (!member->runs || uv_is_closing(handle_of(member)))

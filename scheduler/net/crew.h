@@ -1,5 +1,4 @@
-/* The crew: the workers that a scheduler starts on its own machine, and starts again when they die.
- */
+/* The crew: the workers that a scheduler starts on its own machine, and restarts if they die. */
 #ifndef GW_SCHEDULER_NET_CREW_H
 #define GW_SCHEDULER_NET_CREW_H
 
@@ -11,54 +10,59 @@
 
 struct gw_crew;
 
-#define GW_ORPHAN_MS_MAX UINT64_C(3155760000000) /* a century */
+#define GW_ORPHAN_MS_MAX UINT64_C(3155760000000) /* 100 years */
 
 struct gw_crew_options {
-    const char *dir; /* the scheduler's; workers log there; borrowed, must outlive the crew */
+    /* The scheduler's folder, where workers write their logs. Borrowed, must outlive the crew. */
+    const char *dir;
     uint32_t workers;
-    uint32_t slots;        /* in all; as many as workers at least */
-    const char *peers;     /* HOST where its workers reach each other by TLS; NULL: descriptors */
-    const char *resources; /* that the first worker offers; NULL: none; borrowed likewise */
-    const char *memory, *spill_dir; /* for their --memory and --spill-dir; NULL: not given */
-    uint64_t files_bytes_max;       /* of files that each host keeps; 0: the default */
-    uint64_t kept_bytes_max;        /* of what commands with files left; 0: the default */
-    uint64_t transfer_bytes_max;    /* of a folder of checkpoints; 0: the default */
-    uint64_t log_bytes_max;         /* of the log of each; 0: the default */
-    bool private_cluster;           /* they remove `dir` at their end */
-    uint64_t orphan_ms; /* how long what they run outlives the scheduler; UINT64_MAX: the default */
-    /* A worker is about to be started: what an earlier one of this name ran is gone. */
+    uint32_t slots;        /* total of all workers; at least one for each */
+    const char *peers;     /* HOST for TLS connections between workers; NULL: none */
+    const char *resources; /* resources of the first worker; NULL: none; borrowed like dir */
+    const char *memory, *spill_dir; /* values of --memory and --spill-dir; NULL: not given */
+    uint64_t files_bytes_max;       /* limit of cached task files on a host; 0: the default */
+    uint64_t kept_bytes_max;        /* limit of folders kept after commands; 0: the default */
+    uint64_t transfer_bytes_max;    /* limit of a checkpoint folder to transfer; 0: the default */
+    uint64_t log_bytes_max;         /* limit of each worker's log; 0: the default */
+    bool private_cluster;           /* the workers remove `dir` when they end */
+    uint64_t orphan_ms; /* how long tasks outlive the scheduler; UINT64_MAX: the default */
+    /* Called before a worker is started: all processes of an earlier worker of this name have
+     * ended. */
     void (*on_new)(const char *name, void *arg);
-    /* Whether the cluster is about to end: who ends then is not started anew. */
+    /* Returns true if the cluster is about to end. Then a worker that ends is not restarted. */
     bool (*ends)(void *arg);
-    /* All workers have ended, after gw_crew_close; on the loop's thread. */
+    /* Called on the loop's thread after gw_crew_close or gw_crew_leave, when no worker is watched
+     * any more. */
     void (*on_gone)(void *arg);
     void *arg;
 };
 
-/* gw_crew_open starts the workers, but for those that live on from an earlier scheduler: they are
- * its members as they are, and are started anew when they end. GW_EIO with text when one cannot be
+/* gw_crew_open starts the workers. Workers that still run from an earlier scheduler become members
+ * of the crew, and are restarted when they end. Returns GW_EIO with a text if a worker cannot be
  * started. */
 int gw_crew_open(uv_loop_t *loop, const struct gw_crew_options *options, struct gw_crew **crew,
                  struct gw_error *error);
 
-/* gw_crew_who_lives_on is the process of the worker of this number (0 to GW_CREW_WORKERS_MAX - 1)
- * that an earlier scheduler of this folder has left; 0: there is none. */
+/* gw_crew_who_lives_on returns the process id of the worker of this number (0 to
+ * GW_CREW_WORKERS_MAX - 1) if it still runs from an earlier scheduler of this folder, else 0. */
 enum { GW_CREW_WORKERS_MAX = 1024 };
 pid_t gw_crew_who_lives_on(const char *dir, uint32_t number);
 
-/* gw_crew_lives_on tells whether a worker of an earlier scheduler of this folder lives. */
+/* gw_crew_lives_on returns true if any worker of an earlier scheduler of this folder is alive. */
 bool gw_crew_lives_on(const char *dir);
 
-/* gw_crew_lived_on tells whether the worker of this number was there before the crew was. */
+/* gw_crew_lived_on returns true if the worker of this number was already running when the crew was
+ * opened. */
 bool gw_crew_lived_on(const struct gw_crew *crew, uint32_t number);
 
-/* gw_crew_close sends SIGTERM to the workers that are left, SIGKILL after 5 s, and frees the crew
- * when the last has ended: on_gone follows in a later turn, also when there are none. */
+/* gw_crew_close sends SIGTERM to the remaining workers, and SIGKILL after 5 s. When the last has
+ * ended, the crew is freed and on_gone is called in a later turn of the loop, also if there were no
+ * workers. */
 void gw_crew_close(struct gw_crew *crew);
 
-/* gw_crew_leave lets the workers live on for the next scheduler of this folder, and frees the crew:
- * on_gone follows as above. started_end: those that this crew started end as in gw_crew_close, and
- * only those that had lived on stay. */
+/* gw_crew_leave leaves the workers running for the next scheduler of this folder and frees the
+ * crew. on_gone is called as in gw_crew_close. If started_end is set, the workers that this crew
+ * started are ended as in gw_crew_close, and only those of an earlier scheduler stay. */
 void gw_crew_leave(struct gw_crew *crew, bool started_end);
 
 #endif

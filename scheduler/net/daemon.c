@@ -1,11 +1,13 @@
-/* The scheduler process: options, its folder and its end.
+/* The scheduler process: its options, its folder and its end.
  *
- * A cluster ends in one order, whatever the cause (a client's shutdown, the lifeline, idleness, its
- * folder gone; SIGTERM if it is private): the core ends all work (bounded), the workers go, the
- * sockets close, a private folder is removed.
+ * A cluster always ends in the same order, whatever the reason (a client's shutdown request, the
+ * end of the lifeline, idleness, a removed folder, or SIGTERM to a private cluster): the core ends
+ * all work within a time limit, the workers end, the sockets are closed, and a private folder is
+ * removed.
  *
- * SIGTERM and SIGINT end the process, not the cluster: facts are committed, connections close
- * without a word, and the workers wait for the next scheduler, as they do after SIGKILL. */
+ * SIGTERM and SIGINT end only this process, not the cluster: facts are committed, connections are
+ * closed without a message, and the workers wait for the next scheduler, as they do after SIGKILL.
+ */
 #include "scheduler/net/daemon.h"
 
 #include "graph/base/clock.h"
@@ -37,7 +39,7 @@
 
 #define TAKE_OVER_NS (3 * GW_NS_PER_S)
 enum { TAKE_OVER_POLL_US = 20000, TIDY_LOOKS = 10 };
-enum { LATE_MS = 5000, GIVE_UP_MS = 9000 /* before `up` does */, MISSING_BYTES = 400 };
+enum { LATE_MS = 5000, GIVE_UP_MS = 9000 /* before `gangway up` gives up */, MISSING_BYTES = 400 };
 enum { SHUTDOWN_MS_MAX = 15000, LOOK_MS = 2000, EXIT_USAGE = 2 };
 
 struct daemon {
@@ -49,30 +51,30 @@ struct daemon {
     uv_signal_t signals[2];
     uv_poll_t lifeline;
     uv_timer_t idle;
-    uv_timer_t look; /* at the socket in the folder */
+    uv_timer_t look; /* for looks at the socket in the folder */
     uv_timer_t deadline;
-    uv_timer_t late; /* workers are */
+    uv_timer_t late; /* for workers that are late to register */
     const char *dir, *state, *memory, *spill_dir;
-    char state_path[PATH_MAX];   /* where nobody said another */
-    const char *listen, *tokens; /* NULL: no TCP; the usual token file */
+    char state_path[PATH_MAX];   /* the default, if no option names another folder */
+    const char *listen, *tokens; /* listen NULL: no TCP; tokens NULL: the default token file */
     char tokens_path[PATH_MAX], peers_host[GW_ENDPOINT_TEXT_MAX];
-    const char *peers;     /* of all workers; NULL: none */
+    const char *peers;     /* for all workers; NULL: none */
     const char *resources; /* of the first worker; NULL: none */
     uint32_t workers;
     uint32_t slots;
-    uint64_t orphan_ms; /* of its workers; UINT64_MAX: their default */
+    uint64_t orphan_ms; /* --orphan-timeout of the workers; UINT64_MAX: their default */
     uint64_t idle_stop_s, pure_keep_bytes, file_cache_bytes, keep_files_bytes, transfer_bytes_max;
     uint64_t scatter_memory_bytes, log_max_bytes;
     int lifeline_fd;
     int ready_fd;
-    char lost[PATH_MAX + 600]; /* what became of the folder, or the state; empty: nothing */
-    bool unfound;              /* it was said that commands on this machine do not find it */
+    char lost[PATH_MAX + 600]; /* text about a lost folder or state; empty: none is lost */
+    bool unfound;              /* the warning about the missing socket was logged */
     bool private_cluster;
-    bool is_default; /* DIR is the user's own: its socket lies elsewhere, and DIR was not typed */
+    bool is_default; /* DIR is the user's default: its socket is in another folder */
     bool accept_loss;
     bool ending, told_late;
-    bool leaving;     /* this process ends, and the cluster does not */
-    bool is_given_up; /* before it was ready: the workers that it started end */
+    bool leaving;     /* this process ends, but the cluster continues */
+    bool is_given_up; /* ended before it was ready: workers that it started end, too */
     bool crew_closing;
 };
 
@@ -105,7 +107,8 @@ static const struct option option_table[] = {
     {"log-max", required_argument, NULL, 'g'},    {NULL, 0, NULL, 0},
 };
 
-/* How much is kept, and for how long; GW_EINVAL: it is none of those. */
+/* Parses an option about sizes or times of things to keep. Returns GW_EINVAL if the option is not
+ * one of these. */
 static int parse_kept(struct daemon *daemon, int option)
 {
     if (option == 'i')
@@ -197,8 +200,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     return rc;
 }
 
-/* -- The end -------------------------------------------------------------------------------------
- */
+/* -- The end -- ------------------------------------------------------------------------------- */
 
 static void daemon_on_crew_gone(void *arg)
 {
@@ -206,7 +208,8 @@ static void daemon_on_crew_gone(void *arg)
     uv_close((uv_handle_t *)&daemon->deadline, NULL);
 }
 
-/* All work has ended, or had its time: everything closes, the loop runs empty. */
+/* Closes everything, after all work has ended or its time was over. The loop ends when its last
+ * handle is closed. */
 static void close_all(struct daemon *daemon)
 {
     if (daemon->crew_closing)
@@ -218,7 +221,8 @@ static void close_all(struct daemon *daemon)
         (void)snprintf(path, sizeof path, "%s/address", daemon->dir);
         (void)unlink(path);
     }
-    /* Who was not told by a signal was told by a user: then none comes next. */
+    /* If no signal caused the end, a user's shutdown request did. In this case clients must not
+     * wait for a next scheduler. */
     gw_server_close(daemon->server,
                     *daemon->lost    ? daemon->lost
                     : daemon->ending ? NULL
@@ -261,7 +265,7 @@ static void end(struct daemon *daemon, const char *why)
     gw_server_shutdown(daemon->server, why);
 }
 
-/* Nothing ends but this process. */
+/* Ends this process only. The cluster continues. */
 static void leave(struct daemon *daemon, const char *why)
 {
     daemon->ending = daemon->leaving = true;
@@ -273,8 +277,8 @@ static void leave(struct daemon *daemon, const char *why)
     gw_server_stop(daemon->server);
 }
 
-/* The state is an older one than workers know. They keep what they run, as where a state is refused
- * from the start. */
+/* Handles a state that is older than what workers report. The workers keep their tasks, as they do
+ * if a damaged state is refused at the start. */
 static void daemon_on_damaged(const struct gw_error *error, void *arg)
 {
     struct daemon *daemon = arg;
@@ -290,15 +294,14 @@ static void daemon_on_damaged(const struct gw_error *error, void *arg)
     close_all(daemon);
 }
 
-/* -- What makes it end ---------------------------------------------------------------------------
- */
+/* -- Reasons to end -- ------------------------------------------------------------------------ */
 
 static void daemon_on_signal(uv_signal_t *handle, int signal)
 {
     struct daemon *daemon = handle->data;
     const char *why = signal == SIGINT ? "interrupted" : "terminated";
     if (daemon->ending)
-        gw_server_stop(daemon->server); /* told twice */
+        gw_server_stop(daemon->server); /* the second signal */
     else if (daemon->private_cluster || gw_server_ends(daemon->server))
         end(daemon, why);
     else
@@ -313,7 +316,8 @@ static void daemon_on_lifeline(uv_poll_t *poll, int status, int events)
     if (status >= 0 && read(daemon->lifeline_fd, &byte, 1) > 0)
         return;
     uv_poll_stop(poll);
-    /* The client is gone and nobody is left to wait for: no grace. Workers bury what they run. */
+    /* The client is gone, so nothing is worth waiting for: work ends without a grace period. The
+     * workers kill their tasks. */
     daemon->ending = true;
     close_all(daemon);
 }
@@ -325,7 +329,8 @@ static void daemon_on_idle(uv_timer_t *timer)
         end(daemon, "nobody used this cluster for the time that --idle-stop gives");
 }
 
-/* The folder of sockets goes with the last login where systemd made it. */
+/* Listens at a new socket if the socket was removed. systemd removes a user's runtime folder with
+ * the user's last login. */
 static bool listen_again(const struct daemon *daemon)
 {
     char sockets[PATH_MAX];
@@ -338,15 +343,16 @@ static bool listen_again(const struct daemon *daemon)
     return true;
 }
 
-/* Folders go with their job, which goes when as many others have ended as the history has. */
+/* Removes the folders of forgotten jobs. A job is forgotten when as many later jobs have ended as
+ * the history holds. */
 static void tidy(struct daemon *daemon)
 {
     if (++daemon->looks % TIDY_LOOKS == 0)
         gw_tidy_look(daemon->tidy);
 }
 
-/* Without its socket nobody on this machine finds this cluster, to use it or to end it; without its
- * state it could keep no promise. */
+/* Checks that the socket and the state still exist. Without its socket, no process of this machine
+ * can use or end the cluster. Without its state, the cluster cannot keep what it has promised. */
 static void daemon_on_look(uv_timer_t *timer)
 {
     struct daemon *daemon = timer->data;
@@ -378,8 +384,7 @@ static void daemon_on_look(uv_timer_t *timer)
     end(daemon, daemon->lost);
 }
 
-/* -- The beginning -------------------------------------------------------------------------------
- */
+/* -- The start -- ----------------------------------------------------------------------------- */
 
 static void daemon_on_worker(uint32_t workers, void *arg)
 {
@@ -392,7 +397,8 @@ static void daemon_on_worker(uint32_t workers, void *arg)
     daemon->ready_fd = -1;
 }
 
-/* Workers that are not there yet; true: all of them were there before, and may come still. */
+/* Lists the workers that have not registered. Returns true if all of them are from an earlier
+ * scheduler, so that they may still register. */
 static bool list_missing(const struct daemon *daemon, char names[MISSING_BYTES])
 {
     struct gw_text text = {names, MISSING_BYTES, 0};
@@ -410,8 +416,9 @@ static bool list_missing(const struct daemon *daemon, char names[MISSING_BYTES])
     return earlier;
 }
 
-/* Whoever waits for us is told what we wait for, before it gives up. A worker that outlived the
- * scheduler before may be stopped, or busy: the others serve without it. */
+/* Tells the process that waits for readiness which workers are missing, before it gives up. A
+ * worker of an earlier scheduler may be stopped or busy. In this case the cluster becomes ready
+ * without it. */
 static void daemon_on_late(uv_timer_t *timer)
 {
     struct daemon *daemon = timer->data;
@@ -450,7 +457,8 @@ static void watch(struct daemon *daemon)
     daemon->look.data = daemon;
     (void)uv_timer_init(loop, &daemon->idle);
     (void)uv_timer_init(loop, &daemon->look);
-    if (!daemon->private_cluster) /* whose client needs no socket, and takes it along */
+    if (!daemon->private_cluster) /* a private cluster's client needs no socket and removes the
+                                     folder */
         (void)uv_timer_start(&daemon->look, daemon_on_look, LOOK_MS, LOOK_MS);
     (void)uv_timer_init(loop, &daemon->deadline);
     daemon->late.data = daemon;
@@ -485,9 +493,9 @@ static bool daemon_knows_job(uint64_t job, void *arg)
     return gw_server_knows_job(daemon->server, job);
 }
 
-/* Folders that an earlier life left are removed before anything runs. If a worker lives on, it may
- * write there, and it may know that the state is an older one: then all of them stay until it has
- * registered, and only later looks remove those of unknown jobs. */
+/* Folders of earlier terms are removed before any task runs. If a worker of an earlier scheduler is
+ * alive, it may still write there, and it may know that the state is too old. Then all folders stay
+ * until it has registered, and only later looks remove the folders of unknown jobs. */
 static int set_leftovers_aside(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
@@ -501,9 +509,9 @@ static int set_leftovers_aside(struct daemon *daemon, struct gw_error *error)
     return gw_crew_lives_on(daemon->dir) ? 0 : gw_tidy_begin(daemon->tidy, error);
 }
 
-/* Tells who looks into the folder where this scheduler is reached, and our own workers by which
- * address other hosts' reach them: the same. instead_of: where its last life was, and somebody else
- * is now; NULL: nobody is. */
+/* Writes this scheduler's address into its folder, and tells its own workers the host by which
+ * workers on other hosts reach them. instead_of: the address of the last term if another process
+ * has it now, else NULL. */
 static int note_address(struct daemon *daemon, const char *instead_of, struct gw_error *error)
 {
     const char *address = gw_server_address(daemon->server);
@@ -525,8 +533,8 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
     return daemon->state ? gw_port_note_keep(daemon->state, address, error) : 0;
 }
 
-/* The state's promise is that it is there after a crash, and after a reboot. Whoever typed a folder
- * may know better about the latter. */
+/* Checks that the state is on a disk that survives a crash and a reboot. If the user named the
+ * folder, a volatile disk is accepted, because the user may know better. */
 static int check_disk(const struct daemon *daemon, struct gw_error *error)
 {
     const enum gw_disk_kind kind = gw_disk_kind_of(daemon->state);
@@ -546,7 +554,7 @@ static int check_disk(const struct daemon *daemon, struct gw_error *error)
     return 0;
 }
 
-/* Where its state lies, and its socket ("": in its folder). */
+/* Chooses the folders of the state and of the socket ("": the cluster's folder). */
 static int place_state(struct daemon *daemon, char sockets[PATH_MAX], struct gw_error *error)
 {
     if (daemon->private_cluster)
@@ -559,7 +567,8 @@ static int place_state(struct daemon *daemon, char sockets[PATH_MAX], struct gw_
     return rc < 0 || !daemon->is_default ? rc : gw_user_dir_socket(daemon->dir, sockets, error);
 }
 
-/* A scheduler that was just killed or stopped may take a moment to be gone. */
+/* Waits a moment if another scheduler serves the folder: it may have been killed or stopped just
+ * now. */
 static int open_server(struct daemon *daemon, const struct gw_server_options *options,
                        struct gw_error *error)
 {
@@ -607,7 +616,7 @@ static int start(struct daemon *daemon, struct gw_error *error)
     rc = open_server(daemon, &server, error);
     if (rc < 0)
         return rc;
-    rc = set_leftovers_aside(daemon, error); /* the folder is ours now */
+    rc = set_leftovers_aside(daemon, error); /* only after the server has locked the folder */
     if (rc >= 0 && daemon->listen)
         rc = note_address(daemon, note == GW_PORT_TAKEN ? place : NULL, error);
     if (rc < 0) {
@@ -645,15 +654,17 @@ static int start(struct daemon *daemon, struct gw_error *error)
     return rc;
 }
 
-/* A private scheduler must not outlive a broken pipe's signal, and may hold many descriptors. */
+/* Sets process limits. A private scheduler must not die by SIGPIPE, and a scheduler may need many
+ * descriptors. */
 static void set_limits(void)
 {
     gw_machine_raise_descriptors();
-    /* Tables that double are moved as pages, and what is not used yet takes none; in the heap each
-     * leaves a hole behind that no later one fits. Messages stay below. */
+    /* Large tables are mapped as pages of their own. Growing them moves pages, and unused pages
+     * take no memory. On the heap, each doubled table would leave a hole that no later table fits
+     * into. Messages are below this size. */
     (void)mallopt(M_MMAP_THRESHOLD, 1 << 20);
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a write beyond the file size limit gives an error instead */
 }
 
 int gw_daemon_main(int argc, char **argv)

@@ -1,8 +1,8 @@
-/* The listening socket, the token file, and the watch over it.
+/* The TLS listening socket and the token file that it watches.
  *
- * Always: `file` is what the token file held when it was last whole. Where it is damaged while the
- * scheduler runs, those who had tokens keep them, and the log says so: an editor's mistake must not
- * throw out a team. */
+ * Invariant: `file` holds the last valid content of the token file. If the file becomes invalid
+ * while the scheduler runs, the tokens stay valid and the log says so, because a mistake in an
+ * editor must not disconnect all users. */
 #include "scheduler/net/door.h"
 
 #include "graph/base/log.h"
@@ -22,15 +22,14 @@ struct gw_door {
     struct gw_acceptor *acceptor;
     uv_fs_event_t watch;
     struct gw_token_file file;
-    struct stat seen; /* of the token file, when it was read */
+    struct stat seen; /* of the token file, when it was last read */
     char path[PATH_MAX];
     char address[GW_ENDPOINT_TEXT_MAX];
-    char owner[GW_TOKEN_USER_MAX + 1]; /* name of the scheduler's own user; empty: none */
+    char owner[GW_TOKEN_USER_MAX + 1]; /* name of the scheduler's own user; empty: unknown */
     uint8_t open_handles;
 };
 
-/* -- Tokens --------------------------------------------------------------------------------------
- */
+/* -- Tokens -- -------------------------------------------------------------------------------- */
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
@@ -39,7 +38,7 @@ static bool is_same_file(const struct stat *a, const struct stat *b)
            a->st_mode == b->st_mode;
 }
 
-/* Reads the token file where it is another than the one that was read last. */
+/* Reads the token file if it has changed since it was last read. */
 static void refresh(struct gw_door *door)
 {
     struct stat now;
@@ -95,8 +94,7 @@ const char *gw_door_address(const struct gw_door *door)
     return door->address;
 }
 
-/* -- The loop ------------------------------------------------------------------------------------
- */
+/* -- The loop -- ------------------------------------------------------------------------------ */
 
 static void door_on_changed(uv_fs_event_t *watch, const char *name, int events, int status)
 {
@@ -111,7 +109,8 @@ static void door_on_accept(int fd, void *arg)
     struct gw_door *door = arg;
     struct gw_transport *transport;
     struct gw_error error;
-    refresh(door); /* also where nobody tells of changes, as on a file system of another host */
+    /* needed if the file system reports no changes, for example on a network file system */
+    refresh(door);
     if (gw_tls_accept(fd, door_find, door, &transport, &error) < 0)
         gw_log_error("a connection is turned away: %s", error.text);
     else

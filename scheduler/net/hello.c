@@ -1,5 +1,6 @@
-/* The first message of a connection. What a peer says of itself is its role and its name; who it
- * is, the channel proves: the kernel for a process of this host, the token's key for all others. */
+/* Checks the first message of a connection. The message states the role and name of the peer. The
+ * identity is proven by the channel: by the kernel for a process of this host, and by the token's
+ * key for all others. */
 #include "scheduler/net/hello.h"
 
 #include "graph/wire/enums.h"
@@ -13,7 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What the scheduler's own user is called; NULL: nobody knows. It is looked up once. */
+/* Returns the name of the scheduler's own user, or NULL if it is unknown. The name is looked up
+ * only once. */
 static const char *own_name(void)
 {
     static char name[GW_TOKEN_USER_MAX + 1];
@@ -25,7 +27,8 @@ static const char *own_name(void)
     return *name ? name : NULL;
 }
 
-/* A process of this host is who the kernel says, and may do all that the cluster's owner may. */
+/* Identifies a process of this host by the uid that the kernel reports. Such a process may do
+ * everything that the owner of the cluster may do. */
 static int identify_process(struct gw_connection *connection, struct gw_event *event,
                             struct gw_error *error)
 {
@@ -42,7 +45,7 @@ static int identify_process(struct gw_connection *connection, struct gw_event *e
     return 0;
 }
 
-/* Whoever came by TLS is who the token says, and may do what its role may. */
+/* Identifies a TLS peer by its token. The peer may do what the role of the token allows. */
 static int identify_token(struct gw_connection *connection, const struct gw_msg_hello *hello,
                           const struct gw_door *door, struct gw_hello *taken,
                           struct gw_error *error)
@@ -72,7 +75,7 @@ static int identify_token(struct gw_connection *connection, const struct gw_msg_
     return 0;
 }
 
-/* Whether that can be the first message of anybody whom this scheduler serves. */
+/* Checks that a message is an acceptable first message. */
 static int check(const struct gw_message *message, struct gw_error *error)
 {
     if (message->type != GW_MESSAGE_hello)

@@ -1,4 +1,4 @@
-/* The first message of a connection: who comes, and as whom the core hears of it. */
+/* The first message of a connection: it identifies the peer for the core. */
 #ifndef GW_SCHEDULER_NET_HELLO_H
 #define GW_SCHEDULER_NET_HELLO_H
 
@@ -8,18 +8,19 @@
 struct gw_connection;
 struct gw_door;
 
-enum { GW_HELLO_NAME_BYTES = 160 }; /* what a client is called, with its user */
+enum { GW_HELLO_NAME_BYTES = 160 }; /* name of a client with its user */
 
 struct gw_hello {
-    struct gw_event event; /* OPEN; borrows from the message and from what follows */
+    struct gw_event event; /* an OPEN event; borrows from the message and the fields below */
     char name[GW_HELLO_NAME_BYTES];
     char address[GW_ENDPOINT_TEXT_MAX];
 };
 
-/* gw_hello_take takes the first message (borrowed as long as `taken` is used) of a connection and
- * notes there what a log says of it: its user and token, or its process. door: NULL where there is
- * no TCP. 0, or with text: GW_EPROTO where it is no hello, GW_EVERSION, GW_EPERM where who comes
- * may not, or what the kernel would not tell. */
+/* gw_hello_take checks the first message of a connection and fills `taken`. The message is borrowed
+ * while `taken` is used. It also notes the user and token, or the process, in the connection for
+ * the log. door: NULL if the scheduler does not use TCP. Returns 0, or an error with a text:
+ * GW_EPROTO if the message is not a hello, GW_EVERSION if the versions differ, GW_EPERM if the peer
+ * is not allowed, or an error of the kernel. */
 int gw_hello_take(struct gw_hello *taken, struct gw_connection *connection,
                   const struct gw_door *door, const struct gw_message *message,
                   struct gw_error *error);

@@ -1,7 +1,7 @@
-/* The socket by which processes of this host come in. What lies there from a scheduler that is gone
- * is removed; one that is served never is. A cluster's folder may have too long a path for a
- * socket: then the socket lies in another one, which may be removed meanwhile, and the folder has a
- * link. */
+/* The unix socket for processes of this host. The socket file of a scheduler that is gone is
+ * removed, but never one that is served. The path of the cluster's folder may be too long for a
+ * socket. Then the socket is in another folder, which may be removed at any time, and the cluster's
+ * folder has a link to it. */
 #include "scheduler/net/local.h"
 
 #include "graph/wire/endpoint.h"
@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Tells whether somebody accepts connections there. */
+/* Returns true if a process accepts connections at this path. */
 static bool somebody_serves(const char *path)
 {
     int fd, rc = gw_endpoint_connect(path, &fd, NULL);
@@ -23,7 +23,7 @@ static bool somebody_serves(const char *path)
     return rc == 0 || rc == GW_EAGAIN;
 }
 
-/* Names the socket in the cluster's folder: whole, or as before. */
+/* Writes the link to the socket into the cluster's folder, atomically. */
 static int place_link(const struct gw_local *local, struct gw_error *error)
 {
     char beside[PATH_MAX + 8];
@@ -84,13 +84,13 @@ int gw_local_open(const struct gw_local_place_options *options, struct gw_local 
 
 void gw_local_close(struct gw_local *local, bool stays)
 {
-    /* The next one may be about to make its socket in the same folder. */
+    /* another scheduler may be creating its socket in the same folder now */
     if (!stays && gw_local_look(local) == GW_LOCAL_OURS) {
         (void)unlink(local->path);
         if (*local->link) {
             (void)unlink(local->link);
             *strrchr(local->path, '/') = '\0';
-            (void)rmdir(local->path); /* workers may have theirs there */
+            (void)rmdir(local->path); /* fails if workers have their sockets there */
         }
     }
     if (local->fd >= 0)
@@ -105,7 +105,8 @@ int gw_local_take(struct gw_local *local)
     return fd;
 }
 
-/* A socket that listens keeps the number of its file from being given to another one. */
+/* Compares the inode of the socket file. While this socket is open, the kernel cannot reuse its
+ * inode for another file. */
 enum gw_local_place gw_local_look(const struct gw_local *local)
 {
     struct stat info;

@@ -1,4 +1,4 @@
-/* The note is the file `listens` in the state, "HOST:PORT", numeric. */
+/* The note is the file `listens` in the state folder. It holds "HOST:PORT", numeric. */
 #include "scheduler/net/port_note.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Whether "HOST:PORT", "[V6]:PORT" names one. */
+/* Returns true if an address such as "HOST:PORT" or "[V6]:PORT" names a port other than 0. */
 static bool names_port(const char *listen)
 {
     const char *colon = strrchr(listen, ':'), *bracket = strrchr(listen, ']');

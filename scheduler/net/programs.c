@@ -1,10 +1,11 @@
-/* Programs, and files of tasks, on their way from clients to workers.
+/* Transfers programs and task files from clients to workers.
  *
- * A program is ready when every file of its manifest lies, verified, in the blob store. Copies run
- * on libuv's threads; all else on the loop's. What a detached job names is kept: its manifest lies
- * in programs/, a letter that tells files from programs before it. A client that asked for a
- * program that another client is sending waits for the same copies. Programs stay; files that no
- * job names go, those first that were asked for the longest time ago, when there are too many. */
+ * A program is ready when every file of its manifest is in the blob store with the right hash.
+ * Copies run on libuv's threads, everything else on the loop's thread. Programs and files that a
+ * detached job names are kept on disk: their manifest is in programs/, after a letter that tells
+ * files from programs. If two clients send the same program, the second waits for the copies of the
+ * first. Programs are never removed. If there are too many task files, those that no job names are
+ * removed, least recently used first. */
 #include "scheduler/net/programs.h"
 
 #include "graph/base/array.h"
@@ -26,31 +27,31 @@ enum { PROGRAMS_MAX = 4096, FILES_MAX = 4096, ASKED_MAX = 64 };
 struct program {
     uint8_t hash[GW_HASH_BYTES];
     struct gw_arena arena;
-    struct gw_bin bytes; /* the manifest as it came; in the arena */
+    struct gw_bin bytes; /* the manifest as received; in the arena */
     struct gw_manifest manifest;
     bool ready;
-    bool files;           /* of tasks, not a program */
-    bool kept;            /* it lies in programs/ */
-    uint64_t bytes_total; /* of its content */
-    uint64_t used;        /* a number that grows: when it was asked for last */
-    uint32_t asked;       /* files asked for, whose copies have not ended */
+    bool files;           /* files of tasks instead of a program */
+    bool kept;            /* its manifest is in programs/ */
+    uint64_t bytes_total; /* of all its files */
+    uint64_t used;        /* counter value of its last use */
+    uint32_t asked;       /* files that were requested and are not copied yet */
     uint64_t asked_peer;
-    GW_ARRAY(uint64_t) waiting;   /* clients that want to hear that it is ready */
-    GW_ARRAY(uint64_t) announced; /* workers that know it */
+    GW_ARRAY(uint64_t) waiting;   /* clients to tell when it is ready */
+    GW_ARRAY(uint64_t) announced; /* workers that have its manifest */
 };
 
 struct gw_programs {
     uv_loop_t *loop;
     struct gw_programs_callbacks callbacks;
     struct gw_blobs blobs;
-    char kept_dir[PATH_MAX - 128]; /* empty: nothing is kept */
+    char kept_dir[PATH_MAX - 128]; /* empty: nothing is kept on disk */
     GW_ARRAY(struct program *) list;
     uint64_t files_bytes_max, uses;
-    uint32_t copies; /* under way */
+    uint32_t copies; /* running copies */
     bool closed;
 };
 
-/* One blob being copied into the store. */
+/* A blob that is being copied into the store. */
 struct copy {
     uv_work_t work;
     struct gw_programs *programs;
@@ -145,15 +146,15 @@ static void answer_ready(struct gw_programs *programs, const struct program *pro
     programs->callbacks.send(peer, &message, -1, programs->callbacks.arg);
 }
 
-/* Whether all of its content is there, and of the size that was said. What was there may have gone:
- * a person removes files, and so do those who tidy temporary folders. */
+/* Returns true if all its files are in the store with the right size. Files may disappear: users
+ * and cleaners of temporary folders remove them. */
 static bool is_whole(const struct gw_programs *programs, const struct program *program)
 {
     uint8_t hash[GW_HASH_BYTES];
     return gw_manifest_lacks(&program->manifest, &programs->blobs, hash, 1) == 0;
 }
 
-/* Tells everybody who waits, when the last file has come or one will never come. */
+/* Answers all waiting clients if the last file has arrived or one can never arrive. */
 static void settle(struct gw_programs *programs, struct program *program,
                    const struct gw_error *error)
 {
@@ -167,8 +168,8 @@ static void settle(struct gw_programs *programs, struct program *program,
     gw_array_clear(&program->waiting);
 }
 
-/* Asks a client for files that the store lacks, and for the next ones when these have come: each is
- * a descriptor, here and there. */
+/* Asks a client for the next missing files. Each file needs a file descriptor at both ends, so at
+ * most ASKED_MAX files are requested at once. */
 static void want(struct gw_programs *programs, struct program *program, uint64_t peer)
 {
     uint8_t hashes[ASKED_MAX * GW_HASH_BYTES];
@@ -202,8 +203,7 @@ static int program_new(const struct gw_msg_program *message, struct program **pr
     return 0;
 }
 
-/* -- Files that are not needed any more ----------------------------------------------------------
- */
+/* -- Removing task files that are not needed -- ----------------------------------------------- */
 
 static bool in_others(const struct gw_programs *programs, const struct program *program,
                       const uint8_t hash[GW_HASH_BYTES])
@@ -214,7 +214,7 @@ static bool in_others(const struct gw_programs *programs, const struct program *
     return false;
 }
 
-/* Takes it out of the list, with the content that is its alone. */
+/* Removes a program or bundle from the list, with the blobs that only it uses. */
 static void drop(struct gw_programs *programs, size_t at)
 {
     struct program *program = programs->list.items[at];
@@ -234,7 +234,7 @@ static void drop(struct gw_programs *programs, size_t at)
     program_free(program);
 }
 
-/* Makes room for one more bundle of files; false where all others are in use. */
+/* Makes room for one more bundle of task files. Returns false if all other bundles are in use. */
 static bool make_room(struct gw_programs *programs, uint64_t bytes)
 {
     for (;;) {
@@ -261,7 +261,8 @@ static bool make_room(struct gw_programs *programs, uint64_t bytes)
     }
 }
 
-/* Files that this cluster will not keep: said to the client, which goes on. */
+/* Checks that the cluster can keep this bundle of task files. An error is told to the client, and
+ * the connection stays open. */
 static int check_room(struct gw_programs *programs, const struct program *program,
                       struct gw_error *error)
 {
@@ -311,8 +312,7 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
     return 0;
 }
 
-/* -- What outlives this process ------------------------------------------------------------------
- */
+/* -- What is kept on disk -- ------------------------------------------------------------------ */
 
 enum { KEPT_FILES = 'f', KEPT_PROGRAM = 'p' };
 
@@ -354,7 +354,8 @@ void gw_programs_keep(struct gw_programs *programs, struct gw_bin hash,
     }
 }
 
-/* What a file of programs/ says; NULL where it is not what its name says, or content is lacking. */
+/* Reads a file of programs/. Returns NULL if its content does not match its name or if blobs are
+ * missing. */
 static struct program *read_kept(struct gw_programs *programs, const char *path,
                                  const uint8_t hash[GW_HASH_BYTES])
 {
@@ -417,8 +418,7 @@ void gw_programs_restore(struct gw_programs *programs)
         closedir(dir);
 }
 
-/* -- Content -------------------------------------------------------------------------------------
- */
+/* -- Blobs -- --------------------------------------------------------------------------------- */
 
 static void on_copy_run(uv_work_t *work)
 {
@@ -435,7 +435,7 @@ static const struct gw_manifest_file *file_of(const struct program *program,
     return &program->manifest.files[i];
 }
 
-/* One more of its files has come, or will not. */
+/* Handles the arrival or failure of one file. */
 static void copied(struct gw_programs *programs, struct program *program,
                    const uint8_t hash[GW_HASH_BYTES], const struct gw_error *why)
 {
@@ -443,7 +443,8 @@ static void copied(struct gw_programs *programs, struct program *program,
     const struct gw_manifest_file *file = file_of(program, hash);
     bool here = !why && gw_blobs_has(&programs->blobs, hash, file->bytes);
     program->asked -= program->asked > 0;
-    if (!here) /* also of a list that lies about sizes: it would be asked for without end */
+    if (!here) /* also if the manifest states a wrong size: otherwise the file would be requested
+                  forever */
         gw_error_set(&error, why ? why->code : GW_ECORRUPT, "%s: %s", file->name,
                      why ? why->text : "it is not of the size that was said, or was changed here");
     settle(programs, program, here ? NULL : &error);
@@ -474,7 +475,7 @@ static void on_copy_done(uv_work_t *work, int status)
     free(copy);
 }
 
-/* A client has not got what it was asked for. */
+/* A client does not have a file that it was asked for. */
 static void has_not(struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES])
 {
     struct gw_error error;
@@ -509,7 +510,7 @@ static int on_blob(struct gw_programs *programs, const struct gw_msg_blob *messa
     return 0;
 }
 
-/* A worker lacks content: what the store has goes out by descriptor. */
+/* Answers a worker that lacks blobs: each blob of the store is sent as a descriptor. */
 static int on_blob_want(struct gw_programs *programs, uint64_t peer,
                         const struct gw_msg_blob_want *message, struct gw_error *error)
 {
@@ -552,7 +553,7 @@ int gw_programs_on_message(struct gw_programs *programs, uint64_t peer,
 void gw_programs_announce(struct gw_programs *programs, uint64_t peer, struct gw_bin hash)
 {
     struct program *program = find(programs, hash);
-    if (!program && hash.size > 0) { /* files of a job that ended, and runs once more */
+    if (!program && hash.size > 0) { /* task files of a job that had ended and runs again */
         struct gw_message gone = {
             .type = GW_MESSAGE_program_ready,
             .program_ready = {.hash = hash,
@@ -561,7 +562,7 @@ void gw_programs_announce(struct gw_programs *programs, uint64_t peer, struct gw
         programs->callbacks.send(peer, &gone, -1, programs->callbacks.arg);
     }
     if (!program)
-        return; /* a spec without a program: a command */
+        return; /* a command: its spec names no program */
     program->used = ++programs->uses;
     for (size_t i = 0; i < program->announced.count; i++)
         if (program->announced.items[i] == peer)
@@ -587,6 +588,6 @@ void gw_programs_forget_peer(struct gw_programs *programs, uint64_t peer)
             if (program->announced.items[j] == peer)
                 gw_array_remove_swap(&program->announced, j);
         if (!program->ready && program->asked_peer == peer && program->waiting.count > 0)
-            want(programs, program, program->waiting.items[0]); /* another one has it, too */
+            want(programs, program, program->waiting.items[0]); /* another client has it, too */
     }
 }

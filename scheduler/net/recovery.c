@@ -1,4 +1,5 @@
-/* Restoring comes first: facts that the core does not take are not touched. */
+/* Restores the facts of earlier terms. Facts are restored before the journal is compacted, so that
+ * facts which the core does not accept stay unchanged. */
 #include "scheduler/net/recovery.h"
 
 #include "graph/base/log.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { COMPACT_BYTES = 4 << 20 /* fewer facts are left as they are */ };
+enum { COMPACT_BYTES = 4 << 20 /* smaller journals are not compacted */ };
 
 int gw_recovery_open(uv_loop_t *loop, const struct gw_recovery_options *options,
                      struct gw_buffer *facts, struct gw_journal **journal, struct gw_error *error)
@@ -47,7 +48,8 @@ int gw_recovery_restore(struct gw_sched *core, struct gw_journal *journal,
     return rc;
 }
 
-/* What the disk holds is not known any more: the next life reads it. Nobody is told anything. */
+/* After a disk error it is unknown what is on disk. The process ends at once, and the next term
+ * reads the disk. No client gets an answer. */
 void gw_recovery_on_disk_failed(const struct gw_error *error, void *arg)
 {
     (void)arg;

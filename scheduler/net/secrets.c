@@ -1,5 +1,5 @@
-/* Keys by derivation. Always: labels of different purposes differ in their first word, so no
- * worker's secret is another's key or a gang's. */
+/* Derivation of keys. Invariant: the labels of different purposes differ in their first word, so
+ * the secret of a worker never equals another key or the key of a gang. */
 #include "scheduler/net/secrets.h"
 
 #include <stdio.h>
@@ -26,7 +26,8 @@ int gw_secrets_of_worker(const struct gw_secrets *secrets, uint32_t worker,
     return gw_tls_secret_derive(secrets->root, label, secret);
 }
 
-/* What `worker` shows to another one, which derives it from its own secret. */
+/* Derives the key that `worker` shows to `neighbour`. The neighbour derives the same key from its
+ * own secret. */
 static int neighbour_key(const struct gw_secrets *secrets, uint32_t worker, uint32_t neighbour,
                          uint8_t key[GW_TLS_SECRET_BYTES])
 {
