@@ -21,7 +21,7 @@ struct gw_sm *gw_sched_check_machine(size_t i)
     return i < sizeof machines / sizeof *machines ? machines[i] : NULL;
 }
 
-/* -- Workers and attempts -- ------------------------------------------------------------------ */
+/* -- Workers and attempts --------------------------------------------------------------------- */
 
 static void check_worker_queue(const struct gw_sched *sched, const struct gw_worker *worker,
                                const struct gw_worker_queue *lane)
@@ -171,7 +171,7 @@ static void check_workers(const struct gw_sched *sched)
         }
 }
 
-/* -- Jobs -- ---------------------------------------------------------------------------------- */
+/* -- Jobs ------------------------------------------------------------------------------------- */
 
 /* Counters that are computed from the dependencies, to compare with those in the tables. */
 struct tally {

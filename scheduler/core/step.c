@@ -167,7 +167,7 @@ uint64_t gw_sched_term(const struct gw_sched *sched)
     return sched->term;
 }
 
-/* -- Start and shutdown -- -------------------------------------------------------------------- */
+/* -- Start and shutdown ----------------------------------------------------------------------- */
 
 /* Notes all consequences that may follow for a restored job, because its notes were not saved.
  * Results that were at workers may be lost, so ended tasks are checked as if their results were
@@ -293,7 +293,7 @@ static void shutdown_settle(struct gw_sched *sched)
     stop(sched);
 }
 
-/* -- Messages -- ------------------------------------------------------------------------------ */
+/* -- Messages --------------------------------------------------------------------------------- */
 
 static void on_query(struct gw_sched *sched, struct gw_remote *remote,
                      const struct gw_msg_query *query)
@@ -559,7 +559,7 @@ static int on_message(struct gw_sched *sched, const struct gw_event *event)
     return on_client_message(sched, remote, event->message);
 }
 
-/* -- The step -- ------------------------------------------------------------------------------ */
+/* -- The step --------------------------------------------------------------------------------- */
 
 static int handle(struct gw_sched *sched, const struct gw_event *event)
 {

@@ -239,7 +239,7 @@ void gw_connection_mend(struct gw_connection *broken, const struct gw_connection
     const struct gw_backlog_item *item;
     if (!broken->link_closed) {
         gw_link_hand_over(broken->link, &deaf);
-        /* a TLS close message could overtake the message `mended` */
+        /* A TLS close message could overtake the message `mended`. */
         gw_tls_abandon(broken->transport);
         gw_link_close(broken->link);
     }

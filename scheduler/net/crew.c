@@ -141,7 +141,7 @@ static void add_text(char **argv, int *argc, char *option, const char *text, cha
     argv[(*argc)++] = copy;
 }
 
-/* -- Workers of an earlier scheduler -- ------------------------------------------------------- */
+/* -- Workers of an earlier scheduler ---------------------------------------------------------- */
 
 static void member_on_end(uv_poll_t *poll, int status, int events)
 {
@@ -206,7 +206,7 @@ bool gw_crew_lived_on(const struct gw_crew *crew, uint32_t number)
     return crew->members[number].lives_on;
 }
 
-/* -- Starting -- ------------------------------------------------------------------------------ */
+/* -- Starting --------------------------------------------------------------------------------- */
 
 /* Each worker gets its part of the machine's GPUs, as it gets its part of the slots. */
 static void add_part(const struct member *member, char **argv, int *argc, char text[32])

@@ -200,7 +200,7 @@ static int parse(struct daemon *daemon, int argc, char **argv)
     return rc;
 }
 
-/* -- The end -- ------------------------------------------------------------------------------- */
+/* -- The end ---------------------------------------------------------------------------------- */
 
 static void daemon_on_crew_gone(void *arg)
 {
@@ -294,7 +294,7 @@ static void daemon_on_damaged(const struct gw_error *error, void *arg)
     close_all(daemon);
 }
 
-/* -- Reasons to end -- ------------------------------------------------------------------------ */
+/* -- Reasons to end --------------------------------------------------------------------------- */
 
 static void daemon_on_signal(uv_signal_t *handle, int signal)
 {
@@ -384,7 +384,7 @@ static void daemon_on_look(uv_timer_t *timer)
     end(daemon, daemon->lost);
 }
 
-/* -- The start -- ----------------------------------------------------------------------------- */
+/* -- The start -------------------------------------------------------------------------------- */
 
 static void daemon_on_worker(uint32_t workers, void *arg)
 {
@@ -457,8 +457,7 @@ static void watch(struct daemon *daemon)
     daemon->look.data = daemon;
     (void)uv_timer_init(loop, &daemon->idle);
     (void)uv_timer_init(loop, &daemon->look);
-    if (!daemon->private_cluster) /* a private cluster's client needs no socket and removes the
-                                     folder */
+    if (!daemon->private_cluster) /* its client needs no socket and removes the folder */
         (void)uv_timer_start(&daemon->look, daemon_on_look, LOOK_MS, LOOK_MS);
     (void)uv_timer_init(loop, &daemon->deadline);
     daemon->late.data = daemon;

@@ -29,7 +29,7 @@ struct gw_door {
     uint8_t open_handles;
 };
 
-/* -- Tokens -- -------------------------------------------------------------------------------- */
+/* -- Tokens ----------------------------------------------------------------------------------- */
 
 static bool is_same_file(const struct stat *a, const struct stat *b)
 {
@@ -94,7 +94,7 @@ const char *gw_door_address(const struct gw_door *door)
     return door->address;
 }
 
-/* -- The loop -- ------------------------------------------------------------------------------ */
+/* -- The loop --------------------------------------------------------------------------------- */
 
 static void door_on_changed(uv_fs_event_t *watch, const char *name, int events, int status)
 {
@@ -109,7 +109,7 @@ static void door_on_accept(int fd, void *arg)
     struct gw_door *door = arg;
     struct gw_transport *transport;
     struct gw_error error;
-    /* needed if the file system reports no changes, for example on a network file system */
+    /* Needed if the file system reports no changes, for example on a network file system. */
     refresh(door);
     if (gw_tls_accept(fd, door_find, door, &transport, &error) < 0)
         gw_log_error("a connection is turned away: %s", error.text);

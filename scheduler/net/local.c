@@ -84,7 +84,7 @@ int gw_local_open(const struct gw_local_place_options *options, struct gw_local 
 
 void gw_local_close(struct gw_local *local, bool stays)
 {
-    /* another scheduler may be creating its socket in the same folder now */
+    /* Another scheduler may be creating its socket in the same folder now. */
     if (!stays && gw_local_look(local) == GW_LOCAL_OURS) {
         (void)unlink(local->path);
         if (*local->link) {

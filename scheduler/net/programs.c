@@ -203,7 +203,7 @@ static int program_new(const struct gw_msg_program *message, struct program **pr
     return 0;
 }
 
-/* -- Removing task files that are not needed -- ----------------------------------------------- */
+/* -- Removing task files that are not needed -------------------------------------------------- */
 
 static bool in_others(const struct gw_programs *programs, const struct program *program,
                       const uint8_t hash[GW_HASH_BYTES])
@@ -312,7 +312,7 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
     return 0;
 }
 
-/* -- What is kept on disk -- ------------------------------------------------------------------ */
+/* -- What is kept on disk --------------------------------------------------------------------- */
 
 enum { KEPT_FILES = 'f', KEPT_PROGRAM = 'p' };
 
@@ -418,7 +418,7 @@ void gw_programs_restore(struct gw_programs *programs)
         closedir(dir);
 }
 
-/* -- Blobs -- --------------------------------------------------------------------------------- */
+/* -- Blobs ------------------------------------------------------------------------------------ */
 
 static void on_copy_run(uv_work_t *work)
 {

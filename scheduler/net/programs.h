@@ -21,7 +21,7 @@ struct gw_programs_callbacks {
 };
 
 struct gw_programs_options {
-    /* borrowed during the call; the folders blobs/ and programs/ are in it */
+    /* Borrowed during the call. The folders blobs/ and programs/ are in it. */
     const char *dir;
     bool keeps;               /* keep on disk what jobs name, also for later terms */
     uint64_t files_bytes_max; /* limit of all task files; 0: 4 GiB */
