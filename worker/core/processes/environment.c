@@ -1,6 +1,7 @@
-/* Environments: what a process gets besides what the user's own environment says.
+/* Environment variables that a process gets in addition to those that the user set.
  *
- * Always: a value that the user set wins. Lists are MessagePack lists of "NAME=value". */
+ * Invariant: a value that the user set is never replaced. Lists are MessagePack lists of
+ * "NAME=value". */
 #include "worker/core/processes/environment.h"
 
 #include "graph/wire/frame.h"
@@ -16,7 +17,7 @@
 
 enum { ADDED_MAX = 80, TEXT_MAX = 4600 };
 
-/* Lines to be added to a user's list. */
+/* Variables to add to a user's list. */
 struct added {
     struct gw_node_core *core;
     const char *lines[ADDED_MAX];
@@ -39,7 +40,7 @@ static void add(struct added *added, const char *format, ...)
     added->lines[added->count++] = line;
 }
 
-/* The same of a line of any length, in the scratch. */
+/* Adds a line of any length. The line must stay valid for the step. */
 static void add_line(struct added *added, const char *line)
 {
     if (line && added->count < ADDED_MAX)
@@ -51,7 +52,7 @@ static bool is_str(const msgpack_object *object)
     return object->type == MSGPACK_OBJECT_STR;
 }
 
-/* The value in the user's list of the name that `line` sets; NULL where it has none. */
+/* Returns the line in the user's list that sets the same variable as `line`, or NULL. */
 static const msgpack_object *user_line(const msgpack_object *list, const char *line)
 {
     size_t name = (size_t)(strchr(line, '=') - line) + 1;
@@ -72,13 +73,13 @@ static bool unpack(struct gw_bin list, msgpack_unpacked *unpacked)
            unpacked->data.type == MSGPACK_OBJECT_ARRAY;
 }
 
-/* What a list is made with: the last `templates` of the user's own lines are filled in. */
+/* How merge fills in placeholders: in the last `templates` lines of the user's list. */
 struct filling {
     const struct gw_template *template;
     uint32_t templates;
 };
 
-/* The user's list, and behind it what was added and is not in it. */
+/* Returns the user's list, followed by the added variables that the user did not set. */
 static struct gw_bin merge(const struct added *added, struct gw_bin env,
                            const struct filling *filling)
 {
@@ -110,7 +111,7 @@ static struct gw_bin merge(const struct added *added, struct gw_bin env,
     return merged;
 }
 
-/* -- What every process gets ---------------------------------------------------------------------
+/* -- Variables of every process ------------------------------------------------------------------
  */
 
 static void add_threads(struct added *added, uint32_t slots)
@@ -140,7 +141,7 @@ const char *gw_environment_checkpoints(struct gw_node_core *core, const struct g
     return path;
 }
 
-/* How much of a GPU that it shares is a process's. */
+/* Adds the amount of memory that a process may use on a shared GPU. */
 static void add_share(struct added *added, const struct gw_node_spec *spec, const uint32_t *gpus,
                       uint32_t count)
 {
@@ -157,7 +158,7 @@ static void add_folders(struct added *added)
         add(added, "GANGWAY_BINARY_DIR=%s", added->core->options.binary_dir);
 }
 
-/* A program's own libraries lie in `lib` beside it; they come before the user's. */
+/* Puts the `lib` folder beside a program before the user's LD_LIBRARY_PATH. */
 static struct gw_bin with_libraries(struct gw_node_core *core, struct gw_bin env, const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -197,7 +198,8 @@ struct gw_bin gw_environment_of_runner(struct gw_node_core *core, const struct g
     add(&added, "GANGWAY_RUNNER_FD=3");
     snprintf(gpus, sizeof gpus, "CUDA_VISIBLE_DEVICES=%.*s", TEXT_MAX - 32, ids);
     add(&added, "%s", gpus);
-    if (pool->gpu_count) { /* for NCCL, which asks once a process: of one host or several */
+    /* NCCL reads this once per process, so it must suit gangs on one host and on several */
+    if (pool->gpu_count) {
         const char *route = core->options.interface;
         add(&added, "NCCL_SOCKET_IFNAME=%s", route && *route ? route : "lo");
     }
@@ -219,7 +221,7 @@ static void add_element(struct added *added, const struct gw_template *element)
     uint32_t size = element->line->size;
     char *line = gw_core_scratch(added->core, sizeof name + size);
     memcpy(line, name, sizeof name - 1);
-    if (size > 0) /* an empty one may have no text at all */
+    if (size > 0) /* an empty text may have a NULL pointer */
         memcpy(line + sizeof name - 1, element->line->ptr, size);
     line[sizeof name - 1 + size] = '\0';
     added->lines[added->count++] = line;
@@ -261,7 +263,7 @@ static const struct gw_attempt *rank_of(const struct gw_gang *gang, uint32_t ran
     return NULL;
 }
 
-/* What Open MPI sets, and others than MPI programs read. */
+/* Adds the variables of Open MPI, since programs other than MPI programs read them, too. */
 static void add_open_mpi(struct added *added, const struct gw_attempt *run)
 {
     const struct gw_msg_gang *of = &run->gang->message;
@@ -273,9 +275,9 @@ static void add_open_mpi(struct added *added, const struct gw_attempt *run)
     add(added, "OMPI_COMM_WORLD_NODE_RANK=%" PRIu32, local_rank);
 }
 
-/* Horovod asks who it is here, and where its ranks find each other: see
- * worker/net/parts/rendezvous.c. Its cross rank counts those of the same local rank, over the
- * workers that have one. */
+/* Adds the variables of Horovod: the ranks of this process, and the address at which the ranks meet
+ * (worker/net/parts/rendezvous.c). The cross rank numbers the ranks with the same local rank over
+ * all workers that have such a rank. */
 static void add_horovod(struct added *added, const struct gw_attempt *run, const char *interface)
 {
     const struct gw_gang *gang = run->gang;
@@ -295,7 +297,8 @@ static void add_horovod(struct added *added, const struct gw_attempt *run, const
     add(added, "HOROVOD_CROSS_SIZE=%" PRIu32, cross_size ? cross_size : 1);
     add(added, "HOROVOD_CONTROLLER=gloo");
     add(added, "HOROVOD_CPU_OPERATIONS=gloo");
-    if (of->groups > 1) /* several workers may be on one host, or hosts be of one name */
+    if (of->groups >
+        1) /* several workers may run on one host, or several hosts may have the same name */
         add(added, "HOROVOD_HOSTNAME=%s.%" PRIu32, added->core->options.host, of->group_rank);
     else
         add(added, "HOROVOD_HOSTNAME=%s", added->core->options.host);
@@ -344,17 +347,19 @@ static bool has_instance(const struct gw_node_core *core, const struct gw_attemp
     return run->gpu_count && *core->options.gpus[run->gpus[0]].physical_gpu;
 }
 
-/* Whether a command's rank sees its own GPUs alone: who asked for it or has a share; who has
- * several, as the number of none of them is LOCAL_RANK; who has a MIG instance, of several of which
- * CUDA would show the first one to all. */
+/* Returns true if a rank of a command sees only its own GPUs. This is so if the user asked for it,
+ * or if the rank has a share of a GPU. It is also so if the rank has several GPUs, since LOCAL_RANK
+ * is then not the number of a GPU. The last case is a MIG instance: of several instances, CUDA
+ * would show the first one to every rank. */
 static bool sees_its_own(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     return !run->gang || run->spec->message.gpu_isolate || run->spec->message.gpu_fraction ||
            run->gpu_count > 1 || has_instance(core, run);
 }
 
-/* What a command sees: its own, or all of the gang's GPUs on this host in the order of LOCAL_RANK,
- * as scripts choose by that. GANGWAY_GPUS: which of those are its own, by number. */
+/* Adds the GPUs that a command sees: its own, or all GPUs of the gang on this host in the order of
+ * LOCAL_RANK, since scripts select their GPU by LOCAL_RANK. GANGWAY_GPUS lists the numbers of its
+ * own GPUs among them. */
 static void add_gpus(struct added *added, const struct gw_attempt *run)
 {
     char ids[TEXT_MAX] = "", own[TEXT_MAX] = "";

@@ -1,12 +1,14 @@
-/* GPUs: who of our processes is on which, when one is clear for the next, and when it is not to be
- * used any more.
+/* GPUs: which processes are on which GPU, when a GPU is clear for the next process, and when a GPU
+ * must not be used any more.
  *
- * Always: a process that is given GPUs whole is alone on them from spawn to burial; the next one
- * starts when nothing of ours is left there and, where the driver is watched, it shows no more
- * memory and processes than before ours came. One that does not come to that in time is drained
- * until it does; one that fell off the bus, or had an error after which it cannot be trusted, until
- * somebody gives it back, who has reset it: the scheduler remembers it for later workers. What runs
- * on it is ended then, and nobody is charged. */
+ * Invariants: a process that was given whole GPUs is alone on them from its start until it is
+ * reaped. The next process starts when no process of this worker is left on the GPU and, if the
+ * driver sends samples, when the GPU shows no more memory and processes than before.
+ *
+ * A GPU that does not get clear in time is drained until it is clear. A GPU that fell off the bus,
+ * or had an error after which it cannot be trusted, is drained until an administrator has reset it
+ * and releases it again. The scheduler remembers such a GPU, also for later workers. Tasks on it
+ * are ended and not charged. */
 #include "worker/core/processes/gpu.h"
 
 #include "worker/core/model/attempt.h"
@@ -20,11 +22,11 @@
 #include <string.h>
 
 #define MS UINT64_C(1000000)
-#define CLEAR_NS (10000 * MS) /* until what a process used must be back */
+#define CLEAR_NS (10000 * MS) /* maximum time until a GPU's memory is free again */
 #define EVICT_GRACE_NS (200 * MS)
-#define SLACK_BYTES (UINT64_C(64) << 20) /* that the driver may keep */
+#define SLACK_BYTES (UINT64_C(64) << 20) /* the driver may keep this much */
 
-enum { TOLD_PART = 32 /* of its memory: a change worth telling */, POWER_STEP_MW = 10000 };
+enum { TOLD_PART = 32 /* a change of 1/32 of the memory is reported */, POWER_STEP_MW = 10000 };
 
 static const struct gw_sm_state gpu_states[] = {
     [GW_GPU_CLEAR] = {"clear", GW_SM_NEXT(GW_GPU_HELD) | GW_SM_NEXT(GW_GPU_DRAINED)},
@@ -94,7 +96,7 @@ static struct gw_attempt_end lost_its_gpu(const struct gw_node_core *core, uint3
     return end;
 }
 
-/* Ends what is on a GPU, or is bound for it. */
+/* Ends all attempts and idle runners that are on a GPU or are to start on it. */
 static void end_runs(struct gw_node_core *core, uint32_t number)
 {
     for (size_t i = core->processes.count; i-- > 0;) {
@@ -114,9 +116,9 @@ static void end_runs(struct gw_node_core *core, uint32_t number)
     }
 }
 
-/* NVIDIA's numbers of errors after which a GPU cannot be trusted before it is reset: it stopped
- * processing, an error in its memory that cannot be corrected, it fell off the bus, its processors
- * time out, and the like. Others are the program's. */
+/* Returns what a fatal Xid means, or NULL if it is not fatal. Xids are NVIDIA's error numbers.
+ * After a fatal one, a GPU cannot be trusted until it is reset. Other errors are caused by
+ * programs. */
 static const char *fatal_error(uint32_t xid)
 {
     switch (xid) {
@@ -160,7 +162,7 @@ static void note_errors(struct gw_node_core *core, uint32_t number,
         broke(core, number, gw_core_strdup("it fell off the bus"));
 }
 
-/* -- Who is there --------------------------------------------------------------------------------
+/* -- Processes on GPUs ---------------------------------------------------------------------------
  */
 
 void gw_gpu_hold(struct gw_node_core *core, struct gw_process *process,
@@ -221,7 +223,8 @@ const char *gw_gpu_cpus(struct gw_node_core *core, const struct gw_process *proc
     return all;
 }
 
-/* Whether a process could be started that is given them: whole, or (share) beside others. */
+/* Returns true if a process with these GPUs could start now. A process with a share of a GPU may
+ * start beside others that share it. */
 bool gw_gpu_lets(const struct gw_node_core *core, const struct gw_node_spec *spec,
                  const uint32_t *gpus, uint32_t count)
 {
@@ -234,7 +237,7 @@ bool gw_gpu_lets(const struct gw_node_core *core, const struct gw_node_spec *spe
     return true;
 }
 
-/* Whether an idle runner is about to be given something. */
+/* Returns true if an idle runner of this pool is about to get work. */
 static bool is_wanted(const struct gw_node_core *core, const struct gw_runner_pool *pool)
 {
     for (const struct gw_attempt *run = core->alone.first; run; run = run->next)
@@ -243,8 +246,8 @@ static bool is_wanted(const struct gw_node_core *core, const struct gw_runner_po
     return pool->ready.first != NULL;
 }
 
-/* A runner that has nothing to do makes room for what is to start on its GPUs: a context there
- * takes memory that was promised to another. */
+/* Ends idle runners of other pools on these GPUs, since a CUDA context of an idle runner takes
+ * memory that the next process needs. */
 static void evict(struct gw_node_core *core, const struct gw_runner_pool *but, const uint32_t *gpus,
                   uint32_t count)
 {
@@ -259,7 +262,8 @@ static void evict(struct gw_node_core *core, const struct gw_runner_pool *but, c
     }
 }
 
-/* False: the run ended, because a GPU of it is drained. */
+/* Makes room for an attempt on its GPUs. Returns false if the attempt was ended because one of its
+ * GPUs is drained. */
 static bool make_way(struct gw_node_core *core, struct gw_attempt *run,
                      const struct gw_runner_pool *pool)
 {
@@ -283,11 +287,11 @@ void gw_gpu_pump(struct gw_node_core *core)
         struct gw_runner_pool *pool = core->pools.items[i];
         while (pool->gpu_count && pool->ready.first && !make_way(core, pool->ready.first, pool))
             if (i >= core->pools.count || core->pools.items[i] != pool)
-                break; /* it went with its last run */
+                break; /* the pool was freed with its last attempt */
     }
 }
 
-/* -- What the driver shows -----------------------------------------------------------------------
+/* -- Samples from the driver ---------------------------------------------------------------------
  */
 
 static bool is_back(const struct gw_gpu *gpu, const struct gw_gpu_sample *sample)
@@ -296,7 +300,8 @@ static bool is_back(const struct gw_gpu *gpu, const struct gw_gpu_sample *sample
            sample->processes <= gpu->idle_processes;
 }
 
-/* One that is drained has nothing of ours any more: whether it is clear, by now. */
+/* Checks if a drained GPU without processes of this worker is clear now. If it is, the GPU may be
+ * used again. */
 static void look_again(struct gw_node_core *core, uint32_t number,
                        const struct gw_gpu_sample *sample)
 {
@@ -323,7 +328,8 @@ static void look(struct gw_node_core *core, uint32_t number, const struct gw_gpu
     if (gpu->broken || sample->lost)
         return;
     bool after = began_ns >= gpu->since_ns;
-    if (gpu->state == GW_GPU_CLEAR) { /* what is there now is not ours */
+    /* No process of this worker is on the GPU, so other programs use this memory */
+    if (gpu->state == GW_GPU_CLEAR) {
         gpu->idle_bytes = sample->used_bytes;
         gpu->idle_processes = sample->processes;
     } else if (gpu->state == GW_GPU_CLEARING && after && is_back(gpu, sample)) {
@@ -387,8 +393,8 @@ void gw_gpu_on_samples(struct gw_node_core *core, const struct gw_event *event)
         tell_usage(core);
 }
 
-/* After an error it must come back as it was before; what was left on one, whoever gives it back
- * has seen. The next look shows how it is. */
+/* A GPU that had an error must return to its earlier memory use. Otherwise the administrator
+ * accepts what is on the GPU now. The next sample decides. */
 int gw_gpu_on_undrain(struct gw_node_core *core, const struct gw_msg_gpu_undrain *message)
 {
     if (message->gpu >= core->options.gpu_count)
@@ -401,7 +407,7 @@ int gw_gpu_on_undrain(struct gw_node_core *core, const struct gw_msg_gpu_undrain
     return 0;
 }
 
-/* -- Time, and telling ---------------------------------------------------------------------------
+/* -- Time limits and reports ---------------------------------------------------------------------
  */
 
 void gw_gpu_tick(struct gw_node_core *core)

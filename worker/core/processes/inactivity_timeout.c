@@ -1,9 +1,9 @@
-/* Progress limits: what says nothing for too long is ended.
+/* The inactivity timeout: a task that shows no sign of life for too long is ended.
  *
- * Steps and progress come as messages, output does not: it is measured, first when the task begins
- * and then four times within its limit. So what is silent is ended after its limit, and before five
- * quarters of it. A task whose output has reached its cap, or waits for its reader, cannot be
- * heard: it is let live. */
+ * Steps and progress arrive as messages. Output is measured: once when the task begins, then four
+ * times per timeout. A silent task is therefore ended between one and one and a quarter timeouts
+ * after its last sign of life. If the task's output has reached its maximum size, or the task waits
+ * for the reader of its output, silence proves nothing, so the task is not ended. */
 #include "worker/core/processes/inactivity_timeout.h"
 
 #include "graph/base/text.h"
@@ -12,10 +12,11 @@
 #include "worker/core/model/tables.h"
 #include "worker/core/processes/process.h"
 
-enum { MEASURES = 4 }; /* within a limit */
+enum { MEASURES = 4 }; /* measurements per timeout */
 #define MEASURE_NS_MIN UINT64_C(10000000)
 
-/* The limit of what a process executes; 0: it has none, or executes nothing. */
+/* Returns the inactivity timeout of the task that a process executes. 0: the task has none, or the
+ * process executes no task. */
 static uint64_t limit_of(const struct gw_process *process)
 {
     const struct gw_attempt *run = process->queue.first;
@@ -66,15 +67,16 @@ void gw_inactivity_timeout_on_measured(struct gw_node_core *core, const struct g
     struct gw_process *process = gw_process_find(core, event->number);
     uint64_t limit_ns = process ? limit_of(process) : 0;
     if (!limit_ns || process->silence.of_ns != process->head_since_ns)
-        return; /* it has ended, or begun something else, meanwhile */
+        return; /* the task has ended, or another one has begun, since the request */
     struct gw_inactivity *silence = &process->silence;
     struct gw_attempt *run = process->queue.first;
     uint64_t before = silence->output_bytes;
     silence->output_bytes = event->bytes;
     bool full = event->bytes >= run->spec->message.output_bytes_max;
-    bool waits = event->bytes == UINT64_MAX; /* for its reader */
+    bool waits = event->bytes == UINT64_MAX; /* the task waits for the reader of its output */
     if ((before != UINT64_MAX && before != event->bytes) || waits ||
-        (full && run->spec->message.output_bytes_max) || process->lent) /* it waits for others */
+        (full && run->spec->message.output_bytes_max) ||
+        process->lent) /* the task waits for other tasks */
         silence->alive_ns = core->now_ns;
     if (core->now_ns - silence->alive_ns < limit_ns)
         return;

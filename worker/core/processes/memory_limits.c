@@ -1,25 +1,29 @@
-/* Memory: what is used, which results go to disk, when nothing new starts, and who is killed.
+/* Memory limits: decides which results are spilled to disk, when no new work may start, and which
+ * process is killed.
  *
- * Four lines, as Dask has them: results in memory stay below `target`; above `spill`, what
- * processes use counted in, more of them go; above `pause` nothing new starts; above `terminate`
- * the process that uses most is killed. Results go in the order in which they were used last, and
- * never one that a runner was given: that would free nothing.
+ * There are four thresholds, as in Dask. Results in memory above `target` are spilled. Results are
+ * also spilled if all memory in use, including that of processes, is above `spill`. Above `pause`
+ * no new work starts. Above `terminate` the process that uses most memory is killed. The results
+ * that were used least recently are spilled first. A result that a runner was given is never
+ * spilled, since this would free nothing.
  *
- * Always: a worker is never paused for ever: where
- * nothing will bring it down (work that ends, a result that is being written, a runner that is
- * being ended), or nothing did for a while, because what runs waits for what was not let in, one
- * more starts. What brought its inputs here is not given back as long as they can go to disk: it
- * reads them from there, where they take no memory; elsewhere they would be as large. Where they
- * cannot, one that is nearest to its start stays, so that something moves.
+ * Invariant: a worker is not paused for ever. One more attempt starts if nothing is going to free
+ * memory (no work ends, no result is being written, no runner is being ended), or if nothing has
+ * done so for PATIENCE_NS, since running work may wait for work that was not started.
  *
- * Full is a worker above `terminate` whose results cannot go to disk. What has none of them as an
- * input would add to them, and does not start there; what has starts, for most of that lets go of
- * something, until several in a row did not. What would add waits a while, in which those who hold
- * results may let go of some, and fails if none did: the limit is one. One that began below the
- * line and is killed above it fails likewise: it is not what took the memory.
+ * An attempt that has its inputs here is not given back to the scheduler if results can be spilled:
+ * it then reads its inputs from disk, while on another worker they would take memory. If results
+ * cannot be spilled, only the attempt that is nearest to its start stays.
  *
- * A process that uses more than its task asked for is killed, whatever the lines say; a task that
- * asked for none has no limit of its own. */
+ * A worker is full if it is above `terminate` and its results cannot be spilled. An attempt without
+ * inputs here would only add a result, so it does not start. An attempt with inputs here starts,
+ * since most such attempts release results, until FULL_ADDED_MAX results were added and none was
+ * released. The attempts that do not start wait for a while for results to be released, and then
+ * fail, since the limit is real. If a worker is full and must kill a task that makes a result, that
+ * task fails with the same outcome, since the results and not the task used the memory.
+ *
+ * A process that uses more memory than its task asked for is killed in any case. A task that asked
+ * for none has no limit of its own. */
 #include "worker/core/processes/memory_limits.h"
 
 #include "worker/core/model/attempt.h"
@@ -31,22 +35,24 @@
 #include "worker/core/processes/process.h"
 
 #define MS UINT64_C(1000000)
-#define PATIENCE_NS (5000 * MS) /* paused, before one more starts; full, before it is refused */
-#define FREES_NS (60000 * MS)   /* that, while something runs that may let go of its inputs */
-#define LOOK_NS (20 * MS)       /* at least: a release may be on its way behind what came */
+/* Wait while paused, before one more attempt starts; wait while full, before attempts fail */
+#define PATIENCE_NS (5000 * MS)
+#define FREES_NS (60000 * MS) /* the wait while full, if a running task may release its inputs */
+#define LOOK_NS (20 * MS)     /* minimum wait: a release message may follow the assign message */
 
 enum {
-    SPILLS_MAX = 2,         /* written at a time */
-    VICTIM_PART = 20,       /* of the limit: who has less is not worth killing */
-    TOLD_PART = 32,         /* of the limit: a change worth telling */
-    MEASURED_MIN = 1 << 20, /* bytes: a peak worth telling */
-    FULL_ADDED_MAX = 16,    /* results that came while full, and none went */
+    SPILLS_MAX = 2,         /* results written at a time */
+    VICTIM_PART = 20,       /* a process below 1/20 of the limit is not killed */
+    TOLD_PART = 32,         /* a change of 1/32 of the limit is reported */
+    MEASURED_MIN = 1 << 20, /* bytes; a smaller peak is not reported */
+    FULL_ADDED_MAX = 16,    /* results added while full and none released */
 };
 
-/* -- To disk -------------------------------------------------------------------------------------
+/* -- Spilling ------------------------------------------------------------------------------------
  */
 
-/* What will be left once what is being written is there. */
+/* Returns true if results must be spilled, even after the current writes have freed their memory.
+ */
 static bool too_much(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
@@ -65,7 +71,7 @@ static bool too_many(const struct gw_node_core *core)
     return descriptors_of(core) > (uint64_t)memory->descriptors_max + memory->spilling;
 }
 
-/* Whether memory files that lie idle are in the way of anything. */
+/* Returns true if idle memory files contribute to a threshold being exceeded. */
 static bool crowds(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
@@ -75,7 +81,8 @@ static bool crowds(const struct gw_node_core *core)
            used > memory->terminate_bytes || descriptors_of(core) > memory->descriptors_max;
 }
 
-/* They go before anything goes to disk, waits or is killed. */
+/* Frees idle memory files if memory is short. This comes before any result is spilled, any task
+ * waits or any process is killed. */
 static void spare(struct gw_node_core *core)
 {
     while (crowds(core) && gw_result_memfd_spare(core))
@@ -83,7 +90,8 @@ static void spare(struct gw_node_core *core)
     gw_result_memfd_settle(core);
 }
 
-/* What is to be written next. One that a run waits for keeps a descriptor, on disk too. */
+/* Returns the next result to spill, or NULL. A result that an attempt waits for needs a descriptor
+ * on disk, too, so spilling it does not reduce the number of descriptors. */
 static struct gw_object *victim(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
@@ -114,11 +122,11 @@ uint64_t gw_memory_limits_deadline_ns(const struct gw_node_core *core)
     return until < deadline ? until : deadline;
 }
 
-/* -- Nothing new ---------------------------------------------------------------------------------
+/* -- Pausing -------------------------------------------------------------------------------------
  */
 
-/* Whether a process will let go of something by itself. What waits for tasks inside it does not:
- * they would wait for its memory, and it for them. Nor does an actor that nobody calls. */
+/* Returns true if a process will release memory by itself. A process whose task waits for other
+ * tasks will not: each would wait for the other. An actor without calls will not either. */
 static bool works(const struct gw_process *process)
 {
     bool rests = process->actor && process->state == GW_PROCESS_BUSY && !process->queue.first;
@@ -133,7 +141,8 @@ static bool anything_works(const struct gw_node_core *core)
     return false;
 }
 
-/* Runners that have nothing to do give back what they have gathered. */
+/* Ends idle runners, which returns the memory that they still hold. Returns false if there is none.
+ */
 static bool end_idle(struct gw_node_core *core)
 {
     bool any = false;
@@ -147,7 +156,7 @@ static bool end_idle(struct gw_node_core *core)
     return any;
 }
 
-/* Bytes of its inputs that are here already. */
+/* Returns the size of an attempt's inputs that are on this worker. */
 static uint64_t inputs_here(const struct gw_attempt *run)
 {
     uint64_t bytes = 0;
@@ -164,7 +173,7 @@ static bool can_spill(const struct gw_node_core *core)
            (memory->target_bytes != UINT64_MAX || memory->spill_bytes != UINT64_MAX);
 }
 
-/* Whether it is results that fill it. */
+/* Returns true if the worker is full because of results that cannot be spilled. */
 static bool results_fill(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
@@ -172,7 +181,7 @@ static bool results_fill(const struct gw_node_core *core)
            memory->resident_bytes > memory->terminate_bytes / 2 && !can_spill(core);
 }
 
-/* Since when they do, and none went. */
+/* Updates the time since which the worker is full and has released no result. */
 static void watch_full(struct gw_node_core *core)
 {
     struct gw_memory *memory = &core->memory;
@@ -185,8 +194,8 @@ static void watch_full(struct gw_node_core *core)
     memory->full = full;
 }
 
-/* What has a process for itself makes no result, or is not to be told apart from what it makes:
- * commands, ranks, actors and their calls. */
+/* Returns true for an ordinary function. Commands, ranks, actors and their calls return false: they
+ * make no result here, or one that cannot be told apart from their own memory. */
 static bool makes_result(const struct gw_attempt *run)
 {
     return !run->gang && !run->actor && !run->spec->message.actor &&
@@ -201,7 +210,7 @@ bool gw_memory_limits_lets(const struct gw_node_core *core, const struct gw_atte
     return inputs_here(run) && memory->full_added < FULL_ADDED_MAX;
 }
 
-/* Whether all that could start here now is what the full memory does not let. */
+/* Returns true if every attempt that could start now would only add a result to a full worker. */
 static bool only_adders(const struct gw_node_core *core)
 {
     bool any = false;
@@ -240,7 +249,7 @@ bool gw_memory_limits_refuses(const struct gw_node_core *core)
            core->now_ns >= full_until_ns(core);
 }
 
-/* The end of one for whose result there is no room. */
+/* Returns the outcome of an attempt for whose result there is no memory. */
 static struct gw_attempt_end full_end(const struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
@@ -265,12 +274,14 @@ void gw_memory_limits_refuse(struct gw_node_core *core, struct gw_attempt *run)
 static uint32_t state_now(struct gw_node_core *core)
 {
     const struct gw_memory *memory = &core->memory;
-    bool crowded = descriptors_of(core) / 9 > memory->descriptors_max / 8; /* beyond its share */
+    bool crowded = descriptors_of(core) / 9 >
+                   memory->descriptors_max / 8; /* more descriptors than its share */
     if (gw_memory_used(core) <= memory->pause_bytes && !crowded && !memory->full)
         return GW_MEMORY_OPEN;
     if (only_adders(core))
         return GW_MEMORY_PAUSED;
-    if (memory->state == GW_MEMORY_ONE) /* until that one has come, or one that was here began */
+    if (memory->state ==
+        GW_MEMORY_ONE) /* stays until one new attempt has arrived or one that was here has begun */
         return memory->runs == core->runs && !memory->begun ? GW_MEMORY_ONE : GW_MEMORY_PAUSED;
     bool patient = memory->state == GW_MEMORY_OPEN || core->now_ns - memory->since_ns < PATIENCE_NS;
     if (patient && (anything_works(core) || memory->spilling || end_idle(core)))
@@ -317,7 +328,7 @@ static bool nearer(const struct gw_attempt *a, const struct gw_attempt *b)
     return a_bytes != b_bytes ? a_bytes > b_bytes : a->serial < b->serial;
 }
 
-/* Whether none of a list is nearer to its start. */
+/* Returns true if no other attempt of the list is nearer to its start than `run`. */
 static bool nearest_of(const struct gw_attempts *list, const struct gw_attempt *run)
 {
     for (const struct gw_attempt *other = list->first; other; other = other->next)
@@ -342,7 +353,7 @@ bool gw_memory_limits_keeps(const struct gw_node_core *core, const struct gw_att
     return can_spill(core) || (!anything_works(core) && nearest(core, run));
 }
 
-/* -- Telling -------------------------------------------------------------------------------------
+/* -- Reports to the scheduler --------------------------------------------------------------------
  */
 
 static bool differs(uint64_t a, uint64_t b, uint64_t step)
@@ -397,7 +408,7 @@ void gw_memory_limits_settle(struct gw_node_core *core)
         tell(core);
 }
 
-/* -- What processes use --------------------------------------------------------------------------
+/* -- Memory of processes -------------------------------------------------------------------------
  */
 
 static bool kills_rather(const struct gw_process *a, const struct gw_process *b)
@@ -419,7 +430,8 @@ static struct gw_attempt_end oom_end(const struct gw_process *process, uint64_t 
     return end;
 }
 
-/* Beyond the last line: who uses most goes, one at a time, those without work first. */
+/* Kills a process if memory use is above `terminate`: the one that uses most. Only one process is
+ * killed at a time. Idle runners are ended first. */
 static void terminate(struct gw_node_core *core)
 {
     struct gw_memory *memory = &core->memory;
@@ -460,7 +472,8 @@ static struct gw_attempt_end limit_end(const struct gw_process *process, uint64_
     return end;
 }
 
-/* Beyond what it asked for: it goes, whatever others leave. A runner without work goes quietly. */
+/* Ends a process that uses more memory than its task asked for. An idle runner is ended without a
+ * report. */
 static void limit(struct gw_node_core *core, struct gw_process *process)
 {
     uint64_t most = gw_memory_limits_of(process);
@@ -469,12 +482,13 @@ static void limit(struct gw_node_core *core, struct gw_process *process)
     if (process->state == GW_PROCESS_IDLE) {
         gw_process_bury(core, process, 200 * MS);
     } else if (process->state == GW_PROCESS_BUSY && process->queue.first) {
-        core->memory.killing = process->id; /* what it had comes back before others are killed */
+        core->memory.killing =
+            process->id; /* wait for its memory before another process is killed */
         gw_process_end_attempt(core, process->queue.first, limit_end(process, most), 0);
     }
 }
 
-/* An attempt's peak, each time that it has grown by a quarter. */
+/* Reports the peak memory of an attempt each time it has grown by a quarter. */
 static void tell_peak(struct gw_node_core *core, const struct gw_process *process)
 {
     struct gw_attempt *run = process->queue.first;

@@ -1,9 +1,9 @@
-/* Processes: runners and commands, from spawn to burial, and who is charged for how they end.
+/* Processes, which are runners and commands, from their start until they are reaped.
  *
- * Always: a process holds its slots until it is buried, or parked (idle_runner.c); what it ran is
- * judged when it is buried and its link is closed, since only then everything that it reported has
- * arrived. The first run of a runner's queue executes; those behind it are queued again, uncharged.
- */
+ * Invariants: a process holds its slots until it is reaped or parked (idle_runner.c). The outcome
+ * of its attempt is decided when it is reaped and its connection is closed, since only then all its
+ * reports have arrived. The first attempt of a runner's queue executes. If the runner ends, the
+ * attempts behind the first are queued again and are not charged. */
 #include "worker/core/processes/process.h"
 
 #include "graph/wire/enums.h"
@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether it is one of those that start for the pool's queue, not for a rank. */
+/* Records if a runner starts for the queue of its pool, and not for a rank. */
 void gw_process_count_starting(struct gw_process *process, bool starts)
 {
     if (process->starts == starts)
@@ -41,7 +41,7 @@ void gw_process_give(struct gw_node_core *core, struct gw_process *process, stru
     if (process->state == GW_PROCESS_IDLE) {
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
         process->started_told = false;
-        if (!run->gang) /* a rank executes from go on */
+        if (!run->gang) /* a rank executes only after the gang starts */
             process->head_since_ns = core->now_ns;
     }
 }
@@ -85,10 +85,10 @@ void gw_process_next(struct gw_node_core *core, struct gw_process *process)
     if (process->state != GW_PROCESS_BUSY)
         return;
     if (!run && process->actor) {
-        return; /* it waits for calls */
+        return; /* the actor waits for calls */
     } else if (!run) {
         gw_process_make_idle(core, process);
-    } else if (run->killing && !run->actor) { /* a call runs to its end */
+    } else if (run->killing && !run->actor) { /* a call of an actor runs to its end */
         gw_process_end_attempt(core, run, gw_attempt_killed("killed"), run->kill_grace_ns);
     }
 }
@@ -121,7 +121,7 @@ void gw_process_free(struct gw_node_core *core, struct gw_process *process)
 /* -- End -----------------------------------------------------------------------------------------
  */
 
-/* The process takes no more work. */
+/* Removes a process from its pool, so that it gets no more work. */
 void gw_process_leave_pool(struct gw_process *process)
 {
     struct gw_runner_pool *pool = process->pool;
@@ -135,7 +135,7 @@ void gw_process_leave_pool(struct gw_process *process)
         }
 }
 
-/* How it is told to end: 0: by SIGTERM. */
+/* Returns the signal that ends a process. 0: SIGTERM. */
 static uint32_t signal_of(const struct gw_process *process)
 {
     const struct gw_attempt *run = process->queue.first;
@@ -219,14 +219,16 @@ void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
     }
     if (run->state == GW_ATTEMPT_ENDING) {
         free(end.text);
-        gw_process_bury(core, run->process, grace_ns); /* it may end sooner now */
+        gw_process_bury(core, run->process, grace_ns); /* its grace period may be shorter now */
         return;
     }
     struct gw_process *process = run->process;
     if (process && process->state == GW_PROCESS_EXITED && !process->burying) {
-        free(end.text); /* it ended by itself: that is what will be told */
+        free(end.text); /* it ended by itself, and that is what will be reported */
+        /* It may have ended while it executed a later attempt: then this attempt must not run again
+         */
         if (end.outcome == GW_OUTCOME_KILLED && !run->gang)
-            run->killing = true; /* it may have ended in one behind: then this one comes back */
+            run->killing = true;
         gw_process_hurry(core, process, grace_ns);
         return;
     }
@@ -240,7 +242,7 @@ void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
         gw_process_bury(core, process, grace_ns);
         return;
     }
-    if (process) /* the runner that it was to get starts on, for others */
+    if (process) /* the starting runner stays, for other attempts */
         gw_process_unbind(core, process, run);
     gw_attempt_ended(core, run);
 }

@@ -1,9 +1,11 @@
-/* Doors: a port of its own for each rank of a command, where the gang's other ranks find it.
+/* Network ports: each rank of a command has one, at which the other ranks of the gang reach it.
  *
- * TensorFlow's MultiWorkerMirroredStrategy wants to know all of them before any rank starts: each
- * worker keeps ports for its ranks, tells them when they stand, and hears of all at go.
+ * TensorFlow's MultiWorkerMirroredStrategy needs the addresses of all ranks before any rank starts.
+ * Each worker therefore reserves ports for its ranks, reports them when the ranks are ready, and
+ * receives the addresses of all ranks with the message that starts the gang.
  *
- * Always: what goes into TF_CONFIG is made of characters that JSON takes as they are. */
+ * Invariant: an address that goes into TF_CONFIG contains only characters that need no escapes in
+ * JSON. */
 #include "worker/core/processes/rank_port.h"
 
 #include "graph/wire/frame.h"
@@ -14,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The kernel takes 128 KiB in one variable: of about 5,000 ranks it would be more. */
+/* The kernel allows 128 KiB for one variable. The addresses of about 5,000 ranks exceed that. */
 enum { DOOR_BYTES_MAX = 80, LINE_BYTES_MAX = 120 << 10, FRAME_BYTES = 96 };
 
 const char *gw_rank_port_of(struct gw_node_core *core, const struct gw_attempt *run)
@@ -43,7 +45,8 @@ static bool is_door(const msgpack_object *item)
     return true;
 }
 
-/* The doors as the inside of a list in JSON, in the order of ranks. */
+/* Returns the addresses as the elements of a JSON list, in order of ranks. NULL: an address is
+ * malformed, or the list is too long. */
 static char *write_list(struct gw_node_core *core, const msgpack_object_array *doors)
 {
     size_t bytes = 1, at = 0;

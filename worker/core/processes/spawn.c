@@ -1,4 +1,4 @@
-/* Spawns: processes that start, until they run or say hello. */
+/* Starts processes, and handles the first message of a runner. */
 #include "worker/core/processes/spawn.h"
 
 #include "graph/wire/frame.h"
@@ -116,7 +116,8 @@ struct gw_process *gw_spawn_process(struct gw_node_core *core, struct gw_runner_
     return process;
 }
 
-/* Reads a MessagePack list of names into the pool; false where it is none. */
+/* Adds the names of a MessagePack list to the functions of a pool. Returns false if the list is
+ * malformed. */
 static bool read_functions(struct gw_runner_pool *pool, struct gw_bin list)
 {
     if (gw_frame_check(list.data, list.size, NULL) < 0)

@@ -1,8 +1,9 @@
-/* Templates: what stands in braces in a command's words, and in what it sets of its environment.
+/* Fills in the placeholders in braces in a command's arguments, and in the environment variables
+ * that its user set.
  *
- * An element of many has {index}, {line} and the fields of its line, {1}, {2} ..., a rank {rank},
- * {local_rank}, {node_rank} and {world_size}. {{} is an opening brace: {{}1} is the text {1}. Any
- * other word in braces stays as it is. */
+ * An element of an array job has {index}, {line} and the fields of its line, {1}, {2} and so on. A
+ * rank has {rank}, {local_rank}, {node_rank} and {world_size}. {{} stands for an opening brace:
+ * {{}1} gives the text {1}. Other text in braces stays unchanged. */
 #include "worker/core/processes/template.h"
 
 #include "graph/base/field.h"
@@ -42,7 +43,7 @@ bool gw_template_fills(const struct gw_template *template)
     return template->index || template->run->gang;
 }
 
-/* The text for the name in braces; NULL: it has no such name. */
+/* Returns the value of a placeholder. NULL: there is no placeholder of this name. */
 static const char *value_of(const struct gw_template *template, const char *name, size_t length,
                             char number[static NUMBER_BYTES], size_t *bytes)
 {

@@ -1,5 +1,5 @@
-/* Time limits of processes: to say hello, to stay idle, to run, and when the scheduler hears that
- * something runs. */
+/* Time limits of processes: to send the first message, to stay idle, and to run. Also reports to
+ * the scheduler that a task runs, once it has run for STARTED_AFTER_NS. */
 #include "worker/core/processes/time_limits.h"
 
 #include "graph/base/text.h"
@@ -19,7 +19,7 @@ static uint64_t time_limit_at(const struct gw_process *process)
         return UINT64_MAX;
     uint64_t limit_ns = run->spec->message.time_limit_ns;
     return limit_ns < UINT64_MAX - process->head_since_ns ? process->head_since_ns + limit_ns
-                                                          : UINT64_MAX; /* for ever */
+                                                          : UINT64_MAX; /* no limit */
 }
 
 static bool tells_started(const struct gw_process *process)
@@ -30,7 +30,8 @@ static bool tells_started(const struct gw_process *process)
 
 static void too_late(struct gw_node_core *core, struct gw_process *process)
 {
-    if (process->actor && process->link) { /* it was to let go of its state, and took too long */
+    if (process->actor &&
+        process->link) { /* the actor was told to release its state and did not do so in time */
         gw_process_bury(core, process, 0);
         return;
     }

@@ -1,16 +1,18 @@
-/* Turns: a short command waits for its own in the warden of another, which starts it the moment
- * that one is buried, and not when we have heard of it.
+/* Turns: a short command waits in the reaper process of another command. That reaper starts it as
+ * soon as the other command is reaped, without a message to the worker and back.
  *
- * Always: who waits holds no slot, and inherits that of the one before it when that is buried. Who
- * was not begun comes back (`spawned` with EAGAIN) and waits here, as if it had never been sent. */
+ * Invariants: a waiting command holds no slots. It takes over the slots of the command before it
+ * when that one is reaped. A command that was not started is returned (`spawned` with GW_EAGAIN)
+ * and is queued again, as if it had never been sent. */
 #include "worker/core/processes/turn.h"
 
 #include "graph/wire/enums.h"
 #include "worker/core/model/attempt.h"
 
-#define SHORT_NS UINT64_C(2000000) /* what others may wait for, if it has just begun */
-/* So many wait in a line, and for no longer than this, as far as one can tell: the guardian hears
- * of them every 2 ms where the line is long. */
+/* Only a command that takes less time than this counts as short */
+#define SHORT_NS UINT64_C(2000000)
+/* Limits of a line: the number of commands that wait, and the expected time of all its commands.
+ * The supervisor hears of a long line only every 2 ms. */
 enum { TURNS_MAX = 6 };
 #define LINE_NS UINT64_C(6000000)
 
@@ -21,7 +23,8 @@ static bool is_short(const struct gw_attempt *run)
            !run->gang && !run->gpu_count && !run->pool;
 }
 
-/* How many wait behind a process that runs a short command; TURNS_MAX: nobody else may. */
+/* Returns the number of commands that wait behind a process that executes a short command, and the
+ * last of them. TURNS_MAX: no further command may wait there. */
 static uint32_t line_of(const struct gw_node_core *core, struct gw_process *process,
                         const struct gw_attempt *run, struct gw_process **last)
 {
@@ -50,7 +53,7 @@ struct gw_process *gw_turn_behind(const struct gw_node_core *core, const struct 
     for (size_t i = 0; i < core->processes.count; i++) {
         struct gw_process *process = core->processes.items[i];
         if (process->state == GW_PROCESS_IDLE && !process->parked)
-            return NULL; /* its slot is to be had */
+            return NULL; /* the idle process will make its slots free */
         uint32_t count = line_of(core, process, run, &last);
         if (count < least) {
             least = count;
@@ -74,14 +77,16 @@ void gw_turn_come(struct gw_node_core *core, struct gw_process *process)
     struct gw_process *next = process->before;
     bool began = !process->behind;
     gw_turn_leave(process);
-    if (!next || !began || !next->queue.first) /* given up with all the others: it ends, too */
+    if (!next || !began ||
+        !next->queue.first) /* if all work was given up, the waiting command ends, too */
         return;
     next->slots = next->queue.first->spec->slots;
     next->head_since_ns = core->now_ns;
     core->slots_used += next->slots;
 }
 
-/* To where it was: what is alone waits in the order in which it came. */
+/* Puts a command that was not started back to its place in core->alone, which is in order of
+ * arrival. */
 void gw_turn_return(struct gw_node_core *core, struct gw_process *process)
 {
     struct gw_attempt *run = process->queue.first, *before = core->alone.last;

@@ -1,8 +1,13 @@
-/* Commands that wait in the warden of another.
+/* A short command may wait in the reaper process of another command, which starts it without a
+ * delay.
  *
- * gw_turn_behind is the process behind which a command may wait; NULL: none.
- * gw_turn_come follows the burial of a process: the next one has its slots.
- * gw_turn_return follows the word that a command was not begun: its process is gone. */
+ * gw_turn_behind returns the process behind which a command may wait. NULL: none.
+ *
+ * gw_turn_come is called when a process is reaped: the command that waits behind it takes over the
+ * slots.
+ *
+ * gw_turn_return puts a command that was not started back into the worker's queue. Its process is
+ * gone. */
 #ifndef GW_WORKER_CORE_PROCESSES_TURN_H
 #define GW_WORKER_CORE_PROCESSES_TURN_H
 
