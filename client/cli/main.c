@@ -1,5 +1,5 @@
-/* The entry of the `gangway` binary: one table of subcommands; finds the one that is meant and runs
- * it. */
+/* main of the `gangway` binary: the table of subcommands, and the code that finds and runs a
+ * subcommand. */
 #include "client/cli/commands/commands.h"
 #include "client/cli/commands/manual.h"
 #include "client/cli/lib/options.h"
@@ -80,7 +80,8 @@ static void print_commands(FILE *out)
     fprintf(out, ".\ndispatch, submit, wait and exec give the task's own.\n");
 }
 
-/* Of a word that is near to one of these it is not said: a slip of the hand must not end work. */
+/* Whether a command may be suggested for a mistyped word. Commands that end or start work are not
+ * suggested, so that a typing error cannot lead to them. */
 static bool is_suggested(const char *name)
 {
     static const char *const names[] = {"cancel", "down", "restart", "stop", "up"};
@@ -115,7 +116,7 @@ static const struct gw_cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* Of others a second word would be what they run. */
+/* Whether the command has verbs. For other commands, a second word would be an argument. */
 static bool has_verbs(const struct gw_cli_command *command)
 {
     static const char *const names[] = {"actor", "data", "gpu", "sync", "token", "worker"};
@@ -181,9 +182,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    gw_init(&argc, &argv); /* the tasks of `bench` are in this program */
+    gw_init(&argc,
+            &argv); /* makes this process a runner if it was started for the tasks of `bench` */
     int exit_code = run(argc, argv);
-    /* What could not be written, to a full disk say, was not told. */
+    /* Report lost output, for example if the disk is full. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && exit_code == GW_EXIT_OK) {
         fprintf(stderr, "gangway: the output could not be written\n");
         exit_code = GW_EXIT_FAILED;

@@ -1,7 +1,7 @@
-/* Drafts.
+/* Writes files atomically: a temporary file is renamed when it is complete.
  *
- * Always: while one is open, `being_written` is its name, which a signal's handler removes before
- * the signal ends the process as it would have. */
+ * Invariant: while a file is open, `being_written` is the name of the temporary file. A signal
+ * handler removes that file before the signal ends the process. */
 #include "client/cli/lib/atomic_file.h"
 
 #include "client/cli/lib/cli.h"
@@ -25,7 +25,7 @@ static void on_ending(int number)
 {
     if (being_written)
         (void)unlink(being_written);
-    (void)raise(number); /* whose action is the default one again */
+    (void)raise(number); /* SA_RESETHAND has restored the default action */
 }
 
 static void watch_signals(void)
@@ -46,7 +46,8 @@ static void forget(void)
     free(name);
 }
 
-/* As fopen would make it, or as the one is that it replaces. */
+/* Returns the mode that the file will have: that of the file that it replaces, or the mode that
+ * fopen would give. */
 static mode_t mode_of(const char *path)
 {
     struct stat there;

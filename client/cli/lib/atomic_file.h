@@ -1,4 +1,4 @@
-/* Drafts: files that appear under their name whole, or not at all. */
+/* Files that appear under their name completely written, or not at all. */
 #ifndef GW_CLI_ATOMIC_FILE_H
 #define GW_CLI_ATOMIC_FILE_H
 
@@ -6,19 +6,19 @@
 #include <stdio.h>
 
 struct gw_atomic_file {
-    FILE *file;       /* to be written to */
-    const char *path; /* what it is to be; borrowed */
+    FILE *file;       /* open for writing */
+    const char *path; /* final path of the file; borrowed */
 };
 
-/* gw_atomic_file_open makes a file of a name of its own beside `path`, where one is at a time; it
- * has the mode of what it is to replace. A signal that ends the process removes it. 0, GW_EIO,
- * GW_ENOMEM.
- */
+/* gw_atomic_file_open makes a temporary file beside `path`, with the mode of the file that it will
+ * replace. Only one atomic file may be open at a time. A signal that ends the process removes the
+ * temporary file. Returns 0, GW_EINVAL, GW_EIO or GW_ENOMEM. */
 int gw_atomic_file_open(struct gw_atomic_file *draft, const char *path, struct gw_error *error);
 
-/* gw_atomic_file_close gives the draft its name, in the place of what had it; removes it where rc,
- * of who wrote it, is an error, and where it could not all be written. 0, or why: rc with what
- * errno says, or GW_EIO. */
+/* gw_atomic_file_close renames the temporary file to its final path, and replaces a file that has
+ * this path. `rc` is the caller's own result: if it is an error, or if the file cannot be written
+ * completely, the temporary file is removed. Returns 0, or `rc` with the text of errno, or GW_EIO.
+ */
 int gw_atomic_file_close(struct gw_atomic_file *draft, int rc, struct gw_error *error);
 
 #endif

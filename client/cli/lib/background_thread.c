@@ -1,4 +1,5 @@
-/* A thread that sleeps on a condition, and not for a time: who is done waits for nobody. */
+/* A thread that sleeps on a condition variable, so that it can be ended without waiting for its
+ * sleep. */
 #include "client/cli/lib/background_thread.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
-/* Something that is looked at or said while a command waits: on a thread of its own, that sleeps
- * until its time or until it is over. */
+/* A background thread of a command, which does or prints something from time to time while the
+ * command waits. */
 #ifndef GW_CLI_BACKGROUND_THREAD_H
 #define GW_CLI_BACKGROUND_THREAD_H
 
@@ -8,25 +8,25 @@
 
 struct gw_background_thread {
     pthread_t thread;
-    pthread_mutex_t lock; /* of over */
+    pthread_mutex_t lock; /* guards `over` */
     pthread_cond_t changed;
     bool started, over;
 };
 
-/* gw_background_thread_init starts a thread that runs `run` with arg; run NULL: none. Where no
- * thread can be had nothing runs: it is for what can be done without. */
+/* gw_background_thread_init starts a thread that calls run(arg). If `run` is NULL or the thread
+ * cannot be started, nothing runs: use it only for things that are not essential. */
 void gw_background_thread_init(struct gw_background_thread *later, void *(*run)(void *arg),
                                void *arg);
 
-/* gw_background_thread_deinit says that it is over, and waits until the thread has ended. */
+/* gw_background_thread_deinit sets `over` and waits until the thread has ended. */
 void gw_background_thread_deinit(struct gw_background_thread *later);
 
-/* gw_background_thread_sleep waits for so long, or until it is over: then it gives true. On the
- * thread. */
+/* gw_background_thread_sleep sleeps for the given time, or until gw_background_thread_deinit is
+ * called. Returns true if it was called. Only the background thread calls it. */
 bool gw_background_thread_sleep(struct gw_background_thread *later, long milliseconds);
 
-/* gw_background_thread_is_over tells whether gw_background_thread_deinit was called; it never
- * waits. */
+/* gw_background_thread_is_over returns true if gw_background_thread_deinit was called. It does not
+ * block. */
 bool gw_background_thread_is_over(struct gw_background_thread *later);
 
 #endif

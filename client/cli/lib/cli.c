@@ -1,4 +1,4 @@
-/* What all subcommands share. */
+/* Functions that all subcommands share. */
 #include "client/cli/lib/cli.h"
 
 #include "client/cli/lib/background_thread.h"
@@ -38,7 +38,8 @@ int gw_cli_check_output(const char *option, const char *path, struct gw_error *e
     struct stat status;
     while (stat(there, &status) < 0 && errno == ENOENT) {
         char above[PATH_MAX];
-        (void)snprintf(above, sizeof above, "%s", dirname(there)); /* may be a part of `there` */
+        (void)snprintf(above, sizeof above, "%s",
+                       dirname(there)); /* dirname may return a part of `there` */
         (void)snprintf(there, sizeof there, "%s", above);
     }
     if (access(there, W_OK | X_OK) < 0)
@@ -55,7 +56,7 @@ int gw_cli_make_output(const char *path, struct gw_error *error)
         return gw_error_set(error, GW_EINVAL, "too long a path: %.200s", path);
     for (char *slash = part; *slash && (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
-        (void)mkdir(part, 0777); /* if this fails, so does the last one */
+        (void)mkdir(part, 0777); /* if this mkdir fails, the last one fails too */
         *slash = '/';
     }
     if (mkdir(part, 0777) == 0 || (stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
@@ -84,7 +85,8 @@ const char *gw_cli_session_name(void)
     return session_name;
 }
 
-/* One that was stopped, or whose host is busy: nobody else tells for ten seconds. */
+/* Prints a message if the scheduler does not answer, for example because it was stopped or its host
+ * is busy. Otherwise the user would see nothing for ten seconds. */
 static void *say_silence(void *arg)
 {
     if (!gw_background_thread_sleep(arg, SILENCE_MS))
@@ -95,7 +97,8 @@ static void *say_silence(void *arg)
 int gw_cli_connect(const struct gw_client_options *options, struct gw_client **client,
                    struct gw_error *error)
 {
-    struct gw_background_thread later; /* scripts have the error at the end */
+    struct gw_background_thread
+        later; /* used only at a terminal; a script needs only the error at the end */
     gw_background_thread_init(&later, isatty(STDERR_FILENO) ? say_silence : NULL, &later);
     struct gw_client_options own = *options;
     if (!own.connect_timeout_ns)

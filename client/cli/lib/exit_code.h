@@ -1,8 +1,9 @@
-/* What the binary exits with. */
+/* Exit codes of the `gangway` binary. */
 #ifndef GW_CLI_EXIT_CODE_H
 #define GW_CLI_EXIT_CODE_H
 
-/* Exit codes; `wait` and foreground `dispatch` and `submit` give the task's own beside these. */
+/* `wait`, and `dispatch` and `submit` in the foreground, also exit with the exit code of the task.
+ */
 enum {
     GW_EXIT_OK = 0,
     GW_EXIT_FAILED = 1,
@@ -12,7 +13,8 @@ enum {
     GW_EXIT_INTERRUPTED = 130,
 };
 
-/* What they mean, as the help and the manual page say it; ended by a NULL text. */
+/* The meaning of each exit code, for the help and the manual page. The list ends with a NULL text.
+ */
 struct gw_cli_exit_code {
     int code;
     const char *text;

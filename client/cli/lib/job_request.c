@@ -1,4 +1,4 @@
-/* Asks one thing of each job that is selected. */
+/* Sends one request for each selected job. */
 #include "client/cli/lib/job_request.h"
 
 #include "client/cli/lib/cli.h"

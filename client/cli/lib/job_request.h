@@ -1,4 +1,5 @@
-/* A subcommand that asks one thing of jobs, and has no options: `restart`, `resume`, `stop`. */
+/* A subcommand without options that sends one request for each selected job: `restart`, `resume`,
+ * `stop`. */
 #ifndef GW_CLI_JOB_REQUEST_H
 #define GW_CLI_JOB_REQUEST_H
 
@@ -7,12 +8,13 @@
 #include <gangway/gangway.h>
 
 struct gw_job_request {
-    struct gw_options options; /* its words; without a table */
+    struct gw_options options; /* name and help texts; without a table of options */
     int (*ask)(struct gw_client *client, uint64_t job, struct gw_error *error);
-    const char *done; /* what to print of each job where it was done */
+    const char *done; /* printed after the number of each job whose request succeeded */
 };
 
-/* gw_job_request_run asks it of the jobs that the arguments select; an exit code. */
+/* gw_job_request_run sends the request for each job that the arguments select. Returns the exit
+ * code. */
 int gw_job_request_run(const struct gw_job_request *request, int argc, char **argv);
 
 #endif

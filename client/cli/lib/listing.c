@@ -1,4 +1,4 @@
-/* Listings. */
+/* Subcommands that print one query. */
 #include "client/cli/lib/listing.h"
 
 #include "client/cli/lib/cli.h"

@@ -1,4 +1,4 @@
-/* Messages are whole before they are broken into lines. */
+/* Messages to the user. A message is formatted completely before it is broken into lines. */
 #include "client/cli/lib/message.h"
 
 #include "client/cli/lib/table.h"

@@ -1,4 +1,5 @@
-/* Reading options with getopt_long, whose tables are made from ours. */
+/* Parses options with getopt_long. The tables of getopt_long are made from tables of struct
+ * gw_option. */
 #include "client/cli/lib/options.h"
 
 #include "client/cli/lib/exit_code.h"
@@ -16,7 +17,8 @@
 
 enum { OPTIONS_MAX = 72, LONGS_MAX = 112, LONG_ONLY = 256, HELP = 1000, WORD_MAX = 32 };
 
-/* Edits (insert, delete, replace, swap of neighbours) from a to b. */
+/* Returns the number of edits (insert, delete, replace, swap of neighbours) that change a into b.
+ */
 static size_t distance(const char *a, const char *b)
 {
     size_t n = strlen(a), m = strlen(b), cost[WORD_MAX + 1][WORD_MAX + 1];
@@ -48,7 +50,7 @@ const char *gw_options_nearest(const char *word, const char *(*next)(void *arg, 
     const char *best = NULL, *candidate;
     size_t length = strlen(word), best_distance = length < 4 ? 2 : length / 3 + 2;
     if (length < 3)
-        return NULL; /* any other short word is as near */
+        return NULL; /* short words are all similar to each other */
     for (size_t i = 0; (candidate = next(arg, i)); i++) {
         size_t d = distance(word, candidate);
         if (d < best_distance) {
@@ -75,7 +77,7 @@ static void print_option(const struct gw_option *option)
                                 : snprintf(left, sizeof left, "    ");
     snprintf(left + length, sizeof left - (size_t)length, "--%s%s%s", option->name,
              option->argument ? " " : "", option->argument ? option->argument : "");
-    /* Lines of a longer help are aligned under the first. */
+    /* Further lines of a help text are aligned with the first. */
     const char *help = option->help;
     printf("  %-26s ", left);
     while (*help) {
@@ -123,12 +125,12 @@ static int usage_error(const struct gw_options *options, const char *format, ...
     return GW_EXIT_USAGE;
 }
 
-/* 0, or the exit code after it was said what is wrong with the number. */
+/* Parses an integer in a range. Returns 0, or prints an error and returns the exit code. */
 static int parse_integer(const struct gw_options *options, const struct gw_option *option,
                          const char *text, const long long range[2], long long *number)
 {
     char *end;
-    *number = strtoll(text, &end, 10); /* the largest, or smallest, where it is beyond those */
+    *number = strtoll(text, &end, 10); /* a number out of range becomes LLONG_MAX or LLONG_MIN */
     if (end == text || *end)
         return usage_error(options, "--%s %s: not a whole number", option->name, text);
     if (*number < range[0])
@@ -168,7 +170,7 @@ static int store_size(const struct gw_options *options, const struct gw_option *
     return 0;
 }
 
-/* Stores one option; 0 or the exit code. */
+/* Stores the value of an option. Returns 0 or the exit code. */
 static int store(const struct gw_options *options, const struct gw_option *option, const char *text)
 {
     long long number;
@@ -230,7 +232,8 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     return usage_error(options, "--%s: unknown kind", option->name);
 }
 
-/* -host and the like, of which getopt has read the first letter only. */
+/* Reports a long option with a single dash, for example -host. getopt has read only its first
+ * letter. */
 static int unknown_single(const struct gw_options *options, const char *word)
 {
     for (const struct gw_option *option = options->table; option->name; option++)
@@ -239,13 +242,13 @@ static int unknown_single(const struct gw_options *options, const char *word)
     return usage_error(options, "unknown option %s: only a letter has one dash", word);
 }
 
-/* The option that a synonym means; NULL: none in this table. */
+/* Returns the option of this table that a synonym means, or NULL if there is none. */
 static const struct gw_option *meant_by(const struct gw_options *options,
                                         const struct gw_synonym *synonym)
 {
     for (const struct gw_option *option = options->table; option->name; option++)
         if (strcmp(option->name, synonym->name) == 0)
-            return NULL; /* this command has it itself */
+            return NULL; /* the command has an option with this name */
     for (size_t i = 0; i < sizeof synonym->meant / sizeof *synonym->meant; i++)
         for (const struct gw_option *option = options->table; option->name; option++)
             if (synonym->meant[i] && strcmp(option->name, synonym->meant[i]) == 0)
@@ -253,7 +256,8 @@ static const struct gw_option *meant_by(const struct gw_options *options,
     return NULL;
 }
 
-/* What to type instead of an option of another tool, by its name or its letter; NULL: not known. */
+/* Returns advice about an option of another tool, by its name or its letter, or NULL if the option
+ * is not known. */
 static const char *answer_to(const struct gw_options *options, const char *name, int letter)
 {
     for (const struct gw_synonym *synonym = options->synonyms; synonym && synonym->name; synonym++)
@@ -263,7 +267,8 @@ static const char *answer_to(const struct gw_options *options, const char *name,
     return NULL;
 }
 
-/* "--memory", or "--memory-limit, --memory-target, ..." of the options that begin with a name. */
+/* Lists the options whose names begin with `name`, for example "--memory-limit, --memory-target".
+ * Returns their number. */
 static size_t completions(const struct gw_options *options, const char *name, char text[static 256])
 {
     size_t used = 0, count = 0;
@@ -286,7 +291,7 @@ static int unknown(const struct gw_options *options, const char *word)
     if (strncmp(word, "--", 2) != 0)
         return usage_error(options, "unknown option -%c", optopt);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
-    for (char *at = name; (at = strchr(at, '_'));) /* as Python's tools have it */
+    for (char *at = name; (at = strchr(at, '_'));) /* Python tools write _ in option names */
         *at = '-';
     if ((answer = answer_to(options, name, 0)))
         return usage_error(options, "unknown option --%s: %s", name, answer);
@@ -304,8 +309,8 @@ static int unknown(const struct gw_options *options, const char *word)
     return usage_error(options, "unknown option --%s", name);
 }
 
-/* getopt's tables: each option by its place, LONG_ONLY + i, and synonyms by the place of what they
- * mean. */
+/* Makes the tables for getopt. The value of an option is LONG_ONLY + its index; a synonym has the
+ * value of the option that it means. */
 static void make_tables(const struct gw_options *options, char letters[static 3 * OPTIONS_MAX],
                         struct option longs[static LONGS_MAX])
 {
@@ -357,8 +362,8 @@ static const struct gw_option *find(const struct gw_options *options, int found)
     return NULL;
 }
 
-/* Whether a long option was typed with its whole name. getopt_long takes abbreviations, too: those
- * mean something else as soon as there is another option. */
+/* Whether a long option was typed with its full name. getopt_long also accepts abbreviations, which
+ * we refuse: an abbreviation changes its meaning when an option is added. */
 static bool is_whole(const char *word, int found, const struct option *longs)
 {
     const size_t length = strcspn(word + 2, "=");
@@ -369,8 +374,8 @@ static bool is_whole(const char *word, int found, const struct option *longs)
     return false;
 }
 
-/* Where another tool counts minutes, a number alone is refused: 60 times too short a limit. 0, or
- * the exit code. */
+/* Refuses a number without a unit for an option that means minutes in another tool: as seconds, the
+ * limit would be 60 times too short. Returns 0 or the exit code. */
 static int check_minutes(const struct gw_options *options, const char *word, const char *value)
 {
     const size_t length = strcspn(word + 2, "=");
@@ -383,7 +388,7 @@ static int check_minutes(const struct gw_options *options, const char *word, con
     return 0;
 }
 
-/* mpiexec has one dash before its names for where ranks go, and more names than one. */
+/* Accepts the options of mpiexec that name hosts. They have a single dash and several spellings. */
 static void take_familiar(const struct gw_options *options, char **argv)
 {
     static char hosts[] = "--hosts", file[] = "--hostfile";
@@ -408,7 +413,7 @@ static void take_familiar(const struct gw_options *options, char **argv)
     }
 }
 
-/* The next option, as getopt_long gives it. */
+/* Returns the next option, as getopt_long does. Also accepts -np. */
 static int next(const struct gw_options *options, int argc, char **argv, const char *letters,
                 const struct option *longs)
 {
@@ -419,12 +424,12 @@ static int next(const struct gw_options *options, int argc, char **argv, const c
     if (optarg[1]) /* -np4 */
         optarg++;
     else if (strcmp(argv[optind - 1], "-np") == 0 && optind < argc)
-        optarg = argv[optind++]; /* and -np 4, which is not -n with the value p */
+        optarg = argv[optind++]; /* -np 4, which getopt reads as -n with the value p */
     return found;
 }
 
-/* Writes the rows of a table, and of those in it, behind the `count` that are there; how many there
- * are then. */
+/* Copies the rows of a table, and of the tables inside it, after the first `count` rows. Returns
+ * the new number of rows. */
 static size_t spread(const struct gw_option *table, struct gw_option rows[OPTIONS_MAX],
                      size_t count)
 {
@@ -433,7 +438,7 @@ static size_t spread(const struct gw_option *table, struct gw_option rows[OPTION
             count = spread(table->into, rows, count);
             continue;
         }
-        assert(count + 2 < OPTIONS_MAX); /* --help, and the end */
+        assert(count + 2 < OPTIONS_MAX); /* room for --help and the end of the table */
         rows[count++] = *table;
     }
     rows[count] = (struct gw_option){0};
@@ -447,22 +452,22 @@ static bool parse(const struct gw_options *options, int argc, char **argv, int *
     struct option longs[LONGS_MAX];
     int found, arguments = 0;
     make_tables(options, letters, longs);
-    optind = 0; /* glibc: begin anew */
+    optind = 0; /* glibc: restart the scan */
     opterr = 0;
     *exit_code = 0;
-    /* Arguments between options ('-' in letters) move, in order, to the begin of argv, over the
-     * words that were read. */
+    /* '-' in `letters` makes getopt return arguments between options too. They move, in order, to
+     * the start of argv, over words that were already read. */
     while (*exit_code == 0) {
         const int at = optind ? optind : 1;
         if ((found = next(options, argc, argv, letters, longs)) == -1)
             break;
         const char *word = argv[optind - 1];
         if (found == 'h' && optind < argc && strncmp(argv[optind], "-h", 2) == 0 &&
-            argv[optind][2] != '\0') { /* its first letter only was read */
+            argv[optind][2] != '\0') { /* getopt has read only its first letter */
             *exit_code = unknown_single(options, argv[optind]);
             return false;
         }
-        const int typed = found == ':' ? optopt : found; /* ':': its value is missing */
+        const int typed = found == ':' ? optopt : found; /* ':' means that the value is missing */
         if (typed >= LONG_ONLY && !is_whole(argv[at], typed, longs)) {
             *exit_code = unknown(options, argv[at]);
             return false;
@@ -483,10 +488,11 @@ static bool parse(const struct gw_options *options, int argc, char **argv, int *
     if (*exit_code)
         return false;
     while (!options->command_line && optind < argc)
-        argv[1 + arguments++] = argv[optind++]; /* behind "--" */
+        argv[1 + arguments++] = argv[optind++]; /* arguments after "--" */
     int count = options->command_line ? argc - optind : arguments;
     *first = argc - count;
-    if (!options->command_line) /* to the end: argc and the NULL behind it stay true */
+    if (!options->command_line) /* move them to the end, so that argc and the NULL after the last
+                                   stay valid */
         memmove(argv + *first, argv + 1, (size_t)count * sizeof *argv);
     if (count < options->arguments_min)
         *exit_code = usage_error(options, "%s is missing", options->arguments);
@@ -498,7 +504,7 @@ static bool parse(const struct gw_options *options, int argc, char **argv, int *
 
 static uint64_t connect_timeout_ns;
 
-/* Whether a command waits for a scheduler. */
+/* Whether the command connects to a scheduler. */
 static bool connects(const char *command)
 {
     static const char *const others[] = {"up",  "down",       "scheduler", "worker",

@@ -1,4 +1,4 @@
-/* Options of subcommands, from one table that is also their help. */
+/* Options of subcommands, from one table that also contains their help. */
 #ifndef GW_CLI_OPTIONS_H
 #define GW_CLI_OPTIONS_H
 
@@ -9,37 +9,38 @@
 struct gw_synonym;
 
 enum gw_option_kind {
-    GW_OPTION_FLAG,     /* bool */
-    GW_OPTION_TEXT,     /* const char *, borrowed from argv */
-    GW_OPTION_LIST,     /* the same, of names with commas between: it may be given once only */
-    GW_OPTION_TEXTS,    /* struct gw_option_texts: may be given many times */
-    GW_OPTION_U32,      /* uint32_t */
-    GW_OPTION_COUNT,    /* uint32_t of 1 or more, for 0 is not said in it */
-    GW_OPTION_BUDGET,   /* the same of 0 or more: 0 typed is UINT32_MAX, none */
-    GW_OPTION_I32,      /* int32_t */
+    GW_OPTION_FLAG,   /* bool */
+    GW_OPTION_TEXT,   /* const char *, borrowed from argv */
+    GW_OPTION_LIST,   /* const char *: a list of names with commas; may be given only once */
+    GW_OPTION_TEXTS,  /* struct gw_option_texts; may be given several times */
+    GW_OPTION_U32,    /* uint32_t */
+    GW_OPTION_COUNT,  /* uint32_t, at least 1; 0 means that the option was not given */
+    GW_OPTION_BUDGET, /* uint32_t; "0" is stored as UINT32_MAX (none), because 0 means not given */
+    GW_OPTION_I32,    /* int32_t */
     GW_OPTION_DURATION, /* uint64_t of nanoseconds: 90, 1h30m, 500ms */
-    GW_OPTION_DELAY,    /* the same, where 0 is not said: 0 typed is 1, at once */
-    GW_OPTION_PATIENCE, /* the same: 0 typed is UINT64_MAX, for ever */
+    GW_OPTION_DELAY, /* uint64_t of nanoseconds; "0" is stored as 1 (at once), because 0 means not
+                        given */
+    GW_OPTION_PATIENCE, /* uint64_t of nanoseconds; "0" is stored as UINT64_MAX (no limit) */
     GW_OPTION_SIZE,     /* uint64_t of bytes: 100, 64M, 1.5G */
-    GW_OPTION_ROOM,     /* the same, where 0 is not said: 0 typed is 1, too little for anything */
-    GW_OPTION_ROWS,     /* no option: the rows of another table stand here (GW_OPTION_TABLE) */
+    GW_OPTION_ROOM, /* uint64_t of bytes; "0" is stored as 1 (no room), because 0 means not given */
+    GW_OPTION_ROWS, /* not an option: inserts the rows of another table (GW_OPTION_TABLE) */
 };
 
 struct gw_option_texts {
-    const char **items; /* NULL-terminated; to be freed with free(); NULL: none */
+    const char **items; /* NULL-terminated; the caller frees the array; NULL: none */
     size_t count;
 };
 
 struct gw_option {
-    const char *name; /* without dashes; NULL ends a table */
+    const char *name; /* without dashes; NULL ends the table */
     char letter;      /* or 0 */
     enum gw_option_kind kind;
     void *into;
-    const char *argument; /* how the help calls its argument; NULL for flags */
+    const char *argument; /* name of its value in the help; NULL for flags */
     const char *help;
 };
 
-/* A row for all rows of another table, up to the one that ends it. */
+/* A row that stands for all rows of another table. */
 #define GW_OPTION_TABLE(rows)                                                                      \
     {                                                                                              \
         .name = "", .kind = GW_OPTION_ROWS, .into = (rows)                                         \
@@ -47,31 +48,32 @@ struct gw_option {
 
 struct gw_options {
     const char *command;   /* "dispatch" */
-    const char *arguments; /* "-- COMMAND [ARGUMENT...]"; "" where there are none */
+    const char *arguments; /* "-- COMMAND [ARGUMENT...]"; "" if the command takes no arguments */
     const char *summary;   /* one line */
     const char *details;   /* more lines, or NULL */
     const struct gw_option *table;
     int arguments_min, arguments_max;
-    bool command_line;                 /* what follows the first argument is not ours to read */
-    const struct gw_synonym *synonyms; /* what other tools call its options; or NULL */
+    bool command_line; /* words after the first argument belong to the command that is run, and are
+                          not parsed */
+    const struct gw_synonym *synonyms; /* names of its options in other tools; or NULL */
 };
 
-/* gw_options_connect_timeout_ns is what --connect-timeout said; 0: nothing. */
+/* gw_options_connect_timeout_ns returns the value of --connect-timeout, or 0 if it was not given.
+ */
 uint64_t gw_options_connect_timeout_ns(void);
 
-/* gw_options_parse reads argv (argv[0] is the command) and changes the order of its words. True: go
- * on, the arguments are argv[*first] to argv[argc - 1]; argv[argc] stays NULL. False: exit with
- * *exit_code (after --help, or a mistake that was printed). Names of options are never abbreviated.
- */
+/* gw_options_parse parses argv (argv[0] is the command) and reorders its words. If it returns true,
+ * the arguments are argv[*first] to argv[argc - 1], and argv[argc] is NULL. If it returns false,
+ * exit with *exit_code: --help was printed, or an error. Option names must not be abbreviated. */
 bool gw_options_parse(const struct gw_options *options, int argc, char **argv, int *first,
                       int *exit_code);
 
-/* gw_options_show_by has --help call `show` from now on, in place of what prints it plainly. The
- * table that it gets has no GW_OPTION_ROWS. */
+/* gw_options_show_by makes --help call `show` in place of the plain help. The table that `show`
+ * gets has no GW_OPTION_ROWS. */
 void gw_options_show_by(void (*show)(const struct gw_options *options));
 
-/* gw_options_nearest gives the candidate that a mistyped word probably means, or NULL. `next`
- * yields candidates until NULL. */
+/* gw_options_nearest returns the candidate that a mistyped word probably means, or NULL. `next`
+ * returns the candidates one by one, then NULL. */
 const char *gw_options_nearest(const char *word, const char *(*next)(void *arg, size_t i),
                                void *arg);
 

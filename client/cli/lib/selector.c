@@ -1,4 +1,4 @@
-/* Selectors of jobs: the text is checked here, and the scheduler tells which jobs it means. */
+/* Selectors of jobs: this file checks their syntax, and the scheduler finds the jobs. */
 #include "client/cli/lib/selector.h"
 
 #include "client/cli/lib/cli.h"
@@ -12,7 +12,8 @@
 
 enum { THREADS_MAX = 32, AT_ONCE_MIN = 100 };
 
-/* Whether it is a job's name: no number, nor what was to be numbers. */
+/* Whether the text is a job's name: it is not a number or a list of numbers, and not "all" or
+ * "last". */
 static bool is_name(const char *text)
 {
     return text[strspn(text, "0123456789,-")] != '\0' && strcmp(text, "all") != 0 &&
@@ -37,7 +38,7 @@ static int by_number(const void *a, const void *b)
     return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* Ascending, each once. */
+/* Sorts the jobs by number and removes duplicates. */
 static void put_in_order(struct gw_selector *selector)
 {
     size_t kept = 0;
@@ -49,7 +50,7 @@ static void put_in_order(struct gw_selector *selector)
     selector->count = kept;
 }
 
-/* -- What the scheduler is asked -----------------------------------------------------------------
+/* -- Queries ------------------------------------------------------------------------------------
  */
 
 static struct gw_value *ranges_of(const char *text)
@@ -113,11 +114,12 @@ static int add(struct gw_selector *selector, size_t *room, struct gw_selected jo
     return 0;
 }
 
-/* A number that nobody has is kept, for the scheduler to say so. */
+/* Adds the single numbers for which no job exists. The scheduler reports them when the command uses
+ * them. */
 static int add_missing(struct gw_selector *selector, size_t *room, const char *text)
 {
     struct gw_units_range ranges[GW_UNITS_RANGES_MAX];
-    struct gw_selector found = *selector; /* in order; new rows are added behind it */
+    struct gw_selector found = *selector; /* sorted; new rows are added after it */
     const int count = is_name(text) ? 0 : gw_units_parse_ranges(text, ranges);
     int rc = 0;
     for (int i = 0; i < count && rc == 0; i++) {
@@ -130,7 +132,8 @@ static int add_missing(struct gw_selector *selector, size_t *room, const char *t
     return rc;
 }
 
-/* Asks the scheduler which jobs a word means; adds them. GW_ENOMEM, or the query's error. */
+/* Asks the scheduler which jobs a word means, and adds them. Returns GW_ENOMEM or the error of the
+ * query. */
 static int resolve(struct gw_selector *selector, struct gw_client *client, const char *text,
                    const struct gw_selector_scope *scope, struct gw_error *error)
 {
@@ -161,7 +164,7 @@ static int resolve(struct gw_selector *selector, struct gw_client *client, const
     return rc;
 }
 
-/* Takes what a part of a list chose. */
+/* Adds the jobs of one part of a list. */
 static int unite(struct gw_selector *selector, const struct gw_selector *part)
 {
     size_t room = selector->count;
@@ -172,7 +175,8 @@ static int unite(struct gw_selector *selector, const struct gw_selector *part)
     return rc;
 }
 
-/* A list in which there are names, and which is none itself: "3,train,7-9". */
+/* Resolves a list that contains names, like "3,train,7-9". The list as a whole is not the name of a
+ * job. */
 static int resolve_each(struct gw_selector *selector, struct gw_client *client, char *list,
                         const struct gw_selector_scope *scope, struct gw_error *error)
 {
@@ -206,7 +210,7 @@ static int resolve_list(struct gw_selector *selector, struct gw_client *client, 
     return rc;
 }
 
-/* Whose jobs a word meant, for a message that there are none. */
+/* Says whose jobs were searched, for the message that no job was found. */
 static const char *whose(const struct gw_selector_scope *scope, char text[static 160])
 {
     if (scope && scope->all_users)
@@ -227,7 +231,7 @@ int gw_selector_init(struct gw_selector *selector, struct gw_client *client, con
     if (rc == 0)
         rc = resolve_list(selector, client, text, scope, error);
     if (rc < 0) {
-        selector->count = 0; /* all of a list or nothing */
+        selector->count = 0; /* a list is resolved completely or not at all */
         return rc;
     }
     if (selector->count == 0 && strcmp(text, "last") == 0)
@@ -250,7 +254,8 @@ void gw_selector_deinit(struct gw_selector *selector)
 
 enum { JOB_TEXT_BYTES = 300, JOBS_MAX = 100000 };
 
-/* What stands between the job and the task; NULL: only a job is named. A name may have a dot. */
+/* Finds the separator between job and task. Returns NULL if the text names only a job. A name may
+ * contain a dot. */
 static const char *separator(const char *text)
 {
     const char *slash = strchr(text, '/');
@@ -283,7 +288,7 @@ int gw_selector_task_check(const char *text, struct gw_error *error)
     return split(text, job, &task, error);
 }
 
-/* The row of a name, by the scheduler. */
+/* Asks the scheduler for the index of the task with this name. */
 static int find_named(struct gw_client *client, const char *name, struct gw_selected_task *task,
                       struct gw_error *error)
 {
@@ -371,14 +376,15 @@ static int run_task(const struct gw_selector_command *command, struct gw_client 
     return command->task(client, &task, command->arg);
 }
 
-/* Jobs that threads share: each takes the next one. Of very many the answers would be waited for
- * one after the other, and each waits for the scheduler's disk; together they are on it at once. */
+/* Jobs that several threads share; each thread takes the next job. Each answer waits for the
+ * scheduler's disk. If many requests are sent at once, the scheduler writes them to disk together.
+ */
 struct crew {
     const struct gw_selector_command *command;
     struct gw_client *client;
     const struct gw_selector *selector;
     pthread_mutex_t lock;
-    size_t next, failed; /* failed: the first job that gave an exit code, by its place */
+    size_t next, failed; /* failed: index of the first job with an exit code that is not 0 */
     int exit_code;
 };
 
@@ -401,7 +407,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-/* The exit code is that of the first job, in their order, that gave one. */
+/* Returns the exit code of the first job, in their order, whose exit code is not 0. */
 static int run_selected(const struct gw_selector_command *command, struct gw_client *client,
                         const struct gw_selector *selector)
 {
@@ -432,12 +438,12 @@ static int run_jobs(const struct gw_selector_command *command, struct gw_client 
     return exit_code;
 }
 
-/* What all arguments name, each job or task once. */
+/* The jobs and tasks that all arguments name. */
 struct targets {
     struct target {
         struct gw_selected_task task;
         bool ended;
-        size_t order; /* in which it was named */
+        size_t order; /* position among the arguments */
     } * items;
     size_t count, room;
 };
@@ -486,7 +492,7 @@ static int targets_find(struct targets *targets, const struct gw_selector_comman
     return rc;
 }
 
-/* Whether one of the same job before it is the same; they lie together. */
+/* Whether an earlier entry is the same job or task. Entries of one job are adjacent. */
 static bool is_again(const struct targets *targets, size_t at)
 {
     const struct gw_selected_task *task = &targets->items[at].task;
@@ -497,7 +503,8 @@ static bool is_again(const struct targets *targets, size_t at)
     return false;
 }
 
-/* One that cannot be found leaves the others as they are. */
+/* Runs the command on all named jobs in the order of their numbers. If an argument cannot be
+ * resolved, the others are still processed. */
 static int run_by_number(const struct gw_selector_command *command, struct gw_client *client,
                          const struct gw_selector_scope *scope, char **texts)
 {
@@ -545,7 +552,8 @@ int gw_selector_run(const struct gw_selector_command *command, int argc, char **
 {
     struct gw_selector_scope scope = {.unfinished = command->unfinished};
     const struct gw_option table[] = {
-        GW_OPTION_TABLE((void *)(uintptr_t)command->options.table), /* read only */
+        GW_OPTION_TABLE((void *)(uintptr_t)
+                            command->options.table), /* the cast is safe: the table is only read */
         GW_SELECTOR_OPTIONS(&scope),
         {0},
     };
@@ -559,7 +567,8 @@ int gw_selector_run(const struct gw_selector_command *command, int argc, char **
     options.arguments_max = JOBS_MAX;
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
-    for (int i = first; argv[i]; i++) /* ends with a NULL, before argc where there are options */
+    for (int i = first; argv[i];
+         i++) /* argv ends with NULL; with options, the arguments end before argc */
         if ((is_task(command, argv[i]) ? gw_selector_task_check : gw_selector_check)(argv[i],
                                                                                      &error) < 0)
             return gw_cli_error(&error);

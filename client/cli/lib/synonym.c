@@ -1,4 +1,4 @@
-/* The tables. */
+/* Tables of the options and commands of other tools, with their names in Gangway. */
 #include "client/cli/lib/synonym.h"
 
 #include <stddef.h>

@@ -1,24 +1,28 @@
-/* Options and commands as other tools call them: Slurm, torchrun, mpiexec, docker. */
+/* Names of options and commands in other tools: Slurm, torchrun, mpiexec, docker. */
 #ifndef GW_CLI_SYNONYM_H
 #define GW_CLI_SYNONYM_H
 
 #include <stdbool.h>
 
-/* An option. If a command has one of the options that it means, it is read as that option; else the
- * answer is printed, as a mistake. A command's own option of that name or letter comes first. */
+/* An option of another tool. If the command has one of the options in `meant`, the word is read as
+ * that option. Otherwise `answer` is printed as an error. If the command itself has an option with
+ * this name or letter, that option is used. */
 struct gw_synonym {
     const char *name;     /* without dashes; NULL ends a table */
     char letter;          /* or 0 */
-    const char *meant[2]; /* names in the table of the command, or NULL */
-    const char *answer;   /* what to type instead; NULL: the option is then unknown */
-    bool minutes;         /* there a number alone is minutes, here seconds: it is refused */
+    const char *meant[2]; /* options with this meaning, or NULL */
+    const char *answer;   /* advice what to type instead; NULL: report an unknown option */
+    bool minutes; /* a number without a unit is refused, because it means minutes there and seconds
+                     here */
 };
 
-/* gw_synonym_launch is the table of `submit` and `dispatch`, gw_synonym_explain of `explain`. */
+/* gw_synonym_launch is the table for `submit` and `dispatch`, gw_synonym_explain the table for
+ * `explain`. */
 extern const struct gw_synonym gw_synonym_launch[];
 extern const struct gw_synonym gw_synonym_explain[];
 
-/* gw_synonym_command tells what to type instead of a command of another tool; NULL: not known. */
+/* gw_synonym_command returns advice what to type instead of a command of another tool, or NULL if
+ * the command is not known. */
 const char *gw_synonym_command(const char *name);
 
 #endif

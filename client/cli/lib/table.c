@@ -1,4 +1,4 @@
-/* Aligned tables and JSON of values. Widths are counted in characters of UTF-8. */
+/* Prints values as aligned tables and as JSON. Widths are counted in UTF-8 characters. */
 #include "client/cli/lib/table.h"
 
 #include "client/cli/lib/units.h"
@@ -51,7 +51,7 @@ bool gw_table_is_terminal(FILE *out)
     return isatty(fileno(out)) && !(no_color && *no_color) && term && strcmp(term, "dumb") != 0;
 }
 
-/* The value at a key, or at "a.b". */
+/* Returns the value of a key, or of b in the dict a for "a.b". */
 static const struct gw_value *find(const struct gw_value *row, const char *key)
 {
     char outer[64];
@@ -63,8 +63,9 @@ static const struct gw_value *find(const struct gw_value *row, const char *key)
     return inner ? gw_value_find(inner, dot + 1) : NULL;
 }
 
-/* How many bytes a character has that could steer the terminal that it is shown on, which what a
- * job calls itself must not (two: of UTF-8); 0: it is none of those. */
+/* Returns the number of bytes of a control character (two for a C1 control in UTF-8), or 0 for any
+ * other character. Control characters could manipulate the terminal, so names of jobs must not
+ * print them. */
 static size_t steering(const char *text)
 {
     unsigned char c = (unsigned char)*text;
@@ -96,7 +97,7 @@ static void format_cell(const struct gw_column *column, const struct gw_value *r
     } else {
         gw_value_format(value, text, CELL_BYTES);
     }
-    text[strcspn(text, "\n")] = '\0'; /* a table has a line each; `explain` has all */
+    text[strcspn(text, "\n")] = '\0'; /* a table shows only the first line; `explain` shows all */
     for (char *c = text; *c; c++)
         for (size_t bytes = steering(c); bytes > 0; bytes--)
             c[bytes - 1] = '?';
@@ -120,7 +121,8 @@ static bool is_text(enum gw_cell cell)
     return cell == GW_CELL_TEXT || cell == GW_CELL_MINOR_TEXT;
 }
 
-/* Makes the widest text narrower that is wider than `least`; false: there is none. */
+/* Makes the widest text column narrower by one, if it is wider than `least`. Returns false if there
+ * is none. */
 static bool shrink(const struct gw_column *columns, size_t *widths, size_t count, size_t least)
 {
     size_t widest = count;
@@ -133,8 +135,9 @@ static bool shrink(const struct gw_column *columns, size_t *widths, size_t count
     return widest < count;
 }
 
-/* Makes lines fit into the terminal that out may be: texts narrower, the widest first, while they
- * can still be read, then fewer columns, then texts narrower still. */
+/* Makes the lines fit into the terminal, if `out` is one. First the widest text columns become
+ * narrower while they stay readable, then minor columns are removed, then text columns become
+ * narrower still. */
 static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size_t count)
 {
     struct winsize window;
@@ -151,7 +154,7 @@ static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size
             if (is_minor(columns[k].cell) && widths[k] > 0)
                 least = k;
         if (least < count) {
-            total -= widths[least] + 2 - 1; /* one of which the loop takes off */
+            total -= widths[least] + 2 - 1; /* the loop subtracts the last 1 */
             widths[least] = 0;
         } else if (!shrink(columns, widths, count, TEXT_MIN)) {
             return;
@@ -159,7 +162,7 @@ static void fit(FILE *out, const struct gw_column *columns, size_t *widths, size
     }
 }
 
-/* Cuts to so many characters, the last of them an ellipsis. */
+/* Cuts the text to `width` characters; the last becomes an ellipsis. */
 static void cut(char *text, size_t width)
 {
     size_t at = 0;
@@ -266,7 +269,8 @@ void gw_table_wrap(FILE *out, size_t indent, const char *text)
         if (!begins && at > indent && at + 1 + width > columns) {
             fprintf(out, "\n%*s", (int)indent, "");
             at = indent;
-        } else if (!begins) { /* spaces that a line begins with, too: what Python shows of itself */
+        } else if (!begins) { /* also keeps spaces at the start of a line, for example in Python
+                                 tracebacks */
             fputc(' ', out);
             at++;
         }
@@ -301,7 +305,7 @@ void gw_table_tell(FILE *out, const char *text)
 /* -- JSON ----------------------------------------------------------------------------------------
  */
 
-/* How many bytes the character of UTF-8 at a text has; 0: it is none. */
+/* Returns the number of bytes of the UTF-8 character at `text`, or 0 if it is not valid UTF-8. */
 static size_t character(const unsigned char *text, size_t bytes)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -345,7 +349,7 @@ json_t *gw_table_json_string(const char *text, size_t bytes)
 
 static json_t *json_of(const struct gw_value *value);
 
-/* Takes the item over. */
+/* Sets a key of an object, and takes ownership of the item. */
 static int set_key(json_t *json, const char *key, json_t *item)
 {
     json_t *mended = gw_table_json_string(key, strlen(key));
@@ -401,7 +405,7 @@ static json_t *json_of(const struct gw_value *value)
         return json_integer(i);
     case GW_F64:
         gw_value_get_f64(value, &d, NULL);
-        return isfinite(d) ? json_real(d) : json_null(); /* JSON has no infinity */
+        return isfinite(d) ? json_real(d) : json_null(); /* JSON has no infinity and no NaN */
     case GW_STR:
         gw_value_get_str(value, &text, NULL);
         return gw_table_json_string(text, strlen(text));

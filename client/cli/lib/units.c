@@ -1,4 +1,4 @@
-/* Durations, sizes and selectors. */
+/* Parses and formats durations, sizes and lists of numbers. */
 #include "client/cli/lib/units.h"
 
 #include "graph/base/clock.h"
@@ -16,12 +16,12 @@ struct unit {
     double factor;
 };
 
-/* Longer names first where one begins with another. */
+/* A name that begins with another name comes before that name. */
 static const struct unit durations[] = {
     {"ms", 1e6}, {"us", 1e3}, {"ns", 1}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9},
 };
 
-/* A plain decimal number: strtod would take "inf", "nan" and hexadecimal ones too. */
+/* Parses a plain decimal number. strtod would also accept "inf", "nan" and hexadecimal numbers. */
 static const char *parse_decimal(const char *text, double *number)
 {
     char *end;
@@ -37,8 +37,8 @@ static const char *parse_decimal(const char *text, double *number)
     return *end == '\0' ? text + length : NULL;
 }
 
-/* Whole numbers between the marks "-", ":", ":" of "D-H:M:S", as Slurm writes times. All but the
- * first of them have to be in its range: 1:90 is likelier a mistake than two and a half minutes. */
+/* Parses "D-H:M:S", as Slurm writes times; parts may be missing. All numbers except the first must
+ * be in their range: 1:90 is probably a mistake and not two and a half minutes. */
 static int parse_clock(const char *text, double *total_ns)
 {
     static const double seconds[] = {86400, 3600, 60, 1};
@@ -57,7 +57,7 @@ static int parse_clock(const char *text, double *total_ns)
         if (*at != (days && count == 1 ? '-' : ':'))
             return GW_EINVAL;
     }
-    const int first = days ? 0 : 4 - count; /* its place in the tables */
+    const int first = days ? 0 : 4 - count; /* index of the first number in the tables */
     if (first == 0 && !days)
         return GW_EINVAL;
     *total_ns = 0;

@@ -1,4 +1,5 @@
-/* Values in a shell: JSON where it is JSON, else text or bytes as they are. */
+/* Reads and prints values in a shell. A text that is valid JSON becomes the JSON value; other input
+ * becomes a text or bytes. */
 #include "client/cli/lib/value_io.h"
 
 #include "client/cli/lib/cli.h"
@@ -15,7 +16,7 @@
 
 static struct gw_value *value_of(const json_t *json);
 
-/* NULL: no memory, or nested too deeply. */
+/* Makes a list or a dict. Returns NULL if out of memory, or if it is nested too deeply. */
 static struct gw_value *items_of(const json_t *json)
 {
     const char *key;
@@ -62,7 +63,7 @@ const char *gw_value_io_why(const json_error_t *why)
                : why->text;
 }
 
-/* What it is called where it is wrong: a file's name, or the value itself. */
+/* Parses JSON. `what` names the input in error messages: a file name or the value itself. */
 static int parse_json(const char *text, size_t bytes, const char *what, struct gw_value **value,
                       struct gw_error *error)
 {
@@ -102,7 +103,7 @@ static void free_bytes(void *data, size_t bytes)
     free(data);
 }
 
-/* All of it; *data is to be freed. */
+/* Reads the whole file. The caller frees *data. */
 static int read_all(FILE *in, const char *path, char **data, size_t *bytes, struct gw_error *error)
 {
     size_t room = 1 << 16, used = 0, more = 0;
