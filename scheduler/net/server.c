@@ -1,10 +1,10 @@
 /* Sockets and timers around one scheduler core.
  *
- * Every connection begins with `hello`; only then does the core see a peer. Effects are carried out
- * in order, before the next event. A peer that breaks the protocol is refused with a reason and
- * closed, and nobody else notices. Where a worker's TLS connection breaks it has time to mend it by
- * another, until it has been silent for too long: what one side sent and the other did not take is
- * sent again, and the core notices nothing. */
+ * Every connection begins with `hello`, and only then does the core learn of the peer. Effects of a
+ * step are executed in order, before the next event. A peer that violates the protocol is refused
+ * with a reason and closed, without effect on other peers. If the TLS connection of a worker
+ * breaks, the worker can reconnect until its silence exceeds the limit. Messages that one side sent
+ * and the other did not receive are sent again, and the core does not notice the break. */
 #include "scheduler/net/server.h"
 
 #include "graph/base/clock.h"
@@ -28,13 +28,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { SHUTDOWN_PEER = 1, FIRST_PEER = 2 }; /* signals end the cluster in the first one's name */
+enum { SHUTDOWN_PEER = 1, FIRST_PEER = 2 }; /* peer 1 stands for signals that end the cluster */
 enum { BEAT_MS = GW_HEARTBEAT_NS / GW_NS_PER_MS };
 
-/* -- Driving the core ----------------------------------------------------------------------------
- */
+/* -- Driving the core ------------------------------------------------------------------------- */
 
-/* A worker takes part as soon as it is known on disk: who submits before that would find less. */
+/* Reports the number of workers that take part. A worker counts only after its registration is on
+ * disk, so that a client that submits then finds all workers that were reported. */
 static void count_workers(const struct gw_server *server)
 {
     if (!server->closing)
@@ -75,7 +75,8 @@ static void server_on_tick(uv_timer_t *timer)
     (void)step(timer->data, &event);
 }
 
-/* Workers' heartbeats are the core's; clients need no answer from it. */
+/* Sends heartbeats to clients. Heartbeats of clients need no answer from the core. Heartbeats of
+ * workers are sent by the core. */
 static void server_on_beat(uv_timer_t *timer)
 {
     gw_connection_beat_all(&((const struct gw_server *)timer->data)->connections);
@@ -111,10 +112,9 @@ static bool programs_used(struct gw_bin hash, void *arg)
     return gw_sched_job_uses_files(server->core, hash);
 }
 
-/* -- Connections ---------------------------------------------------------------------------------
- */
+/* -- Connections ------------------------------------------------------------------------------ */
 
-/* A handle of the server is closed; the last one frees it. */
+/* Counts a closed handle of the server. The last one frees the server. */
 static void handle_gone(struct gw_server *server)
 {
     if (--server->open_handles > 0)
@@ -134,7 +134,7 @@ static void connection_on_timer_closed(uv_handle_t *handle)
     handle_gone(server);
 }
 
-/* It is over: the core hears of it. */
+/* Ends a connection and tells the core. */
 static void connection_lose(struct gw_connection *connection, const struct gw_error *error)
 {
     struct gw_server *server = connection->server;
@@ -158,7 +158,7 @@ static void connection_lose(struct gw_connection *connection, const struct gw_er
     uv_close((uv_handle_t *)&connection->hello_timer, connection_on_timer_closed);
 }
 
-/* Nobody waits any more for a broken connection to be mended. */
+/* The time for a broken connection to reconnect is over. */
 static void connection_on_given_up(uv_timer_t *timer)
 {
     struct gw_error error;
@@ -166,7 +166,8 @@ static void connection_on_given_up(uv_timer_t *timer)
     connection_lose(timer->data, &error);
 }
 
-/* Neither side closed it: something between the two did. */
+/* Returns true if the worker may reconnect: neither side closed the connection on purpose, so the
+ * network between them broke. */
 static bool may_be_mended(const struct gw_connection *connection, const struct gw_error *error)
 {
     return !connection->server->closing && !connection->revoked && connection->backlog &&
@@ -184,15 +185,16 @@ static void link_on_close(struct gw_link *link, const struct gw_error *error, vo
         return;
     }
     gw_log_info("the connection of worker %u broke: %s", connection->worker, error->text);
-    connection->broken = true; /* until it is mended, or has been silent for too long to the core */
+    /* Until the worker reconnects, or the core drops it because of its silence. */
+    connection->broken = true;
     connection->transport = NULL;
 }
 
-/* -- Mending -------------------------------------------------------------------------------------
- */
+/* -- Reconnects ------------------------------------------------------------------------------- */
 
-/* The worker's connection that `hello` wants to mend: of the same token and the same secret. NULL:
- * there is none, what is lacking is not kept, or it has dialled again since and that came first. */
+/* Finds the broken connection that `hello` wants to continue. Token and secret must be the same.
+ * Returns NULL if there is none, if messages that the peer lacks are not kept any more, or if a
+ * later reconnect of the same worker arrived first. */
 static struct gw_connection *find_broken(const struct gw_connection *fresh,
                                          const struct gw_msg_hello *hello)
 {
@@ -219,7 +221,8 @@ static struct gw_connection *find_broken(const struct gw_connection *fresh,
 static void link_on_message(struct gw_link *link, const struct gw_message *message, const int *fds,
                             uint8_t fd_count, void *arg);
 
-/* A worker's connection goes on by the link of `fresh`, which is no more; the core sees nothing. */
+/* Continues a worker's broken connection over the link of `fresh`, and frees `fresh`. The core does
+ * not notice. */
 static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
                 struct gw_error *error)
 {
@@ -236,10 +239,9 @@ static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
     return 0;
 }
 
-/* -- Messages ------------------------------------------------------------------------------------
- */
+/* -- Messages --------------------------------------------------------------------------------- */
 
-/* The first message: who it is, and whether it may talk to us. */
+/* Handles the first message: identifies the peer and checks that it may connect. */
 static int on_hello(struct gw_connection *connection, const struct gw_message *message,
                     struct gw_error *error)
 {
@@ -345,7 +347,7 @@ static void connection_on_hello_timeout(uv_timer_t *timer)
         gw_link_close(connection->link);
 }
 
-/* Takes the descriptor or the transport. */
+/* Opens a connection. Takes ownership of the descriptor or the transport. */
 static void connection_open(struct gw_server *server, int fd, struct gw_transport *transport)
 {
     struct gw_connection *connection = calloc(1, sizeof *connection);
@@ -383,8 +385,8 @@ static void door_on_accept(struct gw_transport *transport, void *arg)
     connection_open(arg, -1, transport);
 }
 
-/* Closes the connections whose tokens are gone; those that have not said hello are looked at then.
- */
+/* Closes the connections whose tokens were removed. Connections without a hello are checked when
+ * the hello arrives. */
 static void door_on_revoked(void *arg)
 {
     struct gw_server *server = arg;
@@ -399,7 +401,7 @@ static void door_on_revoked(void *arg)
         (void)gw_error_set(&error, GW_EPERM, "the token was revoked");
         gw_log_warn("closing a connection of %s: %s", connection->who, error.text);
         connection->revoked = true;
-        if (connection->broken) /* nobody is to mend it */
+        if (connection->broken) /* the worker must not reconnect */
             gw_connection_end(connection);
         else
             gw_connection_refuse(connection, &error);
@@ -411,10 +413,9 @@ static void server_on_closed(void *arg)
     handle_gone(arg);
 }
 
-/* -- Opening and closing -------------------------------------------------------------------------
- */
+/* -- Opening and closing ---------------------------------------------------------------------- */
 
-/* The unix socket's acceptor, and the door where there is to be one. */
+/* Opens the acceptor of the unix socket and, if TCP is configured, the door. */
 static int open_sockets(struct gw_server *server, const struct gw_server_options *options,
                         struct gw_error *error)
 {
@@ -440,7 +441,8 @@ static int open_sockets(struct gw_server *server, const struct gw_server_options
     return rc;
 }
 
-/* Facts of earlier lives become the core's state; this life's number is on disk when it returns. */
+/* Restores the facts of earlier terms into the core. When this function returns, the number of the
+ * new term is on disk. */
 static int recover(struct gw_server *server, struct gw_buffer *facts, struct gw_error *error)
 {
     const uint64_t commits = gw_journal_commits(server->journal);
@@ -463,7 +465,7 @@ static bool programs_named(struct gw_bin hash, void *arg)
     return gw_sched_job_names_content(((const struct gw_server *)arg)->core, hash);
 }
 
-/* What is kept in folders: programs and facts. */
+/* Opens the stores on disk: programs and journal. */
 static int open_stores(struct gw_server *server, const struct gw_server_options *options,
                        struct gw_buffer *facts, struct gw_error *error)
 {
@@ -547,7 +549,7 @@ fail_listening:
     if (opened->journal)
         gw_journal_close(opened->journal);
     opened->closing = true;
-    if (opened->acceptor) { /* freed when that is closed */
+    if (opened->acceptor) { /* the server is freed when these are closed */
         gw_acceptor_close(opened->acceptor);
         gw_door_close(opened->door);
         return rc;
@@ -636,7 +638,7 @@ int gw_server_listen_again(struct gw_server *server, const char *dir, const char
         rc = gw_acceptor_open(server->loop, gw_local_take(&local), &callbacks, &acceptor, error);
     if (rc < 0)
         return rc;
-    gw_acceptor_close(server->acceptor); /* nobody finds that one */
+    gw_acceptor_close(server->acceptor); /* its socket file is gone */
     server->acceptor = acceptor;
     server->local = local;
     server->open_handles++;

@@ -1,4 +1,5 @@
-/* Carries out what the scheduler's core decided: messages, facts for the journal, the end. */
+/* Executes the effects of the scheduler's core: messages, facts for the journal, and the end of the
+ * process. */
 #include "scheduler/net/server_effects.h"
 
 #include "graph/base/log.h"
@@ -16,7 +17,8 @@ static void announce(struct gw_server *server, uint64_t worker, const struct gw_
     gw_programs_announce(server->programs, worker, spec->files);
 }
 
-/* Whether a message lacks what only the I/O side knows. */
+/* Returns true if a message type needs values that the core does not know (secrets, or the count of
+ * received messages). */
 static bool is_filled_in(uint32_t type)
 {
     return type == GW_MESSAGE_welcome || type == GW_MESSAGE_neighbour || type == GW_MESSAGE_gang ||
@@ -42,7 +44,7 @@ static void effect_send(struct gw_server *server, const struct gw_effect *effect
 {
     struct gw_connection *connection = gw_server_find_connection(server, effect->peer.id);
     if (!connection || !gw_connection_reachable(connection))
-        return; /* gone; the core hears of it by CLOSE */
+        return; /* the connection is gone, and a CLOSE event tells the core */
 
     gw_connection_log(connection, &effect->message);
     if (effect->message.type == GW_MESSAGE_spec && connection->role == GW_ROLE_WORKER)

@@ -1,4 +1,4 @@
-/* What the scheduler's core decided. */
+/* Executes the effects of the scheduler's core. */
 #ifndef GW_SCHEDULER_NET_SERVER_EFFECTS_H
 #define GW_SCHEDULER_NET_SERVER_EFFECTS_H
 

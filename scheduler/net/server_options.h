@@ -1,4 +1,4 @@
-/* What a server (server.h) is opened with. */
+/* Options of a server (server.h). */
 #ifndef GW_SCHEDULER_NET_SERVER_OPTIONS_H
 #define GW_SCHEDULER_NET_SERVER_OPTIONS_H
 
@@ -7,19 +7,19 @@
 #include <stdint.h>
 
 struct gw_server_options {
-    const char *dir;              /* borrowed during the call; scheduler.sock is made in it */
-    const char *sockets;          /* likewise: where the socket lies, and a link in dir; or NULL */
-    const char *state;            /* likewise: the folder of what outlives it; NULL: nothing does */
-    bool accept_loss;             /* a damaged state is set aside, and a new one begins */
-    uint64_t files_bytes_max;     /* of files that clients ship; 0: the default */
-    uint64_t pure_keep_bytes;     /* results of pure tasks that are kept for a while; 0: default */
-    uint64_t scattered_bytes_max; /* of values that clients scattered; 0: no limit */
-    const char *listen;           /* HOST:PORT, by TLS; NULL: the socket alone. As `dir`: */
-    const char *tokens;           /* the token file, where it listens */
-    /* Called on the loop's thread, each with arg: */
-    void (*on_worker)(uint32_t workers, void *arg); /* so many take part */
+    const char *dir;     /* cluster folder with scheduler.sock; borrowed during the call */
+    const char *sockets; /* folder of the socket, with a link in dir; or NULL; borrowed */
+    const char *state;   /* state folder; NULL: the state is only in memory; borrowed */
+    bool accept_loss;    /* if the state is damaged, move it aside and begin with an empty one */
+    uint64_t files_bytes_max;     /* limit of files that clients send; 0: the default */
+    uint64_t pure_keep_bytes;     /* limit of kept results of pure tasks; 0: the default */
+    uint64_t scattered_bytes_max; /* limit of scattered values; 0: no limit */
+    const char *listen;           /* HOST:PORT for TLS; NULL: unix socket only; borrowed */
+    const char *tokens;           /* token file, if `listen` is set; borrowed */
+    /* Callbacks, called on the loop's thread with `arg`. */
+    void (*on_worker)(uint32_t workers, void *arg); /* number of workers that take part */
     void (*on_exit)(void *arg);                     /* the core has ended all work */
-    /* The state turns out to lack what workers know of: close, and nothing else. */
+    /* The state lacks facts that workers know: close the server, and do nothing else. */
     void (*on_damaged)(const struct gw_error *error, void *arg);
     void *arg;
 };

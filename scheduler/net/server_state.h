@@ -1,4 +1,4 @@
-/* The state of a server (server.h), for the files that it consists of. */
+/* The state of a server (server.h). Only the files of the server use this header. */
 #ifndef GW_SCHEDULER_NET_SERVER_STATE_H
 #define GW_SCHEDULER_NET_SERVER_STATE_H
 
@@ -32,14 +32,14 @@ struct gw_server {
     struct gw_door *door; /* NULL: no TCP */
     uv_timer_t tick, beat;
     struct gw_local local;
-    uint32_t open_handles; /* close callbacks that are still to come */
+    uint32_t open_handles; /* number of close callbacks that are still to be called */
     bool closing;
     char cluster[GW_CLUSTER_ID_BYTES];
-    char owner[64];            /* the user whose cluster it is; empty: not known */
-    struct gw_secrets secrets; /* of this life */
+    char owner[64];            /* user who owns the cluster; empty: unknown */
+    struct gw_secrets secrets; /* of this term */
 };
 
-/* gw_server_find_connection gives an open connection by its number, or NULL. */
+/* gw_server_find_connection returns an open connection by its id, or NULL. */
 static inline struct gw_connection *gw_server_find_connection(const struct gw_server *server,
                                                               uint64_t id)
 {

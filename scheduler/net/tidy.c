@@ -1,6 +1,8 @@
-/* Always: a folder leaves under a name that no job has, in one step, before it is removed: whoever
- * gets its number next finds nothing of it, and a crash in between leaves what is to be removed
- * where the next life removes it. */
+/* Removes folders of forgotten jobs.
+ *
+ * Invariant: before a folder is removed, it is renamed, in one step, to a name that no job has. So
+ * a new job of the same number never finds old files, and after a crash the next term removes the
+ * renamed folders. */
 #include "scheduler/net/tidy.h"
 
 #include "graph/base/array.h"
@@ -19,13 +21,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FOUND_MAX = 1 << 16 }; /* that are looked up in one turn of the loop */
+enum { FOUND_MAX = 1 << 16 }; /* folders that are handled in one turn of the loop */
 
 static const char *const folders[] = {"checkpoints", "logs"};
 
 /* The folder of a job. */
 struct found {
-    uint64_t job, number; /* its name when it is set aside */
+    uint64_t job, number; /* number: its new name */
     uint32_t folder;
 };
 
@@ -34,17 +36,17 @@ struct gw_tidy {
     uv_loop_t *loop;
     uv_work_t work;
     char aside[PATH_MAX];
-    uint64_t number;              /* of names there */
-    bool runs, more;              /* the thread does; there is more for it than it has seen */
-    bool wanted;                  /* a look is, when the thread is next started */
-    bool looks;                   /* the thread's: it is to look */
-    GW_ARRAY(struct found) found; /* the thread's while it runs: to be set aside, then seen */
-    atomic_bool stops;            /* it is to */
+    uint64_t number; /* last number used for a new name */
+    bool runs, more; /* the thread runs; it has more folders to handle */
+    bool wanted;     /* the next run of the thread is to look for folders */
+    bool looks;      /* used by the thread: it looks in this run */
+    /* Owned by the thread while it runs: folders to rename, then those it saw. */
+    GW_ARRAY(struct found) found;
+    atomic_bool stops; /* tells the thread to stop */
     bool closed;
 };
 
-/* -- On the thread -------------------------------------------------------------------------------
- */
+/* -- On the thread ---------------------------------------------------------------------------- */
 
 static void set_found_aside(struct gw_tidy *tidy)
 {
@@ -81,7 +83,7 @@ static void remove_aside(const struct gw_tidy *tidy)
     free(names);
 }
 
-/* False: it is not called by a job's number. */
+/* Parses the name of a folder as a job id. Returns false if it is not one. */
 static bool job_of(const char *name, uint64_t *job)
 {
     char *end;
@@ -114,13 +116,12 @@ static void tidy_on_thread(uv_work_t *work)
         look(tidy);
 }
 
-/* -- On the loop ---------------------------------------------------------------------------------
- */
+/* -- On the loop ------------------------------------------------------------------------------ */
 
 static void start(struct gw_tidy *tidy);
 
-/* Keeps of what was seen what is to go. A folder is made after its job: one that is not known then
- * never will be. */
+/* Keeps in the list only the folders of unknown jobs. A folder is created after its job, so a job
+ * that is unknown now was forgotten. */
 static void decide(struct gw_tidy *tidy)
 {
     size_t count = 0;
@@ -172,8 +173,7 @@ void gw_tidy_look(struct gw_tidy *tidy)
     start(tidy);
 }
 
-/* -- Setting aside -------------------------------------------------------------------------------
- */
+/* -- Renaming --------------------------------------------------------------------------------- */
 
 static bool is_to_go(const struct gw_tidy *tidy, const char *name)
 {
@@ -222,7 +222,7 @@ struct gw_tidy *gw_tidy_open(uv_loop_t *loop, const struct gw_tidy_options *opti
     tidy->options = *options;
     tidy->loop = loop;
     tidy->work.data = tidy;
-    tidy->number = gw_clock_wall_ns(); /* no name that an earlier life gave */
+    tidy->number = gw_clock_wall_ns(); /* larger than every number of an earlier term */
     (void)snprintf(tidy->aside, sizeof tidy->aside, "%.*s/.old", PATH_MAX - 8, options->dir);
     if (access(tidy->aside, F_OK) == 0)
         start(tidy);

@@ -1,4 +1,4 @@
-/* The id of a cluster. */
+/* Makes ids of clusters. */
 #include "scheduler/store/cluster_id.h"
 
 #include <errno.h>

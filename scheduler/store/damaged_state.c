@@ -1,4 +1,4 @@
-/* Renames what lies in a state folder. Nothing of it is deleted. */
+/* Moves a damaged state aside by renaming. Nothing is deleted. */
 #include "scheduler/store/damaged_state.h"
 
 #include "graph/base/log.h"
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Renames what is at `from`/name to `to`/name; one that is not there is passed over. */
+/* Renames `from`/name to `to`/name. A missing file is skipped. */
 static int move(const char *from, const char *to, const char *name, struct gw_error *error)
 {
     char source[PATH_MAX + 64], target[PATH_MAX + 64];
@@ -26,7 +26,8 @@ static int move(const char *from, const char *to, const char *name, struct gw_er
     return 0;
 }
 
-/* Renames what workers on this machine keep of jobs: these are numbered from 1 again. */
+/* Renames the folders that workers on this machine keep for jobs, because the new state numbers
+ * jobs from 1 again. */
 static int move_jobs(const char *dir, const char *to, struct gw_error *error)
 {
     static const char *const folders[] = {"checkpoints", "logs"};
@@ -71,7 +72,7 @@ int gw_damaged_state_set_aside(const char *dir, const char *jobs, char to[PATH_M
     if (rc == 0 && jobs)
         rc = move_jobs(jobs, to, error);
     if (rc == 0)
-        gw_reserve_drop(state); /* it shows an earlier life, and holds nothing */
+        gw_reserve_drop(state); /* a sign of an earlier term, without content */
     if (lock_fd >= 0)
         close(lock_fd);
     return rc;

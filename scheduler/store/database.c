@@ -1,11 +1,15 @@
-/* Durable facts in SQLite: WAL, synchronous=FULL. A torn tail is rolled back by SQLite; damage
- * inside is found by the hashes of the rows and refused, for a state that lacks a fact is a wrong
- * one. SQLite takes any damage of its log for a torn tail: so the log is checked before SQLite
- * opens it (wal.h), and how many commits there are is held against a mark beside the file
- * (watermark.h). Until a state has been read whole, nothing of it is changed. After a failed fsync
- * nothing is known about what the disk holds: that is never tried again.
+/* Durable facts in SQLite, in WAL mode with synchronous=FULL.
  *
- * The head has the id of the cluster, made with the file: jobs of one id are numbered once. */
+ * SQLite rolls back an incomplete transaction at the end of its log. Damage elsewhere is found by
+ * the hash of each row, and such a state is refused, because a state that lacks a fact is wrong.
+ * SQLite takes any damage in its log for the end of the log. So the log is checked before SQLite
+ * opens it (wal.h), and the number of commits is compared with a mark in a separate file
+ * (watermark.h).
+ *
+ * No file is changed before the state was read completely. After a failed fsync, it is unknown what
+ * is on disk, so the write is never tried again.
+ *
+ * The table `head` holds the id of the cluster, which is made together with the file. */
 #include "scheduler/store/database.h"
 
 #include "graph/base/dir.h"
@@ -31,30 +35,29 @@
 enum {
     APPLICATION_ID = 0x47574a31, /* "GWJ1" */
     SCHEMA_VERSION = 2,
-    SCHEMA_VERSION_FILE = 1,  /* the id of the cluster was in a file of its own */
-    ROW_BYTES_MAX = 64 << 20, /* of a larger group several rows are made */
+    SCHEMA_VERSION_FILE = 1,  /* old version: the cluster id was in a separate file */
+    ROW_BYTES_MAX = 64 << 20, /* a larger group of facts is split into several rows */
 };
 
 struct gw_database {
     char dir[PATH_MAX - 32];
-    struct stat file; /* facts.db, as it was opened */
+    struct stat file; /* identity of facts.db when it was opened */
     sqlite3 *sqlite;
     sqlite3_stmt *insert, *update;
     int lock_fd;
-    bool unfolded;    /* the log holds what the file does not */
-    bool imports;     /* it is of SCHEMA_VERSION_FILE, until it was read */
+    bool unfolded;    /* the log has content that is not in the main file yet */
+    bool imports;     /* the state has SCHEMA_VERSION_FILE and is converted after reading */
     uint64_t last;    /* number of the last row */
-    uint64_t commits; /* since it was made */
+    uint64_t commits; /* since the state was made */
     char cluster[GW_CLUSTER_ID_BYTES];
     struct gw_watermark mark;
     uint8_t hash[GW_HASH_BYTES];
     struct gw_buffer scratch;
 };
 
-/* -- Opening -------------------------------------------------------------------------------------
- */
+/* -- Opening ---------------------------------------------------------------------------------- */
 
-/* What to do about a state that cannot be trusted. */
+/* What the user can do if the state cannot be trusted. */
 #define WAYS_OUT                                                                                   \
     "Put back a copy of the folder, or begin without its jobs: `gangway up --accept-loss` "        \
     "sets it aside"
@@ -65,7 +68,7 @@ static int run(struct gw_database *database, const char *sql)
     return sqlite3_exec(database->sqlite, sql, NULL, NULL, NULL);
 }
 
-/* The number that a statement gives; -1: none. */
+/* Returns the number that a statement yields, or -1. */
 static int64_t number_of(struct gw_database *database, const char *sql)
 {
     sqlite3_stmt *statement;
@@ -78,7 +81,7 @@ static int64_t number_of(struct gw_database *database, const char *sql)
     return number;
 }
 
-/* What became of the file, from what SQLite says. */
+/* Makes an error from the last error of SQLite. */
 static int failed(const struct gw_database *database, struct gw_error *error)
 {
     int code = sqlite3_extended_errcode(database->sqlite);
@@ -98,7 +101,7 @@ static int damaged(const struct gw_database *database, uint64_t number, struct g
                         database->dir, (unsigned long long)number);
 }
 
-/* 1: it is new; 0: it is of this version. */
+/* Returns 1 if the file is new, 0 if it has the current version, or an error. */
 static int check_version(struct gw_database *database, struct gw_error *error)
 {
     int64_t id = number_of(database, "PRAGMA application_id");
@@ -120,7 +123,7 @@ static int check_version(struct gw_database *database, struct gw_error *error)
     return 0;
 }
 
-/* The hash that lies beside the id of the cluster: no other id passes for it. */
+/* Computes the hash that is stored with the cluster id, so that a changed id is detected. */
 static void cluster_hash(const struct gw_database *database, char text[GW_HASH_TEXT_BYTES])
 {
     uint8_t hash[GW_HASH_BYTES];
@@ -153,9 +156,10 @@ static bool statement(struct gw_database *database, const char *sql, sqlite3_stm
     return sqlite3_prepare_v2(database->sqlite, sql, -1, made, NULL) == SQLITE_OK;
 }
 
-/* Nothing where there were facts: SQLite would begin anew without a word, and remove the log that
- * may hold them. What else a life leaves is made only after there are facts on disk, so that a life
- * which ended before that shows none of it. log: a log shows one, too. */
+/* Checks that a missing or empty database is really new. Otherwise SQLite would silently begin a
+ * new one and remove the log, which may hold facts. Other files of the state are made only after
+ * facts are on disk, so each of them proves that facts were lost. log: a log file counts as such a
+ * proof, too. */
 static int check_lost(const struct gw_database *database, const char *what, bool log,
                       struct gw_error *error)
 {
@@ -189,7 +193,7 @@ static int check_log(const struct gw_database *database, struct gw_error *error)
                         (unsigned long long)damage.frame, damage.commits);
 }
 
-/* Before SQLite sees the files. */
+/* Checks the files before SQLite opens them. */
 static int check_files(const struct gw_database *database, const char *facts,
                        struct gw_error *error)
 {
@@ -200,7 +204,8 @@ static int check_files(const struct gw_database *database, const char *facts,
     return check_log(database, error);
 }
 
-/* Whether writing failed for room alone: what was written before is whole. */
+/* Returns true if a write failed only because the disk is full. Then everything that was written
+ * before is intact. */
 static bool lacks_room(const struct gw_database *database, int rc)
 {
     const int os = sqlite3_system_errno(database->sqlite);
@@ -208,9 +213,9 @@ static bool lacks_room(const struct gw_database *database, int rc)
            ((rc & 0xff) == SQLITE_IOERR && (os == ENOSPC || os == EDQUOT));
 }
 
-/* Without a checkpoint when it is closed: a log that turns out to be damaged stays as it is. Locked
- * first, so that it is read without the index of the log in a file, for which a full disk has no
- * room. */
+/* Opens the SQLite file. Checkpoints at close are disabled first, so that a log that turns out to
+ * be damaged stays unchanged. The exclusive lock lets SQLite read the log without an index file,
+ * for which a full disk has no room. */
 static int open_file(struct gw_database *database, const char *path, struct gw_error *error)
 {
     if (sqlite3_open_v2(path, &database->sqlite, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
@@ -222,7 +227,7 @@ static int open_file(struct gw_database *database, const char *path, struct gw_e
     return 0;
 }
 
-/* Makes what a new state has. */
+/* Creates the tables of a new state. */
 static int begin(struct gw_database *database, const char *path, struct gw_error *error)
 {
     struct stat info;
@@ -302,10 +307,9 @@ void gw_database_close(struct gw_database *database)
     free(database);
 }
 
-/* -- Rows ----------------------------------------------------------------------------------------
- */
+/* -- Rows ------------------------------------------------------------------------------------- */
 
-/* The hash of a row: over the hash before it, its number, and its facts. */
+/* Computes the hash of a row from the previous hash, the number of the row, and its facts. */
 static int chain(struct gw_database *database, uint64_t number, const void *facts, size_t bytes,
                  uint8_t hash[GW_HASH_BYTES])
 {
@@ -340,7 +344,7 @@ static int read_row(struct gw_database *database, sqlite3_stmt *statement, struc
     return 0;
 }
 
-/* Where the version before kept the id. */
+/* Reads the cluster id from the file in which the old version stored it. */
 static int import_cluster(struct gw_database *database, struct gw_error *error)
 {
     char path[PATH_MAX];
@@ -359,7 +363,7 @@ static int import_cluster(struct gw_database *database, struct gw_error *error)
                         database->dir);
 }
 
-/* The id of the cluster, and how many commits there were. */
+/* Reads the cluster id and the number of commits. */
 static int read_head(struct gw_database *database, sqlite3_stmt *head, struct gw_error *error)
 {
     char hash[GW_HASH_TEXT_BYTES];
@@ -380,7 +384,8 @@ static int read_head(struct gw_database *database, sqlite3_stmt *head, struct gw
                         database->dir);
 }
 
-/* The rows are all that were written: none is lacking at the end. */
+/* Checks that no row is missing at the end: the number and hash of the last row must match the
+ * head. */
 static int check_head(struct gw_database *database, struct gw_error *error)
 {
     sqlite3_stmt *head;
@@ -410,7 +415,7 @@ static int check_mark(const struct gw_database *database, struct gw_error *error
                         (unsigned long long)(commits - database->commits));
 }
 
-/* Brings a state that was read whole to this version. */
+/* Converts a state of the old version to the current one, after it was read completely. */
 static int import(struct gw_database *database)
 {
     char sql[1024], hash[GW_HASH_TEXT_BYTES];
@@ -429,7 +434,7 @@ static int import(struct gw_database *database)
     return rc;
 }
 
-/* It was read whole: from here on it may be changed. */
+/* Prepares the database for writing, after it was read completely and found intact. */
 static int trust(struct gw_database *database, struct gw_error *error)
 {
     int rc = database->imports ? import(database) : SQLITE_OK;
@@ -442,7 +447,7 @@ static int trust(struct gw_database *database, struct gw_error *error)
         sqlite3_db_config(database->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL) != SQLITE_OK)
         return failed(database, error);
     database->imports = false;
-    gw_database_fold(database); /* a log that begins anew has no torn tail of an earlier life */
+    gw_database_fold(database); /* an empty log has no leftovers of an earlier term */
     rc = gw_watermark_open(&database->mark, database->dir, error);
     if (rc < 0)
         return rc;
@@ -497,7 +502,7 @@ void gw_database_fold(struct gw_database *database)
         return;
     int rc =
         sqlite3_wal_checkpoint_v2(database->sqlite, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
-    if (rc != SQLITE_OK) { /* it stays in the log, where it is as safe */
+    if (rc != SQLITE_OK) { /* the content stays in the log, where it is equally safe */
         gw_log_debug("the log of the state in %s is not folded: %s", database->dir,
                      sqlite3_errstr(rc));
         return;
@@ -506,10 +511,9 @@ void gw_database_fold(struct gw_database *database)
     gw_watermark_sync(&database->mark);
 }
 
-/* -- Writing -------------------------------------------------------------------------------------
- */
+/* -- Writing ---------------------------------------------------------------------------------- */
 
-/* Runs a statement that was prepared, and forgets what was bound. */
+/* Runs a prepared statement once and clears its bindings. */
 static int step(sqlite3_stmt *prepared)
 {
     int rc = sqlite3_step(prepared);
@@ -548,7 +552,7 @@ static int insert(struct gw_database *database, const uint8_t *facts, size_t byt
     return update_head(database);
 }
 
-/* One transaction: all of it, or nothing; anew: in the place of all that was there. */
+/* Writes facts in one transaction. If `anew` is set, they replace all facts. */
 static int write_once(struct gw_database *database, bool anew, const void *facts, size_t bytes)
 {
     uint64_t last = database->last;

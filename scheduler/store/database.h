@@ -1,7 +1,8 @@
-/* The file that durable facts lie in: SQLite, one row a group of facts, each with a hash over its
- * content and the hash before it, so that what was changed, swapped or taken out is seen.
+/* The database file of durable facts: an SQLite file with one row for each group of facts. Each row
+ * has a hash of its content and of the previous hash, so that changed, swapped or missing rows are
+ * detected.
  *
- * Calls block on the disk; one thread at a time. */
+ * Calls block on the disk. Only one thread at a time may use a database. */
 #ifndef GW_SCHEDULER_STORE_DATABASE_H
 #define GW_SCHEDULER_STORE_DATABASE_H
 
@@ -13,54 +14,56 @@
 
 struct gw_database;
 
-/* gw_database_open opens, or makes, the facts of a state folder (made with mode 0700 where it is
- * not there) and locks the folder, until it is closed or the process is gone. GW_EEXIST where
- * another scheduler has it, GW_EVERSION where another version of Gangway wrote it, GW_ECORRUPT
- * where it is damaged, or empty or gone beside what an earlier life left, GW_EIO, also if there is
- * no room: each with a text that says what to do; nothing was changed then. */
+/* gw_database_open opens the facts of a state folder, or creates them (a new folder gets mode
+ * 0700), and locks the folder until the database is closed or the process ends. Returns GW_EEXIST
+ * if another scheduler uses the folder, GW_EVERSION if another version of Gangway wrote it,
+ * GW_ECORRUPT if it is damaged, or empty or missing although an earlier term left other files, or
+ * GW_EIO, also if the disk is full. Each error has a text that says what to do. After an error
+ * nothing was changed. */
 int gw_database_open(const char *dir, struct gw_database **database, struct gw_error *error);
 void gw_database_close(struct gw_database *database);
 
-/* gw_database_read appends all facts to `facts`. GW_ECORRUPT where a row is not what was written,
- * or fewer commits are there than were acknowledged, GW_EIO, GW_ENOMEM. To be called once, before
- * the first append. */
+/* gw_database_read appends all facts to `facts`. Returns GW_ECORRUPT if a row is damaged or if
+ * fewer commits are present than were acknowledged, GW_EIO or GW_ENOMEM. Call it once, before the
+ * first append. */
 int gw_database_read(struct gw_database *database, struct gw_buffer *facts, struct gw_error *error);
 
-/* gw_database_cluster gives the id of the cluster whose jobs are numbered here: made with the
- * state, and known once it was read; borrowed. */
+/* gw_database_cluster returns the id of the cluster that numbers the jobs of this state (borrowed).
+ * The id is made together with the state, and known after gw_database_read. */
 const char *gw_database_cluster(const struct gw_database *database);
 
-/* gw_database_commits gives how many commits there were since it was made, known likewise. */
+/* gw_database_commits returns the number of commits since the state was made. It is known after
+ * gw_database_read. */
 uint64_t gw_database_commits(const struct gw_database *database);
 
-/* gw_database_lack notes that so many commits are missing: no gw_database_read takes it any more.
- * gw_database_explain gives GW_ECORRUPT, with a text of how that is known (`known`) and of what to
- * do; on any thread. */
+/* gw_database_lack records that `missing` commits are missing, so that every later gw_database_read
+ * fails. gw_database_explain returns GW_ECORRUPT with a text that says how this is known (`known`)
+ * and what to do. Any thread may call it. */
 void gw_database_lack(struct gw_database *database, uint64_t missing);
 int gw_database_explain(const struct gw_database *database, const char *known,
                         struct gw_error *error);
 
-/* gw_database_fold moves the log into the file, so that little lies in the log; for when nothing is
- * to be written. What cannot be moved stays in the log. */
+/* gw_database_fold moves the content of the log into the main file. It is called when there is
+ * nothing to write. Content that cannot be moved stays in the log. */
 void gw_database_fold(struct gw_database *database);
 
-/* gw_database_append adds a group of facts: it is on disk, whole, when this returns 0, and not at
- * all otherwise. Where the disk is full it takes what was kept in reserve and tells so by
- * gw_database_full; GW_EIO when that is not enough, or the disk failed: what is on disk is not
- * known to be so any more, and the process should end and begin again. */
+/* gw_database_append writes a group of facts. If it returns 0, the whole group is on disk,
+ * otherwise nothing of it. If the disk is full, it uses the reserve, which gw_database_full then
+ * reports. It returns GW_EIO if the reserve is not enough or the disk failed. Then it is unknown
+ * what is on disk, and the process should end and be restarted. */
 int gw_database_append(struct gw_database *database, const void *facts, size_t bytes,
                        struct gw_error *error);
 
-/* gw_database_rewrite puts these facts in the place of all; as gw_database_append. */
+/* gw_database_rewrite replaces all facts by these, with the results of gw_database_append. */
 int gw_database_rewrite(struct gw_database *database, const void *facts, size_t bytes,
                         struct gw_error *error);
 
-/* gw_database_lost tells whether the file is no more where it was made: what is written to it then
- * nobody reads again. */
+/* gw_database_lost returns true if the database file was removed or replaced. Facts that are
+ * written to it then are lost. */
 bool gw_database_lost(const struct gw_database *database);
 
-/* gw_database_full tells whether the reserve is used up, after it has tried to fill it again. Then
- * text says why. */
+/* gw_database_full tries to refill the reserve, and returns true if the reserve is used up, with
+ * the reason in `error`. */
 bool gw_database_full(const struct gw_database *database, struct gw_error *error);
 
 #endif

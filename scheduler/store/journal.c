@@ -1,7 +1,7 @@
-/* Group commit: while the thread commits one group, the next one gathers. What the two threads
- * share is behind the mutex, and the database is the thread's alone while that runs.
+/* Group commit: while the thread commits one group of facts, the loop collects the next group. The
+ * mutex protects the data that both threads use. While the thread runs, only it uses the database.
  *
- * The loop is kept alive while a commit is awaited, and by nothing else of it. */
+ * A pending commit keeps the loop running. Nothing else of the journal does. */
 #include "scheduler/store/journal.h"
 
 #include "graph/base/array.h"
@@ -18,8 +18,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define ROOM_NS GW_NS_PER_S       /* between looks for room on a full disk */
-#define LOOK_NS (2 * GW_NS_PER_S) /* between looks at the file, where nothing is written */
+#define ROOM_NS GW_NS_PER_S       /* time between checks for free space on a full disk */
+#define LOOK_NS (2 * GW_NS_PER_S) /* time between checks of the file while nothing is written */
 
 struct paths {
     GW_ARRAY(char *) list;
@@ -28,26 +28,26 @@ struct paths {
 struct gw_journal {
     uv_async_t wake;
     struct gw_journal_callbacks callbacks;
-    uint64_t last, shown;            /* numbers: appended; told as committed */
-    uint64_t commits_shown, lacking; /* commits: told, with `shown`; known to be missing */
+    uint64_t last, shown; /* fact numbers: last appended; last reported as committed */
+    /* Commits: reported together with `shown`; known to be missing. */
+    uint64_t commits_shown, lacking;
     bool was_full, failure_shown, on_disk;
     char cluster[GW_CLUSTER_ID_BYTES];
     struct gw_database *database;
     uv_thread_t thread;
 
-    uv_mutex_t mutex; /* what follows */
+    uv_mutex_t mutex; /* protects the fields below */
     uv_cond_t changed;
     struct gw_buffer pending;
     struct paths keeping;
     uint64_t pending_number, committed, commits;
     bool closing, full, lost;
-    struct gw_error room, failure; /* code 0: none */
+    struct gw_error room, failure; /* code 0: no error */
 };
 
-/* -- The thread ----------------------------------------------------------------------------------
- */
+/* -- The thread ------------------------------------------------------------------------------- */
 
-/* A file is on disk, and so is its name. */
+/* Syncs a file and its folder to disk. A missing file is skipped. */
 static int sync_file(const char *path, struct gw_error *error)
 {
     char folder[PATH_MAX];
@@ -78,7 +78,8 @@ static int keep_files(struct paths *paths, struct gw_error *error)
     return rc;
 }
 
-/* Nobody would ever read what was written to a file that is gone: it is not told as committed. */
+/* Returns true if the database file was removed. Facts that are written to a removed file are lost,
+ * so they must not be reported as committed. */
 static bool is_lost(struct gw_journal *journal, struct gw_error *error)
 {
     if (!gw_database_lost(journal->database))
@@ -87,7 +88,7 @@ static bool is_lost(struct gw_journal *journal, struct gw_error *error)
     return true;
 }
 
-/* Commits what has come; called, and returns, with the mutex held. */
+/* Commits the pending facts. The caller holds the mutex. It is released during the commit. */
 static void commit(struct gw_journal *journal)
 {
     struct gw_buffer group = journal->pending;
@@ -121,8 +122,8 @@ static void commit(struct gw_journal *journal)
     (void)uv_async_send(&journal->wake);
 }
 
-/* Nothing to commit: the log is folded. Whether the file is there, and where it was full, whether
- * there is room again. */
+/* Idle work: moves the log into the main file, and checks whether the file still exists and whether
+ * a full disk has free space again. */
 static void look(struct gw_journal *journal)
 {
     struct gw_error room = {0}, error = {0};
@@ -156,8 +157,7 @@ static void run_thread(void *arg)
     uv_mutex_unlock(&journal->mutex);
 }
 
-/* -- The loop's side -----------------------------------------------------------------------------
- */
+/* -- The loop --------------------------------------------------------------------------------- */
 
 static void tell_room(struct gw_journal *journal, bool full, const struct gw_error *room)
 {
@@ -251,7 +251,7 @@ int gw_journal_rewrite(struct gw_journal *journal, const struct gw_buffer *facts
                : 0;
 }
 
-/* The thread runs from the first fact on: before that the database is the loop's. */
+/* Starts the thread at the first fact. Before that, the loop uses the database. */
 static void start(struct gw_journal *journal)
 {
     if (journal->on_disk && journal->last == 0)

@@ -1,8 +1,8 @@
 /* The journal of durable facts, in the order in which the core decided them.
  *
- * With a folder it lies on disk (database.h): a thread of its own commits whatever has come since
- * its last commit together. Without one nothing is kept, and what is committed lives as long as the
- * process. Functions are called on the loop's thread. */
+ * With a folder, the facts are on disk (database.h). A separate thread commits all facts that were
+ * appended since its last commit together. Without a folder, facts are not stored, and count as
+ * committed as long as the process lives. All functions are called on the loop's thread. */
 #ifndef GW_SCHEDULER_STORE_JOURNAL_H
 #define GW_SCHEDULER_STORE_JOURNAL_H
 
@@ -13,56 +13,59 @@
 
 struct gw_journal;
 
-/* All run on the loop's thread, in a later turn than what they are about. */
+/* Callbacks. They run on the loop's thread, in a later turn than their cause. */
 struct gw_journal_callbacks {
     /* All facts up to this number are on disk. */
     void (*on_committed)(uint64_t number, void *arg);
-    /* There is no room for more jobs, as `why` says, or there is room again (NULL). */
+    /* The disk is too full for new jobs (`why` says more), or has room again (NULL). */
     void (*on_room)(const struct gw_error *why, void *arg);
-    /* The disk failed; nothing more is committed: the process should end, and begin again. */
+    /* The disk failed and nothing more is committed. The process should end and be restarted. */
     void (*on_failed)(const struct gw_error *error, void *arg);
     void *arg;
 };
 
-/* gw_journal_open opens the journal of a folder (borrowed during the call; NULL: in memory), and
- * appends what it holds to `facts`. What gw_database_open and gw_database_read give. */
+/* gw_journal_open opens the journal of a folder (borrowed during the call; NULL: in memory) and
+ * appends its facts to `facts`. Returns the errors of gw_database_open and gw_database_read. */
 int gw_journal_open(uv_loop_t *loop, const char *dir, const struct gw_journal_callbacks *callbacks,
                     struct gw_buffer *facts, struct gw_journal **journal, struct gw_error *error);
 
-/* gw_journal_cluster gives the id of the cluster whose jobs these facts number (borrowed); without
- * a folder, of this life's alone. */
+/* gw_journal_cluster returns the id of the cluster that numbers these jobs (borrowed). Without a
+ * folder, the id is only valid for this term. */
 const char *gw_journal_cluster(const struct gw_journal *journal);
 
-/* gw_journal_commits gives how many commits the state had as it was opened, and then as far as
- * on_committed has told; 0: there is no folder. */
+/* gw_journal_commits returns the number of commits that are known to be on disk: at the open of the
+ * state, and then as of the last on_committed. Without a folder it returns 0. */
 uint64_t gw_journal_commits(const struct gw_journal *journal);
 
-/* gw_journal_lack says that so many commits are missing from what was read: when this journal is
- * closed that is noted, and no other one opens the folder. What gw_database_explain gives. */
+/* gw_journal_lack says that `missing` commits are not in what was read. This is noted when the
+ * journal is closed, and later opens of the folder fail. Returns the error of gw_database_explain.
+ */
 int gw_journal_lack(struct gw_journal *journal, uint64_t missing, const char *known,
                     struct gw_error *error);
 
-/* gw_journal_rewrite puts these facts in the place of all, at once; before the first append. */
+/* gw_journal_rewrite replaces all facts at once. Call it before the first append. */
 int gw_journal_rewrite(struct gw_journal *journal, const struct gw_buffer *facts,
                        struct gw_error *error);
 
-/* gw_journal_append copies a fact; numbers grow by one. 0 or GW_ENOMEM. */
+/* gw_journal_append appends a copy of a fact. Fact numbers increase. Returns 0 or GW_ENOMEM. */
 int gw_journal_append(struct gw_journal *journal, uint64_t number, struct gw_bin fact);
 
-/* gw_journal_keep has the file at `path` (copied) be on disk before what is appended from now on;
- * one that is not there is passed over. journal: a struct gw_journal, for whom calls it back. */
+/* gw_journal_keep makes sure that the file at `path` (copied) is on disk before facts that are
+ * appended later. A missing file is skipped. `journal` is a struct gw_journal *, as void * because
+ * this function is used as a callback. */
 void gw_journal_keep(const char *path, void *journal);
 
-/* gw_journal_sync waits until all that was appended is on disk; on_committed follows all the same.
- * GW_EIO with text where the disk failed. */
+/* gw_journal_sync waits until all appended facts are on disk. on_committed is still called later.
+ * Returns GW_EIO with a text if the disk failed. */
 int gw_journal_sync(struct gw_journal *journal, struct gw_error *error);
 
-/* gw_journal_lost tells whether the file of the facts is no more where it was, as its thread found
- * in the last seconds: nothing is committed since then, and nobody is told. The owner is to end. */
+/* gw_journal_lost returns true if the file of the facts was removed, as the thread found in the
+ * last seconds. Since then nothing is committed and nothing is reported. The owner should end the
+ * process. */
 bool gw_journal_lost(struct gw_journal *journal);
 
-/* gw_journal_close commits what was appended, and ends it; it is freed in a later turn, no callback
- * follows. */
+/* gw_journal_close commits all appended facts and closes the journal. It is freed in a later turn
+ * of the loop. No callback is called after this. */
 void gw_journal_close(struct gw_journal *journal);
 
 #endif

@@ -1,4 +1,4 @@
-/* Room in reserve for a full disk. */
+/* A reserve of disk space for a full disk. */
 #include "scheduler/store/reserve.h"
 
 #include "graph/base/log.h"

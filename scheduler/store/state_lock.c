@@ -1,4 +1,4 @@
-/* The lock of a state folder. The file has the number of the process that holds it. */
+/* The lock of a state folder. The lock file holds the process id of its owner. */
 #include "scheduler/store/state_lock.h"
 
 #include "graph/base/log.h"
@@ -31,6 +31,6 @@ int gw_state_lock_take(const char *dir, int *taken, struct gw_error *error)
     }
     int bytes = snprintf(owner, sizeof owner, "%d\n", (int)getpid());
     if (ftruncate(fd, 0) < 0 || pwrite(fd, owner, (size_t)bytes, 0) < 0)
-        gw_log_warn("%s: %s", path, strerror(errno)); /* only who looks for the owner misses it */
+        gw_log_warn("%s: %s", path, strerror(errno)); /* the id is only information for users */
     return 0;
 }

@@ -4,8 +4,9 @@
 
 #include <gangway/error.h>
 
-/* gw_state_lock_take locks the folder. It writes the descriptor whose closing gives the lock back,
- * also if another scheduler holds the lock (GW_EEXIST); GW_EIO, with -1 in *taken. */
+/* gw_state_lock_take locks the folder and sets *taken to a descriptor. Closing the descriptor
+ * releases the lock. Returns GW_EEXIST if another scheduler holds the lock (the descriptor must be
+ * closed in this case, too), or GW_EIO with -1 in *taken. */
 int gw_state_lock_take(const char *dir, int *taken, struct gw_error *error);
 
 #endif

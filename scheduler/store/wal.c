@@ -1,7 +1,9 @@
-/* See wal.h. The format is that of "The WAL File Format" in the documentation of SQLite.
+/* Checks the write-ahead log of SQLite. See wal.h. The format is described in the documentation of
+ * SQLite, "The WAL File Format".
  *
- * A frame behind the first bad one counts if it has the salts of this log, for the checksums cannot
- * be followed any more. Frames of an earlier log at the same place have other salts. */
+ * The checksums of frames depend on all frames before, so they cannot be checked after the first
+ * bad frame. A frame after it counts if it has the salts of this log. Old frames of an earlier log
+ * at the same place have other salts. */
 #include "scheduler/store/wal.h"
 
 #include "graph/base/must.h"
@@ -19,13 +21,13 @@ enum {
     FRAME_HEADER_BYTES = 24,
     PAGE_BYTES_MIN = 512,
     PAGE_BYTES_MAX = 65536,
-    COMMITS_UNDER_WAY = 1, /* that may be torn */
+    COMMITS_UNDER_WAY = 1, /* commits that may be incomplete after a crash */
 };
-#define MAGIC UINT32_C(0x377f0682) /* the lowest bit: checksums of big-endian words */
+#define MAGIC UINT32_C(0x377f0682) /* the lowest bit selects checksums of big-endian words */
 
 struct wal {
     int fd;
-    uint8_t *frame; /* FRAME_HEADER_BYTES and a page */
+    uint8_t *frame; /* buffer: FRAME_HEADER_BYTES and a page */
     uint32_t page_bytes, salts[2], sums[2];
     bool big_endian;
 };
@@ -48,7 +50,8 @@ static void add_up(const struct wal *wal, const uint8_t *data, size_t bytes, uin
     }
 }
 
-/* Whether the header is whole; fills in what it says, or what frames of our own have. */
+/* Returns true if the header is intact, and reads its fields. Otherwise sets the values that
+ * Gangway's own logs use. */
 static bool read_header(struct wal *wal)
 {
     uint8_t header[HEADER_BYTES];
@@ -82,7 +85,7 @@ static bool has_salts(const struct wal *wal)
     return be32(wal->frame + 8) == wal->salts[0] && be32(wal->frame + 12) == wal->salts[1];
 }
 
-/* Follows the checksums; the first frame at which they break. */
+/* Checks the checksums of the frames. Returns the number of the first bad frame, or 0. */
 static uint64_t first_bad(struct wal *wal)
 {
     for (uint64_t number = 1; read_frame(wal, number); number++) {
@@ -95,7 +98,7 @@ static uint64_t first_bad(struct wal *wal)
     return 0;
 }
 
-/* Frames of this log that end a commit, from one on. */
+/* Counts the frames of this log that end a commit, from frame `number` on. */
 static uint32_t count_commits(struct wal *wal, uint64_t number)
 {
     uint32_t commits = 0;

@@ -1,5 +1,5 @@
-/* The write-ahead log of SQLite, looked at before SQLite opens it: SQLite takes the first frame
- * that is not whole for the end, and drops what is behind it without a word. */
+/* Checks the write-ahead log of SQLite before SQLite opens it. SQLite takes the first damaged frame
+ * for the end of the log and silently drops everything after it. */
 #ifndef GW_SCHEDULER_STORE_WAL_H
 #define GW_SCHEDULER_STORE_WAL_H
 
@@ -7,14 +7,14 @@
 #include <stdint.h>
 
 struct gw_wal_damage {
-    uint64_t frame;   /* the first that is not whole, from 1; 0: the header */
-    uint32_t commits; /* commits in that frame and behind it */
+    uint64_t frame;   /* number of the first damaged frame, from 1; 0: the header */
+    uint32_t commits; /* number of commits in that frame and after it */
 };
 
-/* gw_wal_check tells whether a log (which need not be there) holds more commits behind its first
- * bad frame than the one that may have been under way: each commit is on disk before the next
- * begins. 0: at most a torn tail; 1: damaged, as *damage says; GW_EIO, GW_ENOMEM. Nothing is
- * changed. */
+/* gw_wal_check checks whether a log has more commits after its first bad frame than the one that
+ * may be incomplete after a crash. Each commit is on disk before the next begins, so more of them
+ * mean damage. Returns 0 if the log is intact, absent, or has only an incomplete end. Returns 1 if
+ * it is damaged, as *damage describes, or GW_EIO or GW_ENOMEM. It changes nothing. */
 int gw_wal_check(const char *path, struct gw_wal_damage *damage, struct gw_error *error);
 
 #endif

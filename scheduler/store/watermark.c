@@ -1,4 +1,4 @@
-/* See watermark.h. A slot is written in one call and lies in a sector of its own. */
+/* See watermark.h. Each slot is written in one call and is in a disk sector of its own. */
 #include "scheduler/store/watermark.h"
 
 #include "graph/wire/hash.h"
@@ -15,7 +15,7 @@ enum { SLOTS = 2, SLOT_BYTES = 4096, HASHED_BYTES = 16 };
 struct slot {
     char magic[8];
     uint64_t commits;
-    uint8_t hash[GW_HASH_BYTES]; /* of what is before it */
+    uint8_t hash[GW_HASH_BYTES]; /* of the fields before it */
 };
 
 static const char magic[8] = {'G', 'W', 'M', 'A', 'R', 'K', '0', '1'};
