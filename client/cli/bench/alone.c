@@ -1,4 +1,5 @@
-/* The scheduler alone: tasks a second through its core, and the memory of ten million live ones. */
+/* The scheduler's core without processes: tasks each second, and memory for ten million unfinished
+ * tasks. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/core.h"
 

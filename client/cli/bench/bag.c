@@ -1,5 +1,5 @@
-/* Bags: a million no-op tasks with distinct arguments, every result checked; the same with one
- * runner killed in the middle, which may cost nothing but time. */
+/* Bags: a million no-op tasks with different arguments; every result is checked. The second
+ * measurement kills one runner in the middle, which must cost nothing but time. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"
@@ -21,8 +21,8 @@ static int number(size_t i, struct gw_value **args, void *arg)
 struct bag {
     struct gw_client *client;
     size_t count;
-    bool kill;    /* one runner, as soon as a result names it */
-    size_t after; /* tasks that had not ended when it was killed; 0: none was */
+    bool kill;    /* kill one runner, as soon as a result names its process */
+    size_t after; /* tasks that had not ended when the runner was killed; 0: no runner was killed */
     struct gw_bench_runners runners;
     double seconds;
 };
@@ -76,7 +76,8 @@ static int killed(struct gw_bench *bench, struct gw_client *client, size_t count
     } while (rc == 0 && bag.after == 0 && ++tries < KILLS_TRIED_MAX);
     if (rc < 0)
         return rc;
-    *figure = bag.after ? (double)count / bag.seconds : NAN; /* NAN: always over before the kill */
+    *figure = bag.after ? (double)count / bag.seconds
+                        : NAN; /* NAN: the tasks always ended before the kill */
     return 0;
 }
 
@@ -84,7 +85,7 @@ int gw_bench_bag(struct gw_bench *bench, double *figures)
 {
     struct gw_client *client;
     double rates[ROUNDS];
-    struct bag warm_up = {.count = 1000}; /* runners start, the program is there */
+    struct bag warm_up = {.count = 1000}; /* starts runners and sends the program */
     size_t count = gw_bench_count(bench, 1000000, 1), rounds = bench->quick ? 1 : ROUNDS;
     int rc = gw_bench_open(bench, 2, 1, &client);
     if (rc < 0)

@@ -1,4 +1,4 @@
-/* What the groups of `gangway bench` share. */
+/* Functions that all groups of `gangway bench` share. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"
@@ -15,7 +15,8 @@ int gw_bench_open(struct gw_bench *bench, uint32_t slots, uint32_t workers,
     int rc = gw_client_open(&options, client, &bench->error);
     if (rc < 0)
         return rc;
-    rc = gw_client_query(*client, "status", NULL, &status, &bench->error); /* it starts with this */
+    rc = gw_client_query(*client, "status", NULL, &status,
+                         &bench->error); /* the first call starts the private cluster */
     if (rc == 0)
         gw_value_unref(status);
     else
@@ -96,7 +97,7 @@ int gw_bench_runners_check(struct gw_bench *bench, const struct gw_bench_runners
     for (uint32_t i = 0; i < runners->count; i++)
         if (runners->pids[i] == getpid())
             return gw_error_set(&bench->error, GW_EMISMATCH, "a task ran in the client's process");
-    /* A quick measurement may be over before the second runner has started. */
+    /* A quick measurement may end before the second runner has started. */
     if (runners->count < (bench->quick ? 1 : 2))
         return gw_error_set(&bench->error, GW_EMISMATCH, "%u runners did all the work",
                             runners->count);

@@ -1,8 +1,10 @@
-/* Chains: what a hop from one task to the next costs, as it comes, and by where the next one runs.
+/* Chains: the time of a hop from one task to the next, in general and for each place where the next
+ * task may run.
  *
- * Where it runs is forced: one slot keeps a chain in one runner; two shapes (one slot and two) have
- * runners of their own; inputs that are large and lie at one worker draw a task there. Each hop
- * looks at the process that it runs in and fails when that is not what is measured. */
+ * The place is forced. With one slot, a chain stays in one runner. Tasks of two resource classes
+ * (one slot and two slots) run in different runners. A large input makes the scheduler place a task
+ * on the worker that has the input. Each hop checks the process in which it runs, and fails if that
+ * is the wrong one. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"
@@ -36,14 +38,14 @@ int gw_bench_chain(struct gw_bench *bench, double *figures)
     return rc;
 }
 
-/* -- By kind -------------------------------------------------------------------------------------
+/* -- By place -----------------------------------------------------------------------------------
  */
 
 struct kind {
     uint32_t slots, workers;
-    bool same;    /* one process for all hops */
-    bool shapes;  /* every second hop takes two slots */
-    bool anchors; /* every second hop is drawn to the other worker */
+    bool same;    /* all hops run in one process */
+    bool shapes;  /* every second hop needs two slots */
+    bool anchors; /* inputs make every second hop run on the other worker */
 };
 
 static const struct kind kinds[] = {
@@ -56,7 +58,7 @@ enum { KINDS = sizeof kinds / sizeof *kinds, ANCHOR_BYTES = 8192 };
 struct chain {
     const struct kind *kind;
     struct gw_client *client;
-    struct gw_future *anchors[2]; /* one a worker */
+    struct gw_future *anchors[2]; /* one result on each worker */
     size_t hops;
     double us;
 };
@@ -92,7 +94,8 @@ static int run(struct gw_bench *bench, struct chain *chain)
     return rc;
 }
 
-/* Two tasks at once on two workers of one slot: one result at each. */
+/* Runs two tasks at the same time on two workers with one slot, so that each worker has one result.
+ */
 static int open_anchors(struct gw_bench *bench, struct chain *chain)
 {
     gw_node nodes[2];
@@ -114,7 +117,7 @@ static int chain_open(struct gw_bench *bench, struct chain *chain, const struct 
     if (rc == 0 && kind->anchors)
         rc = open_anchors(bench, chain);
     if (rc == 0)
-        rc = run(bench, chain); /* runners start */
+        rc = run(bench, chain); /* starts runners */
     chain->hops = gw_bench_count(bench, 2000, 100);
     return rc;
 }

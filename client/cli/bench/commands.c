@@ -1,6 +1,5 @@
-/* Commands: `true` as tasks, beside the same started and awaited by hand on as many cores, in
- * turns.
- */
+/* Commands: runs `true` as tasks, and alternately starts and awaits it without Gangway on the same
+ * number of cores. */
 #include "client/cli/bench/bench.h"
 #include "graph/base/clock.h"
 
@@ -88,7 +87,7 @@ int gw_bench_commands(struct gw_bench *bench, double *figures)
     int rc = gw_bench_open(bench, CORES, 1, &client);
     if (rc < 0)
         return rc;
-    rc = tasks(bench, client, 10, &bare); /* warm */
+    rc = tasks(bench, client, 10, &bare); /* warm-up */
     for (size_t i = 0; i < turns && rc == 0; i++) {
         rc = tasks(bench, client, count, &rates[i]);
         if (rc == 0)

@@ -1,6 +1,7 @@
-/* The scheduler's core alone. One session submits a bag of no-op tasks with distinct arguments,
- * every result a target; workers of one slot each, simulated here, answer each assign at once, or
- * never. Messages pass by pointer: wire and sockets cost nothing. */
+/* The scheduler's core without processes. One session submits a bag of no-op tasks with different
+ * arguments, each with a future. The simulated workers have one slot each, and answer each assign
+ * message at once or never. Messages are passed by pointer, so the time of encoding and of sockets
+ * is not included. */
 #include "client/cli/bench/core.h"
 
 #include "graph/base/clock.h"
@@ -19,13 +20,14 @@
 
 enum { CLIENT = 1 << 30, ARGS_BYTES = 6, VALUE_BYTES = 2 };
 
-/* Attempts that a worker was given and has not answered. */
+/* Attempts that a worker has received and not answered. */
 struct answers {
     GW_ARRAY(uint64_t) attempt;
 };
 
-/* What every answer says, for as many rows as the longest had: a real one lies in a buffer that was
- * just read, so none comes from memory that nothing touched since the last round of all workers. */
+/* Columns of the answers, filled once for the longest answer so far. A real answer is in a buffer
+ * that was just read. So the columns are reused, and no answer comes from memory that is cold in
+ * the cache. */
 struct columns {
     GW_ARRAY(uint32_t) rank, value_size;
     GW_ARRAY(uint64_t) bytes, run_ns;
@@ -36,9 +38,9 @@ struct core {
     struct gw_sched *sched;
     struct gw_effects effects;
     struct answers *workers;
-    GW_ARRAY(struct answers) spare; /* their memory, the latest last */
+    GW_ARRAY(struct answers) spare; /* free arrays for reuse; the last used is at the end */
     struct columns columns;
-    uint64_t *sequence; /* of each worker, and of the client */
+    uint64_t *sequence; /* sequence number of each worker, then that of the client */
     uint64_t worker_count, now_ns, done, steps;
 };
 
@@ -49,7 +51,8 @@ static int step(struct core *core, struct gw_event *event)
     return gw_sched_step(core->sched, event, &core->effects);
 }
 
-/* Takes what the core sent: assigned rows are answered with a small value, done rows counted. */
+/* Handles the messages that the core sends: stores the attempts of assigned rows, and counts rows
+ * that are done. */
 static void take_effects(struct core *core)
 {
     struct gw_effect *effect;
@@ -134,7 +137,7 @@ static int submit(struct core *core, uint32_t tasks, uint32_t chunk)
     return rc;
 }
 
-/* Has the columns reach as far as an answer of so many rows. */
+/* Extends the columns to at least `rows` rows. */
 static void say(struct columns *columns, size_t rows)
 {
     static const uint8_t value[VALUE_BYTES] = {0xcc, 0x80};
@@ -256,7 +259,8 @@ static int64_t resident_bytes(void)
 int gw_bench_core_live(uint32_t tasks, uint32_t chunk, double *bytes)
 {
     struct core core;
-    (void)malloc_trim(0); /* what others gave back would be taken again, and count as nothing */
+    (void)malloc_trim(0); /* return free memory to the kernel, so that later allocations increase
+                             the resident size */
     int64_t before = resident_bytes();
     int rc = open_core(&core, 2);
     if (rc == 0)

@@ -1,4 +1,4 @@
-/* Edges of graphs that are measured. */
+/* Edges of the graphs that `gangway bench` measures. */
 #include "client/cli/bench/edges.h"
 
 #include "client/cli/bench/tasks.h"
@@ -29,7 +29,7 @@ int gw_bench_edges_tree(struct gw_bench_edges *edges, uint32_t nodes)
         return GW_ENOMEM;
     for (uint32_t i = 0; i < nodes; i++) {
         edges->at[i] = count;
-        if (i >= leaves) { /* the next two that nobody has taken */
+        if (i >= leaves) { /* the next two nodes without a consumer */
             edges->from[count++] = 2 * (i - leaves);
             edges->from[count++] = 2 * (i - leaves) + 1;
         }
@@ -38,8 +38,8 @@ int gw_bench_edges_tree(struct gw_bench_edges *edges, uint32_t nodes)
     return 0;
 }
 
-/* A task takes at most 16,384 others: a merge of each MERGED, and the last node one of the merges.
- */
+/* A task has at most 16,384 inputs. Therefore every MERGED leaves have a merge node, and the last
+ * node merges the merge nodes. */
 int gw_bench_edges_merge(struct gw_bench_edges *edges, uint32_t nodes)
 {
     uint32_t count = 0;
@@ -90,7 +90,7 @@ struct gw_graph *gw_bench_edges_graph(const struct gw_bench_edges *edges, gw_nod
     }
     if (!values) {
         gw_graph_free(graph);
-        return NULL; /* which sticks as out of memory */
+        return NULL; /* the submission then fails with GW_ENOMEM */
     }
     free(values);
     return graph;

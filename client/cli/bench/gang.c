@@ -1,4 +1,5 @@
-/* Gangs: how soon a warm one reduces, and how fast a large reduction is. */
+/* Gangs: the time until a warm gang has done its first reduction, and the speed of a large
+ * reduction. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"

@@ -1,6 +1,6 @@
-/* Graphs of no-op tasks: a tree, a merge, and a random one with one and a half edges a task. All
- * nodes have distinct arguments and a future, and every result is checked against one computed
- * here. The clock runs from the first node that is made to the last result that is checked. */
+/* Graphs of no-op tasks: a tree, a merge, and a random graph with 1.5 edges for each task. All
+ * nodes have different arguments and a future. Every result is compared with a result computed
+ * here. The time runs from the creation of the first node until the last result was checked. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/edges.h"
 #include "client/cli/bench/tasks.h"

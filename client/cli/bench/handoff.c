@@ -1,6 +1,7 @@
-/* 64 MiB from one task to the next on the same host: the time until the next one has it mapped, and
- * how long reading it once takes, over memcpy: in the steady state of a pipeline, whose results lie
- * one after another in the same memory, and of the first of all, for which that memory is new. */
+/* Passes 64 MiB from one task to the next on the same host. Measures the time until the next task
+ * has mapped the result, and the time to read it once divided by the time of a memcpy. The second
+ * figure is given for a pipeline in the steady state, where results reuse the same memory, and for
+ * the first result, whose memory is new. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"
@@ -78,8 +79,9 @@ int gw_bench_handoff(struct gw_bench *bench, double *figures)
         return rc;
     }
     const struct gw_bench_ends ends = {
-        .clock = clock, .to = GW_OPTIONS(.slots = 2)};         /* so it has a runner of its own */
-    rc = gw_bench_handoff_once(bench, client, &ends, 0, both); /* runners start */
+        .clock = clock,
+        .to = GW_OPTIONS(.slots = 2)}; /* another resource class, so it gets a runner of its own */
+    rc = gw_bench_handoff_once(bench, client, &ends, 0, both); /* starts runners */
     first_ratio = rc == 0 ? both[1] : 0;
     for (size_t i = 0; i < rounds && rc == 0; i++) {
         rc = gw_bench_handoff_once(bench, client, &ends, (int64_t)i + 1, both);

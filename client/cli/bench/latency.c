@@ -1,5 +1,5 @@
-/* One task at a time: from submit to result; the same over four bare round trips through a unix
- * socket, in the same run and placement; what it costs the scheduler. */
+/* One task at a time: the time from submission to result; the same time divided by that of four
+ * round trips over a unix socket, in the same run; and the scheduler's cost. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"
@@ -48,7 +48,7 @@ int gw_bench_latency(struct gw_bench *bench, double *figures)
     int rc = gw_bench_open(bench, 2, 1, &client);
     if (rc < 0)
         return rc;
-    rc = some_tasks(bench, client, 20, seconds); /* runners start */
+    rc = some_tasks(bench, client, 20, seconds); /* starts runners */
     if (rc == 0)
         rc = some_tasks(bench, client, rounds, seconds);
     if (rc == 0)
@@ -57,10 +57,10 @@ int gw_bench_latency(struct gw_bench *bench, double *figures)
     return rc;
 }
 
-/* -- Over bare round trips -----------------------------------------------------------------------
+/* -- Compared with round trips ------------------------------------------------------------------
  */
 
-/* A process that sends back what it gets, until the other end is closed. */
+/* A process that sends back what it receives, until the other end is closed. */
 struct echo {
     pid_t pid;
     int fd;
@@ -72,7 +72,7 @@ static int echo_open(struct gw_bench *bench, struct echo *echo)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) < 0)
         return gw_error_set(&bench->error, GW_EIO, "socketpair: %s", strerror(errno));
     echo->pid = fork();
-    if (echo->pid == 0) { /* of a process with threads: nothing but system calls */
+    if (echo->pid == 0) { /* the child of a process with threads may only make system calls */
         char packet[PACKET_BYTES];
         ssize_t bytes;
         close(fds[0]);
@@ -107,7 +107,7 @@ static int four_round_trips(struct gw_bench *bench, const struct echo *echo, dou
     return 0;
 }
 
-/* Tasks and round trips in turns, so that what else the machine does meets both. */
+/* Measures tasks and round trips alternately, so that other load on the machine affects both. */
 static int ratio(struct gw_bench *bench, double *figure)
 {
     enum { TURNS = 20, EACH = 50 };
@@ -134,7 +134,7 @@ static int ratio(struct gw_bench *bench, double *figure)
     return rc;
 }
 
-/* On one CPU: this process, and with it the cluster that it starts. */
+/* Runs this process and its cluster on one CPU, then measures again on all CPUs. */
 int gw_bench_latency_ratio(struct gw_bench *bench, double *figures)
 {
     cpu_set_t before, one;
@@ -152,7 +152,7 @@ int gw_bench_latency_ratio(struct gw_bench *bench, double *figures)
     return rc == 0 ? ratio(bench, &figures[1]) : rc;
 }
 
-/* -- What the scheduler spends -------------------------------------------------------------------
+/* -- Cost of the scheduler ----------------------------------------------------------------------
  */
 
 static int trickle(struct gw_bench *bench, struct gw_client *client, double *figures)

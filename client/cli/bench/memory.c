@@ -1,6 +1,6 @@
-/* What a waiting task and an edge take in the scheduler: by how much the process grows with a job
- * of a million tasks that cannot start, without and with one and a half edges each. The tasks have
- * no arguments, and edges that carry no value: arguments count apart. */
+/* Memory of a waiting task and of an edge in the scheduler: the growth of the process by a job of a
+ * million tasks that cannot start, without edges and with 1.5 edges for each task. The tasks have
+ * no arguments, and the edges carry no value, because arguments need extra memory. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/edges.h"
 #include "client/cli/bench/tasks.h"
@@ -26,8 +26,8 @@ static struct gw_graph *make_graph(const struct gw_bench_edges *edges, bool with
     return graph;
 }
 
-/* The scheduler has heard so much since that it gave back what its link took for large frames: how
- * much of that is touched is luck. */
+/* Sends many queries, so that the scheduler's link has released its buffers for large frames.
+ * Otherwise the measured size would depend on how much of them was touched. */
 static int settle(struct gw_bench *bench, struct gw_client *client)
 {
     enum { QUESTIONS = 100 };
@@ -41,7 +41,7 @@ static int settle(struct gw_bench *bench, struct gw_client *client)
     return rc;
 }
 
-/* The only slot is held by a task that never ends, so that all others wait. */
+/* Measures the growth. A task that never ends holds the only slot, so that all other tasks wait. */
 static int growth(struct gw_bench *bench, const struct gw_bench_edges *edges, bool with_edges,
                   double *bytes)
 {

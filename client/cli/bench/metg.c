@@ -1,7 +1,7 @@
 /* METG(50%) of stencil_1d: the smallest average granularity of tasks (time x cores / tasks) at
- * which still half of the best rate of useful work is reached (Slaughter et al., Task Bench, SC
- * 2020). A point of step t takes its left, own and right neighbour of step t - 1. The kernel is
- * arithmetic that cannot be parallel in itself, so that its rate is a core's. */
+ * which at least half of the best rate of useful work is reached (Slaughter et al., Task Bench, SC
+ * 2020). The inputs of a point in step t are its left, own and right neighbours in step t - 1. The
+ * kernel is a chain of dependent arithmetic, so that its rate is that of one core. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/tasks.h"
 #include "graph/base/clock.h"
@@ -16,7 +16,7 @@ struct stencil {
     int64_t spins; /* of each task */
 };
 
-/* One measurement: granularity in us, and rate in spins a second. */
+/* One measurement: granularity in microseconds, and rate in spins each second. */
 struct point {
     double us, rate;
 };
@@ -44,7 +44,7 @@ static struct gw_graph *make_graph(const struct stencil *stencil, gw_node last[C
     return graph;
 }
 
-/* What the last step must give. */
+/* Computes the expected results of the last step. */
 static void expect(const struct stencil *stencil, int64_t values[COLUMNS])
 {
     int64_t before[COLUMNS] = {0};
@@ -92,20 +92,20 @@ static int64_t spins_per_ms(void)
     uint64_t begin_ns = gw_clock_now_ns(), best_ns = UINT64_MAX;
     for (int i = 0; i < 5; i++, begin_ns = gw_clock_now_ns()) {
         if (gw_bench_spin(SPINS, i) < 0)
-            return 0; /* never: its result is used */
+            return 0; /* never true: this only uses the result */
         uint64_t ns = gw_clock_now_ns() - begin_ns;
         best_ns = ns < best_ns ? ns : best_ns;
     }
     return (int64_t)(SPINS * GW_NS_PER_MS / (best_ns ? best_ns : 1));
 }
 
-/* Where the rate falls through half of the best, between two sizes. */
+/* Interpolates the granularity at which the rate falls to half of the best. */
 static double metg(const struct point points[SIZES], size_t count)
 {
     double best = 0;
     for (size_t i = 0; i < count; i++)
         best = points[i].rate > best ? points[i].rate : best;
-    for (size_t i = 0; i + 1 < count; i++) { /* from large to small */
+    for (size_t i = 0; i + 1 < count; i++) { /* from large to small tasks */
         double high = points[i].rate / best, low = points[i + 1].rate / best;
         if (low < 0.5)
             return points[i + 1].us +
@@ -124,7 +124,7 @@ int gw_bench_metg(struct gw_bench *bench, double *figures)
     int rc = gw_bench_open(bench, CORES, 1, &client);
     if (rc < 0)
         return rc;
-    rc = run(bench, &(struct stencil){client, 20, 1}, &point); /* runners start */
+    rc = run(bench, &(struct stencil){client, 20, 1}, &point); /* starts runners */
     for (size_t round = 0; round < rounds && rc == 0; round++) {
         struct point points[SIZES];
         for (size_t i = 0; i < sizes && rc == 0; i++) { /* 4 ms, 2 ms ... 4 us */

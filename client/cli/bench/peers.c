@@ -1,6 +1,6 @@
-/* 64 MiB from one worker to another by TLS over loopback, from the moment when the task that made
- * it has returned until the task that takes it runs; and the same bytes through a bare TLS pump, in
- * turns. */
+/* Sends 64 MiB from one worker to another by TLS over loopback. The time runs from the return of
+ * the task that made the result until the task that takes it runs. Alternately, the same number of
+ * bytes is sent over a plain TLS connection (pump.c). */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/pump.h"
 
@@ -23,7 +23,8 @@ static int measure(struct gw_bench *bench, struct gw_client *client, int clock, 
     if (!data)
         return gw_bench_no_memory(bench);
     memset(data, 3, BYTES);
-    int rc = gw_bench_handoff_once(bench, client, &ends, 0, both); /* runners start, workers meet */
+    int rc = gw_bench_handoff_once(bench, client, &ends, 0,
+                                   both); /* starts runners and connects the workers */
     for (size_t i = 0; i < rounds && rc == 0; i++) {
         rc = gw_bench_pump(data, BYTES, &pumps[i], &bench->error);
         if (rc == 0)

@@ -1,7 +1,8 @@
-/* What the kernel knows of the cluster's processes: time, memory, system calls.
+/* What the kernel knows about the cluster's processes: time, memory, system calls.
  *
- * The tracer is one thread, because only the thread that attached to a process may wait for it and
- * let it go on. It stops when the process makes a system call after it was told to. */
+ * The tracer is a single thread, because only the thread that has attached to a process may wait
+ * for it and continue it. It can stop only when the traced process makes another system call after
+ * `stop` was set. */
 #include "client/cli/bench/bench.h"
 #include "client/link/client.h"
 
@@ -72,7 +73,8 @@ int gw_bench_process_usage(struct gw_bench *bench, pid_t pid, struct gw_bench_us
     return each_thread(pid, add_thread, usage) < 0 ? untold(bench, pid) : 0;
 }
 
-/* smaps_rollup is counted as it is read; what status says lags behind by megabytes. */
+/* Uses smaps_rollup, which the kernel counts when it is read. The values in /proc/PID/status are
+ * late by megabytes. */
 int gw_bench_process_bytes(struct gw_bench *bench, pid_t pid, uint64_t *bytes)
 {
     char path[64], line[256];
@@ -104,9 +106,9 @@ struct gw_bench_trace {
     pthread_mutex_t lock; /* guards `begun` and `failed` */
     pthread_cond_t cond;
     bool begun;
-    int failed; /* errno of the attaching */
+    int failed; /* errno if attaching failed */
     _Atomic bool stop;
-    _Atomic uint64_t stops; /* two a system call */
+    _Atomic uint64_t stops; /* two stops for each system call */
     pid_t threads[THREADS_MAX];
     uint32_t count;
 };
@@ -133,7 +135,7 @@ static void begun(struct gw_bench_trace *trace, int failed)
     pthread_mutex_unlock(&trace->lock);
 }
 
-/* Waits for each thread to stop and lets it go for good. */
+/* Waits until each thread has stopped, and detaches from it. */
 static void let_go(struct gw_bench_trace *trace, pid_t stopped)
 {
     for (uint32_t i = 0; i < trace->count; i++) {
@@ -210,7 +212,8 @@ void gw_bench_process_trace_close(struct gw_bench_trace *trace, struct gw_client
 {
     struct gw_value *status;
     atomic_store(&trace->stop, true);
-    if (gw_client_query(client, "status", NULL, &status, NULL) == 0) /* it makes a system call */
+    if (gw_client_query(client, "status", NULL, &status, NULL) ==
+        0) /* the query makes the scheduler do a system call */
         gw_value_unref(status);
     pthread_join(trace->thread, NULL);
     free(trace);

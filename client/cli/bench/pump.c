@@ -1,6 +1,7 @@
-/* A bare TLS pump: what OpenSSL and loopback alone can do, to hold the transfer between workers
- * against. One thread writes from memory that is there, one reads into a buffer that stays in its
- * cache; nothing is kept. The suite and the key are the workers' own. */
+/* A plain TLS connection: the speed that OpenSSL and loopback reach without Gangway, for comparison
+ * with a transfer between workers. One thread writes from memory that is in use, and another reads
+ * into a buffer that stays in its cache and is overwritten. The cipher suite is that of the
+ * workers. */
 #include "client/cli/bench/pump.h"
 #include "graph/base/clock.h"
 #include "graph/wire/endpoint.h"
@@ -75,7 +76,7 @@ static void *reader(void *arg)
     return NULL;
 }
 
-/* Writes it all, and waits for the reader's word. */
+/* Writes all bytes and waits until the reader has confirmed them. */
 static bool write_all(SSL *ssl, const char *data, size_t bytes, double *seconds)
 {
     uint64_t begin_ns = gw_clock_now_ns();
@@ -135,7 +136,7 @@ int gw_bench_pump(const void *data, size_t bytes, double *seconds, struct gw_err
     SSL *ssl = attach(pump.context, fd);
     bool ok = ssl && SSL_connect(ssl) == 1 && write_all(ssl, data, bytes, seconds);
     if (!ok)
-        (void)shutdown(fd, SHUT_RDWR); /* so that the reader ends */
+        (void)shutdown(fd, SHUT_RDWR); /* makes the reader thread end */
     pthread_join(thread, NULL);
     SSL_free(ssl);
     close(fd);

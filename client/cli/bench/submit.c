@@ -1,5 +1,5 @@
-/* A graph of a million tasks with one and a half million edges: how long until the scheduler has
- * accepted it, and how soon the first task of it starts. */
+/* A graph of a million tasks with 1.5 million edges: the time until the scheduler has accepted it,
+ * and the time until its first task starts. */
 #include "client/cli/bench/bench.h"
 #include "client/cli/bench/edges.h"
 #include "client/cli/bench/tasks.h"
@@ -9,7 +9,8 @@
 
 enum { EARLY = 16 };
 
-/* The first EARLY nodes tell when they start; runners are there already. */
+/* Finds the earliest start of the first EARLY nodes, which return their start time. Runners are
+ * already running. */
 static int first_start(struct gw_bench *bench, struct gw_future *const *futures, uint64_t *first_ns)
 {
     int rc = 0;
@@ -80,8 +81,9 @@ static int once(struct gw_bench *bench, struct gw_client *client, double *second
     return rc;
 }
 
-/* A runner is there, and the scheduler is through with what came before: cancelling a round kills
- * the runners that were in the middle of it, and the next round is not about starting others. */
+/* Runs one task, so that a runner exists and the scheduler has finished the previous round. The
+ * cancel of a round kills its busy runners, and the next round must not measure the start of new
+ * ones. */
 static int warm_up(struct gw_bench *bench, struct gw_client *client)
 {
     struct gw_future *future;

@@ -1,4 +1,4 @@
-/* Tasks of `gangway bench`; they run in runners, which are this same binary. */
+/* The tasks of `gangway bench`. They run in runners, which are processes of this same binary. */
 #include "client/cli/bench/tasks.h"
 
 #include "graph/base/clock.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A number that names this process where it is its turn. */
+/* Makes a result. Every GW_BENCH_TELLS-th result also contains the number of this process. */
 static struct gw_value *told(int64_t i, int64_t result)
 {
     if (gw_bench_tells(i))
@@ -65,8 +65,9 @@ static int bench_hold(struct gw_task *task)
 }
 GW_TASK(bench_hold);
 
-/* A hop is a count and the process that made it; hops of one runner must stay in one process, the
- * others must change it, or the measurement is not what it says. */
+/* A hop is a count and the number of the process that made it. Hops of one runner must stay in one
+ * process, and other hops must change it. Otherwise the task fails, because the measurement would
+ * be wrong. */
 static int bench_hop(struct gw_task *task)
 {
     bool same;
@@ -112,7 +113,8 @@ GW_TASK(bench_spin);
 /* -- One large result ----------------------------------------------------------------------------
  */
 
-/* gw_task_return copies: the clock is read after it, and told through a file. */
+/* gw_task_return copies the bytes. Therefore the clock is read after it, and the time is written to
+ * a file. */
 static int bench_produce(struct gw_task *task)
 {
     int64_t bytes, seed;
@@ -137,7 +139,7 @@ static int bench_produce(struct gw_task *task)
 }
 GW_TASK(bench_produce);
 
-/* The bytes of a value lie at any address. */
+/* Adds up the words. memcpy is used because the bytes of a value may be unaligned. */
 static uint64_t sum_of(const void *words, size_t count)
 {
     uint64_t sum = 0, word;
@@ -166,11 +168,11 @@ static int bench_consume(struct gw_task *task)
         return gw_task_fail(task, GW_ENOMEM, "out of memory");
     }
     memcpy(from, data, bytes);
-    memset(to, 1, bytes); /* its pages are there */
+    memset(to, 1, bytes); /* so that its pages exist */
     begin_ns = gw_clock_now_ns();
     memcpy(to, from, bytes);
     uint64_t memcpy_ns = gw_clock_now_ns() - begin_ns;
-    bool equal = memcmp(to, data, bytes) == 0; /* and the copy is not optimised away */
+    bool equal = memcmp(to, data, bytes) == 0; /* also keeps the compiler from removing the copy */
     free(from);
     free(to);
     if (!equal)
@@ -217,7 +219,8 @@ static int bench_all_reduce(struct gw_task *task)
     if (rounds < 1 || rounds > ROUNDS_MAX)
         return gw_task_fail(task, GW_EINVAL, "rounds is 1 to %d", ROUNDS_MAX);
     int rc = gw_comm_alloc(comm, (size_t)bytes, &memory, error);
-    for (int64_t i = -1; i < rounds && rc == 0; i++) { /* the first round touches the pages */
+    for (int64_t i = -1; i < rounds && rc == 0;
+         i++) { /* round -1 is a warm-up, which touches the pages */
         rc = gw_comm_barrier(comm, error);
         uint64_t begin_ns = gw_clock_now_ns();
         if (rc == 0)

@@ -1,4 +1,4 @@
-/* Both daemons know these by the same names, and in the same units. */
+/* Options that the scheduler and the worker have in common, with the same names and units. */
 #include "client/cli/hosts/daemon_options.h"
 
 #include "graph/base/clock.h"

@@ -1,5 +1,6 @@
-/* A background. The daemon gets its token and says that it is ready by pipes; stdin is the lifeline
- * of whoever wants it, until the scheduler has it. */
+/* Starts the worker daemon in the background. The daemon reads its token from a pipe and reports
+ * over another pipe that it is ready. Until then, standard input is the lifeline of the caller: if
+ * it ends, the caller does not want the worker any more. */
 #include "client/cli/hosts/daemonize.h"
 
 #include "client/cli/lib/cli.h"
@@ -29,15 +30,15 @@ enum {
 enum { FOUND_POLL_US = 20000 };
 
 struct background {
-    char text[4 * GW_TOKEN_TEXT_BYTES]; /* of the token */
+    char text[4 * GW_TOKEN_TEXT_BYTES]; /* text of the token */
     int token[2], ready[2];             /* pipes */
-    char alive[PATH_MAX];               /* the file by which a worker of this name says so */
+    char alive[PATH_MAX];               /* lock file of a running worker with this name */
     int log;
-    off_t log_from; /* where this daemon's part begins */
+    off_t log_from; /* offset at which this daemon's log begins */
     pid_t pid;
 };
 
-/* Reads one line and nothing behind it. */
+/* Reads one line and no byte after it. */
 static int read_token(struct background *background, struct gw_error *error)
 {
     size_t got = 0;
@@ -62,7 +63,7 @@ static int prepare(struct background *background, const char *dir, struct gw_err
     int null, rc = read_token(background, error);
     if (rc < 0)
         return rc;
-    do /* stdin, stdout and stderr are taken, whatever we were started with */
+    do /* make sure that descriptors 0 to 2 are open */
         null = open("/dev/null", O_RDWR | O_CLOEXEC);
     while (null >= 0 && null <= STDERR_FILENO);
     if (null >= 0)
@@ -78,7 +79,7 @@ static int prepare(struct background *background, const char *dir, struct gw_err
     return 0;
 }
 
-/* In the child; never returns. */
+/* Turns the child process into the daemon; never returns. */
 static void become(struct background *background, int argc, char **argv, const char *dir)
 {
     char token[] = "--token-fd", ready[] = "--ready-fd", token_fd[16], ready_fd[16];
@@ -102,7 +103,8 @@ static void become(struct background *background, int argc, char **argv, const c
     exit(exit_code);
 }
 
-/* Whether the scheduler has it. False: it ended, or nobody wants it any more, or the time is up. */
+/* Waits until the scheduler has registered the worker. Returns false if the daemon has ended, the
+ * caller's lifeline has ended, or the time is over. */
 static bool wait_ready(struct background *background)
 {
     uint64_t deadline_ns = gw_clock_now_ns() + START_TIMEOUT_S * GW_NS_PER_S;
@@ -136,16 +138,16 @@ static void print_last_line(const struct background *background)
     fprintf(stderr, "%s\n", *text ? newline ? newline + 1 : text : "the worker said nothing");
 }
 
-/* -- One that is there already -------------------------------------------------------------------
+/* -- A worker that already runs -----------------------------------------------------------------
  */
 
 struct found {
     int pid;
     unsigned slots;
-    int known; /* its scheduler has it */
+    int known; /* its scheduler has registered it */
 };
 
-/* Whether a worker lives that holds this file, and what it says there. */
+/* Whether a worker holds the lock on this file, and what it has written into the file. */
 static bool look(const char *path, struct found *found)
 {
     char text[64] = "";
@@ -159,8 +161,10 @@ static bool look(const char *path, struct found *found)
     return lives;
 }
 
-/* A worker of an earlier life of the scheduler comes back by itself, with what it runs, and is the
- * one that is wanted, if it has as many slots. Else it ends: true when ours is to be started. */
+/* Handles a worker with this name that already runs. After a restart of the scheduler, an earlier
+ * worker reconnects by itself, with its running tasks. If it has the requested number of slots and
+ * is registered within FOUND_TIMEOUT_S, it is used, and the function returns false. Otherwise it is
+ * ended, and the function returns true: the caller starts a new worker. */
 static bool make_room(const struct gw_daemonize_options *options, const char *path)
 {
     const uint64_t deadline_ns = gw_clock_now_ns() + FOUND_TIMEOUT_S * GW_NS_PER_S;
@@ -214,7 +218,7 @@ int gw_daemonize_run(int argc, char **argv, const struct gw_daemonize_options *o
     if (!ready && background.pid > 0) {
         kill(background.pid, SIGTERM);
         if (!gw_cluster_wait_gone(background.pid, STOP_TIMEOUT_S * GW_NS_PER_S))
-            kill(background.pid, SIGKILL); /* its supervisor buries what it started */
+            kill(background.pid, SIGKILL); /* its supervisor reaps the processes that it started */
         while (waitpid(background.pid, NULL, 0) < 0 && errno == EINTR)
             continue;
     }

@@ -1,20 +1,22 @@
-/* The worker daemon in the background: what `gangway up --hosts` has ssh run. */
+/* The worker daemon in the background, which `gangway up --hosts` starts through ssh. */
 #ifndef GW_CLI_DAEMONIZE_H
 #define GW_CLI_DAEMONIZE_H
 
 #include <stdint.h>
 
-/* All borrowed. A worker of this name that lives in `dir` already, with as many slots (0: any), and
- * that the scheduler has again within 10 s, is the one that is wanted; another one is ended. */
+/* Options of gw_daemonize_run; all pointers are borrowed. If a worker with this name already runs
+ * in `dir`, has the given number of slots (0: any), and is registered at the scheduler within 10 s,
+ * it is used. Any other worker with this name is ended. */
 struct gw_daemonize_options {
-    const char *dir, *name; /* name NULL: none was given */
+    const char *dir, *name; /* name NULL: not given */
     uint32_t slots;
 };
 
-/* gw_daemonize_run starts the daemon with these arguments (of gw_worker_main), in a session of its
- * own, and returns when the scheduler has it: GW_EXIT_OK. Else it has ended again, the last line
- * that it said is on stderr, and the exit code is GW_EXIT_FAILED: after 20 s too, and when stdin
- * ends, of which the first line is the token. What it says goes to worker.log in `dir`. */
+/* gw_daemonize_run starts the daemon in a new session, with these arguments of gw_worker_main. The
+ * first line of standard input is the token. It returns GW_EXIT_OK when the scheduler has
+ * registered the worker. It returns GW_EXIT_FAILED if the daemon ends, if 20 s have passed, or if
+ * standard input ends. In these cases the daemon has ended, and the last line of its log is printed
+ * to stderr. The log is worker.log in `dir`. */
 int gw_daemonize_run(int argc, char **argv, const struct gw_daemonize_options *options);
 
 #endif

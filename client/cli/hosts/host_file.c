@@ -1,4 +1,4 @@
-/* Files of hosts. */
+/* Reads host files. */
 #include "client/cli/hosts/host_file.h"
 
 #include <errno.h>
@@ -8,8 +8,7 @@
 
 enum { LINE_BYTES = 1024 };
 
-/* Whether a word of a line says how many: "slots=4", "slots", "=4" (the rest comes with the next).
- */
+/* Whether a word is a setting of another tool, such as "max_slots=8", which is ignored. */
 static bool is_other(const char *word)
 {
     static const char *const others[] = {
@@ -20,7 +19,7 @@ static bool is_other(const char *word)
     return false;
 }
 
-/* "a slots = 4" to "a slots=4". */
+/* Removes blanks around "=": "a slots = 4" becomes "a slots=4". */
 static void join_signs(char *line)
 {
     char *to = line;
@@ -38,7 +37,7 @@ static void join_signs(char *line)
     *to = '\0';
 }
 
-/* "HOST:N" of a line; an empty one: there is no host on it. */
+/* Converts a line to "HOST:N". `item` is empty if the line names no host. */
 static int read_line(char *line, char *item, size_t bytes, struct gw_error *error)
 {
     const char *slots = NULL, *name;

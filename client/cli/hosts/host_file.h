@@ -1,4 +1,4 @@
-/* Files of hosts, as mpirun, mpiexec, horovodrun and batch systems have them: a host a line. */
+/* Host files, as mpirun, mpiexec, horovodrun and batch systems use them: one host on each line. */
 #ifndef GW_CLI_HOST_FILE_H
 #define GW_CLI_HOST_FILE_H
 
@@ -6,10 +6,10 @@
 
 enum { GW_HOST_FILE_BYTES_MAX = 1 << 20 };
 
-/* gw_host_file_read reads one into a list: "a", "a:4" or "a slots=4" a line, and behind a # what is
- * no host. A host of several lines has the sum of them, where one without a number is one. What
- * else a line says of a host (max_slots=8) is for others. 0; GW_EINVAL with a text that names the
- * line, GW_EIO, GW_ENOMEM: *hosts is empty then. */
+/* gw_host_file_read reads a host file into a list. A line is "a", "a:4" or "a slots=4"; text after
+ * # is a comment. If a host has several lines, their slots are added; a line without a number
+ * counts as 1. Settings of other tools (max_slots=8) are ignored. Returns 0; GW_EINVAL with a text
+ * that names the line; GW_EIO; or GW_ENOMEM. After an error *hosts is empty. */
 int gw_host_file_read(struct gw_hosts *hosts, const char *path, struct gw_error *error);
 
 #endif

@@ -1,12 +1,13 @@
-/* Hosts. A name is never taken for an option by the program that goes there, and needs no quotes in
- * any shell. */
+/* Parses lists of hosts. Only names that ssh cannot take for an option, and that need no quotes in
+ * any shell, are accepted. */
 #include "client/cli/hosts/hosts.h"
 
 #include <string.h>
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-@";
 
-/* Cuts the brackets of "[V6]:4" and gives what is behind the name, NULL: no such thing. */
+/* Copies the name of a host, without the brackets of "[V6]:4". Returns the text after the name, or
+ * NULL if the name is malformed. */
 static const char *parse_name(const char *item, struct gw_hosts_item *host)
 {
     const char *at = strchr(item, '@'), *open = at ? at + 1 : item;

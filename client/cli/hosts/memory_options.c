@@ -1,4 +1,4 @@
-/* Reading what was typed of memory: a size, and parts of it as fractions. */
+/* Parses the memory options: a size, and thresholds as fractions of it. */
 #include "client/cli/hosts/memory_options.h"
 
 #include "client/cli/lib/units.h"
@@ -44,7 +44,7 @@ bool gw_memory_options_given(const struct gw_memory_options *options)
     return given;
 }
 
-/* Whether files can be made there, as workers will. */
+/* Checks that files can be made in the folder, as workers will do. */
 static int check_spill_dir(struct gw_memory_options *options, struct gw_error *error)
 {
     struct stat folder;

@@ -1,4 +1,4 @@
-/* See scheduler_options.h. */
+/* Options of the scheduler that `up` and `scheduler` share. */
 #include "client/cli/hosts/scheduler_options.h"
 
 #include "graph/base/clock.h"

@@ -1,12 +1,12 @@
-/* What people say of a scheduler: `up` and `scheduler`. */
+/* Options of the scheduler that `up` and `scheduler` share. */
 #ifndef GW_CLI_SCHEDULER_OPTIONS_H
 #define GW_CLI_SCHEDULER_OPTIONS_H
 
 #include "client/cli/lib/options.h"
 
-enum { GW_SCHEDULER_OPTIONS = 7 }; /* options */
+enum { GW_SCHEDULER_OPTIONS = 7 }; /* number of options */
 
-/* What was typed; begins as {0}: not given. */
+/* The values of the options. Initialise it with {0}, which means that no option was given. */
 struct gw_scheduler_options {
     const char *listen, *tokens, *state;
     bool accept_loss;
@@ -14,10 +14,12 @@ struct gw_scheduler_options {
     struct gw_option rows[GW_SCHEDULER_OPTIONS + 1];
 };
 
-/* gw_scheduler_options_table gives the rows of an option table that fill it; they lie in it. */
+/* gw_scheduler_options_table returns rows of an option table that fill in `options`. The rows are
+ * stored in `options`. */
 struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *options);
 
-/* gw_scheduler_options_idle_stop_s is --idle-stop as the daemon takes it: no part of a second. */
+/* gw_scheduler_options_idle_stop_s returns --idle-stop in whole seconds, rounded up, as the daemon
+ * expects it. */
 uint64_t gw_scheduler_options_idle_stop_s(const struct gw_scheduler_options *options);
 
 #endif

@@ -1,9 +1,11 @@
-/* A fleet: by GANGWAY_RSH (ssh), a process for each host, all at once.
+/* Starts workers on other hosts: one ssh process (or $GANGWAY_RSH) for each host, all at the same
+ * time.
  *
- * What runs there is `gangway worker --background`, which ends well when the scheduler has its
- * worker; so the end of each process here tells how it went. Its standard input is its lifeline as
- * well as the way of the token, which is in no argument and no file: when it ends too early, by our
- * death too, the worker does not stay. */
+ * On each host ssh runs `gangway worker --background`, which exits with 0 when the scheduler has
+ * registered its worker. So the exit code of the ssh process shows whether the start has succeeded.
+ * The token is sent over the standard input of ssh, so that it appears in no command line and no
+ * file. This standard input is also the lifeline: if it ends too early, also because this process
+ * has died, the worker is ended. */
 #include "client/cli/hosts/ssh_launch.h"
 
 #include "client/deploy/cluster.h"
@@ -28,7 +30,7 @@
 
 extern char **environ;
 
-/* The name of the token's user in `gangway token list`. */
+/* Name of the token's user in `gangway token list`. */
 #define TOKEN_USER "up-hosts"
 
 enum { START_TIMEOUT_S = 60, STOP_TIMEOUT_S = 5, SAID_BYTES = 1024, RSH_WORDS_MAX = 32 };
@@ -36,26 +38,26 @@ enum { COMMAND_BYTES = 4 * PATH_MAX };
 
 struct member {
     const struct gw_hosts_item *host;
-    pid_t pid;             /* 0: none runs */
+    pid_t pid;             /* 0: not running */
     int pidfd, in, out;    /* -1: closed */
-    char said[SAID_BYTES]; /* the end of its output */
+    char said[SAID_BYTES]; /* the last bytes of its output */
     size_t said_bytes;
 };
 
 struct fleet {
     GW_ARRAY(struct member) members;
     char rsh[1024];
-    const char *words[RSH_WORDS_MAX + 3]; /* of rsh */
+    const char *words[RSH_WORDS_MAX + 3]; /* the words of GANGWAY_RSH, then host and command */
     int word_count;
-    int signals;                         /* a signalfd */
-    int scheduler;                       /* a pidfd */
-    char token[GW_TOKEN_TEXT_BYTES + 1]; /* with a newline */
+    int signals;                         /* signalfd for SIGINT, SIGTERM and SIGHUP */
+    int scheduler;                       /* pidfd of the scheduler */
+    char token[GW_TOKEN_TEXT_BYTES + 1]; /* the token and a newline */
 };
 
-/* -- Before it starts ----------------------------------------------------------------------------
+/* -- Token and address --------------------------------------------------------------------------
  */
 
-/* The token of the file that is for hosts; GW_ENOENT: none. */
+/* Finds the token for hosts in the token file. GW_ENOENT: there is none. */
 static int find_token(const char *tokens, struct gw_token *found, struct gw_error *error)
 {
     struct gw_token_file file = {0};
@@ -94,7 +96,7 @@ int gw_ssh_launch_address(const struct gw_hosts *hosts, char *address, size_t by
     const char *name = gw_hosts_address(&hosts->items.items[0]);
     char place[GW_HOSTS_NAME_BYTES + 8], numeric[GW_ENDPOINT_TEXT_MAX];
     char interface[GW_ENDPOINT_INTERFACE_BYTES], found[GW_ENDPOINT_TEXT_MAX];
-    /* any port: nothing is sent */
+    /* the port does not matter, because nothing is sent */
     (void)snprintf(place, sizeof place, strchr(name, ':') ? "[%s]:22" : "%s:22", name);
     int rc = gw_endpoint_resolve(place, numeric, error);
     if (rc < 0)
@@ -114,10 +116,10 @@ int gw_ssh_launch_address(const struct gw_hosts *hosts, char *address, size_t by
     return 0;
 }
 
-/* -- What runs there -----------------------------------------------------------------------------
+/* -- The command on the host --------------------------------------------------------------------
  */
 
-/* Adds text in single quotes; false: no room. */
+/* Appends the text in single quotes. Returns false if there is no room. */
 static bool add_quoted(char *into, size_t bytes, const char *text)
 {
     size_t at = strlen(into);
@@ -139,8 +141,9 @@ static bool add_quoted(char *into, size_t bytes, const char *text)
     return false;
 }
 
-/* A command for whatever shell is the user's there. A folder of systemd's for sessions goes with
- * the last of them, and a worker must not lie in it. */
+/* Makes a command for any login shell of the user on that host. XDG_RUNTIME_DIR is unset because
+ * systemd removes /run/user/UID when the user's last session ends, and the worker must outlive the
+ * session. */
 static int make_command(const struct member *member, const struct gw_ssh_launch_options *options,
                         char command[COMMAND_BYTES], struct gw_error *error)
 {
@@ -161,7 +164,7 @@ static int make_command(const struct member *member, const struct gw_ssh_launch_
     bool fits = add_quoted(script, sizeof script, given && *given ? given : binary);
     int length = snprintf(tail, sizeof tail, "%s%sexec \"$b\" worker --background --connect %s",
                           given && *given ? named : find, session, options->address);
-    if (!strchr(name, ':')) /* what `--on` knows it by */
+    if (!strchr(name, ':')) /* name by which `--on` selects the worker */
         length += snprintf(tail + length, sizeof tail - (size_t)length, " --name %s", name);
     if (member->host->slots)
         length += snprintf(tail + length, sizeof tail - (size_t)length, " --slots %u",
@@ -179,7 +182,7 @@ static int make_command(const struct member *member, const struct gw_ssh_launch_
     return 0;
 }
 
-/* -- Its processes -------------------------------------------------------------------------------
+/* -- The ssh processes --------------------------------------------------------------------------
  */
 
 static void close_end(int *fd)
@@ -204,7 +207,7 @@ static int spawn(const char *const argv[], const int fds[2], pid_t *pid)
     posix_spawnattr_setsigmask(&attr, &none);
     posix_spawnattr_setsigdefault(&attr, &all);
     posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-    /* posix_spawn does not write to argv */
+    /* the cast is safe: posix_spawn does not write to argv */
     int rc = posix_spawnp(pid, argv[0], &actions, &attr, (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&attr);
@@ -240,7 +243,8 @@ static int member_start(struct fleet *fleet, struct member *member,
     member->out = out[0];
     in[1] = out[0] = -1;
     (void)fcntl(member->out, F_SETFL, O_NONBLOCK);
-    /* A pipe holds more; where nobody reads it, the end of the process tells more. */
+    /* The pipe has room for the token. Ignore a failed write: the exit code of the process shows
+     * the cause. */
     (void)!write(member->in, fleet->token, strlen(fleet->token));
 out:
     for (int i = 0; i < 2; i++) {
@@ -250,11 +254,11 @@ out:
     return rc;
 }
 
-/* Takes in what has come. */
+/* Reads the output that has arrived. */
 static void member_read(struct member *member)
 {
     for (;;) {
-        if (member->said_bytes == SAID_BYTES) { /* its end is what counts */
+        if (member->said_bytes == SAID_BYTES) { /* drop the first half: only the end is needed */
             member->said_bytes = SAID_BYTES / 2;
             memmove(member->said, member->said + SAID_BYTES / 2, SAID_BYTES / 2);
         }
@@ -272,7 +276,7 @@ static void member_read(struct member *member)
     close_end(&member->out);
 }
 
-/* The last line of what it said; empty: nothing. */
+/* Returns the last line of its output, or "" if there is no output. */
 static const char *member_last_line(struct member *member)
 {
     char *end = member->said + member->said_bytes;
@@ -285,7 +289,8 @@ static const char *member_last_line(struct member *member)
     return newline ? newline + 1 : member->said;
 }
 
-/* It has ended: 0, or why there is no worker. */
+/* Reaps an ssh process that has ended. Returns 0, or an error that says why the host has no worker.
+ */
 static int member_reap(const struct fleet *fleet, struct member *member, struct gw_error *error)
 {
     int status = 0;
@@ -302,7 +307,7 @@ static int member_reap(const struct fleet *fleet, struct member *member, struct 
     const char *line = member_last_line(member);
     if (*line)
         return gw_error_set(error, GW_ESTART, "no worker at %s: %s%s", member->host->name, line,
-                            strstr(line, "Could not resolve hostname") /* ssh's words */
+                            strstr(line, "Could not resolve hostname") /* a message of ssh */
                                 ? ": check the name, in --hosts or in ~/.ssh/config"
                                 : "");
     return gw_error_set(error, GW_ESTART, "no worker at %s: %s %s %d, without a word",
@@ -311,10 +316,11 @@ static int member_reap(const struct fleet *fleet, struct member *member, struct 
                         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
-/* -- All of them ---------------------------------------------------------------------------------
+/* -- All hosts ----------------------------------------------------------------------------------
  */
 
-/* Waits for the next thing to happen, and takes it in: 0 with how many still run. */
+/* Waits for the next event and handles it. *running is the number of ssh processes that still run.
+ */
 static int look(struct fleet *fleet, uint64_t deadline_ns, size_t *running, struct gw_error *error)
 {
     struct pollfd polled[2 * GW_HOSTS_MAX + 2];
@@ -332,7 +338,8 @@ static int look(struct fleet *fleet, uint64_t deadline_ns, size_t *running, stru
         return errno == EINTR ? 0 : gw_error_set(error, GW_EIO, "poll: %s", strerror(errno));
     if (polled[2 * count].revents)
         return gw_error_set(error, GW_ECANCELLED, "interrupted");
-    if (polled[2 * count + 1].revents) /* that nobody reaches it now is no host's fault */
+    if (polled[2 * count + 1].revents) /* without a scheduler no worker can register, so do not
+                                          report an error of a host */
         return gw_error_set(error, GW_ECLOSED,
                             "the cluster has ended before all hosts had their workers: by `gangway "
                             "down`, or its scheduler.log says why");
@@ -357,7 +364,8 @@ static int look(struct fleet *fleet, uint64_t deadline_ns, size_t *running, stru
     return rc;
 }
 
-/* Ends what still runs: what is at the other end notices that its input has ended. */
+/* Ends the processes that still run. The remote side sees the end of its standard input and ends
+ * its worker. */
 static void stop(struct fleet *fleet)
 {
     uint64_t deadline_ns = gw_clock_now_ns() + STOP_TIMEOUT_S * GW_NS_PER_S;
@@ -430,7 +438,8 @@ int gw_ssh_launch_start(const struct gw_ssh_launch_options *options, struct gw_e
     for (size_t running = fleet.members.count; rc == 0 && running > 0;)
         rc = look(&fleet, deadline_ns, &running, error);
     stop(&fleet);
-    struct signalfd_siginfo taken; /* it is answered: it must not end us in the middle of that */
+    struct signalfd_siginfo taken; /* the signal was handled; take it so that it does not end this
+                                      process when it is unblocked */
     if (rc == GW_ECANCELLED)
         (void)!read(fleet.signals, &taken, sizeof taken);
     close_end(&fleet.signals);

@@ -1,6 +1,7 @@
-/* Old folders. A folder is nobody's while we have its lock, which each worker that lives there
- * shares (see enter_folder in worker/net/worker.c). It is given another name before it goes: a
- * worker that waits for the lock makes a new one, and nobody finds half of the old. */
+/* Removes old folders of workers. Each worker holds a shared lock on its folder (see enter_folder
+ * in worker/net/worker.c), so a folder is unused if this process gets the exclusive lock. A folder
+ * is renamed before it is removed: a worker that waits for the lock then makes a new folder, and
+ * never finds a half-removed one. */
 #include "client/cli/hosts/stale_dirs.h"
 
 #include "client/cli/lib/cli.h"
@@ -23,8 +24,8 @@
 enum { ROOM = PATH_MAX + 300 };
 
 struct contents {
-    time_t used; /* the latest of its times */
-    bool jobs;   /* output, checkpoints, or files of jobs are there */
+    time_t used; /* latest modification time */
+    bool jobs;   /* the folder has output, checkpoints or files of jobs */
 };
 
 static void add_time(struct contents *contents, int dir_fd, const char *name)
@@ -70,7 +71,8 @@ static void drop_all(const char *path)
         drop(begun ? path : gone);
 }
 
-/* The lock is ours. */
+/* Removes an unused folder, or the files in it that can be sent again. The caller holds the lock.
+ */
 static void tidy(const char *path, int lock_fd)
 {
     static const char *const kept[] = {"checkpoints", "logs", "work"};
@@ -108,7 +110,8 @@ void gw_stale_dirs_tidy(const char *dir, const char *prefix, const char *own)
             continue;
         (void)snprintf(path, sizeof path, "%s/%s", dir, entry->d_name);
         (void)snprintf(lock, sizeof lock, "%s/lock", path);
-        int fd = open(lock, O_RDWR | O_CLOEXEC | O_NOFOLLOW); /* none: it is being made */
+        int fd = open(lock, O_RDWR | O_CLOEXEC |
+                                O_NOFOLLOW); /* no lock file: a worker is making the folder */
         if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
             tidy(path, fd);
         if (fd >= 0)

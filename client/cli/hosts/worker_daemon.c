@@ -1,5 +1,6 @@
-/* The worker of a scheduler on another machine, in the foreground, or in the background where
- * `gangway up --hosts` asks for that. Its folder is this user's, and is named by the scheduler. */
+/* `gangway worker --connect`: a worker of a scheduler on another machine, in the foreground, or in
+ * the background for `gangway up --hosts`. The name of its folder contains the address of the
+ * scheduler. */
 #include "client/cli/hosts/worker_daemon.h"
 
 #include "client/cli/hosts/daemon_options.h"
@@ -26,8 +27,9 @@ struct typed {
     bool background;
 };
 
-/* The folder for folders of workers. What they keep is to be there after a reboot, but a home on
- * the network is no place for what tasks write. */
+/* Returns the parent of the folders of workers. It should survive a reboot, so it is the user's
+ * state folder. If that is on a network file system, it is the runtime folder, because tasks should
+ * not write to a network file system. */
 static int make_parent(char dir[PATH_MAX], struct gw_error *error)
 {
     if (gw_user_dir_state(dir, NULL) == 0 && gw_disk_kind_of(dir) == GW_DISK_LOCAL &&
@@ -36,7 +38,8 @@ static int make_parent(char dir[PATH_MAX], struct gw_error *error)
     return gw_user_dir_runtime(dir, error);
 }
 
-/* What several schedulers' workers on this machine must not share. */
+/* Makes the folder of this worker. Its name contains the address of the scheduler, because workers
+ * of different schedulers must not share a folder. */
 static int make_dir(const char *connect, char dir[PATH_MAX], struct gw_error *error)
 {
     int rc = make_parent(dir, error);
@@ -84,7 +87,7 @@ static int start(struct typed *typed)
     gw_argv_add_text(&argv, "--connect", typed->connect);
     gw_argv_add_text(&argv, "--name", typed->name);
     gw_daemon_options_add(&typed->daemon, &argv);
-    /* getopt may change the order of words, never the words */
+    /* the cast is safe: getopt reorders the words and does not change them */
     char **words = (char **)(uintptr_t)argv.words;
     const struct gw_daemonize_options background = {typed->dir, typed->name, typed->daemon.slots};
     return typed->background ? gw_daemonize_run(argv.count, words, &background)
