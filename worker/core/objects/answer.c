@@ -1,4 +1,4 @@
-/* Answers to those who asked for an object: other workers, and the scheduler. */
+/* Answers the requests of other workers and of the scheduler for an object. */
 #include "worker/core/objects/answer.h"
 
 #include "worker/core/model/core.h"

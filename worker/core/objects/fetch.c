@@ -1,9 +1,10 @@
-/* Fetches: objects that lie elsewhere, at another worker or at the scheduler (worker 0), and are
- * inputs of runs here, or to be kept here.
+/* Fetches objects from another worker or from the scheduler (worker 0). The objects are inputs of
+ * attempts here, or replicas that the scheduler wants here.
  *
- * Always: there is one fetch an object, however many want it; it ends with the object, or with
- * every run that waits ended as LOST_INPUT and the scheduler told of what is not kept; its deadline
- * sees to that where nobody answers. What nobody wants any more when it comes does not stay. */
+ * Invariants: there is one fetch per object, even if many need the object. A fetch ends when the
+ * object arrives. Otherwise it fails at its deadline at the latest: all waiting attempts end with
+ * LOST_INPUT, and the scheduler hears of the replicas that are not here. If nobody needs the object
+ * any more when it arrives, it is freed. */
 #include "worker/core/objects/fetch.h"
 
 #include "worker/core/model/attempt.h"
@@ -96,8 +97,9 @@ static void tell_kept(struct gw_node_core *core, struct gw_fetch *fetch, int cod
     gw_array_clear(&fetch->keepings);
 }
 
-/* absent: who was asked says that it has not got it. For a copy that nobody needs, trouble on the
- * way is no reason to believe that. */
+/* Fails a fetch. absent: the other side has answered that it does not have the object. If only a
+ * replica was wanted, a failed transfer is no proof that the object is lost, so that is not
+ * reported. */
 static void fail(struct gw_node_core *core, struct gw_fetch *fetch, const char *text, bool absent)
 {
     if (core->registered && (awaited(fetch) || (absent && fetch->keepings.count)))
@@ -122,10 +124,11 @@ static void ask(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_nod
         (struct gw_msg_fetch){fetch->request, fetch->job->id, fetch->index, fetch->rank};
 }
 
-/* Not at once: whoever asks is still building the run that waits. The tick of this step does it. */
+/* Makes a fetch fail in the tick of this step. It must not fail at once, since the caller is still
+ * setting up the attempt that waits. */
 static void fail_soon(struct gw_node_core *core, struct gw_fetch *fetch, const char *text)
 {
-    size_t count = core->fetches.count; /* it is the last */
+    size_t count = core->fetches.count; /* the fetch is the last one in the list */
     memmove(&core->fetches.items[1], &core->fetches.items[0],
             (count - 1) * sizeof *core->fetches.items);
     core->fetches.items[0] = fetch;
@@ -136,7 +139,8 @@ static void fail_soon(struct gw_node_core *core, struct gw_fetch *fetch, const c
 static void start(struct gw_node_core *core, struct gw_fetch *fetch)
 {
     if (!fetch->worker) {
-        ask(core, fetch, core->scheduler); /* it sent the assign: it is there */
+        ask(core, fetch,
+            core->scheduler); /* the scheduler has sent this order, so it is connected */
         return;
     }
     struct gw_neighbour *neighbour = neighbour_of(core, fetch->worker);
@@ -163,8 +167,8 @@ static struct gw_fetch *find(struct gw_node_core *core, uint64_t job_id, uint32_
     return (struct gw_fetch *)(uintptr_t)value;
 }
 
-/* The fetch of an object that somebody wants, from this worker where there is none yet: who it is
- * for, the caller notes before the step ends. */
+/* Returns the fetch of an object, and starts one if there is none. The caller must add a waiter or
+ * a replica request before the step ends. */
 static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_keep *what)
 {
     struct gw_fetch *fetch = find(core, what->job, what->index, what->rank);
@@ -238,11 +242,11 @@ void gw_fetch_unkeep(struct gw_node_core *core)
         if (awaited(fetch))
             i++;
         else
-            gw_fetch_free(core, fetch); /* goes from the list */
+            gw_fetch_free(core, fetch); /* removes the fetch from the list */
     }
 }
 
-/* The object is here: it goes to all who wait. */
+/* Hands a fetched object to all who wait for it. */
 static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
 {
     tell_kept(core, fetch, 0, "");
@@ -251,13 +255,15 @@ static void arrive(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_
         if (!still_waits(waiter))
             continue;
         struct gw_attempt *run = waiter->run;
-        (void)gw_object_use(core, object, run, waiter->dep); /* one on disk is missing anew */
+        (void)gw_object_use(
+            core, object, run,
+            waiter->dep); /* if the object is on disk, the attempt waits until it is read */
         if (--run->missing == 0)
             gw_attempt_supplied(core, run);
     }
 }
 
-/* A copy goes when nobody needs it. */
+/* Hands a fetched copy to all who wait for it, and frees the copy if nobody needs it. */
 static void arrive_copy(struct gw_node_core *core, struct gw_fetch *fetch, struct gw_object *object)
 {
     bool kept = fetch->keepings.count > 0;
@@ -288,9 +294,9 @@ void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
         fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing", true);
         return;
     }
-    /* What was made here since the fetch began is what the scheduler was told of. The copy may be
-     * an earlier attempt's, or not say whose: in its place it would not be known again by another
-     * life of the scheduler. */
+    /* If the object was made here since the fetch began, the scheduler knows that one. The copy may
+     * be of an earlier attempt, or may not name its attempt. If it replaced the local object, a
+     * restarted scheduler could not recognize the object. So the copy is dropped. */
     struct gw_object *made = gw_object_find(core, fetch->job->id, fetch->index, fetch->rank);
     if (made && !made->released) {
         drop_tokens_from(core, event, 0);
@@ -350,7 +356,7 @@ void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker)
     for (size_t i = 0; i < core->fetches.count;) {
         struct gw_fetch *fetch = core->fetches.items[i];
         if (fetch->worker == worker)
-            fail(core, fetch, "its worker is gone", false); /* goes from the list */
+            fail(core, fetch, "its worker is gone", false); /* removes the fetch from the list */
         else
             i++;
     }
@@ -362,13 +368,14 @@ void gw_fetch_on_close(struct gw_node_core *core, struct gw_neighbour *neighbour
     gw_fetch_fail_worker(core, neighbour->worker);
 }
 
-/* Each life of the scheduler numbers the workers anew: what was asked of one by its old number is
- * not said of the one that has that now, and is asked again where it is needed. */
+/* Each term of the scheduler numbers the workers anew. A fetch from a worker by its old number must
+ * not be reported as a failure of the worker that has this number now. Attempts that still need the
+ * object will be assigned again. */
 void gw_fetch_leave_neighbours(struct gw_node_core *core)
 {
     size_t at = 0;
     uint64_t key, value;
-    core->registered = false; /* nobody is told that it is lost */
+    core->registered = false; /* do not report the objects as lost */
     while (core->fetches.count)
         fail(core, core->fetches.items[0], "the scheduler has started again", false);
     while (gw_map_next(&core->neighbours, &at, &key, &value)) {

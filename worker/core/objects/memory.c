@@ -1,7 +1,7 @@
-/* Memory of objects: how much is used, and which of them were used when.
+/* Counts the memory that results use, and orders results by last use.
  *
- * Always: resident and spilled bytes are those of the objects, each counted in one of them; a
- * result is in a list exactly if it could be written. */
+ * Invariants: resident_bytes and spilled_bytes are sums over all objects, and each object counts in
+ * one of them. A result is in a list exactly if it could be spilled. */
 #include "worker/core/objects/memory.h"
 
 #include <stdlib.h>
@@ -69,7 +69,7 @@ void gw_memory_remove(struct gw_node_core *core, struct gw_object *object)
     unlist(object);
 }
 
-/* -- Lines ---------------------------------------------------------------------------------------
+/* -- Thresholds ----------------------------------------------------------------------------------
  */
 
 static uint64_t line(uint64_t limit, uint32_t permille)

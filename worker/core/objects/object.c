@@ -1,9 +1,10 @@
-/* Objects: results of tasks that lie at this worker, and who gets them.
+/* Objects: results of tasks that this worker holds, and their users.
  *
- * Always: an object that was released is only kept for runs that have it as an input; bytes are
- * counted once. An ordinary task's object has rank 0, and answers to GW_RANK_NONE too. An object
- * whose place another attempt's has taken (job NULL) goes with its last user. Where an object is,
- * in memory or on disk, is for memory.c and spill.c to say. */
+ * Invariants: a released object is kept only for attempts that have it as an input. Each object's
+ * bytes are counted once. The object of an ordinary task has rank 0, and is also found by
+ * GW_RANK_NONE. If the object of another attempt has replaced an object (its job is NULL), the old
+ * one is freed with its last user. memory.c and spill.c know if an object is in memory or on disk.
+ */
 #include "worker/core/objects/object.h"
 
 #include "worker/core/model/core.h"
@@ -42,7 +43,7 @@ static void free_memory(struct gw_object *object)
     free(object);
 }
 
-/* Lets go of what an object has, and of itself. */
+/* Releases everything that an object holds, and frees it. */
 static void discard(struct gw_node_core *core, struct gw_object *object)
 {
     core->object_bytes -= object->bytes;
@@ -56,7 +57,7 @@ static void discard(struct gw_node_core *core, struct gw_object *object)
     free_memory(object);
 }
 
-/* An earlier attempt's makes room: whoever has it as an input keeps it. */
+/* Removes the object of an earlier attempt. Attempts that have it as an input keep it. */
 static void make_room(struct gw_node_core *core, struct gw_object *old)
 {
     gw_map_remove(&old->job->objects, object_key(old->index, old->rank));
@@ -105,7 +106,7 @@ void gw_object_on_forget(struct gw_node_core *core, uint64_t id)
         return;
     gw_job_forget_specs(core, job);
     bool more = true;
-    while (more) { /* freeing one changes the table */
+    while (more) { /* freeing an object changes the table, so start again */
         size_t at = 0;
         uint64_t key, value;
         more = false;
@@ -114,7 +115,7 @@ void gw_object_on_forget(struct gw_node_core *core, uint64_t id)
             object->released = true;
             more = !object->users;
             if (more && job->objects.count == 1 && !job->fetches.count) {
-                gw_object_free(core, object); /* and the job with it */
+                gw_object_free(core, object); /* frees the job, too */
                 return;
             }
             if (more)
@@ -233,6 +234,6 @@ void gw_object_on_fetch(struct gw_node_core *core, struct gw_node_link *link,
         return;
     }
     if (object)
-        gw_memory_rank(core, object); /* used now: it is the newest */
+        gw_memory_rank(core, object); /* used now, so it becomes the most recently used */
     gw_answer_send(core, link, fetch->request, object);
 }

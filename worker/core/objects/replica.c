@@ -1,8 +1,9 @@
-/* Copies: objects that the scheduler wants at this worker, though no run here takes them.
+/* Replicas: objects that the scheduler wants on this worker, although no attempt here has them as
+ * an input.
  *
- * Always: each request is answered once, when the object is here or cannot be had; also where it
- * was released before; not at all where the scheduler is gone. A copy is an object like any other:
- * it goes to disk and to peers, and with its release. */
+ * Invariants: each request gets one answer: the object is here, or it could not be fetched, or it
+ * was released before. A request gets no answer if its scheduler is gone. A replica is an object
+ * like any other: it may be spilled, sent to other workers and released. */
 #include "worker/core/objects/replica.h"
 
 #include "worker/core/objects/fetch.h"

@@ -1,4 +1,4 @@
-/* Copies that the scheduler wants here. */
+/* Replicas of objects that the scheduler wants on this worker. */
 #ifndef GW_WORKER_CORE_OBJECTS_REPLICA_H
 #define GW_WORKER_CORE_OBJECTS_REPLICA_H
 

@@ -1,4 +1,4 @@
-/* Objects that come back from disk, to all who wait for them. */
+/* Restores objects from disk and hands them to all who wait for them. */
 #include "worker/core/objects/restore.h"
 
 #include "worker/core/model/attempt.h"
@@ -16,7 +16,7 @@ static bool still_waits(const struct gw_object_waiter *waiter)
            waiter->run->state == GW_ATTEMPT_WAITING;
 }
 
-/* All who wait for the object get it, or hear (object NULL) that it is not to be had. */
+/* Gives the object to all waiters. If `object` is NULL, tells them that it is lost. */
 static void serve(struct gw_node_core *core, const struct gw_object *object,
                   const struct gw_object_waiter *waiters, size_t count)
 {
@@ -34,7 +34,8 @@ static void serve(struct gw_node_core *core, const struct gw_object *object,
     }
 }
 
-/* The scheduler hears first that the object is gone, then of the runs that miss it. */
+/* Reports an object whose file is damaged. The scheduler hears first that the object is lost, then
+ * that the attempts which need it have ended. */
 static void lose(struct gw_node_core *core, struct gw_object *object)
 {
     if (core->registered && object->job)
@@ -44,7 +45,7 @@ static void lose(struct gw_node_core *core, struct gw_object *object)
     struct gw_object_waiter *waiters = object->waiters.items;
     object->waiters.items = NULL;
     object->waiters.count = object->waiters.capacity = 0;
-    object->users++; /* it outlives those runs */
+    object->users++; /* keeps the object until those attempts have ended */
     object->released = true;
     serve(core, NULL, waiters, count);
     free(waiters);

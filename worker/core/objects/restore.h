@@ -1,4 +1,4 @@
-/* Objects that come back from disk. */
+/* Restores objects from disk. */
 #ifndef GW_WORKER_CORE_OBJECTS_RESTORE_H
 #define GW_WORKER_CORE_OBJECTS_RESTORE_H
 

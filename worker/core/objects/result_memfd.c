@@ -1,19 +1,21 @@
-/* Memory files: memfds in which large results lie, one after another, so that neither who makes one
- * nor who reads it has to have fresh pages made and mapped. A runner writes into one that it is
- * given, and keeps mapped what it reads.
+/* Memory files: memfds that hold large results and are used again for later results. Neither the
+ * runner that writes a result nor the runner that reads it then needs new pages to be allocated and
+ * mapped. A runner writes to the file that it is given, and keeps files mapped that it reads.
  *
- * Always: nobody who may read one sees it change. It is written by one runner, from when its run is
- * sent until that has ended; it is given to a run only when it is idle: its object is gone, each
- * runner that was lent it has returned it as often as it was lent, or is buried with all its
- * descendants, and its descriptor never went anywhere else (`left`: to another worker, a client, a
- * thread that writes it to disk). What cannot be known to be over is taken for not over: then it is
- * closed, and its memory goes with the last who has it, as that of any memfd.
+ * Invariants: a reader never sees a file change. One runner writes to a file, from when its attempt
+ * is sent until the attempt has ended. A file is given to an attempt only if it is idle. It is idle
+ * if its object is freed, each runner has returned it as often as it was lent to that runner (or
+ * the runner is reaped with all descendants), and its descriptor was sent to no other receiver.
+ * Such receivers (`left`) are other workers, clients, and the thread that writes the object to
+ * disk. Nobody knows when they stop reading. The worker then closes its descriptor, and the kernel
+ * frees the memory when the last receiver has closed the file.
  *
- * One user never sees another's bytes: it is given to runs of the one user only whose results lay
- * in it before. Behind a shorter result nothing is left: it is made exactly as long as that.
+ * A user never sees the data of another user: a file is given only to attempts of the user whose
+ * results it held before. The file is truncated to the size of each result, so it holds no older
+ * data behind the result.
  *
- * What lies idle is memory that is used: it counts, goes before anything else does, and is given
- * back by making it empty, which needs nobody who has it mapped. */
+ * Idle files count as used memory. They are freed before anything else if memory is short. Emptying
+ * a file frees its memory even if processes have it mapped. */
 #include "worker/core/objects/result_memfd.h"
 
 #include "worker/core/model/attempt.h"
@@ -24,12 +26,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define IDLE_NS UINT64_C(10000000000) /* after that its memory is given back */
+#define IDLE_NS UINT64_C(10000000000) /* an idle file is freed after this time */
 
 enum {
-    IDLE_MAX = 64,              /* files, so that finding one takes no time */
-    IDLE_PART = 8,              /* of the worker's memory, */
-    IDLE_BYTES_MAX = 256 << 20, /* or so much, where that has no limit */
+    IDLE_MAX = 64,              /* maximum number of idle files, so that searching them is fast */
+    IDLE_PART = 8,              /* idle files use at most 1/8 of the worker's memory limit */
+    IDLE_BYTES_MAX = 256 << 20, /* or this much if the worker has no memory limit */
 };
 
 static const struct gw_sm_state memfile_states[] = {
@@ -56,7 +58,8 @@ static struct gw_result_memfd *find(const struct gw_node_core *core, uint64_t nu
 /* -- Counts and lists ----------------------------------------------------------------------------
  */
 
-/* Those of objects are counted with these. */
+/* Adds or subtracts a file in the totals. The totals do not include files that belong to an object.
+ */
 static void count(struct gw_node_core *core, const struct gw_result_memfd *memfile, bool more)
 {
     struct gw_result_memfds *all = &core->memfiles;
@@ -91,7 +94,7 @@ static void memfile_free(struct gw_result_memfd *memfile)
     free(memfile);
 }
 
-/* Who may have it mapped need not keep it so. */
+/* Tells all runners that may have the file mapped that they can unmap it. */
 static void tell_gone(struct gw_node_core *core, const struct gw_result_memfd *memfile)
 {
     struct gw_memfd_reader *reader;
@@ -103,8 +106,8 @@ static void tell_gone(struct gw_node_core *core, const struct gw_result_memfd *m
     }
 }
 
-/* The end of one that no object has. Its memory goes at once where nobody may read it; else with
- * the last who does. */
+/* Ends a file that belongs to no object. If at_once is true, nobody may read it, so its memory is
+ * freed at once. Otherwise the memory is freed with the last descriptor and mapping. */
 static void end(struct gw_node_core *core, struct gw_result_memfd *memfile, bool at_once)
 {
     if (memfile->state == GW_RESULT_MEMFD_IDLE)
@@ -123,7 +126,7 @@ static void end(struct gw_node_core *core, struct gw_result_memfd *memfile, bool
     memfile_free(memfile);
 }
 
-/* -- Giving --------------------------------------------------------------------------------------
+/* -- Giving files to attempts --------------------------------------------------------------------
  */
 
 static bool fits(const struct gw_result_memfd *memfile, uint32_t uid, uint64_t bytes)
@@ -131,7 +134,8 @@ static bool fits(const struct gw_result_memfd *memfile, uint32_t uid, uint64_t b
     return memfile->uid == uid && memfile->bytes / 2 <= bytes && bytes / 2 <= memfile->bytes;
 }
 
-/* The one of the nearest size, of those the one that was used last. */
+/* Returns the idle file of the nearest size. If several are equally near, it is the one that was
+ * used last. */
 static struct gw_result_memfd *find_idle(const struct gw_node_core *core, uint32_t uid,
                                          uint64_t bytes)
 {
@@ -182,7 +186,8 @@ void gw_result_memfd_give(struct gw_node_core *core, struct gw_process *process,
     gw_core_token(core, effect, memfile->token);
 }
 
-/* The runner may be writing it, and nobody will read that. */
+/* The runner may still be writing to the file, so it is closed and not used again. Nobody will read
+ * what it writes. */
 void gw_result_memfd_forsake(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_result_memfd *memfile = run->memfile;
@@ -199,7 +204,7 @@ struct gw_result_memfd *gw_result_memfd_take(struct gw_node_core *core, struct g
         return NULL;
     run->memfile = NULL;
     count(core, memfile, false);
-    if (memfile->token) /* the object has the one that came with it */
+    if (memfile->token) /* the object has a descriptor of its own, which came with the result */
         gw_core_drop_token(core, memfile->token);
     memfile->token = 0;
     memfile->bytes = bytes;
@@ -207,7 +212,7 @@ struct gw_result_memfd *gw_result_memfd_take(struct gw_node_core *core, struct g
     return memfile;
 }
 
-/* -- Lending -------------------------------------------------------------------------------------
+/* -- Lending files to readers --------------------------------------------------------------------
  */
 
 static void add_lease(struct gw_result_memfd *memfile, uint64_t process)
@@ -252,7 +257,7 @@ int gw_result_memfd_on_filled(struct gw_node_core *core, struct gw_process *proc
     return 0;
 }
 
-/* Its object is gone; and who read it, perhaps. */
+/* Makes a file idle if its object is freed and no runner may read it. */
 static void look(struct gw_node_core *core, struct gw_result_memfd *memfile)
 {
     if (memfile->state == GW_RESULT_MEMFD_READ && !memfile->leases)
@@ -271,7 +276,8 @@ static bool return_one(struct gw_result_memfd *memfile, uint64_t process)
     return false;
 }
 
-/* What is not known any more had no need to be returned. */
+/* Handles the return of files by a runner. A file that is no longer known was closed, and needs no
+ * return. */
 int gw_result_memfd_on_returned(struct gw_node_core *core, const struct gw_process *process,
                                 const struct gw_msg_memfile_returned *returned)
 {
@@ -301,7 +307,7 @@ void gw_result_memfd_end(struct gw_node_core *core, const struct gw_process *pro
     }
 }
 
-/* -- Its object goes -----------------------------------------------------------------------------
+/* -- Freeing of the object -----------------------------------------------------------------------
  */
 
 void gw_result_memfd_release(struct gw_node_core *core, struct gw_object *object)
@@ -310,7 +316,7 @@ void gw_result_memfd_release(struct gw_node_core *core, struct gw_object *object
     memfile->token = object->token;
     object->token = 0;
     object->memfile = NULL;
-    if (object->state == GW_OBJECT_SPILLING) /* a thread reads it */
+    if (object->state == GW_OBJECT_SPILLING) /* a thread is writing it to disk */
         memfile->left = true;
     if (memfile->left) {
         end(core, memfile, false);
@@ -330,7 +336,7 @@ void gw_result_memfd_vacate(struct gw_node_core *core, struct gw_object *object)
     end(core, memfile, !memfile->left && !memfile->leases);
 }
 
-/* -- Giving back ---------------------------------------------------------------------------------
+/* -- Freeing idle files --------------------------------------------------------------------------
  */
 
 bool gw_result_memfd_spare(struct gw_node_core *core)
@@ -368,7 +374,7 @@ uint64_t gw_result_memfd_deadline_ns(const struct gw_node_core *core)
     return core->memfiles.oldest ? core->memfiles.oldest->idle_ns + IDLE_NS : UINT64_MAX;
 }
 
-/* -- The whole -----------------------------------------------------------------------------------
+/* -- Invariants ----------------------------------------------------------------------------------
  */
 
 static void check_one(const struct gw_node_core *core, const struct gw_result_memfd *memfile)

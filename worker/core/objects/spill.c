@@ -1,9 +1,10 @@
-/* Objects on disk: written when memory is short, opened again when somebody wants them.
+/* Writes objects to disk if memory is short, and opens their files when they are needed.
  *
- * Always: while an object is written its memory stays; it is let go only when the file is there,
- * and readers get the file itself from then on, which takes no memory that the system could not
- * have back. A file that is not what was written is a lost object, never a wrong one. A number of a
- * file is used once: an answer that comes after its object has gone finds nothing and is undone. */
+ * Invariants: the memory of an object is freed only after its file is complete. Readers then get a
+ * descriptor of the file, whose cached pages the kernel can free. If a file does not match what was
+ * written, the object is lost. Wrong data is never returned. The number of a file is used only
+ * once. If the object was freed before the reply to its request arrives, the reply finds no object
+ * and its effect is undone. */
 #include "worker/core/objects/spill.h"
 
 #include "worker/core/model/core.h"
@@ -16,7 +17,8 @@
 #include <stdlib.h>
 
 #define SECOND UINT64_C(1000000000)
-#define PAUSE_FIRST_NS SECOND /* after a write that failed; doubled up to the last */
+/* After a failed write; doubled after each further failure, up to PAUSE_LAST_NS */
+#define PAUSE_FIRST_NS SECOND
 #define PAUSE_LAST_NS (60 * SECOND)
 
 static const struct gw_sm_state object_states[] = {
@@ -38,7 +40,8 @@ static void unlink_file(struct gw_node_core *core, uint64_t file)
     gw_core_effect(core, GW_EFFECT_UNLINK)->number = file;
 }
 
-/* The object that an answer is about, NULL where it has gone; the answer is no more awaited. */
+/* Returns the object that a reply is about, or NULL if the object was freed. Removes the request.
+ */
 struct gw_object *gw_spill_answered(struct gw_node_core *core, uint64_t file)
 {
     uint64_t value = 0;
@@ -67,7 +70,8 @@ void gw_spill_write(struct gw_node_core *core, struct gw_object *object)
     gw_core_token(core, effect, object->token);
 }
 
-/* The disk is full, or broken: results stay in memory, and it is tried again later. */
+/* Handles a failed write: the disk is full or broken. The result stays in memory. The next write is
+ * tried after a pause. */
 static void write_failed(struct gw_node_core *core, struct gw_object *object,
                          const struct gw_event *event)
 {
@@ -135,7 +139,7 @@ void gw_spill_open(struct gw_node_core *core, struct gw_object *object,
     effect->checksum = object->checksum;
 }
 
-/* Closes the file of an object that nobody uses: it takes no descriptor then. */
+/* Closes the file of an object without users, to save the descriptor. */
 void gw_spill_close(struct gw_node_core *core, struct gw_object *object)
 {
     if (object->state != GW_OBJECT_OPEN)
@@ -147,7 +151,7 @@ void gw_spill_close(struct gw_node_core *core, struct gw_object *object)
     gw_memory_add(core, object);
 }
 
-/* -- The end -------------------------------------------------------------------------------------
+/* -- Freeing -------------------------------------------------------------------------------------
  */
 
 void gw_spill_forget(struct gw_node_core *core, struct gw_object *object)
@@ -155,12 +159,15 @@ void gw_spill_forget(struct gw_node_core *core, struct gw_object *object)
     struct gw_memory *memory = &core->memory;
     struct gw_object_waiter *waiter;
     GW_ARRAY_EACH (&object->waiters, waiter)
-        gw_answer_waiter(core, waiter, NULL); /* a run that waits is a user, and being freed */
+        gw_answer_waiter(
+            core, waiter,
+            NULL); /* attempts get no answer: they are users of the object and are being freed */
     gw_array_clear(&object->waiters);
     if (object->state == GW_OBJECT_SPILLING)
         memory->spilling_bytes -= object->bytes;
     if (gw_map_get(&memory->files, object->file, NULL))
-        GW_MUST(gw_map_put(&memory->files, object->file, 0)); /* its answer undoes it */
+        GW_MUST(gw_map_put(&memory->files, object->file,
+                           0)); /* the reply to the request will remove the file */
     else if (object->file)
         unlink_file(core, object->file);
     object->file = 0;

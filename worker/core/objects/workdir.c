@@ -1,10 +1,9 @@
-/* Folders: where tasks with files run, each in one of its own.
+/* Working folders: each attempt of a task with files runs in a folder of its own.
  *
- * Always: the folder of a run is asked for once, when the run comes; the run waits for it as it
- * waits for its inputs; once it is there it stays until the run is freed, and then it goes, or is
- * kept (workdir_retention.c). Where the run is given up while its process still lives, it goes with
- * the process.
- */
+ * Invariants: the folder is requested once, when the attempt arrives. The attempt waits for the
+ * folder as it waits for its inputs. The folder stays until the attempt is freed. It is then
+ * removed or retained (workdir_retention.c). If the attempt is given up while its process still
+ * lives, the folder is removed with the process. */
 #include "worker/core/objects/workdir.h"
 
 #include "worker/core/model/attempt.h"
@@ -39,7 +38,8 @@ void gw_workdir_on_event(struct gw_node_core *core, const struct gw_event *event
         gw_workdir_retention_on_counted(core, event);
         return;
     }
-    if (!gw_map_get(&core->folders, event->number, &value)) { /* the run ended meanwhile */
+    if (!gw_map_get(&core->folders, event->number,
+                    &value)) { /* the attempt has ended since the request */
         if (event->code == 0)
             remove_folder(core, event->number);
         return;
@@ -53,7 +53,7 @@ void gw_workdir_on_event(struct gw_node_core *core, const struct gw_event *event
         return;
     }
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
-    if (event->code == GW_EIO) /* this host's disk: another one may do */
+    if (event->code == GW_EIO) /* a disk error of this host: the task may succeed on another one */
         end.outcome = GW_OUTCOME_FILES;
     end.text = gw_attempt_text("its files: %s", event->text);
     gw_map_remove(&core->folders, event->number);

@@ -1,9 +1,10 @@
-/* Kept folders: what commands with files left in the folders of their own, for `gangway get`.
+/* Retained folders: what commands with files left in their working folders, for `gangway get`.
  *
- * Always: at most one of a rank, the one of its last attempt here; in the order in which they were
- * left, at most GW_NODE_KEPT_MAX of them; what was counted of them has no more bytes than the
- * limit, and than were free beside them when the last was counted, so that new folders find room.
- * The oldest go first, and all with their job and with the worker. */
+ * Invariants: at most one folder per task or rank is retained, that of its last attempt here. The
+ * folders are in the order in which they were retained, and there are at most GW_NODE_KEPT_MAX of
+ * them. The total size of those already measured is at most the limit, and at most half of the disk
+ * space that would be free without them. The oldest are removed first. All folders of a job are
+ * removed with the job, and all folders with the worker. */
 #include "worker/core/objects/workdir_retention.h"
 
 #include "worker/core/model/core.h"
@@ -35,7 +36,8 @@ const struct gw_retained_workdir *gw_workdir_retention_find(const struct gw_node
     return NULL;
 }
 
-/* It was started, and nobody but its own limit ended it; and its job may still be asked about. */
+/* Returns true if the attempt's folder should be retained: its process was started, was not ended
+ * by an order other than its time limit, and its job is still known. */
 static bool is_worth_it(struct gw_node_core *core, const struct gw_attempt *run)
 {
     const struct gw_process *process = run->process;
@@ -72,14 +74,15 @@ void gw_workdir_retention_on_counted(struct gw_node_core *core, const struct gw_
     uint64_t limit = core->options.kept_bytes_max;
     while (i < core->kept.count && core->kept.items[i].serial != event->number)
         i++;
-    if (i == core->kept.count) /* it went meanwhile */
+    if (i == core->kept.count) /* the folder was removed since the request */
         return;
     core->kept.items[i].bytes = event->bytes;
     core->kept_bytes += event->bytes;
-    uint64_t room = event->free_bytes + core->kept_bytes; /* were there none of them */
+    uint64_t room =
+        event->free_bytes + core->kept_bytes; /* free space of the disk without retained folders */
     if (limit > room / 2)
         limit = room / 2;
-    if (event->bytes > limit) { /* the others need not go for it */
+    if (event->bytes > limit) { /* too large by itself: removing the others would not help */
         drop(core, i);
         return;
     }

@@ -1,13 +1,14 @@
-/* The calls of an actor that wait for its runner.
+/* Queue of the calls of an actor that wait for its runner.
  *
- * Always: a runner is given them in the order in which they came. */
+ * Invariant: a runner gets the calls in the order in which they arrived. */
 #include "worker/core/runners/actor_queue.h"
 
 #include "worker/core/model/attempt.h"
 #include "worker/core/model/core.h"
 #include "worker/core/objects/object.h"
 
-/* In the order in which they came, whenever their inputs did. */
+/* Inserts a call in order of arrival. Its inputs may have arrived later than those of other calls.
+ */
 void gw_actor_queue_put(struct gw_attempt *run)
 {
     struct gw_attempt *before = run->actor->calls.last;
@@ -16,8 +17,9 @@ void gw_actor_queue_put(struct gw_attempt *run)
     gw_attempt_push_behind(&run->actor->calls, before, run);
 }
 
-/* A call of it waits for others, or runs long: its runner drops what is behind, and is given that
- * again when that call has ended, so that until then a cancel ends it at once. */
+/* Takes back the calls behind `attempt`, since that call waits for other tasks or runs long. The
+ * runner drops them and gets them again when the call has ended. Until then, cancelling one of them
+ * ends it at once. */
 void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *process,
                               uint64_t attempt)
 {

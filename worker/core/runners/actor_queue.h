@@ -1,10 +1,11 @@
-/* Calls of actors that wait. */
+/* Queue of the calls of an actor that wait for its runner. */
 #ifndef GW_WORKER_CORE_RUNNERS_ACTOR_QUEUE_H
 #define GW_WORKER_CORE_RUNNERS_ACTOR_QUEUE_H
 
 #include "worker/core/model/state.h"
 
-/* gw_actor_queue_makes tells whether a run's task makes an actor: it needs a runner for itself. */
+/* gw_actor_queue_makes returns true if the attempt creates an actor, which needs a runner of its
+ * own. gw_actor_queue_calls returns true if it is a call of an actor. */
 static inline bool gw_actor_queue_makes(const struct gw_attempt *run)
 {
     return run->spec->message.actor == GW_ACTOR_NEW;
@@ -13,8 +14,9 @@ static inline bool gw_actor_queue_calls(const struct gw_attempt *run)
 {
     return run->spec->message.actor && run->spec->message.actor != GW_ACTOR_NEW;
 }
-/* gw_actor_queue_put queues a call whose inputs are here; gw_actor_queue_take_back those that a
- * runner has behind the call of this attempt, which waits or runs long. */
+/* gw_actor_queue_put queues a call whose inputs are all here. gw_actor_queue_take_back takes back
+ * the calls that a runner has behind the call `attempt`, since that one waits for other tasks or
+ * runs long. */
 void gw_actor_queue_put(struct gw_attempt *run);
 void gw_actor_queue_take_back(struct gw_node_core *core, struct gw_process *process,
                               uint64_t attempt);

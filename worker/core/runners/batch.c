@@ -1,7 +1,8 @@
-/* Batches: assign messages to runners.
+/* Sends batches of tasks to runners, as assign messages.
  *
- * Always: a runner has the spec of a task before the task; inputs that are not inline go as
- * descriptors, in order, those that one frame does not hold ahead of it; a batch fits a frame. */
+ * Invariants: a runner gets the spec of a task before the task. Inputs that are not inline are sent
+ * as descriptors, in order. If one frame cannot hold all descriptors, the others are sent in frames
+ * before it. A batch fits into one frame. */
 #include "worker/core/runners/batch.h"
 
 #include "graph/wire/frame.h"
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-/* The columns of one assign, while they are filled. */
+/* The columns of an assign message while they are filled. */
 struct columns {
     uint64_t *job, *attempt, *dep_job, *dep_bytes, *tokens, *memfiles;
     uint32_t *index, *spec, *try_number, *rank, *gpu_count, *gpus, *args_size, *dep_count;
@@ -134,12 +135,13 @@ static void send_specs(struct gw_node_core *core, struct gw_process *process,
         GW_MUST(gw_map_put(&process->specs, spec->serial, 1));
         struct gw_message *message = &gw_core_send(core, process->link, GW_MESSAGE_spec)->message;
         message->spec = spec->message;
-        message->spec.program = (struct gw_bin){0}; /* the runner is it, and has its environment */
+        message->spec.program = (struct gw_bin){
+            0}; /* the runner executes this program and has this environment already */
         message->spec.env = (struct gw_bin){0};
     }
 }
 
-/* Says which of the descriptors are of memory files. */
+/* Tells the runner which of the descriptors belong to memory files. */
 static void send_lent(struct gw_node_core *core, struct gw_process *process,
                       struct gw_attempt *const *runs, uint32_t count, struct columns *c)
 {
@@ -159,7 +161,8 @@ static void send_lent(struct gw_node_core *core, struct gw_process *process,
             (struct gw_msg_memfile_lent){{c->memfiles, at}};
 }
 
-/* Sends the descriptors that the frame of the assign does not hold; gives how many those were. */
+/* Sends the descriptors that do not fit into the frame of the assign message. Returns their number.
+ */
 static uint32_t send_inputs(struct gw_node_core *core, struct gw_process *process, uint64_t attempt,
                             const struct columns *c)
 {

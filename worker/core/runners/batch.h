@@ -1,4 +1,4 @@
-/* What a runner is sent. */
+/* Sends tasks to runners. */
 #ifndef GW_WORKER_CORE_RUNNERS_BATCH_H
 #define GW_WORKER_CORE_RUNNERS_BATCH_H
 

@@ -1,4 +1,4 @@
-/* Feeding runners: which one gets which work, and how much at a time. */
+/* Feeds runners: decides which runner gets which tasks, and how many at a time. */
 #include "worker/core/runners/feed.h"
 
 #include "graph/wire/frame.h"
@@ -13,10 +13,11 @@
 enum {
     BATCH_ROWS_MAX = 512,
     BATCH_BYTES_MAX = GW_FRAME_BYTES_MAX / 4,
-    BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX, /* of a batch of several */
-    ROW_TOKENS_MAX = 4096,               /* of one row */
+    BATCH_TOKENS_MAX = GW_FRAME_FDS_MAX, /* per batch of several tasks */
+    ROW_TOKENS_MAX = 4096,               /* per task */
 };
-#define LOAD_MAX_NS UINT64_C(2000000) /* how much work a runner is sent ahead */
+/* Maximum expected duration of the work that is queued at a runner */
+#define LOAD_MAX_NS UINT64_C(2000000)
 
 bool gw_feed_room(const struct gw_node_core *core, const struct gw_process *process)
 {
@@ -33,7 +34,8 @@ static uint64_t load_of(const struct gw_attempt *run)
 {
     const struct gw_node_spec *spec = run->spec;
     uint64_t cost_ns = run->actor ? run->actor->cost_ns : spec->cost_ns;
-    if (cost_ns >= LOAD_MAX_NS || spec->message.time_limit_ns) /* unknown, long, or timed */
+    if (cost_ns >= LOAD_MAX_NS ||
+        spec->message.time_limit_ns) /* the cost is unknown or high, or the task has a time limit */
         return LOAD_MAX_NS;
     return cost_ns + 1;
 }
@@ -45,7 +47,8 @@ static bool takes_work(const struct gw_node_core *core, const struct gw_process 
     const struct gw_attempt *run = process->queue.first;
     if (process->state == GW_PROCESS_IDLE)
         return gw_feed_room(core, process);
-    /* Nothing queues for a slot that is overdrawn. */
+    /* A task that continued after a wait may use slots beyond the limit: queue nothing behind it.
+     */
     return process->state == GW_PROCESS_BUSY && run && !run->gang && !run->killing &&
            !run->spec->message.actor && !process->runs_long &&
            !(process->woke && core->slots_used > core->options.slots);
@@ -62,7 +65,7 @@ static size_t row_bytes(const struct gw_attempt *run, uint32_t *tokens)
     return bytes;
 }
 
-/* What one runner is about to be sent. */
+/* A batch of tasks that a runner is about to get. */
 struct batch {
     struct gw_process *process;
     struct gw_attempt *runs[BATCH_ROWS_MAX];
@@ -71,7 +74,8 @@ struct batch {
     size_t bytes;
 };
 
-/* Puts a run into the batch and the runner's queue; false where there is no room for it. */
+/* Adds an attempt to the batch and to the runner's queue. Returns false if there is no room for it.
+ */
 static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_attempt *run)
 {
     struct gw_process *process = batch->process;
@@ -95,7 +99,8 @@ static bool batch_add(struct gw_node_core *core, struct batch *batch, struct gw_
     return true;
 }
 
-/* Whether all that a successor waits for is in the batch, once more with `dep`. */
+/* Counts `dep` as an input that is made within the batch. Returns true if the batch now makes all
+ * missing inputs of the successor. */
 static bool has_all(const struct batch *batch, const struct gw_attempt_input *dep)
 {
     struct gw_attempt *run = dep->successor;
@@ -107,8 +112,10 @@ static bool has_all(const struct batch *batch, const struct gw_attempt_input *de
     return ++run->batch_deps == run->missing;
 }
 
-/* Sends successors along behind what they wait for, so that no hop leaves the runner. One follows
- * each run, more where the others have enough to do: a chain stays in one runner, a fan spreads. */
+/* Adds successors to the batch behind the attempts that make their inputs, so that the inputs do
+ * not leave the runner. If `spread` is true, at most one successor follows each attempt: a chain
+ * then stays in one runner, while a fan is spread over several runners. If `spread` is false, the
+ * other runners have enough work, and all successors follow. */
 static void batch_add_successors(struct gw_node_core *core, struct batch *batch, uint32_t from,
                                  bool spread)
 {
@@ -177,7 +184,8 @@ void gw_feed_process(struct gw_node_core *core, struct gw_process *process,
     gw_batch_send(core, process, batch.runs, batch.count);
 }
 
-/* Idle runners first, so that nothing waits behind another task while one of them is free. */
+/* Gives tasks to idle runners first, so that no task waits behind another one while a runner is
+ * idle. */
 void gw_feed_pool(struct gw_node_core *core, struct gw_runner_pool *pool)
 {
     size_t left = 0;
@@ -195,7 +203,8 @@ void gw_feed_pool(struct gw_node_core *core, struct gw_runner_pool *pool)
         }
 }
 
-/* Calls that nothing has to wait for: none that came before them waits for its inputs. */
+/* Returns the number of calls that can be sent now. A call cannot be sent while a call that came
+ * earlier waits for its inputs. */
 static size_t callable(const struct gw_node_core *core, const struct gw_node_actor *actor)
 {
     const struct gw_attempt *waits = core->waiting.first;

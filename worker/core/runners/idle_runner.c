@@ -1,17 +1,19 @@
 /* Parked runners.
  *
- * A runner that has nothing to do is worth 10 ms of starting another one, and costs memory alone.
- * So where its slots are wanted it stays, without them, until there is work for it and room again.
+ * Starting a runner takes about 10 ms, while an idle one only uses memory. If other work needs the
+ * slots of an idle runner, the runner therefore stays without slots, until there is work for it and
+ * free slots again.
  *
- * Always: a parked runner holds no slots, and is idle or ends; there are no more of them than the
- * worker has slots. */
+ * Invariants: a parked runner holds no slots, and is idle or ending. There are at most as many
+ * parked runners as the worker has slots. */
 #include "worker/core/runners/idle_runner.h"
 
 #include "worker/core/processes/process.h"
 
 #define END_GRACE_NS UINT64_C(200000000)
 
-/* The one that was idle longest, and how many there are. */
+/* Returns the parked runner that was idle longest, and adds the number of parked runners to *count.
+ */
 static struct gw_process *longest_parked(const struct gw_node_core *core, uint32_t *count)
 {
     struct gw_process *longest = NULL;

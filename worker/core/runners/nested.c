@@ -1,12 +1,12 @@
-/* Tasks that submit tasks: their connection to the scheduler, and their slots while they wait; and
- * what becomes of the tasks behind one that waits, or runs long.
+/* Tasks that submit other tasks: their connection to the scheduler, the slots that they yield while
+ * they wait, and the tasks that are queued behind a task that waits or runs long.
  *
- * Always: a process whose task waits (lent) holds no slots and is given nothing; what was queued
- * behind its task goes back to the scheduler, which has debited nothing for it but what that task
- * still has, and runs somewhere else: else it might wait for what waits for it. When the wait is
- * over the task runs on at once: slots_used may be more than there are, until so many tasks have
- * ended or wait. Its runner may be idle then and stay so: it is warm for the next task that waits.
- */
+ * Invariants: a process whose task waits (lent) holds no slots and gets no work. The tasks that
+ * were queued behind the waiting task are given back to the scheduler and run elsewhere. If they
+ * stayed, they might wait for a task that waits for them. When the wait is over, the task continues
+ * at once. slots_used may then exceed the number of slots until enough tasks have ended or wait. A
+ * runner without work may stay idle meanwhile. It is ready for the next task when another task
+ * waits. */
 #include "worker/core/runners/nested.h"
 
 #include "worker/core/model/attempt.h"
@@ -14,7 +14,8 @@
 #include "worker/core/processes/process.h"
 #include "worker/core/runners/actor_queue.h"
 
-/* The run that a runner speaks of: only what it executes can ask anything. */
+/* Returns the attempt that a runner's message names, or NULL. Only the attempt that the runner
+ * executes can send such a message. */
 static struct gw_attempt *executed(const struct gw_process *process, uint64_t attempt,
                                    uint32_t rank)
 {
@@ -73,7 +74,8 @@ static void lend(struct gw_node_core *core, struct gw_process *process,
     }
 }
 
-/* Its task keeps its slots, but nothing has to wait for it that another runner could begin. */
+/* Takes back the tasks behind a task that runs long, so that other runners can execute them. The
+ * task keeps its slots. */
 static void take_back(struct gw_node_core *core, struct gw_process *process,
                       const struct gw_attempt *run)
 {
@@ -85,7 +87,8 @@ static void take_back(struct gw_node_core *core, struct gw_process *process,
         takes ? run->attempt : 0;
 }
 
-/* What is being ended may use all of its grace, and then it runs long as well. */
+/* Handles the report that a task runs long. A task that is being ended counts, too, since it may
+ * use its whole grace period. */
 static bool on_long(struct gw_node_core *core, struct gw_process *process, uint64_t attempt)
 {
     const struct gw_attempt *run = process->queue.first;
@@ -102,12 +105,13 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
     if (blocked->blocked == GW_BLOCKED_LONG && on_long(core, process, blocked->attempt))
         return 0;
     struct gw_attempt *run = executed(process, blocked->attempt, blocked->rank);
-    if (!run && process->burying) /* a call of an actor that ends: it was given back */
+    if (!run &&
+        process->burying) /* a call of an actor that is being ended: the call was given back */
         return 0;
     if (!run)
         return process->queue.first && process->queue.first->state == GW_ATTEMPT_ENDING ? 0
                                                                                         : GW_EPROTO;
-    if (run->spec->message.actor) { /* its slots are the actor's, waiting or not */
+    if (run->spec->message.actor) { /* its slots belong to the actor, even while it waits */
         if (blocked->blocked)
             gw_actor_queue_take_back(core, process, blocked->attempt);
         return 0;

@@ -1,4 +1,4 @@
-/* Tasks that submit tasks, and wait for them. */
+/* Tasks that submit other tasks and wait for them. */
 #ifndef GW_WORKER_CORE_RUNNERS_NESTED_H
 #define GW_WORKER_CORE_RUNNERS_NESTED_H
 

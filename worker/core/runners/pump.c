@@ -1,10 +1,10 @@
-/* The pump: when a runner or a command starts, and which idle runner makes room.
+/* The pump: starts runners and commands, and decides which idle runners give up their slots.
  *
- * Always: slots_used, the slots of processes not buried (those whose task waits for others apart)
- * and of prepared command ranks, is at most the worker's, but for tasks that run on after such a
- * wait: then idle runners beyond that get no work. Work starts in the order in which it came, pool
- * by pool: what is older and has no room stops what is younger from being handed out, until an idle
- * runner could be ended for it. */
+ * Invariants: slots_used counts the slots of processes that are not reaped (except those whose task
+ * waits for other tasks) and of prepared ranks of commands. It is at most the number of slots of
+ * the worker, unless tasks continue after such a wait. In that case, idle runners beyond the limit
+ * get no work. Work starts in order of arrival, pool by pool. If older work finds no free slots,
+ * younger work does not start before an idle runner could be ended for the older work. */
 #include "worker/core/runners/pump.h"
 
 #include "worker/core/model/attempt.h"
@@ -19,20 +19,22 @@
 
 #include <stdlib.h>
 
-enum { ROUNDS_MAX = 16 /* of parked runners that are woken and fed, a step */ };
+enum { ROUNDS_MAX = 16 /* rounds per step in which parked runners are woken and get work */ };
 #define EVICT_GRACE_NS UINT64_C(200000000)
 
-/* Who wants a process: a run that needs its own (pool NULL or bound), or a pool with work left. */
+/* A request for a process: an attempt that needs its own process (pool is NULL, or the pool of a
+ * runner), or a pool with ready tasks (run is NULL). */
 struct claim {
     struct gw_attempt *run;
     struct gw_runner_pool *pool;
     uint64_t serial;
     uint32_t slots;
-    bool starves; /* nothing of it goes on while it waits */
+    bool starves; /* none of its work progresses while it waits */
 };
 
-/* An idle runner that stays idle waits for slots: another one would have to wait as well. One that
- * was woken is about to be fed. */
+/* Returns true if a pool needs another runner. If the worker uses more slots than it has, an idle
+ * runner waits for slots, and another runner would have to wait, too. A runner that was just woken
+ * is about to get work. */
 static bool pool_claims(const struct gw_node_core *core, const struct gw_runner_pool *pool)
 {
     const bool overdrawn = core->slots_used > core->options.slots;
@@ -53,19 +55,20 @@ static struct gw_process *idle_runner(const struct gw_node_core *core, struct gw
     return NULL;
 }
 
-/* Whether a process of a run's own would have to wait for its GPUs: others are, or were, there. */
+/* Returns true if a process for this attempt would have to wait until its GPUs are free. */
 static bool waits_for_gpus(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     return run->gpu_count && !gw_gpu_lets(core, run->spec, run->gpus, run->gpu_count);
 }
 
-/* One that is to be alone in its process may take an idle one, which is on its GPUs already. */
+/* Returns true if an attempt that needs its own process must wait for its GPUs. An idle runner of
+ * its pool is on the GPUs already, so no wait is needed. */
 static bool alone_waits(struct gw_node_core *core, const struct gw_attempt *run)
 {
     return waits_for_gpus(core, run) && !(run->pool && idle_runner(core, run->pool));
 }
 
-/* Whether nothing of a pool goes on: all of its runners are parked, if it has any. */
+/* Returns true if no work of a pool progresses: all its runners are parked, or it has none. */
 static bool stands_still(const struct gw_runner_pool *pool)
 {
     for (size_t i = 0; i < pool->runners.count; i++)
@@ -74,15 +77,17 @@ static bool stands_still(const struct gw_runner_pool *pool)
     return true;
 }
 
-/* Without memory only ranks start: the others of their gang wait for them. A pool may get a runner
- * though one of it is idle (that is fed in the next round), but none beside that one's GPUs. */
+/* Finds the oldest request for a process. If memory is short, only ranks start, since the other
+ * ranks of their gang wait for them. A pool may get a further runner although one is idle (that one
+ * gets work in the next round), but not on GPUs that the idle one occupies. */
 static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
 {
     bool holds = gw_memory_limits_holds(core);
     *claim = (struct claim){.serial = UINT64_MAX};
     struct gw_attempt *run = core->alone.first;
-    while (run && ((run->pool && run->pool->program->code != 0) || /* it is on its way */
-                   (holds && !run->gang) || alone_waits(core, run)))
+    while (run &&
+           ((run->pool && run->pool->program->code != 0) || /* the program is being fetched */
+            (holds && !run->gang) || alone_waits(core, run)))
         run = run->next;
     if (run)
         *claim = (struct claim){run, run->pool, run->serial, run->spec->slots, true};
@@ -97,7 +102,8 @@ static bool oldest_claim(struct gw_node_core *core, struct claim *claim)
     return claim->serial != UINT64_MAX;
 }
 
-/* Parks idle runners, or ends them, those longest idle first, until `slots` are free or will be. */
+/* Parks or ends idle runners, those longest idle first, until the slots are free or will soon be
+ * free. Returns false if there are not enough idle runners. */
 static bool make_room(struct gw_node_core *core, uint32_t slots)
 {
     int64_t coming = (int64_t)core->options.slots - core->slots_used;
@@ -136,7 +142,7 @@ static void take_alone(struct gw_node_core *core, struct gw_attempt *run)
     } else if (run->pool) {
         gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STARTING);
         gw_spawn_process(core, run->pool, run, NULL);
-    } else if (run->gang) { /* a command's rank: its slot is kept until go */
+    } else if (run->gang) { /* rank of a command: its slots are reserved until the gang starts */
         gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_STARTING);
         run->holds_slots = true;
         core->slots_used += run->spec->slots;
@@ -148,8 +154,8 @@ static void take_alone(struct gw_node_core *core, struct gw_attempt *run)
     }
 }
 
-/* Serves claims in order; false when the first that has no room must wait. Parked runners that have
- * their slots again are fed in the next round. */
+/* Serves requests in order. Returns false if the oldest request finds no free slots and must wait.
+ * Parked runners that got slots back get work in the next round. */
 static bool serve(struct gw_node_core *core)
 {
     struct claim claim;
@@ -170,7 +176,7 @@ static bool serve(struct gw_node_core *core)
         } else if (!room && !warm) {
             if (make_room(core, claim.slots) &&
                 core->slots_used + claim.slots <= core->options.slots)
-                continue; /* by those that were parked */
+                continue; /* parking runners has freed enough slots */
             core->starving_serial = claim.starves ? claim.serial : UINT64_MAX;
             return false;
         } else if (claim.run) {
@@ -209,7 +215,7 @@ static void refuse_adders(struct gw_node_core *core)
             if (!gw_memory_limits_lets(core, run))
                 gw_memory_limits_refuse(core, run);
         }
-    gw_memory_limits_settle(core); /* the next one may come */
+    gw_memory_limits_settle(core); /* the scheduler may now send the next task */
 }
 
 bool gw_pump_begin(struct gw_node_core *core)
@@ -235,6 +241,6 @@ void gw_pump_runners(struct gw_node_core *core)
         gw_idle_runner_rest(core);
         serve(core);
         if (core->starving_serial <= starving && !core->woken)
-            break; /* nothing that was held back may go now */
+            break; /* nothing that was held back can start now */
     }
 }

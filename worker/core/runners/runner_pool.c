@@ -1,6 +1,7 @@
-/* Pools: the runners that can run the same functions, and what waits for them.
+/* Pools of runners that can execute the same functions, and the attempts that wait for these
+ * runners.
  *
- * Always: a pool stays as long as a run or a process points to it. */
+ * Invariant: a pool stays as long as an attempt or a process refers to it. */
 #include "worker/core/runners/runner_pool.h"
 
 #include "worker/core/model/attempt.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- Finding -------------------------------------------------------------------------------------
+/* -- Look-up -------------------------------------------------------------------------------------
  */
 
 static bool same_bin(struct gw_bin a, struct gw_bin b)
@@ -91,7 +92,8 @@ void gw_runner_pool_reap(struct gw_node_core *core)
     core->pools_left = false;
 }
 
-/* A program that is there, and a function in it; to be asked once a runner has said hello. */
+/* Returns true if the pool's program has the function. It must be called only after a runner of the
+ * pool has sent its first message. */
 bool gw_runner_pool_has_function(struct gw_runner_pool *pool, struct gw_node_spec *spec)
 {
     if (!spec->function_known)
@@ -113,7 +115,7 @@ bool gw_runner_pool_admits(struct gw_node_core *core, struct gw_process *process
     return false;
 }
 
-/* For all specs that name the function: each job has its own. */
+/* Stores the size for all specs that name the function, since each job has specs of its own. */
 void gw_runner_pool_learn(struct gw_runner_pool *pool, struct gw_node_spec *spec,
                           uint64_t result_bytes)
 {
@@ -123,7 +125,7 @@ void gw_runner_pool_learn(struct gw_runner_pool *pool, struct gw_node_spec *spec
     GW_MUST(gw_strmap_put(&pool->functions, spec->message.function, result_bytes));
 }
 
-/* -- Failing -------------------------------------------------------------------------------------
+/* -- Failed starts -------------------------------------------------------------------------------
  */
 
 void gw_runner_pool_refuse(struct gw_node_core *core, struct gw_attempt *run, const char *text,

@@ -1,10 +1,11 @@
-/* Successors: runs that wait for what other runs of this worker make.
+/* Successors: attempts that wait for the results of other attempts of this worker, their makers.
  *
- * Always: a successor waits in its maker's list until the maker ends. Ended well, the maker gives
- * it the value; otherwise the successor goes back to the scheduler, in the same step, and its own
- * successors with it. A successor that was sent to a runner is behind its maker in the same batch,
- * and the runner keeps the value for it; where there is none it skips it. It gets the value here,
- * too, for another runner that may have to take over. */
+ * Invariants: a successor stays in its maker's list until the maker ends. If the maker succeeds, it
+ * gives its result to the successor. Otherwise the successor is given back to the scheduler in the
+ * same step, and so are its own successors. A successor that was sent to a runner is behind its
+ * maker in the same batch. The runner keeps the result for it, and skips the successor if there is
+ * no result. The worker stores the result for the successor, too, because another runner may have
+ * to execute the successor. */
 #include "worker/core/runners/successor.h"
 
 #include "worker/core/model/attempt.h"
@@ -62,9 +63,9 @@ void gw_successor_give(struct gw_node_core *core, struct gw_attempt *maker, stru
         dep->bytes = object ? object->bytes : value.size;
         if (object) {
             bool here = gw_object_use(core, object, run, (uint32_t)(dep - run->deps));
-            assert(here); /* it was made just now */
+            assert(here); /* the object was made just now, so it is in memory */
             (void)here;
-            object->pins += run->pinned; /* its runner keeps it, too */
+            object->pins += run->pinned; /* the runner of the successor holds the object, too */
             gw_memory_rank(core, object);
         } else {
             void *copy = dep->small;
@@ -106,12 +107,13 @@ void gw_successor_settle(struct gw_node_core *core)
         struct gw_attempt *run = orphan.run;
         if (run->serial != orphan.serial || run->state == GW_ATTEMPT_ENDED)
             continue;                      /* it ended by itself */
-        if (run->state == GW_ATTEMPT_SENT) /* its runner skips it */
+        if (run->state == GW_ATTEMPT_SENT) /* the runner skips it */
             gw_process_return(core, run);
-        orphan_successors(core,
-                          run); /* they are behind it, and leave the queue in this step, too */
+        orphan_successors(
+            core,
+            run); /* its successors are behind it in the queue, and leave it in this step, too */
         if (run->state == GW_ATTEMPT_ENDED)
-            continue; /* it was cancelled there */
+            continue; /* it was cancelled in the runner's queue */
         gw_process_end_attempt(core, run, gw_attempt_killed("what it was to take was not made"), 0);
     }
     gw_array_clear(&core->orphans);
