@@ -316,7 +316,7 @@ void gw_result_memfd_release(struct gw_node_core *core, struct gw_object *object
     memfile->token = object->token;
     object->token = 0;
     object->memfile = NULL;
-    if (object->state == GW_OBJECT_SPILLING) /* a thread is writing it to disk */
+    if (object->state == GW_OBJECT_SPILLING) /* a thread reads it */
         memfile->left = true;
     if (memfile->left) {
         end(core, memfile, false);
