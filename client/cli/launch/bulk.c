@@ -1,8 +1,8 @@
 /* Many commands as one job.
  *
- * An array is a range: neither this process nor the scheduler holds a list of it. Lines, lists of
- * objects and arrays of gangs are a graph. Output of a task is shown when the task has ended,
- * whole. */
+ * An array is submitted as a range, so neither this process nor the scheduler stores a list of its
+ * tasks. Lines of a file, JSON objects and arrays of gangs are submitted as a graph. The output of
+ * a task is printed as a whole when the task has ended. */
 #include "client/cli/launch/bulk.h"
 
 #include "client/cli/launch/bulk_file.h"
@@ -16,8 +16,8 @@
 #include <string.h>
 
 enum {
-    ARRAY_TASKS_MAX = 1 << 30, /* of a range, see range.h */
-    GANGS_MAX = 100000,        /* of an array */
+    ARRAY_TASKS_MAX = 1 << 30, /* limit of a range, see range.h */
+    GANGS_MAX = 100000,        /* limit of an array of gangs */
     LINE_BYTES_MAX = 64 << 10,
 };
 
@@ -25,12 +25,12 @@ struct gw_bulk {
     struct gw_client *client;
     const struct gw_launch_options *options;
     uint64_t job;
-    struct gw_range_run *run; /* of an array; NULL: a graph */
-    struct gw_bulk_file file; /* of a graph */
+    struct gw_range_run *run; /* the range of an array; NULL: a graph */
+    struct gw_bulk_file file; /* the commands, if it is a graph */
     struct gw_future **futures;
     size_t failed, tasks;
-    bool hinted;                /* it needs no (further) hint that {line} is one word */
-    char note[GW_LOG_NOTE_MAX]; /* why less of what ended well may be shown than was printed */
+    bool hinted;                /* do not print the hint about {line} (any more) */
+    char note[GW_LOG_NOTE_MAX]; /* why the printed output of a successful task may be incomplete */
 };
 
 bool gw_bulk_wanted(const struct gw_launch_options *options)
@@ -67,7 +67,7 @@ static bool number(const char **at, int64_t *n)
     return well;
 }
 
-/* FIRST-LAST[:STEP][%LIMIT], or one number. */
+/* Parses FIRST-LAST[:STEP][%LIMIT], or one number. */
 static int parse_array(const char *text, struct gw_range *range, struct gw_error *error)
 {
     const char *at = text;
@@ -212,38 +212,38 @@ void gw_bulk_free(struct gw_bulk *bulk)
     free(bulk);
 }
 
-/* -- Showing -------------------------------------------------------------------------------------
+/* -- Printing -----------------------------------------------------------------------------------
  */
 
 /* A task that has ended. */
 struct ended {
-    uint32_t index;  /* in the job */
-    uint32_t ranks;  /* of a gang; 0: it is none */
-    bool silent;     /* it never began, and has no output */
-    char label[128]; /* before each line */
+    uint32_t index;  /* index in the job */
+    uint32_t ranks;  /* number of ranks of a gang; 0: an ordinary task */
+    bool silent;     /* cancelled before its first attempt, so it has no output */
+    char label[128]; /* prefix of each line */
     int exit_code;
     const struct gw_error *error;
 };
 
-/* Prints pieces of output line by line. */
+/* Prints the pieces of a task's output line by line. */
 struct printer {
     const struct gw_bulk *bulk;
     const struct ended *ended;
     uint32_t rank, stream;
     FILE *out;
-    bool inside;       /* of a line */
-    size_t line_bytes; /* gathered of it, for JSON */
+    bool inside;       /* the last line is not complete yet */
+    size_t line_bytes; /* bytes of the incomplete line, with --json */
     char line[LINE_BYTES_MAX];
 };
 
-/* The members that every line about a task begins with. */
+/* Makes an object with the keys that each line of JSON about a task has. */
 static json_t *about(const struct gw_bulk *bulk, const struct ended *ended)
 {
     return json_pack("{s:I, s:i, s:o}", "job", (json_int_t)bulk->job, "index", (int)ended->index,
                      "name", gw_table_json_string(ended->label, strlen(ended->label)));
 }
 
-/* Frees it. */
+/* Prints a JSON object as one line, and releases the object. */
 static void print_object(json_t *object)
 {
     char *text = json_dumps(object, JSON_COMPACT);
@@ -281,7 +281,7 @@ static void print_label(FILE *out, const struct ended *ended)
     fputs("] ", out);
 }
 
-/* Of a gang's rank "[label:rank] ". */
+/* Prints the prefix "[label:rank] " for a rank of a gang, or "[label] ". */
 static void print_place(const struct printer *printer)
 {
     if (printer->ended->ranks <= 1) {
@@ -342,7 +342,7 @@ static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32
         const void *data = NULL;
         size_t bytes = 0;
         if (gw_job_log(bulk->client, &request, &chunk, NULL) < 0)
-            break; /* it never ran */
+            break; /* the task did not run */
         gw_value_get_bytes(chunk.data, &data, &bytes, NULL);
         if (chunk.left_out > 0)
             say_left_out(printer, chunk.left_out);
@@ -379,8 +379,9 @@ static void print_end(const struct gw_bulk *bulk, const struct ended *ended)
     print_object(object);
 }
 
-/* Of the first task that ends, and does not end well: a program that gets several words as one
- * reads wrong arguments, and so does every further task. */
+/* Prints a hint if the first task that ends has failed, {line} is used, and lines have several
+ * fields. Then the program probably got a whole line as one argument, and the other tasks fail in
+ * the same way. */
 static void hint(struct gw_bulk *bulk, const struct ended *ended)
 {
     const bool failed = ended->error->code < 0 && ended->error->code != GW_ECANCELLED;
@@ -455,7 +456,8 @@ static void show_graph(struct gw_bulk *bulk)
     gw_completions_free(completions);
 }
 
-/* Of those that were cancelled before they had begun there are no results. */
+/* Asks the scheduler how many tasks failed. A range gives no result for tasks that were cancelled
+ * before they started. */
 static void ask_failed(struct gw_bulk *bulk)
 {
     struct gw_value *question =

@@ -1,9 +1,11 @@
 /* Files of commands, and arrays of gangs.
  *
- * --each-line runs the command once a line, empty ones too, with {line} and its fields {1}, {2} ...
- * in its words. --from-json
- * takes [{"argv": [...], "name": ..., "after": [...], "env": {...}, "cwd": ..., "options":
- * {...}}]; what the command line says holds for all, what an object says for that one. */
+ * --each-line runs the command once for each line, also for an empty line. In its words, {line}
+ * becomes the line, and {1}, {2} ... become the fields of the line.
+ *
+ * --from-json takes [{"argv": [...], "name": ..., "after": [...], "env": {...}, "cwd": ...,
+ * "options": {...}}]. Options of the command line apply to all tasks. The options of an object
+ * apply to its task and override them. */
 #include "client/cli/launch/bulk_file.h"
 
 #include "client/cli/launch/bulk_option.h"
@@ -45,7 +47,7 @@ static int open_file(const char *path, FILE **in, struct gw_error *error)
 
 static int grow(struct gw_bulk_file *file, gw_node node)
 {
-    if ((file->count & (file->count - 1)) == 0) { /* a power of two: full */
+    if ((file->count & (file->count - 1)) == 0) { /* count is a power of two: the array is full */
         gw_node *nodes = realloc(file->nodes, (file->count ? file->count * 2 : 1) * sizeof *nodes);
         if (!nodes)
             return GW_ENOMEM;
@@ -58,13 +60,15 @@ static int grow(struct gw_bulk_file *file, gw_node node)
 /* -- Lines ---------------------------------------------------------------------------------------
  */
 
-/* What the system takes as one word of a command, or one setting of its environment. */
+/* Linux accepts at most this many bytes in one word of a command line, or in one variable of the
+ * environment. */
 enum { WORD_BYTES_MAX = (128 << 10) - 1 };
 
-/* What becomes of a word when a line is filled in, as worker/core/template.c does it. */
+/* The size of a word after a line was filled in, as worker/core/template.c does it. */
 struct filled {
     size_t bytes;
-    uint32_t missing; /* the largest field that the line has not; 0: it has all */
+    uint32_t
+        missing; /* number of the largest field that the line does not have; 0: it has all fields */
 };
 
 static struct filled fill(const char *word, const char *line, size_t line_bytes)
@@ -94,7 +98,7 @@ static void fill_most(struct filled *most, const char *word, const char *line, s
         most->missing = filled.missing;
 }
 
-/* What would not start, or would lack a word, is said here, before any of them runs. */
+/* Checks that a line can be filled in, so that an error is reported before the first task runs. */
 static int check_line(const struct gw_launch_options *options, const char **env, int64_t number,
                       const char *line, size_t line_bytes, struct gw_error *error)
 {
@@ -104,7 +108,8 @@ static int check_line(const struct gw_launch_options *options, const char **env,
         fill_most(&most, *word, line, line_bytes);
     while (env && env[entries])
         entries++;
-    for (size_t i = 0; env && i < options->env.count; i++) /* the last of them */
+    for (size_t i = 0; env && i < options->env.count;
+         i++) /* variables from --env are the last ones */
         fill_most(&most, env[entries - 1 - i], line, line_bytes);
     if (most.missing) {
         const uint32_t fields = gw_field_count(line, line_bytes);
@@ -197,23 +202,23 @@ int gw_bulk_file_init_numbers(struct gw_bulk_file *file, const struct gw_launch_
 /* -- Objects -------------------------------------------------------------------------------------
  */
 
-/* Where something is wrong: "tasks.json: task 3 (name): ". */
+/* Position for error messages: "tasks.json: task 3 (name): ". */
 struct place {
     const char *path;
     size_t i;
     const char *name;
 };
 
-/* A task that has a name. */
+/* A task with a name. */
 struct named {
     const char *name;
     size_t i;
 };
 
-/* What tasks come after, by name. */
+/* Finds the tasks that "after" names. */
 struct linking {
     struct gw_bulk_file *file;
-    struct named *named; /* sorted; owned */
+    struct named *named; /* sorted by name; owned */
     size_t named_count;
 };
 
@@ -224,7 +229,8 @@ static int wrong(const struct place *place, struct gw_error *error, const char *
                         place->name ? ")" : "", what);
 }
 
-/* A list of strings, NULL-terminated; texts are borrowed from the JSON. */
+/* Converts a JSON list of strings to a NULL-terminated list. The strings are borrowed from the JSON
+ * value. */
 static int texts_of(const json_t *list, const char ***texts)
 {
     size_t count = json_array_size(list);
@@ -264,8 +270,8 @@ static int set_options(struct gw_task_options *task, struct gw_bulk_texts *texts
     return 0;
 }
 
-/* "NAME=value" lines of this process's environment with an object's over it; to be freed, with the
- * `own` texts in it. */
+/* Merges the environment options with the "env" of an object, which takes precedence. The caller
+ * frees the result, with its strings, by env_deinit. */
 static int env_of(const struct gw_launch_options *options, const json_t *object,
                   struct gw_launch_options *with, const struct place *place, struct gw_error *error)
 {
@@ -468,7 +474,7 @@ static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options
     return rc;
 }
 
-/* -- Both ----------------------------------------------------------------------------------------
+/* -- Lines and objects --------------------------------------------------------------------------
  */
 
 int gw_bulk_file_init(struct gw_bulk_file *file, const struct gw_launch_options *options,

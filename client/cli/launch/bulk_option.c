@@ -1,7 +1,8 @@
-/* Options of one task among many, as JSON.
+/* Options of one task, as JSON.
  *
- * The keys are the long options of `submit` and `dispatch` without their dashes. A value is what is
- * typed there, as a text, or what JSON has for it: numbers, true, lists, objects of NAME: VALUE. */
+ * The keys are the long options of `submit` and `dispatch` without the dashes. A value is the text
+ * that a user would type, or the matching JSON type: a number, true or false, a list, or an object
+ * of NAME: VALUE. */
 #include "client/cli/launch/bulk_option.h"
 
 #include "client/cli/launch/launch_word.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of BUDGET, DELAY and PATIENCE 0 means 0, as in GW_OPTION_BUDGET. */
+/* For BUDGET, DELAY and PATIENCE, 0 in JSON means 0, as explained at GW_OPTION_BUDGET. */
 enum kind {
     COUNT,
     TRIES,
@@ -35,7 +36,7 @@ enum kind {
 static const struct key {
     const char *name;
     enum kind kind;
-    size_t at; /* in the options; of what one value sets */
+    size_t at; /* offset of the field in struct gw_task_options */
 } keys[] = {
 #define AT(field) offsetof(struct gw_task_options, field)
     {"retries", TRIES, AT(retries)},
@@ -139,7 +140,7 @@ static int set_amount(uint64_t *amount, enum kind kind, const json_t *value)
     return 0;
 }
 
-/* The words that are typed for it: a text as it is, a number in digits. */
+/* Sets an option whose value is a word of the command line: a text, or a number. */
 static int set_words(struct gw_task_options *task, enum kind kind, const json_t *value)
 {
     char digits[40];
@@ -159,7 +160,7 @@ static int set_words(struct gw_task_options *task, enum kind kind, const json_t 
 /* -- Lists ---------------------------------------------------------------------------------------
  */
 
-/* "a" or "NAME=VALUE" behind a comma. */
+/* Appends "a" or "NAME=VALUE" to a list with commas. */
 static int append(char **list, const char *name, const json_t *value)
 {
     char number[40] = "", *longer;
@@ -180,7 +181,7 @@ static int append(char **list, const char *name, const json_t *value)
     return 0;
 }
 
-/* "a,b" of a text, a list, or an object. */
+/* Converts a text, a list or an object to "a,b". */
 static int set_list(const char **to, struct gw_bulk_texts *texts, const json_t *value, bool pairs)
 {
     char *list = NULL;
@@ -226,7 +227,7 @@ static int set_files(struct gw_task_options *task, struct gw_bulk_texts *texts, 
     return 0;
 }
 
-/* -- All -----------------------------------------------------------------------------------------
+/* -- All kinds ----------------------------------------------------------------------------------
  */
 
 static int set(struct gw_task_options *task, struct gw_bulk_texts *texts, const struct key *key,

@@ -1,4 +1,4 @@
-/* What an object of `submit --from-json` says of its task: its "options". */
+/* The "options" of an object of `submit --from-json`. */
 #ifndef GW_CLI_BULK_OPTION_H
 #define GW_CLI_BULK_OPTION_H
 
@@ -7,25 +7,26 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Texts that the options of one task point to. */
+/* Strings to which the options of one task point. */
 struct gw_bulk_texts {
-    char *lists[8]; /* owned; "a,b" */
+    char *lists[8]; /* owned; each is like "a,b" */
     const char **files;
     size_t count;
 };
 
-/* gw_bulk_option_set reads one option into what the command line said for all tasks; its texts are
- * put into `texts` (deinit it when the task was added) or borrowed from the value. 0; GW_ENOENT for
- * a key that there is not; GW_EINVAL, and what it takes is written; GW_ENOMEM. */
+/* gw_bulk_option_set sets one option of a task. `task` already has the options of the command line.
+ * Strings are stored in `texts` or borrowed from `value`. Call gw_bulk_option_texts_deinit when the
+ * task was added to the graph. Returns 0; GW_ENOENT: unknown key; GW_EINVAL: wrong value, and
+ * *takes says which values are allowed; GW_ENOMEM. */
 int gw_bulk_option_set(struct gw_task_options *task, struct gw_bulk_texts *texts, const char *key,
                        const json_t *value, const char **takes);
 void gw_bulk_option_texts_deinit(struct gw_bulk_texts *texts);
 
-/* gw_bulk_option_is_known tells whether there is such a key. */
+/* gw_bulk_option_is_known returns true if the key exists. */
 bool gw_bulk_option_is_known(const char *key);
 
-/* gw_bulk_option_names writes all keys, "a, b, c", with a line break before what would be wider
- * than `width`; 0: on one line. Cut and terminated. */
+/* gw_bulk_option_names writes all keys, "a, b, c". It breaks lines that would be wider than
+ * `width`; 0: one line. The text is cut if it is too long, and always terminated. */
 void gw_bulk_option_names(char *text, size_t text_bytes, size_t width);
 
 #endif

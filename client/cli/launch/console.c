@@ -1,5 +1,6 @@
-/* A console: what is typed goes to a process through a tunnel, what it says comes out here. One
- * thread reads what is typed, this one prints. The terminal is given back as it was found. */
+/* A console: sends the input of this terminal to a process through a tunnel, and prints the output
+ * of the process. One thread reads the input, and the calling thread prints. At the end the
+ * terminal gets back its earlier mode. */
 #include "client/cli/launch/console.h"
 
 #include "client/cli/lib/cli.h"
@@ -54,7 +55,7 @@ static struct winsize size_of_terminal(void)
     return (struct winsize){.ws_row = 24, .ws_col = 80};
 }
 
-/* -- What is typed, on its own thread ------------------------------------------------------------
+/* -- Input, on its own thread -------------------------------------------------------------------
  */
 
 static int put_frame(struct console *console, enum gw_console_kind kind, const void *data,
@@ -67,7 +68,7 @@ static int put_frame(struct console *console, enum gw_console_kind kind, const v
     return gw_tunnel_write(console->tunnel, frame, GW_CONSOLE_HEAD_BYTES + bytes, NULL);
 }
 
-/* False: it is over. */
+/* Handles a signal. Returns false if the console ends. */
 static bool on_signal(struct console *console)
 {
     struct signalfd_siginfo info;
@@ -115,10 +116,10 @@ static void *typed_thread(void *arg)
     }
 }
 
-/* -- What comes out ------------------------------------------------------------------------------
+/* -- Output -------------------------------------------------------------------------------------
  */
 
-/* GW_EIO: nobody reads it any more. */
+/* Writes the output. GW_EIO: it cannot be written, for example because nobody reads it any more. */
 static int print(int fd, struct gw_bin data)
 {
     const char *at = data.data;
@@ -137,7 +138,7 @@ static int print(int fd, struct gw_bin data)
     return 0;
 }
 
-/* 1: it was the last. */
+/* Handles a frame. Returns 1 after the last frame. */
 static int on_frame(struct console *console, uint8_t kind, struct gw_bin data, int *exit_code,
                     struct gw_error *error)
 {
@@ -182,7 +183,7 @@ static int read_out(struct console *console, int *exit_code, struct gw_error *er
     }
 }
 
-/* -- All of it -----------------------------------------------------------------------------------
+/* -- The whole console --------------------------------------------------------------------------
  */
 
 static void make_raw(struct console *console)

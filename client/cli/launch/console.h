@@ -1,4 +1,4 @@
-/* A process beside a task, at this terminal or these pipes. */
+/* Runs a process beside a task, connected to this terminal or to pipes. */
 #ifndef GW_CLI_CONSOLE_H
 #define GW_CLI_CONSOLE_H
 
@@ -8,20 +8,24 @@ struct gw_console_options {
     struct gw_client *client;
     struct gw_selected_task task;
     uint32_t rank;
-    const char *const *argv; /* NULL at its end */
-    bool terminal;           /* a terminal for it; ours is raw while it lasts, where we have one */
-    bool wait;               /* until the task runs */
-    bool left;               /* also in the folder of a task that has ended */
-    bool checkpoint;         /* in its folder of checkpoints */
-    bool signals;            /* SIGINT goes to it, SIGTERM and SIGHUP end this; they were blocked */
-    int in, out;             /* instead of standard input (-1: nothing) and output */
+    const char *const *argv; /* NULL-terminated */
+    bool terminal; /* the process gets a terminal; this process's own terminal, if it has one, is in
+                      raw mode meanwhile */
+    bool wait;     /* wait until the task runs */
+    bool left;     /* allow a task that has ended: start in the folder that it left */
+    bool checkpoint; /* start in the task's checkpoint folder */
+    bool signals;    /* SIGINT is sent to the process; SIGTERM and SIGHUP end the console.
+                        gw_cli_console_block has blocked them */
+    int in, out;     /* descriptors in place of standard input (-1: no input) and standard output */
 };
 
-/* gw_cli_console_block blocks the signals that a console takes; before any thread is started. */
+/* gw_cli_console_block blocks the signals that a console handles. Call it before any thread is
+ * started. */
 void gw_cli_console_block(bool signals);
 
-/* gw_cli_console_run runs it to its end and gives its exit code (128 + the signal that ended it).
- * Errors are those of gw_tunnel_open; GW_ESTART: it could not be started. */
+/* gw_cli_console_run runs the process to its end. *exit_code is its exit code (128 + the number of
+ * a signal that ended it). Errors: as gw_tunnel_open; GW_ESTART: the process could not be started.
+ */
 int gw_cli_console_run(const struct gw_console_options *options, int *exit_code,
                        struct gw_error *error);
 

@@ -1,4 +1,4 @@
-/* Files of a task, by tar there and tar here. */
+/* Fetches files of a task: tar on the task's host packs them, and tar on this host unpacks them. */
 #include "client/cli/launch/fetch.h"
 #include "client/cli/launch/console.h"
 #include "client/cli/lib/cli.h"
@@ -15,13 +15,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What tar ends with when a file was written to, or went, while it read it; what there ends with
- * where there is no such file, of which tar would say more than one wants to know, and where it is
- * one that would become a device or a fifo here; in a folder such are left out, with a word. A link
- * that is asked for by name is what it links to; those in a folder stay links. */
+/* Exit codes of the script on the task's host. CHANGED is tar's exit code if a file changed while
+ * tar read it. NOT_THERE: the file does not exist; the script checks this because tar's own message
+ * is long. NO_FILE: the file is a device, a fifo or a socket. Inside a folder such files are left
+ * out with a message. A symbolic link that is named directly is followed; links inside a folder
+ * stay links. */
 enum { CHANGED = 1, NOT_THERE = 66, NO_FILE = 67 };
 static const char there_script[] =
-    "none() { tar -c -f - -T /dev/null; exit $1; }; " /* an archive, for the tar here */
+    "none() { tar -c -f - -T /dev/null; exit $1; }; " /* an empty archive, for the tar on this host
+                                                       */
     "f=\"$1/$2\"; "
     "[ -e \"$f\" ] || [ -h \"$f\" ] || { [ -e \"$1\" ] && [ ! -x \"$1\" ]; } || none 66; "
     "if [ -p \"$f\" ] || [ -b \"$f\" ] || [ -c \"$f\" ] || [ -S \"$f\" ]; then none 67; fi; "
@@ -38,9 +40,9 @@ static const char there_script[] =
 
 extern char **environ;
 
-/* Starts what unpacks into a folder; *in is its standard input. newer: over older files only.
- * Nothing has another owner or
- * set-user-ID bits here, also where root asks for what others made. */
+/* Starts tar to unpack into a folder. *in becomes the standard input of tar. `newer`: do not
+ * replace files that are newer. The owner and set-user-ID bits of files are not restored, even if
+ * root fetches the files of another user. */
 static int start_unpacking(const char *folder, bool newer, pid_t *pid, int *in,
                            struct gw_error *error)
 {
@@ -79,7 +81,7 @@ static int start_unpacking(const char *folder, bool newer, pid_t *pid, int *in,
     return 0;
 }
 
-/* Cuts a path into the folder that it lies in and its last name. */
+/* Splits a path into its folder and its last name. */
 static void cut(char *path, const char **folder, const char **name)
 {
     size_t length = strlen(path);
@@ -113,7 +115,7 @@ static int fetch(struct gw_console_options *console, char *path, const char *int
         return rc;
     console->argv = argv;
     rc = gw_cli_console_run(console, &exit_code, error);
-    if (rc < 0) /* it would only say that it got nothing */
+    if (rc < 0) /* kill tar, which would only report that it received nothing */
         (void)kill(pid, SIGKILL);
     close(console->out);
     while (waitpid(pid, &unpacked, 0) < 0 && errno == EINTR)
@@ -131,7 +133,7 @@ static int fetch(struct gw_console_options *console, char *path, const char *int
                             "such a one",
                             name);
     bool there = lies(into, name, &status);
-    if (exit_code > CHANGED || (exit_code && !there)) /* tar has said why */
+    if (exit_code > CHANGED || (exit_code && !there)) /* tar has already printed the reason */
         return gw_error_set(error, GW_ETASK, "%s could not be had of the task", name);
     if (unpacked)
         return gw_error_set(error, GW_EIO, "%s could not be written to %s", name, into);
@@ -145,7 +147,8 @@ static int fetch(struct gw_console_options *console, char *path, const char *int
     return 0;
 }
 
-/* Of another host's ranks: what they wrote since all hosts had the same (worker/store/union.h). */
+/* Script for a gang's ranks on other hosts: packs the files that were written since all hosts had
+ * the same files (worker/store/union.h). */
 static const char written_script[] =
     "mark=../.${PWD##*/}.known; [ -e \"$mark\" ] || mark=; "
     "find . -mindepth 1 ! -type d ${mark:+-newercc \"$mark\"} -print0 | "
@@ -174,7 +177,8 @@ static int fetch_written(struct gw_console_options *console, const char *into,
                : rc;
 }
 
-/* As many ranks as a task may have; 0: it is no gang. GW_ENOENT: there is no such job or task. */
+/* Returns the largest number of ranks that the task may have; 0: an ordinary task. GW_ENOENT: no
+ * such job or task. */
 static int find_ranks(struct gw_client *client, const struct gw_selected_task *task,
                       uint32_t *ranks, struct gw_error *error)
 {
@@ -213,7 +217,7 @@ int gw_fetch_checkpoint(struct gw_client *client, const struct gw_selected_task 
         struct gw_error other = {0};
         int got = fetch_written(&console, into, &other);
         if (got == GW_EINVAL)
-            break; /* its last attempt had fewer */
+            break; /* the last attempt had fewer ranks */
         some = some || got == 0;
         if (got < 0 && got != GW_EEXIST && got != GW_ENOENT) {
             *error = other;
@@ -235,7 +239,7 @@ int gw_fetch_find_checkpoint(struct gw_client *client, const struct gw_selected_
     return rc == GW_EEXIST ? 0 : rc;
 }
 
-/* Makes the last folder of a path alone: a mistyped path makes no folders. */
+/* Makes only the last folder of a path, so that a mistyped path does not create folders. */
 static int make_folder(const char *path, struct gw_error *error)
 {
     struct stat status;

@@ -1,5 +1,6 @@
-/* A command that runs while something is held. The signals that this process is sent are blocked,
- * and looked at by its main thread alone: those that a terminal sends reach the command anyhow. */
+/* Runs a command while a lease is held. Signals to this process are blocked, and the main thread
+ * forwards them to the command. Signals from the terminal reach the command directly, so they are
+ * not forwarded. */
 #include "client/cli/launch/hold.h"
 
 #include "graph/base/search.h"
@@ -25,12 +26,12 @@ static void signals_of(sigset_t *set)
         sigaddset(set, passed[i]);
 }
 
-/* In the child; never returns. Says by the pipe why it could not become the command. */
+/* Runs the command in the child; never returns. If it fails, it writes errno to the pipe. */
 static void become(char *const *argv, pid_t parent, int said, const sigset_t *before)
 {
     int code = 0;
     if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0 || getppid() != parent)
-        _exit(SIGNALLED + SIGTERM); /* what was to be held is not any more */
+        _exit(SIGNALLED + SIGTERM); /* the parent has died, so the lease is not held any more */
     (void)sigprocmask(SIG_SETMASK, before, NULL);
     (void)execvp(argv[0], argv);
     code = errno;
@@ -39,7 +40,7 @@ static void become(char *const *argv, pid_t parent, int said, const sigset_t *be
     _exit(NOT_EXECUTABLE);
 }
 
-/* What became of the command; false: it lives. */
+/* Checks whether the command has ended, and sets its exit code. Returns false while it runs. */
 static bool ended(pid_t pid, int *exit_code)
 {
     int status;
@@ -54,7 +55,8 @@ static void watch(pid_t pid, const sigset_t *set, int *exit_code)
     while (!ended(pid, exit_code)) {
         siginfo_t info;
         int number = sigwaitinfo(set, &info);
-        if (number > 0 && number != SIGCHLD && info.si_code <= 0) /* by a process, to us alone */
+        if (number > 0 && number != SIGCHLD &&
+            info.si_code <= 0) /* another process has sent the signal to this process only */
             (void)kill(pid, number);
     }
 }
@@ -75,7 +77,7 @@ int gw_hold_run(char *const *argv, int *exit_code, struct gw_error *error)
     if (pid > 0)
         watch(pid, &set, exit_code);
     while (sigtimedwait(&set, NULL, &(struct timespec){0}) > 0)
-        continue; /* what came as it ended was for it */
+        continue; /* drop signals that arrived when the command ended: they were for the command */
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (pid > 0 && read(said[0], &code, sizeof code) == sizeof code) {
         code = gw_search_refusal(argv[0], getenv("PATH"), code);

@@ -1,7 +1,9 @@
-/* Input of a command. A tunnel brings it to one attempt, and breaks when that ends.
+/* Standard input for a command. A tunnel sends it to one attempt, and breaks when that attempt
+ * ends.
  *
- * Always: the tunnel is opened when there is something to bring, the end or the first bytes; what
- * another attempt may need again is in a file, or in `kept`, or its loss is told. */
+ * Invariants: the tunnel is opened when there is something to send, which is the first bytes or the
+ * end of the input. Input that another attempt may need again is in a file or in `kept`; if it is
+ * not, the job is cancelled and a message says why. */
 #include "client/cli/launch/input.h"
 
 #include "client/cli/lib/cli.h"
@@ -25,17 +27,17 @@ struct gw_input {
     struct gw_client *client;
     struct gw_future *future;
     int fd, stop_fd;
-    int over_fd;    /* readable: the attempt that has a tunnel is over */
-    off_t start;    /* of a file; -1: it cannot be read again */
-    uint64_t bytes; /* read so far */
-    bool ended;     /* its end was read */
-    bool lost;      /* an attempt needs what is gone */
-    char *kept;     /* the first KEPT_BYTES of what is no file */
+    int over_fd;    /* readable if the attempt with the tunnel has ended */
+    off_t start;    /* offset at which a file starts; -1: the input cannot be read again */
+    uint64_t bytes; /* number of bytes read so far */
+    bool ended;     /* the end of the input was read */
+    bool lost;      /* another attempt needs input that cannot be read again */
+    char *kept;     /* the first KEPT_BYTES of an input that is not a file */
     char *piece;
     pthread_t thread;
 };
 
-/* -- Finding -------------------------------------------------------------------------------------
+/* -- Finding the input --------------------------------------------------------------------------
  */
 
 static bool is_null_device(const struct stat *status)
@@ -52,7 +54,7 @@ int gw_input_find(const char *text, int *fd, struct gw_error *error)
     const bool own = !text || strcmp(text, "-") == 0;
     int found = own ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(text, O_RDONLY | O_CLOEXEC);
     if (found < 0 && !text)
-        return 0; /* it is closed */
+        return 0; /* standard input is closed */
     if (found < 0)
         return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "--stdin %s: %s", text,
                             strerror(errno));
@@ -74,8 +76,8 @@ int gw_input_find(const char *text, int *fd, struct gw_error *error)
 /* -- Reading -------------------------------------------------------------------------------------
  */
 
-/* Waits until there is something to read, or its end; false: there is no need any more, or not for
- * this attempt. */
+/* Waits until the input can be read or has ended. Returns false if the input is not needed any
+ * more, or not by this attempt. */
 static bool wait_readable(const struct gw_input *input)
 {
     struct pollfd fds[] = {
@@ -85,7 +87,8 @@ static bool wait_readable(const struct gw_input *input)
     return !fds[0].revents && !fds[1].revents;
 }
 
-/* The size of the next piece; 0: its end, -1: as wait_readable. */
+/* Reads the next piece. Returns its size, 0 at the end of the input, or -1 if the input is not
+ * needed any more. */
 static ssize_t read_piece(struct gw_input *input)
 {
     ssize_t got;
@@ -106,10 +109,10 @@ static ssize_t read_piece(struct gw_input *input)
     return got;
 }
 
-/* -- Bringing ------------------------------------------------------------------------------------
+/* -- Sending ------------------------------------------------------------------------------------
  */
 
-/* Back to the beginning, for another attempt; false: that is gone. */
+/* Returns to the start of the input for another attempt. Returns false if that is not possible. */
 static bool rewind_input(struct gw_input *input)
 {
     if (input->bytes == 0)
@@ -122,7 +125,7 @@ static bool rewind_input(struct gw_input *input)
     return input->kept && input->bytes <= KEPT_BYTES;
 }
 
-/* Reads until the attempt is over. */
+/* Reads from the tunnel until the attempt has ended. */
 static void await_end(struct gw_tunnel *tunnel)
 {
     size_t bytes;
@@ -144,7 +147,7 @@ static void *watch_thread(void *arg)
     return NULL;
 }
 
-/* All that there is, as it comes. */
+/* Sends the whole input as it arrives. */
 static int bring_all(struct gw_input *input, struct gw_tunnel *tunnel)
 {
     int rc = 0;
@@ -161,8 +164,8 @@ static int bring_all(struct gw_input *input, struct gw_tunnel *tunnel)
     return rc == 0 ? gw_tunnel_end(tunnel, NULL) : rc;
 }
 
-/* Brings all to one attempt, and waits for its end. Who writes into a pipe may leave it idle for
- * ever: a thread tells that the attempt is over meanwhile. */
+/* Sends the whole input to one attempt and waits for the attempt's end. A pipe may stay idle for
+ * ever, so a separate thread watches for the end of the attempt. */
 static void bring(struct gw_input *input, struct gw_tunnel *tunnel)
 {
     struct watch watch = {tunnel, input->over_fd};
@@ -179,7 +182,7 @@ static void bring(struct gw_input *input, struct gw_tunnel *tunnel)
     (void)eventfd_read(input->over_fd, &ignored);
 }
 
-/* The tunnel to the next attempt; NULL: there is none. */
+/* Opens a tunnel to the next attempt. Returns NULL if there will be none. */
 static struct gw_tunnel *open_tunnel(const struct gw_input *input)
 {
     const struct gw_tunnel_options options = {.job = gw_future_job(input->future),
@@ -192,14 +195,16 @@ static struct gw_tunnel *open_tunnel(const struct gw_input *input)
         int rc = gw_tunnel_open(input->client, &options, &tunnel, &error);
         if (rc == 0)
             return tunnel;
-        /* An attempt has ended, or too many tunnels are open: another attempt may follow. */
+        /* The attempt has ended, or too many tunnels are open: try again, because another attempt
+         * may follow. */
         if (rc == GW_ECLOSED || gw_future_wait(input->future, AGAIN_NS) != GW_ETIMEDOUT)
             return NULL;
     }
 }
 
-/* The tunnel stays until the attempt is over: its end would be the end of the input, and a command
- * that is not dead yet would go on with nothing. */
+/* Cancels the job because its input cannot be read again. The tunnel stays open until the attempt
+ * has ended: to close it would end the input, and the command would go on with an empty input until
+ * it is killed. */
 static void give_up(struct gw_input *input, struct gw_tunnel *tunnel)
 {
     input->lost = true;
@@ -215,7 +220,8 @@ static void *input_thread(void *arg)
 {
     struct gw_input *input = arg;
     struct gw_tunnel *tunnel;
-    /* If bytes were read before, another attempt gets them at once, even if no more follow. */
+    /* If bytes were read before, the next attempt gets them at once, even if no more bytes follow.
+     */
     for (bool first = true;
          (input->bytes > 0 || wait_readable(input)) && (tunnel = open_tunnel(input));
          first = false) {

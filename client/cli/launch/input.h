@@ -1,4 +1,5 @@
-/* The standard input of what is launched: read here, brought to the task, again to each attempt. */
+/* The standard input of a launched command: this process reads it and sends it to each attempt of
+ * the task. */
 #ifndef GW_CLI_INPUT_H
 #define GW_CLI_INPUT_H
 
@@ -6,21 +7,22 @@
 
 struct gw_input;
 
-/* gw_input_find tells what a command is to read, from `text`, what was typed (NULL: nothing):
- * "none",
- * "-" for our own, or a file. Without it our own, where that is no terminal and not /dev/null.
- * *fd -1: nothing; the caller closes another. 0, or GW_ENOENT, GW_EIO with a text. */
+/* gw_input_find selects the input of a command. `text` is the value of --stdin: "none", "-" for
+ * this process's standard input, or a file; NULL: not given. If it is NULL, standard input is used
+ * unless it is a terminal or /dev/null. *fd is -1 if there is no input; otherwise the caller closes
+ * it. Returns 0, or GW_ENOENT or GW_EIO with a text. */
 int gw_input_find(const char *text, int *fd, struct gw_error *error);
 
-/* gw_input_open brings what can be read from fd (borrowed) to a command whose `input` is set, on a
- * thread of its own. It never reads further ahead than the task, by more than 2 MiB. An attempt
- * that follows another gets the same from its beginning; where that is gone, as a pipe's first
- * megabytes are, the job is cancelled. future: the command's, borrowed. GW_ENOMEM. */
+/* gw_input_open starts a thread that sends the input from `fd` (borrowed) to a command whose
+ * `input` is set. It reads at most 2 MiB more than the task has read. Each further attempt gets the
+ * same input from the start. If the start cannot be read again, for example after the first
+ * megabytes of a pipe, the job is cancelled. `future` is the command's, borrowed. Error: GW_ENOMEM.
+ */
 int gw_input_open(struct gw_client *client, struct gw_future *future, int fd,
                   struct gw_input **input);
 
-/* gw_input_close is for when the future is done; accepts NULL. It tells whether the job was
- * cancelled for its input, of which a text was printed. */
+/* gw_input_close stops the thread. Call it when the future has ended. It accepts NULL. It returns
+ * true if the job was cancelled because of its input; the reason was printed. */
 bool gw_input_close(struct gw_input *input);
 
 #endif

@@ -1,5 +1,6 @@
-/* Running a command: submit, show its output live, end as it ends. In the foreground Ctrl-C cancels
- * it, first gently, then hard; what is detached is never cancelled by this process. */
+/* Runs a command: submits it, prints its output live, and exits with its exit code. In the
+ * foreground the first Ctrl-C cancels it gently, and the second at once. This process never cancels
+ * a detached job. */
 #include "client/cli/launch/launch.h"
 
 #include "client/cli/launch/bulk.h"
@@ -32,18 +33,19 @@ enum { CONNECT_TIMEOUT_S = 10 };
 struct launch {
     struct gw_launch_options options;
     struct gw_client *client;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards the fields below */
     struct gw_future *future;
-    struct gw_bulk *bulk; /* many commands; NULL: one, which the future is of */
-    int in;               /* what it reads; -1: nothing */
-    uint64_t job;         /* 0: none yet */
+    struct gw_bulk *bulk; /* many commands; NULL: one command, with `future` */
+    int in;               /* input of the command; -1: none */
+    uint64_t job;         /* 0: not submitted yet */
     char key[48];
     int interrupts;
-    bool over; /* the job has ended: a signal ends this process */
+    bool over; /* the job has ended: a signal now ends this process */
 };
 
-/* The task of --pty: waits until it is told how the command ended that runs beside it (see
- * at_terminal), and ends so, too. Where it can have no pipe it waits until it is cancelled. */
+/* The task of --pty. The real command runs beside the task (see at_terminal). The task waits until
+ * it receives the exit code of that command over a pipe, and exits with it. If the pipe cannot be
+ * made, the task waits until it is cancelled. */
 static const char *const holder[] = {
     "sh", "-c",
     "pipe=$(mktemp -u) && mkfifo -m 600 \"$pipe\" && exec 9<>\"$pipe\" && rm \"$pipe\" &&\n"
@@ -51,12 +53,12 @@ static const char *const holder[] = {
     "exec sleep infinity",
     NULL};
 
-/* Random, so that no other submission has it. */
+/* Makes a random idempotency key, which no other submission has. */
 static void make_key(struct launch *launch)
 {
     uint64_t random[2];
     if (getrandom(random, sizeof random, 0) != sizeof random)
-        return; /* then it is submitted once */
+        return; /* without a key, the job is submitted only once */
     snprintf(launch->key, sizeof launch->key, "gangway-%016llx%016llx",
              (unsigned long long)random[0], (unsigned long long)random[1]);
     launch->options.key = launch->key;
@@ -73,7 +75,7 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
     if (gw_launch_options_env(typed, &env) < 0)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     struct gw_task_options task = typed->task;
-    if (typed->pty) { /* what was typed into a shell is not there in the next */
+    if (typed->pty) { /* a new attempt would not have the state of the user's shell */
         task.retries = 0;
         task.worker_losses_max = UINT32_MAX;
     }
@@ -142,8 +144,8 @@ static int submit(struct launch *launch, struct gw_error *error)
     return rc;
 }
 
-/* If the scheduler goes away before it answers, a detached job is submitted again to the next one:
- * its key makes it start once. */
+/* Connects and submits. If the scheduler disappears before it answers, a detached job is submitted
+ * again to the next scheduler; its key makes sure that it starts only once. */
 static int connect_and_submit(struct launch *launch, const struct gw_client_options *options,
                               struct gw_error *error)
 {
@@ -177,7 +179,8 @@ static bool is_there(const struct gw_value *workers, const char *name, size_t by
     return false;
 }
 
-/* A name that is preferred and nobody's is no error, but seldom meant. */
+/* Prints a warning if no worker or host has a preferred name. This is allowed, but probably a
+ * mistake. */
 static void check_preferred(const struct launch *launch)
 {
     const char *name = launch->options.prefer;
@@ -198,7 +201,7 @@ static void check_preferred(const struct launch *launch)
 /* -- Signals -------------------------------------------------------------------------------------
  */
 
-/* They are blocked everywhere and taken here, one after the other. */
+/* Takes the signals, which all other threads block, one after the other. */
 static void *signal_thread(void *arg)
 {
     struct launch *launch = arg;
@@ -216,7 +219,7 @@ static void *signal_thread(void *arg)
         if (count > 2 || launch->over || !launch->job)
             _exit(GW_EXIT_INTERRUPTED);
         if (isatty(STDERR_FILENO))
-            fputc('\n', stderr); /* behind the terminal's ^C */
+            fputc('\n', stderr); /* after the ^C that the terminal prints */
         fprintf(stderr, count == 1 ? "gangway: interrupted: ending it gently; once more ends it "
                                      "at once\n"
                                    : "gangway: ending it at once\n");
@@ -226,7 +229,7 @@ static void *signal_thread(void *arg)
     return NULL;
 }
 
-/* Before any other thread exists. */
+/* Blocks the signals and starts the signal thread. Call it before any other thread is started. */
 static void take_signals(struct launch *launch)
 {
     pthread_t thread;
@@ -245,7 +248,8 @@ static void take_signals(struct launch *launch)
 /* -- The end -------------------------------------------------------------------------------------
  */
 
-/* Of a cause keeps the first line, and what Gangway says below it: not what the task wrote. */
+/* Keeps the first line of an error text, and lines of Gangway after it. Removes the last lines of
+ * the task's output. */
 static void drop_last_lines(char *text)
 {
     static const char ours[] = "gangway: ";
@@ -261,8 +265,9 @@ static void drop_last_lines(char *text)
     *to = '\0';
 }
 
-/* shown: its output is at this terminal, and its last lines need not be said again. Those of the
- * rank that was the first cause are: what others wrote after it came between. */
+/* Prints how the task ended and returns the exit code. `shown`: the output was printed here, so the
+ * last lines of an ordinary task are not repeated. For a gang they are: other ranks may have
+ * printed after the rank that failed first. */
 static int finish(struct launch *launch, bool shown)
 {
     struct gw_error error = {0};
@@ -326,12 +331,13 @@ static int foreground(struct launch *launch)
     int exit_code = finish(launch, !launch->options.quiet && !cut);
     if (lost)
         exit_code = GW_EXIT_FAILED;
-    if (cut && exit_code == 0) /* nothing else told */
+    if (cut && exit_code == 0) /* no other message mentions it */
         gw_cli_message("gangway: its output was not shown to the end: %s", error.text);
     return exit_code;
 }
 
-/* Tells the holder, which may not be ready for it yet; false: it could not be told. */
+/* Sends the exit code to the task of --pty, which may not be ready yet. Returns false if that
+ * failed. */
 static bool end_holder(struct launch *launch, int exit_code)
 {
     char code[16];
@@ -353,11 +359,12 @@ static bool end_holder(struct launch *launch, int exit_code)
                                                .in = -1,
                                                .out = STDERR_FILENO};
     int told = 0, rc = gw_cli_console_run(&console, &told, NULL);
-    return rc == 0 ? told == 0 : rc == GW_ECLOSED || rc == GW_ENOENT; /* it has ended by that */
+    return rc == 0 ? told == 0
+                   : rc == GW_ECLOSED || rc == GW_ENOENT; /* the task has ended meanwhile */
 }
 
-/* The task holds what it asked for, and the command runs beside it, at this terminal; when that is
- * over the task is. */
+/* Runs the command of --pty at this terminal, beside a task that holds its slots and resources. The
+ * task ends after the command. */
 static int at_terminal(struct launch *launch)
 {
     const struct gw_console_options console = {
@@ -380,15 +387,15 @@ static int at_terminal(struct launch *launch)
         return exit_code;
     }
     if (rc == GW_ECLOSED && gw_future_state(launch->future) == GW_PENDING)
-        return gw_cli_error(&error);   /* the scheduler is gone */
-    exit_code = finish(launch, false); /* why it ended */
+        return gw_cli_error(&error);   /* the scheduler has disappeared */
+    exit_code = finish(launch, false); /* prints why the task ended */
     return exit_code ? exit_code : GW_EXIT_FAILED;
 }
 
-/* -- Its checkpoint ------------------------------------------------------------------------------
+/* -- The checkpoint -----------------------------------------------------------------------------
  */
 
-/* The folder is made only where there is something to be put into it. */
+/* Fetches the checkpoint of a task. The folder is made only if there is a checkpoint. */
 static int bring(const struct launch *launch, const struct gw_selected_task *task, const char *into,
                  struct gw_error *error)
 {
@@ -401,10 +408,12 @@ static int bring(const struct launch *launch, const struct gw_selected_task *tas
     return gw_fetch_checkpoint(launch->client, task, ranks, into, error);
 }
 
-enum { ASKED_MAX = 16 }; /* so many tasks are asked whether they have one, where none is wanted */
+enum {
+    ASKED_MAX = 16
+}; /* without --checkpoint-dir, only this many tasks are asked for a checkpoint */
 
-/* What it saved goes with the job, and with a private cluster: it is brought here, or that it goes
- * is said. Gives the exit code. */
+/* Fetches the checkpoints before the job ends, because the cluster then removes them, or prints
+ * that they will be lost. Returns the exit code. */
 static int keep_checkpoint(const struct launch *launch, int exit_code)
 {
     const struct gw_launch_options *typed = &launch->options;
@@ -445,7 +454,7 @@ static int keep_checkpoint(const struct launch *launch, int exit_code)
     return exit_code;
 }
 
-/* To the end of what is attached, at this terminal; gives the exit code. */
+/* Attends an attached job until its end. Returns the exit code. */
 static int attend(struct launch *launch)
 {
     const struct gw_launch_options *typed = &launch->options;
@@ -463,7 +472,9 @@ static int attend(struct launch *launch)
 
 int gw_launch_main(bool gang, int argc, char **argv)
 {
-    static struct launch launch = {.lock = PTHREAD_MUTEX_INITIALIZER}; /* outlived by the thread */
+    static struct launch launch = {
+        .lock = PTHREAD_MUTEX_INITIALIZER}; /* static, because the signal thread may outlive this
+                                               function */
     struct gw_error error;
     int exit_code;
     const struct gw_launch_options *typed = &launch.options;
@@ -502,7 +513,7 @@ int gw_launch_main(bool gang, int argc, char **argv)
         gw_bulk_free(launch.bulk);
     gw_client_close(launch.client);
     if (launch.bulk && typed->detached)
-        gw_bulk_free(launch.bulk); /* after closing: a detached job goes on */
+        gw_bulk_free(launch.bulk); /* after closing, so that the detached job is not cancelled */
     gw_future_release(launch.future);
     if (launch.in >= 0)
         close(launch.in);

@@ -1,5 +1,5 @@
-/* What `submit` and `dispatch` share of what people type: one table for both, read into what the
- * library takes. */
+/* Options of `submit` and `dispatch`: one table for both, whose values are converted to options of
+ * the library. */
 #include "client/cli/launch/launch_options.h"
 
 #include "client/cli/launch/bulk_option.h"
@@ -19,7 +19,7 @@ extern char **environ;
 
 enum { TABLE_ROWS_MAX = 60, MORE_ROWS_MAX = 20 };
 
-/* The table, with help that says whose the resources are; texts: where those parts of it lie. */
+/* The table of options. The arrays hold help texts that differ between `submit` and `dispatch`. */
 struct table {
     struct gw_option rows[TABLE_ROWS_MAX + 1];
     char gpus[160], memory[140], slots[64], resources[100], json[720];
@@ -50,7 +50,7 @@ static const char gang_details[] =
             "{rank}, {local_rank}, {node_rank} and {world_size} in the words and in --env\n"
             "are replaced; {{} is a {.";
 
-/* What only one of the two has, and the end of the table. */
+/* Appends the rows that only one of the two commands has, and the end of the table. */
 static void add_rows(struct gw_launch_options *launch, const struct table *table,
                      struct gw_option *rows)
 {
@@ -116,7 +116,7 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
     rows[MANY] = (struct gw_option){0};
 }
 
-/* Help that says whose the resources are. */
+/* Writes the help texts that say to whom the resources belong: to each rank, or to the task. */
 static void describe(struct table *table, const char *who)
 {
     snprintf(table->gpus, sizeof table->gpus,
@@ -218,7 +218,8 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
     add_rows(launch, table, table->rows + ROWS);
 }
 
-/* "a,b,c", to be freed; NULL, and a text was printed, when out of memory. */
+/* Joins texts to "a,b,c". The caller frees the result. Prints an error and returns NULL if out of
+ * memory. */
 static char *join(const struct gw_option_texts *texts)
 {
     size_t bytes = 1, used = 0;
@@ -232,8 +233,8 @@ static char *join(const struct gw_option_texts *texts)
     return all;
 }
 
-/* A prolog and a container around the command; false, and a text was printed, when that is wrong.
- */
+/* Wraps the command in a prolog and a container. Prints an error and returns false if the options
+ * are wrong. */
 static bool wrap_up(struct gw_launch_options *launch, const char *command)
 {
     if (launch->runtime && !launch->container) {
@@ -345,7 +346,8 @@ static bool check_checkpoint_dir(const struct gw_launch_options *launch, const c
             command, launch->checkpoint_dir);
         return false;
     }
-    /* Before it runs: at its end, a private cluster takes along what cannot be brought here. */
+    /* Check this before the job runs: a checkpoint that cannot be written here is lost when a
+     * private cluster ends. */
     struct gw_error error;
     if (gw_cli_check_output("--checkpoint-dir", launch->checkpoint_dir, &error) == 0)
         return true;
@@ -353,7 +355,7 @@ static bool check_checkpoint_dir(const struct gw_launch_options *launch, const c
     return false;
 }
 
-/* What one option alone does not show; false, and a text was printed, when it is wrong. */
+/* Checks combinations of options. Prints an error and returns false if one is wrong. */
 static bool check(struct gw_launch_options *launch, const char *command)
 {
     struct gw_task_options *task = &launch->task;
@@ -486,7 +488,7 @@ int gw_launch_options_env(const struct gw_launch_options *options, const char **
         if (stays)
             made[kept++] = environ[i];
     }
-    if (options->mpi) /* before those of --env, which are counted from the end */
+    if (options->mpi) /* before the variables of --env, which are counted from the end */
         made[kept++] = "GANGWAY_MPI=none";
     for (size_t k = 0; k < options->env.count; k++)
         made[kept++] = options->env.items[k];

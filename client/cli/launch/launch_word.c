@@ -1,5 +1,5 @@
-/* Words that options of a launch take. What is none of them is for the caller to say: only he knows
- * where it was written. */
+/* Parses words that options of `submit` and `dispatch` take. The caller reports errors, because it
+ * knows where the word was written. */
 #include "client/cli/launch/launch_word.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* The line is written over by itself, with spaces behind it where it was longer, and never reaches
- * the last column: so it needs no more of a terminal than a carriage return. */
+/* Prints the progress of an upload. Each line overwrites the last one and is padded with spaces. It
+ * does not reach the last column, so it needs only a carriage return from the terminal. */
 #include "client/cli/launch/loading.h"
 
 #include "client/cli/lib/units.h"
@@ -12,7 +12,7 @@
 
 enum { FIRST_MS = 1000, NEXT_MS = 250, LINE_BYTES = 256, NAME_MIN = 4 };
 
-/* "1.2 of 3.0 GiB": both in the larger one's unit. */
+/* Writes "1.2 of 3.0 GiB", with both sizes in the unit of the larger one. */
 static void format_share(uint64_t done, uint64_t total, char *text, size_t text_bytes)
 {
     char whole[32];
@@ -24,7 +24,7 @@ static void format_share(uint64_t done, uint64_t total, char *text, size_t text_
                    part, whole);
 }
 
-/* What is shipped, as far as it fits into so many bytes. */
+/* Writes the name of the upload, cut to `text_bytes`. */
 static void format_name(const struct gw_loading *loading, char *text, size_t text_bytes)
 {
     const char *first = loading->shipped[0], *colon = strrchr(first, ':');
@@ -39,7 +39,8 @@ static void format_name(const struct gw_loading *loading, char *text, size_t tex
             *c = '?';
 }
 
-/* In at most so many columns: rather without its name than without its figures. */
+/* Writes the progress in at most `columns` columns. If there is not enough room, the name is left
+ * out. */
 static void format_line(const struct gw_loading *loading, const struct gw_shipping *shipping,
                         size_t columns, char line[LINE_BYTES])
 {
@@ -58,7 +59,7 @@ static void format_line(const struct gw_loading *loading, const struct gw_shippi
         line[columns] = '\0';
 }
 
-/* Writes a line over what stands there; empty: takes it away. */
+/* Overwrites the present line. An empty line removes it. */
 static void show(struct gw_loading *loading, const char *line)
 {
     const size_t length = strlen(line);
@@ -68,7 +69,7 @@ static void show(struct gw_loading *loading, const char *line)
     loading->shown = length;
 }
 
-/* Of the terminal, but the last. */
+/* Number of columns of the terminal, without the last. */
 static size_t columns_of_terminal(void)
 {
     struct winsize window;

@@ -1,4 +1,4 @@
-/* Output in files: one stream after the other, each copied piece by piece as it lies at its worker.
+/* Writes output into files: one stream after the other, each copied piece by piece from its worker.
  */
 #include "client/cli/launch/log_files.h"
 
@@ -12,7 +12,7 @@
 
 struct writer {
     const struct gw_tail_options *options;
-    char note[GW_LOG_NOTE_MAX]; /* why there may be less than was written */
+    char note[GW_LOG_NOTE_MAX]; /* why the output may be incomplete */
 };
 
 static int make_folder(const char *path, struct gw_error *error)

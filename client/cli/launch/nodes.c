@@ -1,5 +1,5 @@
-/* Nodes: N hosts with K ranks each are N x K ranks; whatever two of the three are typed, the third
- * follows, and all three must agree. */
+/* Places the ranks of a gang: N hosts with K ranks each are N x K ranks. If two of the three
+ * numbers are given, the third is computed. If all are given, they must agree. */
 #include "client/cli/launch/nodes.h"
 
 #include "client/cli/hosts/host_file.h"
@@ -65,8 +65,8 @@ static bool is_here(const char *name)
            strcmp(name, "::1") == 0;
 }
 
-/* "a,b", or with counts "a:2,b:3", as `--on` takes them, of the first `ranks` ranks. This machine
- * is known by its own name. */
+/* Writes the hosts of the first `ranks` ranks as `--on` takes them: "a,b", or with counts
+ * "a:2,b:3". localhost becomes this machine's own name. */
 static bool name_hosts(const struct gw_hosts *hosts, uint64_t ranks, bool counted, char **workers)
 {
     char own[HOST_NAME_MAX + 1] = "";
@@ -94,7 +94,7 @@ static bool name_hosts(const struct gw_hosts *hosts, uint64_t ranks, bool counte
 
 enum { SAID_BYTES = 300 };
 
-/* "-H a:2,b:3", or "--hostfile FILE". */
+/* Writes the option for error messages: "-H a:2,b:3" or "--hostfile FILE". */
 static const char *said_by(const struct gw_nodes *nodes, char said[static SAID_BYTES])
 {
     (void)snprintf(said, SAID_BYTES, "%s %.250s", nodes->hosts ? "-H" : "--hostfile",
@@ -102,7 +102,7 @@ static const char *said_by(const struct gw_nodes *nodes, char said[static SAID_B
     return said;
 }
 
-/* With --min-ranks: --on a,b --nodes 2 --per-node 2. */
+/* With --min-ranks: places the gang as --on a,b --nodes 2 --per-node 2 would. */
 static bool take_elastic(struct gw_nodes *nodes, const struct gw_hosts *hosts)
 {
     uint32_t each = slots_of(&hosts->items.items[0]);
@@ -117,7 +117,7 @@ static bool take_elastic(struct gw_nodes *nodes, const struct gw_hosts *hosts)
     return name_hosts(hosts, UINT64_MAX, false, &nodes->workers);
 }
 
-/* As mpiexec has it: all that there is, or the first so many. */
+/* Places the ranks as mpiexec does: all slots of the hosts, or only the first -n of them. */
 static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts,
                        struct gw_task_options *task)
 {
@@ -189,7 +189,8 @@ bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
                       task->ranks / task->ranks_per_node);
     if (nodes->same_host)
         task->ranks_per_node = task->ranks;
-    task->spread = nodes->spread && !by_number; /* which says how far already */
+    task->spread = nodes->spread &&
+                   !by_number; /* --nodes and --per-node already say how far the ranks are spread */
     if (task->full_wait_ns && !task->min_ranks)
         return refuse("--full-wait is of gangs that may start with fewer ranks: --min-ranks M");
     if (task->min_ranks > task->ranks)

@@ -1,5 +1,5 @@
-/* One look at a job that may wait. The thread is in a query or asleep, and never holds the lock in
- * a query: whoever ends it waits for an answer of the scheduler at most. */
+/* Prints once why a job waits. The thread does not hold its lock during a query, so
+ * gw_patience_deinit waits at most for one answer of the scheduler. */
 #include "client/cli/launch/patience.h"
 
 #include "client/cli/lib/selector.h"
@@ -20,7 +20,7 @@ static struct gw_value *ask(struct gw_patience *patience, const char *what)
     return answer;
 }
 
-/* Nothing of it runs, and nothing has ended yet. */
+/* Whether no task of the job runs or has ended yet. */
 static bool waits(const struct gw_value *job)
 {
     return job && strcmp(gw_table_text(job, "state"), "queued") == 0 &&

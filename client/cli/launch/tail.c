@@ -1,10 +1,11 @@
-/* Tails. Each reader asks for more from where it is, when it has printed what it has; the scheduler
- * answers when there is some. So who reads our output slowly holds back the task that waits for its
- * reader.
+/* Prints the output of tasks. Each reader asks for more output when it has printed what it has, and
+ * the scheduler answers when there is more. So a slow reader of this process's output also slows
+ * down a task with held output.
  *
- * The output of one task is printed byte for byte. Lines of several ranks are never mixed: a line
- * is printed when it is whole, with its rank before it. A carriage return ends one, too, which its
- * next state overwrites, unless another rank has printed since. */
+ * The output of a single task is printed byte for byte. Lines of several ranks are never mixed: a
+ * line is printed when it is complete, with its rank before it. A carriage return also ends a line,
+ * as in a progress bar. The next line then overwrites it, unless another rank has printed
+ * meanwhile. */
 #include "client/cli/launch/tail.h"
 
 #include "client/cli/lib/cli.h"
@@ -21,11 +22,12 @@
 
 enum { LINE_BYTES_MAX = 64 << 10, STACK_BYTES = 256 << 10 };
 
-/* What several readers print to. */
+/* A stream to which several readers print. */
 struct output {
     pthread_mutex_t lock;
     FILE *file;
-    struct reader *open; /* whose text the last line is, which has no end yet; NULL: it has */
+    struct reader *open; /* reader whose incomplete line is the last on the stream; NULL: the last
+                            line is complete */
 };
 
 struct reader {
@@ -33,22 +35,22 @@ struct reader {
     struct output *output;
     uint32_t rank;
     bool err;
-    bool plain; /* alone: as it comes */
-    bool bar;   /* the last line ended with a carriage return: it will be overwritten */
-    bool begun; /* its text stands at the end of the last line */
-    char *line; /* what has no end yet, and is not printed */
+    bool plain; /* the only reader: print bytes unchanged */
+    bool bar;   /* the last line ended with a carriage return and will be overwritten */
+    bool begun; /* its text is at the end of the last line of the stream */
+    char *line; /* incomplete line that is not printed yet */
     size_t line_bytes;
     pthread_t thread;
 };
 
 struct gw_tail {
     struct gw_tail_options options;
-    struct output outputs[2]; /* lines of JSON: the first */
-    pthread_mutex_t lock;     /* of what follows */
+    struct output outputs[2]; /* with --json only the first */
+    pthread_mutex_t lock;     /* guards the fields below */
     struct gw_error error;
-    char note[GW_LOG_NOTE_MAX]; /* why less may be printed than was written */
-    uint32_t told;              /* the newest attempt of which it was said why it ended; 0: none */
-    uint64_t told_id;           /* the attempt that came after it, by its id */
+    char note[GW_LOG_NOTE_MAX]; /* why the printed output may be incomplete */
+    uint32_t told;              /* number of the newest attempt whose end was reported; 0: none */
+    uint64_t told_id;           /* id of the attempt after it */
     bool prefix;
     size_t count;
     struct reader readers[];
@@ -78,7 +80,7 @@ static void print_json(const struct reader *reader, const char *line, size_t byt
     print_object(object);
 }
 
-/* Ends a line that another one has begun. The output's lock is held. */
+/* Ends the incomplete line of another reader. The output's lock is held. */
 static void take_line(struct reader *reader)
 {
     struct output *output = reader->output;
@@ -89,7 +91,7 @@ static void take_line(struct reader *reader)
     output->open = NULL;
 }
 
-/* Prints text, and how it ended: by '\n', by '\r', or (0) not yet. */
+/* Prints text and its end: '\n', '\r', or 0 if the line is not complete. */
 static void print_text(struct reader *reader, const char *text, size_t bytes, char end)
 {
     struct output *output = reader->output;
@@ -113,7 +115,7 @@ static void print_text(struct reader *reader, const char *text, size_t bytes, ch
         output->open = NULL;
 }
 
-/* Prints what was gathered. In JSON a line that will be overwritten keeps its '\r'. */
+/* Prints the gathered line. With --json, a line that will be overwritten keeps its '\r'. */
 static void print_line(struct reader *reader, char end)
 {
     pthread_mutex_lock(&reader->output->lock);
@@ -130,8 +132,9 @@ static void print_line(struct reader *reader, char end)
     reader->line_bytes = 0;
 }
 
-/* Once a piece of output, not once a line: of short lines that would be most of the work. Of a bar
- * what is there is shown: its end comes with its next state. */
+/* Flushes once for each piece of output and not for each line, which would take most of the time
+ * for short lines. The present state of a progress bar is printed too, because its end arrives only
+ * with the next state. */
 static void flush(struct reader *reader)
 {
     if (reader->bar && reader->line_bytes > 0 && !reader->stream->options.json)
@@ -161,7 +164,7 @@ static void feed(struct reader *reader, const char *data, size_t bytes)
     }
 }
 
-/* The end of an attempt: what comes next begins a line. */
+/* Completes the line at the end of an attempt, so that the next output begins a new line. */
 static void end_line(struct reader *reader)
 {
     if (reader->line_bytes > 0)
@@ -175,7 +178,7 @@ static void end_line(struct reader *reader)
     reader->begun = reader->bar = false;
 }
 
-/* Not among what was printed: that is somebody's data. */
+/* Reports missing bytes on stderr, so that the message does not mix with the task's output. */
 static void say_left_out(struct reader *reader, uint64_t bytes)
 {
     if (reader->stream->options.json) {
@@ -206,7 +209,8 @@ static int read_chunk(struct reader *reader, bool follow, struct gw_log_request 
     return gw_job_log(options->client, request, chunk, error);
 }
 
-/* What cannot be read on is not waited for any more. */
+/* After an error, tells the scheduler that this reader does not read on, so that a task with held
+ * output does not wait for it. */
 static void let_go(const struct reader *reader, const struct gw_log_request *request)
 {
     struct gw_log_request last = *request;
@@ -218,7 +222,8 @@ static void let_go(const struct reader *reader, const struct gw_log_request *req
         gw_value_unref(chunk.data);
 }
 
-/* Which of the task's attempts, 1, 2, ..., has an id; 0: that is not known (any more). */
+/* Returns the number (1, 2, ...) of the task's attempt with this id, or 0 if it is not known (any
+ * more). */
 static uint32_t number_of(const struct gw_value *attempts, uint64_t id)
 {
     for (size_t i = 0; i < gw_value_count(attempts); i++)
@@ -227,7 +232,8 @@ static uint32_t number_of(const struct gw_value *attempts, uint64_t id)
     return 0;
 }
 
-/* The number of the attempt whose end a fact tells; 0: it tells something else. */
+/* Returns the number of the attempt whose end an event reports, or 0 if it reports something else.
+ */
 static uint32_t attempt_ended(const char *fact)
 {
     uint32_t number;
@@ -237,7 +243,8 @@ static uint32_t attempt_ended(const char *fact)
     return strncmp(fact + end, "failed", 6) == 0 || strncmp(fact + end, "was", 3) == 0 ? number : 0;
 }
 
-/* The newest fact that tells why an attempt ended: that with a number, or (0) any; NULL: none. */
+/* Returns the text of the newest event that reports why attempt `number` ended (0: any attempt), or
+ * NULL. */
 static const char *find_why(const struct gw_value *facts, uint32_t number)
 {
     for (size_t i = gw_value_count(facts); i > 0; i--) {
@@ -268,8 +275,9 @@ static struct gw_value *ask(const struct gw_tail_options *options, const char *w
     return answer;
 }
 
-/* Says why attempts ended, from one to before that which is read next: once each, though every
- * reader comes here. A reader may be attempts behind the event log. */
+/* Prints why attempts ended: from attempt `ended` up to the attempt before `next`. Every reader
+ * calls this, and each end is printed once. A reader may be several attempts behind the event log.
+ */
 static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
 {
     const struct gw_tail_options *options = &stream->options;
@@ -286,7 +294,7 @@ static void say_why(struct gw_tail *stream, uint64_t ended, uint64_t next)
             known = known || why;
             print_why(why);
         }
-        if (!known) /* the scheduler has begun anew since, and counts others */
+        if (!known) /* a restarted scheduler counts attempts anew */
             print_why(find_why(facts, 0));
         stream->told = before ? before - 1 : stream->told;
         stream->told_id = next;
@@ -305,7 +313,7 @@ static void keep_note(struct gw_tail *stream, const struct gw_log_chunk *chunk)
     pthread_mutex_unlock(&stream->lock);
 }
 
-/* Where the last `lines` lines of some output begin; what is behind the last newline is a line. */
+/* Returns the offset of the last `lines` lines. Text after the last newline counts as a line. */
 static size_t last_lines(const char *text, size_t bytes, uint32_t lines)
 {
     size_t at = bytes > 0 && text[bytes - 1] == '\n' ? bytes - 1 : bytes;
@@ -319,12 +327,12 @@ static size_t last_lines(const char *text, size_t bytes, uint32_t lines)
     return lines ? at + 1 : bytes;
 }
 
-/* The last lines that have come. */
+/* The last lines of the output so far. */
 struct last {
     struct gw_buffer text;
     size_t trim_at;
-    size_t hole_at;    /* where in text something is left out, */
-    uint64_t left_out; /* so much; 0: nothing */
+    size_t hole_at;    /* offset in `text` at which bytes are missing */
+    uint64_t left_out; /* number of these bytes; 0: none */
 };
 
 static void last_trim(struct last *last, uint32_t lines)
@@ -339,8 +347,8 @@ static void last_trim(struct last *last, uint32_t lines)
     last->trim_at = 2 * last->text.size;
 }
 
-/* Adds what comes next. Lines are counted when there is twice as much as they took. False: out of
- * memory. */
+/* Adds a chunk. The text is trimmed to `lines` lines each time its size has doubled. Returns false
+ * if out of memory. */
 static bool last_add(struct last *last, const struct gw_log_chunk *chunk, uint32_t lines)
 {
     const void *data = NULL;
@@ -356,8 +364,8 @@ static bool last_add(struct last *last, const struct gw_log_chunk *chunk, uint32
     return true;
 }
 
-/* Prints the last lines of what an attempt has written by now. The request is then about what comes
- * behind it: who asks that finds any error again. */
+/* Prints the last lines of the output that exists so far. Afterwards `request` continues after
+ * them. Errors are ignored here, because the next read finds them again. */
 static void read_tail(struct reader *reader, struct gw_log_request *request)
 {
     const uint32_t lines = reader->stream->options.lines;
@@ -390,8 +398,9 @@ static void read_tail(struct reader *reader, struct gw_log_request *request)
     gw_buffer_deinit(&last.text);
 }
 
-/* Prints one attempt from its beginning, and first why that ended that this reader has read before
- * it (0: none); request->attempt says which it was, afterwards at least. */
+/* Prints one attempt from its beginning. Before that, it prints why attempt `ended` ended, which
+ * this reader has read before (0: none). Afterwards request->attempt is the id of the attempt, if
+ * it is known. */
 static int read_attempt(struct reader *reader, struct gw_log_request *request, uint64_t ended,
                         struct gw_error *error)
 {
@@ -434,7 +443,7 @@ static void *reader_thread(void *arg)
     if (stream->options.tail)
         read_tail(reader, &request);
     int rc = read_attempt(reader, &request, 0, &error);
-    /* A retry, or another worker after this one was lost, is another attempt. */
+    /* A retry is another attempt, and so is a new start after the loss of a worker. */
     while (follow && onwards && request.attempt > 0 && rc != GW_ECLOSED) {
         uint64_t ended = request.attempt;
         request = (struct gw_log_request){.after = ended};
@@ -448,7 +457,7 @@ static void *reader_thread(void *arg)
     return NULL;
 }
 
-/* -- All of them ---------------------------------------------------------------------------------
+/* -- All readers --------------------------------------------------------------------------------
  */
 
 static int start(struct gw_tail *stream, uint32_t rank, bool err)
@@ -496,7 +505,7 @@ int gw_tail_open(const struct gw_tail_options *options, struct gw_tail **out)
         rc = options->out ? start(stream, rank, false) : 0;
         if (rc == 0 && options->err)
             rc = start(stream, rank, true);
-        /* What is not live is printed rank by rank. */
+        /* Without --follow, ranks are printed one after the other. */
         for (; !options->follow && stream->count > 0; stream->count--) {
             pthread_join(stream->readers[stream->count - 1].thread, NULL);
             free(stream->readers[stream->count - 1].line);
@@ -517,7 +526,7 @@ int gw_tail_close(struct gw_tail *stream, struct gw_error *error)
         pthread_join(stream->readers[i].thread, NULL);
         free(stream->readers[i].line);
     }
-    /* What failed says so itself. */
+    /* The error of a failed task already contains this. */
     if (*stream->note &&
         !(stream->options.future && gw_future_state(stream->options.future) == GW_FAILED))
         gw_cli_message("gangway: %s", stream->note);

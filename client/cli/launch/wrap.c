@@ -1,13 +1,13 @@
-/* Commands in a prolog's shell and in containers.
+/* Runs commands in a shell with a prolog, and in containers.
  *
- * Both are shell scripts that end in exec, so that nothing stands between the supervisor and the
- * program, or the container's runtime; which runtime there is, only the worker knows. The prolog
- * runs outside of the container.
+ * Both are shell scripts that end in exec, so that no shell stays between the supervisor and the
+ * program or the container runtime. A script is necessary because only the worker knows which
+ * runtime is installed. The prolog runs outside the container.
  *
- * A container of docker is no descendant of ours, and one of podman may leave something behind:
- * each has a name that is its attempt's and rank's, and is removed by it at the end, whatever that
- * was (struct gw_command, epilog). Where there is a container a variable says so, for `gangway
- * exec`. */
+ * A docker container is not a descendant of the worker, and podman may leave processes behind.
+ * Therefore each container has a name made from its attempt and rank, and an epilog (see struct
+ * gw_command) removes it by this name in every case. A variable tells `gangway exec` that the task
+ * runs in a container. */
 #include "client/cli/launch/wrap.h"
 
 #include "graph/wire/enums.h"
@@ -18,10 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* $1: the prolog, then the command, whose words are put aside: a script that the prolog sources
- * sees none, and may set its own. `module` is a function that login shells define. All up to the
- * prolog is one line, so that what bash says of the prolog's lines has their numbers. Who is told
- * to end in it ends by that signal, and the prolog is not blamed. */
+/* Script for --prolog. $1 is the prolog; the other words are the command. The command is stored in
+ * an array first, so that a script which the prolog sources sees no arguments and may set its own.
+ * `module` is a function that login shells define, so the script loads its file. Everything before
+ * the prolog is one line, so that line numbers in bash's messages are those of the prolog. If a
+ * signal ends the task during the prolog, the task dies by that signal, and the prolog is not
+ * reported as failed. */
 static const char prolog_script[] =
     "gangway_prolog=$1; gangway_command=(\"${@:2}\"); set --; "
     "if ! command -v module >/dev/null 2>&1; then "
@@ -48,7 +50,7 @@ static const char prolog_script[] =
     "fi\n"
     "exec \"${gangway_command[@]}\"\n";
 
-/* What both scripts of a container begin with. */
+/* Start of both container scripts: chooses the runtime and the container's name. */
 #define CHOOSE                                                                                     \
     "runtime=\n"                                                                                   \
     "for name in $wanted; do\n"                                                                    \
@@ -56,8 +58,9 @@ static const char prolog_script[] =
     "done\n"                                                                                       \
     "container=gangway-$GANGWAY_JOB-$GANGWAY_TASK-$GANGWAY_ATTEMPT-${GANGWAY_RANK:-0}\n"
 
-/* $1: runtimes, $2: the image, $3: names of variables, then the command. Folders go in by --mount,
- * which takes a ':' that -v would cut at; it is a line of CSV. */
+/* Script for --container. $1: runtimes, $2: image, $3: names of variables; then the command.
+ * Folders are passed by --mount, because -v does not accept a path with ':'. The value of --mount
+ * is a line of CSV. */
 static const char container_script[] =
     "wanted=$1\n" CHOOSE "image=$2\n"
     "names=$3\n"
@@ -66,7 +69,7 @@ static const char container_script[] =
     "  echo \"gangway: --container: there is none of these on PATH here: $wanted\" >&2\n"
     "  exit 127\n"
     "fi\n"
-    "socket=${GANGWAY_IDENTITY#* * }\n" /* by which it reaches the cluster */
+    "socket=${GANGWAY_IDENTITY#* * }\n" /* socket by which the command connects to the cluster */
     "[ -S \"$socket\" ] || socket=\n"
     "if [ $runtime = apptainer ] || [ $runtime = singularity ]; then\n"
     "  case $image in *://*|/*|./*|*.sif) ;; *) image=docker://$image ;; esac\n"
@@ -123,8 +126,9 @@ static const char container_script[] =
     "exec $runtime run --rm --init -i --name $container --network host --ipc host \\\n"
     "  --mount \"$mount\" -w \"$PWD\" \"$@\"\n";
 
-/* $1: runtimes. Where there is no daemon, or none for us, the runtime has refused to run it (125),
- * or does not start itself, there is no container that it could fail to remove. */
+/* Script that removes the container. $1: runtimes. It exits with 0 if there is no container to
+ * remove: the daemon does not run or refuses us, the runtime has refused to start the container
+ * (exit code 125), or the runtime itself does not start. */
 static const char removal_script[] =
     "wanted=$1\n" CHOOSE "case $runtime in docker|podman) ;; *) exit 0 ;; esac\n"
     "limit=\n"
@@ -144,8 +148,9 @@ static const char removal_script[] =
     "  \"$runtime rm -f: $said (exit code $code)\" >&2\n"
     "exit 1\n";
 
-/* $1: the rank's process, $2: 1 where there is a terminal, then the command, in the environment of
- * the rank. A container of apptainer is namespaces of the rank's process, or of one below it. */
+/* Script for a command beside the task, with the environment of the rank. $1: process id of the
+ * rank, $2: 1 if there is a terminal; then the command. An apptainer container consists of the
+ * namespaces of the rank's process or of one of its descendants. */
 static const char beside_script[] =
     "wanted=$GANGWAY_CONTAINER\n"
     "pid=$1\n"
@@ -206,7 +211,7 @@ int gw_wrap_runtime_is_known(const char *runtime)
     return 0;
 }
 
-/* "A B", of "A=1" and "B=2". */
+/* Makes "A B" from "A=1" and "B=2". */
 static char *join_names(const struct gw_wrap_options *options)
 {
     size_t bytes = 1, used = 0;

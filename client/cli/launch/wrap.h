@@ -1,4 +1,4 @@
-/* A command inside of what is to stand around it: a prolog's shell, a container. */
+/* Wraps a command in the shell of a prolog, or in a container. */
 #ifndef GW_CLI_WRAP_H
 #define GW_CLI_WRAP_H
 
@@ -8,30 +8,33 @@
 struct gw_wrap_options {
     const char *const *command; /* NULL-terminated */
     const char *prolog;         /* NULL: none */
-    const char *container;      /* the image; NULL: none */
-    const char *runtime;        /* of containers, "docker", "podman" or "apptainer"; NULL: what
-                                   there is */
-    const char *const *names;   /* "NAME=..." that the container gets besides what ranks get */
+    const char *container;      /* image; NULL: no container */
+    const char *runtime; /* container runtime: "docker", "podman" or "apptainer"; NULL: the first
+                            that the worker has */
+    const char *const *
+        names; /* "NAME=..." variables that the container gets in addition to those of every rank */
     size_t name_count;
 };
 
 struct gw_wrap {
-    const char **argv;   /* to be run instead; NULL-terminated */
-    const char **epilog; /* to be run behind it; NULL: nothing */
-    char *names;         /* in there */
-    char *variable; /* of its environment, by which gw_wrap_beside knows of the container; NULL:
-                       there is none */
+    const char **argv;   /* the wrapped command; NULL-terminated */
+    const char **epilog; /* command to run after it; NULL: none */
+    char *names;         /* string that argv borrows */
+    char *variable; /* environment variable by which gw_wrap_beside knows of the container; NULL: no
+                       container */
 };
 
-/* gw_wrap_init makes the words, which borrow all texts. 0, or GW_ENOMEM and nothing to deinit. */
+/* gw_wrap_init wraps a command. The words borrow all texts. Returns 0, or GW_ENOMEM, after which
+ * gw_wrap_deinit is not needed. */
 int gw_wrap_init(struct gw_wrap *wrap, const struct gw_wrap_options *options);
 void gw_wrap_deinit(struct gw_wrap *wrap);
 
-/* gw_wrap_beside makes the words of a command that runs beside one that gw_wrap_init has made:
- * where that is in a container, in there. terminal: it has one. What is made is as there. */
+/* gw_wrap_beside makes a command that runs beside a command of gw_wrap_init, inside its container
+ * if it has one. `terminal` is true if the command has a terminal. Ownership and errors are as for
+ * gw_wrap_init. */
 int gw_wrap_beside(struct gw_wrap *wrap, const char *const *command, bool terminal);
 
-/* gw_wrap_runtime_is_known tells whether a name is one of those. */
+/* gw_wrap_runtime_is_known returns true for the name of a supported container runtime. */
 int gw_wrap_runtime_is_known(const char *runtime);
 
 #endif
