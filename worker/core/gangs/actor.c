@@ -1,9 +1,10 @@
-/* Actors: runners that keep the state that a task made, and execute the calls that come for it.
+/* Actors: a runner holds the state that a task has created, and executes calls on it.
  *
- * Always: the task that made an actor stands in `held` as long as its runner lives; what is in that
- * runner's queue are calls, each of the actor that was here when it came. When the runner is buried
- * the actor's own end is told first, so that nobody sends more; a call that may have begun is said
- * to have ended with it, the others to have been given back. */
+ * Invariants: the task that created an actor stays in core->held as long as its runner lives. The
+ * queue of this runner contains only calls, each of the actor that was here when the call arrived.
+ * When the runner is reaped, the end of the actor is reported first, so that the scheduler sends no
+ * more calls. Calls that may have begun are reported as ended together with the actor. The other
+ * calls are given back. */
 #include "worker/core/gangs/actor.h"
 
 #include "worker/core/model/attempt.h"
@@ -23,13 +24,14 @@ static struct gw_node_actor *find(const struct gw_node_core *core, uint64_t id)
     return gw_map_get(&core->actors, id, &value) ? (struct gw_node_actor *)(uintptr_t)value : NULL;
 }
 
-/* -- Birth ---------------------------------------------------------------------------------------
+/* -- Creation ------------------------------------------------------------------------------------
  */
 
 void gw_node_actor_prepare(struct gw_node_core *core, struct gw_process *process,
                            struct gw_attempt *run)
 {
-    if (process->state == GW_PROCESS_IDLE) { /* it was bound before it said hello */
+    if (process->state ==
+        GW_PROCESS_IDLE) { /* the task was bound to the runner before the runner's first message */
         gw_sm_move(&gw_process_sm, &process->state, GW_PROCESS_BUSY);
         process->started_told = false;
         process->head_since_ns = core->now_ns;
@@ -66,7 +68,8 @@ int gw_node_actor_on_ready(struct gw_node_core *core, struct gw_process *process
 /* -- Calls ---------------------------------------------------------------------------------------
  */
 
-/* Not begun: the scheduler keeps it until it knows what has become of the actor. */
+/* Gives a call that has not begun back to the scheduler, which keeps it until the actor's fate is
+ * known. */
 static void give_back(struct gw_node_core *core, struct gw_attempt *run)
 {
     gw_attempt_pull(run);
@@ -90,7 +93,8 @@ bool gw_node_actor_join(struct gw_node_core *core, struct gw_attempt *run)
 /* -- Ends ----------------------------------------------------------------------------------------
  */
 
-/* Nobody holds it: its runner lets go of the state and exits, or is ended when that takes long. */
+/* Releases an actor that nobody has a handle to. Its runner frees the state and exits. If this
+ * takes longer than grace_ns, the runner is killed. */
 static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint64_t grace_ns)
 {
     struct gw_attempt *run = actor->run;
@@ -110,7 +114,8 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
 bool gw_node_actor_kill(struct gw_node_core *core, struct gw_attempt *run,
                         const struct gw_msg_kill *kill)
 {
-    if (gw_actor_queue_calls(run)) { /* what runs does so to its end: it would take all with it */
+    if (gw_actor_queue_calls(
+            run)) { /* A running call is not killed, since this would kill the actor, too. */
         if (run->process)
             run->killing = true; /* heeded if it is taken back before it begins */
         return run->process;
@@ -124,7 +129,7 @@ bool gw_node_actor_kill(struct gw_node_core *core, struct gw_attempt *run,
     return true;
 }
 
-/* How the actor itself ended, where nobody told it to. */
+/* Returns how an actor ended by itself. */
 static struct gw_attempt_end own_end(const struct gw_process *process)
 {
     const struct gw_attempt *first = process->queue.first;
@@ -143,8 +148,8 @@ static struct gw_attempt_end own_end(const struct gw_process *process)
     return end;
 }
 
-/* Of the calls that its runner had: how many it had begun. The results of all but the last of these
- * were not reported any more. */
+/* Returns how many of the calls in its queue a runner had begun. The results of all but the last of
+ * these were not reported. */
 static size_t begun(const struct gw_process *process)
 {
     size_t count = 0, at = 0;
@@ -171,8 +176,8 @@ static void end_call(struct gw_node_core *core, struct gw_attempt *run,
     gw_attempt_ended(core, run);
 }
 
-/* Calls whose inputs are on their way: one that came after all would come before those that were
- * given back, where the actor lives here again. */
+/* Gives back the calls that wait for inputs. If such a call stayed, and the actor were created
+ * again on this worker, it would overtake the calls that were given back. */
 static void give_back_waiting(struct gw_node_core *core, const struct gw_node_actor *actor)
 {
     for (struct gw_attempt *run = core->waiting.first; run;) {
@@ -204,7 +209,8 @@ void gw_node_actor_judge(struct gw_node_core *core, struct gw_process *process)
     give_back_waiting(core, actor);
     (void)gw_map_remove(&core->actors, actor->id);
     process->actor = NULL;
-    GW_MUST(gw_array_push(&core->ended_actors, actor)); /* where its calls print is not told yet */
+    /* Freed later in the step: reports of its calls still need the path of its output */
+    GW_MUST(gw_array_push(&core->ended_actors, actor));
 }
 
 void gw_node_actors_reap(struct gw_node_core *core)
@@ -226,7 +232,7 @@ void gw_node_actors_drop(struct gw_node_core *core)
     gw_map_deinit(&core->actors);
 }
 
-/* -- Checks --------------------------------------------------------------------------------------
+/* -- Invariants ----------------------------------------------------------------------------------
  */
 
 void gw_node_actors_check(const struct gw_node_core *core, size_t *runs)

@@ -1,9 +1,10 @@
-/* Checkpoints that come here: to a gang that goes on here, whose rank 0 does not stand before they
- * lie in its task's folder, or as a copy that is kept in case their host is lost. No rank of
- * commands at another worker stands before its folder is what rank 0's is.
+/* Checkpoints that are copied to this worker. A gang that resumes here needs the checkpoint in its
+ * task's folder before rank 0 is reported as ready. A copy is also kept here in case the
+ * checkpoint's host is lost. If ranks of a command run on several workers, those on other workers
+ * become ready only after their folder is equal to that of rank 0.
  *
- * Always: each CHECKPOINT_TRANSFER that was asked for is in core->transfers until
- * CHECKPOINT_TRANSFERRED; a gang that is gone by then is not missed. */
+ * Invariant: each transfer that was requested by CHECKPOINT_TRANSFER stays in core->transfers until
+ * the event CHECKPOINT_TRANSFERRED. Its gang may have ended by then. */
 #include "worker/core/gangs/checkpoint_transfer.h"
 
 #include "worker/core/model/attempt.h"
@@ -21,7 +22,8 @@ static const char *address_of(const struct gw_node_core *core, uint32_t worker)
     return worker == core->worker ? "" : gw_fetch_address(core, worker);
 }
 
-/* Of all workers that it comes from, one behind the other; false: nobody said where one is. */
+/* Lists the addresses of all workers that the checkpoint comes from. Returns false if an address is
+ * unknown. */
 static bool find_addresses(struct gw_node_core *core, const struct gw_msg_checkpoint_transfer *what,
                            struct gw_bin *addresses)
 {
@@ -46,7 +48,7 @@ static bool find_addresses(struct gw_node_core *core, const struct gw_msg_checkp
     return true;
 }
 
-/* Asks for it; false: nobody said where that worker is. */
+/* Requests a transfer from the driver. Returns false if the address of a worker is unknown. */
 static bool start(struct gw_node_core *core, const struct gw_checkpoint_transfer *transfer,
                   bool copy)
 {
@@ -80,8 +82,8 @@ static void cannot(struct gw_gang *gang, int code, const char *text)
     gang->transfer_text = gw_core_strdup(text);
 }
 
-/* It has it no more: whoever decides where it comes from is to know that, before it decides again.
- */
+/* Tells the scheduler that the worker it named does not have the checkpoint any more. The scheduler
+ * must know this before it chooses a source again. */
 static void tell_absent(struct gw_node_core *core, const struct gw_gang *gang, const char *text)
 {
     if (!core->registered)
@@ -97,12 +99,13 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
     const struct gw_msg_gang *told = &gang->message;
     const bool leads = told->first_rank == 0;
     const struct gw_col32 others = told->transfer_others;
-    gang->message.transfer_others = (struct gw_col32){0}; /* it goes with the message */
+    gang->message.transfer_others =
+        (struct gw_col32){0}; /* these are valid only as long as the message */
     if (told->transfer_worker && !leads && told->transfer_after)
-        gang->transferring = true; /* transfer_go starts that */
+        gang->transferring = true; /* the transfer starts with transfer_go */
     if (!told->transfer_worker || !leads)
         return;
-    /* where the checkpoint is lost nobody knows what is in the folder */
+    /* If the checkpoint was lost, nobody knows which checkpoint the folder contains */
     const bool known = !told->commands || !told->checkpoint_lost;
     const struct gw_checkpoint_transfer transfer = {
         .attempt = gang->attempt,
@@ -198,7 +201,7 @@ struct gw_gang *gw_checkpoint_transfer_on_transferred(struct gw_node_core *core,
         return NULL;
     }
     if (!gw_map_get(&core->gangs, transfer.attempt, &value))
-        return NULL; /* it was killed meanwhile */
+        return NULL; /* the gang was killed since the request */
     struct gw_gang *gang = (struct gw_gang *)(uintptr_t)value;
     gang->transferring = false;
     if (event->code == GW_ENOENT && gang->message.first_rank == 0)
@@ -208,7 +211,7 @@ struct gw_gang *gw_checkpoint_transfer_on_transferred(struct gw_node_core *core,
     return gang;
 }
 
-/* -- Those that are made here --------------------------------------------------------------------
+/* -- Checkpoints made here -----------------------------------------------------------------------
  */
 
 int gw_checkpoint_transfer_on_checkpointed(struct gw_node_core *core, struct gw_process *process,
@@ -217,7 +220,7 @@ int gw_checkpoint_transfer_on_checkpointed(struct gw_node_core *core, struct gw_
     const struct gw_attempt *run = process->queue.first;
     const bool runs = run && run->gang && run->attempt == checkpointed->attempt;
     if (!runs && process->burying && process->led != checkpointed->attempt)
-        return 0; /* it was given up at once */
+        return 0; /* the attempt was given up at once */
     if (!runs && !process->burying)
         return GW_EPROTO;
     gw_inactivity_timeout_end(core, process);

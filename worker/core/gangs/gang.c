@@ -1,10 +1,11 @@
-/* Gangs: ranks that start together, seen from one of their workers.
+/* Gangs: ranks that start together, as seen by one of their workers.
  *
- * Always: no rank runs before go; the worker of rank 0 makes the segment and leases the port, and
- * tells of rank 0 only with them; no rank of a command stands before its folder and its program
- * were seen on this host; the gang's record goes with its last live rank. Where a gang
- * spans workers each of them makes a segment for its own ranks, none of which stands without it,
- * and rank 0's also opens the socket by which the others' ranks find each other. */
+ * Invariants: no rank executes before the message gang_go. The worker of rank 0 creates the shared
+ * memory segment and leases the port. It reports rank 0 as ready only after that. No rank of a
+ * command is ready before the worker has found the command's folder and program on this host. The
+ * record of a gang is freed with its last live rank. If a gang runs on several workers, each of
+ * them creates a segment for its own ranks, and no rank is ready without it. The worker of rank 0
+ * also opens the socket at which the ranks of the other workers connect. */
 #include "worker/core/gangs/gang.h"
 
 #include "graph/wire/frame.h"
@@ -26,13 +27,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether its ranks stand at several workers. */
+/* Returns true if the gang has ranks on several workers. */
 static bool spans(const struct gw_gang *gang)
 {
     return gang->message.groups > 1;
 }
 
-/* The message goes; how many ranks each worker has stays, with zeros where it was not told. */
+/* Copies the number of ranks per worker, since the message is freed. A number is 0 if it was not
+ * sent. */
 static void keep_locals(struct gw_gang *gang, struct gw_col32 locals)
 {
     if (!locals.count)
@@ -42,7 +44,7 @@ static void keep_locals(struct gw_gang *gang, struct gw_col32 locals)
     gang->message.locals.data = (const void *)gang->locals;
 }
 
-/* The key stays as long as the attempt, and goes to nobody but its ranks. */
+/* Stores the key as long as the attempt lives. Only ranks of the gang get it. */
 static void keep_key(struct gw_gang *gang, struct gw_bin key)
 {
     gang->message.key = (struct gw_bin){0};
@@ -54,7 +56,7 @@ static void keep_key(struct gw_gang *gang, struct gw_bin key)
 void gw_gang_on_gang(struct gw_node_core *core, const struct gw_msg_gang *message)
 {
     if (gw_gang_find(core, message->attempt))
-        return; /* told twice */
+        return; /* the message arrived twice */
     struct gw_gang *gang = gw_core_alloc(sizeof *gang);
     gang->attempt = message->attempt;
     gang->message = *message;
@@ -129,7 +131,7 @@ void gw_gang_on_scheduler(struct gw_node_core *core)
         if (gang->ranks.count)
             continue;
         gw_gang_tidy(core, gang);
-        at = 0; /* the table has changed */
+        at = 0; /* the table has changed, so start again */
     }
 }
 
@@ -159,7 +161,7 @@ void gw_gang_abort(struct gw_node_core *core, struct gw_gang *gang)
     gw_core_token(core, effect, gang->segment);
 }
 
-/* -- Forming -------------------------------------------------------------------------------------
+/* -- Preparation ---------------------------------------------------------------------------------
  */
 
 static void fail_lease(struct gw_node_core *core, struct gw_attempt *run)
@@ -169,7 +171,8 @@ static void fail_lease(struct gw_node_core *core, struct gw_attempt *run)
     gw_process_end_attempt(core, run, end, 0);
 }
 
-/* A command's slot is there: is the command? */
+/* Asks the driver if the program of a command exists. The slots of the rank are reserved already.
+ */
 static void look(struct gw_node_core *core, const struct gw_attempt *run)
 {
     struct gw_effect *effect = gw_core_effect(core, GW_EFFECT_LOOK);
@@ -188,10 +191,10 @@ static void on_looked(struct gw_node_core *core, const struct gw_event *event)
 {
     struct gw_attempt *run = gw_attempt_find(core, event->number, event->rank);
     if (!run || run->process || run->state != GW_ATTEMPT_STARTING)
-        return; /* it was killed meanwhile */
+        return; /* the rank was killed since the request */
     if (event->code < 0) {
         struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
-        end.exit_code = event->code == GW_ENOENT ? 127 : 126; /* as shells have it */
+        end.exit_code = event->code == GW_ENOENT ? 127 : 126; /* as shells do */
         end.text = gw_core_strdup(event->text);
         gw_process_end_attempt(core, run, end, 0);
         return;
@@ -206,7 +209,7 @@ bool gw_gang_bars_mpi(const struct gw_process *process)
     return !process->runner && run && run->gang && run->gang->message.world > 1;
 }
 
-/* It is final: a further attempt would load the same. */
+/* The end is final, since a further attempt would load the same program. */
 void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process, const char *text)
 {
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_CANNOT_START, .code = GW_ESTART};
@@ -219,7 +222,8 @@ void gw_gang_on_mpi(struct gw_node_core *core, const struct gw_process *process,
                            process->queue.first->spec->message.fail_grace_ns);
 }
 
-/* A runner is told of its rank (process), or a command's slot is there (NULL). */
+/* Tells a runner (process) about its rank. If process is NULL, the slots of a command's rank are
+ * reserved, and its program is checked. */
 static void prepare(struct gw_node_core *core, struct gw_process *process, struct gw_attempt *run)
 {
     struct gw_gang *gang = run->gang;
@@ -233,7 +237,7 @@ static void prepare(struct gw_node_core *core, struct gw_process *process, struc
         return;
     struct gw_msg_gang *told = &gw_core_send(core, process->link, GW_MESSAGE_gang)->message.gang;
     *told = gang->message;
-    told->locals = (struct gw_col32){0}; /* a runner has no use for them */
+    told->locals = (struct gw_col32){0}; /* a runner does not use them */
     gw_batch_send(core, process, &run, 1);
 }
 
@@ -242,7 +246,7 @@ void gw_gang_prepare_bound(struct gw_node_core *core)
     for (size_t i = 0; i < core->bound.count; i++) {
         struct gw_attempt *run = core->bound.items[i].run;
         if (run->serial != core->bound.items[i].serial || run->state != GW_ATTEMPT_STARTING)
-            continue; /* it has ended since */
+            continue; /* it has ended in the meantime */
         if (run->gang)
             prepare(core, run->process, run);
         else
@@ -251,7 +255,8 @@ void gw_gang_prepare_bound(struct gw_node_core *core)
     gw_array_clear(&core->bound);
 }
 
-/* What is known of where the ranks meet: for the scheduler, and with the key for ranks. */
+/* Packs the addresses at which the ranks meet. The message to the scheduler must not contain the
+ * key, the one to the ranks does. */
 static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *gang, bool with_key)
 {
     msgpack_sbuffer buffer;
@@ -280,7 +285,7 @@ static struct gw_bin pack_info(struct gw_node_core *core, const struct gw_gang *
     return gw_core_packed(core, &buffer);
 }
 
-/* Whether a rank stands only with what its worker keeps for the gang. */
+/* Returns true if a rank is ready only after the worker has leased resources for the gang. */
 static bool needs_lease(const struct gw_attempt *run)
 {
     return run->rank == 0 || spans(run->gang) || run->gang->message.commands;
@@ -290,13 +295,13 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_attempt *run)
 {
     struct gw_gang *gang = run->gang;
     if (!gw_checkpoint_transfer_lets(core, run) || (needs_lease(run) && !gang->leased))
-        return; /* CARRIED or LEASED comes back to it */
+        return; /* the event CHECKPOINT_TRANSFERRED or LEASED calls this function again */
     if (needs_lease(run) && gang->lease_failed) {
         fail_lease(core, run);
         return;
     }
     if (!core->registered)
-        return; /* told after the next registration */
+        return; /* it is reported after the next registration */
     struct gw_bin info = {0};
     uint64_t *token = NULL;
     if (run->rank == 0) {
@@ -367,11 +372,11 @@ static void on_leased(struct gw_node_core *core, const struct gw_event *event)
         const bool ends = gang->lease_failed;
         gw_gang_stand(core, run);
         if (ends)
-            return; /* it has gone, and maybe the gang with it */
+            return; /* the rank has ended, and possibly the gang with it */
     }
 }
 
-/* The ranks that waited for its checkpoint; gang NULL: there is none. */
+/* Reports the ranks as ready that waited for the gang's checkpoint. gang may be NULL. */
 static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
 {
     for (size_t i = 0; gang && i < gang->ranks.count; i++) {
@@ -382,7 +387,7 @@ static void stand_again(struct gw_node_core *core, struct gw_gang *gang)
         const bool ends = gang->transfer_text || gang->lease_failed;
         gw_gang_stand(core, run);
         if (ends)
-            return; /* it has gone, and maybe the gang with it */
+            return; /* the rank has ended, and possibly the gang with it */
     }
 }
 
@@ -406,10 +411,10 @@ void gw_gang_on_event(struct gw_node_core *core, const struct gw_event *event)
         gw_checkpoint_transfer_on_saved(core, event);
 }
 
-/* -- Go ------------------------------------------------------------------------------------------
+/* -- Start ---------------------------------------------------------------------------------------
  */
 
-/* Whether a key of an info is this one. */
+/* Returns true if a key of the info map has this name. */
 static bool is_key(const msgpack_object *key, const char *name)
 {
     return key->type == MSGPACK_OBJECT_STR && key->via.str.size == strlen(name) &&
@@ -433,7 +438,7 @@ static void read_entry(struct gw_gang *gang, const msgpack_object_kv *entry)
     }
 }
 
-/* Reads what rank 0's worker told; what is not there stays as it is. */
+/* Reads the info map that the worker of rank 0 sent. Values that are missing stay unchanged. */
 static void read_info(struct gw_gang *gang, struct gw_bin info)
 {
     if (!info.size || gw_frame_check(info.data, info.size, NULL) < 0)
@@ -458,7 +463,7 @@ static void start_rank(struct gw_node_core *core, struct gw_attempt *run, struct
     }
     run->process->head_since_ns = core->now_ns;
     if (!run->process->link)
-        return; /* it is ending: its burial says how */
+        return; /* the process is ending: its outcome is decided when it is reaped */
     struct gw_effect *effect = gw_core_send(core, run->process->link, GW_MESSAGE_gang_go);
     effect->message.gang_go = (struct gw_msg_gang_go){gang->attempt, info, {0}};
     if (gang->segment) {
@@ -470,7 +475,7 @@ static void start_rank(struct gw_node_core *core, struct gw_attempt *run, struct
     }
 }
 
-/* The message goes; a rank may start later. */
+/* Copies the ports, since the message is freed and a rank may start later. */
 static void keep_doors(struct gw_gang *gang, struct gw_bin doors)
 {
     if (!doors.size)
@@ -480,8 +485,9 @@ static void keep_doors(struct gw_gang *gang, struct gw_bin doors)
     gang->doors = (struct gw_bin){copy, doors.size};
 }
 
-/* A command's rank has no process before it goes: who shared a GPU with it when it was prepared may
- * have left since, and memory of that may not be back. */
+/* Returns true if a rank of a command must wait for its GPUs. It has no process before the gang
+ * starts. A process that shared a GPU with it may have ended since, and the memory of that process
+ * may not be free yet. */
 static bool lacks_gpus(const struct gw_node_core *core, const struct gw_attempt *run)
 {
     return !run->process && run->gpu_count > 0 &&
@@ -513,7 +519,7 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
         return;
     gw_sm_move(&gw_gang_sm, &gang->state, GW_GANG_RUNNING);
     gang->watch.look_ns = gang->watch.since_ns = core->now_ns;
-    gang->watch.closer = false; /* why it was not ready matters to nobody any more */
+    gang->watch.closer = false; /* why ranks were not ready does not matter any more */
     read_info(gang, go->info);
     let_port_go(core, gang);
     const struct gw_bin info = pack_info(core, gang, gang->has_key);
@@ -524,11 +530,11 @@ void gw_gang_on_go(struct gw_node_core *core, const struct gw_event *event)
         if (run->state == GW_ATTEMPT_STANDING && !run->goes)
             start_rank(core, run, info);
     }
-    drop_listener(core, gang); /* rank 0 has it */
+    drop_listener(core, gang); /* rank 0 has the socket now */
 }
 
-/* Rank 0 of a function answers at its next step; each rank of a command gets the signal, no more.
- */
+/* Handles a control message. Rank 0 of a function answers at its next step. Ranks of a command only
+ * get the signal. */
 void gw_gang_on_control(struct gw_node_core *core, const struct gw_msg_control *control)
 {
     const struct gw_gang *gang = gw_gang_find(core, control->attempt);

@@ -1,12 +1,12 @@
-/* Ranks that hang, seen from one of their workers.
+/* Detects ranks that hang, among the ranks on this worker.
  *
- * The ranks of a gang that runs are looked at four times within its limit: how many collectives
- * each has called, which it is in, and whether its process is stopped. Where nothing of that has
- * changed for the limit, the scheduler is told, once; and again, with no rows, when something
- * changes. Who hangs and who only takes long is for the scheduler to say, which sees all ranks; for
- * those of an attempt that hangs it has this worker look at their stacks, which stops them for a
- * while, and is told of those. Commands have no collectives that could be counted: where none of
- * them uses CPU or writes anything for as long, that is told with it, for people. */
+ * The ranks of a running gang are observed four times per hang timeout: how many collectives each
+ * has called, which one it is in, and if its process is stopped. If nothing has changed for the
+ * timeout, the worker reports this to the scheduler once. When something changes, it sends an empty
+ * report. The scheduler sees all ranks and decides if a rank hangs or only takes long. If an
+ * attempt hangs, the scheduler requests the stacks of its ranks. This stops the ranks for a short
+ * time. Commands have no collectives to count. If no rank of a command has used CPU or written
+ * anything for the timeout, the report says so, for users to read. */
 #include "worker/core/gangs/hang.h"
 
 #include "worker/core/model/core.h"
@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LOOKS = 4 }; /* within a limit */
+enum { LOOKS = 4 }; /* observations per hang timeout */
 #define LOOK_NS_MIN UINT64_C(10000000)
 
-/* 0: it is not looked at. */
+/* Returns the hang timeout of a gang. 0: the gang is not observed. */
 static uint64_t limit_of(const struct gw_gang *gang)
 {
     return gang->state == GW_GANG_RUNNING && gang->ranks.count
@@ -81,7 +81,8 @@ static bool same(const struct gw_stand *a, const struct gw_stand *b)
     return a->rank == b->rank && a->begun == b->begun && a->stopped == b->stopped && operation;
 }
 
-/* Whether anything is otherwise than it was; remembers it. Operations are static texts. */
+/* Returns true if the observed state has changed, and stores the new state. The names of operations
+ * are static texts. */
 static bool has_changed(struct gw_gang *gang, const struct gw_event *event)
 {
     bool changed = gang->watch.count != event->stand_count;
@@ -98,7 +99,7 @@ static bool has_changed(struct gw_gang *gang, const struct gw_event *event)
     return true;
 }
 
-/* Texts of ranks, one behind the other, and where each ends. */
+/* Texts of several ranks in one buffer, and the size of each. */
 struct texts {
     uint32_t *sizes, size;
     char *text;
@@ -164,7 +165,7 @@ static void tell(struct gw_node_core *core, const struct gw_gang *gang,
                                    .stacks = {stacks.text, stacks.size}};
 }
 
-/* What was said may have reached nobody, and another life has heard nothing of it. */
+/* The earlier report may not have arrived, and a restarted scheduler has not received it. */
 void gw_hang_on_scheduler(struct gw_gang *gang)
 {
     gang->watch.told = gang->watch.closer = gang->watch.closely = gang->watch.idle_told = false;
@@ -189,7 +190,7 @@ void gw_hang_on_look(struct gw_node_core *core, const struct gw_msg_gang_look *w
         return;
     if (gang->state != GW_GANG_FORMING &&
         (!limit_of(gang) || !gang->watch.told || gang->watch.closely))
-        return; /* it moved, and that was told; or it is answered */
+        return; /* a rank made progress, which was reported, or the request was already answered */
     if (gang->watch.closer)
         return;
     gang->watch.closer = true;
