@@ -1,4 +1,4 @@
-/* `gangway actor`: which actors there are, and ending one. */
+/* `gangway actor`: lists actors and ends an actor. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/listing.h"
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The job of the living actor that a person means: its number, or its name. */
+/* Finds the job of a living actor by the actor's job number or name. */
 static int find(struct gw_client *client, const char *text, uint64_t *job, struct gw_error *error)
 {
     struct gw_value *list;

@@ -1,6 +1,6 @@
-/* `gangway bench` measures this build on private clusters of its own. Every result is fetched and
- * checked: a figure of wrong results would be none. To add a figure, add a row here and a group in
- * ../bench/bench.h. */
+/* `gangway bench` measures this build on private clusters. It fetches and checks every result,
+ * because figures of wrong results would be worthless. To add a figure, add a row here and a group
+ * in ../bench/bench.h. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/bench/bench.h"
@@ -10,15 +10,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So that 100 million live tasks have room in 24 GiB. */
+/* With this size, 100 million unfinished tasks fit in 24 GiB. */
 #define LIVE_BYTES 257
 
 static const struct row {
     const char *key, *what, *unit;
-    double reach; /* what is aimed at; 0: nothing */
-    bool below;   /* the less, the better */
+    double reach; /* target value; 0: none */
+    bool below;   /* smaller figures are better */
     int (*run)(struct gw_bench *bench, double *figures);
-    int at; /* in the group's figures; rows of a group stand together */
+    int at; /* index in the figures of the group; rows of a group are adjacent */
 } rows[] = {
     {"noop_tasks_per_s", "no-op tasks, a bag of 1M", "tasks/s", 1e6, false, gw_bench_bag, 0},
     {"noop_killed_tasks_per_s", "  the same, one runner killed", "tasks/s", 0, false, gw_bench_bag,
@@ -121,7 +121,7 @@ static const char *next_key(void *arg, size_t i)
     return i < ROWS ? rows[i].key : NULL;
 }
 
-/* False, with words, when a key is no figure's. */
+/* Parses --only. Prints an error and returns false if a key is unknown. */
 static bool choose(const char *only, bool wanted[ROWS])
 {
     for (size_t i = 0; i < ROWS; i++)

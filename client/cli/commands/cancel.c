@@ -1,4 +1,4 @@
-/* `gangway cancel`: ends jobs, or a task, gently or at once. */
+/* `gangway cancel`: cancels jobs or a task, gently or at once. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -36,7 +36,7 @@ static int say_task(const struct gw_selected_task *task, bool ended, bool json)
     return GW_EXIT_OK;
 }
 
-/* Of an array, whose ends are told to nobody but its own client, or of a job that is over. */
+/* Cancels a task that has no future: a task of an array, or of a job that has ended. */
 static int cancel_number(struct gw_client *client, const struct gw_selected_task *task,
                          const struct cancelling *cancelling)
 {
@@ -55,7 +55,7 @@ static int cancel_number(struct gw_client *client, const struct gw_selected_task
     return say_task(task, ended, cancelling->json);
 }
 
-/* Told when it has ended: until then its slot is not free. */
+/* Cancels a task and waits until it has ended, because its slot is not free before. */
 static int cancel_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)
 {
     const struct cancelling *cancelling = arg;

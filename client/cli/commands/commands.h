@@ -1,4 +1,4 @@
-/* The subcommands of `gangway`, each in a file of its name; ../main.c has the table of them. */
+/* The subcommands of `gangway`, each in a file with its name. ../main.c has the table of them. */
 #ifndef GW_CLI_COMMANDS_H
 #define GW_CLI_COMMANDS_H
 
@@ -36,8 +36,9 @@ int gw_cli_new(int argc, char **argv);
 int gw_cli_bench(int argc, char **argv);
 int gw_cli_completion(int argc, char **argv);
 
-/* gw_cli_down_workers ends the workers that outlived the scheduler of this user's own cluster, of
- * which there is none, and what says that there may be another; gives their number. Blocks. */
+/* gw_cli_down_workers ends the workers that have outlived the scheduler of this user's own cluster.
+ * Call it if no scheduler runs. It also removes the link to the socket, so that clients do not wait
+ * for another scheduler. It returns the number of workers, and blocks. */
 uint32_t gw_cli_down_workers(void);
 
 #endif

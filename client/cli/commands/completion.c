@@ -1,15 +1,15 @@
-/* `gangway completion`: prints what teaches a shell to complete commands and options. The scripts
- * ask `gangway help`, so that they hold for whatever there is. */
+/* `gangway completion`: prints a script with which a shell completes commands and options. The
+ * scripts call `gangway help`, so they always match the installed version. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/options.h"
 
 #include <string.h>
 
-/* Of a help text the first column alone: the words behind it speak of other options. Commands stand
- * two columns in, options at the seventh, behind their letter if they have one. What comes behind a
- * command its help lists as commands of its own, or has in its first line, as "bash|zsh|fish" or
- * "[list]". */
+/* These commands extract words from a help text. Only the first column is used, because the
+ * description may mention other options. Commands are indented by two columns; options start at
+ * column seven, after their letter if they have one. Verbs are listed in a section "Commands:", or
+ * in the first line, as "bash|zsh|fish" or "[list]". */
 #define COMMANDS "sed -n 's/^  \\([a-z][a-z]*\\)  *[^ ].*/\\1/p'"
 #define VERBS                                                                                      \
     "sed -n -e '1s/.* \\[*\\([a-z]*|[a-z|]*\\)\\]*$/\\1/p' "                                       \
@@ -57,7 +57,8 @@ static const char in_zsh[] =
     "    (( $#found )) && compadd -- $found || _files\n"
     "}\n"
     "compdef _gangway gangway\n"
-    "if [[ ${funcstack[1]} = _gangway ]]; then\n" /* a file of $fpath: it is to complete now */
+    "if [[ ${funcstack[1]} = _gangway ]]; then\n" /* as a file in $fpath, it has to complete when it
+                                                     is loaded */
     "    _gangway\n"
     "fi\n";
 

@@ -1,4 +1,4 @@
-/* `gangway data`: results under a name, for other programs of the same user. */
+/* `gangway data`: results that are published under names, for other programs of the same user. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/atomic_file.h"
@@ -13,7 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is published as NAME, or a task as everywhere: JOB[/NAME], JOB[/INDEX], last for the job. */
+/* Finds a result: published as NAME, or of a task JOB[/NAME] or JOB[/INDEX], where JOB may be
+ * "last". */
 static int find(struct gw_client *client, const char *text, struct gw_future **future,
                 struct gw_error *error)
 {
@@ -26,14 +27,15 @@ static int find(struct gw_client *client, const char *text, struct gw_future **f
     if (rc == 0)
         return gw_client_task(client, task.job, task.index, future, error);
     if (isdigit((unsigned char)*text) || strncmp(text, "last", 4) == 0)
-        *error = other; /* a task was meant, and no name */
+        *error = other; /* the text names a task and not a published result */
     return error->code;
 }
 
 /* -- get -----------------------------------------------------------------------------------------
  */
 
-/* What is there and no file stays what it is: a device, a fifo. What does not arrive is told. */
+/* Writes to an existing path that is not a regular file, such as a device or a fifo, without
+ * replacing it. */
 static int write_through(const char *path, const struct gw_value *value, bool json,
                          struct gw_error *error)
 {
@@ -49,7 +51,7 @@ static int write_through(const char *path, const struct gw_value *value, bool js
     return rc < 0 ? gw_error_set(error, rc, "%s: %s", path, strerror(why)) : 0;
 }
 
-/* To a file, whole or not at all. */
+/* Writes a file completely or not at all. */
 static int write_file(const char *path, const struct gw_value *value, bool json,
                       struct gw_error *error)
 {
@@ -113,7 +115,7 @@ static int run_get(int argc, char **argv)
 /* -- put, publish, rm ----------------------------------------------------------------------------
  */
 
-/* Keeps it under a name, and lets go of the future. */
+/* Publishes a result under a name, and releases the future. */
 static int keep_as(struct gw_client *client, const char *name, struct gw_future *future,
                    struct gw_error *error)
 {

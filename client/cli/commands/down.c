@@ -1,6 +1,5 @@
-/* `gangway down` ends this user's cluster. Without one there is nothing to do, which is what was
- * wanted: exit code 0. Workers that outlive a scheduler that was killed are of that cluster, too.
- */
+/* `gangway down` ends this user's cluster. If no cluster runs, the exit code is 0, because the
+ * user's wish is fulfilled. It also ends workers that have outlived a killed scheduler. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/options.h"
@@ -25,7 +24,7 @@ uint32_t gw_cli_down_workers(void)
     if (gw_address_default_dir(dir, NULL) < 0)
         return 0;
     if (gw_address_default_socket(path, NULL) == 0)
-        (void)unlink(path); /* nobody waits for another scheduler there */
+        (void)unlink(path); /* so that clients do not wait for another scheduler there */
     pid_t pids[GW_CREW_WORKERS_MAX];
     for (uint32_t i = 0; i < GW_CREW_WORKERS_MAX; i++) {
         pid_t pid = gw_crew_who_lives_on(dir, i);
@@ -34,11 +33,11 @@ uint32_t gw_cli_down_workers(void)
     }
     for (uint32_t i = 0; i < count; i++)
         if (!gw_cluster_wait_gone(pids[i], WORKER_END_NS))
-            (void)kill(pids[i], SIGKILL); /* its supervisor buries what it runs */
+            (void)kill(pids[i], SIGKILL); /* its supervisor reaps the processes that it runs */
     return count;
 }
 
-/* -- Watching it end -----------------------------------------------------------------------------
+/* -- Progress -----------------------------------------------------------------------------------
  */
 
 #define SAID_FIRST_NS (1 * GW_NS_PER_S)
@@ -54,7 +53,7 @@ static void on_interrupt(int number)
 }
 
 struct watching {
-    char jobs[512]; /* that ran when it was told to end */
+    char jobs[512]; /* jobs that ran when the shutdown began */
     uint64_t said_ns;
 };
 
@@ -98,7 +97,7 @@ static void note_jobs(struct gw_client *client, struct watching *watching)
     gw_value_unref(list);
 }
 
-/* Which workers are still there; what is left runs at those. */
+/* Prints from time to time which workers still run. Returns true if the user has pressed Ctrl-C. */
 static bool hurry(struct gw_client *client, uint64_t waited_ns, void *arg)
 {
     struct watching *watching = arg;
@@ -160,7 +159,8 @@ int gw_cli_down(int argc, char **argv)
     const struct gw_client_options open = {
         .name = "gangway down", .must_exist = true, .connect_timeout_ns = 1};
     int rc = gw_cli_connect(&open, &client, &error);
-    struct gw_identity identity; /* with one, its worker answered, not this user's own folder */
+    struct gw_identity identity; /* if this process is in a task, its worker answered, which says
+                                    nothing about the user's own cluster */
     bool running = rc != GW_ENOSCHEDULER || gw_identity_find(&identity);
     if (rc == 0) {
         rc = end_cluster(client, now, &error);

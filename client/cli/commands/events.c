@@ -1,4 +1,4 @@
-/* `gangway events`: what became of a task or a job, fact by fact, with times. */
+/* `gangway events`: the event log of a task or a job, with times. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -8,9 +8,9 @@
 
 #include <time.h>
 
-enum { INDENT = 24 }; /* "12:30:57.123    +0.077s  " less one */
+enum { INDENT = 24 }; /* width of "12:30:57.123 +0.077s ", less one */
 
-/* Days between two times, so that the events of two days can be told apart. */
+/* Prints the date when it changes, so that events of different days can be distinguished. */
 static void print_day(int64_t at_ns, struct tm *day)
 {
     struct tm at;
@@ -79,7 +79,7 @@ static void print(const struct gw_value *events)
 
 struct telling {
     bool json;
-    int count; /* stories before this one */
+    int count; /* event logs printed before this one */
 };
 
 static int events_task(struct gw_client *client, const struct gw_selected_task *task, void *arg)

@@ -1,4 +1,4 @@
-/* `gangway exec`: a command beside a task that runs, in its environment and folder. */
+/* `gangway exec`: runs a command beside a running task, in the task's environment and folder. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/launch/console.h"

@@ -1,4 +1,4 @@
-/* `gangway explain`: why a job or a task waits, or what it does. */
+/* `gangway explain`: says why a job or a task waits, or what it does. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"

@@ -1,4 +1,5 @@
-/* `gangway forward`: a port of a task's host, here. A connection is a tunnel with two threads. */
+/* `gangway forward`: makes a port of a task's host available on this host. Each connection is a
+ * tunnel with two threads. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -67,7 +68,8 @@ static void relay(struct connection *connection)
     while (gw_tunnel_read(connection->tunnel, data, sizeof data, &bytes, &error) == 0 &&
            bytes > 0 && write_all(connection->fd, data, bytes))
         ;
-    /* What still comes from here would find nobody, unless there the end came first. */
+    /* If the task has ended the connection properly, data may still go to the task. After an error,
+     * both directions end. */
     if (error.code == 0)
         (void)shutdown(connection->fd, SHUT_WR);
     else
@@ -97,14 +99,14 @@ static void *connection_thread(void *arg)
     return NULL;
 }
 
-/* Its end is ours: there is nothing to forward to any more. */
+/* Ends this process when the job ends, because there is nothing to forward to any more. */
 static void *job_thread(void *arg)
 {
     const struct forward *forward = arg;
     struct gw_error error;
     int exit_code;
     int rc = gw_job_wait(forward->client, forward->task.job, UINT64_MAX, &exit_code, &error);
-    if (rc == GW_ECLOSED) /* the scheduler is gone, and who knows of the job */
+    if (rc == GW_ECLOSED) /* the scheduler has disappeared, so the state of the job is unknown */
         _exit(gw_cli_error(&error));
     fprintf(stderr, "gangway: job %llu has ended\n", (unsigned long long)forward->task.job);
     _exit(GW_EXIT_OK);
@@ -127,8 +129,8 @@ static int listen_local(struct forward *forward, int *fd, struct gw_error *error
     return 0;
 }
 
-/* Whether there is such a task and rank, and it is ours, before an address is given out. That
- * nothing listens there yet, or that it does not run, is no mistake. */
+/* Checks before an address is printed that the task and the rank exist and belong to this user. It
+ * is no error if the task does not run yet, or if nothing listens on the port yet. */
 static int look(const struct forward *forward, struct gw_error *error)
 {
     struct gw_tunnel *tunnel = NULL;
@@ -174,7 +176,7 @@ static int serve(struct forward *forward, struct gw_error *error)
     return rc;
 }
 
-/* PORT or PORT:LOCAL. */
+/* Parses PORT or PORT:LOCAL. */
 static int parse_ports(const char *text, struct forward *forward, struct gw_error *error)
 {
     unsigned port, local;

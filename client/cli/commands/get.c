@@ -1,4 +1,4 @@
-/* `gangway get`: files of a task. */
+/* `gangway get`: fetches files of a task. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/launch/fetch.h"

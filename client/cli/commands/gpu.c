@@ -75,7 +75,8 @@ static int run_drain(int argc, char **argv)
     return gw_cli_each(&options, argc, argv, drain, NULL);
 }
 
-/* Gives the reason why the GPU, or an instance of it, is still drained. Empty: it is not. */
+/* Writes the reason why the GPU, or an instance of it, is still drained. `why` is empty if it is
+ * not drained. */
 static int read_why(struct gw_client *client, const char *uuid, char why[256],
                     struct gw_error *error)
 {
@@ -93,7 +94,7 @@ static int read_why(struct gw_client *client, const char *uuid, char why[256],
     return rc;
 }
 
-/* The worker checks its GPUs once a second: the command waits for that. */
+/* Undrains a GPU, and waits for the worker's check of its GPUs, which happens once a second. */
 static int undrain(struct gw_client *client, const char *uuid, void *arg, struct gw_error *error)
 {
     (void)arg;

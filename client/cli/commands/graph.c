@@ -1,4 +1,4 @@
-/* `gangway graph`: a job's graph, for a terminal or for Graphviz. */
+/* `gangway graph`: prints a job's graph for a terminal or for Graphviz. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -11,10 +11,10 @@ enum { NODES = 40, NODES_DOT = 200, EDGES_SAID = 4, DEPTH_MAX = 6 };
 
 struct drawing {
     bool dot, json;
-    uint32_t limit; /* nodes; 0: as many as the kind of drawing is good for */
+    uint32_t limit; /* largest number of nodes; 0: the default for this kind of output */
 };
 
-/* In the order in which they are shown: what is wrong first. */
+/* States in the order in which they are printed: failures first. */
 static const struct {
     const char *state, *colour;
 } states[] = {
@@ -24,7 +24,7 @@ static const struct {
 };
 enum { STATES = sizeof states / sizeof *states };
 
-/* [from, to, count] */
+/* Returns one number of an edge, which is [from, to, count]. */
 static int64_t part_of(const struct gw_value *edge, size_t part)
 {
     int64_t number = 0;
@@ -32,7 +32,8 @@ static int64_t part_of(const struct gw_value *edge, size_t part)
     return number;
 }
 
-/* "3 failed, 12 done"; of one task, the state alone. */
+/* Writes the states of a node's tasks, like "3 failed, 12 done". For a single task it writes only
+ * the state. */
 static void say_states(const struct gw_value *node, char *text, size_t bytes)
 {
     const struct gw_value *counts = gw_value_find(node, "states");
@@ -51,7 +52,8 @@ static void say_states(const struct gw_value *node, char *text, size_t bytes)
     }
 }
 
-/* "gang of 4 ranks", "1000 tasks"; empty: an ordinary task. */
+/* Writes the kind of a node, like "gang of 4" or "1000 tasks". The text is empty for an ordinary
+ * task. */
 static void say_kind(const struct gw_value *node, char *text, size_t bytes)
 {
     long long tasks = gw_table_number(node, "tasks"), ranks = gw_table_number(node, "ranks");
@@ -84,7 +86,8 @@ static void print_quoted(const char *text)
     }
 }
 
-/* A colour a state, each as wide as its part of the tasks. */
+/* Prints the colours of a node: one for each state, with a width in proportion to the number of
+ * tasks. */
 static void print_colours(const struct gw_value *node)
 {
     const struct gw_value *counts = gw_value_find(node, "states");
@@ -98,7 +101,7 @@ static void print_colours(const struct gw_value *node)
         if (!count)
             continue;
         printf("%s%s", said++ ? ":" : "", states[i].colour);
-        if (kinds > 1 && said < kinds) /* the last takes what is left */
+        if (kinds > 1 && said < kinds) /* the last colour takes the rest of the width */
             printf(";%.4f", (double)count / tasks);
     }
     printf(said ? "\"" : "white\"");
@@ -132,7 +135,7 @@ static void print_dot(const struct gw_value *graph)
         say_states(node, said, sizeof said);
         printf("%s%s\"", *said ? "\\n" : "", said);
         print_colours(node);
-        if (gw_value_find(node, "ranks")) /* a gang is a box in a box */
+        if (gw_value_find(node, "ranks")) /* a gang has a double border */
             printf(", peripheries=2");
         printf("];\n");
     }
@@ -149,7 +152,8 @@ static void print_dot(const struct gw_value *graph)
 /* -- A terminal ----------------------------------------------------------------------------------
  */
 
-/* How many nodes stand between one and the farthest that it comes after. */
+/* Computes the depth of each node: the length of the longest path that leads to it, up to
+ * DEPTH_MAX. */
 static void measure_depths(const struct gw_value *edges, uint32_t *depths, size_t count)
 {
     for (bool again = true; again;) {
@@ -166,7 +170,7 @@ static void measure_depths(const struct gw_value *edges, uint32_t *depths, size_
     }
 }
 
-/* What a node comes after, into a text that has room for it. */
+/* Writes the predecessors of a node. */
 static void say_before(const struct gw_value *graph, size_t node, char *text, size_t bytes)
 {
     const struct gw_value *nodes = gw_value_find(graph, "nodes");

@@ -1,4 +1,4 @@
-/* `gangway jobs`: a line a job, of all or of some, the newest first. */
+/* `gangway jobs`: prints one line for each job, the newest first. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/options.h"
@@ -34,13 +34,13 @@ struct shown {
     struct gw_selector_scope scope;
     struct gw_option_texts where;
     const char *state;
-    uint64_t since_ns; /* this long ago; 0: any time */
-    uint32_t limit;    /* UINT32_MAX: none */
+    uint64_t since_ns; /* submitted within this time; 0: at any time */
+    uint32_t limit;    /* UINT32_MAX: no limit */
     bool all, json, watch;
-    char **jobs; /* NULL-terminated; empty: all */
+    char **jobs; /* NULL-terminated; empty: all jobs */
 };
 
-/* Jobs to be shown, and how many more there are. */
+/* The rows to be printed, and the number of further jobs. */
 struct found {
     struct gw_value *rows;
     uint64_t more;
@@ -63,7 +63,8 @@ static int read_where(const struct gw_option_texts *where, struct gw_value *pair
     return 0;
 }
 
-/* Adds what the options narrow; takes the arguments, and gives them where all is well. */
+/* Adds the filters of the options to the arguments of a query. If it fails, it frees the arguments
+ * and sets them to NULL. */
 static int narrow(const struct shown *shown, struct gw_value **arguments, struct gw_error *error)
 {
     struct gw_value *pairs = gw_dict();
@@ -95,7 +96,7 @@ static int set_page(struct gw_value *arguments, int64_t cursor, int64_t limit)
     return rc < 0 ? rc : gw_dict_set(arguments, "limit", gw_i64(limit));
 }
 
-/* Asks for page after page: first rows, and when there are enough how many more there are. */
+/* Fetches page after page: rows up to the limit, then the number of further jobs. */
 static int ask(struct gw_client *client, const struct shown *shown, struct gw_value *arguments,
                struct found *found, struct gw_error *error)
 {
@@ -120,10 +121,11 @@ static int ask(struct gw_client *client, const struct shown *shown, struct gw_va
     return rc;
 }
 
-/* -- Jobs that are named -------------------------------------------------------------------------
+/* -- Selected jobs ------------------------------------------------------------------------------
  */
 
-/* The numbers from *at on, the newest first, as so many ranges as a query takes. */
+/* Makes the arguments of a query for the jobs before index *at, the newest first, with as many
+ * ranges as a query may have. Reduces *at. */
 static struct gw_value *ranges_of(const struct gw_selector *selector, size_t *at)
 {
     enum { RANGES_MAX = 200 };
@@ -156,8 +158,8 @@ static int by_number(const void *a, const void *b)
     return x->job < y->job ? -1 : x->job > y->job;
 }
 
-/* All that the arguments mean, each once, ascending; of a number that nobody has, the scheduler's
- * word for that, unless the options narrow what is shown. */
+/* Resolves all arguments to a list of jobs, ascending and without duplicates. A number without a
+ * job is an error, unless the options filter the jobs. */
 static int select_all(struct gw_client *client, const struct shown *shown, struct gw_selector *all,
                       struct gw_error *error)
 {
@@ -225,7 +227,7 @@ static int find(struct gw_client *client, const struct shown *shown, struct foun
     return rc;
 }
 
-/* -- Showing -------------------------------------------------------------------------------------
+/* -- Printing -----------------------------------------------------------------------------------
  */
 
 static int show(struct gw_client *client, const struct shown *shown, struct gw_error *error)

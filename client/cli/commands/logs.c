@@ -1,4 +1,4 @@
-/* `gangway logs`: a task's output, of all ranks or one. */
+/* `gangway logs`: prints the output of a task, of all ranks or of one. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/launch/log_files.h"
@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The first cause, above all that its ranks wrote: not the last lines, which follow anyway. */
+/* Prints why a task failed, before its output. Only the first line is printed, because the last
+ * lines of the output follow anyway. */
 static void say_cause(const struct gw_value *task)
 {
     const char *state, *text;
@@ -23,7 +24,8 @@ static void say_cause(const struct gw_value *task)
     }
 }
 
-/* How many ranks a task has; 0: it is no gang. told: why it failed is said, if it did. */
+/* Asks for the number of ranks of a task; 0: an ordinary task. If `told` is true and the task has
+ * failed, it also prints why. */
 static int rank_count(struct gw_client *client, const struct gw_selected_task *task, bool told,
                       uint32_t *ranks, struct gw_error *error)
 {
@@ -32,7 +34,7 @@ static int rank_count(struct gw_client *client, const struct gw_selected_task *t
     gw_value_unref(question);
     if (rc < 0)
         return rc;
-    /* Of an array's that has not begun less is known. */
+    /* A task of an array that has not started has fewer fields. */
     *ranks = (uint32_t)gw_table_number(gw_value_at(answer, 0), "ranks");
     if (told)
         say_cause(gw_value_at(answer, 0));
@@ -40,8 +42,8 @@ static int rank_count(struct gw_client *client, const struct gw_selected_task *t
     return 0;
 }
 
-/* The id of a task's try number 1, 2, ... (UINT32_MAX: the last so far), and how many ranks that
- * has, if it is not as many as its gang may have. */
+/* Finds the id of a task's attempt by its number 1, 2, ... (UINT32_MAX: the latest). If the attempt
+ * had fewer ranks than *ranks, it reduces *ranks. */
 static int find_try(struct gw_client *client, const struct gw_selected_task *task, uint32_t number,
                     uint64_t *attempt, uint32_t *ranks, struct gw_error *error)
 {
@@ -55,7 +57,7 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
     uint32_t count = (uint32_t)gw_value_count(answer);
     if (last && count == 0) {
         gw_value_unref(answer);
-        return 0; /* there is nothing to read yet */
+        return 0; /* the task has no output yet */
     }
     number = last ? count : number;
     if (number == 0 || number > count)
@@ -73,7 +75,7 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
     return rc;
 }
 
-/* What was asked for, INT32_MIN: nothing; as a tail has it, -1: all. */
+/* Converts --rank (INT32_MIN: not given) to the value for a tail (-1: all ranks). */
 static int choose_rank(int32_t *rank, struct gw_error *error)
 {
     if (*rank < 0 && *rank != INT32_MIN)
@@ -92,7 +94,7 @@ static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
     return gw_error_set(error, GW_EINVAL, "there is no rank %d: they are 0 to %u", rank, last);
 }
 
-/* Everything that must be known of the task before it is read. */
+/* Looks up the task, the attempt and the number of ranks. */
 static int resolve(struct gw_tail_options *options, const char *text, uint32_t attempt,
                    struct gw_error *error)
 {
@@ -100,12 +102,12 @@ static int resolve(struct gw_tail_options *options, const char *text, uint32_t a
     int rc = gw_selector_task(options->client, text, &task, error);
     if (rc < 0)
         return rc;
-    task.whole = false; /* of a job: its first task */
+    task.whole = false; /* if only a job is named: its first task */
     options->job = task.job;
     options->index = task.index;
     bool told = options->err && !options->json && attempt == UINT32_MAX;
     rc = rank_count(options->client, &task, told, &options->ranks, error);
-    /* What is followed may have more ranks in its next attempt. */
+    /* With --follow, the next attempt may have more ranks. */
     if (rc == 0 && (attempt != UINT32_MAX || (options->ranks && !options->follow)))
         rc = find_try(options->client, &task, attempt, &options->attempt, &options->ranks, error);
     if (rc == 0)
@@ -122,7 +124,7 @@ static int print(const struct gw_tail_options *options, struct gw_error *error)
 
 int gw_cli_logs(int argc, char **argv)
 {
-    struct gw_tail_options stream_options = {.rank = INT32_MIN}; /* all */
+    struct gw_tail_options stream_options = {.rank = INT32_MIN}; /* not given: all ranks */
     bool follow = false, out = false, err = false, json = false;
     uint32_t attempt = UINT32_MAX, lines = UINT32_MAX;
     const char *folder = NULL;

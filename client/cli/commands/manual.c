@@ -1,7 +1,7 @@
-/* `gangway help --man`: the page gangway(1), in the macros of man(7). What commands and options do
- * is said once, in the tables from which `--help` is printed: here each command is asked for its
- * help, and that is written as a section of the page. What belongs to no one command, variables and
- * files, stands in tables below. */
+/* `gangway help --man`: prints the page gangway(1) with the macros of man(7). Commands and options
+ * are described only in the tables from which `--help` is printed. For the page, each command is
+ * asked for its help, which is printed as a section. Variables and files, which belong to no
+ * command, are described in the tables below. */
 #include "client/cli/commands/manual.h"
 
 #include "client/cli/lib/cli.h"
@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* When the tables below were last changed: of the day of a build would be another page each day. */
+/* Date of the last change of the tables below. The date of the build would change the page every
+ * day. */
 #define DATE "2026-11-23"
 
 enum { LINE_BYTES = 60 };
@@ -104,7 +105,7 @@ static const struct entry examples[] = {
 /* -- Text ----------------------------------------------------------------------------------------
  */
 
-/* So many bytes as they are, whatever roff thinks of them, and to be pasted as they are. */
+/* Prints text so that roff does not interpret it, and so that readers can copy it unchanged. */
 static void print_text(const char *text, size_t bytes)
 {
     static const char marks[] = "\\-`'^~";
@@ -127,13 +128,13 @@ static void print_bold(const char *text)
     fputs("\\fR", stdout);
 }
 
-/* Examples and tables stand as they are; that is what has space within. */
+/* Whether a line must keep its layout: examples and tables contain several spaces in a row. */
 static bool is_literal(const char *line, size_t bytes)
 {
     return *line == ' ' || memmem(line, bytes, "  ", 2);
 }
 
-/* What is filled anew, in lines that those who edit roff take for short. */
+/* Prints text in new lines of at most LINE_BYTES characters, which are easy to edit. */
 static void print_filled(const char *text, size_t bytes)
 {
     for (size_t at = 0, length; bytes > 0; text += length, bytes -= length) {
@@ -153,7 +154,7 @@ static void print_filled(const char *text, size_t bytes)
     putchar('\n');
 }
 
-/* Lines of a help: those of a paragraph are filled anew. */
+/* Prints the lines of a help text, and refills paragraphs. */
 static void print_lines(const char *text)
 {
     bool first = true, literal = false, apart = false;
@@ -212,7 +213,7 @@ static void print_option(const struct gw_option *option)
     print_filled(option->help, strlen(option->help));
 }
 
-/* In place of what prints help (gw_options_show_by). */
+/* Prints the help of a command as a section. Installed by gw_options_show_by. */
 static void print_command(const struct gw_options *options)
 {
     printf(".SS gangway %s\n", options->command);
@@ -230,7 +231,7 @@ static void print_command(const struct gw_options *options)
         print_option(option);
 }
 
-/* In place of the list of what a command has: all of it. */
+/* Prints the help of all verbs of a command. Installed by gw_cli_show_verbs_by. */
 static void print_verbs(const char *command, const struct gw_cli_command *verbs)
 {
     for (; verbs->name; verbs++) {
@@ -259,7 +260,7 @@ static void print_commands(const struct gw_cli_command *commands)
         if (!command->summary)
             continue;
         ask(command, NULL);
-        if (strcmp(command->name, "worker") == 0) /* whose own help is that of being one */
+        if (strcmp(command->name, "worker") == 0) /* its own help is that of `worker --connect` */
             ask(command, "list");
     }
 }

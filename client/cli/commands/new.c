@@ -1,4 +1,4 @@
-/* `gangway new DIR` writes a small project that builds and runs. */
+/* `gangway new DIR` writes a small project that can be built and run. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/options.h"
@@ -113,7 +113,7 @@ static const char readme[] = "# %s\n"
                              "`GANGWAY_INLINE=1 ./%s` runs the tasks inside the program, for a "
                              "debugger.\n";
 
-/* A name for targets: what CMake and make take without quotes. */
+/* Makes a name for the target that CMake and make accept without quotes. */
 static void target_name(const char *dir, char name[64])
 {
     char path[PATH_MAX];
@@ -130,7 +130,8 @@ static void target_name(const char *dir, char name[64])
         strcpy(name, "program");
 }
 
-/* Writes text with the name for every %s, or as it is where name is NULL. */
+/* Writes a file. Each %s in the text becomes `name`. If `name` is NULL, the text is written
+ * unchanged. */
 static int write_file(const char *dir, const char *file, const char *text, const char *name,
                       struct gw_error *error)
 {
@@ -154,7 +155,7 @@ static int write_file(const char *dir, const char *file, const char *text, const
     return 0;
 }
 
-/* With the folders that it is to be in. */
+/* Makes a folder and its parents. */
 static int make_dir(const char *dir, struct gw_error *error)
 {
     char path[PATH_MAX];

@@ -1,4 +1,4 @@
-/* `gangway pause` has nothing of jobs start until they are resumed. */
+/* `gangway pause` pauses jobs: no task of them starts until `gangway resume`. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"

@@ -1,4 +1,4 @@
-/* `gangway restart` ends the gangs of jobs, and they start again. */
+/* `gangway restart` ends the gangs of jobs and starts them again. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/job_request.h"

@@ -1,4 +1,4 @@
-/* `gangway resume` lets paused jobs go on. */
+/* `gangway resume` continues paused jobs. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/job_request.h"

@@ -1,7 +1,8 @@
-/* `gangway retry`: what failed in a job runs again, with what never ran because of that.
+/* `gangway retry`: runs the failed tasks of a job again, and the tasks that did not run because of
+ * them.
  *
- * All futures are there, and failed, before the first is retried: one that runs again for another
- * then counts as retried, too. */
+ * The command gets the futures of all failed tasks, and waits until they have failed, before it
+ * retries the first. So a task that runs again because of another counts as retried too. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -10,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TOLD_NS (30 * UINT64_C(1000000000)) /* for the scheduler to tell how a task ended */
+#define TOLD_NS (30 * UINT64_C(1000000000)) /* time to learn how a task ended */
 
-/* The futures of tasks that ended badly. */
+/* Futures of the tasks that failed or were cancelled. */
 struct failed {
     struct gw_future **futures;
     size_t count;
@@ -50,8 +51,8 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
     return rc;
 }
 
-/* Those of a state from one on: as many as an answer holds. next: behind the last; UINT32_MAX:
- * there are no more. */
+/* Adds the tasks in a state, starting at index *next, as many as one answer holds. *next becomes
+ * the index after the last, or UINT32_MAX if there are no more. */
 static int add_some(struct gw_client *client, struct failed *failed, uint64_t job,
                     const char *state, uint32_t *next, struct gw_error *error)
 {
@@ -117,7 +118,7 @@ static int finish(struct failed *failed, uint64_t job, int rc, const struct gw_e
     return rc < 0 ? gw_cli_error(error) : GW_EXIT_OK;
 }
 
-/* An array's tasks have no futures, and those of them that never began are not listed. */
+/* Retries an array. Its tasks have no futures, and tasks that did not start are not listed. */
 static int retry_array(struct gw_client *client, const struct gw_selected_task *task)
 {
     struct gw_error error;
@@ -179,7 +180,8 @@ int gw_cli_retry(int argc, char **argv)
                                "after others (--after) waits for those of them that run again\n"
                                "by then: of all that is named the oldest goes first.",
                     .table = table},
-        .by_number = true, /* what comes after another waits for it only if that runs again */
+        .by_number = true, /* a job that comes after another job waits for it only if the other
+                              already runs again */
         .each = retry_job,
         .task = retry_task,
     };

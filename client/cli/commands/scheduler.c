@@ -1,5 +1,5 @@
-/* `gangway scheduler`: the daemon itself, in the foreground, for service managers. `gangway up`
- * starts it in the background with what it needs, and waits at --ready-fd until it is ready. */
+/* `gangway scheduler`: the daemon in the foreground, for service managers. `gangway up` starts it
+ * in the background and waits until it reports on --ready-fd that it is ready. */
 #include "client/cli/commands/commands.h"
 
 #include "scheduler/net/daemon.h"
@@ -19,7 +19,7 @@ struct typed {
     struct gw_daemon_options daemon;
 };
 
-/* 0: not given, and the daemon's default. */
+/* Appends an option unless its number is 0; then the daemon's default applies. */
 static void add_given(struct gw_argv *argv, const char *option, uint64_t number)
 {
     if (number)
@@ -54,11 +54,11 @@ static int start(struct typed *typed)
     add_given(&argv, "--idle-stop", gw_scheduler_options_idle_stop_s(scheduler));
     add_given(&argv, "--scatter-memory", scheduler->scatter_memory_bytes);
     add_given(&argv, "--pure-keep", scheduler->pure_keep_bytes);
-    /* getopt may change the order of words, never the words */
+    /* the cast is safe: getopt reorders the words and does not change them */
     return gw_daemon_main(argv.count, (char **)(uintptr_t)argv.words);
 }
 
-/* Whether it was started by `up`, or by a client, which know the daemon's own options. */
+/* Whether `up` or a client has started this process, with options of the daemon itself. */
 static bool is_started(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)

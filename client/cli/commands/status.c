@@ -1,4 +1,4 @@
-/* `gangway status`: what the cluster has and does. */
+/* `gangway status`: shows the resources and the work of the cluster. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/listing.h"

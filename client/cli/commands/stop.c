@@ -1,4 +1,4 @@
-/* `gangway stop` asks the gangs of jobs to end. */
+/* `gangway stop` asks the gangs of jobs to end successfully. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/job_request.h"

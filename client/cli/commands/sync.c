@@ -1,5 +1,5 @@
-/* `gangway sync`: what clients and tasks coordinate by, from a shell, and a way out where one is
- * stuck. What is held, a lock or a lease, is so while a command of the shell's runs. */
+/* `gangway sync`: semaphores, locks, events, variables and queues from a shell. It can also delete
+ * an object that blocks others. A lock or a lease is held while a command runs. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/launch/hold.h"
@@ -11,30 +11,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a verb is asked to do. */
+/* Arguments of a verb. */
 struct request {
     struct gw_client *client;
-    const char *name, *word; /* word: what follows the name; NULL: nothing does */
+    const char *name, *word; /* word: the word after the name, or NULL */
     uint64_t timeout_ns;
     bool json;
-    const struct gw_value *value; /* that the word says */
+    const struct gw_value *value; /* value of the word */
 };
 
-/* A verb of a kind. */
+/* What a verb does to one kind of object. */
 struct deed {
     const char *kind;
     bool takes_word;
     int (*run)(const struct request *request, struct gw_error *error);
 };
 
-/* A verb: what it does to each kind, ended by a NULL kind. */
+/* A verb, with a list of what it does to each kind, which ends with a NULL kind. */
 struct verb {
     struct gw_options options;
     const struct deed *deeds;
     bool waits, prints, takes;
 };
 
-/* -- What is done --------------------------------------------------------------------------------
+/* -- Actions ------------------------------------------------------------------------------------
  */
 
 static int set_variable(const struct request *request, struct gw_error *error)
@@ -67,7 +67,7 @@ static int close_queue(const struct request *request, struct gw_error *error)
     return gw_queue_close(request->client, request->name, error);
 }
 
-/* Takes the value over. */
+/* Prints the value and unrefs it. */
 static int print(const struct request *request, struct gw_value *value, struct gw_error *error)
 {
     int rc = gw_value_io_print(stdout, value, request->json);
@@ -118,7 +118,8 @@ static int open_queue(const struct request *request, struct gw_error *error)
 /* -- The verbs -----------------------------------------------------------------------------------
  */
 
-/* The deed for a kind, with as many words as it takes; NULL with what is wrong. */
+/* Finds what the verb does to the given kind, and checks the number of words. Returns NULL with
+ * *error set if something is wrong. */
 static const struct deed *find_deed(const struct verb *verb, char **argv, struct gw_error *error)
 {
     char kinds[128] = "";
@@ -141,7 +142,8 @@ static const struct deed *find_deed(const struct verb *verb, char **argv, struct
     return NULL;
 }
 
-/* The exit code, after printing why. A queue that is closed is no scheduler that went away. */
+/* Prints the error and returns the exit code. GW_ECLOSED from a closed queue is not reported as a
+ * lost scheduler. */
 static int fail(struct gw_client *client, const struct gw_error *error)
 {
     struct gw_value *answer;
@@ -328,7 +330,8 @@ struct holding {
     int (*release)(struct gw_client *client, const char *name, struct gw_error *error);
 };
 
-/* Its exit code: the command's, unless that ended well and was not alone all the time. */
+/* Runs the command and returns its exit code. If the lock or lease was lost meanwhile, 0 becomes
+ * GW_EXIT_FAILED. */
 static int run_holding(const struct holding *holding, struct gw_client *client, char **argv,
                        uint64_t fence)
 {

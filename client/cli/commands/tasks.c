@@ -1,4 +1,4 @@
-/* `gangway tasks`: a line a task of a job. */
+/* `gangway tasks`: prints one line for each task of a job. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -15,7 +15,7 @@ static const struct gw_column columns[] = {
     {"text", "WHY", GW_CELL_TEXT},           {0},
 };
 
-/* What runs where. */
+/* Columns for the listing of running tasks. */
 static const struct gw_column running_columns[] = {
     {"worker", "WORKER", GW_CELL_TEXT},
     {"job", "JOB", GW_CELL_NUMBER},
@@ -33,14 +33,14 @@ static const struct gw_column running_columns[] = {
 
 /* The options of the command line. */
 struct shown {
-    const char *job, *state; /* NULL: what runs; any */
+    const char *job, *state; /* job NULL: list all running tasks; state NULL: any state */
     uint32_t limit;
     bool all, results, watch, json;
 };
 
 static int check_state(const char *state, struct gw_error *error)
 {
-    /* "placed" is what --json says of those that run and of those that are queued. */
+    /* With --json, the state "placed" means running or queued. */
     static const char *const states[] = {"waiting", "ready",      "running", "queued", "placed",
                                          "handed",  "cancelling", "done",    "failed", "cancelled"};
     for (size_t i = 0; !state || i < sizeof states / sizeof *states; i++)
@@ -55,7 +55,7 @@ static int check_state(const char *state, struct gw_error *error)
 /* -- Results -------------------------------------------------------------------------------------
  */
 
-/* A table with a column for each name of a metric, at most METRICS_MAX of them. */
+/* A table with a column for each metric, at most METRICS_MAX. */
 struct results_table {
     struct gw_column columns[METRICS_MAX + 8];
     char keys[METRICS_MAX][160];
@@ -111,7 +111,9 @@ static int ask(struct gw_client *client, const struct shown *shown, struct gw_va
     if (rc == 0 && shown->results)
         rc = gw_dict_set(question, "results", gw_bool(true));
     if (rc == 0 && !shown->all)
-        rc = gw_dict_set(question, "limit", gw_i64((int64_t)shown->limit + 1)); /* is there more? */
+        rc = gw_dict_set(question, "limit",
+                         gw_i64((int64_t)shown->limit +
+                                1)); /* one more than the limit, to see whether there are more */
     rc = rc == 0
              ? gw_client_query(client, shown->job ? "tasks" : "running", question, answer, error)
              : gw_error_set(error, rc, "out of memory");
@@ -119,7 +121,7 @@ static int ask(struct gw_client *client, const struct shown *shown, struct gw_va
     return rc;
 }
 
-/* The first so many rows of a list; takes it. */
+/* Keeps the first `limit` rows of a list. The old list is freed. */
 static int cut(struct gw_value **rows, size_t limit)
 {
     struct gw_value *first = gw_list();

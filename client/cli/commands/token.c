@@ -1,5 +1,6 @@
-/* `gangway token`: who may use a cluster over TCP. Secrets go to stdout once, when they are made,
- * and come in by stdin: arguments of a process can be read by everybody on its machine. */
+/* `gangway token`: who may use a cluster over TCP. A secret is printed to stdout once, when it is
+ * made, and read from stdin. It is never an argument, because everybody on a machine can read the
+ * arguments of its processes. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/options.h"
@@ -12,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The file that --tokens names, else the usual one. */
+/* Returns the file of --tokens, or the default file. */
 static int path_of(const char *given, char path[PATH_MAX], struct gw_error *error)
 {
     if (!given)
@@ -23,7 +24,8 @@ static int path_of(const char *given, char path[PATH_MAX], struct gw_error *erro
     return 0;
 }
 
-/* Where this user's cluster listens, as its scheduler noted it; HOST:PORT where it does not. */
+/* Reads where this user's cluster listens. The result is "HOST:PORT" if it does not listen by TCP.
+ */
 static void find_address(char address[GW_ADDRESS_TCP_MAX])
 {
     if (gw_address_read_note(address, NULL) < 0)
@@ -50,7 +52,7 @@ static void print_lines(const struct gw_token *token)
     explicit_bzero(text, sizeof text);
 }
 
-/* The row of an option table that says which file. */
+/* Row of an option table for --tokens. */
 #define TOKENS_OPTION(tokens, whose)                                                               \
     {                                                                                              \
         "tokens", 0, GW_OPTION_TEXT, &(tokens), "FILE",                                            \
@@ -115,7 +117,7 @@ static int run_create(int argc, char **argv)
     return GW_EXIT_OK;
 }
 
-/* A list of dicts without secrets. */
+/* Makes a list of dicts that do not contain the secrets. */
 static int make_rows(const struct gw_token_file *file, struct gw_value **rows)
 {
     struct gw_value *list = gw_list();

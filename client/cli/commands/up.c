@@ -1,4 +1,4 @@
-/* `gangway up` starts this user's cluster on this machine, and workers of it on others. */
+/* `gangway up` starts this user's cluster on this machine, and workers of it on other machines. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/hosts/daemon_options.h"
@@ -25,7 +25,7 @@
 #define REGISTER_NS (5 * GW_NS_PER_S)
 enum { REGISTER_POLL_US = 2000, OWN_BYTES = PATH_MAX + 32 };
 
-/* Refuses here what the workers would refuse in their logs. */
+/* Checks --peers here, because the workers would report an error only in their logs. */
 static int check_peers(const char *peers, uint32_t workers, struct gw_error *error)
 {
     char actual[GW_ENDPOINT_TEXT_MAX];
@@ -42,7 +42,8 @@ static int check_peers(const char *peers, uint32_t workers, struct gw_error *err
     return rc;
 }
 
-/* Refuses here what the scheduler would refuse in its log. *tokens becomes absolute. */
+/* Checks --listen here, because the scheduler would report an error only in its log. *tokens
+ * becomes an absolute path. */
 static int check_listen(const char *listen, const char **tokens, char path[PATH_MAX],
                         struct gw_error *error)
 {
@@ -64,15 +65,15 @@ static int check_listen(const char *listen, const char **tokens, char path[PATH_
     return rc;
 }
 
-/* The other hosts. */
+/* The other hosts (--hosts or --hostfile). */
 struct far {
-    const char *text, *file; /* NULL: none */
+    const char *text, *file; /* NULL: not given */
     struct gw_hosts hosts;
     char listen[GW_ENDPOINT_TEXT_MAX + 2], tokens[PATH_MAX], tokens_path[PATH_MAX];
 };
 
-/* Reads which hosts there are, and sees to it that the cluster listens, with a token for them.
- * Their machines take the place of this one, unless it was given slots too. */
+/* Reads the hosts. Makes sure that the cluster listens by TCP and that the token file has a token
+ * for the hosts. This machine gets no workers, unless slots or workers were given for it. */
 static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memory_options *memory,
                        struct far *far, struct gw_error *error)
 {
@@ -99,7 +100,7 @@ static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memor
     return rc < 0 ? rc : gw_ssh_launch_prepare(far->tokens, error);
 }
 
-/* Checks what was given, and fills in what was said of memory; *which begins the text. */
+/* Checks the options and converts the memory options. *which is the prefix of the error message. */
 static int check(struct gw_cluster_options *cluster, struct gw_memory_options *memory,
                  struct far *far, const char **which, struct gw_error *error)
 {
@@ -129,8 +130,9 @@ static int check(struct gw_cluster_options *cluster, struct gw_memory_options *m
     return gw_memory_options_read(memory, &cluster->memory, &cluster->spill_dir, error);
 }
 
-/* The first of the hosts without a worker that is ready for tasks, or NULL; NULL, too, if nobody
- * says so. A host that has no name there is not looked for. */
+/* Returns the first host without a worker in state "ready", or NULL. Returns NULL also if the query
+ * fails. A host with an IPv6 address is skipped, because its worker does not have the address as
+ * its name. */
 static const char *find_lacking(struct gw_client *client, const struct gw_hosts *hosts)
 {
     struct gw_value *workers = NULL;
@@ -154,8 +156,9 @@ static const char *find_lacking(struct gw_client *client, const struct gw_hosts 
     return lacking;
 }
 
-/* A worker knows that it was let in a moment before it has said what it has: whoever submits as
- * soon as `up` is over would find less. What ended well on a host need not have been a worker. */
+/* Waits until all workers are ready. A worker's start ends a moment before the worker has reported
+ * its resources, and a job submitted then would find fewer slots. The remote command may also
+ * succeed without having started a worker. */
 static int await_workers(struct gw_client *client, const struct gw_hosts *hosts,
                          struct gw_error *error)
 {
@@ -172,7 +175,8 @@ static int await_workers(struct gw_client *client, const struct gw_hosts *hosts,
     return 0;
 }
 
-/* The address of this user's own cluster, whatever GANGWAY_ADDRESS says; "": there is none. */
+/* Returns the address of this user's own cluster, whatever GANGWAY_ADDRESS is. "": there is no
+ * folder for it. */
 static void own_address(char own[OWN_BYTES])
 {
     char dir[PATH_MAX];
@@ -193,8 +197,9 @@ static int open_own(struct gw_client **client, struct gw_error *error)
     return gw_client_open(&options, client, error);
 }
 
-/* Ends the cluster that was just started. A scheduler that died, or got SIGTERM, has left its
- * workers to another: they end here, unless there is one meanwhile. */
+/* Ends the cluster that was just started. A scheduler that has died or got SIGTERM leaves its
+ * workers running for the next scheduler. They are ended here, unless another scheduler has
+ * started. */
 static void take_down(struct gw_client *client, pid_t pid)
 {
     struct gw_client *other = NULL;
@@ -209,7 +214,7 @@ static void take_down(struct gw_client *client, pid_t pid)
     gw_client_close(other);
 }
 
-/* Workers on the other hosts; without all of them there is no cluster. */
+/* Starts the workers on the other hosts. If one cannot be started, the cluster is ended. */
 static int start_fleet(const struct gw_cluster_options *cluster, const struct far *far, pid_t pid,
                        struct gw_error *error)
 {
@@ -232,7 +237,8 @@ static int start_fleet(const struct gw_cluster_options *cluster, const struct fa
     return rc;
 }
 
-/* How many jobs of its life before the cluster goes on with. */
+/* Returns the number of unfinished jobs that the cluster has from an earlier term of its scheduler.
+ */
 static int64_t count_jobs(void)
 {
     struct gw_client *client;
@@ -248,7 +254,8 @@ static int64_t count_jobs(void)
     return jobs;
 }
 
-/* What is easily overlooked: jobs that take slots at once, and commands that go elsewhere. */
+/* Prints warnings about things that users overlook: jobs that use slots at once, and commands that
+ * go to another cluster. */
 static void say_beside(int64_t jobs, const char *own, const char *listens_at)
 {
     const char *address = getenv("GANGWAY_ADDRESS");
@@ -267,7 +274,7 @@ static void say_beside(int64_t jobs, const char *own, const char *listens_at)
             "not to this one, until you unset GANGWAY_IDENTITY");
 }
 
-/* Until users are separate on workers, this is what a token of role user is worth. */
+/* Warns that tasks of different users are not isolated from each other on workers. */
 static void say_trust(void)
 {
     gw_cli_message(
@@ -327,7 +334,8 @@ static void on_signal(int number)
     interrupted = 1;
 }
 
-/* Starts the cluster, or nothing: who is interrupted would leave one behind, and not say so. */
+/* Starts the cluster. If a signal arrives, nothing is started: otherwise a cluster would stay of
+ * which the user does not know. */
 static int start(struct gw_cluster_options *cluster, pid_t *pid, struct gw_error *error)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};

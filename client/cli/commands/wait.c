@@ -1,4 +1,4 @@
-/* `gangway wait`: blocks until jobs have ended; the exit code is the first failed one's. */
+/* `gangway wait`: blocks until jobs have ended. The exit code is that of the first failed job. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/lib/selector.h"
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 struct waiting {
-    uint64_t timeout_ns, begin_ns; /* 0: no timeout; not begun */
+    uint64_t timeout_ns, begin_ns; /* timeout_ns 0: no timeout; begin_ns 0: not started */
     bool json;
 };
 
-/* The time is for all jobs together. */
+/* Waits for one job. The timeout applies to all jobs together. */
 static int wait_one(struct gw_client *client, const struct gw_selected *job, void *arg)
 {
     struct waiting *waiting = arg;

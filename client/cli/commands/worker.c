@@ -1,5 +1,5 @@
-/* `gangway worker list`: a line a worker. With --connect it is a worker itself
- * (hosts/worker_daemon.c), as it is with --dir alone, which schedulers start. */
+/* `gangway worker list`: prints one line for each worker. With --connect this process is a worker
+ * (hosts/worker_daemon.c), and also with --dir alone, with which a scheduler starts it. */
 #include "client/cli/commands/commands.h"
 
 #include "client/cli/hosts/worker_daemon.h"
@@ -15,7 +15,7 @@ static bool is_option(const char *word, const char *option)
     return strncmp(word, option, length) == 0 && (word[length] == '\0' || word[length] == '=');
 }
 
-/* Whether a scheduler started it, which knows the daemon's own options. */
+/* Whether a scheduler has started this process, with options of the daemon itself. */
 static bool is_started(int argc, char **argv)
 {
     bool dir = false;
@@ -32,13 +32,14 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Whoever places by name would not know which of them it is. */
+/* Prints a warning if several workers have the same name, because a name is then ambiguous in --on.
+ */
 static void say_namesakes(const struct gw_value *workers)
 {
     size_t count = gw_value_count(workers);
     const char **names = calloc(count + 1, sizeof *names);
     if (!names)
-        return; /* nothing that anybody asked for */
+        return; /* out of memory: leave the warning out */
     for (size_t i = 0; i < count; i++)
         if (gw_value_get_str(gw_value_find(gw_value_at(workers, i), "name"), &names[i], NULL) < 0)
             names[i] = "";
