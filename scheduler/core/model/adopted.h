@@ -1,5 +1,5 @@
-/* What is taken over from an earlier life of the scheduler, and who is waited for with it; see
- * adopt.h and hold.h. */
+/* Attempts that are adopted after a restart of the scheduler, and workers that are expected to
+ * reconnect. See adopt.h and hold.h. */
 #ifndef GW_SCHEDULER_CORE_ADOPTED_H
 #define GW_SCHEDULER_CORE_ADOPTED_H
 
@@ -11,41 +11,42 @@
 struct gw_worker;
 struct gw_shape;
 
-/* An attempt, or a rank's. */
+/* An attempt, or the attempt of a rank, that a worker reported at its registration. */
 struct gw_adopted {
     struct gw_worker *worker;
     struct gw_shape *shape;
     uint64_t attempt;
     const uint32_t *gpus;
     uint32_t gpu_count;
-    bool ended;  /* how is told next */
-    bool queued; /* it waits in a process, behind others */
+    bool ended;  /* it has ended: the report of its end follows */
+    bool queued; /* it waits in a runner process behind other attempts */
 };
 
-/* A worker that is, or was in the life before, connected. */
+/* A worker that is connected, or was connected in the previous term. */
 struct gw_known {
     uint64_t incarnation;
-    char *name;   /* owned */
-    bool awaited; /* it was in the life before, and has not come back */
-    uint64_t
-        until_ns; /* it was lost, and may have something on its GPUs until then; 0: it was not */
+    char *name;        /* owned */
+    bool awaited;      /* from the previous term, and has not reconnected */
+    uint64_t until_ns; /* the worker was lost and its processes may use its GPUs until this time; 0:
+                          it was not lost */
 };
 
-/* A row of a registration whose task waits for others, as its worker said it. */
+/* An attempt that a registering worker reported and that waits for its dependencies to be adopted.
+ */
 struct gw_late_claim {
     uint64_t attempt, job;
     uint32_t index, rank, kind, world, gpu_count;
     uint32_t *gpus; /* owned */
-    bool finished;  /* its end came meanwhile, with what follows */
+    bool finished;  /* its end was reported, with the values below */
     uint64_t bytes, run_ns;
     uint32_t size;
-    void *value; /* owned; NULL: the worker has it */
+    void *value; /* owned; NULL: the worker has the result */
 };
 
 struct gw_hold {
-    GW_ARRAY(struct gw_known) known; /* workers that are connected, in the order of their coming */
-    uint64_t until_ns;               /* 0: nothing is held */
-    uint32_t leaving;                /* of known, those with an until_ns */
+    GW_ARRAY(struct gw_known) known; /* in the order of their connections */
+    uint64_t until_ns;               /* end of the wait; 0: no jobs are held */
+    uint32_t leaving;                /* number of entries of `known` with an until_ns */
 };
 
 #endif

@@ -1,5 +1,5 @@
-/* Bits with summaries: a bit of level n+1 is set exactly when its word of level n is not 0, and the
- * highest level is one word. So the smallest member is found in as many looks as there are levels.
+/* A bit set with summary levels. A bit of level n+1 is set exactly if its word of level n is not 0,
+ * and the highest level is one word. So finding the smallest member takes one look at each level.
  */
 #include "scheduler/core/model/bits.h"
 
@@ -39,7 +39,7 @@ void gw_bits_reserve(struct gw_bits *bits, uint32_t capacity)
         if (is_new) {
             bits->levels = i + 1;
             if (i > 0 && bits->count)
-                bits->level[i][0] = 1; /* what was the highest level is its first word */
+                bits->level[i][0] = 1; /* summarises the former highest level */
         }
         had = words_for(had);
         need = words;

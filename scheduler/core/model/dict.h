@@ -1,4 +1,4 @@
-/* Dicts of answers. Each call aborts when out of memory, as all of the core does. */
+/* Helpers to build the dicts of answers. They abort if memory runs out. */
 #ifndef GW_SCHEDULER_CORE_DICT_H
 #define GW_SCHEDULER_CORE_DICT_H
 
@@ -6,7 +6,7 @@
 
 #include <gangway/value.h>
 
-/* gw_dict_put and gw_dict_put_u64 set a key; they take the value over. */
+/* gw_dict_put and gw_dict_put_u64 set a key. gw_dict_put takes ownership of the value. */
 static inline void gw_dict_put(struct gw_value *dict, const char *key, struct gw_value *value)
 {
     GW_MUST(gw_dict_set(dict, key, value));

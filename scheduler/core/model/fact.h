@@ -1,7 +1,9 @@
-/* Facts: the only way in which the scheduler's state changes (facts.def is the list).
+/* Facts. Applying a fact is the only way to change the state of the scheduler (facts.def lists the
+ * facts).
  *
- * GW_FACT(sched, name, .member = ...) applies one: encodes it into the step's commit where it is
- * durable, then calls gw_sched_apply_<name>, which lives in the file of the noun it is about. */
+ * GW_FACT(sched, name, .member = ...) applies one fact: it encodes a durable fact into the step's
+ * commit, then calls gw_sched_apply_<name>, which is in the file of the thing that the fact is
+ * about. */
 #ifndef GW_SCHEDULER_CORE_FACT_H
 #define GW_SCHEDULER_CORE_FACT_H
 
@@ -31,21 +33,21 @@ struct gw_share;
 struct gw_adopted;
 struct gw_late_claim;
 
-/* What is charged to a task. */
+/* Counters of a task's attempts, for the retry budgets. */
 struct gw_charges {
     uint16_t tries;    /* attempts that were started */
-    uint8_t retries;   /* after the user's own errors */
-    uint8_t crashes;   /* ends of a runner under it */
-    uint8_t losses;    /* workers lost under it */
-    uint8_t uncharged; /* ends that nobody is charged for; bounded all the same */
+    uint8_t retries;   /* after errors of the user's code */
+    uint8_t crashes;   /* runner processes that died while running it */
+    uint8_t losses;    /* workers that were lost while running it */
+    uint8_t uncharged; /* ends that do not count against the retry budget (but are limited) */
     uint8_t preemptions;
-    uint8_t ports; /* attempts whose MASTER_PORT a stranger took */
+    uint8_t ports; /* attempts that failed because another process used their MASTER_PORT */
 };
 
-/* A rank's value: bytes, and the value itself where it is small, or who has it. */
+/* The result of a rank: its size, and a small value itself, or the worker or token that has it. */
 struct gw_result {
     uint64_t bytes;
-    const void *value; /* NULL: worker or token has it */
+    const void *value; /* NULL: the worker or token has the value */
     uint32_t size;
     struct gw_worker *worker;
     uint64_t token; /* 0: none */
@@ -75,7 +77,7 @@ enum gw_fact_type {
 #define GW_FACT_KIND_CHARGES struct gw_charges
 #define GW_FACT_KIND_RESULTS struct gw_results
 
-/* at: the job that the fact names, resolved by whoever decided it (NULL: looked up by id). */
+/* `at` is the job that the fact names. NULL: the applier finds the job by its id. */
 #define F(kind, field) GW_FACT_KIND_##kind field;
 #define DURABLE(name, number, ...)                                                                 \
     struct gw_fact_##name {                                                                        \
@@ -100,8 +102,8 @@ enum gw_fact_type {
         gw_sched_apply_##name((sched), &gw_fact_);                                                 \
     } while (0)
 
-/* gw_sched_fact_log_<name> appends a durable fact's bytes to the step's commit; a soft fact leaves
- * no bytes. */
+/* gw_sched_fact_log_<name> appends a durable fact to the step's commit. For a soft fact it does
+ * nothing. */
 #define F(kind, field)
 #define SOFT(name, ...)                                                                            \
     static inline void gw_sched_fact_log_##name(struct gw_sched *sched,                            \

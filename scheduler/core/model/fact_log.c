@@ -1,6 +1,6 @@
-/* The encoder of durable facts: uint32 size of what follows, uint16 number, then the fields,
- * little-endian; texts and blobs with a uint32 size before them. `facts.def` is the list; the
- * decoder is journal/durable.c. */
+/* The encoder of durable facts. A fact is a uint32 size of the rest, a uint16 number and the
+ * fields, all little-endian. Texts and blobs have a uint32 size before their bytes. `facts.def`
+ * lists the facts. The decoder is journal/durable.c. */
 #include "scheduler/core/model/fact_log.h"
 
 #include <string.h>
@@ -54,7 +54,8 @@ void gw_fact_log_put_RESULTS(struct gw_buffer *out, struct gw_results x)
     }
 }
 
-/* Whether a fact about this job goes to disk; no job: it is about the scheduler itself. */
+/* Returns true if a fact about this job goes to disk. A fact without a job is about the scheduler
+ * itself. */
 static bool is_durable(const struct gw_sched *sched, const struct gw_job *job)
 {
     return !sched->restoring && (!job || job->detached);

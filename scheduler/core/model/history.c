@@ -1,7 +1,8 @@
 /* See history.h.
  *
- * Always: a worker is told only of commits that are on disk, so that no later life has fewer,
- * however this one ends. What it was told in this life says nothing about how this life began. */
+ * Invariant: a worker is told only the number of commits that are on disk, so that no later term
+ * has fewer, however this term ends. What a worker was told in this term says nothing about the
+ * state at the begin of this term. */
 #include "scheduler/core/model/history.h"
 
 #include "scheduler/core/model/state.h"

@@ -1,4 +1,4 @@
-/* Facts that are told of tasks, and where they are kept; see event_log.h. */
+/* Facts of the event log, and the ring that keeps them. See event_log.h. */
 #ifndef GW_SCHEDULER_CORE_LOGGED_H
 #define GW_SCHEDULER_CORE_LOGGED_H
 
@@ -10,33 +10,34 @@
 #include <stdint.h>
 
 enum {
-    GW_LOGGED_FACTS_MAX = 1 << 16, /* that are kept, of all jobs */
-    GW_LOGGED_TASKS_MAX = 1000,    /* of a job of which all is told */
-    GW_LOGGED_UNUSUAL_MAX = 4096,  /* facts of a job that is larger */
-    GW_LOGGED_TEXT_MAX = 240,      /* bytes of a fact's own text */
-    GW_LOGGED_ANSWER_MAX = 1000,   /* facts in one answer, the latest */
+    GW_LOGGED_FACTS_MAX = 1 << 16, /* kept facts of all jobs */
+    GW_LOGGED_TASKS_MAX = 1000,    /* a job with more tasks records only unusual facts */
+    GW_LOGGED_UNUSUAL_MAX = 4096,  /* unusual facts of one large job */
+    GW_LOGGED_TEXT_MAX = 240,      /* bytes of the text of a fact */
+    GW_LOGGED_ANSWER_MAX = 1000,   /* facts in one answer, the latest ones */
 };
 #define GW_LOGGED_SLOW_NS (100 * GW_NS_PER_MS)
 
-/* Why a task is at the worker where it is. */
+/* Why a task was placed at its worker. */
 enum gw_placed_why {
-    GW_PLACED_FREE,   /* most free slots */
-    GW_PLACED_DATA,   /* most bytes of its inputs */
-    GW_PLACED_NEED,   /* has what it asks for beside slots */
-    GW_PLACED_QUEUED, /* none is free: behind short ones */
-    GW_PLACED_HEIR,   /* makes what it waits for */
-    GW_PLACED_CALL,   /* its actor is there */
-    GW_PLACED_ONLY,   /* no other is there */
+    GW_PLACED_FREE,   /* it has the most free slots */
+    GW_PLACED_DATA,   /* it has the most bytes of the inputs */
+    GW_PLACED_NEED,   /* it satisfies the task's constraint */
+    GW_PLACED_QUEUED, /* no slot is free: queued behind short tasks */
+    GW_PLACED_HEIR,   /* it runs the task's dependencies */
+    GW_PLACED_CALL,   /* the actor is there */
+    GW_PLACED_ONLY,   /* it is the only worker */
 };
 
-/* What can be told of a task. Name, what it is called in answers. */
+/* Kinds of facts: the name, and the word in answers. The comments say what the fields of the fact
+ * hold. */
 #define GW_LOGGED_KINDS(X)                                                                         \
     X(READY, "ready")                                                                              \
     X(PLACED, "placed")           /* worker, count: free slots, detail: why, number: near bytes */ \
     X(GANG_PLACED, "placed")      /* count: ranks, number: workers */                              \
     X(STARTED, "started")         /* worker */                                                     \
     X(GANG_STARTED, "started")    /* count: ranks, number: of so many */                           \
-    X(BLOCKED, "blocked")         /* detail: or not any more */                                    \
+    X(BLOCKED, "blocked")         /* detail: 0: not any more */                                    \
     X(RECALLED, "recalled")       /* worker */                                                     \
     X(KILLED, "killed")           /* worker, detail: hard */                                       \
     X(TRY_ENDED, "attempt ended") /* detail: outcome, count: exit code, text: where, and why,      \
@@ -45,20 +46,20 @@ enum gw_placed_why {
     X(DONE, "done")               /* worker, number: bytes, run_ns, count: results */              \
     X(FAILED, "failed")           /* detail: because of another; text */                           \
     X(CANCELLED, "cancelled")                                                                      \
-    X(CANCEL, "cancel") /* detail: reason, hard: count, text: who */                               \
+    X(CANCEL, "cancel") /* detail: reason, hard: count, text: by whom */                           \
     X(RELEASED, "released")                                                                        \
-    X(LOST, "result lost") /* worker; 0: none came back with it */                                 \
+    X(LOST, "result lost") /* worker; 0: no worker reconnected with it */                          \
     X(AGAIN, "again")      /* detail: as task_reopened.retry */                                    \
     X(UNNEEDED, "unneeded")                                                                        \
     X(ACTOR, "actor")                     /* detail: enum gw_actor_state */                        \
     X(OPENED, "opened")                   /* the jobs before its job have ended */                 \
-    X(PAUSED, "paused")                   /* of the job; detail: or not any more, text: who */     \
+    X(PAUSED, "paused")                   /* the job; detail: 0: not any more, text: by whom */    \
     X(STOPPED, "stopped")                 /* early; text: by whom */                               \
-    X(GROWS, "room again")                /* count: ranks, number: that it can have */             \
+    X(GROWS, "room again")                /* count: ranks, number: possible ranks */               \
     X(CHECKPOINT_LOST, "checkpoint lost") /* number: step, count: or none, detail:                 \
                                              gw_event_log_lost, text: at whom */                   \
-    X(CHECKPOINT, "checkpoint")           /* text: what became of it */                            \
-    X(ADOPTED, "taken over")   /* worker, detail: it had ended, count: 1 + rank of a gang */       \
+    X(CHECKPOINT, "checkpoint")           /* text: what happened to it */                          \
+    X(ADOPTED, "taken over")   /* worker, detail: had ended, count: 1 + rank of a gang */          \
     X(REGAINED, "result kept") /* worker */
 enum gw_event_log_kind {
 #define KIND(name, text) GW_LOGGED_##name,
@@ -68,8 +69,8 @@ enum gw_event_log_kind {
 
 enum gw_event_log_lost {
     GW_LOGGED_LOST_WITH_WORKER,
-    GW_LOGGED_LOST_FOLDER, /* the worker lives */
-    GW_LOGGED_LOST_UNSEEN, /* with the worker, and whether there was one is not known */
+    GW_LOGGED_LOST_FOLDER, /* the worker is alive */
+    GW_LOGGED_LOST_UNSEEN, /* lost with the worker; it is unknown whether one existed */
 };
 
 struct gw_logged {
@@ -81,10 +82,11 @@ struct gw_logged {
 };
 
 struct gw_event_log {
-    GW_ARRAY(struct gw_logged) facts;     /* fact n, counted from 1, at (n - 1) % the maximum */
-    uint64_t told;                        /* facts in all */
-    uint64_t step;                        /* of them before this step */
-    uint64_t ended_attempt, ended_run_ns; /* the last told of that ended well */
+    /* Ring: fact n, counted from 1, is at (n - 1) % the maximum. */
+    GW_ARRAY(struct gw_logged) facts;
+    uint64_t told;                        /* total number of facts */
+    uint64_t step;                        /* number of facts before this step */
+    uint64_t ended_attempt, ended_run_ns; /* last attempt that was recorded as ended well */
 };
 
 #endif

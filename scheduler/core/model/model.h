@@ -1,5 +1,5 @@
-/* All of what the scheduler knows: the entry header of the room for the rooms behind it. Files of
- * the room include what they use. */
+/* The whole state of the scheduler: the header that other folders include. Files of model/ include
+ * the single headers that they use. */
 #ifndef GW_SCHEDULER_CORE_MODEL_H
 #define GW_SCHEDULER_CORE_MODEL_H
 

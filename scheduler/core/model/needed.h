@@ -1,4 +1,4 @@
-/* What a rank needs of its worker, see workers/need.h. */
+/* The constraint of a task or rank on its worker. See workers/need.h. */
 #ifndef GW_SCHEDULER_CORE_NEEDED_H
 #define GW_SCHEDULER_CORE_NEEDED_H
 
@@ -14,8 +14,8 @@ struct gw_need {
     uint64_t gpu_memory_bytes; /* of each of its GPUs */
     struct gw_resources resources;
     struct gw_pairs workers; /* names of workers or hosts; none: any */
-    struct gw_places places; /* of a gang: how many ranks go to each, see places.h; or none */
-    bool prefer;             /* others, too, when those have no room */
+    struct gw_places places; /* gang: ranks for each worker, see places.h; or none */
+    bool prefer; /* the workers are preferred only: others are used if these have no room */
     struct gw_arena arena;
 };
 

@@ -1,5 +1,5 @@
-/* Notes: what may follow from what became true. Appliers write them; the step looks at each again,
- * and decides. */
+/* Notes: possible consequences of facts. Appliers write them. The step checks each note and acts on
+ * it. */
 #ifndef GW_SCHEDULER_CORE_NOTE_H
 #define GW_SCHEDULER_CORE_NOTE_H
 
@@ -24,7 +24,8 @@
     X(followed, uint64_t)                                                                          \
     X(frontiers, struct gw_worker *)
 
-/* gw_sched_note_<list> adds a note. gw_sched_noted_<list>: all of a list were looked at. */
+/* gw_sched_note_<list> adds a note to a list. gw_sched_noted_<list> clears the list after all its
+ * notes were handled. */
 #define NOTE(list, type)                                                                           \
     static inline void gw_sched_note_##list(struct gw_sched *sched, type note)                     \
     {                                                                                              \

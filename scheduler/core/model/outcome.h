@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* gw_sched_outcome_name returns what an outcome is called; static. */
+/* gw_sched_outcome_name returns the name of an outcome, a static string. */
 const char *gw_sched_outcome_name(uint32_t outcome);
 
 #endif

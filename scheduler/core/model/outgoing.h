@@ -1,5 +1,5 @@
-/* What leaves at the end of a step. Of step.c and send/, which fill and empty it: no state, because
- * no decision reads it. */
+/* What is sent at the end of a step. step.c and send/ fill and empty it. It is not part of the
+ * state, because no decision depends on it. */
 #ifndef GW_SCHEDULER_CORE_OUTGOING_H
 #define GW_SCHEDULER_CORE_OUTGOING_H
 
@@ -14,15 +14,15 @@ struct gw_event;
 struct gw_session;
 struct gw_worker;
 
-/* Rows of a `done`. */
+/* Rows of a message `done`. */
 struct gw_done_rows {
-    bool dirty; /* there may be some */
+    bool dirty; /* there may be rows */
     GW_ARRAY(uint64_t) request, bytes;
     GW_ARRAY(uint32_t) index, rank, value_size;
     GW_ARRAY(uint8_t) values;
 };
 
-/* Rows of an `assign`. */
+/* Rows of a message `assign`. */
 struct gw_assign_rows {
     GW_ARRAY(uint64_t) job, attempt, dep_job, dep_bytes;
     GW_ARRAY(uint32_t) index, spec, try_number, rank, gpu_count, gpus, args_size, dep_count;
@@ -41,19 +41,19 @@ struct gw_kill_rows {
     uint32_t reason;
 };
 
-/* What a worker is to be sent at the end of the step. */
+/* Rows to send to a worker at the end of the step. */
 struct gw_worker_rows {
-    struct gw_assign_rows *assign; /* NULL: it has none to send */
+    struct gw_assign_rows *assign; /* NULL: no rows to send */
     struct gw_release_rows release;
     struct gw_kill_rows kill;
-    bool dirty; /* there may be some */
+    bool dirty; /* there may be rows */
 };
 
-/* The step under way: what came in, and what leaves. */
+/* The current step: its event and its effects. */
 struct gw_step {
     const struct gw_event *event;
     struct gw_effects *effects;
-    bool tokens_kept; /* those of the event: somebody has them now */
+    bool tokens_kept; /* the tokens of the event have a new owner */
     uint64_t number;
     GW_ARRAY(struct gw_worker *) dirty_workers;
     GW_ARRAY(struct gw_session *) dirty_sessions;
@@ -63,14 +63,14 @@ struct gw_step {
 
 enum { GW_LOG_USER_BYTES = 61 };
 
-/* Jobs whose lines in the log were too many; see log.h. */
+/* Jobs that have no log line of their own because there were too many. See log.h. */
 struct gw_log_jobs {
-    uint64_t since_ns; /* the second of which they are begins */
-    uint32_t said;     /* lines in it */
-    uint32_t jobs;     /* that have none */
+    uint64_t since_ns; /* begin of the second that is counted */
+    uint32_t said;     /* log lines in this second */
+    uint32_t jobs;     /* jobs without a line */
     uint64_t tasks, latest;
-    char user[GW_LOG_USER_BYTES]; /* the client of the latest; cut off */
-    bool named;                   /* it tells its user */
+    char user[GW_LOG_USER_BYTES]; /* client of the latest job; may be cut off */
+    bool named;                   /* `user` contains the name of the user */
 };
 
 #endif

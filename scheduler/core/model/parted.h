@@ -1,4 +1,4 @@
-/* What is remembered of two workers whose ranks could not reach each other; see parting.h. */
+/* Two workers whose ranks could not reach each other. See parting.h. */
 #ifndef GW_SCHEDULER_CORE_PARTED_H
 #define GW_SCHEDULER_CORE_PARTED_H
 
@@ -7,9 +7,9 @@
 
 struct gw_parting {
     char names[2][64];
-    uint32_t failures; /* in a row */
+    uint32_t failures; /* consecutive failures */
     uint64_t until_ns;
-    bool over; /* a gang may have ranks at both again */
+    bool over; /* a gang may have ranks on both workers again */
 };
 
 #endif

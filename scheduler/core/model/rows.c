@@ -1,10 +1,10 @@
-/* Rows that leave at the end of the step: their memory. send/ fills them in and sends them.
- */
+/* Memory of the rows that are sent at the end of a step. The files of send/ fill the rows in and
+ * send them. */
 #include "scheduler/core/model/rows.h"
 
 #include <stdlib.h>
 
-enum { SPARE_MAX = 1024 /* rows that are kept: of so many workers in a step, none is made anew */ };
+enum { SPARE_MAX = 1024 /* kept row buffers: enough for the workers of most steps */ };
 
 void gw_assign_rows_clear(struct gw_assign_rows *rows)
 {
@@ -23,7 +23,8 @@ static void rows_free(struct gw_assign_rows *rows)
     free(rows);
 }
 
-/* The rows of a worker: if it has none yet, those that were used last. */
+/* Returns the row buffer of a worker. A worker without one gets the most recently used free buffer.
+ */
 struct gw_assign_rows *gw_assign_rows_of(struct gw_sched *sched, struct gw_worker *worker)
 {
     if (worker->rows.assign)

@@ -1,5 +1,5 @@
-/* Runs of numbers in one sorted array; what always holds: none is empty, and between two of them is
- * at least one number that is no member. */
+/* A set of numbers as sorted runs in one array. Invariant: no run is empty, and between two runs at
+ * least one number is not a member. */
 #include "scheduler/core/model/spans.h"
 
 #include "graph/base/must.h"
@@ -11,7 +11,7 @@ void gw_spans_deinit(struct gw_spans *spans)
     gw_array_deinit(&spans->runs);
 }
 
-/* The first run that ends at n or behind it: n is in it, or touches it, or comes before it. */
+/* Returns the first run that ends at n or later. n is in this run, touches it, or is before it. */
 static size_t find(const struct gw_spans *spans, uint32_t n)
 {
     size_t low = 0, high = spans->runs.count;
@@ -63,7 +63,8 @@ void gw_spans_add(struct gw_spans *spans, uint32_t n)
         run->first = n;
     else if (n == run->end)
         run->end++;
-    if (at + 1 < spans->runs.count && run[1].first == run->end) { /* it was all between the two */
+    /* N filled the gap between two runs: join them. */
+    if (at + 1 < spans->runs.count && run[1].first == run->end) {
         run->end = run[1].end;
         remove_at(spans, at + 1, 1);
     }

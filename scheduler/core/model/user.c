@@ -1,4 +1,4 @@
-/* Users. */
+/* Names of users. */
 #include "scheduler/core/model/user.h"
 
 #include <stdio.h>

@@ -1,22 +1,23 @@
-/* Users: what the numbers in messages and jobs are called. Durable: jobs outlive connections. */
+/* Names of users, by the uids that messages and jobs contain. The names are durable, because jobs
+ * outlive connections. */
 #ifndef GW_SCHEDULER_CORE_USER_H
 #define GW_SCHEDULER_CORE_USER_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_user_seen notes what a user is called that connects (NULL: nobody knows). */
+/* gw_user_seen records the name of a connecting user (NULL: unknown). */
 void gw_user_seen(struct gw_sched *sched, uint32_t uid, const char *name);
 
 enum { GW_USER_NAME_MAX = 16 };
 
-/* gw_user_name returns a user's name (borrowed), or if none is known the number as text, in `text`.
- */
+/* gw_user_name returns the name of a user (borrowed). If it is unknown, the function returns the
+ * uid as text, written to `text`. */
 const char *gw_user_name(const struct gw_sched *sched, uint32_t uid, char text[GW_USER_NAME_MAX]);
 
-/* gw_user_is tells whether a word, a name or a number, means a user. */
+/* gw_user_is returns true if `word`, a name or a uid as text, means this user. */
 bool gw_user_is(const struct gw_sched *sched, uint32_t uid, const char *word);
 
-/* gw_users_deinit frees them. */
+/* gw_users_deinit frees the names. */
 void gw_users_deinit(struct gw_sched *sched);
 
 #endif

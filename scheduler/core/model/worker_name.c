@@ -1,4 +1,4 @@
-/* Names of workers, by their ids: "NAME\\0HOST", one allocation each. */
+/* Names of workers by their ids. Each is stored as "NAME\\0HOST" in one allocation. */
 #include "scheduler/core/model/worker_name.h"
 
 #include "graph/model/hostname.h"
@@ -28,8 +28,8 @@ static void fold(char *text)
         *text = *text >= 'A' && *text <= 'Z' ? (char)(*text + 'a' - 'A') : *text;
 }
 
-/* What was a worker's name; a host's, in small letters, as a WHOLE; one without the domain that it
- * has (SHORT), or that has none (BARE). */
+/* How a name was used: as the name of a worker, or as the name of a host in lower case (WHOLE: the
+ * full name, SHORT: the name without its domain, BARE: a name that has no domain). */
 enum { NAME = 1, WHOLE = 2, SHORT = 4, BARE = 8 };
 
 static void add(struct gw_sched *sched, const char *name, uint64_t how)
@@ -96,7 +96,7 @@ void gw_sched_worker_names_deinit(struct gw_sched *sched)
     gw_map_deinit(&sched->worker_names);
 }
 
-/* Whether another worker that is there has the name. */
+/* Returns true if another connected worker has the same name. */
 static bool repeats(const struct gw_sched *sched, uint32_t id, const char *name)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {

@@ -1,4 +1,4 @@
-/* An actor lives at another worker. */
+/* Appliers of facts about actors. */
 
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/attempt.h"

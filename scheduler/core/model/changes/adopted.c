@@ -1,5 +1,6 @@
-/* What runs at a worker that came back is taken over: its place is made as if it had been placed.
- * Always: such an attempt has its id of an earlier term. */
+/* Appliers that adopt the attempts of a worker that reconnected after a restart of the scheduler.
+ * An adopted attempt gets a slot of the attempt table as if it had been placed. Invariant: its id
+ * is of an earlier term. */
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/changes/task_ready.h"
 #include "scheduler/core/model/jobs/asked.h"
@@ -94,7 +95,7 @@ void gw_sched_apply_rank_adopted(struct gw_sched *sched, const struct gw_fact_ra
     struct gw_attempt_new options = attempt_of(fact->adopted, job, gang->index);
     options.gang = gang;
     options.rank = fact->rank;
-    options.id = fact->rank == 0 ? gang->id : 0; /* as if it had been placed here */
+    options.id = fact->rank == 0 ? gang->id : 0; /* as for a gang that was placed in this term */
     struct gw_rank *rank = &gang->ranks[fact->rank];
     rank->slot = gw_sched_attempt_add(sched, &options);
     rank->worker = options.worker->id;

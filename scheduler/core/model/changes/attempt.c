@@ -1,4 +1,4 @@
-/* Attempts start, or are told to end. */
+/* Appliers of facts about attempts: they start, are recalled, or are killed. */
 
 #include "scheduler/core/model/changes/attempt.h"
 
@@ -24,7 +24,7 @@ void gw_sched_apply_attempt_started(struct gw_sched *sched,
                            .worker = attempt->worker->id,
                            .try_number = attempt->job->tasks.charges[attempt->index].tries);
     if (attempt->state == GW_ATTEMPT_KILLED)
-        return; /* it was told to end before, and calls of actors need not */
+        return; /* it was killed before; calls of actors do not end then */
     if (attempt->state == GW_ATTEMPT_RECALLED)
         gw_sched_attempt_recall_over(attempt->lane);
     gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_RUNNING);
@@ -33,7 +33,8 @@ void gw_sched_apply_attempt_started(struct gw_sched *sched,
         attempt->is_long = gw_sched_attempt_lengthen(sched, attempt->lane);
 }
 
-/* Of use in later lives alone: this one knows by the state of the task. */
+/* Restores the flag that a task was being cancelled. Used only while restoring: later the state of
+ * the task says so. */
 void gw_sched_apply_cancel_wanted(struct gw_sched *sched, const struct gw_fact_cancel_wanted *fact)
 {
     if (!sched->restoring)
@@ -46,7 +47,7 @@ void gw_sched_apply_cancel_wanted(struct gw_sched *sched, const struct gw_fact_c
 
 bool gw_sched_attempt_lengthen(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
-    /* The worker begins with what was prefetched where it has slots that nobody debited. */
+    /* The worker starts a prefetched task if it has free slots, also if no debit covers them. */
     if (lane->debits == lane->longs && !gw_sched_worker_fits(sched, lane->worker, lane->shape))
         return false;
     if (lane->debits == lane->longs)

@@ -1,4 +1,4 @@
-/* What a client submitted becomes a job. */
+/* Appliers that add the specs and rows of a submission to a job. */
 
 #include "scheduler/core/model/changes/content.h"
 
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a copy takes of an arena: whole units of its alignment; nothing takes nothing. */
+/* Returns the arena space of a copy, rounded up to the alignment. 0 bytes need no space. */
 static size_t room(size_t bytes)
 {
     return (bytes + alignof(max_align_t) - 1) / alignof(max_align_t) * alignof(max_align_t);
@@ -31,7 +31,8 @@ static size_t text_room(const char *text)
     return text && *text ? room(strlen(text) + 1) : 0;
 }
 
-/* A job mostly has one spec and no names: its arena is just as large as that needs. */
+/* Reserves arena space for the texts of a spec. Most jobs have one spec and no names, so their
+ * arena is exactly as large as needed. */
 static void reserve_texts(struct gw_job *job, const struct gw_msg_spec *spec)
 {
     size_t bytes = room(spec->program.size) + text_room(spec->function) + room(spec->argv.size) +
@@ -103,7 +104,8 @@ static void add_edge(struct gw_sched *sched, struct gw_job *job, const struct gw
         GW_MUST(gw_array_push(&sched->doomed, (struct gw_row){job, row}));
 }
 
-/* The row that is being added, where it shares the result of a pure task: one edge, to that. */
+/* Handles a new row whose result is that of an earlier pure task: it gets a single dependency, on
+ * that task. Returns false if the row does not share a result. */
 static bool add_alias(struct gw_sched *sched, struct gw_job *job, const struct gw_chunk_row_at *row)
 {
     struct gw_row original;
@@ -118,7 +120,7 @@ static bool add_alias(struct gw_sched *sched, struct gw_job *job, const struct g
     return true;
 }
 
-/* Asks for the state of the row that an edge of a chunk comes from. */
+/* Prefetches into the CPU cache the state of the row that a dependency names. */
 static void prefetch_dep(const struct gw_tasks *tasks, const struct gw_msg_submit *chunk,
                          uint32_t edge)
 {
@@ -208,7 +210,8 @@ void gw_sched_apply_chunk_added(struct gw_sched *sched, const struct gw_fact_chu
     for (uint32_t row = base; row < tasks->count; row++) {
         if (tasks->deps_at[row] != gw_sched_deps_end(tasks, row))
             gw_sched_task_use(sched, job, row);
-        if (tasks->waiting[row] == 0 && !gw_sched_job_is_value(job)) /* that one never runs */
+        /* A scattered value never runs. */
+        if (tasks->waiting[row] == 0 && !gw_sched_job_is_value(job))
             gw_sched_task_ready(sched, job, row);
     }
     if (job->gate_failed)
@@ -264,8 +267,8 @@ void gw_sched_apply_stream_opened(struct gw_sched *sched, const struct gw_fact_s
     fact->job->stream = true;
 }
 
-/* The rows so far are whole graphs: later ones name them by futures only, so what nobody holds may
- * go now. */
+/* The rows so far form complete graphs. Later rows refer to them only through futures, so tasks and
+ * results without holders may be dropped now. */
 void gw_sched_apply_stream_parted(struct gw_sched *sched, const struct gw_fact_stream_parted *fact)
 {
     struct gw_job *job = fact->job;

@@ -1,11 +1,11 @@
-/* Ranges make rows. */
+/* Creates rows of ranges. */
 
 #include "scheduler/core/model/changes/feed.h"
 
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/jobs/range.h"
 
-/* How many rows are to be made now. */
+/* Returns how many rows of a range to create now. */
 static uint32_t appetite(const struct gw_job *job)
 {
     const struct gw_range *range = job->range;

@@ -1,11 +1,11 @@
-/* Ranges make rows. */
+/* Creates rows of ranges. */
 #ifndef GW_SCHEDULER_CORE_FEED_H
 #define GW_SCHEDULER_CORE_FEED_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_ranges_feed makes rows for ranges of which few are left to be placed; true if there are
- * new ones to settle and place. */
+/* gw_sched_ranges_feed creates rows of ranges that have few rows left to place. It returns true if
+ * it created rows, which must be settled and placed. */
 bool gw_sched_ranges_feed(struct gw_sched *sched);
 
 #endif

@@ -1,4 +1,4 @@
-/* A gang is placed. */
+/* Appliers of facts about gangs. */
 
 #include "scheduler/core/model/jobs/gang.h"
 #include "scheduler/core/model/changes/queue.h"

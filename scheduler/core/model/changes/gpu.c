@@ -1,4 +1,4 @@
-/* GPUs are drained, given back, and found to be offered twice. */
+/* Appliers of facts about GPUs: draining, undraining, and GPUs that several workers offer. */
 
 #include "scheduler/core/model/changes/gpu.h"
 #include "graph/base/text.h"
@@ -17,7 +17,7 @@ static void mark_all(struct gw_sched *sched)
     for (size_t i = 0; i < sched->workers.count; i++)
         if (sched->workers.items[i])
             gw_sched_gpu_drain_mark(sched, sched->workers.items[i]);
-    sched->workers_epoch++; /* who could ever hold what */
+    sched->workers_epoch++; /* the answer to which tasks could ever run has changed */
     gw_sched_queue_classes_update(sched);
     sched->freed = true;
 }
@@ -89,12 +89,12 @@ void gw_sched_apply_gpu_drained(struct gw_sched *sched, const struct gw_fact_gpu
         GW_MUST_PTR(gpu->drained);
     }
     gw_sched_gpu_counts(sched, fact->worker, gpu, was);
-    sched->workers_epoch++; /* who could ever hold what */
+    sched->workers_epoch++; /* the answer to which tasks could ever run has changed */
     gw_sched_queue_classes_update(sched);
     sched->freed = true;
 }
 
-/* Whose own it is, among the others. */
+/* Finds the worker that owns a GPU among the other workers that offer it. */
 static struct gw_worker *owner_of(const struct gw_sched *sched, const struct gw_worker *worker,
                                   const struct gw_gpu *gpu, struct gw_gpu **owned)
 {
@@ -106,7 +106,7 @@ static struct gw_worker *owner_of(const struct gw_sched *sched, const struct gw_
     return NULL;
 }
 
-/* Whether the worker says that something of it is there still. */
+/* Returns true if the registering worker reports an attempt on this GPU. */
 static bool has_on_it(const struct gw_msg_registration *registration, uint32_t number)
 {
     for (uint32_t i = 0; i < registration->attempt_gpus.count; i++)
@@ -122,8 +122,8 @@ static void forget(struct gw_sched *sched, struct gw_gpu_left *left)
     gw_array_remove_swap(&sched->gpus_left->items, at);
 }
 
-/* The worker that was lost, or its next life. Another one that is back from the same break is
- * neither, whatever its name. */
+/* Returns true if `worker` is the lost worker that owned the GPU, or its next incarnation. Another
+ * worker that reconnects after the same network break is neither, even if it has the same name. */
 static bool is_back(const struct gw_sched *sched, const struct gw_gpu_left *left,
                     const struct gw_worker *worker)
 {
@@ -152,7 +152,7 @@ void gw_sched_apply_gpus_let(struct gw_sched *sched, const struct gw_fact_gpus_l
     gw_sched_queue_classes_update(sched);
 }
 
-/* Returns whether anything changed. */
+/* Decides who owns a GPU of a worker. Returns true if anything changed. */
 static bool find_twin(struct gw_sched *sched, struct gw_worker *worker, uint32_t number, bool mine)
 {
     struct gw_gpu *gpu = &worker->gpus[number], *owned;

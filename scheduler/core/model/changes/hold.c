@@ -1,4 +1,4 @@
-/* The wait for workers of an earlier term begins and ends. */
+/* Appliers for the wait for workers of the previous term. */
 #include "scheduler/core/model/changes/queue.h"
 #include "scheduler/core/model/jobs/actor.h"
 #include "scheduler/core/model/jobs/object.h"

@@ -1,4 +1,4 @@
-/* Jobs are accepted, paused, compacted, end and go. */
+/* Appliers of facts about jobs: acceptance, pauses, compaction, end and removal. */
 
 #include "scheduler/core/model/changes/job.h"
 
@@ -30,12 +30,13 @@ void gw_sched_apply_job_accepted(struct gw_sched *sched, const struct gw_fact_jo
         GW_MUST_PTR(job->user);
         job->detached = true;
     }
-    /* Lost with this life, it is asked for again and would run twice if it had begun. */
+    /* A job with a key must not start before it is on disk. If the job were lost with this term,
+     * its client would submit it again, and tasks would run twice. */
     job->unwritten = fact->at && *gw_sched_job_key(job);
     job->gates = job->unwritten;
     job->gated = job->unwritten;
     int rc = gw_sched_content_replay(sched, job, fact->content);
-    assert(rc == 0); /* it was validated before it was accepted */
+    assert(rc == 0); /* the content was validated before */
     gw_sched_job_seal(sched, job, fact->wall_ns);
     gw_sched_job_key_add(sched, job);
 }
@@ -56,11 +57,12 @@ static void ended_link(struct gw_sched *sched, struct gw_job *job)
         sched->first_ended = job;
     sched->last_ended = job;
     sched->ended_jobs++;
-    job->weight = job->tasks.forgets ? 1 : job->tasks.count; /* its table shrinks by itself */
+    /* The table of such a range shrinks by itself. */
+    job->weight = job->tasks.forgets ? 1 : job->tasks.count;
     sched->ended_tasks += job->weight;
 }
 
-/* The first failure was retried, and others were not. */
+/* Finds a new first failure of a job after the task with the first one was retried. */
 static void find_failure(struct gw_job *job)
 {
     size_t at = 0;
@@ -93,7 +95,8 @@ void gw_sched_apply_job_ended(struct gw_sched *sched, const struct gw_fact_job_e
     GW_MUST(gw_array_push(&sched->aging, job->id));
 }
 
-/* Its tasks will not run again: what they took need not be made again for them. */
+/* Ends the claims of a job on its inputs in other jobs: its tasks will not run again, so these
+ * inputs need not be computed again. */
 static void return_borrowed(struct gw_sched *sched, struct gw_job *job)
 {
     const struct gw_tasks *tasks = &job->tasks;
@@ -105,7 +108,7 @@ static void return_borrowed(struct gw_sched *sched, struct gw_job *job)
     }
 }
 
-/* Frees what is needed only to run a task of it again. */
+/* Frees what is only needed to run a task of the job again. */
 void gw_sched_apply_job_compacted(struct gw_sched *sched, const struct gw_fact_job_compacted *fact)
 {
     struct gw_job *job = fact->job;
@@ -166,7 +169,7 @@ void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job)
         gw_sched_queue_free(sched, job->queues.items[i]);
     for (size_t i = 0; i < job->blobs.count; i++)
         free(job->blobs.items[i]);
-    if (job->specs.capacity) /* else it is a value's: see scattered.h */
+    if (job->specs.capacity) /* otherwise the job is a scattered value, see scattered.h */
         gw_array_deinit(&job->specs);
     gw_array_deinit(&job->queues);
     gw_array_deinit(&job->blobs);

@@ -1,10 +1,10 @@
-/* Jobs are accepted, paused, compacted, end and go. */
+/* Appliers of facts about jobs. */
 #ifndef GW_SCHEDULER_CORE_CHANGES_JOB_H
 #define GW_SCHEDULER_CORE_CHANGES_JOB_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_job_free takes a job out of all lists and frees it with all that it owns. */
+/* gw_sched_job_free removes a job from all lists and frees it. */
 void gw_sched_job_free(struct gw_sched *sched, struct gw_job *job);
 
 #endif

@@ -1,4 +1,4 @@
-/* Results come, lose holders and go. */
+/* Appliers of facts about results: they are added, lose holders, and are removed. */
 
 #include "scheduler/core/model/changes/object.h"
 
@@ -36,7 +36,7 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
     uint32_t at = sched->free_object;
     if (at != GW_NO_INDEX) {
         sched->free_object = sched->objects.items[at].next;
-        if (sched->free_object != GW_NO_INDEX) /* which lies anywhere, and is next */
+        if (sched->free_object != GW_NO_INDEX) /* prefetch the entry that is used next */
             __builtin_prefetch(&sched->objects.items[sched->free_object], 1);
     } else {
         at = (uint32_t)sched->objects.count;
@@ -73,7 +73,8 @@ static uint32_t object_add(struct gw_sched *sched, struct gw_job *job, const str
 void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           const struct gw_results *results)
 {
-    if (job->tasks.flags[row] & GW_TASK_ALIAS) { /* it needs its original's as long as it is done */
+    /* The original is needed as long as the alias is done. */
+    if (job->tasks.flags[row] & GW_TASK_ALIAS) {
         gw_sched_task_use(sched, job, row);
         job->objects++;
         return;
@@ -117,7 +118,7 @@ void gw_sched_apply_pure_kept(struct gw_sched *sched, const struct gw_fact_pure_
 {
     struct gw_pure *pure = gw_sched_pure_of(fact->job, fact->index);
     pure->kept = true;
-    pure->bytes = 64; /* of its own */
+    pure->bytes = 64; /* estimated size of the entry itself */
     for (uint32_t at = gw_sched_objects_of(sched, fact->job, fact->index); at != GW_NO_INDEX;
          at = sched->objects.items[at].next)
         pure->bytes += sched->objects.items[at].bytes;

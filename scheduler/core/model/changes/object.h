@@ -1,23 +1,26 @@
-/* Results come, lose holders and go. */
+/* Appliers of facts about results. */
 #ifndef GW_SCHEDULER_CORE_CHANGES_OBJECT_H
 #define GW_SCHEDULER_CORE_CHANGES_OBJECT_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_objects_add makes a task's objects, one a rank (values are copied). */
+/* gw_sched_objects_add creates the objects of a task, one for each rank. Small values are copied.
+ */
 void gw_sched_objects_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                           const struct gw_results *results);
 
-/* gw_sched_objects_drop forgets a task's objects; a token is not dropped by it. */
+/* gw_sched_objects_drop removes the objects of a task. It does not drop their tokens. */
 void gw_sched_objects_drop(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_object_keep_pure keeps a result that nobody needs any more, for who asks next; false if
- * it is no original's, or none are kept. The oldest go if there are too many. */
+/* gw_sched_object_keep_pure keeps the result of a pure task that nobody needs any more, for later
+ * tasks that are equal. Returns false if the result is not one of a pure task or none are kept. If
+ * there are too many, the oldest are dropped. */
 bool gw_sched_object_keep_pure(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* For apply functions. gw_sched_recovery_on_ready has the job of a row that takes an absent object
- * wait with those that are held. gw_sched_object_gone: the last holder of an object is gone; true:
- * another may come back with it, and it is absent. */
+/* For appliers only. gw_sched_recovery_on_ready lets the job of a row wait with the held jobs if
+ * the row needs an absent object. gw_sched_object_gone is called when an object has lost its last
+ * holder. It returns true, and marks the object as absent, if another worker may reconnect with it.
+ */
 void gw_sched_recovery_on_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 bool gw_sched_object_gone(struct gw_sched *sched, struct gw_object *object);
 

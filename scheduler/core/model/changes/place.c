@@ -1,4 +1,4 @@
-/* Where tasks ran, for how long, and with which metrics, is written down. */
+/* Records where tasks ran, for how long, and with which metrics. */
 
 #include "scheduler/core/model/changes/place.h"
 
@@ -21,7 +21,8 @@ static void append_name(struct gw_sched *sched, uint32_t id)
     GW_MUST(gw_buffer_append(&sched->step.scratch, ",", 1));
 }
 
-/* Of the latest attempt: its ranks lie together, in their order. */
+/* Appends the worker names of the latest attempt of a gang. The places of its ranks are adjacent,
+ * in the order of the ranks. */
 static void append_ranks(struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
     size_t end = job->places.count;
@@ -52,7 +53,8 @@ void gw_sched_places_keep(struct gw_sched *sched, struct gw_job *job, uint32_t r
     gw_metric_write(sched, job, row);
 }
 
-/* Of use in later lives alone: this one knows already. */
+/* Restores where and how long a task ran. Used only while restoring: later the state has this
+ * already. */
 void gw_sched_apply_task_ran(struct gw_sched *sched, const struct gw_fact_task_ran *fact)
 {
     if (!sched->restoring)
@@ -74,7 +76,8 @@ void gw_sched_apply_task_ran(struct gw_sched *sched, const struct gw_fact_task_r
         name += length + (name[length] == ',');
     }
     job->tasks.attempt[fact->index] = fact->attempt;
-    /* It was the last one: before it were those that were charged to something. */
+    /* This was the last attempt. The restart count is at least the number of earlier attempts that
+     * some budget counts. */
     struct gw_charges *charges = &job->tasks.charges[fact->index];
     uint16_t tries = (uint16_t)(1 + charges->retries + charges->crashes + charges->losses +
                                 charges->uncharged + charges->preemptions + charges->ports);

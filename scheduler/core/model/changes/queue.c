@@ -1,4 +1,4 @@
-/* Rows enter and leave queues; resource classes come and go. */
+/* Adds rows to and removes rows from ready queues, and creates and frees resource classes. */
 
 #include "scheduler/core/model/changes/queue.h"
 
@@ -22,7 +22,8 @@ static bool shape_equal(const struct gw_shape *a, const struct gw_shape *b)
            a->full_wait_ns == b->full_wait_ns && gw_sched_need_equal(a->need, b->need);
 }
 
-/* Shapes that nobody uses are kept for the next job that looks the same, but not without end. */
+/* Frees unused resource classes if there are many. Some are kept for later jobs with the same
+ * requirements. */
 static void shapes_tidy(struct gw_sched *sched)
 {
     if (sched->shapes_count < GW_SHAPES_IDLE_MAX)
@@ -94,8 +95,8 @@ void gw_sched_queue_class_free(struct gw_sched *sched, struct gw_shape *shape)
     free(shape);
 }
 
-/* What the cluster, if empty, could give: a rank of gpu_if_any one GPU or none; a gang whole GPUs,
- * else MIG instances. */
+/* Decides which GPUs an empty cluster could give: one GPU or none for a rank of gpu_if_any, and
+ * whole GPUs or else MIG instances for a gang. */
 void gw_sched_queue_class_update(const struct gw_sched *sched, struct gw_shape *shape)
 {
     shape->any_gpus = 1;
@@ -117,7 +118,8 @@ void gw_sched_queue_classes_update(struct gw_sched *sched)
             gw_sched_queue_class_update(sched, sched->shapes.items[i]);
 }
 
-/* Whether tasks come before it: then it lets go of memory when it has run. */
+/* Returns true if the row has dependencies. Running such a task may free memory, because its inputs
+ * may be released. */
 static bool is_fed(const struct gw_queue *queue, uint32_t row)
 {
     return queue->job->tasks.deps_at[row] != gw_sched_deps_end(&queue->job->tasks, row);
@@ -133,9 +135,10 @@ void gw_sched_queue_add(struct gw_sched *sched, struct gw_queue *queue, uint32_t
         gw_bits_set(&queue->fed, row);
     }
     if (queue->heap_at == GW_NO_INDEX && !queue->parked && !gw_sched_job_rests(queue->job) &&
-        queue->shape->slots > 0) /* calls: actor.h */
+        queue->shape->slots > 0) /* calls of actors are placed by actor.h */
         gw_sched_queue_heap_push(queue);
-    if (queue->job->depth > 0) /* it may pass what blocks the others: see gw_sched_queue_nested */
+    if (queue->job->depth >
+        0) /* jobs of tasks may be placed although others are blocked: see gw_sched_queue_nested */
         queue->shape->blocked = false;
     if (!gw_sched_job_rests(queue->job))
         gw_sched_ageing_begin(sched, queue);

@@ -1,4 +1,4 @@
-/* Ranges end early. */
+/* Creates and stops rows of ranges. */
 
 #include "scheduler/core/model/changes/range.h"
 
@@ -42,7 +42,8 @@ void gw_sched_apply_range_stopped(struct gw_sched *sched, const struct gw_fact_r
         GW_MUST(gw_array_push(&sched->ending, job));
 }
 
-/* What each new row waits for; notes those that will never run. */
+/* Counts the unsatisfied dependencies of each new row. Sets *doomed if one of them has failed, so
+ * that the rows can never run. */
 static uint32_t inputs_missing(struct gw_sched *sched, struct gw_job *job, bool *doomed)
 {
     uint32_t missing = 0;

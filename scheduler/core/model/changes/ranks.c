@@ -1,4 +1,5 @@
-/* How many ranks the cluster could ever hold, and which workers take none for a while. */
+/* Counts the ranks that the cluster could ever run, and puts workers in quarantine for tasks with
+ * files. */
 
 #include "scheduler/core/model/changes/ranks.h"
 
@@ -20,8 +21,8 @@ bool gw_sched_ranks_quarantine_files_begin(struct gw_sched *sched, const struct 
     }
     if (others < least)
         return false;
-    if (!gw_sched_quarantine_files_left_ns(sched,
-                                           worker)) /* its other tasks fail in this moment, too */
+    /* Other tasks of the worker may fail at the same moment. */
+    if (!gw_sched_quarantine_files_left_ns(sched, worker))
         GW_FACT(sched, worker_quarantined, .name = worker->remote->name, .files = true);
     return true;
 }
@@ -32,7 +33,8 @@ bool gw_sched_ranks_hold_least(const struct gw_sched *sched, const struct gw_sha
     return gw_sched_ranks_ever(sched, &least) >= gw_sched_gang_size_least(shape);
 }
 
-/* What of the room at a worker its gang can use: a node has so many ranks, or none. */
+/* Returns how many of the possible ranks at a worker a gang can use. With per_node set, a worker
+ * takes exactly that many ranks or none. */
 static uint64_t at_node(const struct gw_shape *shape, uint64_t ranks)
 {
     return !shape->per_node ? ranks : ranks >= shape->per_node ? shape->per_node : 0;

@@ -1,4 +1,4 @@
-/* Connections and the sessions of clients come and go. */
+/* Appliers for connections and sessions of clients. */
 #include "scheduler/core/model/changes/remote.h"
 
 #include "scheduler/core/model/changes/worker.h"
@@ -64,7 +64,7 @@ void gw_sched_apply_session_closed(struct gw_sched *sched,
         struct gw_job *job = session->jobs;
         gw_sched_job_leave_session(job);
         GW_MUST(gw_array_push(&sched->aging, job->id));
-        if (job->state == GW_JOB_OPEN) /* cancelled, and nothing more will come */
+        if (job->state == GW_JOB_OPEN) /* the job was cancelled, and no more chunks will arrive */
             gw_sched_job_seal(sched, job, sched->wall_ns);
     }
     if (session->prev)

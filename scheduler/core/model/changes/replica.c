@@ -1,4 +1,4 @@
-/* Copies of results begin and end. */
+/* Appliers of facts about replicas. */
 
 #include "scheduler/core/model/jobs/replica.h"
 #include "scheduler/core/model/jobs/object.h"

@@ -1,4 +1,4 @@
-/* Reservations move and end. */
+/* Appliers of facts about the reservation of a gang. */
 
 #include "scheduler/core/model/changes/reservation.h"
 
@@ -46,7 +46,8 @@ void gw_sched_reservation_clear(struct gw_sched *sched)
     reservation->job = 0;
     reservation->queue = NULL;
     reservation->shape = NULL;
-    sched->freed = true; /* others may use it, or hold the next */
+    /* Other tasks may use the slots, or another gang may hold the next reservation. */
+    sched->freed = true;
 }
 
 void gw_sched_apply_reservation_dropped(struct gw_sched *sched,

@@ -1,4 +1,4 @@
-/* Tasks become ready, end, and run again. */
+/* Appliers of facts about tasks: they become ready, end, and run again. */
 
 #include "scheduler/core/model/changes/task.h"
 
@@ -43,7 +43,7 @@ void gw_sched_apply_task_delayed(struct gw_sched *sched, const struct gw_fact_ta
     }
     gw_sched_range_catch_up(sched, job, fact->index);
     uint16_t tries = job->tasks.charges[fact->index].tries;
-    job->tasks.flags[fact->index] |= GW_TASK_DELAYED; /* as long as it has not ended since */
+    job->tasks.flags[fact->index] |= GW_TASK_DELAYED; /* until the task ends */
     GW_MUST(gw_array_push(&sched->delays,
                           ((struct gw_delay){fact->wall_ns, job->id, fact->index, tries})));
 }
@@ -64,7 +64,8 @@ void gw_sched_apply_gate_opened(struct gw_sched *sched, const struct gw_fact_gat
     struct gw_job *job = fact->job;
     struct gw_tasks *tasks = &job->tasks;
     job->gated = false;
-    if (!job->gate_failed && gw_job_rare(job)->befores.count) /* that is told of its tasks */
+    /* A job without jobs before it was gated only until it was on disk. */
+    if (!job->gate_failed && gw_job_rare(job)->befores.count)
         GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_OPENED, .index = GW_INDEX_ALL);
     for (uint32_t row = gw_sched_row_next(job, 0); row < tasks->count;
          row = gw_sched_row_next(job, row + 1))
@@ -130,8 +131,8 @@ static void successor_unsatisfied(struct gw_sched *sched, struct gw_job *job, ui
     }
 }
 
-/* Durable facts say how a task ended, not that it was ready and placed before, and a scattered
- * value never was: takes those moves. */
+/* Moves a task to the state that the end requires. Durable facts say how a task ended, but not that
+ * it was ready and placed before. A scattered value was never ready or placed. */
 static void task_catch_up(struct gw_sched *sched, struct gw_job *job, uint32_t row, uint32_t state)
 {
     uint8_t *at = &job->tasks.state[row];
@@ -159,7 +160,7 @@ static void task_fail(struct gw_sched *sched, struct gw_job *job,
             flags &= cause->tasks.flags[fact->cause_index];
         job->tasks.flags[fact->index] |= flags;
     } else if (job->cancelled_failure && fact->state == GW_TASK_CANCELLED && fact->attempt == 0) {
-        /* Of a million tasks that never ran, one text is enough. */
+        /* All cancelled tasks that never ran share one failure. */
         failure = job->cancelled_failure;
         failure->refs++;
     } else {
@@ -201,7 +202,7 @@ void gw_sched_apply_task_ended(struct gw_sched *sched, const struct gw_fact_task
     job->unfinished--;
     sched->tally.unfinished--;
     if (fact->state == GW_TASK_DONE) {
-        if (sched->restoring) /* by which workers know what they have of it */
+        if (sched->restoring) /* workers name the result by this attempt */
             tasks->attempt[row] = fact->attempt;
         job->done++;
         sched->tally.done++;
@@ -238,7 +239,8 @@ void gw_sched_apply_value_scattered(struct gw_sched *sched,
     gw_sched_scattered_add(sched, fact->job, &sched->objects.items[fact->job->tasks.object[0]]);
 }
 
-/* Its inputs that are gone must be made again, too; `users` was raised already. */
+/* Marks the inputs of a task that are gone as lost, so that they are computed again. `users` was
+ * already incremented. */
 static void task_want_inputs(struct gw_sched *sched, struct gw_job *job, uint32_t row, bool retry)
 {
     struct gw_tasks *tasks = &job->tasks;
@@ -257,7 +259,7 @@ static void task_want_inputs(struct gw_sched *sched, struct gw_job *job, uint32_
     }
 }
 
-/* What failed as its original did runs again as it does. */
+/* Runs an alias again if its original runs again. */
 static void alias_retried(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     if ((job->tasks.flags[row] & GW_TASK_ALIAS) && job->tasks.state[row] == GW_TASK_FAILED)
@@ -296,7 +298,8 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     job->unfinished++;
     sched->tally.unfinished++;
     tasks->flags[row] |= GW_TASK_AGAIN;
-    bool told_failed = tasks->flags[row] & GW_TASK_TOLD_FAILED; /* how it ends now is told, too */
+    /* The new end of the task is announced again. */
+    bool told_failed = tasks->flags[row] & GW_TASK_TOLD_FAILED;
     if (fact->retry == 1 || (fact->retry && told_failed))
         tasks->flags[row] &= (uint16_t) ~(GW_TASK_TOLD | GW_TASK_TOLD_FAILED);
     if (job->state == GW_JOB_ENDED) {
@@ -309,7 +312,8 @@ void gw_sched_apply_task_reopened(struct gw_sched *sched, const struct gw_fact_t
     GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));
 }
 
-/* A task that was done once, and was to run again, is not needed any more: as it was before. */
+/* Handles a task that was done, was to run again, and is not needed any more: it becomes released
+ * again. */
 void gw_sched_apply_task_unneeded(struct gw_sched *sched, const struct gw_fact_task_unneeded *fact)
 {
     struct gw_job *job = fact->job;

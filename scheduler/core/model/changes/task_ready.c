@@ -1,4 +1,4 @@
-/* A task becomes ready. */
+/* Makes tasks ready. */
 
 #include "scheduler/core/model/changes/task_ready.h"
 
@@ -13,7 +13,7 @@
 void gw_sched_task_ready(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
     assert(job->tasks.waiting[row] == 0);
-    if (job->tasks.flags[row] & GW_TASK_ALIAS) { /* nothing is to be run: it is done */
+    if (job->tasks.flags[row] & GW_TASK_ALIAS) { /* an alias does not run: it is done now */
         GW_MUST(gw_array_push(&sched->reopened, (struct gw_row){job, row}));
         return;
     }

@@ -1,4 +1,4 @@
-/* The term of a scheduler: it starts, takes steps, and shuts down. */
+/* Changes the times of the scheduler: begin of a term, steps, and shutdown. */
 #include "scheduler/core/model/changes/term.h"
 
 #include "scheduler/core/model/note.h"

@@ -1,4 +1,4 @@
-/* Workers are registered, ready, lost and empty. */
+/* Appliers of facts about workers: registration, readiness, loss and removal. */
 
 #include "scheduler/core/model/changes/worker.h"
 
@@ -73,7 +73,7 @@ void gw_sched_apply_worker_readied(struct gw_sched *sched,
     gw_sched_pending_on_back(sched);
 }
 
-/* What it has is not counted any more among what there is. */
+/* Removes the resources of a worker from the totals of the cluster. */
 static void count_out(struct gw_sched *sched, struct gw_worker *worker, const char *why)
 {
     char where[GW_WORKER_NAME_MAX];
@@ -120,13 +120,13 @@ void gw_sched_apply_worker_lost(struct gw_sched *sched, const struct gw_fact_wor
     sched->leaving -= worker->state == GW_WORKER_SHUTTING_DOWN;
     gw_sm_move(&gw_sched_worker_sm, &worker->state, GW_WORKER_LOST);
     gw_sched_gpu_twins_free(sched, worker);
-    sched->freed = true; /* a gang may start smaller because its room is gone */
+    sched->freed = true; /* a gang may start with fewer ranks, because fewer are possible */
     gw_sched_queue_classes_update(sched);
 }
 
 void gw_sched_lost_worker_on_lost(struct gw_sched *sched, const struct gw_worker *worker)
 {
-    if (!worker->host) /* it has not said what it has */
+    if (!worker->host) /* the worker never registered */
         return;
     if (!sched->disconnected)
         GW_MUST_PTR(sched->disconnected = calloc(1, sizeof *sched->disconnected));
@@ -174,7 +174,7 @@ struct gw_worker *gw_sched_need_worker(struct gw_sched *sched, struct gw_shape *
     for (uint32_t i = 0; i < shape->candidates.count; i++) {
         struct gw_worker *worker = shape->candidates.items[i];
         if (best && i == shape->candidates_named)
-            break; /* one of those that it asks for has room */
+            break; /* a worker that the constraint names has room */
         if ((!best || worker->slots_free > best->slots_free) && takes(sched, worker, arg))
             best = worker;
     }
@@ -235,7 +235,7 @@ void gw_sched_worker_free(struct gw_sched *sched, struct gw_worker *worker)
     free(worker);
 }
 
-/* Remembers in a list by slot that the worker there was told. */
+/* Records in a list by worker slot that the worker in this slot was told. */
 static void remember(uint32_t **told, uint32_t *count, const struct gw_worker *worker)
 {
     if (worker->slot >= *count) {

@@ -1,6 +1,5 @@
-/* What waits until facts are committed: ends that are announced, and acknowledgements.
- *
- * Both leave in the order of their numbers. */
+/* Announcements and acknowledgements that wait until facts are committed. Both are sent in the
+ * order of their fact numbers. */
 #include "scheduler/core/model/clients/notify.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What waits until facts are committed: ends that are announced, and acknowledgements. */
+/* Announcements and acknowledgements that wait until facts are committed. */
 #ifndef GW_SCHEDULER_CORE_CLIENTS_NOTIFY_H
 #define GW_SCHEDULER_CORE_CLIENTS_NOTIFY_H
 
@@ -11,13 +11,15 @@ struct gw_announcement {
     uint32_t index, kind;
 };
 
-/* An answer that waits for the facts up to `number`. counted: it says of how many tasks. */
+/* An answer that waits until the facts up to `number` are committed. If `counted` is set, the
+ * answer includes `tasks`, a number of tasks. */
 struct gw_acknowledgement {
     uint64_t number, request;
     gw_peer peer;
     uint32_t tasks;
     bool counted;
-    uint64_t known_job; /* a submission's: the job that has its key; 0: it is of another call */
+    /* Answer to a submission: the job that has its key; 0: answer to another request. */
+    uint64_t known_job;
 };
 
 #endif

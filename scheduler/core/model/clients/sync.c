@@ -1,7 +1,7 @@
-/* Semaphores, locks, events, variables and queues: what they hold, who waits, and who has leases.
+/* State of semaphores, locks, events, variables and queues: contents, waiting requests and leases.
  *
- * Always: what a waiter or an item holds counts in the bytes of its object and of all; waiters with
- * a deadline lie in one heap. */
+ * Invariant: the values of items and of waiting puts are counted in the bytes of their object and
+ * of all objects. Waiters with a deadline are in one heap. */
 #include "scheduler/core/model/clients/sync.h"
 
 #include "graph/base/heap.h"
@@ -186,7 +186,8 @@ void gw_sched_apply_sync_flagged(struct gw_sched *sched, const struct gw_fact_sy
 void gw_sched_apply_sync_put(struct gw_sched *sched, const struct gw_fact_sync_put *fact)
 {
     struct gw_sync *sync = fact->sync;
-    if (sync->filled == sync->items.count) { /* the ring grows: its first part goes to the front */
+    /* Grow the ring and move its first item to the front. */
+    if (sync->filled == sync->items.count) {
         size_t before = sync->items.count, grown = before ? before * 2 : 16;
         struct gw_sync_item *items = calloc(grown, sizeof *items);
         GW_MUST_PTR(items);

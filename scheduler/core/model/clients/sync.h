@@ -1,4 +1,4 @@
-/* Semaphores, locks, events, variables and queues: what they hold, who waits, and who has leases.
+/* State of semaphores, locks, events, variables and queues: contents, waiting requests and leases.
  */
 #ifndef GW_SCHEDULER_CORE_CLIENTS_SYNC_H
 #define GW_SCHEDULER_CORE_CLIENTS_SYNC_H
@@ -7,23 +7,24 @@
 
 enum {
     GW_SYNC_NAME_BYTES_MAX = 255,
-    GW_SYNC_NAMES_MAX = 10000,     /* of a user */
-    GW_SYNC_WAITERS_MAX = 65536,   /* of a name */
-    GW_SYNC_COUNT_MAX = 1 << 20,   /* leases of a semaphore, values of a queue */
-    GW_SYNC_QUEUE_DEFAULT = 65536, /* values */
+    GW_SYNC_NAMES_MAX = 10000,     /* of one user */
+    GW_SYNC_WAITERS_MAX = 65536,   /* of one object */
+    GW_SYNC_COUNT_MAX = 1 << 20,   /* leases of a semaphore, or values of a queue */
+    GW_SYNC_QUEUE_DEFAULT = 65536, /* values of a queue, if no limit was given */
     GW_SYNC_QUEUE_BYTES_MAX = 64 << 20,
     GW_SYNC_BYTES_MAX = 1 << 30, /* of all variables and queues */
 };
 
-/* Who waits for what; `put` waits for room in a queue, all others for what there is to have. */
+/* A waiting request. With `put`, it waits for room in a queue, otherwise for what the object gives.
+ */
 struct gw_sync_waiter {
     struct gw_sync *sync;
     struct gw_session *session;
-    uint64_t request, number, deadline_ns; /* UINT64_MAX: none */
+    uint64_t request, number, deadline_ns; /* deadline UINT64_MAX: none */
     bool put;
-    uint8_t *value; /* of a put, owned */
+    uint8_t *value; /* of a put; owned */
     uint32_t size;
-    uint32_t heap_at; /* in sched->sync_deadlines; GW_NO_INDEX: not */
+    uint32_t heap_at; /* index in sched->sync_deadlines; GW_NO_INDEX: no deadline */
     struct gw_sync_waiter *prev, *next;
     struct gw_sync_waiter *session_prev, *session_next;
 };
@@ -33,12 +34,12 @@ struct gw_sync_waiters {
     uint32_t count;
 };
 
-/* What a session holds of a semaphore or lock. */
+/* The leases that a session holds of a semaphore or lock. */
 struct gw_sync_lease {
     struct gw_sync *sync;
     struct gw_session *session;
     uint32_t count;
-    uint64_t fence; /* of its latest grant */
+    uint64_t fence; /* of its latest lease */
     struct gw_sync_lease *prev, *next;
     struct gw_sync_lease *session_prev, *session_next;
 };
@@ -54,7 +55,7 @@ struct gw_sync {
     struct gw_sync *prev, *next;
     struct gw_sync_waiters waiters[2]; /* [1]: puts */
 
-    uint32_t count; /* semaphore: leases; queue: values at most */
+    uint32_t count; /* semaphore: leases; queue: maximum of values */
     uint32_t held;
     struct gw_sync_lease *leases;
     uint64_t fence;                      /* of the latest lease */
@@ -64,11 +65,11 @@ struct gw_sync {
     struct gw_sync_item value;           /* variable */
     GW_ARRAY(struct gw_sync_item) items; /* queue: a ring */
     uint32_t first, filled;
-    uint64_t bytes, waiting_bytes; /* of values here, and of those that wait to be put */
+    uint64_t bytes, waiting_bytes; /* of values in it; of values that wait to be put */
 };
 
-/* gw_sync_find returns one by name, or NULL. gw_sync_lease_of returns what a session holds of a
- * semaphore or lock, or NULL. gw_sync_deinit frees all. */
+/* gw_sync_find returns an object by name, or NULL. gw_sync_lease_of returns the leases of a
+ * session, or NULL. gw_sync_deinit frees all objects. */
 struct gw_sync *gw_sync_find(const struct gw_sched *sched, uint32_t uid, uint32_t kind,
                              const char *name);
 struct gw_sync_lease *gw_sync_lease_of(const struct gw_sync *sync,

@@ -1,4 +1,4 @@
-/* Tunnels: their tables, and what a fact does to one. */
+/* State of tunnels, and the appliers of facts about them. */
 #include "scheduler/core/model/clients/tunnel.h"
 
 #include <stdlib.h>

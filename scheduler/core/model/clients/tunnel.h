@@ -1,4 +1,4 @@
-/* Tunnels: their tables, and what a fact does to one. */
+/* State of tunnels, and the appliers of facts about them. */
 #ifndef GW_SCHEDULER_CORE_CLIENTS_TUNNEL_H
 #define GW_SCHEDULER_CORE_CLIENTS_TUNNEL_H
 
@@ -10,12 +10,12 @@ struct gw_tunnel {
     uint64_t id;
     uint8_t state;
     gw_peer peer;
-    uint32_t worker; /* id; 0: not passed yet */
+    uint32_t worker; /* worker id; 0: not passed to a worker yet */
     struct gw_msg_tunnel_open open;
-    void *argv; /* owned; open.argv's */
+    void *argv; /* owned copy of open.argv */
 };
 
-/* gw_sched_tunnels_deinit frees all. */
+/* gw_sched_tunnels_deinit frees all tunnels. */
 void gw_sched_tunnels_deinit(struct gw_sched *sched);
 
 #endif
