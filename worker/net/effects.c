@@ -1,4 +1,4 @@
-/* Carrying out what the core decided, in its order. */
+/* Carries out the effects of the core, in order. */
 
 #include "worker/net/effects.h"
 
@@ -31,7 +31,8 @@
 
 #define ROOM_FOR_NS (10 * GW_NS_PER_MS)
 
-/* An end goes with the last lines of its stderr; what never ran has none. */
+/* Returns true if the report of an end needs the last lines of the task's stderr. A task that never
+ * started has none. */
 static bool wants_tail(const struct gw_effect *effect)
 {
     const struct gw_msg_ended *ended = &effect->message.ended;
@@ -40,8 +41,8 @@ static bool wants_tail(const struct gw_effect *effect)
            (ended->executing || ended->outcome == GW_OUTCOME_CANNOT_START);
 }
 
-/* Tasks that failed and said nothing. That what they said had no room is asked for once in a while:
- * they come by the thousand. */
+/* Sends a report of failed tasks without stderr. The text may be missing because the disk was full.
+ * There may be thousands of such reports, so this is checked only once per ROOM_FOR_NS. */
 static void send_failures(struct gw_host_link *link, const struct gw_effect *effect)
 {
     struct gw_host *host = link->host;
@@ -63,7 +64,7 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
     struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
     int fds[GW_FRAME_FDS_MAX];
     if (!link || link->closed)
-        return; /* gone; the core hears of it by CLOSE */
+        return; /* the peer is gone; the core will get CLOSE */
     if (link == host->supervisor && effect->message.type == GW_MESSAGE_spawn) {
         gw_runners_spawn(host, effect);
         return;
@@ -96,7 +97,8 @@ static void effect_send(struct gw_host *host, const struct gw_effect *effect)
         send_failures(link, effect);
         return;
     }
-    /* Memory that ranks share is this host's: a copy of it is of no use to another. */
+    /* The shared memory of ranks is useless on another host, so its descriptor is not sent there.
+     */
     bool stays =
         link == host->scheduler && link->transport && effect->message.type == GW_MESSAGE_rank_ready;
     if (!effect->lazy || !gw_host_send_lazily(link, &effect->message))
@@ -110,13 +112,15 @@ static void effect_lease(struct gw_host *host, const struct gw_effect *effect)
     uint64_t tokens[2];
     struct gw_event event = {.type = GW_EVENT_LEASED, .number = effect->number};
     char address[GW_ENDPOINT_TEXT_MAX] = "127.0.0.1";
-    if (effect->spans && host->options.peers) /* where the other workers reach this one */
+    /* The address at which other workers reach this one */
+    if (effect->spans && host->options.peers)
         gw_endpoint_host(host->peers_address, address);
+    /* Ranks of commands (doors) use no collectives of Gangway */
     const struct gw_lease_what what = {.attempt = effect->number,
                                        .ranks = effect->count,
                                        .groups = (uint32_t)effect->size,
                                        .address = address,
-                                       .collectives = !effect->doors, /* those are of commands */
+                                       .collectives = !effect->doors,
                                        .rendezvous = effect->rendezvous,
                                        .doors = effect->doors};
     event.code = gw_lease_open(&host->leases, &what, &leased, &error);
@@ -157,7 +161,7 @@ static void effect_checkpoints(struct gw_host *host, const struct gw_effect *eff
         gw_watch_execute(host->watches, effect);
 }
 
-/* Freeing many pages takes its time: not on the loop. */
+/* Emptying a memory file on a thread, since freeing many pages takes time. */
 struct emptying {
     uv_work_t work;
     int fd;
@@ -184,7 +188,7 @@ static void effect_empty(struct gw_host *host, const struct gw_effect *effect)
     GW_MUST_PTR(emptying);
     emptying->work.data = emptying;
     emptying->fd = fcntl(gw_tokens_fd(&host->tokens, effect->tokens[0]), F_DUPFD_CLOEXEC, 0);
-    if (emptying->fd < 0) { /* its memory goes with the last who has it */
+    if (emptying->fd < 0) { /* the kernel frees its memory with the last descriptor */
         free(emptying);
         return;
     }
@@ -217,7 +221,8 @@ static void effect_memory(struct gw_host *host, const struct gw_effect *effect)
         effect_abort(host, effect);
 }
 
-/* Over unix sockets the task gets the connection itself, else one end of a relay. */
+/* Gives a task a connection to the scheduler: the unix socket itself, or one end of a relay if the
+ * scheduler is reached by TLS. */
 static void effect_link(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_host_link *link = gw_host_link_find(host, effect->peer.id);
@@ -252,7 +257,8 @@ static void effect_folder(struct gw_host *host, const struct gw_effect *effect)
         gw_cache_unfold(host->cache, effect->number);
 }
 
-/* What may send to the scheduler, behind what the core has numbered already. */
+/* Carries out effects that may send messages to the scheduler. They come last, since the core has
+ * already numbered its own messages. */
 static void execute_last(struct gw_host *host)
 {
     struct gw_effect *effect;
@@ -288,7 +294,7 @@ void gw_effects_execute(struct gw_host *host, uint64_t now_ns)
             break;
         case GW_EFFECT_PROGRAM:
         case GW_EFFECT_FOLDER:
-            break; /* below */
+            break; /* see execute_last */
         case GW_EFFECT_UNFOLDER:
         case GW_EFFECT_COUNT:
             effect_folder(host, effect);

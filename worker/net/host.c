@@ -1,8 +1,9 @@
-/* The driver of the worker's core: events in, effects out, and one timer for its deadline.
+/* The driver of the worker's core: it delivers events, carries out effects, and runs one timer for
+ * the core's deadline.
  *
- * Always: the core is in one step at a time; events that arise while effects are carried out wait
- * for the end of that. The timer is armed for the core's deadline or earlier: re-arming it only
- * when the deadline comes nearer keeps it out of the path of short tasks. */
+ * Invariants: at most one step of the core is in progress, and events that occur meanwhile wait for
+ * its end. The timer is set for the core's deadline or earlier. It is set again only if the
+ * deadline becomes earlier, which saves time for short tasks. */
 #include "worker/net/host.h"
 
 #include "graph/base/clock.h"
@@ -75,7 +76,7 @@ static void host_on_step(struct gw_host *host)
         gw_tunnels_look(host->tunnels);
 }
 
-/* -- What the parts ask of the host --------------------------------------------------------------
+/* -- Callbacks of the parts ----------------------------------------------------------------------
  */
 
 static void cache_on_ready(struct gw_bin hash, int code, const char *text, void *arg)
@@ -138,10 +139,11 @@ static void gpus_on_seen(const struct gw_event *event, void *arg)
     (void)gw_host_step(arg, event);
 }
 
-/* -- Opening and closing -------------------------------------------------------------------------
+/* -- Start and end -------------------------------------------------------------------------------
  */
 
-/* Containers have names of their own, and the GPUs of their machine; this tells machines apart. */
+/* Returns an identity of this machine. Containers have names of their own, but share the GPUs of
+ * their machine. The boot id tells machines apart. */
 static const char *read_machine(char *to, size_t bytes)
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -154,7 +156,8 @@ static const char *read_machine(char *to, size_t bytes)
     return to;
 }
 
-/* Which part of this machine's GPUs it has; the log says so. */
+/* Opens the GPUs of this machine, keeps the part that this worker uses, and logs which GPUs these
+ * are. */
 static void open_devices(struct gw_host *host)
 {
     struct gw_error error;
@@ -181,8 +184,8 @@ static void open_devices(struct gw_host *host)
     }
 }
 
-/* The GPUs of this machine belong to the first worker of a cluster on it; where `gangway up` starts
- * several, each has a part of them. */
+/* Finds the GPUs of this worker. They belong to the first worker of a cluster on this machine. If
+ * `gangway up` starts several workers, each has its own part of the GPUs. */
 static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVICES_MAX])
 {
     char path[PATH_MAX], part[24] = "";
@@ -215,7 +218,8 @@ static uint32_t find_gpus(struct gw_host *host, struct gw_node_gpu gpus[GW_DEVIC
     return (uint32_t)count;
 }
 
-/* A worker without a place for results on disk works, and says so. */
+/* Prepares the folder for spilled results. If there is none, the worker logs a warning and works
+ * without spilling. */
 static void open_disk(struct gw_host *host)
 {
     struct gw_error error;
@@ -233,7 +237,7 @@ static void new_core(struct gw_host *host)
 {
     struct gw_node_gpu gpus[GW_DEVICES_MAX];
     char name[256], machine[64];
-    cpu_set_t ours; /* a container or taskset may leave us fewer processors than there are */
+    cpu_set_t ours; /* a container or taskset may allow fewer processors than the machine has */
     int cores = sched_getaffinity(0, sizeof ours, &ours) == 0 ? CPU_COUNT(&ours) : 0;
     const struct gw_memory_lines *lines = &host->options.memory;
     if (gethostname(name, sizeof name) < 0)
@@ -271,7 +275,8 @@ static void new_core(struct gw_host *host)
     host->core = gw_node_core_new(&options);
 }
 
-/* In the worker's folder, or beside the scheduler's socket if that path is too long for one. */
+/* Chooses the path of the socket for other workers: in the worker's folder, or beside the
+ * scheduler's socket if that path is too long for a socket. */
 static void place_peers(struct gw_host *host)
 {
     char path[GW_ENDPOINT_TEXT_MAX];
@@ -380,7 +385,8 @@ int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct 
     return 0;
 }
 
-/* Everything closes; the supervisor ends when its link has, after the last process. */
+/* Closes everything. The supervisor ends after its connection has closed and its last process has
+ * ended. */
 static void host_exit(struct gw_host *host)
 {
     if (uv_is_closing((uv_handle_t *)&host->tick))

@@ -7,7 +7,7 @@
 int gw_host_open(uv_loop_t *loop, const struct gw_host_options *options, struct gw_host **host,
                  struct gw_error *error);
 
-/* gw_host_free is for a host whose loop has run empty. */
+/* gw_host_free frees a host after its loop has ended. */
 void gw_host_free(struct gw_host *host);
 
 #endif

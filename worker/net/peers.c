@@ -1,6 +1,7 @@
-/* Connections: the scheduler's, the supervisor's, runners' and other workers', ours and theirs.
+/* Connections with the scheduler, the supervisor, runners and other workers: their messages and
+ * their end.
  *
- * Always: the core hears of a connection only after it is known who is on the other side. */
+ * Invariant: the core gets OPEN for a connection only after the peer is known. */
 #include "worker/net/peers.h"
 
 #include "worker/net/checkpoints/leftovers.h"
@@ -34,11 +35,12 @@
 enum {
     RECONNECT_MS_FIRST = 200,
     RECONNECT_MS_MAX = 2000,
-    REFUSED_MS_MAX = 30000, /* where something else answers, and nothing runs here any more */
+    /* Longest pause if something answers that is not the scheduler, and nothing runs here */
+    REFUSED_MS_MAX = 30000,
     WELCOME_MS_MAX = 5000,
 };
 
-/* Tells whoever started us that the scheduler has this worker. */
+/* Reports the first welcome to the process that started this worker. */
 static void say_ready(struct gw_host *host)
 {
     if (!host->options.ready_fd)
@@ -83,7 +85,8 @@ static void reconnect_later(struct gw_host *host, uint64_t pause_ms_max)
         host->reconnect_ms = pause_ms_max;
 }
 
-/* "PID SLOTS 1" where the scheduler has us, for whoever would start another one in our place. */
+/* Writes "PID SLOTS 1" to the file of --alive, or 0 instead of 1 if there is no scheduler. A
+ * program that would start another worker in place of this one reads it. */
 static void tell_alive(const struct gw_host *host, bool known)
 {
     char text[64];
@@ -95,8 +98,8 @@ static void tell_alive(const struct gw_host *host, bool known)
         gw_log_warn("cannot say that this worker lives: %s", strerror(errno));
 }
 
-/* There is none, or the way to it is gone. Whom nobody would end (`gangway up --hosts` started it)
- * does not wait for ever. */
+/* Handles that there is no scheduler or no route to it. A worker of `gangway up --hosts` would be
+ * ended by nobody, so it ends itself after the orphan timeout. */
 static void on_alone(struct gw_host *host)
 {
     const uint64_t now_ns = gw_clock_now_ns(), limit_ns = host->options.orphan_ms * GW_NS_PER_MS;
@@ -111,8 +114,9 @@ static void on_alone(struct gw_host *host)
     gw_shut_down(host);
 }
 
-/* Connecting was refused: nobody is there, so that what runs may run on for a while. A worker of
- * this host's own scheduler has nobody left to come back to after that. */
+/* Handles a refused connection, which proves that no scheduler runs: tasks may run on for a while.
+ * After that time, a worker of a scheduler on this host shuts down, since its scheduler will not
+ * come back. */
 static void on_nobody(struct gw_host *host, uint64_t begun_ns)
 {
     const double limit_s = (double)host->options.orphan_ms / 1e3;
@@ -135,9 +139,9 @@ static void on_nobody(struct gw_host *host, uint64_t begun_ns)
         gw_shut_down(host);
 }
 
-/* How long it waits at most before it connects again. Whoever answers without that it can prove
- * that it is the scheduler is no reason to end: it may stand between the two, and what runs here
- * lives until the fence. */
+/* Returns the longest pause before the next attempt to connect. If the peer answers but cannot
+ * prove that it is the scheduler, the worker does not give up: something may stand between the two,
+ * and tasks live until the fence. The pause is longer after the fence. */
 static uint64_t pause_ms_max(const struct gw_host *host, const struct gw_error *error)
 {
     const bool answers = error->code == GW_EPERM || error->code == GW_EPROTO;
@@ -153,7 +157,8 @@ static void on_scheduler_closed(struct gw_host *host, const struct gw_error *err
     host->welcomed = host->scheduler_slow = false;
     gw_follow_forget(host->follow);
     gw_tunnels_forget(host->tunnels);
-    if (error->code == GW_EPERM && !host->was_welcomed) { /* nothing is lost by it */
+    /* Nothing runs here yet, so nothing is lost */
+    if (error->code == GW_EPERM && !host->was_welcomed) {
         gw_log_error("the scheduler knows no such token (%s): it was revoked, or is another "
                      "cluster's",
                      error->text);
@@ -231,7 +236,8 @@ static void refuse(struct gw_host_link *link, int code, const char *text)
 /* -- Messages ------------------------------------------------------------------------------------
  */
 
-/* Whether who connected is one of this cluster: over TLS it has proven that by its first byte. */
+/* Returns true if an incoming connection belongs to this cluster. Over TLS, the peer has proven
+ * this by the handshake. On a unix socket, its user must be the same. */
 static bool is_ours(const struct gw_host_link *link)
 {
     struct ucred peer;
@@ -278,7 +284,8 @@ static void on_refused(struct gw_host *host, const struct gw_msg_refuse *message
     }
 }
 
-/* What of the scheduler's is not for the core: true where it was dealt with. */
+/* Handles messages of the scheduler that are not for the core. Returns false if the core must get
+ * the message. */
 static bool from_scheduler(struct gw_host *host, const struct gw_message *message, const int *fds,
                            uint8_t fd_count)
 {
@@ -405,8 +412,8 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
 /* -- Connecting ----------------------------------------------------------------------------------
  */
 
-/* Something accepts connections there that does not answer: a proxy whose other side is gone, a
- * scheduler that is stopped. Another connection may find another. */
+/* Closes a connection that was accepted but got no welcome in time. The peer may be a proxy without
+ * a server, or a stopped scheduler. Another connection may reach a working one. */
 static void welcome_on_timer(uv_timer_t *timer)
 {
     struct gw_host *host = timer->data;

@@ -1,4 +1,4 @@
-/* `gangway worker`: arguments, limits, signals, and the folder of a private cluster. */
+/* The command `gangway worker`: options, limits, signals, and the folder of a private cluster. */
 #include "worker/net/worker.h"
 
 #include "graph/base/clock.h"
@@ -43,15 +43,15 @@ struct daemon {
     struct gw_host *host;
     struct gw_host_options options;
     char dir[PATH_MAX], host_name[256];
-    const char *alive;   /* the file that says so; NULL: none */
-    const char *connect; /* as it was typed; NULL: a scheduler of this host */
+    const char *alive;   /* file of --alive; NULL: none */
+    const char *connect; /* as the user typed it; NULL: a scheduler on this host */
     char scheduler[GW_ENDPOINT_TEXT_MAX], peers[GW_ENDPOINT_TEXT_MAX];
     char interface[GW_ENDPOINT_INTERFACE_BYTES];
     struct gw_tls_key key;
-    int token_fd; /* -1: the token is this machine's own */
+    int token_fd; /* -1: use this machine's own token */
     int dir_lock_fd;
-    int live_fd;  /* -1: nobody looks whether we live */
-    pid_t parent; /* the scheduler that started us, 0: none did */
+    int live_fd;  /* locked file that shows that this worker lives; -1: none */
+    pid_t parent; /* the scheduler that started this worker; 0: none */
     uint64_t log_max_bytes;
 };
 
@@ -125,7 +125,7 @@ static unsigned long cores(void)
     return sched_getaffinity(0, sizeof ours, &ours) == 0 ? (unsigned long)CPU_COUNT(&ours) : 1;
 }
 
-/* What this host is called, up to the first dot. */
+/* Returns the name of this host up to the first dot. */
 static const char *short_name(char *name, size_t bytes)
 {
     if (gethostname(name, bytes) < 0)
@@ -135,7 +135,8 @@ static const char *short_name(char *name, size_t bytes)
     return *name ? name : "worker";
 }
 
-/* Who connects to another host offers its cores, under its host's name. */
+/* Sets the defaults of a worker that connects to a scheduler on another host: all cores of this
+ * host, and its name. */
 static void set_defaults(struct daemon *daemon, unsigned long *slots)
 {
     if (*slots == 0)
@@ -153,7 +154,8 @@ static int set_dir(struct daemon *daemon, const char *dir)
     return GW_ENOENT;
 }
 
-/* What whoever starts this process gives it; false: it is none of that. */
+/* Parses the options for programs that start workers. Returns false if the option is another one or
+ * malformed. */
 static bool parse_given(struct daemon *daemon, int option)
 {
     char *end = "";
@@ -257,8 +259,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
 /* -- A scheduler on another host -----------------------------------------------------------------
  */
 
-/* The folder is for all workers of this host at that scheduler, and outlives them: what they were
- * shipped is kept, and what is of jobs that this knows. The first to come looks after the rest. */
+/* Opens and locks the folder that all workers of this host share for that scheduler. The folder
+ * outlives the workers: it keeps shipped files, and the data of jobs that the scheduler knows. The
+ * first worker in it also removes the data of unknown jobs. */
 static int enter_folder(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
@@ -273,17 +276,18 @@ static int enter_folder(struct daemon *daemon, struct gw_error *error)
             return gw_error_set(error, GW_EIO, "%s: %s", daemon->dir, strerror(errno));
         if (stat(path, &there) == 0 && there.st_ino == locked.st_ino)
             break;
-        close(daemon->dir_lock_fd); /* it was an old folder to somebody, and is gone */
+        close(daemon->dir_lock_fd); /* another process has removed the folder as too old */
         daemon->dir_lock_fd = -1;
         int rc = gw_dir_make(daemon->dir, error);
         if (rc < 0)
             return rc;
     }
-    (void)futimens(daemon->dir_lock_fd, NULL); /* this is no old folder */
+    (void)futimens(daemon->dir_lock_fd, NULL); /* mark the folder as in use */
     return 0;
 }
 
-/* Whoever starts a scheduler in our folder sees by the lock that we live, and who we are. */
+/* Locks a file and writes the process id to it. A scheduler that starts in this folder sees by the
+ * lock that this worker lives. */
 static int say_alive(struct daemon *daemon, struct gw_error *error)
 {
     char path[PATH_MAX];
@@ -299,7 +303,7 @@ static int say_alive(struct daemon *daemon, struct gw_error *error)
     return 0;
 }
 
-/* The token that whoever started us wrote into a pipe. */
+/* Reads the token from the pipe of the program that started this worker. */
 static int read_token(int fd, struct gw_token *token, struct gw_error *error)
 {
     char text[4 * GW_TOKEN_TEXT_BYTES];
@@ -315,8 +319,8 @@ static int read_token(int fd, struct gw_token *token, struct gw_error *error)
     return rc < 0 ? gw_error_prefix(error, "--token-fd") : 0;
 }
 
-/* What it takes to reach the scheduler, and to be reached by the workers of other hosts: by the
- * address from which the way to the scheduler begins. */
+/* Prepares the connection to the scheduler, and the address for workers of other hosts: the local
+ * address of the route to the scheduler. */
 static int prepare(struct daemon *daemon, struct gw_error *error)
 {
     struct gw_host_options *options = &daemon->options;
@@ -365,11 +369,12 @@ static void daemon_on_signal(uv_signal_t *handle, int signal)
         gw_log_info("ending: %s", signal == SIGINT ? "interrupted" : "terminated");
 }
 
-/* Who ends a group of processes tells ours as well, and a rank may die of it before the loop comes
- * to signals, which it looks at last: whoever hears of that knows better by this. Atomic, as any
- * thread may be the one that is interrupted. */
+/* A signal to a process group reaches this worker and its tasks. A rank may die of it before the
+ * loop handles the signal, which it does last. The handler therefore records the signal at once,
+ * and code that handles the end of a rank checks it first. The variables are atomic, since any
+ * thread may run the handler. */
 static atomic_int told, times;
-static _Atomic(void (*)(int)) loops[2]; /* what the loop does about them */
+static _Atomic(void (*)(int)) loops[2]; /* the signal handlers of libuv */
 
 static void on_told(int number)
 {
@@ -388,7 +393,8 @@ static void note_signal(int number)
     (void)sigaction(number, &own, NULL);
 }
 
-/* Signals do not keep the loop running: it ends when the host has closed all that is its own. */
+/* Installs the signal handlers. They do not keep the loop running: it ends when the host has closed
+ * all its handles. */
 static void watch(struct daemon *daemon)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
@@ -401,26 +407,27 @@ static void watch(struct daemon *daemon)
     }
 }
 
-/* Objects are descriptors: as many as the system gives. Writing to a socket whose other side is
- * gone is an error, no signal. */
+/* Raises the limit of descriptors, since each object uses one. A write to a closed socket must be
+ * an error and not a signal. */
 static void set_limits(void)
 {
     gw_machine_raise_descriptors();
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its limit is an error, no signal */
+    (void)signal(SIGXFSZ, SIG_IGN); /* a file at its size limit must be an error, too */
 }
 
-/* A worker that a scheduler started, and that is not to outlive it, ends with it, however that
- * went: the next scheduler starts its own. */
+/* Makes a worker that a scheduler started, and that must not outlive the scheduler, end when the
+ * scheduler ends, even if it crashes. The next scheduler starts its own workers. */
 static void end_with_parent(const struct daemon *daemon)
 {
     const bool alone = daemon->options.private_cluster || !daemon->options.orphan_ms;
     if (daemon->parent && alone && prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 &&
         getppid() != daemon->parent)
-        (void)raise(SIGTERM); /* it died before we asked */
+        (void)raise(SIGTERM); /* the scheduler died before prctl */
 }
 
-/* Whether a scheduler accepts connections in the folder: then it is not ours to remove. */
+/* Returns true if a scheduler accepts connections in the folder. The folder must not be removed
+ * then. */
 static bool somebody_serves(const char *dir)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -435,9 +442,9 @@ static bool somebody_serves(const char *dir)
     return serves;
 }
 
-/* What is this worker's goes with it. While signals are watched still: the scheduler, which sees
- * our link end, tells us to end in that very moment, and that must not end us in the middle of
- * this. */
+/* Removes the files of this worker. Signals are still handled at this time: the scheduler sees the
+ * end of the connection and may send a signal at once, which must not kill this process in the
+ * middle of the removal. */
 static void remove_own(struct daemon *daemon)
 {
     struct gw_error error;
@@ -455,7 +462,8 @@ static void remove_own(struct daemon *daemon)
         gw_log_warn("%s", error.text);
 }
 
-/* Until nothing is left to wait for. It looks for what comes soon before it sleeps. */
+/* Runs the loop until nothing is left to wait for. Polls for a short time before it sleeps, since
+ * events often follow soon. */
 static void serve(uv_loop_t *loop)
 {
     struct gw_spin spin;
@@ -466,7 +474,7 @@ static void serve(uv_loop_t *loop)
     }
     do {
         struct pollfd fd = {.fd = uv_backend_fd(loop), .events = POLLIN};
-        int ms = uv_backend_timeout(loop); /* below 0: for ever */
+        int ms = uv_backend_timeout(loop); /* negative: no timer */
         if (ms != 0)
             (void)gw_spin_poll(&spin, &fd, 1, ms < 0 ? UINT64_MAX : (uint64_t)ms * GW_NS_PER_MS);
     } while (uv_run(loop, UV_RUN_NOWAIT));
@@ -490,9 +498,12 @@ int gw_worker_main(int argc, char **argv)
     if (rc == 0) {
         daemon.options.told = &told;
         daemon.options.times = &times;
-        watch(&daemon); /* what the host makes is removed, whenever a signal comes */
+        /* Must come before gw_host_open, so that files of the host are removed after a signal, too
+         */
+        watch(&daemon);
         rc = gw_host_open(&daemon.loop, &daemon.options, &daemon.host, &error);
-        gw_threads_start(&daemon.loop); /* the supervisor is not forked from among threads */
+        /* Must come after gw_host_open, since the supervisor must be forked without threads */
+        gw_threads_start(&daemon.loop);
     }
     if (rc < 0)
         gw_log_error("%s", error.text);

@@ -1,4 +1,5 @@
-/* Connections: opened, greeted, and their hello. What comes by them is the business of peers.c. */
+/* Opens and accepts connections, and sends the first message (hello) on them. peers.c handles what
+ * arrives on them. */
 #include "worker/net/link/host_link.h"
 
 #include "graph/base/clock.h"
@@ -20,7 +21,8 @@ struct gw_host_link *gw_host_link_find(const struct gw_host *host, uint64_t id)
     return gw_map_get(&host->links, id, &value) ? (struct gw_host_link *)(uintptr_t)value : NULL;
 }
 
-/* Takes the descriptor or the transport; NULL when it cannot be had (that is closed). */
+/* Creates a connection on a descriptor or a transport, which it takes over. Returns NULL if this
+ * fails. The descriptor is then closed. */
 static struct gw_host_link *link_new(struct gw_host *host, int fd, struct gw_transport *transport,
                                      uint32_t role)
 {
@@ -50,7 +52,7 @@ struct gw_host_link *gw_host_link_new(struct gw_host *host, int fd, uint32_t rol
     return link_new(host, fd, NULL, role);
 }
 
-/* Turns away those that have not said who they are in time. */
+/* Closes incoming connections that have not sent hello in time. */
 static void hello_on_timer(uv_timer_t *timer)
 {
     struct gw_host *host = timer->data;
@@ -90,7 +92,7 @@ void gw_host_link_say_hello(struct gw_host_link *link, uint32_t role)
     (void)gw_link_send(link->link, &message, (struct gw_channel_fds){0});
 }
 
-/* A connection to the scheduler that is reached by TLS. */
+/* Opens a TLS connection to the scheduler. */
 static int connect_tls(const struct gw_host *host, struct gw_transport **transport,
                        struct gw_error *error)
 {
@@ -107,7 +109,8 @@ int gw_host_link_connect_scheduler(struct gw_host *host, struct gw_host_link **l
     return rc;
 }
 
-/* It is tried every few seconds, perhaps for days. */
+/* Connecting is tried again every few seconds, possibly for days, so only some failures are logged.
+ */
 void gw_host_link_say_absent(struct gw_host *host, const struct gw_error *error)
 {
     const char *why = error->code ? error->text : "connected, and no answer comes";
@@ -188,7 +191,7 @@ int gw_host_link_connect_task(struct gw_host *host, uint64_t attempt, uint32_t r
     if (rc < 0)
         return rc == GW_EAGAIN ? rc : GW_EIO;
     rc = gw_message_encode(&message, 0, &frame);
-    /* A new socket takes a frame of this size whole. */
+    /* The buffer of a new socket has room for a whole frame of this size. */
     if (rc == 0 && send(opened, frame.data, frame.size, MSG_NOSIGNAL) != (ssize_t)frame.size)
         rc = GW_EIO;
     gw_buffer_deinit(&frame);
@@ -200,7 +203,8 @@ int gw_host_link_connect_task(struct gw_host *host, uint64_t attempt, uint32_t r
     return 0;
 }
 
-/* The link to another worker's endpoint, or NULL with a text. */
+/* Opens a connection to the endpoint of another worker. Returns NULL and sets the error if it
+ * fails. */
 static struct gw_host_link *connect_peer(struct gw_host *host, uint32_t worker, const char *address,
                                          struct gw_error *error)
 {

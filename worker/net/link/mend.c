@@ -1,18 +1,19 @@
-/* Connections that are mended.
+/* Reconnect of a worker to its scheduler.
  *
- * A link that is cut is often not closed: what is sent waits longer and longer in the kernel before
- * it is tried again, and after eight seconds of silence it would wait beyond the time at which this
- * worker kills its runners. So after SILENT_NS another connection is tried, again and again; the
- * first that comes through takes over. Until the other side of one has proven that it is the
- * scheduler, whatever it says is a connection that broke, too.
+ * A broken network path often does not close a connection: the kernel only retries more and more
+ * slowly. After eight seconds of silence its next retry would come after the time at which this
+ * worker kills its runners (the fence). Therefore the worker opens further connections after
+ * SILENT_NS of silence. The first one that succeeds replaces the old one. Until the other side has
+ * proven that it is the scheduler, a new connection that fails counts as one that broke.
  *
- * Where the scheduler has moved to the second link it resets the first. What stands between the two
- * may pass that on as an end, and before the answer on the second: so an end of the first counts
- * only when the second, where there is one, has come to nothing.
+ * When the scheduler has moved to the second connection, it resets the first. A proxy in between
+ * may deliver this reset as a normal end, and before the answer on the second connection. So the
+ * end of the first connection counts only if there is no second one or the second one has failed.
  *
- * Always: what the core sent is in the backlog, in its order, before it goes anywhere; the second
- * link, once it has said hello, is never closed by us with a farewell, since the scheduler may have
- * moved to it, but abandoned: then the scheduler waits for the next. */
+ * Invariants: each message of the core is added to the backlog, in order, before it is sent. After
+ * hello was sent on the second connection, this worker never closes it properly, since the
+ * scheduler may have moved to it. It abandons the connection, and the scheduler then waits for the
+ * next one. */
 #include "worker/net/link/mend.h"
 
 #include "graph/base/clock.h"
@@ -32,8 +33,9 @@
 
 enum { LOOK_MS = 250 };
 #define SILENT_NS (4500 * GW_NS_PER_MS)  /* four heartbeats are missing */
-#define CONNECT_NS (1000 * GW_NS_PER_MS) /* then it is tried anew, */
-#define ANSWER_NS (2500 * GW_NS_PER_MS)  /* also where it shook hands, and hears nothing more */
+#define CONNECT_NS (1000 * GW_NS_PER_MS) /* time to connect before the next attempt */
+/* Time from the TLS handshake to an answer before the next attempt */
+#define ANSWER_NS (2500 * GW_NS_PER_MS)
 static_assert(CONNECT_NS + LOOK_MS * GW_NS_PER_MS < GW_REDIAL_NS, "it is dialled often enough");
 
 static void mend_on_given_up(uv_timer_t *timer);
@@ -62,7 +64,7 @@ void gw_mend_deinit(struct gw_host *host)
 /* -- Giving up -----------------------------------------------------------------------------------
  */
 
-/* There is nothing to mend any more. */
+/* Ends the reconnect for this connection for good. */
 static void stop(struct gw_mend *mend)
 {
     (void)uv_timer_stop(&mend->timer);
@@ -84,7 +86,7 @@ static void mend_on_given_up(uv_timer_t *timer)
     struct gw_host *host = timer->data;
     struct gw_mend *mend = &host->mend;
     const struct gw_error why = mend->why;
-    if (!mend->broken) { /* mended in the same turn */
+    if (!mend->broken) { /* the reconnect succeeded in the same turn */
         look(mend);
         return;
     }
@@ -98,7 +100,7 @@ void gw_mend_give_up(struct gw_host *host)
     (void)uv_timer_start(&host->mend.timer, mend_on_given_up, 0, 0);
 }
 
-/* -- The second link -----------------------------------------------------------------------------
+/* -- The second connection -----------------------------------------------------------------------
  */
 
 static void dial(struct gw_mend *mend)
@@ -146,7 +148,8 @@ static void mend_on_look(uv_timer_t *timer)
     dial(mend);
 }
 
-/* The scheduler goes on at the second link. */
+/* Replaces the scheduler's first connection by the second one and sends the messages again that the
+ * scheduler has not received. */
 static void adopt(struct gw_mend *mend, uint64_t taken)
 {
     struct gw_host *host = mend->host;
@@ -178,10 +181,11 @@ void gw_mend_on_second(struct gw_host *host, const struct gw_message *message)
     gw_log_warn("the connection to the scheduler cannot be mended: %s",
                 refused ? message->refuse.text : "too much of what was sent is lost");
     gw_link_close(mend->second->link);
-    mend->heard_ns = gw_clock_now_ns(); /* perhaps the first comes to itself */
+    mend->heard_ns = gw_clock_now_ns(); /* the first connection may recover */
     if (mend->broken)
         gw_mend_give_up(host);
-    else if (refused && message->refuse.code == GW_ENOENT) /* to the scheduler it is no more */
+    else if (refused &&
+             message->refuse.code == GW_ENOENT) /* the scheduler has already given this worker up */
         gw_link_close(host->scheduler->link);
 }
 
@@ -192,7 +196,8 @@ void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error
         gw_host_link_say_absent(host, error);
     host->mend.second = NULL;
     gw_intake_stay(&host->mend.intake);
-    if (refused && !host->mend.broken) { /* the scheduler is dead: this is no partition */
+    /* The connection was refused, so the scheduler is dead: this is no network failure */
+    if (refused && !host->mend.broken) {
         gw_tls_abandon(host->scheduler->transport);
         gw_link_close(host->scheduler->link);
         return;
@@ -201,7 +206,7 @@ void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error
         gw_mend_give_up(host);
 }
 
-/* -- The first link ------------------------------------------------------------------------------
+/* -- The first connection ------------------------------------------------------------------------
  */
 
 int gw_mend_on_message(struct gw_host *host, const struct gw_message *message)
@@ -239,7 +244,7 @@ bool gw_mend_on_broken(struct gw_host *host, const struct gw_error *error)
     }
     gw_log_info("the connection to the scheduler broke: %s", error->text);
     mend->broken = true;
-    host->scheduler->transport = NULL; /* its link has it, which is over: it goes with that */
+    host->scheduler->transport = NULL; /* the closed link owns it and frees it */
     mend->ended = ended;
     mend->why = *error;
     if (!mend->second)

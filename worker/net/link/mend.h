@@ -1,5 +1,6 @@
-/* Mending: a worker's TLS connection to its scheduler that breaks, or falls silent, goes on by
- * another one, and the core notices nothing. See PROTOCOL.md, "A connection is mended". */
+/* Reconnect: if the TLS connection of a worker to its scheduler breaks or falls silent, the worker
+ * opens another connection and continues on it. The core does not notice. See PROTOCOL.md, "A
+ * connection is mended". */
 #ifndef GW_NET_MEND_H
 #define GW_NET_MEND_H
 
@@ -12,24 +13,27 @@
 struct gw_host;
 struct gw_host_link;
 
-/* gw_mend_init and gw_mend_close frame the life of a host; `gone` is told when the connection of
- * the scheduler is over for good; gw_mend_deinit frees when the loop has run empty. */
+/* gw_mend_init must be called at the start of a host and gw_mend_close at its end. `gone` is called
+ * when the connection to the scheduler has ended for good. gw_mend_deinit frees the rest after the
+ * loop has ended. */
 void gw_mend_init(struct gw_host *host,
                   void (*gone)(struct gw_host_link *link, const struct gw_error *error));
 void gw_mend_close(struct gw_host *host);
 void gw_mend_deinit(struct gw_host *host);
 
-/* gw_mend_on_message sees what the scheduler says on its link, before anybody else. GW_EEXIST: it
- * was taken before, and is to be dropped; GW_EPROTO where it has taken more than was sent. */
+/* gw_mend_on_message must see each message of the scheduler first. Returns GW_EEXIST if the message
+ * was received before and must be dropped. Returns GW_EPROTO if the scheduler confirms more
+ * messages than were sent. */
 int gw_mend_on_message(struct gw_host *host, const struct gw_message *message);
 
-/* gw_mend_on_broken is told that the scheduler's link closed: true where it is to be mended, and
- * nobody else need know. gw_mend_give_up ends that, in a later turn. */
+/* gw_mend_on_broken handles the end of the connection to the scheduler. It returns true if a
+ * reconnect is tried, so that no other code handles the end. gw_mend_give_up stops the reconnect in
+ * a later turn of the loop. */
 bool gw_mend_on_broken(struct gw_host *host, const struct gw_error *error);
 void gw_mend_give_up(struct gw_host *host);
 
-/* gw_mend_on_second is told what comes on the second link, and gw_mend_on_second_closed that it
- * closed. */
+/* gw_mend_on_second handles messages on the second connection, which is to replace the first.
+ * gw_mend_on_second_closed handles its end. */
 void gw_mend_on_second(struct gw_host *host, const struct gw_message *message);
 void gw_mend_on_second_closed(struct gw_host *host, const struct gw_error *error);
 

@@ -1,4 +1,4 @@
-/* Sending by a link, and to the scheduler: at once, or with what it is told next. */
+/* Sends messages on connections: at once or, to the scheduler, together with the next message. */
 #include "worker/net/link/send.h"
 
 #include "graph/base/clock.h"
@@ -9,10 +9,9 @@
 
 #include <stdio.h>
 
-#define LAZY_NS (200 * GW_NS_PER_US) /* as runners gather */
+#define LAZY_NS (200 * GW_NS_PER_US) /* runners also gather reports for this time */
+/* A peer with more unsent data is disconnected, since it does not read. */
 enum { QUEUED_BYTES_MAX = 64 << 20 };
-
-/* to a peer that does not read */
 
 int gw_host_send_frame(struct gw_host_link *link, const struct gw_backlog_item *item)
 {
@@ -20,7 +19,8 @@ int gw_host_send_frame(struct gw_host_link *link, const struct gw_backlog_item *
         link->link, (struct gw_bin){item->frame, (uint32_t)item->bytes}, item->fds, item->fd_count);
 }
 
-/* A process of this host, or who is at the other end of the wire. */
+/* Writes a description of the peer: its role, and its process id on this host or its network
+ * address. */
 static void name_peer(const struct gw_host_link *link, char *name, size_t bytes)
 {
     struct ucred peer;
@@ -46,8 +46,8 @@ static void disconnect_deaf(const struct gw_host_link *link)
     gw_link_close(link->link);
 }
 
-/* The core holds back what may wait while the scheduler reads slowly; it is looked at when more is
- * sent, and with every heartbeat. */
+/* Tells the core if the scheduler reads slowly. The core then delays messages that may wait. This
+ * is checked after each message, but "reads again" is noticed only at a heartbeat. */
 static void look_at_queue(struct gw_host_link *link, bool beat)
 {
     struct gw_host *host = link->host;
@@ -61,7 +61,8 @@ static void look_at_queue(struct gw_host_link *link, bool beat)
     gw_step_later(host, &(struct gw_event){.type = GW_EVENT_QUEUED, .bytes = queued_bytes});
 }
 
-/* What counts goes to the scheduler now or later: 0 or as gw_backlog_add. */
+/* Adds a message to the backlog, and sends it unless the connection is broken. Returns 0 or the
+ * error of gw_backlog_add. */
 
 static int send_counted(struct gw_host *host, const struct gw_message *message, const int *fds,
                         uint8_t count)
@@ -108,10 +109,11 @@ void gw_host_send_scheduler(const struct gw_message *message, void *arg)
     gw_host_send(host->scheduler, &stamped, NULL, 0);
 }
 
-/* -- What may wait ------------------------------------------------------------------------------
+/* -- Messages that may wait ----------------------------------------------------------------------
  *
- * What the scheduler is told lazily leaves with what it is told next, or LAZY_NS after the first of
- * it, at the next step; the timer, of coarser milliseconds, is for where no step comes. */
+ * A message that was held back leaves with the next message to the scheduler, or at the next step
+ * after LAZY_NS. The timer has a coarser resolution of milliseconds. It is needed if no step comes.
+ */
 
 static void lazy_flush(struct gw_host *host)
 {
@@ -127,7 +129,7 @@ static void lazy_on_timer(uv_timer_t *timer)
         lazy_flush(host);
 }
 
-/* False where it has to leave at once: a connection that may have to be mended keeps account. */
+/* A connection with a backlog must record each message, so nothing is held back on it. */
 bool gw_host_send_lazily(struct gw_host_link *link, const struct gw_message *message)
 {
     struct gw_host *host = link->host;

@@ -1,4 +1,4 @@
-/* The end of a worker, as its core hears of it. */
+/* Shuts a worker down, by an event to its core. */
 #include "worker/net/link/shut_down.h"
 
 #include "graph/base/log.h"

@@ -1,16 +1,18 @@
-/* Ending a worker. */
+/* Shuts a worker down. */
 #ifndef GW_NET_SHUT_DOWN_H
 #define GW_NET_SHUT_DOWN_H
 
 #include "worker/net/link/state.h"
 
-/* gw_shut_down ends all work, then everything; the loop runs empty. gw_shut_down_by_signal does so
- * too, as it was told to by a signal, says so to the scheduler, and stays until that has seen to
- * what only this host has; told by a second signal, it stays for nothing. */
+/* gw_shut_down ends all tasks and then closes everything, so that the loop ends.
+ * gw_shut_down_by_signal does the same after a signal. It also tells the scheduler the reason, and
+ * the worker stays until the scheduler has saved what only this host has. After a second signal the
+ * worker does not wait. */
 void gw_shut_down(struct gw_host *host);
 void gw_shut_down_by_signal(struct gw_host *host, int signal);
-/* gw_shut_down_heed ends it where a signal has come that the loop has not: for who is about to hear
- * of what may have had the same one. */
+/* gw_shut_down_heed starts the shutdown if a signal has arrived that the loop has not handled yet.
+ * It must be called before the worker handles an event that the same signal may have caused, for
+ * example the end of a task. */
 void gw_shut_down_heed(struct gw_host *host);
 
 #endif

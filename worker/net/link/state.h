@@ -1,7 +1,7 @@
-/* The state of worker/net, which drives the worker's core, shared by its files.
+/* The state of worker/net, which drives the worker's core. All files of worker/net share it.
  *
- * A host holds the connections, named as peers to the core, and carries out the core's effects in
- * order. All on one thread, the loop's. */
+ * A host holds the connections, which the core sees as peers, and carries out the effects of the
+ * core in order. Everything runs on one thread, that of the loop. */
 #ifndef GW_NET_STATE_H
 #define GW_NET_STATE_H
 
@@ -41,28 +41,32 @@ struct gw_tunnels;
 struct gw_watches;
 
 struct gw_host_options {
-    const char *dir; /* borrowed; absolute */
+    const char *dir; /* borrowed; absolute path */
     const char *name;
-    const char *resources; /* what it offers by name; NULL: nothing */
-    const char *peers; /* where others reach it: HOST or HOST:PORT, by TLS; NULL: on this host */
-    uint64_t files_bytes_max;    /* of shipped files that no task needs now; 0: the default */
-    uint64_t transfer_bytes_max; /* of a folder of checkpoints; 0: the default */
-    uint64_t kept_bytes_max;     /* of folders that commands with files left; 0: none is kept */
+    const char *resources; /* named resources that it offers; NULL: none */
+    /* Where other workers connect, by TLS: HOST or HOST:PORT; NULL: this host only */
+    const char *peers;
+    uint64_t files_bytes_max; /* maximum size of shipped files that no task needs now; 0: default */
+    uint64_t transfer_bytes_max; /* maximum size of a checkpoint folder to transfer; 0: default */
+    uint64_t kept_bytes_max;     /* maximum size of retained folders; 0: none is retained */
     uint32_t slots;
-    uint32_t slots_in_all; /* of this host's workers, which share its cores and memory */
-    uint32_t part, parts;  /* of this machine's GPUs: which part it offers of how many; 0: all */
+    uint32_t slots_in_all; /* slots of all workers on this host, which share its cores and memory */
+    /* This worker uses part `part` of `parts` of the machine's GPUs; 0: all */
+    uint32_t part, parts;
     struct gw_memory_lines memory;
-    const char *connect; /* numeric HOST:PORT of the scheduler, by TLS; NULL: its socket in dir */
-    const struct gw_tls_key *key; /* to show there; borrowed */
-    const char *interface;        /* by which others are reached; "": unknown */
-    const char *spill_dir;        /* parent of the folder for results; NULL: see spillfile.h */
-    int ready_fd; /* gets a line when the scheduler has this worker first, and is closed; 0: none */
-    uint64_t orphan_ms; /* how long what runs lives on while no scheduler is there; 0: not at all */
+    const char *connect; /* HOST:PORT (numeric) of the scheduler, by TLS; NULL: its socket in dir */
+    const struct gw_tls_key *key; /* key for that connection; borrowed */
+    const char *interface;        /* network interface that reaches other hosts; "": unknown */
+    const char *spill_dir; /* parent of the folder for spilled results; NULL: see spillfile.h */
+    int ready_fd;          /* gets a line at the first welcome and is then closed; 0: none */
+    uint64_t orphan_ms;    /* time that tasks may run on without a scheduler; 0: none */
     bool private_cluster;
-    int alive_fd; /* says that it lives, and whether its scheduler has it; it then ends when none
-                   * was found for orphan_ms; 0: none */
-    bool first_in_folder; /* with connect: no other worker lives in it */
-    /* The signal that told us to end, 0: none yet; and how often one has. Borrowed. */
+    /* File that shows that this worker lives and if it has a scheduler. If set, the worker also
+     * ends if it finds no scheduler for orphan_ms. 0: none */
+    int alive_fd;
+    bool first_in_folder; /* with connect: no other worker uses this folder */
+    /* told: the signal that ordered the shutdown, 0: none. times: number of such signals. Borrowed.
+     */
     const atomic_int *told, *times;
 };
 
@@ -71,73 +75,77 @@ struct gw_host_link {
     struct gw_host *host;
     struct gw_link *link;
     uint64_t id, process, opened_ns;
-    struct gw_greeting greeting;    /* of one that connected to us, until hello */
-    struct gw_transport *transport; /* the link's; NULL: a unix socket */
-    uint32_t role;                  /* enum gw_role; 0: it connected to us and has not said hello */
-    bool told_core;                 /* OPEN was raised */
-    bool transfers;                 /* opened here for a transfer: the core knows nothing of it, */
-    struct gw_transfer *transfer;   /* which is this one; NULL: it is over */
-    struct gw_serve *serve;         /* what the other side has asked for; NULL: nothing */
-    bool closed; /* its link is; the scheduler's, while that may be mended, is not */
+    struct gw_greeting greeting;    /* used until hello on an incoming connection */
+    struct gw_transport *transport; /* the link's TLS transport; NULL: a unix socket */
+    uint32_t role;                  /* enum gw_role; 0: incoming, no hello yet */
+    bool told_core;                 /* the core got OPEN for it */
+    bool transfers;                 /* opened for a checkpoint transfer, unknown to the core */
+    struct gw_transfer *transfer;   /* that transfer; NULL: it has ended */
+    struct gw_serve *serve;         /* checkpoints that the peer has requested; NULL: none */
+    bool closed; /* the link is closed; false for the scheduler's while a reconnect is tried */
 };
 
-/* A runner whose files are still to be tidied: both must have come. */
+/* A runner whose capture files must be removed after it is both reaped and closed. */
 struct gw_host_runner {
     bool buried, closed;
-    const uint64_t *began; /* of one with an actor: the call that it began last, as it says */
+    /* For a runner with an actor: shared page with the call that it began last */
+    const uint64_t *began;
 };
 
-/* An event that arose while effects were carried out. */
+/* An event that occurred while effects were carried out. It is handled afterwards. */
 struct gw_host_pending {
     struct gw_event event;
     struct gw_message message;
-    char *text;              /* owned; event.text */
-    struct gw_stand *stands; /* likewise */
-    uint32_t *ports;         /* likewise */
+    char *text;              /* copy of event.text; owned */
+    struct gw_stand *stands; /* copy of event.stands; owned */
+    uint32_t *ports;         /* copy of event.ports; owned */
     uint64_t tokens[2];
     uint8_t hash[GW_HASH_BYTES];
 };
 
-/* See mend.h. */
+/* State of the reconnect to the scheduler. See mend.h. */
 struct gw_mend {
     struct gw_host *host;
-    struct gw_backlog *backlog;          /* NULL: there is nothing to mend */
-    struct gw_intake intake;             /* since the welcome, which is the first */
-    uint64_t dialled;                    /* how often, since then */
-    uint64_t heard_ns;                   /* when the scheduler last said anything */
-    uint32_t worker;                     /* this one's number, ... */
-    uint8_t secret[GW_TLS_SECRET_BYTES]; /* ... and its secret */
-    struct gw_host_link *second;         /* that is to mend it; NULL: none is under way */
-    bool broken;                         /* the scheduler's link is closed, ... */
-    bool ended;                          /* ... as if by the scheduler: the second knows better */
-    bool silent;                         /* the log says that it is being mended */
-    struct gw_error why;                 /* it closed */
+    /* Messages sent and not confirmed; NULL: reconnect is not possible */
+    struct gw_backlog *backlog;
+    struct gw_intake intake; /* counts messages received since the welcome, which is the first */
+    uint64_t dialled;        /* number of attempts to connect since then */
+    uint64_t heard_ns;       /* when the scheduler last sent anything */
+    uint32_t worker;         /* number of this worker */
+    uint8_t secret[GW_TLS_SECRET_BYTES]; /* secret that proves its identity */
+    struct gw_host_link *second; /* the connection that is to replace the first; NULL: none */
+    bool broken;                 /* the scheduler's link is closed */
+    /* It seems that the scheduler closed it; the second link will show if this is true */
+    bool ended;
+    bool silent;         /* the log has reported the silence */
+    struct gw_error why; /* why it closed */
     uv_timer_t timer;
-    uv_timer_cb give_up; /* ends it in a later turn, by that timer */
-    /* Tells all that the connection is over. */
+    uv_timer_cb give_up; /* stops the reconnect in a later turn, by the timer */
+    /* Called when the connection has ended for good. */
     void (*gone)(struct gw_host_link *link, const struct gw_error *error);
 };
 
-/* See task_socket.h. Zeroed: nobody needed one yet. */
+/* Socket for processes of tasks. See task_socket.h. All zero: not needed yet. */
 struct gw_task_socket {
-    struct gw_acceptor *acceptor; /* NULL: other workers reach this one at the same socket */
+    struct gw_acceptor *acceptor; /* NULL: it shares the socket for other workers */
     char path[GW_ENDPOINT_TEXT_MAX];
     uint8_t secret[GW_TLS_SECRET_BYTES];
-    bool refused; /* it could not be had, which the log has said */
+    bool refused; /* it could not be opened, which was logged */
 };
 
 struct gw_host {
     uv_loop_t *loop;
-    /* What the host gives its parts, which stand below it: what follows a step of the core, first
-     * its effects; and what comes by a link. */
+    /* Functions of host.c and effects.c that lower files call. execute carries out the effects of a
+     * step of the core. stepped is called after the step. */
     void (*execute)(struct gw_host *host, uint64_t now_ns);
     void (*stepped)(struct gw_host *host);
-    struct gw_link_callbacks link_callbacks; /* with the struct gw_host_link as arg */
+    /* Callbacks for each link; arg is its struct gw_host_link */
+    struct gw_link_callbacks link_callbacks;
     struct gw_host_options options;
     char scheduler_path[PATH_MAX], log_dir[PATH_MAX], binary_dir[PATH_MAX];
     char peers_address[PATH_MAX]; /* an endpoint */
     char checkpoint_dir[PATH_MAX], spill_dir[PATH_MAX];
-    uint64_t memory_bytes; /* limit */
+    uint64_t memory_bytes; /* memory limit */
     struct gw_node_core *core;
     struct gw_effects effects;
     struct gw_tokens tokens;
@@ -149,41 +157,42 @@ struct gw_host {
     GW_ARRAY(struct gw_host_pending *) pending;
     size_t pending_done;
     bool stepping, exiting, shutting_down, welcomed;
-    bool scheduler_slow;        /* as the core was told last */
-    bool orphan_said;           /* that nobody came in time */
-    bool was_welcomed;          /* ever: before that nothing runs here */
-    struct gw_complaint absent; /* no scheduler answers */
+    bool scheduler_slow;        /* as last reported to the core */
+    bool orphan_said;           /* the log has reported that no scheduler came in time */
+    bool was_welcomed;          /* it was welcomed at least once; before that nothing runs here */
+    struct gw_complaint absent; /* limits log messages about a scheduler that does not answer */
     int exit_code;
-    const char *last_words; /* to the scheduler; NULL: it knows */
-    int times_heeded;       /* signals to end that were */
-    uint64_t set_aside;     /* folders with what was to go */
-    struct gw_sweep *sweep; /* jobs that are over, whose checkpoints are to go; NULL: none */
+    const char *last_words; /* reason of the shutdown for the scheduler; NULL: none to send */
+    int times_heeded;       /* number of shutdown signals handled */
+    uint64_t set_aside;     /* counts folders of data set aside for removal */
+    /* Jobs that are over and whose checkpoints must be removed; NULL: none */
+    struct gw_sweep *sweep;
     uv_timer_t sweep_timer;
 
     uv_timer_t tick, lazy;
-    uint64_t room_seen_ns;  /* when the disk of output had room; 0: never asked */
-    uint64_t lazy_since_ns; /* the first of what was told the scheduler lazily; 0: it has left */
+    uint64_t room_seen_ns;  /* when the disk of the output last had free space; 0: not checked */
+    uint64_t lazy_since_ns; /* when the first message was held back; 0: none is held back */
     uint64_t armed_ns;
     uv_timer_t reconnect;
     uint64_t reconnect_ms;
-    uint64_t refused_ns; /* since when connecting is; 0: it is not */
-    uint64_t alone_ns;   /* since when no scheduler has it; 0: one has */
+    uint64_t refused_ns; /* since when connecting is refused; 0: it is not */
+    uint64_t alone_ns;   /* since when it has no scheduler; 0: it has one */
     uv_process_t supervisor_process;
     struct gw_acceptor *acceptor;
     struct gw_greetings greetings;
     int gpu_lock_fd;
-    struct gw_devices *devices; /* NULL: this worker has none, */
-    struct gw_gpus *gpus;       /* likewise */
+    struct gw_devices *devices; /* NULL: this worker has no GPUs */
+    struct gw_gpus *gpus;       /* NULL: this worker has no GPUs */
     uv_timer_t hello_timer;
-    uv_timer_t beat; /* for the supervisor */
+    uv_timer_t beat; /* sends heartbeats to the supervisor */
     struct gw_cache *cache;
     struct gw_follow *follow;
     struct gw_tunnels *tunnels;
     struct gw_transfers *transfers;
     struct gw_watches *watches;
-    struct gw_disk *disk; /* NULL: results cannot go to disk */
+    struct gw_disk *disk; /* NULL: results cannot be spilled */
     struct gw_usage *usage;
-    struct gw_survey *surveys; /* under way */
+    struct gw_survey *surveys; /* surveys in progress */
     int spill_lock_fd;
     struct gw_leases leases;
     struct gw_keyring keyring;

@@ -1,7 +1,7 @@
-/* The core's steps.
+/* Delivers events to the core.
  *
- * Always: the core is in one step at a time; events that arise while effects are carried out wait
- * for the end of that. */
+ * Invariants: at most one step of the core is in progress. Events that occur while effects are
+ * carried out wait until all effects of the step are carried out. */
 #include "worker/net/link/step.h"
 
 #include "graph/base/clock.h"
@@ -16,7 +16,7 @@ static int step_once(struct gw_host *host, const struct gw_event *event)
 {
     struct gw_event timed = *event;
     timed.now_ns = gw_clock_now_ns();
-    timed.wall_ns = 0; /* nobody reads it here */
+    timed.wall_ns = 0; /* no code of the worker reads it */
     host->stepping = true;
     int rc = gw_node_core_step(host->core, &timed, &host->effects);
     host->execute(host, timed.now_ns);
@@ -89,7 +89,7 @@ void gw_step_later(struct gw_host *host, const struct gw_event *event)
         memcpy(pending->tokens, event->tokens, event->token_count * sizeof pending->tokens[0]);
         pending->event.tokens = pending->tokens;
     }
-    if (event->message) { /* a spawned that failed: its text is static */
+    if (event->message) { /* only a `spawned` message of a failed start; its text is static */
         pending->message = *event->message;
         pending->event.message = &pending->message;
     }
