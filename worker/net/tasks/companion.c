@@ -1,5 +1,5 @@
-/* What a companion is started with (worker/companion): the environment of the rank beside which it
- * runs, and the words of its command. */
+/* Environment and arguments of a companion (worker/companion), a process that runs beside a rank.
+ */
 #include "worker/net/tasks/companion.h"
 
 #include "graph/base/clock.h"
@@ -17,7 +17,8 @@
 
 enum { ENVIRON_BYTES_MAX = 1 << 20 };
 
-/* Reads what the kernel keeps of a process's environment; below 0: there is no such process. */
+/* Reads the environment with which a process was started. Returns -1 if there is no such process.
+ */
 static ssize_t read_environment(pid_t pid, char *text, size_t size)
 {
     char path[64];
@@ -34,16 +35,17 @@ static ssize_t read_environment(pid_t pid, char *text, size_t size)
     return got < 0 ? -1 : (ssize_t)bytes;
 }
 
-/* Whether an entry of a rank's environment holds for the companion, too. A runner's descriptor does
- * not: the companion, and each program that calls gw_init, would take itself for that runner. */
+/* Returns true if the companion must get this variable of the rank's environment. It must not get
+ * GANGWAY_RUNNER_FD: the companion, and each program that calls gw_init, would behave like that
+ * runner. */
 static bool goes_along(const char *entry)
 {
     static const char runner[] = "GANGWAY_RUNNER_FD=";
     return strncmp(entry, runner, sizeof runner - 1) != 0;
 }
 
-/* What the rank was started with: a list of strings, encoded. It has none for the moment of an
- * exec, and a rank in a container has several of those: that is waited for. */
+/* A process has no environment for a moment during exec, and a rank in a container calls exec
+ * several times. So an empty environment is read again. */
 int gw_companion_environment(pid_t pid, struct gw_buffer *encoded, struct gw_error *error)
 {
     enum { TRIES = 40 };
@@ -70,7 +72,7 @@ int gw_companion_environment(pid_t pid, struct gw_buffer *encoded, struct gw_err
     return 0;
 }
 
-/* Of nobody's: enough to find programs. */
+/* The environment for a task that has ended: only PATH. */
 void gw_companion_plain_environment(struct gw_buffer *encoded)
 {
     const char *path = getenv("PATH");
@@ -82,7 +84,7 @@ void gw_companion_plain_environment(struct gw_buffer *encoded)
     gw_value_unref(list);
 }
 
-/* Replaces {pid} and {rank} in a word. */
+/* Replaces {pid} and {rank} in an argument. */
 static struct gw_value *filled_in(const char *word, pid_t pid, uint32_t rank)
 {
     char *text = NULL;
@@ -102,7 +104,8 @@ static struct gw_value *filled_in(const char *word, pid_t pid, uint32_t rank)
     return value;
 }
 
-/* gangway companion ROWSxCOLUMNS PROGRAM ARGUMENT...; no terminal: 0x0. */
+/* Builds: gangway companion ROWSxCOLUMNS PROGRAM ARGUMENT... Without a terminal, the size is 0x0.
+ */
 int gw_companion_arguments(const struct gw_msg_tunnel_open *open, pid_t pid,
                            struct gw_buffer *encoded, struct gw_error *error)
 {

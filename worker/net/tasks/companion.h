@@ -1,4 +1,5 @@
-/* What a companion is started with: its environment and its arguments, as encoded lists. */
+/* Environment and arguments of a companion (a process that runs beside a rank), as encoded lists.
+ */
 #ifndef GW_NET_COMPANION_H
 #define GW_NET_COMPANION_H
 
@@ -6,15 +7,15 @@
 
 #include <sys/types.h>
 
-/* gw_companion_environment appends the environment of the rank's process. GW_ENOENT: that process
- * has ended. It may wait for some milliseconds. */
+/* gw_companion_environment appends the environment of a rank's process. Returns GW_ENOENT if that
+ * process has ended. The call may block for some milliseconds. */
 int gw_companion_environment(pid_t pid, struct gw_buffer *encoded, struct gw_error *error);
 
-/* gw_companion_plain_environment appends an environment that is enough to find programs. */
+/* gw_companion_plain_environment appends a minimal environment that is enough to find programs. */
 void gw_companion_plain_environment(struct gw_buffer *encoded);
 
-/* gw_companion_arguments appends the words of the command, with the numbers of the process and of
- * the rank for {pid} and {rank}. GW_EINVAL: there is no program in it. */
+/* gw_companion_arguments appends the arguments of the companion, with {pid} and {rank} replaced by
+ * those of the rank. Returns GW_EINVAL if they contain no program. */
 int gw_companion_arguments(const struct gw_msg_tunnel_open *open, pid_t pid,
                            struct gw_buffer *encoded, struct gw_error *error);
 

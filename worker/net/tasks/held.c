@@ -1,5 +1,6 @@
-/* How far readers of held processes are. A reader asks for 256 KiB at a time: the supervisor hears
- * of a quarter of what a process may be ahead, and so of every sixteenth question. */
+/* Records how far the readers of held processes have read. A reader requests at most 256 KiB at a
+ * time. The supervisor is told after each quarter of the amount that a process may be ahead, which
+ * is about every sixteenth request. */
 #include "worker/net/tasks/held.h"
 
 #include "graph/base/must.h"

@@ -1,4 +1,4 @@
-/* Finds the folder that a task has left behind. */
+/* Finds the folders that remain after a task has ended. */
 #include "worker/net/tasks/left_folder.h"
 
 #include "worker/net/checkpoints/checkpoint_path.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Where a task that has ended was: in the folder that the scheduler names, or in one of its own. */
+/* The folder is the one that the scheduler names, or the retained working folder of the task. */
 int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *open,
                         struct gw_error *error)
 {
@@ -17,7 +17,7 @@ int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *o
         open->cwd = kept;
     if (*open->cwd)
         return 0;
-    if (most < 2) /* 1: what `gangway up --keep-files 0` says */
+    if (most < 2) /* `gangway up --keep-files 0` passes 1 */
         return gw_error_set(error, GW_ENOENT,
                             "task %u of job %llu has ended, and its own folder with it: %s keeps "
                             "none (`gangway worker --keep-files`)",
@@ -32,7 +32,7 @@ int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *o
                         most >> 30 ? "GiB" : "MiB");
 }
 
-/* Whether a folder has something in it: 0, or GW_ENOENT, also where there is none; or GW_EIO. */
+/* Returns 0 if a folder contains anything, GW_ENOENT if it is empty or missing, or GW_EIO. */
 static int find_content(const char *path, struct gw_error *error)
 {
     DIR *folder = opendir(path);
@@ -46,7 +46,7 @@ static int find_content(const char *path, struct gw_error *error)
     return empty ? GW_ENOENT : 0;
 }
 
-/* Its folder of checkpoints, or, where that is empty, the copy of another host's. */
+/* Uses the task's checkpoint folder or, if that is empty, the copy of another host's checkpoint. */
 int gw_left_folder_checkpoint(const struct gw_host *host, struct gw_msg_tunnel_open *open,
                               char folder[static GW_LEFT_FOLDER_BYTES], struct gw_error *error)
 {

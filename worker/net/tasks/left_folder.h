@@ -1,5 +1,5 @@
-/* The folders that a task leaves behind when it has ended: its own, and that of its checkpoints. A
- * process of a tunnel may begin in one of them. */
+/* Folders that remain after a task has ended: its working folder and its checkpoint folder. A
+ * process of a tunnel may start in one of them. */
 #ifndef GW_NET_LEFT_FOLDER_H
 #define GW_NET_LEFT_FOLDER_H
 
@@ -9,14 +9,14 @@
 
 enum { GW_LEFT_FOLDER_BYTES = PATH_MAX + 64 };
 
-/* gw_left_folder_find sets open->cwd to the folder of a task that has ended. GW_ENOENT, with a text
- * that says why there is none. */
+/* gw_left_folder_find sets open->cwd to the working folder of a task that has ended. Returns
+ * GW_ENOENT, with an explanation, if the folder does not exist any more. */
 int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *open,
                         struct gw_error *error);
 
-/* gw_left_folder_checkpoint sets open->cwd to `folder`, in which it writes the path of the task's
- * checkpoints. GW_ENOENT: there are none; GW_EEXIST: there are some, and nothing is to be started;
- * GW_EIO. */
+/* gw_left_folder_checkpoint writes the path of the task's checkpoint folder to `folder`, and sets
+ * open->cwd to `folder`. Returns GW_ENOENT if there is no checkpoint, GW_EEXIST if there is one and
+ * the caller wants no process to be started, or GW_EIO. */
 int gw_left_folder_checkpoint(const struct gw_host *host, struct gw_msg_tunnel_open *open,
                               char folder[static GW_LEFT_FOLDER_BYTES], struct gw_error *error);
 

@@ -1,7 +1,8 @@
-/* Looks: a few stat calls a rank, on a thread, since a folder may lie on another machine's disk.
+/* Checks if a command can start, by a few stat calls per rank. They run on a thread, since a folder
+ * may be on a network file system.
  *
- * Always: what is looked at is what exec would try, in its order (graph/base/search.h), from the
- * folder in which the program is to run. */
+ * Invariant: the check looks at the same files as exec would, in the same order
+ * (graph/base/search.h), relative to the folder in which the program will run. */
 #include "worker/net/tasks/look.h"
 
 #include "graph/base/must.h"
@@ -25,13 +26,13 @@ struct look {
     uint32_t rank;
     char *path, *cwd;
     void *env;
-    struct gw_msg_spawn spawn; /* of the three above */
-    bool alone;                /* no MPI program */
+    struct gw_msg_spawn spawn; /* points to the three copies above */
+    bool alone;                /* refuse MPI programs */
     int rc;
     struct gw_error error;
 };
 
-/* The value of PATH, in place of `list`'s own text; NULL: it is not set. */
+/* Returns the value of PATH in the list, or NULL. It points into the list. */
 static const char *find_path(const struct gw_value *list)
 {
     const char *text;
@@ -42,8 +43,8 @@ static const char *find_path(const struct gw_value *list)
     return NULL;
 }
 
-/* 0: there is one that may be executed, *found; else ENOENT, or EACCES where one may not. A folder
- * of PATH that may not be searched has none. */
+/* Finds the first candidate that can be executed. Returns 0, ENOENT, or EACCES if a candidate
+ * exists but cannot be executed. A folder of PATH without search permission counts as empty. */
 static int find_program(int folder, bool searches, char *const *candidates, const char **found)
 {
     int kept = ENOENT;
@@ -78,7 +79,8 @@ static int say(const struct gw_msg_spawn *spawn, int why, struct gw_error *error
                         spawn->path);
 }
 
-/* GW_ESTART, with a text, for a program whose ranks would not find each other. */
+/* Returns GW_ESTART, with an explanation, if the program uses MPI, since its ranks would not find
+ * each other. */
 static int refuse_mpi(const char *name, int folder, const char *path, const struct gw_value *env,
                       struct gw_error *error)
 {
@@ -90,8 +92,8 @@ static int refuse_mpi(const char *name, int folder, const char *path, const stru
     return is ? gw_mpi_explain(name, text, error) : 0;
 }
 
-/* Whether what a spawn names is here, and may start. GW_ENOENT or GW_ESTART, with a text. It may
- * block. */
+/* Checks if the folder and the program of a spawn message exist. Returns 0, GW_ENOENT or GW_ESTART,
+ * with an explanation. May block. */
 static int look_at(const struct look *look, struct gw_error *error)
 {
     const struct gw_msg_spawn *spawn = &look->spawn;

@@ -1,4 +1,4 @@
-/* Looks whether a command can start on this host, before any rank of its gang does. */
+/* Checks if a command can start on this host, before any rank of its gang starts. */
 #ifndef GW_NET_LOOK_H
 #define GW_NET_LOOK_H
 
@@ -8,8 +8,9 @@
 
 struct gw_host;
 
-/* gw_look_start has a thread look whether what a spawn names is here: its folder and its program.
- * LOOKED comes later, with a text that says what is missing and what to do. */
+/* gw_look_start checks on a thread if the folder and the program of a spawn message exist on this
+ * host. The result comes later as the event LOOKED, with a text that says what is missing and what
+ * to do. */
 struct gw_effect;
 void gw_look_start(struct gw_host *host, const struct gw_effect *effect);
 

@@ -1,8 +1,9 @@
-/* Around the lives of processes: the socket of a runner, the folder of output, and what a runner
- * that is gone left in its capture files.
+/* Work of the driver when processes start and end: the socket of a runner, the folder of output
+ * files, and the capture files that a runner leaves.
  *
- * Always: a runner's capture is moved to the attempt that it executed last, before the core tells
- * of that attempt's end, and removed once the runner is buried and its link closed. */
+ * Invariant: before the core reports the end of the attempt that a runner executed last, the
+ * runner's captured output is moved to that attempt. The capture files are removed after the runner
+ * is reaped and its connection is closed. */
 
 #include "worker/net/tasks/runners.h"
 
@@ -50,7 +51,7 @@ static void spawn_failed(struct gw_host *host, uint64_t process, const char *why
                                            .message = &message});
 }
 
-/* Our end of its standard input is for a tunnel. */
+/* Starts a command with a pipe as standard input. The worker's end is for a tunnel. */
 static void spawn_with_input(struct gw_host *host, const struct gw_message *message)
 {
     int ends[2];
@@ -63,8 +64,8 @@ static void spawn_with_input(struct gw_host *host, const struct gw_message *mess
     close(ends[0]);
 }
 
-/* What its processes find of the cluster is written here: the secret in it is no business of the
- * core's. */
+/* Starts a command. GANGWAY_IDENTITY is added here, since the core must not know the secret in it.
+ */
 static void spawn_command(struct gw_host *host, const struct gw_effect *effect)
 {
     struct gw_message message = effect->message;
@@ -94,7 +95,7 @@ void gw_runners_spawn(struct gw_host *host, const struct gw_effect *effect)
         spawn_failed(host, spawn->process, strerror(errno));
         return;
     }
-    (void)fcntl(pair[1], F_SETFL, 0); /* a runner blocks on its end */
+    (void)fcntl(pair[1], F_SETFL, 0); /* the runner uses blocking calls on its end */
     struct gw_host_link *link = gw_host_link_new(host, pair[0], GW_ROLE_RUNNER);
     if (!link) {
         close(pair[1]);
@@ -120,8 +121,8 @@ static void capture_paths(const struct gw_host *host, uint64_t process, const ch
     gw_node_capture_path(host->log_dir, host->incarnation, process, extension, path);
 }
 
-/* What is written while it runs lies in the runner's capture, or in files of its own. What waits
- * for its reader has no more to write. */
+/* The output of a running task is in the runner's capture files or in its own files. A task that
+ * waits for its reader cannot write more. */
 uint64_t gw_runners_output_bytes(const struct gw_host *host, uint64_t process)
 {
     static const char *const extensions[] = {"out", "err"};
@@ -145,8 +146,8 @@ uint64_t gw_runners_output_bytes(const struct gw_host *host, uint64_t process)
     return bytes;
 }
 
-/* The last of a runner has come: what it still held, and is in no scroll, belongs to what it
- * executed: as it said itself, if it did. */
+/* Moves the rest of a runner's captured output, which is in no log segment yet, to the attempt that
+ * the runner executed. The runner's mark names this attempt, if there is one. */
 static void move_capture(const struct gw_host *host, uint64_t process)
 {
     static const char *const extensions[] = {"out", "err"};
@@ -179,7 +180,8 @@ static void mark(struct gw_host *host, uint64_t process, bool buried, bool close
         move_capture(host, process);
 }
 
-/* The page in which a runner with an actor writes what it begins: it outlives a crash. */
+/* Maps the page in which a runner with an actor notes the call that it begins. The page survives a
+ * crash of the runner. */
 void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *fds,
                             uint8_t fd_count)
 {
@@ -194,7 +196,7 @@ void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *f
         close(fds[i]);
 }
 
-/* What a runner of functions said that it executes; 0: nothing, or it has not said. */
+/* Returns the attempt that a runner of functions has noted in its mark file. 0: none. */
 static uint64_t marked(const struct gw_host *host, uint64_t process)
 {
     struct gw_scroll_mark mark = {0};
@@ -235,7 +237,8 @@ void gw_host_on_runner_closed(struct gw_host *host, uint64_t process)
     mark(host, process, false, true);
 }
 
-/* After the core has told of its end, and the tail of its output was read. */
+/* Removes the capture files. It is called after the core has reported the end and the last lines of
+ * the output were read. */
 void gw_runners_tidy(struct gw_host *host, uint64_t process)
 {
     char path[GW_NODE_PATH_MAX];

@@ -1,5 +1,5 @@
-/* The supervisor as its worker sees it: started once, before anything runs, and told again and
- * again that the worker goes on. Where its link closes, the core ends all; see peers.c. */
+/* Starts the supervisor, once and before any task runs, and sends it heartbeats. If its connection
+ * closes, the core ends everything (peers.c). */
 #include "worker/net/tasks/supervisor.h"
 
 #include "graph/base/log.h"
@@ -18,7 +18,8 @@
 
 enum { BEAT_MS = GW_HEARTBEAT_NS / GW_NS_PER_MS };
 
-/* It looks whether we stand still: then our own fence does not come. */
+/* The supervisor detects if this worker is stopped. In that case, the worker's own fence cannot
+ * work. */
 static void beat_on_timer(uv_timer_t *timer)
 {
     struct gw_host *host = timer->data;
@@ -48,11 +49,11 @@ int gw_supervisor_start(struct gw_host *host, struct gw_error *error)
     };
     uv_process_options_t options = {
         .exit_cb = supervisor_on_exit,
-        .file = "/proc/self/exe", /* this very binary, also when its file was replaced */
+        .file = "/proc/self/exe", /* the running binary, even if its file was replaced */
         .args = argv,
         .stdio = stdio,
         .stdio_count = 4,
-        .flags = UV_PROCESS_DETACHED, /* a terminal's Ctrl-C is not for it */
+        .flags = UV_PROCESS_DETACHED, /* so that Ctrl-C in a terminal does not reach it */
     };
     int rc = uv_spawn(host->loop, &host->supervisor_process, &options);
     close(pair[1]);

@@ -1,10 +1,11 @@
-/* Surveys: a few small files of /proc and a few words of shared memory a rank; nothing blocks.
+/* Surveys: what the ranks of a gang are doing. A survey reads a few small files of /proc and a few
+ * words of shared memory per rank, and does not block.
  *
- * Who looks closely wants the stacks too: gdb's, where it is on PATH and may attach, else what the
- * kernel tells. All of a rank's goes behind what it has written to its stderr, a few frames to the
- * scheduler. That takes a while: where the ranks stand is read again after it, so that one that has
- * gone on meanwhile is not taken for one that hangs. gdb looks at a few, those that are behind
- * first. */
+ * A close survey also collects stacks: from gdb if it is on PATH and may attach, otherwise what the
+ * kernel shows. The full stacks are appended to the stderr of the rank, and a few frames go to the
+ * scheduler. This takes a while, so the state of the ranks is read again afterwards. A rank that
+ * has made progress meanwhile is then not taken for one that hangs. gdb examines only a few ranks,
+ * those that are furthest behind first. */
 #include "worker/net/tasks/survey.h"
 
 #include "graph/base/must.h"
@@ -24,26 +25,27 @@
 #include <unistd.h>
 
 enum {
-    STACK_BYTES = 600, /* of a file of /proc */
-    KERNEL_LINES = 16, /* of a stack in the kernel */
+    STACK_BYTES = 600, /* maximum bytes read from a file of /proc */
+    KERNEL_LINES = 16, /* maximum lines of a kernel stack */
     CHILD_DEPTH = 4,
-    WRITE_MS_MAX = 2000, /* what it takes longer to write is waited for by nobody */
+    WRITE_MS_MAX = 2000, /* maximum time to wait until the stacks are written */
 };
 
-/* One that is under way; in the host's list while gdb runs, or a thread writes what it said. */
+/* A survey in progress. It is in the host's list while gdb runs or a thread writes the stacks. */
 struct gw_survey {
     struct gw_host *host;
     struct gw_survey *prev, *next;
-    struct gw_debugger *debugger; /* NULL: it does not run */
-    struct gw_notes *notes;       /* NULL: they are not being written */
+    struct gw_debugger *debugger; /* NULL: gdb does not run */
+    struct gw_notes *notes;       /* NULL: no stacks are being written */
     uint64_t attempt;
-    int segment; /* a duplicate; -1: there is none */
+    int segment; /* duplicate of the segment's descriptor; -1: none */
     bool closely;
-    struct gw_stand *stands; /* as they were asked for, and then their stacks */
+    struct gw_stand *stands; /* as requested; later with their stacks */
     uint32_t count;
 };
 
-/* The text of /proc/PID/NAME, without its last line's end; empty where it cannot be read. */
+/* Reads /proc/PID/NAME without trailing white space. The text is empty if the file cannot be read.
+ */
 static void read_proc(pid_t pid, const char *name, char text[static STACK_BYTES])
 {
     char path[64];
@@ -57,7 +59,7 @@ static void read_proc(pid_t pid, const char *name, char text[static STACK_BYTES]
         text[--length] = '\0';
 }
 
-/* 'R', 'S', 'T' ...; '?' where it is gone. */
+/* Returns the state of a process: 'R', 'S', 'T' and so on. '?': it has ended. */
 static char state_of(pid_t pid)
 {
     char stat[STACK_BYTES];
@@ -66,7 +68,7 @@ static char state_of(pid_t pid)
     return name_end && name_end[1] == ' ' ? name_end[2] : '?';
 }
 
-/* The first child of a process; 0: it has none. */
+/* Returns the first child of a process. 0: none. */
 static pid_t child_of(pid_t pid)
 {
     char children[STACK_BYTES], name[48];
@@ -75,7 +77,8 @@ static pid_t child_of(pid_t pid)
     return (pid_t)strtol(children, NULL, 10);
 }
 
-/* The process that does a rank's work: where it is a shell that waits for a program, that. */
+/* Returns the process that does a rank's work. If a shell waits for a program, it is that program.
+ */
 static pid_t program_of(pid_t pid)
 {
     char wchan[STACK_BYTES];
@@ -89,7 +92,7 @@ static pid_t program_of(pid_t pid)
     return pid;
 }
 
-/* Whether it, or a child of it (a shell's, say), is stopped. */
+/* Returns true if a process, or a child of it (for example of a shell), is stopped. */
 static bool is_stopped(pid_t pid)
 {
     char children[STACK_BYTES], name[48];
@@ -107,7 +110,7 @@ static bool is_stopped(pid_t pid)
     return false;
 }
 
-/* What the kernel tells of a process. */
+/* Writes the state of a process as the kernel shows it. */
 static void say_kernel(struct gw_text *text, pid_t pid)
 {
     char wchan[STACK_BYTES], syscall[STACK_BYTES];
@@ -121,7 +124,7 @@ static void say_kernel(struct gw_text *text, pid_t pid)
         gw_text_say(text, ", in system call %s", syscall);
 }
 
-/* Its stack in the kernel, which only root may see. */
+/* Writes the kernel stack of a process, which only root may read. */
 static void say_kernel_stack(struct gw_text *text, pid_t pid)
 {
     char stack[STACK_BYTES], *rest = NULL;
@@ -132,7 +135,8 @@ static void say_kernel_stack(struct gw_text *text, pid_t pid)
         gw_text_say(text, "  %s\n", line);
 }
 
-/* Each line of a text behind a mark, so that nobody takes it for the program's own; from malloc. */
+/* Puts a mark before each line of a text, so that users do not take it for output of the program.
+ * The caller frees the result. */
 static char *mark_lines(const char *text)
 {
     static const char mark[] = "gangway: ";
@@ -149,7 +153,7 @@ static char *mark_lines(const char *text)
     return to;
 }
 
-/* Where all stand now. */
+/* Reads the current state of all ranks of the survey. */
 static void look(const struct gw_survey *survey, struct gw_stand *stands)
 {
     for (uint32_t i = 0; i < survey->count; i++) {
@@ -176,7 +180,7 @@ static struct gw_stand *stands_new(const struct gw_survey *survey)
     return stands;
 }
 
-/* Those that are stopped, then those that have come least far; else in their order. */
+/* Orders ranks: stopped ones first, then those with the fewest collectives, then by rank. */
 static int compare(const void *a, const void *b)
 {
     const struct gw_stand *x = a, *y = b;
@@ -197,7 +201,7 @@ static void survey_free(struct gw_survey *survey)
     free(survey);
 }
 
-/* Frees the survey. */
+/* Delivers the event SURVEYED and frees the survey. */
 static void answer(struct gw_survey *survey)
 {
     struct gw_stand *stands = stands_new(survey);
@@ -228,8 +232,8 @@ static void list_remove(struct gw_survey *survey)
         survey->next->prev = survey->prev;
 }
 
-/* What is seen of a rank: a few words for the scheduler, all of it for its stderr. One that is gone
- * has neither. */
+/* Collects the stack of a rank: a few frames for the scheduler, and all of it for its stderr. It
+ * does nothing if the rank has ended. */
 static void look_closely(struct gw_survey *survey, struct gw_stand *stand, const char *said)
 {
     static char frames[GW_DEBUGGER_STACK_BYTES], whole[sizeof frames + 4 * STACK_BYTES];
@@ -263,7 +267,7 @@ static void on_written(void *arg)
     answer(survey);
 }
 
-/* said: gdb's words, NULL: there are none. The survey is in the list. */
+/* Finishes a close survey, which is in the list. `said` is the output of gdb, or NULL. */
 static void conclude(struct gw_survey *survey, const char *said)
 {
     survey->notes = gw_notes_new(survey->host->loop);
@@ -279,7 +283,7 @@ static void on_said(const char *said, void *arg)
     conclude(survey, said);
 }
 
-/* Tells whether gdb was started. */
+/* Starts gdb. Returns false if it was not started. */
 static bool start_debugger(struct gw_survey *survey)
 {
     struct gw_debugger_rank ranks[GW_DEBUGGER_RANKS_MAX];

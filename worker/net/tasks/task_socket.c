@@ -1,6 +1,7 @@
-/* What processes of commands are told of the cluster, and their connections to it.
+/* Connects processes of commands to the cluster.
  *
- * Always: a connection is given for an attempt that is here, to whoever has its secret. */
+ * Invariant: a connection is given only for an attempt that is on this worker, and only to a
+ * process that knows its secret. */
 #include "worker/net/tasks/task_socket.h"
 
 #include "graph/base/log.h"
@@ -16,7 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { RELAYS_MAX = 512 }; /* of all tasks here, at once */
+enum { RELAYS_MAX = 512 }; /* maximum number of relays of all tasks at once */
 
 /* -- The socket ----------------------------------------------------------------------------------
  */
@@ -26,7 +27,7 @@ static void task_socket_on_accept(int fd, void *arg)
     gw_host_link_greet(arg, fd, NULL);
 }
 
-/* In the worker's folder, or in a folder of a shorter path. */
+/* Chooses the path of the socket: in the worker's folder, or in a folder with a shorter path. */
 static int place(const struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX],
                  struct gw_error *error)
 {
@@ -53,7 +54,8 @@ static int listen_at(struct gw_host *host, char path[GW_ENDPOINT_TEXT_MAX], stru
                : gw_acceptor_open(host->loop, fd, &callbacks, &host->task_socket.acceptor, error);
 }
 
-/* Where other workers come by a unix socket, processes of tasks come there, too. */
+/* Opens the socket for processes of tasks at the first call. If the socket for other workers is a
+ * unix socket, processes of tasks use that one. */
 static int open_once(struct gw_host *host)
 {
     struct gw_task_socket *socket = &host->task_socket;
@@ -97,7 +99,7 @@ static int secret_of(const struct gw_host *host, uint64_t attempt, uint32_t rank
     return gw_tls_secret_derive(host->task_socket.secret, label, secret);
 }
 
-/* Where the items of an encoded list begin, and how many there are; NULL: it is none. */
+/* Returns the start of the items of an encoded list, and their number. NULL: it is not a list. */
 static const uint8_t *items_of(struct gw_bin list, uint32_t *count)
 {
     const uint8_t *bytes = list.data;
@@ -137,7 +139,8 @@ int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effec
 {
     uint8_t secret[GW_TLS_SECRET_BYTES];
     char hex[GW_HASH_TEXT_BYTES], line[PATH_MAX];
-    int rc = host->options.private_cluster ? GW_EIO : open_once(host); /* its only client's own */
+    /* A private cluster is only for the client that started it */
+    int rc = host->options.private_cluster ? GW_EIO : open_once(host);
     if (rc == 0)
         rc = secret_of(host, effect->number, effect->count, secret);
     if (rc < 0)

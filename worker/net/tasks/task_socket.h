@@ -1,11 +1,12 @@
-/* The socket by which processes of commands reach the scheduler.
+/* The socket at which processes of commands connect to the cluster.
  *
- * A command's environment has GANGWAY_IDENTITY: where this worker listens, which attempt and rank
- * the process is of, and a secret that proves it. Whoever says hello with these gets a connection
- * as a function's client does (task_linked): to the scheduler itself, or one end of a relay, with
- * hello said for that attempt. So the worker's own key stays here, the scheduler takes the user
- * from the attempt's job, and nothing is left of it when the attempt has ended. Nothing is kept of
- * the tasks: secrets are derived from this worker's own, which ends with it. */
+ * A command's environment has GANGWAY_IDENTITY: the address of this socket, the attempt and rank of
+ * the process, and a secret that proves them. A process that sends hello with these values gets a
+ * connection like the client of a function (task_linked). It is a connection to the scheduler
+ * itself, or one end of a relay, on which hello was sent for that attempt. So the worker's key is
+ * never given away, the scheduler takes the user from the attempt's job, and the permission ends
+ * with the attempt. The worker stores nothing per task: each secret is derived from a secret of the
+ * worker, which ends with the worker. */
 #ifndef GW_NET_TASK_SOCKET_H
 #define GW_NET_TASK_SOCKET_H
 
@@ -19,13 +20,13 @@ struct gw_host;
 struct gw_host_link;
 struct gw_task_socket;
 
-/* gw_task_socket_introduce gives the environment of a `spawn` (step.h: one with an attempt) with
- * what its processes need here, owned. The first one has the socket opened. GW_EIO: there is none.
- */
+/* gw_task_socket_introduce writes the environment of a `spawn` message plus GANGWAY_IDENTITY to
+ * `env`, which the caller frees. The effect names the attempt (step.h). The first call opens the
+ * socket. Returns GW_EIO if there is no socket. */
 int gw_task_socket_introduce(struct gw_host *host, const struct gw_effect *effect,
                              struct gw_buffer *env);
 
-/* gw_task_socket_answer answers the hello of a process of a task, and closes its connection. */
+/* gw_task_socket_answer answers the hello of a task's process and closes its connection. */
 void gw_task_socket_answer(struct gw_host_link *link, const struct gw_msg_hello *hello);
 
 void gw_task_socket_close(struct gw_task_socket *socket);

@@ -1,10 +1,10 @@
-/* The worker's ends of tunnels. Each is a stream of libuv: one end of a socketpair, whose other is
- * descriptor 3 of a companion that the supervisor starts (worker/companion), a TCP connection, or
- * the pipe that is the standard input of a command.
+/* The worker's ends of tunnels. Each tunnel has a libuv stream: one end of a socket pair, whose
+ * other end is descriptor 3 of a companion that the supervisor starts (worker/companion), or a TCP
+ * connection, or the pipe to the standard input of a command.
  *
- * Always: never more than a window of bytes is kept here: reading stops where the client gave no
- * credit, and a client that sends more than its own is closed. A companion is buried when its
- * tunnel, its rank or the scheduler's link ends. */
+ * Invariants: at most one window of bytes is buffered per direction. Reading stops while the client
+ * gives no credit. A client that sends more than its credit is disconnected. A companion is ended
+ * when its tunnel, its rank or the connection to the scheduler ends. */
 #include "worker/net/tasks/tunnels.h"
 
 #include "graph/base/clock.h"
@@ -23,7 +23,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Numbers of processes that are not the core's. */
+/* This bit marks the numbers of processes that the core does not know. */
 #define COMPANION (UINT64_C(1) << 63)
 
 enum { BURY_GRACE_MS = 1000 };
@@ -33,17 +33,18 @@ struct tunnel {
     struct gw_tunnels *tunnels;
     uint64_t id, attempt;
     uint32_t index, rank;
-    uint64_t job, process; /* process: with COMPANION; 0: none */
+    uint64_t job, process; /* process: has the bit COMPANION; 0: none */
     uint8_t state;
-    bool left;          /* in the folder of a task that has ended */
-    bool input;         /* to the standard input of the rank: nothing comes out, and */
-    bool spent, closed; /* its pipe is closed (the handle, too) before it is over */
-    struct gw_msg_tunnel_open wanted; /* until the rank has a process; argv is owned */
-    void *wanted_argv;                /* NULL: it does not wait for that */
-    uint64_t credit;                  /* bytes that may be sent */
-    uint64_t pending;                 /* bytes that were taken and not written yet */
-    bool ended_out;                   /* nothing more comes from here */
-    bool ended_in;                    /* nothing more comes from the client */
+    bool left;  /* starts in the folder of a task that has ended */
+    bool input; /* leads to the standard input of the rank, so nothing is read from it */
+    /* input: its pipe is being closed (spent) or is closed, before the tunnel ends */
+    bool spent, closed;
+    struct gw_msg_tunnel_open wanted; /* the request, until the rank has a process */
+    void *wanted_argv; /* owned memory of wanted.argv; NULL: does not wait for a process */
+    uint64_t credit;   /* bytes that may be sent to the client */
+    uint64_t pending;  /* bytes received from the client and not written yet */
+    bool ended_out;    /* this side sends nothing more */
+    bool ended_in;     /* the client sends nothing more */
     union {
         uv_handle_t handle;
         uv_stream_t stream;
@@ -58,14 +59,14 @@ struct tunnel {
 struct gw_tunnels {
     struct gw_host *host;
     struct gw_map map;       /* id -> struct tunnel * that is not closing */
-    struct gw_map processes; /* process -> id */
-    struct gw_map inputs;    /* process of the core's -> our end of its standard input */
+    struct gw_map processes; /* process -> id of the tunnel */
+    struct gw_map inputs;    /* process of the core -> descriptor of its standard input */
     uint64_t next_process;
-    uint32_t open; /* handles */
+    uint32_t open; /* number of open handles */
     bool closed;
 };
 
-/* -- To the scheduler ----------------------------------------------------------------------------
+/* -- Messages to the scheduler -------------------------------------------------------------------
  */
 
 static void tell(struct gw_tunnels *tunnels, const struct gw_message *message)
@@ -89,7 +90,7 @@ static void tell_closed(struct gw_tunnels *tunnels, uint64_t id, const struct gw
     tell(tunnels, &message);
 }
 
-/* -- Ending --------------------------------------------------------------------------------------
+/* -- End -----------------------------------------------------------------------------------------
  */
 
 static void tunnels_free_if_over(struct gw_tunnels *tunnels)
@@ -112,7 +113,7 @@ static void tunnel_on_closed(uv_handle_t *handle)
     tunnels_free_if_over(tunnels);
 }
 
-/* Closes our end; the client was told, or told us. */
+/* Closes the worker's end of a tunnel. The client already knows of the end. */
 static void end(struct tunnel *tunnel)
 {
     struct gw_tunnels *tunnels = tunnel->tunnels;
@@ -139,8 +140,8 @@ static void tunnel_on_spent(uv_handle_t *handle)
         tunnel_on_closed(handle);
 }
 
-/* The task gets no more input: it has all, or does not read. The tunnel stays, so that its client
- * hears when this attempt is over. */
+/* Closes the standard input of the task: all input is written, or the task does not read. The
+ * tunnel stays, so that its client hears when the attempt has ended. */
 static void spend(struct tunnel *tunnel)
 {
     if (tunnel->spent || tunnel->state == TUNNEL_CLOSING)
@@ -149,7 +150,7 @@ static void spend(struct tunnel *tunnel)
     uv_close(&tunnel->handle, tunnel_on_spent);
 }
 
-/* Ends it and tells the client why (code 0: well). */
+/* Ends a tunnel and tells the client the reason. error->code 0: no error. */
 static void fail(struct tunnel *tunnel, const struct gw_error *error)
 {
     if (tunnel->state == TUNNEL_CLOSING)
@@ -164,7 +165,7 @@ static void fail(struct tunnel *tunnel, const struct gw_error *error)
     end(tunnel);
 }
 
-/* -- The stream ----------------------------------------------------------------------------------
+/* -- Data ----------------------------------------------------------------------------------------
  */
 
 static void tunnel_on_room(uv_handle_t *handle, size_t suggested, uv_buf_t *buffer)
@@ -225,7 +226,8 @@ static void tunnel_on_written(uv_write_t *request, int status)
         message.tunnel_credit = (struct gw_msg_tunnel_credit){tunnel->id, writing->bytes};
         tell(tunnel->tunnels, &message);
     }
-    free(writing); /* a broken stream is seen by reading: what it said last comes first */
+    /* A broken stream is detected by reading, so that its last data is delivered first */
+    free(writing);
     if (tunnel->input && (status < 0 || (tunnel->ended_in && tunnel->pending == 0)))
         spend(tunnel);
 }
@@ -243,13 +245,14 @@ static void take(struct tunnel *tunnel, struct gw_bin data)
 {
     struct gw_error error;
     if (tunnel->spent)
-        return; /* no credit is given for it */
+        return; /* no credit is given for the dropped data */
     if (tunnel->ended_in || tunnel->pending + data.size > GW_TUNNEL_WINDOW_BYTES) {
         gw_error_set(&error, GW_EPROTO, "more was sent than there was credit for");
         fail(tunnel, &error);
     } else if (data.size == 0) {
         tunnel->ended_in = true;
-        if (tunnel->input) { /* a pipe has no half to shut: it is closed when all is written */
+        /* A pipe cannot be shut down for writing, so it is closed after all data is written */
+        if (tunnel->input) {
             if (tunnel->pending == 0)
                 spend(tunnel);
             return;
@@ -283,7 +286,7 @@ static void stand(struct tunnel *tunnel)
     read_more(tunnel);
 }
 
-/* -- A port --------------------------------------------------------------------------------------
+/* -- TCP ports -----------------------------------------------------------------------------------
  */
 
 static void tunnel_on_connect(uv_connect_t *request, int status)
@@ -318,7 +321,7 @@ static void open_port(struct tunnel *tunnel, uint32_t port)
     }
 }
 
-/* -- A process -----------------------------------------------------------------------------------
+/* -- Companions ----------------------------------------------------------------------------------
  */
 
 static int spawn(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open, pid_t pid, int fd,
@@ -374,7 +377,7 @@ static void open_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open 
     if (rc == 0)
         rc = spawn(tunnel, open, pid, pair[1], &error);
     if (rc == 0 && uv_pipe_open(&tunnel->pipe, pair[0]) == 0)
-        pair[0] = -1; /* its own now */
+        pair[0] = -1; /* owned by tunnel->pipe now */
     else if (rc == 0)
         rc = gw_error_set(&error, GW_EIO, "cannot start a process: out of descriptors");
     for (int i = 0; i < 2; i++)
@@ -401,7 +404,8 @@ static void drop_input(struct gw_tunnels *tunnels, uint64_t process)
     close((int)fd);
 }
 
-/* Once the process is there; who comes second finds that it is taken. */
+/* Connects a tunnel to the standard input of its process, which now exists. If two tunnels want it,
+ * the second one gets an error. */
 static void open_input(struct tunnel *tunnel, uint64_t process)
 {
     struct gw_tunnels *tunnels = tunnel->tunnels;
@@ -424,10 +428,11 @@ static void open_input(struct tunnel *tunnel, uint64_t process)
     stand(tunnel);
 }
 
-/* -- Starting ------------------------------------------------------------------------------------
+/* -- Start ---------------------------------------------------------------------------------------
  */
 
-/* A rank was told to go, and has no process yet: gw_tunnels_look comes back to it. */
+/* Stores a request whose rank was started but has no process yet. gw_tunnels_look tries it again.
+ */
 static void wait_for_process(struct tunnel *tunnel, const struct gw_msg_tunnel_open *open)
 {
     tunnel->wanted = *open;
@@ -479,12 +484,13 @@ bool gw_tunnels_on_supervisor(struct gw_tunnels *tunnels, const struct gw_messag
     } else if (tunnel && message->type == GW_MESSAGE_spawned && tunnel->state == TUNNEL_STARTS) {
         stand(tunnel);
     }
-    if (cannot || message->type == GW_MESSAGE_buried) /* what it said last is still being read */
+    /* The companion's last data is still being read */
+    if (cannot || message->type == GW_MESSAGE_buried)
         (void)gw_map_remove(&tunnels->processes, process);
     return true;
 }
 
-/* -- The table -----------------------------------------------------------------------------------
+/* -- Table of tunnels ----------------------------------------------------------------------------
  */
 
 struct gw_tunnels *gw_tunnels_new(struct gw_host *host)
@@ -557,7 +563,7 @@ void gw_tunnels_on_message(struct gw_tunnels *tunnels, const struct gw_message *
         return;
     }
     if (!gw_map_get(&tunnels->map, id, &value))
-        return; /* closed from here meanwhile */
+        return; /* this worker has closed the tunnel meanwhile */
     struct tunnel *tunnel = (struct tunnel *)(uintptr_t)value;
     if (message->type == GW_MESSAGE_tunnel_close) {
         end(tunnel);
@@ -589,7 +595,7 @@ void gw_tunnels_look(struct gw_tunnels *tunnels)
             fail(tunnel, &error);
         }
         if (tunnels->map.count != count)
-            at = 0; /* the map has changed */
+            at = 0; /* the map has changed, so start again */
     }
 }
 

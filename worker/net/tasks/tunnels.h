@@ -1,5 +1,5 @@
-/* The worker's ends of tunnels: processes beside ranks, TCP ports of this host, and the standard
- * input of commands. */
+/* The worker's ends of tunnels. A tunnel leads to a process beside a rank, to a TCP port of this
+ * host, or to the standard input of a command. */
 #ifndef GW_NET_TUNNELS_H
 #define GW_NET_TUNNELS_H
 
@@ -10,26 +10,28 @@
 struct gw_host;
 struct gw_tunnels;
 
-/* gw_tunnels_new makes the table of a host (borrowed). gw_tunnels_close ends all and frees it in a
- * later turn of the loop. */
+/* gw_tunnels_new creates the table of tunnels of a host (borrowed). gw_tunnels_close ends all
+ * tunnels, and frees the table in a later turn of the loop. */
 struct gw_tunnels *gw_tunnels_new(struct gw_host *host);
 void gw_tunnels_close(struct gw_tunnels *tunnels);
 
-/* gw_tunnels_on_message takes what the scheduler says of tunnels: open, data, credit, close. */
+/* gw_tunnels_on_message handles messages of the scheduler about tunnels: open, data, credit and
+ * close. */
 void gw_tunnels_on_message(struct gw_tunnels *tunnels, const struct gw_message *message);
 
-/* gw_tunnels_on_supervisor tells whether a message of the supervisor is about a process of a
- * tunnel, which is none of the core's. */
+/* gw_tunnels_on_supervisor handles messages of the supervisor about processes of tunnels. Returns
+ * false if the message is for the core. */
 bool gw_tunnels_on_supervisor(struct gw_tunnels *tunnels, const struct gw_message *message);
 
-/* gw_tunnels_keep_input keeps our end of a process's standard input (fd: taken) for the tunnel that
- * brings it; it is closed when the process is over. */
+/* gw_tunnels_keep_input stores the writing end of a process's standard input until a tunnel to it
+ * is opened. It takes over fd. The end is closed when the process has ended. */
 void gw_tunnels_keep_input(struct gw_tunnels *tunnels, uint64_t process, int fd);
 
-/* gw_tunnels_look closes those whose rank has ended; after each step of the core. */
+/* gw_tunnels_look closes the tunnels whose rank has ended. It must be called after each step of the
+ * core. */
 void gw_tunnels_look(struct gw_tunnels *tunnels);
 
-/* gw_tunnels_forget closes all: the scheduler is gone. */
+/* gw_tunnels_forget closes all tunnels, since the scheduler is gone. */
 void gw_tunnels_forget(struct gw_tunnels *tunnels);
 
 #endif
