@@ -39,8 +39,7 @@ static int look_again(struct gw_client *client, const char *place, bool tcp,
 struct way {
     const char *place;
     bool tcp;
-    const struct gw_identity
-        *identity; /* connect as this task, through the worker at `place`; NULL: connect directly */
+    const struct gw_identity *identity; /* connect as this task, by its worker; or NULL */
 };
 
 static int connect_once(struct gw_client *client, const struct way *way, struct gw_error *error)

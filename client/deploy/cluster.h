@@ -20,20 +20,17 @@ struct gw_cluster_options {
     bool no_workers;   /* start no workers on this machine */
     const char *peers; /* host address by which the workers exchange results over TLS; NULL: they
                           pass descriptors */
-    const char *
-        resources; /* resources that the first worker offers, for example "license=1"; NULL: none */
+    const char *resources;         /* of the first worker, for example "license=1"; NULL: none */
     struct gw_memory_lines memory; /* memory limits of the workers; see gw_memory_lines_init */
-    const char
-        *spill_dir; /* folder for results on disk, absolute, borrowed; NULL: the worker chooses */
-    const char *listen; /* HOST:PORT at which other machines connect by TLS; NULL: none */
-    const char *tokens; /* path of the token file, absolute; NULL: the default file */
-    bool accept_loss;   /* start even if the saved state is damaged; see --accept-loss */
-    const char
-        *state; /* folder of the state that outlives the scheduler; NULL: in the cluster's folder */
-    uint64_t idle_stop_s;        /* time without work after which a shared cluster ends; 0: never */
-    uint64_t file_cache_bytes;   /* size of the cache of uploaded files; 0: the default */
-    uint64_t keep_files_bytes;   /* size, for each worker, of files that commands left in their
-                                    folders; 0: the default */
+    const char *spill_dir;     /* absolute path of the folder for results on disk; NULL: default */
+    const char *listen;        /* HOST:PORT at which other machines connect by TLS; NULL: none */
+    const char *tokens;        /* path of the token file, absolute; NULL: the default file */
+    bool accept_loss;          /* start even if the saved state is damaged; see --accept-loss */
+    const char *state;         /* folder of the state on disk; NULL: in the cluster's folder */
+    uint64_t idle_stop_s;      /* time without work after which a shared cluster ends; 0: never */
+    uint64_t file_cache_bytes; /* size of the cache of uploaded files; 0: the default */
+    uint64_t keep_files_bytes; /* size, for each worker, of files that commands left in their
+                                  folders; 0: the default */
     uint64_t transfer_bytes_max; /* size of checkpoints that may be transferred between workers; 0:
                                     the default */
     uint64_t log_max_bytes;   /* size of a daemon's log, and of the log before it; 0: the default */
@@ -41,11 +38,9 @@ struct gw_cluster_options {
                                  0: the default */
     uint64_t scatter_memory_bytes; /* memory for scattered values; 0: the default */
     bool orphan_given;
-    uint64_t
-        orphan_ms; /* time that running tasks go on without a scheduler, if orphan_given is set */
+    uint64_t orphan_ms; /* if orphan_given: how long tasks run on without a scheduler */
     const volatile sig_atomic_t
-        *interrupted; /* once a signal handler has set it, the start fails with GW_ECANCELLED; the
-                         handler must interrupt system calls; NULL: not used */
+        *interrupted; /* a signal handler sets it to stop the start (GW_ECANCELLED) */
 };
 
 /* gw_cluster_find_binary finds the `gangway` binary: $GANGWAY_BINARY, beside libgangway or this

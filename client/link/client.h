@@ -42,10 +42,9 @@ struct gw_client {
                                  code 0: none */
     pthread_cond_t
         changed; /* signals that `lost` was set or cleared, or that the client was closed */
-    _Atomic uint32_t life; /* number of the present connection */
-    struct gw_reconnect
-        *reconnect; /* state of the reconnect thread; NULL: the client does not reconnect */
-    size_t kept_bytes, kept_files; /* bytes and files in all resubmit logs */
+    _Atomic uint32_t life;          /* number of the present connection */
+    struct gw_reconnect *reconnect; /* reconnect thread; NULL: does not reconnect */
+    size_t kept_bytes, kept_files;  /* bytes and files in all resubmit logs */
 
     struct gw_io_callbacks callbacks; /* callbacks for messages and for the end of the connection,
                                          set by gw_incoming_open */

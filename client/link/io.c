@@ -68,8 +68,7 @@ struct gw_io {
     struct outbox outbox;
     size_t queued_bytes; /* bytes in `outbox` and `leaving` */
     bool woken, down, closing, releasing, idle;
-    bool
-        reopening; /* `next` is a new connection, which the loop thread attaches in its next turn */
+    bool reopening; /* `next` is a new connection, not attached yet */
     struct gw_io_socket next;
     uint32_t life; /* number of the connection */
     pid_t peer_pid;

@@ -23,8 +23,7 @@ struct gw_io_callbacks {
     /* Called on the loop thread before it sends the outbox, so that the callee can add messages. */
     void (*on_wake)(void *arg);
     void *arg;
-    struct gw_reader_handoff
-        *turn; /* decides which thread reads; must outlive all waiting threads */
+    struct gw_reader_handoff *turn; /* decides which thread reads */
 };
 
 /* A connection for a client: a connected unix socket, or a transport (then fd is unused). */

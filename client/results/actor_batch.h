@@ -21,8 +21,7 @@ struct gw_actor_batch {
     uint64_t actor;                /* job that made the actor */
     struct gw_actor_batch *unsent; /* next actor in the list client->unsent */
     bool is_unsent;
-    struct gw_future_group
-        *group; /* futures of calls that were made and not yet sent; NULL: no such calls */
+    struct gw_future_group *group; /* futures of unsent calls; NULL: none */
     struct gw_chunk chunk;
     GW_ARRAY(struct gw_actor_batch_spec) specs;
     GW_ARRAY(uint64_t) scattered; /* scattered values that hold large arguments */

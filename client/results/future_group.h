@@ -19,9 +19,8 @@ struct gw_future {
     struct gw_future_group *group;
     struct gw_watch *watches;
     struct gw_value_slot result;
-    uint32_t ranks; /* number of ranks; 0: an ordinary task */
-    _Atomic uint8_t
-        state; /* enum gw_future_state; stored with release order for readers without the lock */
+    uint32_t ranks;        /* number of ranks; 0: an ordinary task */
+    _Atomic uint8_t state; /* enum gw_future_state; readers need no lock */
     bool released;
 };
 
@@ -39,14 +38,13 @@ struct gw_future_group {
     uint32_t shared_index; /* index of the task that was looked up */
     bool own; /* the task cannot end before the task in which this client runs: waiting would never
                  end */
-    uint32_t live;        /* number of futures that are not released */
-    uint32_t pending;     /* number of futures that have not ended */
-    const uint32_t *rows; /* row of each future, ascending; NULL: future i is row i */
-    uint64_t *scattered;  /* names of the scattered large arguments, owned */
-    _Atomic bool
-        unanswered; /* the job number is not known yet; the group counts itself in `live` */
-    bool quiet;     /* the scheduler delays its answer until it is asked */
-    bool gathering; /* of actor calls: not sent yet */
+    uint32_t live;           /* number of futures that are not released */
+    uint32_t pending;        /* number of futures that have not ended */
+    const uint32_t *rows;    /* row of each future, ascending; NULL: future i is row i */
+    uint64_t *scattered;     /* names of the scattered large arguments, owned */
+    _Atomic bool unanswered; /* no job number yet; the group counts itself in `live` */
+    bool quiet;              /* the scheduler delays its answer until it is asked */
+    bool gathering;          /* of actor calls: not sent yet */
     uint32_t scattered_count;
     uint32_t count;
     struct gw_future futures[];

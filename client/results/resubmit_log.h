@@ -18,8 +18,7 @@ enum { GW_RESUBMIT_LOG_SAID_MAX = 10 };
 struct gw_future_group;
 
 struct gw_resubmit_log {
-    struct gw_client
-        *client; /* borrowed: everything that refers to a log also references its client */
+    struct gw_client *client; /* borrowed: every user of a log references its client */
     uint32_t refs;
     uint64_t name; /* unique in this process, and different from every job number */
     uint64_t request;

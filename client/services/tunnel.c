@@ -17,9 +17,8 @@ struct gw_tunnel {
     uint64_t read_bytes; /* bytes that were read and not yet returned as credit */
     struct gw_buffer in;
     size_t in_taken;
-    bool ended; /* no more bytes arrive */
-    struct gw_error
-        error; /* why the tunnel has ended; code 0: it is open, or it ended without an error */
+    bool ended;            /* no more bytes arrive */
+    struct gw_error error; /* why the tunnel has ended; code 0: open, or a normal end */
     bool over;
     pthread_cond_t changed;
 };

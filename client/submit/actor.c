@@ -20,12 +20,10 @@
 struct gw_actor {
     struct gw_actor_batch calls; /* calls.client is referenced */
     struct gw_actor_kept kept;   /* the actor's state, with GANGWAY_INLINE=1 */
-    struct gw_error
-        dead; /* with GANGWAY_INLINE=1: why the actor could not be made, or that it was killed */
+    struct gw_error dead; /* GANGWAY_INLINE=1: why the actor could not be made or was ended */
 };
 
-static _Thread_local struct gw_graph
-    *refs; /* references made by gw_result_of for this thread's next call */
+static _Thread_local struct gw_graph *refs; /* by gw_result_of, for the next call */
 
 /* Serializes inline calls. The lock is recursive because a call may make other calls. */
 static pthread_mutex_t inline_lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;

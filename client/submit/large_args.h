@@ -9,8 +9,7 @@
 enum { GW_LARGE_ARGS_BYTES = 64 << 10 }; /* encoded size; a larger argument is scattered */
 
 struct gw_large_args {
-    struct gw_chunk_row
-        row; /* the task with references in its arguments; points into this struct */
+    struct gw_chunk_row row; /* the task, with references; points into this struct */
     struct gw_buffer args;
     GW_ARRAY(uint64_t) dep_job;
     GW_ARRAY(uint32_t) dep_index, dep_rank;

@@ -67,8 +67,7 @@ enum { WORD_BYTES_MAX = (128 << 10) - 1 };
 /* The size of a word after a line was filled in, as worker/core/template.c does it. */
 struct filled {
     size_t bytes;
-    uint32_t
-        missing; /* number of the largest field that the line does not have; 0: it has all fields */
+    uint32_t missing; /* largest field number that the line lacks; 0: none */
 };
 
 static struct filled fill(const char *word, const char *line, size_t line_bytes)

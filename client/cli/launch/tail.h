@@ -19,8 +19,7 @@ struct gw_tail_options {
     bool tail;        /* of existing output, print only the last lines of each stream */
     uint32_t lines;   /* with tail: number of lines */
     bool holds;       /* the task waits for this reader: gw_command.held_output */
-    struct gw_future
-        *future; /* with follow: print all attempts until this future has ended; or NULL */
+    struct gw_future *future; /* with follow: go on until it has ended; or NULL */
 };
 
 struct gw_tail;

@@ -11,8 +11,7 @@ struct gw_wrap_options {
     const char *container;      /* image; NULL: no container */
     const char *runtime; /* container runtime: "docker", "podman" or "apptainer"; NULL: the first
                             that the worker has */
-    const char *const *
-        names; /* "NAME=..." variables that the container gets in addition to those of every rank */
+    const char *const *names; /* "NAME=...": further variables for the container */
     size_t name_count;
 };
 

@@ -97,8 +97,7 @@ static void *say_silence(void *arg)
 int gw_cli_connect(const struct gw_client_options *options, struct gw_client **client,
                    struct gw_error *error)
 {
-    struct gw_background_thread
-        later; /* used only at a terminal; a script needs only the error at the end */
+    struct gw_background_thread later; /* only for a terminal: a script needs no message */
     gw_background_thread_init(&later, isatty(STDERR_FILENO) ? say_silence : NULL, &later);
     struct gw_client_options own = *options;
     if (!own.connect_timeout_ns)

@@ -20,8 +20,7 @@ enum gw_cell {
 };
 
 struct gw_column {
-    const char
-        *key; /* key in each row, which is a dict; "a.b": b in the dict a; NULL ends the list */
+    const char *key; /* key in each row (a dict); "a.b": b in dict a; NULL ends the list */
     const char *header;
     enum gw_cell cell;
 };

@@ -19,26 +19,28 @@
  *     gw_actor_call(actor, &future, &error, counter_add, NULL, gw_i64(2));
  *
  * The task that makes an actor is placed like any other task. The slots, memory, GPUs and
- * resources of its options belong to the actor until it ends; its calls need no more. Calls run in
- * the actor's process, one at a time. The calls of one client run in the order in which it made
- * them, each when its arguments are there. A call that is tried again, because of a lost input or
- * its `retries`, runs later. The futures of calls are ordinary futures.
+ * resources of its options belong to the actor until it ends. Calls need no further resources. They
+ * run in the actor's process, one at a time. The calls of one client run in the order in which the
+ * client made them; each call waits until its arguments are available. A call that is retried,
+ * because of a lost input or its `retries`, runs after calls that were made later. The futures of
+ * calls are ordinary futures.
  *
- * An actor lives while somebody holds it. Freeing the handle, closing the client and the death of
- * the client all release it. When nobody holds the actor and its calls have ended, the `destroy`
- * function of gw_task_actor is called and the runner ends.
+ * An actor lives while a client has a handle of it. Freeing the handle, closing the client and the
+ * death of the client all release the handle. If no client has a handle and all calls have ended,
+ * the `destroy` function of gw_task_actor is called and the runner ends.
  *
  * If the runner or worker of an actor dies, the running call fails (GW_ECRASHED, GW_ELOST). If the
- * actor has no restarts left, calls that had not started fail with GW_EACTOR and the cause.
- * Otherwise the same task makes the actor again with the same arguments, and those calls go on. A
- * call runs twice only if it has `retries`. The result of a call that was lost with a worker is not
- * computed again (GW_ELOST).
+ * actor has no restarts left, calls that had not started fail with GW_EACTOR, and the text has the
+ * cause. Otherwise the same task makes the actor again with the same arguments, and those calls
+ * run. A call runs twice only if it has `retries`. If the result of a call is lost with a worker,
+ * it is not computed again (GW_ELOST).
  *
- * If a call that has not started is cancelled, it ends at once (within 50 ms if its runner already
- * has it, behind a short call). A call that runs is never interrupted, even if the cancel is
- * `hard`: only its result is dropped, and its future is pending until then. gw_actor_kill ends the
- * running call and the actor. Releasing the future of a call does not cancel the call. The output
- * of a call is in the output of the actor's task, below a line that names the call. */
+ * If a call that has not started is cancelled, it ends at once, or within 50 ms if the call is
+ * already in the queue of its runner. A running call is not interrupted, even if the cancel is
+ * `hard`: it runs to its end, and then its result is dropped. Its future is pending until then.
+ * gw_actor_kill ends the running call and the actor. Releasing the future of a call does not cancel
+ * the call. The output of a call is in the output of the actor's task, below a line that names the
+ * call. */
 #ifndef GANGWAY_ACTOR_H
 #define GANGWAY_ACTOR_H
 
@@ -55,8 +57,7 @@ struct gw_actor;
 struct gw_actor_options {
     const char *name;  /* name for gw_actor_find; unique among the user's living actors; copied */
     uint32_t restarts; /* how often a dead actor may be made again, at most 255 */
-    const struct gw_task_options
-        *task; /* options of the task that makes the actor, without `ranks`; NULL: 1 slot */
+    const struct gw_task_options *task; /* of the actor's task; no `ranks`; NULL: 1 slot */
 };
 
 /* GW_ACTOR(.name = "counter") makes a struct gw_actor_options for the call in which it stands. The

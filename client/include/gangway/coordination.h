@@ -133,8 +133,7 @@ GW_API int gw_queue_put(struct gw_client *client, const char *name, const struct
 GW_API int gw_queue_get(struct gw_client *client, const char *name, uint64_t timeout_ns,
                         struct gw_value **value, struct gw_error *error);
 struct gw_queue_batch {
-    struct gw_value *
-        *values; /* an array of the caller with room for `max` values; unref each value */
+    struct gw_value **values; /* room for `max` values; unref each value */
     uint32_t max;
     uint32_t count; /* number of values taken */
 };

@@ -7,9 +7,10 @@
  *     gw_client_submit(client, graph, node, &future, &error);
  *     gw_future_get(future, 0, &value, &error);
  *
- * All calls are thread-safe on one client and on different futures. A call blocks only if its
- * comment says so. Every `struct gw_error *` may be NULL. After a fork, the child may only call
- * exec. Do not cancel a thread (pthread_cancel) inside a call: its locks would never be released.
+ * Several threads may use one client, and different futures, at the same time. A function blocks
+ * only if its comment says so. Every `struct gw_error *` may be NULL. After a fork, the child may
+ * only call exec. Do not cancel a thread (pthread_cancel) in a function of this library, because
+ * the locks that it holds would never be released.
  */
 #ifndef GANGWAY_GANGWAY_H
 #define GANGWAY_GANGWAY_H
@@ -154,7 +155,7 @@ GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shi
  *
  * gw_dispatch starts a gang of `ranks`. Its future has one result for each rank:
  * gw_future_get(future, rank, ...). Both block and fail like gw_client_submit. gw_submit_call is
- * the function behind both macros; it takes `count` values. */
+ * the function behind both macros; it takes ownership of `count` values. */
 #ifdef __cplusplus
 #define gw_submit(client, future, error, function, ...)                                            \
     gw_submit_call_list((client), (future), (error), &gw_registered_##function,                    \
@@ -178,9 +179,10 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
                           size_t count);
 
 /* gw_map submits `count` calls of a function at once. It calls make_args(i, args, arg) for each
- * call i, on this thread, before it returns. make_args fills args (room for arg_count values;
- * gw_map takes them) and returns 0, or a negative GW_E... that ends the map. A call has at most 255
- * arguments. futures has room for `count`; all or none are returned.
+ * call i, on this thread, before it returns. make_args writes
+ * arg_count values into args, which gw_map unrefs, and returns 0, or a negative GW_E... that ends
+ * the map. A call has at most 255 arguments. futures has room for `count`. If gw_map fails, it
+ * returns no future.
  *
  * To pass a result of an earlier task or a scattered value, set `graph` to an empty graph and make
  * the argument with gw_result_future(graph, future). The graph holds nothing else and may be freed
@@ -189,10 +191,8 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
  * gw_map blocks and fails like gw_client_submit. GW_EINVAL: more than 2^30 calls. A count of 0
  * succeeds and submits nothing. For many calls that differ by a number, see range.h. */
 struct gw_map_call {
-    const struct gw_function
-        *function; /* GW_FUNCTION(NAME) of a function that GW_TASK(NAME) registers */
-    const struct gw_task_options
-        *options; /* may be NULL; options->name becomes the name of the job */
+    const struct gw_function *function;    /* GW_FUNCTION(NAME) of a GW_TASK(NAME) */
+    const struct gw_task_options *options; /* may be NULL; `name` is the name of the job */
     size_t count;
     size_t arg_count;
     int (*make_args)(size_t i, struct gw_value **args, void *arg);

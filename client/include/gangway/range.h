@@ -1,4 +1,4 @@
-/* Ranges: one call for each of many numbers, without a list of them anywhere.
+/* Ranges: one task for each of many numbers, without a list of the tasks in memory.
  *
  *     static int square(struct gw_task *task) { ... gw_task_arg_i64(task, 0, &i) ... }
  *     GW_TASK(square);
@@ -12,9 +12,9 @@
  *     }
  *     gw_range_close(run);
  *
- * A task that has not started needs no memory in this process or the scheduler. At most `ahead`
- * results wait to be taken: a program that takes results slowly slows the tasks down. A result that
- * was taken needs no memory any more. */
+ * A task that has not started needs no memory in this process or in the scheduler. At most `ahead`
+ * results wait for gw_range_next; if a program takes results more slowly, tasks start more slowly.
+ * A result that was taken is freed in the cluster. */
 #ifndef GANGWAY_RANGE_H
 #define GANGWAY_RANGE_H
 
@@ -31,18 +31,14 @@ struct gw_future;
  * 1. With a negative step the numbers fall and stay above end. A range has at most 2^30 numbers.
  * gw_map_range borrows everything until it returns. */
 struct gw_range {
-    const struct gw_function
-        *function; /* called with the number, then `arguments`, then `inputs` */
-    const struct gw_command
-        *command; /* a command in place of a function: `{index}` in its arguments becomes the
-                     number, which is also in GANGWAY_ARRAY_INDEX */
+    const struct gw_function *function;    /* its arguments: number, `arguments`, `inputs` */
+    const struct gw_command *command;      /* or a command: {index} in its words is the number */
     const struct gw_task_options *options; /* options of each task; may be NULL; `name` is the
                                               job's; `ranks` and `pure` are not allowed */
     int64_t begin, end, step;
     struct gw_value *const *arguments; /* the same for all tasks; no references; 64 KiB in all */
     size_t argument_count;
-    struct gw_future *const
-        *inputs; /* futures whose results (of a gang: rank 0's) each task takes; may be pending */
+    struct gw_future *const *inputs; /* results (of a gang: rank 0's) that each task takes */
     size_t input_count;
     uint32_t limit;        /* number of tasks that may run at once; 0: no limit */
     uint32_t ahead;        /* number of results that may wait for gw_range_next; 0: 65,536 */

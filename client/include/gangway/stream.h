@@ -10,9 +10,9 @@
  *     }
  *     rc = gw_stream_close(stream, &error);
  *
- * So the whole job may be larger than this process's memory: after a graph was added, only its
- * futures stay here. Tasks of later graphs take results of earlier graphs by gw_result_future. A
- * result is freed when no future and no task of its own graph holds it. */
+ * The whole job may be larger than this process's memory: after a graph was added, only its futures
+ * stay in memory. Tasks of later graphs take results of earlier graphs by gw_result_future. A
+ * result is freed when no future holds it and no task of its own graph needs it. */
 #ifndef GANGWAY_STREAM_H
 #define GANGWAY_STREAM_H
 

@@ -7,7 +7,7 @@
  *     gw_tunnel_read(tunnel, answer, sizeof answer, &bytes, &error);
  *     gw_tunnel_close(tunnel);
  *
- * A tunnel ends with its task, its worker, or its client. */
+ * A tunnel ends if its task, its worker or its client ends. */
 #ifndef GANGWAY_TUNNEL_H
 #define GANGWAY_TUNNEL_H
 
