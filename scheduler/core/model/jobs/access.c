@@ -1,4 +1,4 @@
-/* Whose jobs a peer may act on. */
+/* Checks whether a peer may act on a job. */
 #include "scheduler/core/model/jobs/access.h"
 
 #include "scheduler/core/model/columns.h"

@@ -1,4 +1,4 @@
-/* The rows of actors: which of their calls wait, and the worker at which an actor lives. */
+/* State of actors: the waiting calls of each actor, and the worker at which the actor is. */
 #include "scheduler/core/model/jobs/actor.h"
 
 #include "scheduler/core/model/jobs/job.h"
@@ -26,7 +26,8 @@ static struct gw_line *line_for(struct gw_actor *actor, struct gw_session *sessi
     return line;
 }
 
-/* By age: what comes back belongs before what waits, what is new behind it. */
+/* Inserts a job into its line by age: a call that comes back is placed before younger ones, a new
+ * call at the end. */
 void gw_sched_actor_line_add(struct gw_job *job)
 {
     struct gw_line *line = line_for(job->calls_of, job->session);
@@ -53,7 +54,8 @@ void gw_sched_actor_line_remove(struct gw_job *job)
     job->line_prev = job->line_next = NULL;
 }
 
-/* The next row that waits or is ready; leaves behind the jobs that have none. NULL: none. */
+/* Returns the job with the next waiting or ready row. Removes jobs without such a row from the
+ * line. Returns NULL if there is none. */
 struct gw_job *gw_sched_actor_line_next(const struct gw_line *line)
 {
     struct gw_job *job;
@@ -62,7 +64,8 @@ struct gw_job *gw_sched_actor_line_next(const struct gw_line *line)
             if (job->tasks.state[job->line_row] <= GW_TASK_READY)
                 return job;
         if (job->state == GW_JOB_OPEN)
-            return NULL; /* what comes is before what came later */
+            return NULL; /* rows that this job will still send come before the calls of younger jobs
+                          */
         gw_sched_actor_line_remove(job);
     }
     return NULL;
@@ -157,7 +160,7 @@ void gw_sched_actor_forget_job(struct gw_sched *sched, struct gw_job *job)
     if (!job->actor)
         return;
     for (struct gw_job *other = sched->first_job; job->actor->jobs > 0 && other;
-         other = other->next) /* only where everything is taken down */
+         other = other->next) /* happens only when the whole state is freed */
         if (other->calls_of == job->actor) {
             gw_sched_actor_line_remove(other);
             other->calls_of = NULL;
@@ -259,7 +262,7 @@ void gw_sched_actor_forget_session(struct gw_sched *sched, const struct gw_sessi
             if (line->session != session)
                 continue;
             gw_array_remove_swap(&actor->lines, i);
-            while (line->first) { /* somebody else may hold what comes of them */
+            while (line->first) { /* other sessions may hold the results of these calls */
                 struct gw_job *job = line->first;
                 gw_sched_actor_line_remove(job);
                 gw_sched_actor_line_add(job);

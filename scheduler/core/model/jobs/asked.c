@@ -1,4 +1,4 @@
-/* What users ask of gangs, until it is done. */
+/* Requests of users to gangs (pause, stop) that are not completed yet. */
 #include "scheduler/core/model/jobs/asked.h"
 
 #include "scheduler/core/model/jobs/event_log.h"

@@ -1,7 +1,8 @@
 /* The table of attempts.
  *
- * A place is used again with its generation raised, and never once that would wrap: an id from an
- * earlier life of a place, or of the scheduler, finds nothing. */
+ * When a slot is reused, its generation is incremented. When the generation would overflow, the
+ * slot is never used again. So an id of an earlier use of the slot, or of an earlier term, finds
+ * nothing. */
 #include "scheduler/core/model/jobs/attempt.h"
 
 #include "scheduler/core/model/jobs/actor.h"
@@ -40,7 +41,7 @@ static uint64_t attempt_id(const struct gw_sched *sched, uint32_t slot, uint32_t
     return (sched->term & 0xffff) << 48 | (uint64_t)generation << GW_ATTEMPT_SLOT_BITS | slot;
 }
 
-/* The place of the next attempt; grows the table where none is free. */
+/* Returns the slot for the next attempt. Grows the table if no slot is free. */
 static uint32_t next_slot(struct gw_sched *sched)
 {
     if (sched->free_attempt != GW_NO_INDEX)
@@ -59,7 +60,7 @@ uint64_t gw_sched_attempt_next(struct gw_sched *sched)
     return attempt_id(sched, slot, sched->attempts.items[slot].generation);
 }
 
-/* The attempt of the id at a place of a column; NULL: there is none. */
+/* Returns the attempt whose id is at index `at` of a column, or NULL. */
 static const struct gw_attempt *attempt_at(const struct gw_sched *sched, const struct gw_col64 *ids,
                                            uint32_t at)
 {
@@ -68,7 +69,8 @@ static const struct gw_attempt *attempt_at(const struct gw_sched *sched, const s
     return slot == GW_NO_INDEX ? NULL : &sched->attempts.items[slot];
 }
 
-/* Each of its lines: an end reads and writes them all. */
+/* Prefetches all cache lines of an attempt, because the end of an attempt reads and writes all of
+ * them. */
 static void ahead(const struct gw_attempt *attempt)
 {
     __builtin_prefetch(attempt, 1);
@@ -76,13 +78,14 @@ static void ahead(const struct gw_attempt *attempt)
     __builtin_prefetch(&attempt->aside, 1);
 }
 
-/* The first successor of a row: its edge, and when that is there, the row that it leads to. */
+/* Prefetches the first successor of a row: its dependency entry, or, if `edge` is false, the row
+ * that depends on it. */
 static void successor_ahead(const struct gw_attempt *attempt, bool edge)
 {
     const struct gw_tasks *tasks = &attempt->job->tasks;
     bool any = tasks->edges > 0 && !tasks->shared_deps;
     uint32_t link = any ? tasks->succ[attempt->index] : GW_NO_INDEX;
-    if (link >= tasks->edges) /* there is none, or it is of another job */
+    if (link >= tasks->edges) /* there is none, or it is in another job */
         return;
     if (edge) {
         gw_sched_edge_ahead(tasks, link);
@@ -109,7 +112,8 @@ void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64
         __builtin_prefetch(&tasks->users[attempt->index], 1);
         __builtin_prefetch(&tasks->object[attempt->index], 1);
         __builtin_prefetch(&tasks->attempt[attempt->index], 1);
-        if (tasks->edges == 0) /* nor have those before it, most likely */
+        if (tasks->edges ==
+            0) /* other jobs in this column most likely have no dependencies either */
             return;
     }
     if ((attempt = attempt_at(sched, ids, at + EDGES_AHEAD)))
@@ -118,7 +122,7 @@ void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64
         successor_ahead(attempt, false);
 }
 
-/* Those of an earlier life have a place of their own, which their id does not name. */
+/* Finds an adopted attempt. Its id is of an earlier term and does not contain its slot. */
 static uint32_t find_adopted(const struct gw_sched *sched, uint64_t id)
 {
     uint64_t slot;
@@ -151,7 +155,7 @@ uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_ne
     attempt->rank = options->rank;
     attempt->is_long = options->is_long;
     attempt->pipelined = options->pipelined;
-    attempt->fetches = !options->adopted; /* until it is known that it does not */
+    attempt->fetches = !options->adopted; /* until it is known that the worker has all inputs */
     attempt->why = options->why;
     attempt->near_bytes = options->near_bytes;
     attempt->placed_ns = sched->now_ns;
@@ -232,10 +236,11 @@ void gw_sched_apply_attempt_killed(struct gw_sched *sched,
         gw_sm_move(&gw_sched_attempt_sm, &attempt->state, GW_ATTEMPT_KILLED);
 }
 
-/* A spec's mean run time and result; the first samples count most, later ones drift. */
+/* Updates a running average. The first samples count most. Later samples change the average slowly.
+ */
 static uint64_t drift(uint64_t mean, uint64_t value, uint32_t samples)
 {
-    if (samples >= 8) /* a shift, where the other takes two divisions */
+    if (samples >= 8) /* uses a shift instead of two divisions */
         return mean - mean / 8 + value / 8;
     return mean - mean / (samples + 1) + value / (samples + 1);
 }
@@ -255,7 +260,8 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     gw_sched_event_log_attempt_ended(sched, attempt, fact);
     gw_job_usage_ended(sched, attempt, fact->run_ns);
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
-    if (fact->well || fact->run_ns) /* a failure says how long such tasks run, and no size */
+    if (fact->well ||
+        fact->run_ns) /* a failure shows the run time of such tasks, but no result size */
         measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
     if (!attempt->pipelined && attempt->fetches)
         gw_sched_object_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);
@@ -296,7 +302,7 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     attempt->worker = NULL;
     attempt->gang = NULL;
     if (++attempt->generation >> GW_ATTEMPT_GENERATION_BITS)
-        return; /* this place has had all its names */
+        return; /* all ids of this slot are used up */
     attempt->next = sched->free_attempt;
     sched->free_attempt = fact->slot;
 }
@@ -324,14 +330,12 @@ void gw_sched_attempt_recall_over(struct gw_worker_queue *lane)
     assert(lane->recalled > 0 && lane->shape->recalled > 0);
     lane->recalled--;
     lane->shape->recalled--;
-    lane->shape->blocked = false; /* what comes back finds the slot that it was recalled for */
+    lane->shape->blocked = false; /* a recalled task finds the slot that it was recalled for */
 }
 
-/* -- Attempts with successors
- * ----------------------------------------------------------------------
- */
+/* -- Attempts with successors ----------------------------------------------------------------- */
 
-enum { FRONTIER_LOOKED_AT_MAX = 1024 /* looked at, and not yet cut off */ };
+enum { FRONTIER_LOOKED_AT_MAX = 1024 /* handled entries that are kept before they are removed */ };
 
 static void list(struct gw_sched *sched, struct gw_worker *worker)
 {
@@ -383,9 +387,7 @@ void gw_sched_attempt_frontier_advance(struct gw_worker *worker, size_t at)
     frontier->at = 0;
 }
 
-/* -- Clients inside of attempts
- * --------------------------------------------------------------------
- */
+/* -- Clients inside attempts ------------------------------------------------------------------ */
 
 void gw_sched_attempt_sessions_end(struct gw_sched *sched, struct gw_attempt *attempt)
 {

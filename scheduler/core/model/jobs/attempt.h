@@ -1,76 +1,77 @@
-/* Attempts: one task, or one rank of a gang, at one worker. Names are unique for ever. */
+/* Attempts: one task, or one rank of a gang, at one worker. Ids are never reused. */
 #ifndef GW_SCHEDULER_CORE_JOBS_ATTEMPT_H
 #define GW_SCHEDULER_CORE_JOBS_ATTEMPT_H
 
 #include "scheduler/core/model/state.h"
 #include "scheduler/core/model/workers/worker_queue.h"
 
-/* An id: 16 bits of the term, 24 of the place's generation, 24 of the place in the table. */
+/* An id has 16 bits of the term, 24 bits of the slot's generation, and 24 bits of the slot in the
+ * table. */
 enum { GW_ATTEMPT_SLOT_BITS = 24, GW_ATTEMPT_GENERATION_BITS = 24 };
 
-/* gw_sched_attempt_next is the id that the next attempt will have. */
+/* gw_sched_attempt_next returns the id that the next attempt will have. */
 uint64_t gw_sched_attempt_next(struct gw_sched *sched);
 
-/* gw_sched_attempt_place is the place in the table that an id names. */
+/* gw_sched_attempt_place returns the slot of an attempt id. */
 static inline uint32_t gw_sched_attempt_place(uint64_t id)
 {
     return id & ((1u << GW_ATTEMPT_SLOT_BITS) - 1);
 }
 
-/* gw_sched_attempts_ahead asks for the memory of what the ends of a column are about to touch, some
- * rows behind `at`: the attempts, and nearer to `at` what their tasks come before. */
+/* gw_sched_attempts_ahead prefetches memory that the ends of a column's attempts will use, some
+ * rows after `at`: the attempts, and closer to `at` the successors of their tasks. */
 void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64 *ids, uint32_t at);
 
-/* gw_sched_attempt_find gives the place of a live attempt by its id; GW_NO_INDEX for any other. */
+/* gw_sched_attempt_find returns the slot of a live attempt by its id, or GW_NO_INDEX. */
 uint32_t gw_sched_attempt_find(const struct gw_sched *sched, uint64_t id);
 
-/* gw_sched_attempt_add makes an attempt, debits what it needs from its worker and returns its place
- * in the table; for apply functions. */
+/* gw_sched_attempt_add creates an attempt, debits its resources from its worker and returns its
+ * slot. For appliers only. */
 uint32_t gw_sched_attempt_add(struct gw_sched *sched, const struct gw_attempt_new *options);
 
-/* gw_sched_attempt_begin adds one that is to run a task by itself, and notes it with its task and
- * job: what placing and handing over have in common. */
+/* gw_sched_attempt_begin adds the attempt of an ordinary task, and records it in the task and job.
+ * It is used for placement and for pipelining. */
 uint32_t gw_sched_attempt_begin(struct gw_sched *sched, const struct gw_attempt_new *options);
 
 /* gw_sched_attempts_deinit frees the table. */
 void gw_sched_attempts_deinit(struct gw_sched *sched);
 
-/* gw_sched_attempt_waits tells whether nobody said that it runs, or was told to end it. */
+/* gw_sched_attempt_waits returns true if the attempt is not known to run and was not told to end.
+ */
 bool gw_sched_attempt_waits(const struct gw_attempt *attempt);
 
-/* gw_sched_attempt_slot gives the place of a live attempt (of a rank of it) at a worker, or
+/* gw_sched_attempt_slot returns the slot of a live attempt (of one of its ranks) at a worker, or
  * GW_NO_INDEX. */
 uint32_t gw_sched_attempt_slot(const struct gw_sched *sched, const struct gw_worker *worker,
                                uint64_t attempt, uint32_t rank);
 
-/* gw_sched_attempt_recall_over counts a recall out: its attempt ends, runs, or is killed. For apply
- * functions. */
+/* gw_sched_attempt_recall_over ends the count of a recall: the attempt has ended, runs, or is
+ * killed. For appliers only. */
 void gw_sched_attempt_recall_over(struct gw_worker_queue *lane);
 
-/* For apply functions: a short attempt was added; one of a worker's has ended; all that a task at
- * its worker waited for is done. */
+/* For appliers only. Records that a short attempt with successors was added, that an attempt of a
+ * worker has ended, or that all dependencies of a task at its worker are satisfied. */
 void gw_sched_attempt_frontier_note(struct gw_sched *sched, uint32_t slot);
 void gw_sched_attempt_frontier_freed(struct gw_sched *sched, struct gw_worker *worker);
 
-/* gw_sched_attempt_frontier_forget forgets a worker that is being freed. */
+/* gw_sched_attempt_frontier_forget removes a worker that is being freed from the list. */
 void gw_sched_attempt_frontier_forget(struct gw_sched *sched, struct gw_worker *worker);
 
-/* gw_sched_attempt_frontier_unlist: a listed worker is looked at now.
- * gw_sched_attempt_frontier_advance: its attempts before `at` were looked at. */
+/* gw_sched_attempt_frontier_unlist removes a worker from the list because it is handled now.
+ * gw_sched_attempt_frontier_advance marks its entries before `at` as handled. */
 void gw_sched_attempt_frontier_unlist(struct gw_worker *worker);
 void gw_sched_attempt_frontier_advance(struct gw_worker *worker, size_t at);
 
-/* gw_sched_attempt_sessions_end takes back what an attempt that ends yielded as a client, and
- * orphans its sessions: the step closes them. For apply functions. */
+/* gw_sched_attempt_sessions_end takes back the yielded slots of an attempt that ends, and marks its
+ * sessions as orphaned, so that the step closes them. For appliers only. */
 void gw_sched_attempt_sessions_end(struct gw_sched *sched, struct gw_attempt *attempt);
 
-/* gw_sched_attempt_session_leave takes a session out of the attempt in which its client runs, if it
- * has one.
- */
+/* gw_sched_attempt_session_leave removes a session from the attempt that its client is inside of,
+ * if there is one. */
 void gw_sched_attempt_session_leave(struct gw_sched *sched, struct gw_session *session);
 
-/* gw_sched_attempt_session_begin binds a session to an attempt: what comes through it is the
- * attempt's user's and has the age of its job. For apply functions. */
+/* gw_sched_attempt_session_begin binds a session to an attempt. Jobs that the session submits
+ * belong to the attempt's user and get the age of its job. For appliers only. */
 void gw_sched_attempt_session_begin(struct gw_sched *sched, uint32_t slot,
                                     struct gw_session *session);
 

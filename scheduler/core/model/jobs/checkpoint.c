@@ -1,4 +1,4 @@
-/* Where checkpoints lie. */
+/* Records which workers have checkpoints of gangs. */
 #include "scheduler/core/model/jobs/checkpoint.h"
 
 #include "scheduler/core/model/jobs/event_log.h"
@@ -9,7 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { UNSTEADY_TOLD = 3 }; /* so many copies failed in a row, the folder having changed */
+enum {
+    UNSTEADY_TOLD = 3
+}; /* report the failure after this many copies failed because the folder changed */
 
 const struct gw_checkpointed *gw_sched_checkpoint_of(const struct gw_job *job, uint32_t row)
 {
@@ -44,7 +46,7 @@ bool gw_sched_checkpoint_is_at(const struct gw_checkpoint_place *place,
            strcmp(place->host, worker->host) == 0;
 }
 
-/* The worker by its name, which outlives its number. */
+/* Names the worker by its name, because its id may change. */
 const char *gw_sched_checkpoint_at(const struct gw_checkpoint_place *place,
                                    char text[static GW_WORKER_NAME_MAX])
 {
@@ -116,8 +118,9 @@ void gw_sched_apply_checkpoint_shared(struct gw_sched *sched,
     record_of(job, fact->index)->shared = true;
 }
 
-/* The worker that has it, though it was away and has another id now; NULL: lost. Best of the
- * others: its next life, which may have the same folder. */
+/* Finds the connected worker that has a checkpoint, also if it has reconnected with another id.
+ * Returns NULL if it is lost. *beside: in this case, a later incarnation of the worker, which may
+ * have the same folder. */
 struct gw_worker *gw_sched_checkpoint_holder(const struct gw_sched *sched,
                                              const struct gw_checkpoint_place *place,
                                              struct gw_worker **beside)
@@ -159,7 +162,8 @@ struct gw_checkpoint_source gw_sched_checkpoint_source(const struct gw_sched *sc
     if (source.worker)
         return source;
     source = next;
-    source.lost = !source.worker; /* of commands, which ran there, though nothing was ever told */
+    /* Commands: they ran there, although no checkpoint was reported. */
+    source.lost = !source.worker;
     return source;
 }
 
@@ -189,7 +193,7 @@ void gw_sched_apply_checkpoint_made(struct gw_sched *sched,
     record->attempt = record->home.attempt = fact->attempt;
     record->step = record->home.step = (int64_t)fact->step;
     record->saver = record->home;
-    if (!fact->attempt) { /* a new beginning, in a folder that nobody knows yet */
+    if (!fact->attempt) { /* restart from the beginning, in a folder that no other worker has */
         record->home = record->saver = record->copy = (struct gw_checkpoint_place){0};
         record->shared = false;
     }
@@ -222,7 +226,7 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
     char text[640], where[GW_WORKER_NAME_MAX];
     record->copier = 0;
     if (record->passing && end->code != GW_EAGAIN && end->code != GW_ELOST)
-        record->passed = record->passing; /* it is there, or there is no use in asking others */
+        record->passed = record->passing; /* the copy exists, or asking other workers is useless */
     record->passing = 0;
     sched->leave_look_ns = 0;
     if (end->code == GW_EEXIST)
@@ -235,8 +239,8 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
         (void)snprintf(text, sizeof text, "%s keeps a copy of its checkpoints, from here on",
                        gw_sched_worker_where(sched, fact->worker->id, where));
     } else {
-        /* a folder that changed, or a worker that went, meanwhile: the next one will do; but one
-         * that changes each time is told of, once */
+        /* If the folder changed during the copy or a worker was lost, the next copy will succeed.
+         * If the folder changes every time, this is reported once. */
         bool changes = end->code == GW_EAGAIN && ++record->unsteady != UNSTEADY_TOLD;
         bool passing = changes || end->code == GW_ELOST || end->code == GW_ENOENT;
         if (passing || strncmp(record->trouble, end->text, sizeof record->trouble - 1) == 0)
@@ -249,7 +253,8 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
                  .text = text);
 }
 
-/* Where its rank 0 has it from; NULL: it is there, or nobody can say. */
+/* Returns the worker from which rank 0's worker gets the checkpoint. Returns NULL if rank 0's
+ * worker has it or no worker is known to have it. */
 struct gw_worker *gw_sched_checkpoint_transfer_source(const struct gw_sched *sched,
                                                       const struct gw_gang_attempt *gang,
                                                       bool *kept)
@@ -264,8 +269,8 @@ struct gw_worker *gw_sched_checkpoint_transfer_source(const struct gw_sched *sch
                                                                                   : NULL;
 }
 
-/* Its rank 0 is where it lies, and looks whether it is still there; NULL: there is none, or it is
- * elsewhere. */
+/* Returns rank 0's worker if it has the checkpoint, so that it can check that the checkpoint still
+ * exists. Otherwise returns NULL. */
 static const struct gw_worker *looked_at(const struct gw_sched *sched,
                                          const struct gw_gang_attempt *gang)
 {
@@ -289,7 +294,7 @@ void gw_sched_checkpoint_choose(const struct gw_sched *sched, struct gw_gang_att
     gang->mirrors = gw_sched_checkpoint_of_command(gang->job, gang->index);
 }
 
-/* Whether its ranks are at several workers: these are in the order of its ranks. */
+/* Returns true if the ranks of a gang are at several workers. Ranks are grouped by worker. */
 static bool spans(const struct gw_gang_attempt *gang)
 {
     return gang->ranks[gang->count - 1].worker != gang->ranks[0].worker;
@@ -303,7 +308,7 @@ bool gw_sched_checkpoint_needs_transfer(const struct gw_sched *sched,
            (gang->mirrors && spans(gang));
 }
 
-/* Of files that ranks of other hosts wrote nobody has a copy. */
+/* Logs an event for each lost worker with files of ranks, because these files have no copy. */
 static void tell_lost_members(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                               const struct gw_checkpointed *record)
 {
@@ -359,8 +364,9 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attem
                  .text = text);
 }
 
-/* The workers other than rank 0's, and than the one it is carried from, whose ranks may have
- * written into their folders. member: rank 0's is one of them, too. NULL where *count is 0. */
+/* Returns the workers whose ranks may have written files, except rank 0's worker and the worker
+ * that the checkpoint is transferred from. *member: rank 0's worker is one of them, too. Returns
+ * NULL if *count is 0. */
 struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
                                                const struct gw_gang_attempt *gang, uint32_t *count,
                                                bool *member)
@@ -371,7 +377,8 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
     *count = 0;
     *member = false;
     if (!gang->mirrors || !record->member_count || gang->from_lost)
-        return NULL; /* lost: all begin with nothing, not some with what is left */
+        return NULL; /* the checkpoint is lost: all ranks begin without files, so that no rank uses
+                        outdated ones */
     struct gw_worker **members = gw_arena_alloc(&sched->step.effects->arena,
                                                 record->member_count * sizeof(struct gw_worker *));
     GW_MUST_PTR(members);
@@ -388,7 +395,7 @@ struct gw_worker **gw_sched_checkpoint_members(const struct gw_sched *sched,
     return *count ? members : NULL;
 }
 
-/* Of commands: whose folders rank 0's worker puts together. */
+/* Commands: adds to the message the workers whose folders rank 0's worker must merge. */
 static void join(struct gw_sched *sched, const struct gw_gang_attempt *gang,
                  struct gw_msg_gang *message)
 {
@@ -433,7 +440,8 @@ void gw_sched_checkpoint_forget_members(struct gw_sched *sched, struct gw_job *j
             .which = GW_CHECKPOINT_NOBODY, .host = "", .name = "");
 }
 
-/* Its ranks begin at these workers, and from now on each may write into its folder. */
+/* Records the workers of a gang that starts: from now on each of them may write files into its
+ * folder. */
 static void note_members(struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     const struct gw_checkpointed *record = gw_sched_checkpoint_of(gang->job, gang->index);
@@ -458,7 +466,8 @@ void gw_sched_checkpoint_on_go(struct gw_sched *sched, const struct gw_gang_atte
     const bool command = gw_sched_checkpoint_of_command(job, gang->index),
                known = record && record->home.worker;
     struct gw_checkpoint_lies lies = {GW_CHECKPOINT_HOME, gang->from_attempt, gang->from_step};
-    if (command && gang->from_lost) { /* they begin anew, in a folder that nobody else knows */
+    /* The gang begins again, in a folder that no other worker has. */
+    if (command && gang->from_lost) {
         lies = (struct gw_checkpoint_lies){.which = GW_CHECKPOINT_HOME};
         GW_FACT(sched, checkpoint_made, .at = job, .job = job->id, .index = gang->index);
     } else if (!gang->from_lost && record &&

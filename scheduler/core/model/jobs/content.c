@@ -1,4 +1,4 @@
-/* Specs, rows and names of a job as its client submitted them. */
+/* Reads the specs, rows and names of a job as its client submitted them. */
 
 #include "scheduler/core/model/jobs/content.h"
 
@@ -9,8 +9,9 @@
 #include <stdalign.h>
 #include <stddef.h>
 
-/* Wall limits that are about the same, in steps of a quarter of a power of two: what ends soon
- * enough to run on reserved slots must not wait behind what does not. */
+/* Groups time limits in steps of a quarter of a power of two. Tasks with different limits are in
+ * different resource classes, so that a short task that fits before a reserved gang does not queue
+ * behind a long one that does not. */
 static uint32_t time_limit_class(const struct gw_msg_spec *spec)
 {
     if (!spec->time_limit_ns)
@@ -19,7 +20,8 @@ static uint32_t time_limit_class(const struct gw_msg_spec *spec)
     return 4 * octave + (uint32_t)(spec->time_limit_ns >> (octave - 2) & 3);
 }
 
-/* What one task of a spec needs; shape->need is the caller's to unref. GW_EINVAL with a text. */
+/* Fills in the requirements of one task of a spec. The caller must unref shape->need. Returns
+ * GW_EINVAL with a text. */
 int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_shape *shape,
                            struct gw_error *error)
 {
@@ -42,14 +44,15 @@ int gw_sched_content_shape(const struct gw_msg_spec *spec, struct gw_shape *shap
         .min_ranks = spec->min_ranks < spec->ranks ? spec->min_ranks : 0,
         .full_wait_ns = spec->min_ranks < spec->ranks && spec->min_ranks ? spec->full_wait_ns : 0,
     };
-    if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* it runs in room that its actor has */
+    if (spec->actor && spec->actor != GW_ACTOR_NEW) { /* a call uses the resources of its actor */
         gw_sched_need_unref(shape->need);
         *shape = (struct gw_shape){0};
     }
     return 0;
 }
 
-/* Pure rows of a chunk: each may get an edge that it was not submitted with. */
+/* Returns the number of rows of a chunk that may be pure. Each of them may get one more dependency
+ * than submitted. */
 uint32_t gw_sched_content_pure_rows(const struct gw_job *job, const struct gw_msg_submit *chunk)
 {
     uint32_t rows = 0;
@@ -58,7 +61,7 @@ uint32_t gw_sched_content_pure_rows(const struct gw_job *job, const struct gw_ms
     return rows ? chunk->spec.count : 0;
 }
 
-/* Calls `each` with the messages of a row of frames. */
+/* Calls `each` with every message of a sequence of frames. */
 int gw_sched_content_each(struct gw_sched *sched, struct gw_bin content,
                           int (*each)(struct gw_sched *sched, const struct gw_message *message,
                                       void *arg, struct gw_error *error),

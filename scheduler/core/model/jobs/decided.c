@@ -1,8 +1,8 @@
-/* Attempts that were judged.
+/* Attempts whose end was decided.
  *
- * Always: that one is is in the same commit as what its end was charged to, so no life knows one
- * without the other. A worker that tells of an end forgets the attempt: only what a lost worker had
- * and ranks of gangs are written down. */
+ * Invariant: this fact is in the same commit as the retry counters that the end changed, so no term
+ * knows one without the other. A worker that reports an end forgets the attempt. So only attempts
+ * of lost workers and ranks of gangs are recorded. */
 #include "scheduler/core/model/jobs/decided.h"
 
 #include "scheduler/core/model/jobs/asked.h"
@@ -15,7 +15,7 @@ void gw_sched_decided_note(struct gw_sched *sched, const struct gw_task_end_caus
     struct gw_job *job = task_end->job;
     const struct gw_tasks *tasks = &job->tasks;
     const uint32_t row = task_end->index;
-    if (!job->detached) /* nobody takes over any other */
+    if (!job->detached) /* attempts of other jobs are never adopted */
         return;
     if (job->specs.items[tasks->spec[row]].message.ranks == 0) {
         bool undecided =
@@ -45,7 +45,7 @@ bool gw_sched_decided(const struct gw_job *job, uint64_t attempt)
     return job->decided && gw_map_get(job->decided, attempt, NULL);
 }
 
-/* In whatever order they lie. */
+/* Adds an order-independent sum, because the order in the map may differ between terms. */
 void gw_sched_decided_dump(const struct gw_job *job, struct gw_buffer *out)
 {
     uint64_t attempt, row, sum = 0;

@@ -1,4 +1,4 @@
-/* Tasks that wait before they run again. */
+/* Tasks that wait for their retry delay. */
 
 #include "scheduler/core/model/jobs/delay.h"
 
@@ -23,7 +23,8 @@ void gw_sched_delay_push(struct gw_sched *sched, const struct gw_delay *delay)
     heap_up(sched->delays.items, sched->delays.count - 1);
 }
 
-/* The task that an entry is about; NULL when it waits no more, or for something later. */
+/* Returns the job of an entry's task, or NULL if the task does not wait any more or waits for a
+ * later restart. */
 struct gw_job *gw_sched_delay_job(const struct gw_sched *sched, const struct gw_delay *delay)
 {
     struct gw_job *job = gw_sched_job_find(sched, delay->job);
@@ -33,8 +34,8 @@ struct gw_job *gw_sched_delay_job(const struct gw_sched *sched, const struct gw_
     return job;
 }
 
-/* The clocks of two lives have nothing in common but the time of day, and that may have been set:
- * nothing waits longer than it would have without the restart. */
+/* After a restart of the scheduler, only wall-clock time can be compared, and that clock may have
+ * been changed. So the remaining delay is limited to the whole delay. */
 uint64_t gw_sched_delay_rest_ns(const struct gw_sched *sched, const struct gw_job *job,
                                 const struct gw_delay *before)
 {
@@ -75,7 +76,7 @@ struct gw_delays gw_sched_delays_take(struct gw_sched *sched)
     for (size_t i = 0; i < sched->delays.count; i++)
         if (gw_sched_delay_job(sched, &sched->delays.items[i]))
             GW_MUST(gw_array_push(&waiting, sched->delays.items[i]));
-    for (size_t i = 0; i < sched->delays.count; i++) { /* those of earlier tries, too */
+    for (size_t i = 0; i < sched->delays.count; i++) { /* including entries of earlier restarts */
         struct gw_job *job = gw_sched_job_find(sched, sched->delays.items[i].job);
         if (job)
             job->tasks.flags[sched->delays.items[i].index] &= (uint16_t)~GW_TASK_DELAYED;

@@ -1,10 +1,11 @@
-/* Edges.
+/* Dependencies between tasks ("edges").
  *
- * An edge takes eight bytes. Those of a row lie together, in the order of the rows (deps_at, dep);
- * those from one row are a list through `next`, which begins at tasks->succ[row]. The row that an
- * edge leads to is not kept but found: edge_rows has that of every 256th edge, and deps_at is
- * sorted between. A link whose highest bit is set is a place in `laters`: a successor in another
- * job. */
+ * A dependency takes eight bytes. The dependencies of a row are adjacent, in the order of the rows
+ * (columns deps_at and dep). The successors of a row are a list through the column `next`, which
+ * begins at tasks->succ[row]. The row to which a dependency belongs is not stored. It is found by a
+ * search in deps_at, which is sorted. The column edge_rows narrows this search: it has the row of
+ * every 256th dependency. A link whose highest bit is set is an index into `laters`, a successor in
+ * another job. */
 #include "scheduler/core/model/jobs/edge.h"
 
 #include "scheduler/core/model/columns.h"
@@ -13,11 +14,10 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum { BLOCK = 256 /* edges */ };
+enum { BLOCK = 256 /* dependencies */ };
 #define LINK_LATER (UINT32_C(1) << 31)
 
-/* -- The table -----------------------------------------------------------------------------------
- */
+/* -- The table -------------------------------------------------------------------------------- */
 
 static void resize(uint32_t **column, size_t count)
 {
@@ -77,8 +77,8 @@ void gw_sched_edge_ahead(const struct gw_tasks *tasks, uint32_t edge)
     __builtin_prefetch(&tasks->edge_rows[edge / BLOCK]);
 }
 
-/* Narrows [*low, *high], in which the row of an edge is, around the row that it would be if those
- * of a block had about as many edges each, as they mostly have. */
+/* Narrows the range [*low, *high] of possible rows of a dependency. Rows of a block mostly have
+ * about the same number of dependencies, so the search starts at the row that this would give. */
 static void guess_row(const uint32_t *deps_at, uint32_t edge, uint32_t *low, uint32_t *high)
 {
     uint32_t guess = *low + (uint32_t)((uint64_t)(*high - *low) * (edge % BLOCK) / BLOCK), step = 1;
@@ -99,7 +99,7 @@ uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge)
     uint32_t low = tasks->edge_rows[block];
     uint32_t high = block < blocks ? tasks->edge_rows[block + 1] : tasks->count - 1;
     guess_row(tasks->deps_at, edge, &low, &high);
-    while (low < high) { /* the last row whose edges begin at this one or before */
+    while (low < high) { /* find the last row whose dependencies begin at this one or before it */
         uint32_t middle = high - (high - low) / 2;
         if (tasks->deps_at[middle] <= edge)
             low = middle;
@@ -109,8 +109,7 @@ uint32_t gw_sched_edge_row(const struct gw_tasks *tasks, uint32_t edge)
     return low;
 }
 
-/* -- Adding --------------------------------------------------------------------------------------
- */
+/* -- Adding ----------------------------------------------------------------------------------- */
 
 struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint32_t row,
                                 const struct gw_edge *from)
@@ -132,12 +131,14 @@ struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint
     if (dep.job != job)
         dep.job->borrowers++;
     uint8_t state = dep.job->tasks.state[dep.index];
-    if (state == GW_TASK_RELEASED && from->rank != GW_DEP_AFTER) /* lost before this chunk came */
+    if (state == GW_TASK_RELEASED &&
+        from->rank != GW_DEP_AFTER) /* the result was lost before this chunk arrived */
         GW_MUST(gw_array_push(&sched->lost, dep));
     return dep;
 }
 
-/* Backwards, so that those of one chunk follow each other in their order. */
+/* Adds rows to the successor lists of their dependencies. Walks the dependencies backwards: each is
+ * pushed at the front of its list, so the list ends up in the order of the chunk. */
 void gw_sched_edges_link(struct gw_sched *sched, struct gw_job *job, uint32_t first)
 {
     struct gw_tasks *tasks = &job->tasks;
@@ -164,8 +165,7 @@ void gw_sched_edge_later_add(struct gw_job *of, uint32_t row, uint64_t job, uint
     GW_MUST(gw_array_push(&tasks->laters, later));
 }
 
-/* -- Successors ----------------------------------------------------------------------------------
- */
+/* -- Successors ------------------------------------------------------------------------------- */
 
 struct gw_successors gw_sched_edge_successors_of(struct gw_job *job, uint32_t row)
 {
