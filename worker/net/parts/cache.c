@@ -1,11 +1,10 @@
-/* The cache of programs and files: which are wanted, what content they lack, and the copies under
- * way.
+/* Cache of programs and files: which are wanted, what content is missing, and the work in progress.
  *
- * Reading, hashing and writing files happens on libuv's threads; everything else on the loop's.
- * What failed is forgotten with its cause, so that a later wish tries again. The content of
- * programs stays; that of files lies in a store of its own, from which what was not used for the
- * longest time goes when there is too much. What somebody here waits for is not trimmed; another
- * worker of this host may do so all the same, and then it is asked for once more. */
+ * Files are read, hashed and written on libuv's threads. Everything else runs on the loop's thread.
+ * A failure is not stored, so that a later request tries again. The content of programs stays. The
+ * content of other files is in a store of its own. If that store is too large, the files that were
+ * not used for the longest time are removed. Content that a task of this worker waits for is not
+ * removed. Another worker of this host may still remove it. It is then requested again. */
 #include "worker/net/parts/cache.h"
 
 #include "graph/base/array.h"
@@ -27,17 +26,17 @@
 struct entry {
     uint8_t hash[GW_HASH_BYTES];
     struct gw_arena arena;
-    struct gw_manifest manifest; /* in the arena; count 0: not known yet */
+    struct gw_manifest manifest; /* memory is in arena; count 0: not known yet */
     bool wanted, building;
-    bool files;           /* not a program: what folders are made of */
-    bool was_there;       /* a program, where it can be started */
-    bool gone;            /* the scheduler has it no more; its content may be here all the same */
-    uint32_t asked, came; /* of its content: asked for on this connection, and answered */
+    bool files;           /* files of folders; false: a program */
+    bool was_there;       /* the program was ready before */
+    bool gone;            /* the scheduler no longer has it, but its content may be here */
+    uint32_t asked, came; /* blobs requested on this connection, and answers received */
 };
 
 enum { ASKED_MAX = 64, LAY_TRIES = 5 };
 
-/* A folder on its way, or there. */
+/* A folder that is being made or exists. */
 struct place {
     uint64_t number;
     struct entry *entry;
@@ -50,29 +49,29 @@ struct gw_cache {
     struct gw_cache_callbacks callbacks;
     struct gw_blobs blobs, files;
     uint64_t files_bytes_max;
-    _Atomic uint64_t files_bytes; /* about */
+    _Atomic uint64_t files_bytes; /* approximate total size */
     _Atomic uint32_t files_puts;
     char dir[PATH_MAX], folders[PATH_MAX];
     GW_ARRAY(struct entry *) entries;
     GW_ARRAY(struct place) places;
-    uint32_t works; /* under way */
+    uint32_t works; /* work in progress on threads */
     bool closed;
 };
 
-/* A blob on its way into the stores, a program on its way to a folder, or a folder that comes, is
- * counted, or goes. */
+/* Work on a thread: storing a blob, building a program, or making, measuring or removing a folder.
+ */
 struct work {
     uv_work_t work;
     struct gw_cache *cache;
     uint8_t hash[GW_HASH_BYTES];
     int fd;
-    bool to_programs, to_files; /* where the blob is wanted */
+    bool to_programs, to_files; /* the stores that need the blob */
     uint64_t number;
     const struct gw_manifest *manifest;
     char path[PATH_MAX];
-    uint8_t *kept; /* hashes that must not be trimmed; owned */
+    uint8_t *kept; /* hashes that must not be removed; owned */
     size_t kept_count;
-    uint64_t bytes, free_bytes; /* of a folder that is counted */
+    uint64_t bytes, free_bytes; /* result of measuring a folder */
     int rc;
     struct gw_error error;
 };
@@ -151,7 +150,8 @@ static struct entry *entry_of(struct gw_cache *cache, const void *hash)
     return entry;
 }
 
-/* Where in places there is one of this entry that waits for its content; count: none. */
+/* Returns the index of a folder of this entry that waits for its content. places.count: there is
+ * none. */
 static size_t next_waiting(const struct gw_cache *cache, const struct entry *entry)
 {
     size_t i = 0;
@@ -174,7 +174,7 @@ static void fail_places(struct gw_cache *cache, const struct entry *entry, int c
 
 static void lay(struct gw_cache *cache, struct place *place);
 
-/* The content is there: folders of it can be made. Or it will not come. */
+/* Makes all folders that wait for this content. If the content could not be fetched, fails them. */
 static void settle_files(struct gw_cache *cache, struct entry *entry, int code, const char *text)
 {
     if (code < 0)
@@ -197,7 +197,7 @@ static void settle(struct gw_cache *cache, struct entry *entry, int code, const 
                               cache->callbacks.arg);
 }
 
-/* -- On threads ----------------------------------------------------------------------------------
+/* -- Work on threads -----------------------------------------------------------------------------
  */
 
 static void progress(struct gw_cache *cache, struct entry *entry);
@@ -210,7 +210,8 @@ static void start(struct work *work, uv_work_cb run, uv_after_work_cb done)
     assert(rc == 0);
 }
 
-/* True where the cache was closed meanwhile: the last work frees it. */
+/* Must be called after each piece of work. Returns true if the cache was closed meanwhile. The last
+ * piece of work then frees it. */
 static bool ends_after_close(struct gw_cache *cache)
 {
     cache->works--;
@@ -237,7 +238,7 @@ static void on_build_done(uv_work_t *request, int status)
 {
     struct work *work = request->data;
     struct gw_cache *cache = work->cache;
-    (void)status; /* work is never cancelled */
+    (void)status; /* never cancelled, so always 0 */
     if (!ends_after_close(cache)) {
         struct entry *entry = entry_of(cache, work->hash);
         entry->building = false;
@@ -255,7 +256,8 @@ static bool work_keeps(const uint8_t hash[GW_HASH_BYTES], void *arg)
     return false;
 }
 
-/* Other workers of this host put files there, too: now and then it is counted anew. */
+/* Removes old files if there are too many. Other workers of this host add files, too, so the total
+ * size is measured again from time to time. */
 static void trim(struct work *work)
 {
     enum { COUNT_EVERY = 64 };
@@ -334,7 +336,8 @@ static void on_lay_done(uv_work_t *request, int status)
     struct place *place = place_of(cache, work->number);
     if (!ends_after_close(cache)) {
         place->laying = false;
-        if (work->rc == GW_ENOENT && ++place->tries < LAY_TRIES) { /* trimmed meanwhile */
+        /* Removed by another worker meanwhile */
+        if (work->rc == GW_ENOENT && ++place->tries < LAY_TRIES) {
             place->entry->wanted = true;
             progress(cache, place->entry);
         } else if (work->rc < 0) {
@@ -399,7 +402,7 @@ static void on_count_done(uv_work_t *request, int status)
     free(work);
 }
 
-/* -- On the loop ---------------------------------------------------------------------------------
+/* -- Work on the loop ----------------------------------------------------------------------------
  */
 
 static void progress(struct gw_cache *cache, struct entry *entry)
@@ -519,7 +522,8 @@ int gw_cache_on_program(struct gw_cache *cache, const struct gw_msg_program *mes
     return 0;
 }
 
-/* What must not be trimmed while this content comes in: all that somebody waits for. */
+/* Collects the hashes that must not be removed while new content is stored: all content that
+ * folders of this worker wait for. */
 static void keep_wanted(const struct gw_cache *cache, struct work *work)
 {
     size_t count = 0;
@@ -559,7 +563,7 @@ int gw_cache_on_blob(struct gw_cache *cache, const struct gw_msg_blob *message, 
         if (fd < 0)
             settle(cache, entry, GW_ENOENT, "the scheduler has them no more: submit it again");
     }
-    if (!here || fd < 0) { /* nobody waits for it any more */
+    if (!here || fd < 0) { /* the content is not wanted any more */
         if (fd >= 0)
             close(fd);
         free(work);

@@ -1,4 +1,4 @@
-/* Complaints. */
+/* Limits how often a repeated failure is logged. */
 #include "worker/net/parts/complaint.h"
 
 #include "graph/base/clock.h"

@@ -1,10 +1,10 @@
-/* One gdb attaches to one rank after the other and tells where its threads are. It has a few
- * seconds for all of them and is killed then; what it said until then counts. It runs no code of
- * theirs, loads no scripts and asks no server for symbols. Where the kernel does not let it attach
- * (another user's process, Yama), it says nothing of that rank.
+/* Runs one gdb, which attaches to one rank after the other and prints the stacks of its threads.
+ * gdb has a few seconds for all ranks and is then killed. Its output until then is used. It runs no
+ * code of the processes, loads no scripts and asks no server for symbols. If the kernel forbids
+ * attaching (another user's process, Yama), there is no output for that rank.
  *
- * A gdb that is killed between attaching and its process' stop leaves that one stopped: whoever
- * was not stopped before is told to go on. */
+ * If gdb is killed between attaching and detaching, its process may stay stopped. So each process
+ * that was not stopped before gets SIGCONT. */
 #include "worker/net/parts/debugger.h"
 
 #include "graph/base/log.h"
@@ -17,12 +17,12 @@
 
 enum {
     LIMIT_MS = 5000,
-    KILLED_MS = 1000, /* then it is left alone */
+    KILLED_MS = 1000, /* time to wait after the kill */
     SAID_BYTES = 1024 * 1024,
     LINE_BYTES = 512,
     COMMAND_BYTES = 32,
     ARGV_FIXED = 13,
-    ARGV_RANK = 8, /* words a rank */
+    ARGV_RANK = 8, /* arguments per rank */
 };
 
 #define MARK "gangway rank "
@@ -35,7 +35,7 @@ struct gw_debugger {
     uv_process_t process;
     uv_pipe_t pipe;
     uv_timer_t timer;
-    uint32_t open; /* handles that are not closed */
+    uint32_t open; /* number of handles that are not closed */
     bool exited, ended, killed, done;
     size_t bytes;
     char said[SAID_BYTES + 1];
@@ -57,11 +57,12 @@ static void close_handle(uv_handle_t *handle)
 static void kill_all(struct gw_debugger *debugger)
 {
     if (!debugger->exited)
-        (void)kill(-debugger->process.pid, SIGKILL); /* its session is its own */
+        (void)kill(-debugger->process.pid, SIGKILL); /* gdb is in a session of its own */
     debugger->killed = true;
 }
 
-/* It is over, but for a process that does not die: that handle stays until it does. */
+/* Ends the debugger and calls on_done. If gdb does not die, the handle of its process stays until
+ * it does. */
 static void finish(struct gw_debugger *debugger)
 {
     close_handle((uv_handle_t *)&debugger->pipe);
@@ -89,7 +90,7 @@ static void on_exited(uv_process_t *process, int64_t status, int term_signal)
 
 static void on_alloc(uv_handle_t *handle, size_t wanted, uv_buf_t *buffer)
 {
-    static char rest[4096]; /* of one that says too much */
+    static char rest[4096]; /* receives output beyond SAID_BYTES, which is dropped */
     struct gw_debugger *debugger = handle->data;
     size_t left = SAID_BYTES - debugger->bytes;
     (void)wanted;
@@ -114,7 +115,8 @@ static void on_read(uv_stream_t *stream, ssize_t bytes, const uv_buf_t *buffer)
 static void on_time(uv_timer_t *timer)
 {
     struct gw_debugger *debugger = timer->data;
-    if (debugger->exited || debugger->killed) { /* somebody holds the pipe, or it does not die */
+    /* Another process holds the pipe, or gdb does not die */
+    if (debugger->exited || debugger->killed) {
         finish(debugger);
         return;
     }
@@ -123,7 +125,7 @@ static void on_time(uv_timer_t *timer)
     (void)uv_timer_start(timer, on_time, KILLED_MS, 0);
 }
 
-/* Our environment, less what has gdb ask servers for symbols. */
+/* Returns a copy of the worker's environment in which gdb asks no debuginfod server for symbols. */
 static char **make_environment(void)
 {
     static char no_servers[] = "DEBUGINFOD_URLS=";
@@ -166,13 +168,14 @@ static int spawn(struct gw_debugger *debugger)
         {.flags = UV_CREATE_PIPE | UV_WRITABLE_PIPE, .data.stream = (uv_stream_t *)&debugger->pipe},
         {.flags = UV_IGNORE},
     };
+    /* So that it can be killed with its children */
     uv_process_options_t options = {.exit_cb = on_exited,
                                     .file = "gdb",
                                     .args = argv,
                                     .env = environment,
                                     .stdio = stdio,
                                     .stdio_count = 3,
-                                    .flags = UV_PROCESS_DETACHED}; /* killed with its children */
+                                    .flags = UV_PROCESS_DETACHED};
     int rc = uv_spawn(debugger->options.loop, &debugger->process, &options);
     free(environment);
     return rc;
@@ -210,7 +213,7 @@ void gw_debugger_cancel(struct gw_debugger *debugger)
     finish(debugger);
 }
 
-/* -- What it said --------------------------------------------------------------------------------
+/* -- Parsing the output --------------------------------------------------------------------------
  */
 
 static bool begins(const char *line, const char *with)
@@ -218,13 +221,14 @@ static bool begins(const char *line, const char *with)
     return strncmp(line, with, strlen(with)) == 0;
 }
 
-/* Threads and their frames. */
+/* Returns true for the lines of threads and frames. */
 static bool is_useful(const char *line, size_t length)
 {
     return *line == '#' || (begins(line, "Thread ") && length > 0 && line[length - 1] == ':');
 }
 
-/* How much of a path leads into the folder of a program, whose name is a hash; 0: it is another. */
+/* Returns the length of a path's prefix up to the folder of a program, which is named by a hash. 0:
+ * the path is another one. */
 static size_t hashed_bytes(const char *path, size_t length)
 {
     enum { DIGITS = 64 };
@@ -236,7 +240,7 @@ static size_t hashed_bytes(const char *path, size_t length)
     return 0;
 }
 
-/* A line, without what leads to programs; gives its length, at most LINE_BYTES. */
+/* Copies a line without the prefix of programs. Returns the length, at most LINE_BYTES. */
 static size_t copy_line(const char *line, size_t length, char to[static LINE_BYTES])
 {
     size_t used = 0;
@@ -271,10 +275,10 @@ void gw_debugger_frames(const char *said, uint32_t rank, char *to, size_t bytes)
     }
 }
 
-/* -- In a line -----------------------------------------------------------------------------------
+/* -- Brief text ----------------------------------------------------------------------------------
  */
 
-/* The last of a text in a line; NULL: it is not there. */
+/* Returns the last occurrence of a text in a line. NULL: none. */
 static const char *last_of(const char *line, size_t length, const char *text)
 {
     const size_t size = strlen(text);
@@ -285,10 +289,10 @@ static const char *last_of(const char *line, size_t length, const char *text)
 }
 
 struct frame {
-    const char *name, *place; /* place: a file and its line; NULL: nobody knows */
+    const char *name, *place; /* place: file and line; NULL: unknown */
     size_t name_length, place_length;
-    bool waits;   /* of libc, or nothing is known of it */
-    bool outside; /* it and what called it is no part of a task */
+    bool waits;   /* a function of libc, or unknown */
+    bool outside; /* it and its callers are not part of a task */
 };
 
 static bool is_named(const struct frame *frame, const char *name)
@@ -296,7 +300,7 @@ static bool is_named(const struct frame *frame, const char *name)
     return frame->name_length == strlen(name) && begins(frame->name, name);
 }
 
-/* "#3  work (...) at src/work.c:7"; false: it is the line of a thread. */
+/* Parses a frame like "#3 work (...) at src/work.c:7". Returns false if the line is not a frame. */
 static bool read_frame(const char *line, size_t length, struct frame *frame)
 {
     if (length < 5 || !begins(line, "  #"))
@@ -325,7 +329,8 @@ static bool read_frame(const char *line, size_t length, struct frame *frame)
     return true;
 }
 
-/* The frames of the thread that begins there; waiting: those that wait, too. Gives how many. */
+/* Writes the frames of the thread that begins at `line`. waiting: also those in which it waits.
+ * Returns the number of frames. */
 static int say_thread(const char *line, bool waiting, char *to, size_t bytes)
 {
     int said = 0;

@@ -1,7 +1,7 @@
-/* Results to disk and back, off the loop.
+/* Writes and opens the files of spilled results on threads.
  *
- * Always: each order is one piece of work on a thread; the core gives no second order for a file
- * before the first is answered, so the threads need no locks. */
+ * Invariant: each request is one piece of work on a thread. The core gives no second request for a
+ * file before the first is answered, so the threads need no locks. */
 #include "worker/net/parts/disk.h"
 
 #include "graph/base/log.h"
@@ -20,9 +20,9 @@
 struct gw_disk {
     struct gw_disk_options options;
     char folder[PATH_MAX - 32];
-    uint32_t works; /* under way */
+    uint32_t works; /* number of requests in progress */
     bool closed;
-    bool failing; /* the last write failed: said once */
+    bool failing; /* the last write failed, which was logged */
 };
 
 struct disk_work {
@@ -62,7 +62,7 @@ static void work_on_thread(uv_work_t *handle)
     }
 }
 
-/* One line when the disk begins to fail, one when it works again. */
+/* Logs when writes begin to fail and when they work again. */
 static void say(struct disk_work *work)
 {
     struct gw_disk *disk = work->disk;
@@ -118,7 +118,7 @@ void gw_disk_execute(struct gw_disk *disk, const struct gw_effect *effect, int m
     (void)snprintf(work->path, sizeof work->path, "%s/%" PRIu64, disk->folder, effect->number);
     if (effect->type == GW_EFFECT_SPILL) {
         work->memory_fd = fcntl(memory_fd, F_DUPFD_CLOEXEC, 0);
-        if (work->memory_fd < 0) { /* the thread's mmap says so */
+        if (work->memory_fd < 0) { /* the thread's mmap fails with the same error */
             work->rc = -errno;
             gw_log_warn("a result is not written to disk: %s", strerror(errno));
         }

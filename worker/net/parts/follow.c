@@ -1,9 +1,9 @@
-/* Following output. An attempt's output lies in its own files, or in a scroll of its job; that of
- * an ordinary task which a pooled runner executes at the moment, in the runner's capture files,
- * behind its mark. (What an actor's call prints comes when the call has ended.)
+/* Follows output files. An attempt's output is in its own files, or in a log segment of its job.
+ * The output of an ordinary task that a pooled runner executes now is in the runner's capture
+ * files, behind its mark. (The output of an actor's call becomes visible when the call has ended.)
  *
- * Files change without a word to us, so those that are followed are looked at again ten times a
- * second, while anybody follows; those of what has ended at once. */
+ * There is no notification when a file grows, so followed files are read ten times a second. When
+ * an attempt ends, its files are read at once. */
 #include "worker/net/parts/follow.h"
 
 #include "graph/base/array.h"
@@ -27,8 +27,8 @@ enum {
 
 struct gw_follow {
     struct gw_follow_options options;
-    uv_timer_t timer, idle; /* idle: nobody asked for long */
-    int closing;            /* timers */
+    uv_timer_t timer, idle; /* idle: runs if no request came for a long time */
+    int closing;            /* number of timers that are not closed */
     struct gw_scrolls *scrolls;
     GW_ARRAY(struct gw_msg_log_read) waiting;
     uint8_t data[DATA_BYTES_MAX];
@@ -66,13 +66,13 @@ void gw_follow_close(struct gw_follow *follow)
 /* A part of a file. */
 struct part {
     char path[PATH_MAX];
-    uint64_t begin, bytes; /* bytes UINT64_MAX: to its end */
-    bool captured;         /* it is a runner's: */
+    uint64_t begin, bytes; /* bytes UINT64_MAX: to the end of the file */
+    bool captured;         /* the file is a runner's capture, described by `mark` */
     char mark[GW_NODE_PATH_MAX];
 };
 
-/* Whether a runner executes the attempt still, and where its output begins in its capture: 0 as
- * long as it has no mark. */
+/* Returns true if a runner still executes the attempt. *begin is the start of the attempt's output
+ * in the capture file, 0 if there is no mark yet. */
 static bool is_marked(const char *path, const struct gw_msg_log_read *request, uint64_t *begin)
 {
     struct gw_scroll_mark mark;
@@ -83,7 +83,8 @@ static bool is_marked(const char *path, const struct gw_msg_log_read *request, u
     return mark.attempt == request->attempt;
 }
 
-/* The capture of the runner that executes it; false: none does. */
+/* Finds the capture file of the runner that executes the attempt. Returns false if no runner does.
+ */
 static bool locate_captured(const struct gw_follow *follow, const struct gw_msg_log_read *request,
                             const struct gw_node_place *place, struct part *part)
 {
@@ -101,12 +102,12 @@ static bool locate_captured(const struct gw_follow *follow, const struct gw_msg_
     if (!is_marked(part->mark, request, &part->begin))
         return false;
     if (stat(part->path, &status) < 0 || (uint64_t)status.st_size < part->begin)
-        part->begin = 0; /* it was emptied */
+        part->begin = 0; /* the file was emptied */
     part->captured = true;
     return true;
 }
 
-/* Where its output lies; tells whether the attempt still lives. */
+/* Finds the output of an attempt. Returns true if the attempt is still alive. */
 static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read *request,
                    struct part *part)
 {
@@ -137,7 +138,8 @@ static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read 
     return lives;
 }
 
-/* Reads what comes next, behind a hole where one begins there: *offset is where that is. */
+/* Reads the next bytes. If there is a hole at *offset, it is skipped, and *offset is set to its
+ * end. */
 static int read_next(struct gw_follow *follow, const struct part *part, uint64_t *offset,
                      uint32_t *bytes, uint64_t *total, struct gw_error *error)
 {
@@ -156,7 +158,7 @@ static int read_next(struct gw_follow *follow, const struct part *part, uint64_t
     return 0;
 }
 
-/* Answers what there is to tell; false: nothing, and the attempt lives. */
+/* Sends an answer. Returns false if there is nothing to send yet and the attempt is still alive. */
 static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *request)
 {
     struct part part;
@@ -168,14 +170,15 @@ static bool answer(struct gw_follow *follow, const struct gw_msg_log_read *reque
     bool lives = locate(follow, request, &part);
     int rc = read_next(follow, &part, &offset, &bytes, &total, &error);
     if (rc == 0 && part.captured && !is_marked(part.mark, request, &begin)) {
-        offset = request->offset; /* it ended meanwhile: that may have been another's */
+        /* The attempt ended meanwhile, so these bytes may belong to another one */
+        offset = request->offset;
         bytes = 0;
     }
     const uint64_t left_out = rc == 0 ? offset - request->offset : 0;
     if (rc == 0 && bytes == 0 && left_out == 0 && lives && request->follow)
         return false;
     const bool end = rc < 0 || (!lives && offset + bytes >= total);
-    if (rc == 0 && (end || bytes == 0)) /* to its reader this is all */
+    if (rc == 0 && (end || bytes == 0)) /* the reader has read everything */
         (void)gw_logfile_full(part.path, note);
     struct gw_message message = {.type = GW_MESSAGE_log_data};
     message.log_data = (struct gw_msg_log_data){
@@ -202,7 +205,7 @@ static void follow_on_timer(uv_timer_t *timer)
         uv_timer_stop(timer);
 }
 
-/* What its reader has by now is told the process that waits for it. */
+/* Reports the reader's position to the process that waits for it. */
 static void tell_held(const struct gw_follow *follow, const struct gw_msg_log_read *request)
 {
     const struct gw_follow_options *options = &follow->options;
@@ -212,7 +215,7 @@ static void tell_held(const struct gw_follow *follow, const struct gw_msg_log_re
         options->on_held_read(place.process, request->stream, request->offset, options->arg);
 }
 
-/* To a reader that wants no more. */
+/* Answers a reader that wants no more output. */
 static void answer_nothing(const struct gw_follow *follow, const struct gw_msg_log_read *request)
 {
     struct gw_message message = {.type = GW_MESSAGE_log_data};
@@ -223,7 +226,7 @@ static void answer_nothing(const struct gw_follow *follow, const struct gw_msg_l
     follow->options.send(&message, follow->options.arg);
 }
 
-/* What was read of scrolls is much where many tasks printed. */
+/* Frees the contents of log segments, which may be large. */
 static void follow_on_idle(uv_timer_t *timer)
 {
     struct gw_follow *follow = timer->data;

@@ -1,6 +1,7 @@
-/* Asking NVML on one of libuv's threads, by a timer.
+/* Samples the GPUs with NVML on a thread of libuv, started by a timer.
  *
- * Always: one look at a time; what it writes is its own until it is done. */
+ * Invariant: at most one sample is in progress. Only its thread uses the sample's memory until it
+ * has ended. */
 #include "worker/net/parts/gpus.h"
 
 #include "graph/base/clock.h"

@@ -1,4 +1,5 @@
-/* Keys of other workers. An identity is the label that its key is derived by: "worker 7". */
+/* Keys of other workers. An identity is the label from which its key is derived, as in "worker 7".
+ */
 #include "worker/net/parts/keyring.h"
 
 #include "graph/base/must.h"
@@ -19,7 +20,7 @@ static void forget_keys(struct gw_keyring *ring)
 
 void gw_keyring_on_welcome(struct gw_keyring *ring, const struct gw_msg_welcome *welcome)
 {
-    forget_keys(ring); /* of another life of the scheduler */
+    forget_keys(ring); /* they belong to an earlier term of the scheduler */
     ring->worker = welcome->worker;
     ring->known = welcome->secret.size == sizeof ring->secret;
     if (ring->known)

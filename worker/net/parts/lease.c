@@ -1,5 +1,6 @@
-/* What workers make for an attempt. Numbers of ports and the rendezvous stay until the attempt has
- * ended there; sockets of ports go when ranks are about to bind them. */
+/* Reserves resources for an attempt. The numbers of ports and the rendezvous stay reserved until
+ * the attempt has ended on this worker. The sockets that hold the ports are closed before the ranks
+ * bind the ports. */
 #include "worker/net/parts/lease.h"
 
 #include "graph/base/log.h"
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The door of a ring. */
+/* Opens the listening socket of a ring. */
 static int door_open(const char *address, struct gw_leased *leased, struct gw_error *error)
 {
     char actual[GW_ENDPOINT_TEXT_MAX];
@@ -51,7 +52,7 @@ static int doors_open(uint32_t count, struct gw_lease *lease, struct gw_leased *
     return 0;
 }
 
-/* What the worker of rank 0 has beside that. */
+/* Reserves what only the worker of rank 0 needs. */
 static int lead(struct gw_leases *leases, const struct gw_lease_what *what, struct gw_lease *lease,
                 struct gw_leased *made, struct gw_error *error)
 {

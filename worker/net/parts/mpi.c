@@ -1,8 +1,8 @@
-/* What a program calls is read from the ELF file's table of dynamic symbols, what a process has
- * loaded from /proc.
+/* Detects MPI programs. The functions that a program calls are read from the dynamic symbol table
+ * of its ELF file, the loaded files of a process from /proc.
  *
- * Always: nothing that a file says of itself is believed before its bounds were checked; what
- * cannot be read is no MPI program. */
+ * Invariants: the bounds of all data of a file are checked before they are used. A file that cannot
+ * be read is not an MPI program. */
 #include "worker/net/parts/mpi.h"
 
 #include <elf.h>
@@ -16,7 +16,7 @@
 
 enum {
     TABLE_BYTES_MAX = 64 << 20,
-    ENVIRON_BYTES_MAX = 4 << 20, /* more than exec accepts of one process by default */
+    ENVIRON_BYTES_MAX = 4 << 20, /* more than exec accepts by default */
 };
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -25,7 +25,7 @@ enum {
 #define NATIVE_ORDER ELFDATA2MSB
 #endif
 
-/* -- The file ------------------------------------------------------------------------------------
+/* -- ELF files -----------------------------------------------------------------------------------
  */
 
 struct elf {
@@ -34,7 +34,8 @@ struct elf {
     size_t count;
 };
 
-/* A part of the file with a zero behind it, to be freed; NULL: there is no such part. */
+/* Reads a part of a file and appends a zero. The caller frees it. NULL: the file has no such part.
+ */
 static void *read_part(int fd, uint64_t offset, uint64_t bytes)
 {
     if (!bytes || bytes > TABLE_BYTES_MAX || offset > INT64_MAX - TABLE_BYTES_MAX)
@@ -73,7 +74,7 @@ static bool elf_open(struct elf *elf, int fd)
     return elf->sections != NULL;
 }
 
-/* The first section of a type, and the names that it speaks of; both to be freed. */
+/* The first section of a type, and its string table. The caller frees both. */
 struct table {
     void *items;
     uint64_t bytes;
@@ -99,7 +100,7 @@ static bool table_init(struct table *table, const struct elf *elf, uint32_t type
         table->names_bytes = names->sh_size;
         table->items = read_part(elf->fd, section->sh_offset, section->sh_size);
         table->names = read_part(elf->fd, names->sh_offset, names->sh_size);
-        break; /* there is one of a type */
+        break; /* a file has only one section of this type */
     }
     if (table->items && table->names)
         return true;
@@ -107,8 +108,9 @@ static bool table_init(struct table *table, const struct elf *elf, uint32_t type
     return false;
 }
 
-/* Open MPI, MPICH, Intel MPI, MVAPICH, with what belongs to C++ and Fortran: libmpi.so.40,
- * libmpich.so.12, libmpifort.so.12, libmpi_mpifh.so.40. */
+/* Finds a linked MPI library, such as libmpi.so.40, libmpich.so.12, libmpifort.so.12 or
+ * libmpi_mpifh.so.40. This covers Open MPI, MPICH, Intel MPI and MVAPICH, and their C++ and Fortran
+ * libraries. */
 static bool find_library(const struct elf *elf, char text[static GW_MPI_TEXT])
 {
     struct table table;
@@ -128,8 +130,9 @@ static bool find_library(const struct elf *elf, char text[static GW_MPI_TEXT])
     return found;
 }
 
-/* Whether a name is one of a call that begins MPI, or of one that a program makes only where some
- * library began it (as PETSc does): in C, in Fortran (mpi_init_, MPI_INIT), with PMPI. */
+/* Returns true if a function begins MPI, or is called by programs only if a library (for example
+ * PETSc) has begun MPI. This covers the names in C, in Fortran (mpi_init_, MPI_INIT), and of PMPI.
+ */
 static bool begins_mpi(const char *name)
 {
     static const char *const calls[] = {"mpi_init", "mpi_session_init", "mpi_comm_rank"};
@@ -164,7 +167,7 @@ bool gw_mpi_file(int fd, char text[static GW_MPI_TEXT])
     return is;
 }
 
-/* -- The environment -----------------------------------------------------------------------------
+/* -- Environments --------------------------------------------------------------------------------
  */
 
 static bool means_it(const char *entry)
@@ -196,7 +199,7 @@ int gw_mpi_explain(const char *program, const char *text, struct gw_error *error
                         program, text, program);
 }
 
-/* -- The process ---------------------------------------------------------------------------------
+/* -- Processes -----------------------------------------------------------------------------------
  */
 
 static bool process_means_it(pid_t pid)
@@ -229,7 +232,8 @@ static bool file_of_process(pid_t pid, char text[static GW_MPI_TEXT])
     return is;
 }
 
-/* Loaded by MPI_Init and nothing else; mpi4py calls it when it is imported. */
+/* Returns true if a process has loaded a file that only MPI_Init loads, or mpi4py, which calls
+ * MPI_Init when it is imported. */
 static bool has_loaded(pid_t pid, char text[static GW_MPI_TEXT])
 {
     static const struct {

@@ -1,7 +1,7 @@
-/* Notes, written on a thread: the files may lie on a disk that is slow, or gone.
+/* Writes notes on a thread, since the files may be on a slow or broken disk.
  *
- * Always: who waits is told once, when the thread is through or the time is over, whichever is
- * first; the notes are freed when both the thread and the timer are done with them. */
+ * Invariants: on_done is called once, when the thread has finished or the time is over, whichever
+ * comes first. The notes are freed when the thread and the timer no longer use them. */
 #include "worker/net/parts/notes.h"
 
 #include "graph/base/array.h"
@@ -21,7 +21,7 @@ struct gw_notes {
     uv_work_t work;
     uv_timer_t timer;
     struct gw_notes_done done;
-    int holders; /* the thread, the timer */
+    int holders; /* users: the thread and the timer */
     GW_ARRAY(struct note) list;
 };
 
@@ -58,7 +58,7 @@ static void on_closed(uv_handle_t *timer)
     let_go(timer->data);
 }
 
-/* Whoever waits is told, unless that was done. */
+/* Closes the timer and calls on_done, unless this was done before. */
 static void finish(struct gw_notes *notes, bool tell)
 {
     uv_handle_t *timer = (uv_handle_t *)&notes->timer;

@@ -1,4 +1,4 @@
-/* Lines for people behind what ranks have written themselves, without waiting for a disk. */
+/* Notes: lines that are appended to the output files of ranks, without blocking on a slow disk. */
 #ifndef GW_NET_NOTES_H
 #define GW_NET_NOTES_H
 
@@ -6,16 +6,17 @@
 
 struct gw_notes;
 
-/* gw_notes_new makes an empty set of notes, for a loop. */
+/* gw_notes_new creates an empty set of notes. */
 struct gw_notes *gw_notes_new(uv_loop_t *loop);
 
-/* gw_notes_add has lines (each with its end; taken: from malloc) go behind the file at path, which
- * is copied. One that is not there when they are written stays so. */
+/* gw_notes_add appends a note for the file at `path` (copied). `lines` is complete lines from
+ * malloc, which the function takes over. If the file does not exist when the notes are written, it
+ * is not created. */
 void gw_notes_add(struct gw_notes *notes, const char *path, char *lines);
 
-/* gw_notes_write writes them on a thread, once. on_done: they are written, or limit_ms are over and
- * they may be later; called once, on the loop's thread, never before this returns. The notes are
- * their own from now on. */
+/* gw_notes_write writes the notes on a thread. on_done is called once, on the loop's thread and
+ * never before this function returns: when the notes are written, or after limit_ms, in which case
+ * they may be written later. The notes free themselves. */
 struct gw_notes_done {
     uint64_t limit_ms;
     void (*on_done)(void *arg);
@@ -23,7 +24,7 @@ struct gw_notes_done {
 };
 void gw_notes_write(struct gw_notes *notes, const struct gw_notes_done *done);
 
-/* gw_notes_cancel has on_done not be called any more; what is written, is. */
+/* gw_notes_cancel prevents the call of on_done. The notes are still written. */
 void gw_notes_cancel(struct gw_notes *notes);
 
 #endif

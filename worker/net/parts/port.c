@@ -1,10 +1,10 @@
-/* A port that somebody else is to bind.
+/* A port that another program will bind.
  *
- * Always: its number is not among those that the kernel gives to connections and to who asks for
- * any port, so nothing but a program that names it can take it. A socket that is bound and never
- * listens keeps it until the one whom it is for comes; a name in the abstract namespace of unix
- * sockets, which like ports belongs to a network namespace, keeps its number from the leases of
- * every worker here until it is closed, or this process ends. */
+ * Invariants: the number is outside the range from which the kernel takes ports by itself, so only
+ * a program that names the port can take it. A bound socket that never listens reserves the port
+ * until its program comes. A name in the abstract namespace of unix sockets, which like ports
+ * belongs to a network namespace, reserves the number against the leases of all workers, until it
+ * is closed or this process ends. */
 #include "worker/net/parts/port.h"
 
 #include "graph/base/clock.h"
@@ -20,7 +20,7 @@
 
 enum { PORT_LEAST = 20000, PORT_MOST = 65000, ROOM_LEAST = 1000, TRIES_MAX = 500 };
 
-/* Numbers from *first to *last are not given out by the kernel. */
+/* Returns a range of numbers that the kernel does not assign by itself. */
 static void range(uint32_t *first, uint32_t *last)
 {
     unsigned low = 32768, high = 60999;
@@ -39,7 +39,7 @@ static void range(uint32_t *first, uint32_t *last)
         *first = high + 1;
 }
 
-/* A name that stands for the number; -1: somebody has it. */
+/* Reserves a number by a name of an abstract unix socket. Returns -1 if it is reserved already. */
 static int reserve(uint32_t number)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -54,8 +54,8 @@ static int reserve(uint32_t number)
     return fd;
 }
 
-/* On all addresses, since it is not known on which its owner will listen; without SO_REUSEADDR, so
- * that what an earlier owner left in TIME_WAIT counts too. */
+/* Binds a port on all addresses, since the address at which its program will listen is unknown.
+ * Without SO_REUSEADDR, so that connections of an earlier user in TIME_WAIT count, too. */
 static int bind_all(uint32_t number)
 {
     const struct sockaddr_in6 six = {
@@ -71,7 +71,7 @@ static int bind_all(uint32_t number)
         if (taken)
             return -1;
     }
-    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* there is no IPv6 here */
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0); /* without IPv6 on this host */
     if (fd >= 0 && bind(fd, (const struct sockaddr *)&four, sizeof four) < 0) {
         close(fd);
         return -1;
@@ -111,14 +111,15 @@ void gw_port_unbind(struct gw_port *port)
 
 enum { LISTENS = 0x0a };
 
-/* What a table of the kernel has of the number: *listens, or some socket that does not. */
+/* Returns true if a table of the kernel lists a socket with this port. Sets *listens if the socket
+ * listens. */
 static bool is_listed(const char *table, uint32_t number, bool *listens)
 {
     char line[512];
     bool found = false;
     FILE *file = fopen(table, "re");
     while (file && fgets(line, sizeof line, file)) {
-        const char *local = strchr(line, ':'); /* behind the line's number */
+        const char *local = strchr(line, ':'); /* after the line's own number */
         const char *port = local ? strchr(local + 1, ':') : NULL;
         unsigned at, state;
         if (!port || sscanf(port + 1, "%x %*s %x", &at, &state) != 2 || at != number)
@@ -131,8 +132,8 @@ static bool is_listed(const char *table, uint32_t number, bool *listens)
     return found;
 }
 
-/* Connections that have ended keep a number for a minute: those are listed, and nobody listens.
- * What was bound and does not listen yet is not listed. */
+/* Connections that have ended keep a port for a minute. They are listed, but no listed socket
+ * listens then. A socket that is bound and does not listen yet is not listed. */
 bool gw_port_is_taken(const struct gw_port *port)
 {
     int fd = bind_all(port->number);

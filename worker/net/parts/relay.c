@@ -1,6 +1,6 @@
-/* Frames from one link to another, both ways. Always: who sends faster than the other side takes is
- * not read meanwhile; when one side goes, what it sent before has been passed on, and the other is
- * closed. */
+/* Passes messages between two connections in both directions. Invariants: if one side sends faster
+ * than the other reads, it is not read meanwhile. If one side closes, all its messages are passed
+ * on first, and then the other side is closed. */
 #include "worker/net/parts/relay.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@ struct side {
 struct gw_relay {
     struct gw_relay *prev, *next;
     struct gw_relays *relays;
-    struct side sides[2]; /* the task's, the scheduler's */
-    uv_prepare_t watch;   /* runs while a side is paused */
+    struct side sides[2]; /* [0]: to the task, [1]: to the scheduler */
+    uv_prepare_t watch;   /* active while a side is paused */
     bool watching, watch_closed;
 };
 
@@ -56,7 +56,7 @@ static void side_close(struct side *side)
     }
 }
 
-/* Reads a side again once the other has room. */
+/* Reads from a paused side again if the other side has room. */
 static void relay_on_prepare(uv_prepare_t *watch)
 {
     struct gw_relay *relay = watch->data;
@@ -102,7 +102,7 @@ static void relay_on_close(struct gw_link *link, const struct gw_error *error, v
 {
     struct side *side = arg;
     (void)link;
-    (void)error; /* the other side learns that it is closed */
+    (void)error; /* the other side is closed, too */
     side->link = NULL;
     side_close(side->other);
     if (!uv_is_closing((uv_handle_t *)&side->relay->watch))
@@ -147,7 +147,7 @@ int gw_relay_open(struct gw_relays *relays, uv_loop_t *loop, struct gw_transport
     if (rc == 0)
         rc = gw_link_send(relay->sides[1].link, hello, (struct gw_channel_fds){0});
     if (rc < 0) {
-        side_close(&relay->sides[0]); /* and with it all */
+        side_close(&relay->sides[0]); /* closes the other side, too */
         (void)close(pair[0]);
         return gw_error_set(error, rc, "cannot pass a task on: %s", gw_error_text(rc));
     }

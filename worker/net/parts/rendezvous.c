@@ -1,12 +1,12 @@
-/* The rendezvous.
+/* The rendezvous server.
  *
- * What ranks say here is addresses of their sockets, some hundred bytes each; who asks for what is
- * not there yet asks again, so no request waits. A rank that is through deletes its key; all of it
- * goes with the attempt. Unknown peers can only fill it up to its limits: nothing of it is read but
- * by them.
+ * Its values are addresses of the ranks' sockets, some hundred bytes each. A rank that asks for a
+ * missing value asks again, so no request waits in the server. A rank deletes its key when it has
+ * finished. All values are freed with the attempt. Other programs could only fill the server up to
+ * its limits. They do not affect the worker, since the worker uses none of the values.
  *
- * Always: libmicrohttpd starts with the first connection, without a thread: the loop watches its
- * descriptor and keeps its timeouts. */
+ * Invariant: libmicrohttpd is started at the first connection and has no thread. The loop polls its
+ * descriptor and handles its timeouts. */
 #include "worker/net/parts/rendezvous.h"
 
 #include "graph/base/log.h"
@@ -22,7 +22,7 @@ enum { CONNECTIONS_MAX = 256, TIMEOUT_S = 60, KEY_BYTES_MAX = 1024 };
 
 struct gw_rendezvous {
     uv_loop_t *loop;
-    int listener_fd; /* until the daemon has it; -1 */
+    int listener_fd; /* -1 after the daemon has taken it over */
     struct MHD_Daemon *daemon;
     struct gw_strmap values; /* "/scope/key" -> struct value * */
     size_t bytes;
@@ -37,7 +37,7 @@ struct value {
     char data[];
 };
 
-/* What of a PUT has come. */
+/* The body of a PUT request, as far as it has arrived. */
 struct upload {
     size_t bytes;
     char *data;
@@ -109,7 +109,7 @@ static enum MHD_Result respond(struct MHD_Connection *connection, unsigned statu
     return rc;
 }
 
-/* "/scope/key", neither of them empty. */
+/* Returns true for "/scope/key" with non-empty parts. */
 static bool is_path(const char *url)
 {
     const char *slash = url[0] == '/' ? strchr(url + 1, '/') : NULL;
@@ -162,7 +162,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **st
     *state = NULL;
 }
 
-/* -- The loop ------------------------------------------------------------------------------------
+/* -- Event loop ----------------------------------------------------------------------------------
  */
 
 static void on_timer(uv_timer_t *timer);
@@ -189,7 +189,7 @@ static void on_traffic(uv_poll_t *poll, int status, int events)
     go_on(poll->data);
 }
 
-/* Somebody is at the door: from here on it is the daemon's. */
+/* Starts the HTTP server when the first client connects. */
 static void on_door(uv_poll_t *poll, int status, int events)
 {
     struct gw_rendezvous *rendezvous = poll->data;

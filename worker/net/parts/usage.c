@@ -1,10 +1,12 @@
-/* Looking at /proc on one of libuv's threads, by a timer that runs only while there are processes.
+/* Reads /proc on a thread of libuv, by a timer that runs only while there are processes.
  *
- * Always: one look at a time; its list of processes is its own. What a process shares (results that
- * it maps, files) is not counted here: results are counted once, by the core. Memory that a process
- * forked shares with its parent until it writes there counts twice in /proc/PID/statm, which is
- * cheap. Where that sum is above what a task asked for, and only there, the kernel is asked for
- * proportional sizes (smaps_rollup), for which it walks the process's pages. */
+ * Invariant: at most one measurement is in progress, with its own list of processes.
+ *
+ * Shared memory (mapped results and files) is not counted here: the core counts each result once.
+ * Memory that a forked process shares with its parent until one of them writes is counted twice by
+ * /proc/PID/statm, which is cheap to read. Only if the sum is above what a task asked for, the
+ * proportional sizes (smaps_rollup) are read, for which the kernel walks all pages of the process.
+ */
 #include "worker/net/parts/usage.h"
 
 #include "graph/base/map.h"
@@ -23,23 +25,25 @@ enum {
     HURRY_MS = 50,
     DEPTH_MAX = 64,
     TEXT_BYTES = 4096,
-    MPI_PAUSE_MS = 10000, /* between looks for MPI; they begin at HURRY_MS, and double */
+    /* Maximum pause between checks for MPI; it begins with HURRY_MS and doubles */
+    MPI_PAUSE_MS = 10000,
 };
 
 struct process {
-    pid_t pid, reaper; /* reaper: its parent, to which its orphans come; 0: it was gone already */
+    pid_t pid, reaper; /* reaper: its parent, which orphans are moved to; 0: the parent had ended */
     uint64_t mpi_at_ms, mpi_pause_ms;
-    uint64_t exact_at_ms, exact_bytes; /* since when it may be counted again; as counted last */
+    /* When it may be measured exactly again, and the last exact size */
+    uint64_t exact_at_ms, exact_bytes;
 };
 
-/* One process in one look, which is its thread's. */
+/* One process in one measurement. Only the measurement's thread uses it. */
 struct look {
-    pid_t pid, root;        /* root: what is below it counts, and not itself; 0: pid, and below */
-    uint64_t limit_bytes;   /* 0: there is none */
-    uint64_t exact_bytes;   /* as counted last, or by this look */
-    bool may_count, counts; /* pages that processes share, each once */
-    bool ranks, mpi;        /* MPI programs are refused there; it is to be seen whether it is one */
-    struct gw_error found;  /* code 0: it is none */
+    pid_t pid, root;      /* root: count all below it, without itself; 0: count pid and all below */
+    uint64_t limit_bytes; /* 0: no limit */
+    uint64_t exact_bytes; /* last exact size, updated by this measurement */
+    bool may_count, counts; /* counts: shared pages were counted once */
+    bool ranks, mpi;        /* ranks: MPI programs are refused. mpi: check for MPI now */
+    struct gw_error found;  /* code 0: it is not an MPI program */
 };
 
 struct gw_usage {
@@ -48,11 +52,11 @@ struct gw_usage {
     uv_work_t work;
     struct gw_map processes; /* process -> struct process, owned */
     struct gw_process_use *uses;
-    struct look *looks; /* uses[i] is of this one */
+    struct look *looks; /* uses[i] is the result of looks[i] */
     uint32_t use_count;
     uint64_t own_bytes;
     bool looking, hurry, closed;
-    bool near; /* a process uses much of its limit, or may still turn out to be an MPI program */
+    bool near; /* a process is near its limit, or was started recently and may be an MPI program */
 };
 
 /* -- /proc ---------------------------------------------------------------------------------------
@@ -69,7 +73,7 @@ static bool read_text(const char *path, char text[TEXT_BYTES])
     return bytes > 0;
 }
 
-/* arg: a process that does not count; NULL: all do. */
+/* Returns the anonymous memory of a process. arg: a process that does not count, or NULL. */
 static uint64_t anonymous_of(pid_t pid, void *arg)
 {
     char path[64], text[TEXT_BYTES];
@@ -81,7 +85,7 @@ static uint64_t anonymous_of(pid_t pid, void *arg)
     return resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* Its part of the anonymous pages that it has, alone or with others, in memory and in swap. */
+/* Returns the exact anonymous memory of a process, including its part of shared pages and swap. */
 static uint64_t exact_anonymous_of(pid_t pid, void *arg)
 {
     char path[64], text[TEXT_BYTES];
@@ -91,14 +95,14 @@ static uint64_t exact_anonymous_of(pid_t pid, void *arg)
     (void)snprintf(path, sizeof path, "/proc/%d/smaps_rollup", (int)pid);
     const char *at = read_text(path, text) ? strstr(text, "\nPss_Anon:") : NULL;
     if (!at || sscanf(at, " Pss_Anon: %llu kB", &kib) != 1)
-        return anonymous_of(pid, arg); /* it is gone, or this kernel is too old */
+        return anonymous_of(pid, arg); /* the process has ended, or the kernel is too old */
     at = strstr(text, "\nSwapPss:");
     if (at)
         (void)sscanf(at, " SwapPss: %llu kB", &swap);
     return (uint64_t)(kib + swap) << 10;
 }
 
-/* Of itself and of those that it has waited for. */
+/* Returns the CPU time of a process and of the children that it has waited for. */
 static uint64_t cpu_of(pid_t pid, void *arg)
 {
     char path[64], text[TEXT_BYTES];
@@ -112,7 +116,7 @@ static uint64_t cpu_of(pid_t pid, void *arg)
     return user + system + children_user + children_system;
 }
 
-/* Whether it is an MPI program; the first of a tree is explained. */
+/* Returns 1 for an MPI program. Only the first one in a tree is explained. */
 static uint64_t mpi_of(pid_t pid, void *arg)
 {
     struct gw_error *found = arg;
@@ -131,7 +135,7 @@ typedef uint64_t of_process(pid_t pid, void *arg);
 
 static uint64_t tree_of(pid_t pid, int depth, of_process *of, void *arg);
 
-/* What one thread of a process has forked. */
+/* Returns the sum over the children of one thread of a process. */
 static uint64_t children_of(pid_t pid, const char *thread, int depth, of_process *of, void *arg)
 {
     char path[320], text[TEXT_BYTES], *at = text, *end;
@@ -144,7 +148,7 @@ static uint64_t children_of(pid_t pid, const char *thread, int depth, of_process
     return bytes;
 }
 
-/* The sum of it over a process and its descendants. */
+/* Returns the sum of a value over a process and its descendants. */
 static uint64_t tree_of(pid_t pid, int depth, of_process *of, void *arg)
 {
     char path[64];
@@ -171,8 +175,8 @@ static pid_t parent_of(pid_t pid)
     return at && sscanf(at + 1, " %*c %d", &parent) == 1 && parent > 1 ? (pid_t)parent : 0;
 }
 
-/* The anonymous memory of a process and its descendants, orphans too, in bytes: what is mapped of
- * files and results is not in it. 0 where it is gone. */
+/* Returns the anonymous memory of a process and its descendants, including orphans, in bytes.
+ * Mapped files and results are not included. 0: it has ended. */
 static uint64_t memory_of(struct look *look)
 {
     pid_t root = look->root ? look->root : look->pid;
@@ -191,7 +195,7 @@ uint64_t gw_usage_cpu_of(pid_t pid)
     return tree_of(pid, 0, cpu_of, NULL) / (ticks ? ticks : 1);
 }
 
-/* -- The timer -----------------------------------------------------------------------------------
+/* -- Timer ---------------------------------------------------------------------------------------
  */
 
 static void usage_on_timer(uv_timer_t *timer);
@@ -235,7 +239,7 @@ static void look_on_thread(uv_work_t *work)
     usage->own_bytes = anonymous_of(getpid(), NULL);
 }
 
-/* When what takes longer is to be done again. */
+/* Sets when expensive checks of a process are done again. */
 static void note(struct gw_usage *usage, uint32_t i, uint64_t now_ms)
 {
     struct process *process = find(usage, usage->uses[i].process);
