@@ -1,4 +1,5 @@
-/* The actor that a runner keeps: the state that its task made, and where it says what it begins. */
+/* The actor of a runner: the state that its task has created, and a page in which the runner notes
+ * the calls that it begins. */
 #ifndef GW_RUNNER_ACTOR_H
 #define GW_RUNNER_ACTOR_H
 
@@ -6,23 +7,23 @@
 #include <stdint.h>
 
 struct gw_actor_kept {
-    bool made; /* the task that makes it is through: there may be calls */
+    bool made; /* the task that creates it has succeeded: calls may arrive */
     uint64_t job, attempt;
     uint32_t index;
     uint64_t output_bytes_max;
     void *state;
     void (*destroy)(void *state); /* NULL: nothing to do */
-    uint64_t *began;              /* shared with the worker; NULL: not yet */
+    uint64_t *began;              /* page shared with the worker; NULL: not created yet */
 };
 
-/* gw_actor_keep makes the page in which the calls that begin are written, and gives its descriptor
- * (to be closed by the caller), or GW_ENOMEM. */
+/* gw_actor_keep creates the page for the calls that begin, and returns its descriptor, which the
+ * caller closes. Returns GW_ENOMEM if this fails. */
 int gw_actor_keep(struct gw_actor_kept *actor, int *fd);
 
-/* gw_actor_begin says that a call begins: whoever finds the page after a crash knows. */
+/* gw_actor_begin notes that a call begins. After a crash, the worker reads the page. */
 void gw_actor_begin(struct gw_actor_kept *actor, uint64_t attempt);
 
-/* gw_actor_let_go calls destroy, once. */
+/* gw_actor_let_go calls destroy once. */
 void gw_actor_let_go(struct gw_actor_kept *actor);
 
 #endif

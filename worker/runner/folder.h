@@ -1,4 +1,4 @@
-/* The folders in which tasks with files run, as the worker tells of them ahead of the tasks. */
+/* Working folders of tasks with files. The worker sends the path of a folder before the task. */
 #ifndef GW_RUNNER_FOLDER_H
 #define GW_RUNNER_FOLDER_H
 
@@ -10,19 +10,22 @@ struct gw_folders {
         uint64_t attempt;
         char *path; /* owned */
     })
-    ahead; /* of tasks that have not begun */
+    ahead; /* folders of tasks that have not begun */
 };
 
-/* gw_folders_add keeps what was told (copied) until its task begins; 0 or GW_ENOMEM. */
+/* gw_folders_add stores the folder of a message (copied) until its task begins. Returns 0 or
+ * GW_ENOMEM. */
 int gw_folders_add(struct gw_folders *folders, const struct gw_msg_task_folder *message);
 
-/* gw_folders_enter makes the folder of this attempt the working directory, where it has one, and
- * gives a descriptor of the one before in *back (else -1). GW_EIO with text: it is not there. */
+/* gw_folders_enter makes the folder of this attempt the working directory, if it has one. *back is
+ * then a descriptor of the previous directory, otherwise -1. Returns GW_EIO and sets the error if
+ * the folder does not exist. */
 int gw_folders_enter(struct gw_folders *folders, uint64_t attempt, int *back,
                      struct gw_error *error);
 
-/* gw_folders_leave goes back (taken; -1: nothing is to be done), or, with stay, gives up the way
- * back. Ends the process where it cannot: the next task would run in a folder that goes. */
+/* gw_folders_leave returns to the directory `back` and closes it. -1: does nothing. If `stay` is
+ * true, it only closes the descriptor. If the return fails, it ends the process: the next task
+ * would run in a folder that is being removed. */
 void gw_folders_leave(int back, bool stay);
 
 #endif

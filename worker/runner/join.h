@@ -1,4 +1,4 @@
-/* A gang's communicator, from what the worker says at `gang_go`. */
+/* Joins a rank to its gang's communicator, with the data of the worker's `gang_go` message. */
 #ifndef GW_RUNNER_JOIN_H
 #define GW_RUNNER_JOIN_H
 
@@ -6,33 +6,34 @@
 
 #include <gangway/comm.h>
 
-/* The last gang_go: its descriptors and a copy of its info. */
+/* The last gang_go message: its descriptors and a copy of its info. */
 struct gw_join {
     bool went;
     uint64_t attempt;
     int segment, listener; /* -1: none */
-    int unreached;         /* the rank that could not be reached; -1: all were */
+    int unreached;         /* rank that could not be reached; -1: none */
     uint8_t *info;
     uint32_t info_size;
-    char note[GW_ERROR_TEXT_MAX + 128]; /* of rank 0, for its log; empty: nothing to say */
+    char note[GW_ERROR_TEXT_MAX + 128]; /* text of rank 0 for its stderr; empty: none */
 };
 
-/* gw_join_init makes one that did not go. */
+/* gw_join_init creates the state before any gang_go message. */
 void gw_join_init(struct gw_join *join);
 
-/* gw_join_go keeps what a gang_go brought: takes the descriptors. GW_ENOMEM. */
+/* gw_join_go stores a gang_go message and takes over its descriptors. Returns GW_ENOMEM if out of
+ * memory. */
 int gw_join_go(struct gw_join *join, const struct gw_msg_gang_go *go, const int *fds,
                uint8_t fd_count);
 
-/* gw_join_open joins as `rank`, and clears: by the segment where all ranks share it, else also by
- * connections to the other workers' ranks, and by NCCL where the ranks have GPUs of their own.
- * GW_EPROTO with a text: the worker's go lacks something; else as gw_comm_open_host and
- * gw_comm_open_hosts. */
+/* gw_join_open joins the communicator as `rank` and clears the state. Ranks of one worker use the
+ * shared memory segment. Ranks of several workers also use connections to the other workers' ranks.
+ * If the ranks have GPUs of their own, NCCL is used. Returns GW_EPROTO and sets the error if the
+ * message lacks something, otherwise the errors of gw_comm_open_host and gw_comm_open_hosts. */
 int gw_join_open(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
                  struct gw_comm **comm, struct gw_error *error);
 
-/* gw_join_say writes to stderr, once, why the ranks have no NCCL though they have GPUs: when stderr
- * is the task's. */
+/* gw_join_say writes once to stderr why the ranks do not use NCCL although they have GPUs. It must
+ * be called when stderr is the task's own. */
 void gw_join_say(struct gw_join *join);
 
 #endif

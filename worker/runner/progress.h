@@ -1,5 +1,5 @@
-/* How far the task being executed says that it is: its progress, and the metrics of its steps. Each
- * is sent once in 50 ms at most, and the last one always. */
+/* Progress of the executing task, and the metrics of its steps. Each is sent at most once in 50 ms.
+ * The last value is always sent. */
 #ifndef GW_RUNNER_PROGRESS_H
 #define GW_RUNNER_PROGRESS_H
 
@@ -8,13 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GW_PROGRESS_METRICS = 8 }; /* names of a task that each have a pace of their own */
+enum { GW_PROGRESS_METRICS = 8 }; /* metrics that each have a timer of their own */
 
 struct gw_progress {
     struct gw_outbox *outbox; /* borrowed */
     uint64_t attempt;
     uint32_t rank;
-    uint64_t silence_ns; /* that it may keep; 0: any */
+    uint64_t silence_ns; /* the task's inactivity timeout; 0: none */
     struct gw_progress_metric {
         bool pending;
         int64_t step;
@@ -24,13 +24,14 @@ struct gw_progress {
     } metrics[GW_PROGRESS_METRICS];
     uint32_t metric_count;
     bool pending;
-    double fraction; /* below 0: there is only a sign of life to give */
+    double fraction; /* negative: only a sign of life is pending */
     char text[201];
     uint64_t sent_ns;
 };
 
-/* gw_progress_begin follows the begin of an attempt, gw_progress_end its end: what did not leave
- * leaves now. Errors of these and of all below: gw_outbox_say's. Thread: that which executes. */
+/* gw_progress_begin must be called when an attempt begins, and gw_progress_end when it ends. The
+ * latter sends what is pending. All functions return the errors of gw_outbox_say, and must be
+ * called by the thread that executes tasks. */
 void gw_progress_begin(struct gw_progress *progress, uint64_t attempt, uint32_t rank,
                        uint64_t silence_ns);
 int gw_progress_end(struct gw_progress *progress, uint64_t now_ns);
@@ -38,12 +39,12 @@ int gw_progress_end(struct gw_progress *progress, uint64_t now_ns);
 int gw_progress_metric(struct gw_progress *progress, int64_t step, const char *name, double value,
                        uint64_t now_ns);
 
-/* text: copied, what is over 200 bytes is cut off; NULL: none. */
+/* Text is copied and truncated to 200 bytes. NULL: none. */
 int gw_progress_note(struct gw_progress *progress, double fraction, const char *text,
                      uint64_t now_ns);
 
-/* gw_progress_alive: a step counts as progress, whether it has a metric or not; what is shown
- * stays. */
+/* gw_progress_alive records a sign of life: a step counts as progress even without a metric. The
+ * displayed progress does not change. */
 int gw_progress_alive(struct gw_progress *progress);
 
 #endif

@@ -1,7 +1,8 @@
-/* Descriptors that stay out of the places of the streams, 0 to 2.
+/* Keeps descriptors away from the numbers of the standard streams, 0 to 2.
  *
- * A task may close those. What is opened or received then would come to lie there: what the task
- * prints would be written into it, and when the streams are put back (output.c) it is gone. */
+ * A task may close those streams. A descriptor that is opened or received afterwards could get such
+ * a number. The output of tasks would then be written to it, and it would be closed when the
+ * streams are restored (output.c). */
 #ifndef GW_RUNNER_STREAM_H
 #define GW_RUNNER_STREAM_H
 
@@ -9,8 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* gw_stream_apart gives the same file as a descriptor above 2, in place of fd, which it takes; one
- * that is above 2 (or negative: there is none) as it is. -1, and errno, when there is no other. */
+/* gw_stream_apart returns a descriptor above 2 for the same file, and closes fd. If fd is above 2
+ * or negative, it returns fd. Returns -1 and sets errno if no descriptor is available. */
 static inline int gw_stream_apart(int fd)
 {
     if (fd < 0 || fd > STDERR_FILENO)

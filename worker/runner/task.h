@@ -1,5 +1,4 @@
-/* One execution of a task function, as its runner sees it; what user code sees is gangway/task.h.
- */
+/* One execution of a task function, as the runner sees it. User code sees gangway/task.h. */
 #ifndef GW_RUNNER_TASK_H
 #define GW_RUNNER_TASK_H
 
@@ -12,59 +11,62 @@
 
 struct gw_client;
 
-/* How a task reaches the world; NULL in a task: nobody listens (inline mode). */
+/* Functions by which a task reaches the worker. NULL in a task: the task runs in inline mode. */
 struct gw_task_hooks {
-    /* rank 0 reports a step; name and number are borrowed */
+    /* Rank 0 reports a step; name is borrowed */
     void (*metric)(void *arg, int64_t step, const char *name, double value);
-    /* how far it is; text may be NULL, and is borrowed */
+    /* Reports progress; text is borrowed and may be NULL */
     void (*progress)(void *arg, double fraction, const char *text);
-    /* rank 0 of a gang has saved the gang's checkpoint, under its attempt's name */
+    /* Rank 0 of a gang has saved the gang's checkpoint of this attempt */
     void (*saved)(void *arg, int64_t step);
-    /* any rank: it is alive */
+    /* Any rank reports a sign of life */
     void (*alive)(void *arg);
-    /* what the user wants of a training function: GW_CONTINUE, GW_PAUSE, GW_STOP */
+    /* Returns the user's wish for a training function: GW_CONTINUE, GW_PAUSE or GW_STOP */
     int (*control)(void *arg);
-    /* a connection for gw_task_client; blocks. GW_EAGAIN: not at the moment; GW_ECLOSED, GW_EIO */
+    /* Opens a connection for gw_task_client; blocks. GW_EAGAIN: not possible at the moment;
+     * GW_ECLOSED, GW_EIO */
     int (*link)(void *arg, struct gw_task_link *link, struct gw_error *error);
-    /* the task's thread goes to sleep for others, or goes on */
+    /* The task's thread begins or ends a wait for other tasks */
     void (*blocked)(void *arg, bool blocked);
     void *arg;
 };
 
 struct gw_task {
     const struct gw_function *function;
-    struct gw_value *args; /* a list, without references; owned */
+    struct gw_value *args; /* a list without references; owned */
     uint64_t job;
     uint32_t index, try_number, rank, world, local_rank;
-    struct gw_comm *comm; /* owned; NULL: not yet needed */
+    struct gw_comm *comm; /* owned; NULL: not needed yet */
     const struct gw_task_hooks *hooks;
-    struct gw_actor_kept *actor; /* that it makes or is a call of; NULL: none */
+    struct gw_actor_kept *actor; /* the actor that it creates or is a call of; NULL: none */
     bool makes_actor;
-    int answered; /* by the last gw_task_step */
+    int answered; /* last answer of gw_task_step */
     struct gw_error error;
     struct gw_task_result result;
-    /* Of a gang: its attempt, whose name its checkpoint has, and the attempt whose checkpoint is
-     * the current one before it has saved its own (0: none). attempt 0: one file for all attempts.
-     */
+    /* In a gang: attempt is in the name of its checkpoint. checkpoint_from is the attempt whose
+     * checkpoint is current until this attempt has saved its own (0: none). If attempt is 0, all
+     * attempts share one file. */
     uint64_t attempt, checkpoint_from;
     bool checkpoint_saved;
-    bool checkpoint_lost;                         /* the host that saved the current one is lost */
-    char checkpoint_dir[4096];                    /* empty until asked */
-    struct gw_client *client;                     /* NULL: not asked for */
-    void (*client_end)(struct gw_client *client); /* closes it, when the task has ended */
+    bool checkpoint_lost;                         /* the host of the current one is lost */
+    char checkpoint_dir[4096];                    /* empty until requested */
+    struct gw_client *client;                     /* NULL: not requested */
+    void (*client_end)(struct gw_client *client); /* closes it at the task's end */
 };
 
-/* gw_task_init makes an ordinary task of rank 0 of 1 that has no arguments; set more before it
- * runs. gw_task_deinit frees what it owns. gw_task_reset makes it so again, keeping memory. */
+/* gw_task_init creates an ordinary task without arguments, with rank 0 of 1. The caller sets other
+ * fields before it runs. gw_task_deinit frees what the task owns. gw_task_reset returns it to the
+ * state after gw_task_init, but keeps its memory. */
 void gw_task_init(struct gw_task *task);
 void gw_task_reset(struct gw_task *task);
 void gw_task_deinit(struct gw_task *task);
 
-/* gw_task_end_client closes the task's client, if it has one; reset and deinit do so, too. */
+/* gw_task_end_client closes the task's client, if it has one. gw_task_reset and gw_task_deinit do
+ * so, too. */
 void gw_task_end_client(struct gw_task *task);
 
-/* gw_task_run calls the function. 0 where it ended well (a result is set: nil, if it gave none),
- * else its negative code, with a text in task->error in any case. */
+/* gw_task_run calls the function. Returns 0 if it succeeded (a result is set; nil if the function
+ * returned none), otherwise its negative code. task->error then always has a text. */
 int gw_task_run(struct gw_task *task);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a task returned, encoded: small in memory, large in a memfd. */
+/* The encoded result of a task: in memory if it is small, in a memfd if it is large. */
 #ifndef GW_RUNNER_RESULT_H
 #define GW_RUNNER_RESULT_H
 
@@ -6,40 +6,43 @@
 
 #include <gangway/value.h>
 
-/* A memory file that the result may be written into (memfile_given). */
+/* A memory file that the result may be written to (message memfile_given). */
 struct gw_task_result_given {
-    uint64_t memfile; /* 0: there is none */
-    uint64_t bytes;   /* that it has */
-    int fd;           /* owned; -1: it is still to be made */
+    uint64_t memfile; /* 0: none */
+    uint64_t bytes;   /* its present size */
+    int fd;           /* owned; -1: the file must still be created */
 };
 
 struct gw_task_result {
     uint64_t bytes;   /* 0: nothing was returned */
-    uint64_t memfile; /* the one that fd is of; 0: of none */
+    uint64_t memfile; /* the memory file of fd; 0: none */
     int fd;           /* -1: inline, in buffer */
     struct gw_task_result_given given;
-    struct gw_buffer buffer; /* kept from task to task */
+    struct gw_buffer buffer; /* reused from task to task */
 };
 
-/* gw_task_result_init and gw_task_result_deinit; deinit closes what was not taken. */
+/* gw_task_result_init initialises a result. gw_task_result_deinit frees it and closes the
+ * descriptors that were not taken. */
 void gw_task_result_init(struct gw_task_result *result);
 void gw_task_result_deinit(struct gw_task_result *result);
 
-/* gw_task_result_clear makes it empty, as before a task returned. */
+/* gw_task_result_clear empties the result, as before a task returned. */
 void gw_task_result_clear(struct gw_task_result *result);
 
-/* gw_task_result_give lets a large one be written into a memory file (takes its descriptor), until
- * gw_task_result_end_given: in place of what lies there, where that is about as large. */
+/* gw_task_result_give allows a large result to be written to a memory file, whose descriptor it
+ * takes over, until gw_task_result_end_given. It replaces the data in the file if that has about
+ * the same size. */
 void gw_task_result_give(struct gw_task_result *result, struct gw_task_result_given given);
 void gw_task_result_end_given(struct gw_task_result *result);
 
-/* gw_task_result_set encodes a value (borrowed), in place of an earlier one. More than
- * GW_INLINE_BYTES_MAX bytes go to a memfd; bytes at the top are written there without a copy
- * between. GW_ENOMEM, GW_EINVAL (a reference), GW_ELIMIT (4 GiB), with a text. */
+/* gw_task_result_set encodes a value (borrowed) and replaces an earlier one. More than
+ * GW_INLINE_BYTES_MAX bytes are written to a memfd. If the value itself is of type bytes, it is
+ * written without a copy. Returns GW_ENOMEM, GW_EINVAL (a reference) or GW_ELIMIT (4 GiB) and sets
+ * the error if it fails. */
 int gw_task_result_set(struct gw_task_result *result, const struct gw_value *value,
                        struct gw_error *error);
 
-/* gw_task_result_decode makes a value of it again; nil where nothing was returned. */
+/* gw_task_result_decode decodes the result to a value. It is nil if nothing was returned. */
 int gw_task_result_decode(const struct gw_task_result *result, struct gw_value **value,
                           struct gw_error *error);
 

@@ -1,19 +1,19 @@
-/* SIGTERM while a rank runs: a wish, until the grace is over. Rank 0 answers it at its next step,
- * so that all ranks stop at the same one and can save what they have. Of the process, as signals
- * are. */
+/* Handles SIGTERM while a rank runs: it is only a request until the grace period is over. Rank 0
+ * answers it at its next step, so that all ranks stop at the same step and can save their state.
+ * The state is global, as signals are. */
 #ifndef GW_RUNNER_TERM_H
 #define GW_RUNNER_TERM_H
 
 #include <stdbool.h>
 
-/* gw_term_heed: from here on the signal is noted. */
+/* gw_term_heed makes the process note the signal from now on. */
 void gw_term_heed(void);
 
-/* gw_term_told tells whether it came. */
+/* gw_term_told returns true if the signal has arrived. */
 bool gw_term_told(void);
 
-/* gw_term_let_be: the signal has its usual effect again. Tells whether it came before that: then
- * the caller raises it when what must leave has left. */
+/* gw_term_let_be restores the usual effect of the signal. It returns true if the signal arrived
+ * before. The caller must then raise it after it has sent its messages. */
 bool gw_term_let_be(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* Where checkpoints lie, and whose they are. */
+/* Paths of checkpoints, and the names of their workers. */
 #include "worker/net/checkpoints/checkpoint_path.h"
 
 #include <inttypes.h>

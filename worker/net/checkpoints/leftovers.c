@@ -1,11 +1,11 @@
-/* Leftovers: what a worker finds in its folder when it starts, or comes back.
+/* Leftovers: data that a worker finds in its folder when it starts or reconnects.
  *
- * Always: what may be of a job goes only when its scheduler has said that it does not know that
- * job, or, of its checkpoints, that it will not run again. What is of another cluster, whose jobs
- * have the same numbers, is renamed, and stays: a scheduler that lost its state is another cluster,
- * too. So a worker that is started again (a crash, a service manager, a reboot) gives a gang its
- * checkpoints, and people their output. What is to go is set aside under another name first, at
- * once: nobody finds half of it. */
+ * Invariants: data of a job is removed only after its scheduler has said that it does not know the
+ * job or, for checkpoints, that the job will not run again. Data of another cluster, whose jobs
+ * have the same numbers, is renamed and kept. A scheduler that has lost its state counts as another
+ * cluster, too. So a worker that is started again (after a crash, by a service manager, after a
+ * reboot) still has the checkpoints of gangs and the output of tasks. Data to be removed is first
+ * renamed, at once, so that nobody finds it half removed. */
 #include "worker/net/checkpoints/leftovers.h"
 
 #include "graph/base/array.h"
@@ -33,7 +33,8 @@
 #include <unistd.h>
 
 #define ASIDE ".gone-"
-#define OVER "over-" /* no job's name: also a scheduler whose folder it is removes it */
+/* Not the name of a job; a scheduler that owns the folder also removes such names */
+#define OVER "over-"
 
 enum { CLUSTER_BYTES = 64, ROOM = 2 * PATH_MAX, SWEEP_MS = 1000 };
 
@@ -56,10 +57,10 @@ static void removal_on_done(uv_work_t *work, int status)
     free(work->data);
 }
 
-/* -- What is to go -------------------------------------------------------------------------------
+/* -- Removal -------------------------------------------------------------------------------------
  */
 
-/* A folder that takes it, and then goes with all that is in it. */
+/* Creates a folder that data is moved into and that is then removed with all of it. */
 static struct removal *removal_new(struct gw_host *host)
 {
     struct removal *removal = calloc(1, sizeof *removal);
@@ -86,7 +87,8 @@ static void set_aside(const struct removal *removal, const char *folder, const c
         gw_log_warn("%s stays: %s", from, strerror(errno));
 }
 
-/* The job that an entry is of, "5" or, of a copy, "5.0"; 0: of none. */
+/* Returns the job of an entry, which is named "5" or, for a copy, "5.0". 0: it belongs to no job.
+ */
 static uint64_t job_of(const char *name)
 {
     char *end;
@@ -94,10 +96,11 @@ static uint64_t job_of(const char *name)
     return job && (*end == '\0' || *end == '.') ? job : 0;
 }
 
-/* -- Of earlier lives ----------------------------------------------------------------------------
+/* -- Earlier incarnations of workers -------------------------------------------------------------
  */
 
-/* What another worker's life kept is ours to give: it kept it in case that its host is lost. */
+/* Takes over the copies that earlier incarnations of workers have kept here in case that the
+ * checkpoint's host is lost. */
 static void adopt_copies(struct gw_host *host)
 {
     char all[PATH_MAX + 16], own[PATH_MAX + 64], theirs[ROOM], from[ROOM + 256], to[ROOM];
@@ -124,7 +127,7 @@ static void adopt_copies(struct gw_host *host)
         (void)closedir(lives);
 }
 
-/* Entries of a folder whose names begin so; they are of no job. */
+/* Sets aside all entries of a folder whose names begin with the prefix. They belong to no job. */
 static void set_aside_named(const struct removal *removal, const char *folder, const char *prefix)
 {
     DIR *dir = opendir(folder);
@@ -135,8 +138,8 @@ static void set_aside_named(const struct removal *removal, const char *folder, c
         (void)closedir(dir);
 }
 
-/* Sockets of workers that were killed. One that no process has is refused; so is one that is about
- * to listen, but its process lives. */
+/* Removes the sockets of workers that were killed. A socket is removed if connecting is refused and
+ * its process is dead. A socket that is about to listen refuses, too, but its process lives. */
 static void remove_sockets(const char *folder)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -166,7 +169,8 @@ void gw_leftovers_open(struct gw_host *host)
     if (!host->options.first_in_folder)
         return;
     adopt_copies(host);
-    DIR *dir = opendir(host->options.dir); /* what an earlier life did not come to remove */
+    /* Data that an earlier incarnation had set aside and not removed */
+    DIR *dir = opendir(host->options.dir);
     for (const struct dirent *entry; dir && (entry = readdir(dir));) {
         if (strncmp(entry->d_name, ASIDE, strlen(ASIDE)) != 0)
             continue;
@@ -187,10 +191,10 @@ void gw_leftovers_open(struct gw_host *host)
     removal_start(host, removal);
 }
 
-/* -- Of another cluster --------------------------------------------------------------------------
+/* -- Data of another cluster ---------------------------------------------------------------------
  */
 
-/* Renames an entry of a folder of ours to one in `aside`, which is made for the first. */
+/* Moves an entry of a folder into the folder `aside`, which is created at the first entry. */
 static void keep_aside(const char *aside, const char *folder, const char *name)
 {
     char from[ROOM], to[ROOM];
@@ -244,7 +248,7 @@ void gw_leftovers_on_welcome(struct gw_host *host, const char *cluster)
         close(fd);
 }
 
-/* -- Of this one ---------------------------------------------------------------------------------
+/* -- Data of this cluster ------------------------------------------------------------------------
  */
 
 struct found {
@@ -305,9 +309,9 @@ void gw_leftovers_on_unknown(struct gw_host *host, const struct gw_msg_leftovers
     removal_start(host, removal);
 }
 
-/* -- Of jobs that are over -----------------------------------------------------------------------
+/* -- Jobs that are over --------------------------------------------------------------------------
  *
- * Few of very many jobs have a folder: all that are over in a second cost one look together.
+ * Very few jobs have a folder here, so all jobs that end within a second are checked together.
  */
 
 struct gw_sweep {
@@ -322,7 +326,7 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Of workers that share the folder one renames it. */
+/* Several workers may share the folder. Only one of them succeeds in renaming it. */
 static void remove_folder(const struct gw_sweep *sweep, uint64_t job)
 {
     char from[PATH_MAX + 32], to[PATH_MAX + 32];

@@ -1,8 +1,8 @@
-/* Giving what this worker has of checkpoints to another: one bundle a connection, which that one
- * opened for it.
+/* Sends checkpoints of this worker to another one: one bundle of files per connection, which the
+ * other worker has opened for it.
  *
- * Always: one piece of work at a time has the bundle, on a thread; nothing is sent that was not
- * asked for by transfer_more. */
+ * Invariants: one piece of work at a time, on a thread, uses the bundle. Nothing is sent that was
+ * not requested by transfer_more. */
 #include "worker/net/checkpoints/serve.h"
 
 #include "graph/base/must.h"
@@ -24,17 +24,17 @@
 struct gw_serve {
     uv_work_t work;
     struct gw_host *host;
-    struct gw_host_link *link; /* NULL: it is gone */
+    struct gw_host_link *link; /* NULL: closed */
     struct gw_msg_transfer_want want;
     struct gw_bundle *bundle;
     struct gw_msg_transfer_part part;
-    uint32_t asked; /* parts */
+    uint32_t asked; /* number of parts requested */
     bool busy, opened, over;
     int rc;
     struct gw_error error;
 };
 
-/* Whoever has the same folder is to see this. */
+/* Creates the marker file, so that a worker that shares the folder can detect this. */
 static int mark(const struct gw_host *host, struct gw_error *error)
 {
     char path[PATH_MAX + 64], name[64];
@@ -59,7 +59,7 @@ int gw_serve_open(const struct gw_host *host, const struct gw_msg_transfer_want 
         return gw_error_set(error, GW_ENOENT, "it keeps no copy of that");
     (void)snprintf(name, sizeof name, "%" PRIu32 ".%016" PRIx64 ".checkpoint", want->index,
                    want->attempt);
-    /* it may be there anew, for a rank of another attempt */
+    /* The folder may have been created again for a rank of another attempt */
     if (want->commands && want->attempt && !want->written && gw_bundle_stamp(folder) == 0)
         return gw_error_set(error, GW_ENOENT, "%s is empty, and was not", folder);
     int rc = gw_bundle_open(folder, want->commands ? NULL : name, bundle, error);

@@ -1,11 +1,13 @@
-/* Fetches a checkpoint from another worker: asked for on a connection of its own, written beside
- * the place where it is to lie, and put there when all of it has come and is what was sent. The
- * folder of commands comes from several workers, one after the other: first all of it from the one
- * that has the checkpoint, then from each other what its ranks have written (store/union.h).
+/* Fetches a checkpoint from another worker. The request goes over a connection of its own. The
+ * files are first written beside their final place, and moved there when everything has arrived and
+ * is verified. A folder of commands comes from several workers, one after the other: first the
+ * whole folder from the worker that has the checkpoint, then from each other worker the files that
+ * its ranks have written (store/union.h).
  *
- * Always: one piece of work at a time has a transfer's files, on a thread. A connection that cannot
- * be had, or breaks, is tried again for as long as the scheduler may need to see that a worker is
- * lost: who is told sooner would only be told to ask there again. */
+ * Invariants: one piece of work at a time, on a thread, uses the files of a transfer. If a
+ * connection fails or breaks, it is tried again for as long as the scheduler may need to detect a
+ * lost worker. If the failure were reported sooner, the scheduler would only name the same worker
+ * again. */
 #include "worker/net/checkpoints/transfer.h"
 
 #include "graph/base/array.h"
@@ -33,7 +35,7 @@
 #include <unistd.h>
 
 enum { RETRY_MS = 500, TICK_MS = 1000 };
-#define GIVE_UP_NS (GW_LOST_NS + 5 * GW_NS_PER_S) /* the scheduler sees first who is lost */
+#define GIVE_UP_NS (GW_LOST_NS + 5 * GW_NS_PER_S) /* the scheduler detects a lost worker first */
 
 enum transfer_state {
     TRANSFER_ASKS,
@@ -44,38 +46,38 @@ enum transfer_state {
 };
 
 struct part {
-    struct gw_msg_transfer_part part; /* its texts and data lie behind it */
+    struct gw_msg_transfer_part part; /* its texts and data are stored behind it */
 };
 
-/* A worker that it comes from. */
+/* A worker that the checkpoint comes from. */
 struct source {
     uint32_t worker;
     char *address;
-    char host[256];           /* for people; empty: not asked yet */
-    struct gw_unpack *unpack; /* what came; NULL: nothing was needed */
+    char host[256];           /* name for users; empty: not asked yet */
+    struct gw_unpack *unpack; /* received files; NULL: nothing was needed */
 };
 
 struct gw_transfer {
     uv_work_t work;
     uv_timer_t timer;
     struct gw_transfers *transfers;
-    struct gw_host_link *link; /* NULL: none at the moment */
+    struct gw_host_link *link; /* NULL: not connected at the moment */
     struct gw_transfer *next;
-    uint64_t number, moved_ns; /* when something last came of it */
+    uint64_t number, moved_ns; /* moved_ns: time of the last progress */
     struct gw_msg_checkpoint_transfer what;
-    bool copy, keep; /* out of a copy; into one */
+    bool copy, keep; /* copy: from a kept copy; keep: to a kept copy */
     struct source *sources;
-    uint32_t source_count, at; /* the one that is asked */
-    bool here;                 /* the first one has the folder that this worker has */
+    uint32_t source_count, at; /* index of the source that is asked now */
+    bool here;                 /* the first source shares this worker's folder */
     bool laid;
     uint8_t state;        /* enum transfer_state */
-    bool busy, forgotten; /* its job is over */
+    bool busy, forgotten; /* forgotten: its job is over */
     char marker[64];
     uint64_t bytes;
     GW_ARRAY(struct part *) parts;
     int rc;
     struct gw_error error;
-    /* The thread's, while it is busy: what it is to do, and how that went. */
+    /* Used by the thread while busy: what to do, and the result. */
     uint8_t doing;
     int did_rc;
     struct gw_error did_error;
@@ -84,12 +86,12 @@ struct gw_transfer {
 struct gw_transfers {
     struct gw_host *host;
     struct gw_transfer *first;
-    uint32_t works; /* that remove copies, under way */
-    bool copies;    /* there may be some */
+    uint32_t works; /* removals of copies in progress */
+    bool copies;    /* copies may exist */
     bool closed;
 };
 
-/* -- On a thread ---------------------------------------------------------------------------------
+/* -- Work on a thread ----------------------------------------------------------------------------
  */
 
 static void folder_of(const struct gw_transfer *transfer, char *path, size_t bytes)
@@ -127,7 +129,8 @@ static int open_files(struct gw_transfer *transfer)
     return gw_unpack_open(path, transfer->bytes, &source_of(transfer)->unpack, error);
 }
 
-/* Makes one folder, where rank 0 is, of what all hosts' ranks have written. */
+/* Merges the files that the ranks of all hosts have written into one folder, on the worker of rank
+ * 0. */
 static int join_files(struct gw_transfer *transfer, const char *folder)
 {
     char own[256];
@@ -183,7 +186,8 @@ static int lay_files(struct gw_transfer *transfer)
     return rc;
 }
 
-/* The copy that this very worker keeps; what is to be in the task's folder is there, or is not. */
+/* Uses the copy that this worker itself keeps. If the checkpoint is to be in the task's folder,
+ * only checks that it is there. */
 static int take_own(struct gw_transfer *transfer)
 {
     struct gw_bundle *bundle = NULL;
@@ -211,7 +215,8 @@ static int take_own(struct gw_transfer *transfer)
     return rc;
 }
 
-/* What came is no more beside; what is in the folder now, all hosts of the gang will know. */
+/* Removes the received files beside the folder. Notes the state of the folder, which is now the
+ * same on all hosts of the gang. */
 static void clean_up(struct gw_transfer *transfer)
 {
     char path[PATH_MAX + 96];
@@ -248,9 +253,6 @@ static void work_on_thread(uv_work_t *work)
         clean_up(transfer);
     }
 }
-
-/* -- On the loop ---------------------------------------------------------------------------------
- */
 
 static void work_on_done(uv_work_t *work, int status);
 
@@ -302,7 +304,8 @@ static void timer_on_closed(uv_handle_t *handle)
     transfers_free_if_over(transfers);
 }
 
-/* It is as it is; what lies beside goes, and then whoever wanted it is told. */
+/* Ends a transfer with its present result. The files beside the folder are removed, and then the
+ * result is delivered. */
 static void end(struct gw_transfer *transfer)
 {
     let_link_go(transfer);
@@ -337,8 +340,9 @@ static void tell_over(struct gw_transfer *transfer)
         gw_log_info("the checkpoints of job %llu were %s from worker %u (%.1f MiB)",
                     (unsigned long long)what->job, transfer->keep ? "copied" : "transferred here",
                     what->worker, (double)transfer->bytes / (1 << 20));
+    /* The copy may have been completed after the job was over */
     if (transfer->forgotten && transfer->keep)
-        remove_copies(transfer->transfers, what->job); /* it may have been put there since */
+        remove_copies(transfer->transfers, what->job);
     if (!transfer->transfers->closed && !host->exiting)
         (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CHECKPOINT_TRANSFERRED,
                                                     .number = transfer->number,
@@ -362,7 +366,8 @@ static void work_next(struct gw_transfer *transfer)
 
 static void ask(struct gw_transfer *transfer);
 
-/* What that worker had is here: the next one's turn, or all is put where it is to lie. */
+/* Continues after a source is complete: asks the next one or, after the last one, moves all files
+ * to their place. */
 static void ask_next(struct gw_transfer *transfer)
 {
     let_link_go(transfer);
@@ -404,7 +409,7 @@ static bool is_beside(const struct gw_transfer *transfer)
     return false;
 }
 
-/* The worker that was asked has the very folder that this one has. */
+/* Handles that the source uses the same folder as this worker. */
 static void need_nothing(struct gw_transfer *transfer)
 {
     transfer->rc = 0;
@@ -425,7 +430,7 @@ static void work_on_done(uv_work_t *work, int status)
     }
     if (did == TRANSFER_ENDED) {
         if (is_beside(transfer) || transfer->parts.count)
-            end(transfer); /* it ended while a part was written */
+            end(transfer); /* it ended while a part was being written */
         else
             tell_over(transfer);
     } else if (is_join(transfer) && transfer->rc == GW_EEXIST) {
@@ -444,9 +449,6 @@ static void work_on_done(uv_work_t *work, int status)
     }
 }
 
-/* -- Asking --------------------------------------------------------------------------------------
- */
-
 static void ask(struct gw_transfer *transfer)
 {
     struct gw_host *host = transfer->transfers->host;
@@ -455,7 +457,7 @@ static void ask(struct gw_transfer *transfer)
     transfer->link =
         gw_host_link_dial_peer(host, source->worker, source->address, &transfer->error);
     if (!transfer->link)
-        return; /* the timer comes back to it */
+        return; /* the timer tries again */
     transfer->link->transfer = transfer;
     message.transfer_want =
         (struct gw_msg_transfer_want){.job = transfer->what.job,
@@ -539,7 +541,7 @@ bool gw_transfer_on_message(struct gw_host_link *link, const struct gw_message *
             on_part(link->transfer, &message->transfer_part);
         return true;
     default:
-        return link->transfers; /* nothing else is taken there */
+        return link->transfers; /* other messages are not expected on a connection for transfers */
     }
 }
 
@@ -555,9 +557,6 @@ void gw_transfer_on_gone(struct gw_host_link *link)
         fail(transfer, GW_ELOST, "the connection to the worker that has it broke");
 }
 
-/* -- The table -----------------------------------------------------------------------------------
- */
-
 struct gw_transfers *gw_transfers_new(struct gw_host *host)
 {
     struct gw_transfers *transfers = calloc(1, sizeof *transfers);
@@ -571,7 +570,7 @@ void gw_transfers_adopted(struct gw_transfers *transfers)
     transfers->copies = true;
 }
 
-/* Whom it comes from: the effect's addresses are in their order. */
+/* Stores the sources. The addresses of the effect are in the same order. */
 static void keep_sources(struct gw_transfer *transfer, const struct gw_effect *effect)
 {
     const struct gw_col32 others = effect->message.checkpoint_transfer.others;
@@ -616,7 +615,8 @@ void gw_transfer_start(struct gw_transfers *transfers, const struct gw_effect *e
 struct removal {
     uv_work_t work;
     struct gw_transfers *transfers;
-    char path[PATH_MAX + 64], prefix[32]; /* of what goes in it; empty: all */
+    /* prefix: only names that begin so are removed; empty: all */
+    char path[PATH_MAX + 64], prefix[32];
     char marker[PATH_MAX + 64];
 };
 
@@ -690,7 +690,8 @@ void gw_transfers_close(struct gw_transfers *transfers)
     for (struct gw_transfer *transfer = transfers->first; transfer; transfer = transfer->next)
         fail(transfer, GW_ECLOSED, "this worker ends");
     struct removal *removal = removal_new(transfers);
-    if (transfers->host->options.connect) /* its next life has the same folder */
+    /* The worker will use the same folder when it starts again */
+    if (transfers->host->options.connect)
         removal->path[0] = '\0';
     GW_MUST(
         uv_queue_work(transfers->host->loop, &removal->work, removal_on_thread, removal_on_done));

@@ -1,8 +1,9 @@
-/* Looking at folders from time to time, on a thread.
+/* Observes checkpoint folders periodically, on a thread.
  *
- * Always: one look at a time; a look at a folder with many files makes the next one come later, so
- * that looking takes a twentieth of a thread at most. The first look alone is taken at once: the
- * command starts behind it, and may save before a thread has looked. */
+ * Invariants: one observation is in progress at a time. If a folder has many files, the next
+ * observation comes later, so that observing takes at most a twentieth of a thread. Only the first
+ * observation of a folder is made at once, on the loop: the command starts after it and might save
+ * before a thread has observed the folder. */
 #include "worker/net/checkpoints/watch.h"
 
 #include "graph/base/array.h"
@@ -25,7 +26,7 @@ enum { LOOK_MS = 1000, SLOWER = 20 };
 struct watch {
     uint64_t attempt, job;
     uint32_t index;
-    uint64_t saves; /* how often it was told */
+    uint64_t saves; /* number of SAVED events */
     struct gw_sighting sighting;
 };
 
@@ -39,7 +40,7 @@ struct gw_watches {
     uv_timer_t timer;
     struct gw_host *host;
     GW_ARRAY(struct watch) list;
-    GW_ARRAY(struct look) looks; /* of the thread, while busy */
+    GW_ARRAY(struct look) looks; /* used by the thread while busy */
     uint64_t took_ns;
     bool busy, closed, timer_gone;
 };
@@ -107,8 +108,9 @@ static void look_on_done(uv_work_t *work, int status)
 {
     struct gw_watches *watches = work->data;
     (void)status;
+    /* Still busy, so that no observation starts meanwhile */
     for (size_t i = 0; i < watches->looks.count && !watches->closed; i++)
-        take_look(watches, &watches->looks.items[i]); /* busy: nobody looks meanwhile */
+        take_look(watches, &watches->looks.items[i]);
     watches->busy = false;
     if (watches->closed) {
         if (watches->timer_gone)

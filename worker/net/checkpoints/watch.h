@@ -1,4 +1,5 @@
-/* Watches: folders of checkpoints of commands, which say of none that they have saved one. */
+/* Watches the checkpoint folders of commands, since commands do not report that they have saved a
+ * checkpoint. */
 #ifndef GW_NET_WATCH_H
 #define GW_NET_WATCH_H
 
@@ -7,14 +8,15 @@
 struct gw_host;
 struct gw_watches;
 
-/* gw_watches_new makes the table of a host, which it borrows; gw_watches_close frees it when what
- * is under way has ended. */
+/* gw_watches_new creates the table of watches of a host (borrowed). gw_watches_close frees it when
+ * the work in progress has ended. */
 struct gw_watches *gw_watches_new(struct gw_host *host);
 void gw_watches_close(struct gw_watches *watches);
 
-/* gw_watch_execute takes a WATCH or an UNWATCH. SAVED comes when a folder is not as it was at the
- * last SAVED, or at the WATCH, and has not changed from one look to the next, or has not stopped
- * changing for too long (worker/store/sighting.h). */
+/* gw_watch_execute carries out the effects WATCH and UNWATCH. The event SAVED comes if a folder
+ * differs from its state at the last SAVED (or at the WATCH) and has not changed between two
+ * observations. It also comes if the folder keeps changing for too long (worker/store/sighting.h).
+ */
 void gw_watch_execute(struct gw_watches *watches, const struct gw_effect *effect);
 
 #endif
