@@ -112,8 +112,8 @@ void gw_sched_attempts_ahead(const struct gw_sched *sched, const struct gw_col64
         __builtin_prefetch(&tasks->users[attempt->index], 1);
         __builtin_prefetch(&tasks->object[attempt->index], 1);
         __builtin_prefetch(&tasks->attempt[attempt->index], 1);
-        if (tasks->edges ==
-            0) /* other jobs in this column most likely have no dependencies either */
+        /* Other jobs in this column most likely have no dependencies either. */
+        if (tasks->edges == 0)
             return;
     }
     if ((attempt = attempt_at(sched, ids, at + EDGES_AHEAD)))
@@ -260,8 +260,8 @@ void gw_sched_apply_attempt_ended(struct gw_sched *sched, const struct gw_fact_a
     gw_sched_event_log_attempt_ended(sched, attempt, fact);
     gw_job_usage_ended(sched, attempt, fact->run_ns);
     struct gw_spec *spec = &attempt->job->specs.items[attempt->job->tasks.spec[attempt->index]];
-    if (fact->well ||
-        fact->run_ns) /* a failure shows the run time of such tasks, but no result size */
+    /* A failure shows the run time of such tasks, but no result size. */
+    if (fact->well || fact->run_ns)
         measure(spec, fact->run_ns, fact->well ? fact->bytes : spec->mean_bytes);
     if (!attempt->pipelined && attempt->fetches)
         gw_sched_object_inputs_fetched(sched, attempt->job, attempt->index, worker, fact->well);

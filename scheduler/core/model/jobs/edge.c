@@ -131,8 +131,8 @@ struct gw_row gw_sched_edge_add(struct gw_sched *sched, struct gw_job *job, uint
     if (dep.job != job)
         dep.job->borrowers++;
     uint8_t state = dep.job->tasks.state[dep.index];
-    if (state == GW_TASK_RELEASED &&
-        from->rank != GW_DEP_AFTER) /* the result was lost before this chunk arrived */
+    /* The result was lost before this chunk arrived. */
+    if (state == GW_TASK_RELEASED && from->rank != GW_DEP_AFTER)
         GW_MUST(gw_array_push(&sched->lost, dep));
     return dep;
 }

@@ -1,9 +1,9 @@
-/* The ring of facts that are told.
+/* The ring of facts of the event log.
  *
- * What always holds: fact n (they are counted from 1) lies at (n - 1) % GW_LOGGED_FACTS_MAX until
- * fact n + GW_LOGGED_FACTS_MAX is told. Facts are told in the order in which they were found out;
- * those of an attempt that is worth it only when it ends stand behind later ones, with their own
- * times. */
+ * Invariant: fact n, counted from 1, is at (n - 1) % GW_LOGGED_FACTS_MAX until fact n +
+ * GW_LOGGED_FACTS_MAX is added. Facts are added when they become known. Some facts about an attempt
+ * are added only when it ends, because only then it is known that they deserve an entry. They
+ * follow later facts in the ring, but have their own times. */
 #include "scheduler/core/model/jobs/event_log.h"
 
 #include "graph/base/text.h"
@@ -26,7 +26,7 @@ static const char *text_copy(const char *text)
     size_t length = text ? strnlen(text, GW_LOGGED_TEXT_MAX) : 0;
     if (length == 0)
         return NULL;
-    while (text[length] && (text[length] & 0xc0) == 0x80) /* not in the middle of a character */
+    while (text[length] && (text[length] & 0xc0) == 0x80) /* do not cut within a UTF-8 character */
         length--;
     char *copy = strndup(text, length);
     GW_MUST_PTR(copy);
@@ -52,11 +52,10 @@ void gw_sched_event_log_add(struct gw_sched *sched, struct gw_job *job,
     to->text = text_copy(fact->text);
 }
 
-/* -- Attempts ------------------------------------------------------------------------------------
- */
+/* -- Attempts --------------------------------------------------------------------------------- */
 
-/* How an attempt came where it is and when it began, where that was not told before: something
- * about it is worth telling after all. */
+/* Logs the placement and start of an attempt, if they were not logged before, because something
+ * about the attempt deserves an entry now. */
 static void tell_attempt(struct gw_sched *sched, const struct gw_attempt *attempt)
 {
     struct gw_job *job = attempt->job;
@@ -87,7 +86,8 @@ void gw_sched_event_log_gang(struct gw_sched *sched, const struct gw_gang_attemp
     char where[GW_LOGGED_TEXT_MAX + 64] = "", name[GW_WORKER_NAME_MAX];
     struct gw_text text = {where, sizeof where, 0};
     uint32_t workers = 0;
-    if (gw_sched_gpu_is_physical_shared(sched, gang)) /* first: the end may be cut off */
+    /* This comes first, because the end of the text may be cut off. */
+    if (gw_sched_gpu_is_physical_shared(sched, gang))
         gw_text_say(&text, "some share a GPU's MIG instances, so that none can use NCCL: ");
     for (uint32_t first = 0, end; first < gang->count; first = end, workers++) {
         for (end = first;
@@ -149,10 +149,10 @@ void gw_sched_event_log_tell_attempt_ended(struct gw_sched *sched, const struct 
     tell_attempt(sched, attempt);
 }
 
-/* -- Tasks ---------------------------------------------------------------------------------------
- */
+/* -- Tasks ------------------------------------------------------------------------------------ */
 
-/* How many results it has, without those of ranks that its last attempt had not. */
+/* Returns the number of results of a task, without ranks that the last attempt of its gang did not
+ * have. */
 static uint32_t results_of(const struct gw_job *job, const struct gw_fact_task_ended *fact)
 {
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[fact->index]].message;
@@ -165,7 +165,7 @@ static uint32_t results_of(const struct gw_job *job, const struct gw_fact_task_e
             place->index == fact->index && place->attempt == job->tasks.attempt[fact->index];
         ranks += same;
         if (same && place->rank == 0)
-            break; /* numbers of attempts are used again */
+            break; /* older places may have the same attempt id */
     }
     return ranks && ranks < fact->results.count ? ranks : fact->results.count;
 }
@@ -197,7 +197,7 @@ void gw_sched_event_log_tell_task_ended(struct gw_sched *sched, struct gw_job *j
     }
     bool own = fact->state == GW_TASK_FAILED && fact->cause_job == 0;
     if (!own && !gw_sched_event_log_whole(job))
-        return; /* a task before it, or who cancelled it, is told of */
+        return; /* the event log has the failed dependency or the cancellation */
     GW_LOG_EVENT(sched, job,
                  .kind = fact->state == GW_TASK_FAILED ? GW_LOGGED_FAILED : GW_LOGGED_CANCELLED,
                  .index = fact->index, .detail = fact->cause_job != 0,
@@ -218,15 +218,14 @@ const struct gw_logged *gw_sched_event_log_last(const struct gw_sched *sched,
     return NULL;
 }
 
-/* -- Checking ------------------------------------------------------------------------------------
- */
+/* -- Checks ----------------------------------------------------------------------------------- */
 
-/* What a fact, the last of its task in this step, says that the task is; 0: nothing. */
+/* Returns true if the state of a task matches the last fact about it in this step. */
 static bool is_so(uint32_t kind, uint8_t state)
 {
     switch (kind) {
     case GW_LOGGED_READY:
-        return state == GW_TASK_READY || state == GW_TASK_WAITING; /* an input was lost */
+        return state == GW_TASK_READY || state == GW_TASK_WAITING; /* waiting: an input was lost */
     case GW_LOGGED_DONE:
         return state == GW_TASK_DONE;
     case GW_LOGGED_FAILED:

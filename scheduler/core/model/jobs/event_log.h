@@ -1,9 +1,10 @@
-/* The event log: what became true of tasks, and when, for people. Nothing is decided by it.
+/* The event log: what happened to tasks and when, for people. No decision depends on it.
  *
- * A ring of the latest facts of all jobs. Of a job of up to GW_LOGGED_TASKS_MAX tasks every fact is
- * told; of a larger one what is unusual (failures, retries, recalls, cancels, losses), and what its
- * tasks did that ran for GW_LOGGED_SLOW_NS or longer. So a bag of a million short tasks costs a
- * comparison a fact, and pushes nobody else's facts out. */
+ * It is a ring of the latest facts of all jobs. For a job of up to GW_LOGGED_TASKS_MAX tasks, every
+ * fact is logged. For a larger job, only unusual facts are logged (failures, restarts, recalls,
+ * cancellations, losses), and the facts of tasks that ran for GW_LOGGED_SLOW_NS or longer. So a job
+ * of a million short tasks costs one comparison for each fact, and does not push the facts of other
+ * jobs out of the ring. */
 #ifndef GW_SCHEDULER_CORE_EVENT_LOG_H
 #define GW_SCHEDULER_CORE_EVENT_LOG_H
 
@@ -12,24 +13,26 @@
 #include <gangway/value.h>
 
 struct gw_cancel {
-    bool hard;       /* no grace */
+    bool hard;       /* without a grace period */
     uint32_t reason; /* enum gw_kill_reason */
-    const char *by;  /* for people: who, or what for; NULL: nobody needs it any more */
+    const char *by;  /* user or reason, for people; NULL: nobody needs the task any more */
 };
 
-/* gw_sched_event_log_whole tells whether every fact of a job is told. */
+/* gw_sched_event_log_whole returns true if every fact of a job is logged. */
 static inline bool gw_sched_event_log_whole(const struct gw_job *job)
 {
     return job->tasks.count <= GW_LOGGED_TASKS_MAX && !job->calls_of &&
            (!job->range || job->range->count <= GW_LOGGED_TASKS_MAX);
 }
 
-/* gw_sched_event_log_add tells one fact, now where at_ns is 0; `text` is copied. Of a job that is
- * not told whole, no more than GW_LOGGED_UNUSUAL_MAX are. For apply functions. */
+/* gw_sched_event_log_add logs one fact, with the present time if at_ns is 0. `text` is copied. For
+ * a job whose facts are not all logged, at most GW_LOGGED_UNUSUAL_MAX facts are logged. For
+ * appliers only. */
 void gw_sched_event_log_add(struct gw_sched *sched, struct gw_job *job,
                             const struct gw_logged *fact);
 
-/* GW_LOG_EVENT_USUAL tells a fact of a job that is told whole; GW_LOG_EVENT of any job. */
+/* GW_LOG_EVENT_USUAL logs a fact only if all facts of the job are logged. GW_LOG_EVENT logs a fact
+ * of any job. */
 #define GW_LOG_EVENT(sched, job, ...)                                                              \
     gw_sched_event_log_add((sched), (job), &(const struct gw_logged){__VA_ARGS__})
 #define GW_LOG_EVENT_USUAL(sched, job, ...)                                                        \
@@ -38,26 +41,27 @@ void gw_sched_event_log_add(struct gw_sched *sched, struct gw_job *job,
             GW_LOG_EVENT((sched), (job), __VA_ARGS__);                                             \
     } while (0)
 
-/* gw_sched_event_log_placed tells of the attempt at a place of the table that it came there, in a
- * job that is told whole; gw_sched_event_log_gang of all of a gang's. */
+/* gw_sched_event_log_placed logs the placement of the attempt in this slot, if all facts of its job
+ * are logged. gw_sched_event_log_gang logs the placement of a gang. */
 void gw_sched_event_log_placed(struct gw_sched *sched, uint32_t slot);
 void gw_sched_event_log_gang(struct gw_sched *sched, const struct gw_gang_attempt *gang);
 
 struct gw_cancel;
 
-/* gw_sched_event_log_cancel tells who wants a task, or (GW_INDEX_ALL) a job, to end. */
+/* gw_sched_event_log_cancel logs who cancels a task, or a job (GW_INDEX_ALL). */
 void gw_sched_event_log_cancel(struct gw_sched *sched, struct gw_job *job, uint32_t index,
                                const struct gw_cancel *cancel);
 
-/* gw_sched_event_log_tell_attempt_ended and gw_sched_event_log_tell_task_ended tell of an end; the
- * inline functions below call them if the end is worth it. */
+/* gw_sched_event_log_tell_attempt_ended and gw_sched_event_log_tell_task_ended log an end. The
+ * inline functions below call them if the end deserves an entry. */
 void gw_sched_event_log_tell_attempt_ended(struct gw_sched *sched, const struct gw_attempt *attempt,
                                            const struct gw_fact_attempt_ended *fact);
 void gw_sched_event_log_tell_task_ended(struct gw_sched *sched, struct gw_job *job,
                                         const struct gw_fact_task_ended *fact);
 
-/* gw_sched_event_log_attempt_ended is told of each attempt that ends, while it still is there;
- * gw_sched_event_log_task_ended of each task that does, behind it. Most are not worth a call. */
+/* gw_sched_event_log_attempt_ended is called for each attempt that ends, before it is removed.
+ * gw_sched_event_log_task_ended is called for each task that ends, after its attempt has ended.
+ * Most ends need no entry, and so no call of a function. */
 static inline void gw_sched_event_log_attempt_ended(struct gw_sched *sched,
                                                     const struct gw_attempt *attempt,
                                                     const struct gw_fact_attempt_ended *fact)
@@ -74,22 +78,22 @@ static inline void gw_sched_event_log_task_ended(struct gw_sched *sched, struct 
         gw_sched_event_log_tell_task_ended(sched, job, fact);
 }
 
-/* gw_sched_event_log_last gives the latest fact of a kind about a row (GW_INDEX_ALL: the job as a
- * whole); NULL when there is none any more. */
+/* gw_sched_event_log_last returns the latest fact of a kind about a row (GW_INDEX_ALL: about the
+ * job), or NULL if the ring has none. */
 const struct gw_logged *gw_sched_event_log_last(const struct gw_sched *sched,
                                                 const struct gw_job *job, uint32_t index,
                                                 uint32_t kind);
 
-/* gw_sched_history_query answers the query "events" about a task, or (row < 0) all tasks of a
- * job. */
+/* gw_sched_history_query answers the query "events" about a task, or about all tasks of a job if
+ * `row` is negative. */
 struct gw_value *gw_sched_history_query(const struct gw_sched *sched, struct gw_job *job,
                                         int64_t row);
 
-/* gw_sched_event_log_check asserts that what was told since the last check is so, and that of every
- * attempt at a worker it was told how it came there. */
+/* gw_sched_event_log_check asserts that the facts since the last check match the state, and that
+ * the placement of every attempt was logged. */
 void gw_sched_event_log_check(const struct gw_sched *sched);
 
-/* gw_sched_event_log_deinit frees all facts that were told. */
+/* gw_sched_event_log_deinit frees all facts. */
 void gw_sched_event_log_deinit(struct gw_sched *sched);
 
 #endif

@@ -1,7 +1,7 @@
 /* Attempts of gangs.
  *
- * All ranks are placed in one fact. They prepare; when all stand, they go, with rank 0's token and
- * info. How they end is in gang_end.c. */
+ * One fact places all ranks. The ranks prepare. When all ranks are ready, the gang starts with the
+ * token and info of rank 0. gang_end.c handles the end. */
 #include "scheduler/core/model/jobs/gang.h"
 
 #include "scheduler/core/model/jobs/attempt.h"
@@ -44,10 +44,9 @@ struct gw_gang_attempt *gw_sched_gang_of(const struct gw_sched *sched, const str
                : NULL;
 }
 
-/* -- Placement -----------------------------------------------------------------------------------
- */
+/* -- Placement -------------------------------------------------------------------------------- */
 
-/* Those that prepare, by deadline. */
+/* Inserts a gang into the list of preparing gangs, ordered by deadline. */
 void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_attempt *gang,
                                    uint64_t limit_ns)
 {
@@ -66,7 +65,7 @@ void gw_sched_gang_enter_preparing(struct gw_sched *sched, struct gw_gang_attemp
         sched->preparing = gang;
 }
 
-/* How long its ranks have to get ready. */
+/* Returns the time limit for the ranks to become ready. */
 uint64_t gw_sched_gang_prepare_ns(const struct gw_sched *sched, const struct gw_gang_attempt *gang)
 {
     return GW_GANG_PREPARE_NS +
@@ -90,8 +89,7 @@ uint32_t gw_sched_gang_slot(const struct gw_sched *sched, const struct gw_worker
     return sched->attempts.items[slot].worker == worker ? slot : GW_NO_INDEX;
 }
 
-/* -- Standing, and going -------------------------------------------------------------------------
- */
+/* -- Readiness and start ---------------------------------------------------------------------- */
 
 struct gw_went gw_sched_gang_went(const struct gw_job *job, uint32_t row)
 {
@@ -160,7 +158,8 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
     gw_sm_move(&gw_sched_gang_sm, &gang->state, fact->state);
     if (fact->state == GW_GANG_RUNNING)
         gang->went_ns = sched->now_ns;
-    for (uint32_t i = 0; i < gang->count && gang->late; i++) /* it has come all the same */
+    for (uint32_t i = 0; i < gang->count && gang->late;
+         i++) /* the gang became ready after all: forget the inspections */
         gang->ranks[i].asked = gang->ranks[i].seen = false;
     if (fact->state == GW_GANG_RUNNING && !gathered)
         GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_GANG_STARTED, .index = gang->index,
@@ -172,8 +171,7 @@ void gw_sched_apply_gang_moved(struct gw_sched *sched, const struct gw_fact_gang
     gw_sched_gang_free(gang);
 }
 
-/* -- What came of it -----------------------------------------------------------------------------
- */
+/* -- End -------------------------------------------------------------------------------------- */
 
 static void keep_cause(struct gw_gang_attempt *gang, uint32_t rank, const struct gw_end *cause)
 {
@@ -239,7 +237,8 @@ void gw_sched_gang_free(struct gw_gang_attempt *gang)
     free(gang);
 }
 
-/* The next attempt has its number: what ran counts, and nobody looks for output of this one. */
+/* Handles a gang that ended without having started. The next attempt gets the same restart count,
+ * because the count includes only attempts that ran. Listings do not show this attempt. */
 void gw_sched_apply_gang_unbegun(struct gw_sched *sched, const struct gw_fact_gang_unbegun *fact)
 {
     const struct gw_gang_attempt *gang = fact->gang;

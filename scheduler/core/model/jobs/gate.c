@@ -1,9 +1,10 @@
-/* Gates.
+/* Jobs that wait for other jobs.
  *
- * While a job is gated, each of its rows waits for one thing more than its own inputs. The gate
- * opens once, when the last of the jobs before it has ended; where one did not end well, and that
- * was wanted, every row fails for it first. Where what ended is run again, its gate is closed again
- * for those before it that run again by then; of those that have ended, none is looked at. */
+ * While a job is gated, each of its rows waits for one thing more than its own dependencies. The
+ * gate opens once, when the last of the jobs before it has ended. If one of them ended badly and
+ * the job requires success, every row fails first. If an ended job runs again, it is gated again by
+ * those jobs before it that are running again at this time. Jobs before it that have ended are
+ * ignored. */
 #include "scheduler/core/model/jobs/gate.h"
 
 #include "scheduler/core/model/columns.h"
@@ -41,7 +42,8 @@ int gw_sched_gate_check(const struct gw_sched *sched, const struct gw_job *job,
     return 0;
 }
 
-/* Once: a job that was failed for one of them may still follow another. */
+/* Adds a job to the followers of another job, unless it is there already: a job that failed because
+ * of one job may still follow another. */
 static void follow(struct gw_job *before, struct gw_job *job, bool any)
 {
     struct gw_job_rare *rare = gw_job_rare_make(before);
@@ -82,7 +84,7 @@ void gw_sched_gates_close(struct gw_sched *sched, struct gw_job *job)
         if (before && before->state != GW_JOB_ENDED)
             follow(before, job, rare->befores.items[i].any);
     }
-    if (job->gated) /* in a life that is restored, where nothing opens: its rows wait already */
+    if (job->gated) /* while restoring: the rows wait already */
         return;
     job->gated = job->gates > 0;
     for (uint32_t row = gw_sched_row_next(job, 0); row < job->tasks.count && job->gated;

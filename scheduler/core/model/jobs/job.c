@@ -1,8 +1,9 @@
 /* Jobs.
  *
- * A job is open while its chunks come, runs until its last task has ended, and stays listed after
- * that. Its tables are freed whole: first what only running again would need (compacted), at last
- * all of it (forgotten). Neither happens while somebody holds or needs a result. */
+ * A job is open while its chunks arrive, runs until its last task has ended, and then stays in the
+ * history. Its tables are freed in two stages: first, when it is compacted, what only running a
+ * task again would need, and finally, when it is forgotten, everything. Neither happens while a
+ * result of it is held or needed. */
 #include "scheduler/core/model/jobs/job.h"
 
 #include "scheduler/core/sched.h"
@@ -24,8 +25,7 @@ struct gw_job *gw_sched_job_find(const struct gw_sched *sched, uint64_t id)
     return gw_map_get(&sched->jobs, id, &value) ? (struct gw_job *)(uintptr_t)value : NULL;
 }
 
-/* -- Birth ---------------------------------------------------------------------------------------
- */
+/* -- Creation --------------------------------------------------------------------------------- */
 
 struct gw_job *gw_sched_job_open(struct gw_sched *sched, struct gw_session *session,
                                  uint64_t request)
@@ -48,7 +48,8 @@ struct gw_job *gw_sched_job_new(struct gw_sched *sched, uint64_t id)
     GW_MUST_PTR(job);
     job->id = job->age = id;
     struct gw_job *before = sched->last_job;
-    while (before && before->id > id) /* restored in the order in which jobs were accepted */
+    /* When restored, jobs come in the order of their acceptance. */
+    while (before && before->id > id)
         before = before->prev;
     job->prev = before;
     job->next = before ? before->next : sched->first_job;
@@ -104,7 +105,7 @@ void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall
         GW_MUST(gw_array_push(&sched->ending, job));
     if (job->gate_failed)
         GW_MUST(gw_array_push(&sched->ungated, job->id));
-    /* Until now a row to come might have needed them. */
+    /* These results were kept, because a later row might have needed them. */
     for (uint32_t row = job->stream_rows; row < job->tasks.count; row++)
         if (job->tasks.state[row] == GW_TASK_DONE && job->tasks.users[row] == 0)
             GW_MUST(gw_array_push(&sched->idle, (struct gw_row){job, row}));
@@ -115,7 +116,7 @@ void gw_sched_apply_job_sealed(struct gw_sched *sched, const struct gw_fact_job_
     gw_sched_job_seal(sched, fact->job, fact->wall_ns);
 }
 
-/* A detached job's messages wait here, as frames, until the last one is in. */
+/* Keeps a message of a detached job, as a frame, until the last message has arrived. */
 void gw_sched_apply_job_kept(struct gw_sched *sched, const struct gw_fact_job_kept *fact)
 {
     struct gw_job *job = fact->job;
@@ -145,8 +146,7 @@ void gw_sched_job_leave_session(struct gw_job *job)
     job->session_prev = job->session_next = NULL;
 }
 
-/* -- End -----------------------------------------------------------------------------------------
- */
+/* -- End -------------------------------------------------------------------------------------- */
 
 bool gw_sched_job_is_value(const struct gw_job *job)
 {
@@ -196,8 +196,7 @@ void gw_sched_apply_progress_seen(struct gw_sched *sched, const struct gw_fact_p
     (void)snprintf(job->progress->text, sizeof job->progress->text, "%s", fact->progress->text);
 }
 
-/* -- Settling ------------------------------------------------------------------------------------
- */
+/* -- Look-ups --------------------------------------------------------------------------------- */
 
 bool gw_sched_job_knows(const struct gw_sched *sched, uint64_t job)
 {
@@ -224,19 +223,17 @@ bool gw_sched_job_uses_files(const struct gw_sched *sched, struct gw_bin hash)
     for (const struct gw_job *job = sched->first_job; job; job = job->next)
         for (size_t i = 0; i < job->specs.count; i++) {
             if (job->state == GW_JOB_ENDED && !job->session)
-                break; /* nobody's result of it can be lost any more */
+                break; /* no result of this job can be requested or lost any more */
             if (is_hash(job->specs.items[i].message.files, hash))
                 return true;
         }
     return false;
 }
 
-/* -- Keys
- * ------------------------------------------------------------------------------------------
- */
+/* -- Keys ------------------------------------------------------------------------------------- */
 
-/* The key is in the first spec of a job, which a detached job keeps on disk: nothing else is kept.
- * The table has numbers for keys, and the job says whether it is meant. */
+/* The key is part of the first spec of a job, which is on disk for a detached job. The table maps
+ * hashes of keys to jobs. The spec decides whether the job really has the key. */
 
 const char *gw_sched_job_key(const struct gw_job *job)
 {
@@ -244,7 +241,7 @@ const char *gw_sched_job_key(const struct gw_job *job)
     return key ? key : "";
 }
 
-/* FNV-1a. */
+/* One step of the hash FNV-1a over a text with its end. */
 static uint64_t add_text(uint64_t hash, const char *text)
 {
     do
@@ -285,9 +282,7 @@ void gw_sched_job_key_remove(struct gw_sched *sched, const struct gw_job *job)
         (void)gw_map_remove(&sched->job_keys, hash_of(job->uid, job->user, key));
 }
 
-/* -- What few jobs have
- * ----------------------------------------------------------------------------
- */
+/* -- Rare fields ------------------------------------------------------------------------------ */
 
 struct gw_job_rare *gw_job_rare_make(struct gw_job *job)
 {

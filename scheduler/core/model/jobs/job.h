@@ -1,83 +1,83 @@
-/* Jobs: from the first message about one until it is forgotten. */
+/* Jobs, from their first message until they are forgotten. */
 #ifndef GW_SCHEDULER_CORE_JOBS_JOB_H
 #define GW_SCHEDULER_CORE_JOBS_JOB_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_job_find gives a job by its id, or NULL when there is none (any more). */
+/* gw_sched_job_find returns a job by its id, or NULL if it does not exist (any more). */
 struct gw_job *gw_sched_job_find(const struct gw_sched *sched, uint64_t id);
 
-/* gw_sched_job_open makes a job of a session for a request that is new; gives it. */
+/* gw_sched_job_open creates a job of a session for a new request and returns it. */
 struct gw_job *gw_sched_job_open(struct gw_sched *sched, struct gw_session *session,
                                  uint64_t request);
 
-/* gw_sched_job_name names it, where it has no name yet: by a text, else by its first function. */
+/* gw_sched_job_name sets the name of a job that has none: to `name`, or to its first function. */
 void gw_sched_job_name(struct gw_job *job, const char *name);
 
-/* gw_sched_job_shown_ended tells whether the job has ended for the world to see. */
+/* gw_sched_job_shown_ended returns true if clients may know that the job has ended. */
 bool gw_sched_job_shown_ended(const struct gw_sched *sched, const struct gw_job *job);
 
-/* gw_sched_job_is_value: it is a value that somebody scattered, and no work: it is in nobody's
- * history, and forgotten when the value was given up and nothing can need it again. */
+/* gw_sched_job_is_value returns true if the job is a scattered value. Such a job is not in the
+ * history, and is forgotten when the value was given up and nothing can need it again. */
 bool gw_sched_job_is_value(const struct gw_job *job);
 
-/* For apply functions and the end of the core. gw_sched_job_seal: no more chunks come;
- * gw_sched_job_reopen: an ended job has tasks to run again; gw_sched_job_leave_session: its session
- * forgets it. */
+/* For appliers and the end of the core. gw_sched_job_seal: no more chunks will arrive.
+ * gw_sched_job_reopen: tasks of an ended job run again. gw_sched_job_leave_session: the session of
+ * the job has ended. */
 void gw_sched_job_seal(struct gw_sched *sched, struct gw_job *job, uint64_t wall_ns);
 void gw_sched_job_reopen(struct gw_sched *sched, struct gw_job *job);
 void gw_sched_job_leave_session(struct gw_job *job);
 
-/* gw_sched_job_new makes an empty job with an id and lists it, by id; for apply functions. The
- * scheduler owns it. */
+/* gw_sched_job_new creates an empty job with this id and adds it to the list. The scheduler owns
+ * it. For appliers only. */
 struct gw_job *gw_sched_job_new(struct gw_sched *sched, uint64_t id);
 
-/* gw_sched_job_ended_unlink takes a job out of the list of ended jobs; does nothing for a scattered
- * value. */
+/* gw_sched_job_ended_unlink removes a job from the list of ended jobs. It does nothing for a
+ * scattered value. */
 void gw_sched_job_ended_unlink(struct gw_sched *sched, struct gw_job *job);
 
 enum { GW_JOB_KEY_BYTES_MAX = 255 };
 
-/* gw_sched_job_key gives the key, "" where there is none. */
+/* gw_sched_job_key returns the key of a job, or "" if it has none. */
 const char *gw_sched_job_key(const struct gw_job *job);
 
-/* gw_sched_job_key_find gives the accepted job of this user with this key; NULL: there is none, or
- * the key is "". */
+/* gw_sched_job_key_find returns the accepted job of this user with this key. Returns NULL if there
+ * is none or the key is "". */
 struct gw_job *gw_sched_job_key_find(const struct gw_sched *sched, uint32_t uid, const char *user,
                                      const char *key);
 
-/* gw_sched_job_key_add is called where a job was accepted, gw_sched_job_key_remove where it is
- * forgotten: its key is that of its first spec. */
+/* gw_sched_job_key_add is called when a job is accepted, and gw_sched_job_key_remove when it is
+ * forgotten. The key is that of the first spec. */
 void gw_sched_job_key_add(struct gw_sched *sched, const struct gw_job *job);
 void gw_sched_job_key_remove(struct gw_sched *sched, const struct gw_job *job);
 
 struct gw_job_rare {
     struct gw_map names;       /* row -> text in the arena */
-    struct gw_map checkpoints; /* row -> struct gw_checkpointed * in the arena, the current one */
-    struct gw_map wents;       /* row -> struct gw_went * in the arena, of gangs that went */
+    struct gw_map checkpoints; /* row -> its current struct gw_checkpointed * in the arena */
+    struct gw_map wents;       /* row -> struct gw_went * in the arena, for started gangs */
     struct gw_map asks;        /* row -> struct gw_asked * in the arena; see gang_control.h */
-    struct gw_map shares;      /* row -> struct gw_share *, the first */
+    struct gw_map shares;      /* row -> its first struct gw_share * */
     struct gw_map pures;       /* row -> struct gw_pure * */
-    bool had_pures;            /* so there may be aliases of its rows, whatever became of those */
-    struct gw_buffer content;  /* detached and open: its messages as frames */
+    bool had_pures;            /* rows of other jobs may be aliases of its rows */
+    struct gw_buffer content;  /* messages of an open detached job, as frames */
     GW_ARRAY(struct gw_follower) followers;
-    GW_ARRAY(struct gw_follower) befores; /* what it follows, as it was submitted */
+    GW_ARRAY(struct gw_follower) befores; /* the jobs that it follows, as submitted */
     struct gw_map metrics;                /* row -> struct gw_metric * in the arena; see metric.h */
-    uint32_t metric_row;                  /* of the latest of all */
+    uint32_t metric_row;                  /* row of the latest metric */
     struct gw_map ran;                    /* row -> struct gw_ran * in the arena; see job_usage.h */
 };
 
-/* gw_job_rare gives what a job has of it; empty where it has nothing. */
+/* gw_job_rare returns the rare fields of a job for reading. They are empty if the job has none. */
 static inline const struct gw_job_rare *gw_job_rare(const struct gw_job *job)
 {
     static const struct gw_job_rare nothing;
     return job->rare ? job->rare : &nothing;
 }
 
-/* gw_job_rare_make gives it to be written to. Aborts when out of memory. */
+/* gw_job_rare_make returns the rare fields for writing. Aborts if memory runs out. */
 struct gw_job_rare *gw_job_rare_make(struct gw_job *job);
 
-/* gw_job_rare_free frees it; what the maps lead to is freed before. */
+/* gw_job_rare_free frees the rare fields. What the maps point to must be freed before. */
 void gw_job_rare_free(struct gw_job *job);
 
 #endif

@@ -1,12 +1,12 @@
-/* What jobs use. */
+/* Resource usage of jobs. */
 #include "scheduler/core/model/jobs/job_usage.h"
 
 #include "scheduler/core/model/columns.h"
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/workers/gpu.h"
 
-/* How long it has held what it needs. Short tasks queue at their worker: of these, only what is
- * known to have run counts. */
+/* Returns how long an attempt has held its resources. Short tasks queue at their worker, so only
+ * their known run time counts. */
 static uint64_t held_ns(const struct gw_sched *sched, const struct gw_attempt *attempt,
                         uint64_t run_ns)
 {
@@ -89,7 +89,8 @@ void gw_job_usage_write_task(struct gw_sched *sched, struct gw_job *job, uint32_
                 .started_wall_ns = ran->started_wall_ns, .run_ns = ran->run_ns);
 }
 
-/* Of use in later lives alone: this one knows already. */
+/* Restores when and how long a task ran. Used only while restoring: later the state has this
+ * already. */
 void gw_sched_apply_task_timed(struct gw_sched *sched, const struct gw_fact_task_timed *fact)
 {
     if (sched->restoring)

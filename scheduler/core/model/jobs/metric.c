@@ -1,4 +1,4 @@
-/* Metrics. */
+/* Metrics of tasks. */
 #include "scheduler/core/model/jobs/metric.h"
 
 #include "graph/base/text.h"
@@ -21,7 +21,8 @@ const struct gw_metric *gw_metric_last(const struct gw_job *job)
                                            : NULL;
 }
 
-/* Takes a name's metric out of a task's list; NULL: it has none. */
+/* Removes the metric of this name from a task's list and returns it, or NULL. Sets *count to the
+ * number of other metrics. */
 static struct gw_metric *take_out(struct gw_metric **first, const char *name, uint32_t *count)
 {
     struct gw_metric *found = NULL;
@@ -77,7 +78,7 @@ void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     uint32_t count = 0;
     for (const struct gw_metric *at = gw_metric_first(job, row); at; at = at->next)
         all[count++] = at;
-    while (count > 0) { /* the oldest first: the latest is then the first again */
+    while (count > 0) { /* the oldest first, so that after restoring the latest is first again */
         const struct gw_metric *metric = all[--count];
         uint64_t value;
         memcpy(&value, &metric->value, sizeof value);
@@ -86,7 +87,7 @@ void gw_metric_write(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     }
 }
 
-/* Of use in later lives alone: this one knows already. */
+/* Restores a metric. Used only while restoring: later the state has this already. */
 void gw_sched_apply_metric_written(struct gw_sched *sched,
                                    const struct gw_fact_metric_written *fact)
 {

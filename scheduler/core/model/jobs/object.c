@@ -1,9 +1,9 @@
-/* Objects and holders.
+/* Objects (results of ranks) and their holders.
  *
- * What always holds: a task in state done has its objects, one a rank; each is here (its bytes, or
- * a token) or has holders. A holder is firm when its worker has the bytes, else an attempt there
- * is fetching them, or it was told to keep a copy: that counts for locality, but nobody is sent to
- * fetch from it. */
+ * Invariant: a task in state done has one object for each rank. The scheduler has the object (its
+ * bytes or a token), or the object has holders. A holder is firm if its worker has the bytes.
+ * Otherwise an attempt at this worker is fetching them, or the worker was told to keep a replica.
+ * Such a holder counts for the placement near data, but no worker fetches from it. */
 #include "scheduler/core/model/jobs/object.h"
 
 #include "scheduler/core/model/columns.h"
@@ -16,8 +16,7 @@
 
 enum { INPUTS_AHEAD = 4 };
 
-/* -- Holders -------------------------------------------------------------------------------------
- */
+/* -- Holders ---------------------------------------------------------------------------------- */
 
 uint32_t gw_sched_object_holder_add(struct gw_sched *sched, uint32_t at, struct gw_worker *worker)
 {
@@ -134,8 +133,7 @@ void gw_sched_object_holder_copied(struct gw_sched *sched, uint32_t place, bool 
         gw_sched_object_holder_remove(sched, place);
 }
 
-/* -- Objects -------------------------------------------------------------------------------------
- */
+/* -- Objects ---------------------------------------------------------------------------------- */
 
 uint32_t gw_sched_objects_of(const struct gw_sched *sched, const struct gw_job *job, uint32_t row)
 {
@@ -184,8 +182,7 @@ bool gw_sched_objects_whole(const struct gw_sched *sched, const struct gw_job *j
     return first != GW_NO_INDEX;
 }
 
-/* -- Inputs of a row -----------------------------------------------------------------------------
- */
+/* -- Inputs of a row -------------------------------------------------------------------------- */
 
 void gw_sched_objects_ahead(const struct gw_sched *sched, const struct gw_tasks *tasks,
                             uint32_t row)
@@ -193,7 +190,8 @@ void gw_sched_objects_ahead(const struct gw_sched *sched, const struct gw_tasks 
     uint32_t at = tasks->object[row];
     if (at == GW_NO_INDEX)
         return;
-    __builtin_prefetch(&sched->objects.items[at]); /* and its end: it may lie across two lines */
+    /* And its end, which may be in the next cache line. */
+    __builtin_prefetch(&sched->objects.items[at]);
     __builtin_prefetch(&sched->objects.items[at].has_token);
 }
 
@@ -264,7 +262,7 @@ static void input_fetched(struct gw_sched *sched, uint32_t at, void *arg)
     const struct fetched *fetched = arg;
     uint32_t place = gw_sched_object_holder_of(sched, at, fetched->worker->slot);
     if (place == GW_NO_INDEX)
-        return; /* it was released, or made again, meanwhile */
+        return; /* it was released or computed again meanwhile */
     struct gw_holder *holder = &sched->holders.items[place];
     if (holder->fetching > 0)
         holder->fetching--;
@@ -283,9 +281,7 @@ void gw_sched_object_inputs_fetched(struct gw_sched *sched, struct gw_job *job, 
     gw_sched_object_each_input(sched, job, row, &(struct gw_input_visit){input_fetched, &fetched});
 }
 
-/* -- Results that may come back
- * --------------------------------------------------------------------
- */
+/* -- Results that a worker may bring back ----------------------------------------------------- */
 
 void gw_sched_object_found(struct gw_sched *sched, struct gw_object *object)
 {

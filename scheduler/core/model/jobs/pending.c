@@ -1,4 +1,4 @@
-/* Marks on pending requests: what changed since they were looked at. */
+/* Marks pending requests to be tried again after a change. */
 #include "scheduler/core/model/jobs/pending.h"
 
 #include "scheduler/core/model/jobs/job.h"

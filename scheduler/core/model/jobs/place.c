@@ -1,6 +1,6 @@
-/* Places. Numbers of workers are this life's alone; what outlives it names workers as they call
- * themselves, for one of that name on the same folder has the output. Large jobs leave none: a
- * range may have 10^8 rows. */
+/* Places of attempts. The ids of workers are valid for one term only. Durable places have the names
+ * of workers instead, because a worker of the same name with the same folder has the output. The
+ * places of large jobs are not durable: a range may have 10^8 rows. */
 #include "scheduler/core/model/jobs/place.h"
 
 #include "scheduler/core/model/worker_name.h"
@@ -26,8 +26,7 @@ bool gw_sched_place_is_rank_of(const struct gw_job *job, size_t at, uint32_t row
            job->places.items[at].index == row;
 }
 
-/* -- For people ----------------------------------------------------------------------------------
- */
+/* -- Listings --------------------------------------------------------------------------------- */
 
 void gw_sched_places_last(const struct gw_job *job, uint32_t from, uint32_t to, struct gw_map *last)
 {
@@ -52,7 +51,7 @@ uint32_t gw_sched_place_ranks(const struct gw_job *job, uint32_t row, const stru
     return ranks;
 }
 
-/* What the worker of a place is called: in an earlier life it was called that. */
+/* Returns the name of a place's worker. A place of an earlier term has the name stored. */
 static const char *name_of(const struct gw_sched *sched, const struct gw_place *place,
                            char text[static GW_WORKER_NAME_MAX])
 {

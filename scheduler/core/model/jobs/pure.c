@@ -1,10 +1,10 @@
 /* Pure tasks.
  *
- * What always holds: an entry names a row that may still end well, or did and has its result. It
- * goes when the row fails, is cancelled, or is released, so failures are never shared with who
- * comes later. A kept result counts as one user of its row; kept ones are bounded by bytes and
- * number. Tasks of detached jobs are no part of this: what is durable must not depend on what is
- * not. */
+ * Invariant: an entry names a row that may still end well, or that ended well and has its result.
+ * The entry is removed when the row fails, is cancelled, or is released, so a failure is never
+ * shared with a later task. A kept result counts as one user of its row. The number and bytes of
+ * kept results are limited. Tasks of detached jobs do not take part, because durable state must not
+ * depend on state that is not durable. */
 #include "scheduler/core/model/jobs/pure.h"
 
 #include "scheduler/core/model/columns.h"
@@ -31,12 +31,12 @@ bool gw_sched_pure_alias_of(const struct gw_sched *sched, const struct gw_job *j
     return original->job != NULL;
 }
 
-/* -- Digests -------------------------------------------------------------------------------------
- */
+/* -- Digests ---------------------------------------------------------------------------------- */
 
 static void put(struct gw_buffer *out, const void *data, size_t bytes)
 {
-    uint64_t size = bytes; /* before each part: no two lists of parts are the same bytes */
+    /* Precedes each part, so that different lists of parts never give the same bytes. */
+    uint64_t size = bytes;
     GW_MUST(gw_buffer_append(out, &size, sizeof size));
     GW_MUST(gw_buffer_append(out, data, bytes));
 }
@@ -51,7 +51,7 @@ static void put_text(struct gw_buffer *out, const char *text)
     put(out, text, strlen(text));
 }
 
-/* A dependency by what it is: aliases are their original. */
+/* Adds the identity of a dependency. An alias has the identity of its original. */
 static void put_dep(struct gw_sched *sched, struct gw_job *job, const struct gw_msg_submit *chunk,
                     uint32_t edge, struct gw_buffer *out)
 {
@@ -67,7 +67,7 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
                                   const struct gw_chunk_row_at *row)
 {
     const struct gw_msg_submit *chunk = row->chunk;
-    uint32_t self = job->tasks.count; /* the row is being added */
+    uint32_t self = job->tasks.count; /* the index of the new row */
     const struct gw_msg_spec *spec = &job->specs.items[job->tasks.spec[self]].message;
     const uint32_t head[4] = {job->uid, spec->kind, spec->ranks, 0};
     struct gw_buffer *out = &sched->step.scratch;
@@ -76,7 +76,7 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
     put_bin(out, spec->program);
     put_text(out, spec->function);
     put_bin(out, spec->files);
-    if (spec->kind == GW_SPEC_COMMAND) { /* of these, all that they see is an argument */
+    if (spec->kind == GW_SPEC_COMMAND) { /* for commands, everything that the process sees counts */
         put_bin(out, spec->argv);
         put_bin(out, spec->env);
         put_text(out, spec->cwd);
@@ -88,8 +88,7 @@ static struct gw_digest digest_of(struct gw_sched *sched, struct gw_job *job,
     return gw_digest_bytes((struct gw_digest){0}, out->data, out->size);
 }
 
-/* -- Entries -------------------------------------------------------------------------------------
- */
+/* -- Entries ---------------------------------------------------------------------------------- */
 
 static void unlink_kept(struct gw_sched *sched, struct gw_pure *pure)
 {
@@ -160,8 +159,7 @@ void gw_sched_pure_free(struct gw_sched *sched, struct gw_job *job)
         gw_sched_pure_forget(sched, job, row);
 }
 
-/* -- Keeping -------------------------------------------------------------------------------------
- */
+/* -- Keeping results -------------------------------------------------------------------------- */
 
 void gw_sched_apply_pure_dropped(struct gw_sched *sched, const struct gw_fact_pure_dropped *fact)
 {

@@ -1,14 +1,18 @@
 /* Ranges.
  *
- * A range's rows are made in order, few at a time: when hardly any are left to be placed, and only
- * as many as may be unfinished (limit) and untaken (ahead) at once. A row is closed when it has
- * ended and nobody can ask for it any more; a block whose rows are all closed is given back, and
- * reads as retired. What always holds: live = rows made that have not ended, kept = rows made that
- * are not closed, and block_open counts the latter by block. While rows are to be made, the range
- * itself uses its inputs once. A row that was given up before it was made is noted in given_up;
- * when its turn comes it is made, and nobody holds it; one that was cancelled before is noted in
- * `cancelled`, and ends as soon as it is made. Rows that ended badly are opened again only where
- * the job is detached: else nobody could ask for them. */
+ * The rows of a range are created in order, a few at a time: when almost no created row is left to
+ * place, and only as long as the limits for unfinished rows (limit) and for rows with untaken
+ * results (ahead) allow it. A row is closed when it has ended and its result cannot be requested
+ * any more. A block whose rows are all closed is freed, and its rows read as retired.
+ *
+ * Invariants: live is the number of created rows that have not ended. kept is the number of created
+ * rows that are not closed, and block_open counts these for each block. While more rows will be
+ * created, the range itself counts as a user of its inputs.
+ *
+ * A row that is given up before its creation is recorded in given_up. It is created when its turn
+ * comes, but its result is not held. A row that is cancelled before its creation is recorded in
+ * `cancelled`, and ends as soon as it is created. Failed rows are reopened only for detached jobs,
+ * because nobody could request the results otherwise. */
 #include "scheduler/core/model/jobs/range.h"
 
 #include "scheduler/core/model/columns.h"
@@ -25,8 +29,7 @@ uint32_t gw_sched_range_least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* -- Adding --------------------------------------------------------------------------------------
- */
+/* -- Creation --------------------------------------------------------------------------------- */
 
 static void list_hungry(struct gw_sched *sched, struct gw_job *job)
 {
@@ -36,7 +39,7 @@ static void list_hungry(struct gw_sched *sched, struct gw_job *job)
     GW_MUST(gw_array_push(&sched->hungry, job->id));
 }
 
-/* Counts the inputs as used by the range itself, or no more. */
+/* Adds or removes the range itself as a user of its inputs. */
 void gw_sched_range_use_inputs(struct gw_sched *sched, struct gw_job *job, bool use)
 {
     struct gw_tasks *tasks = &job->tasks;
@@ -92,7 +95,8 @@ void gw_sched_apply_range_added(struct gw_sched *sched, const struct gw_fact_ran
         .index_at = message->index_at,
         .results = (message->flags & GW_RANGE_RESULTS) != 0,
         .stop = (message->flags & GW_RANGE_STOP) != 0,
-        /* Whoever asks for a command's output needs to know where it ran. */
+        /* Rows of commands are not freed, because requests for their output need to know where they
+         * ran. */
         .retires = spec->message.kind == GW_SPEC_FUNCTION,
     };
     if (range->results)
@@ -129,8 +133,7 @@ void gw_sched_range_free(struct gw_job *job)
     job->range = NULL;
 }
 
-/* -- Making rows ---------------------------------------------------------------------------------
- */
+/* -- Creating rows ---------------------------------------------------------------------------- */
 
 int gw_sched_range_give_up(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
@@ -173,13 +176,12 @@ void gw_sched_range_args(const struct gw_job *job, uint32_t row, uint8_t *args)
     const struct gw_range *range = job->range;
     if (!range)
         return;
-    uint64_t number = (uint64_t)range->begin + row * (uint64_t)range->step; /* which fits */
+    uint64_t number = (uint64_t)range->begin + row * (uint64_t)range->step; /* cannot overflow */
     for (uint32_t i = 0; i < 8; i++)
         args[range->index_at + 1 + i] = (uint8_t)(number >> (56 - 8 * i));
 }
 
-/* -- Ends ----------------------------------------------------------------------------------------
- */
+/* -- End of rows ------------------------------------------------------------------------------ */
 
 void gw_sched_range_row_placed(struct gw_sched *sched, struct gw_job *job)
 {
@@ -193,10 +195,10 @@ void gw_sched_range_row_ended(struct gw_sched *sched, struct gw_job *job, uint32
     if (!range)
         return;
     uint8_t state = job->tasks.state[row];
-    sched->freed = sched->freed || range->live > range->limit; /* one more may be placed */
+    sched->freed = sched->freed || range->live > range->limit; /* one more row may be placed */
     range->live--;
     if ((range->stop && state == GW_TASK_FAILED) || (job->tasks.flags[row] & GW_TASK_DEPENDENT))
-        range->failed = true; /* without its inputs no row can run */
+        range->failed = true; /* an input is missing, so no row can run */
     list_hungry(sched, job);
     gw_sched_range_row_closed(sched, job, row);
 }
@@ -229,7 +231,7 @@ void gw_sched_range_row_closed(struct gw_sched *sched, struct gw_job *job, uint3
         GW_MUST(gw_array_push(&sched->stubs, ((struct gw_stub){job->id, block})));
 }
 
-/* Tallies a row that is given back, and lets its failure go where enough are known. */
+/* Counts a row that is freed. Drops its failure if enough others are kept. */
 static void retire_row(struct gw_job *job, uint32_t row)
 {
     struct gw_range *range = job->range;
@@ -267,7 +269,7 @@ void gw_sched_apply_range_closed(struct gw_sched *sched, const struct gw_fact_ra
     GW_MUST(gw_array_push(&sched->aging, fact->job->id));
 }
 
-/* What is left of it is made after all. */
+/* Continues a range that had ended early: its remaining rows are created. */
 void gw_sched_apply_range_resumed(struct gw_sched *sched, const struct gw_fact_range_resumed *fact)
 {
     struct gw_job *job = fact->at ? fact->at : gw_sched_job_find(sched, fact->job);
@@ -280,7 +282,7 @@ void gw_sched_apply_range_resumed(struct gw_sched *sched, const struct gw_fact_r
     sched->tally.cancelled -= rows;
     sched->tally.unfinished += rows;
     if (job->first_failure && job->first_failure->code == GW_ECANCELLED && job->failed == 0) {
-        gw_sched_task_failure_unref(job->first_failure); /* another is found when it ends */
+        gw_sched_task_failure_unref(job->first_failure); /* a new one is chosen at the end */
         job->first_failure = NULL;
     }
     if (job->state == GW_JOB_ENDED) {

@@ -1,4 +1,4 @@
-/* Copies of results that are being made. */
+/* Replicas of results that are being made. */
 #include "scheduler/core/model/jobs/replica.h"
 
 #include "scheduler/core/model/jobs/job.h"
@@ -24,8 +24,8 @@ struct gw_replica *gw_sched_replica_at(const struct gw_sched *sched, uint32_t ho
     return (struct gw_replica *)(uintptr_t)value;
 }
 
-/* Who asked for a copy may be gone, or of another job, and others that wait for the same object
- * count on it. */
+/* Marks all requests for replicas to be tried again. The request that caused a replica may be gone
+ * or be about another job, but other requests may wait for a replica of the same object. */
 static void revisit_all(struct gw_sched *sched)
 {
     size_t at = 0;
@@ -43,7 +43,7 @@ void gw_sched_replica_gone(struct gw_sched *sched, uint32_t holder)
     struct gw_replica *replica = gw_sched_replica_at(sched, holder);
     const struct gw_pending_request *pending = gw_sched_replica_pending(sched, replica->pending);
     const struct gw_job *of = sched->objects.items[sched->holders.items[holder].object].job;
-    if (pending && !gw_job_rare(of)->had_pures) /* else rows of any job may share the object */
+    if (pending && !gw_job_rare(of)->had_pures) /* otherwise rows of any job may share the object */
         GW_MUST(gw_array_push(&sched->revisited, pending->job));
     else
         revisit_all(sched);
@@ -64,6 +64,6 @@ void gw_sched_replica_request_free(struct gw_replication *replication)
 
 void gw_sched_replicas_deinit(struct gw_sched *sched)
 {
-    assert(sched->replicas.count == 0); /* they went with their objects */
+    assert(sched->replicas.count == 0); /* they were removed with their objects */
     gw_map_deinit(&sched->replicas);
 }

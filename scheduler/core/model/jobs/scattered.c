@@ -1,4 +1,4 @@
-/* How much clients have scattered. */
+/* Counts scattered values. */
 #include "scheduler/core/model/jobs/scattered.h"
 
 #include <assert.h>
@@ -46,5 +46,5 @@ void gw_sched_scattered_spec(struct gw_job *job)
 {
     assert(!job->specs.items);
     job->specs.items = (struct gw_spec *)(uintptr_t)&gw_sched_value_spec;
-    job->specs.count = 1; /* of a capacity of 0: the job does not own it */
+    job->specs.count = 1; /* capacity is 0: the job does not own this array */
 }

@@ -1,4 +1,4 @@
-/* Results that are shared by name. */
+/* Shared results. */
 #include "scheduler/core/model/jobs/share.h"
 
 #include "scheduler/core/model/columns.h"
@@ -15,7 +15,7 @@ struct gw_share *gw_sched_shares_of(const struct gw_job *job, uint32_t row)
                                                               : NULL;
 }
 
-/* Names are a user's own. */
+/* The key contains the uid, because each user has names of their own. */
 void gw_sched_share_key(uint32_t uid, const char *name, char key[KEY_BYTES])
 {
     (void)snprintf(key, KEY_BYTES, "%u/%s", uid, name);
@@ -48,7 +48,8 @@ void gw_sched_apply_share_added(struct gw_sched *sched, const struct gw_fact_sha
     GW_MUST(gw_strmap_put(&sched->published, key, (uintptr_t)share));
 }
 
-/* Takes it out of the lists; the task is looked at by whoever drops it. */
+/* Removes a share from its lists and frees it. The caller checks whether the task is still needed.
+ */
 static void share_free(struct gw_sched *sched, struct gw_share *share)
 {
     struct gw_job *job = share->job;

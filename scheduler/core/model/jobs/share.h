@@ -1,4 +1,4 @@
-/* Results that are shared by name. */
+/* Shared results. */
 #ifndef GW_SCHEDULER_CORE_JOBS_SHARE_H
 #define GW_SCHEDULER_CORE_JOBS_SHARE_H
 
@@ -6,32 +6,33 @@
 
 enum { GW_SHARE_NAME_MAX = 255, PUBLISHED_MAX = 65536, KEY_BYTES = GW_SHARE_NAME_MAX + 16 };
 
-/* A session's share has a request; a published one has a name and no session. */
+/* A share of a session has a request. A published share has a name and no session. */
 struct gw_share {
     struct gw_session *session;
     uint64_t request;
     char *name, *publisher;
-    uint64_t wall_ns; /* when it was published */
+    uint64_t wall_ns; /* time of publication */
     struct gw_job *job;
     uint32_t index;
     uint32_t told;         /* enum gw_task_flag: GW_TASK_TOLD, GW_TASK_TOLD_FAILED */
-    struct gw_share *next; /* of the task */
+    struct gw_share *next; /* next share of the same task */
 };
 
-/* gw_sched_shares_of gives the first share of a task, NULL when it has none. */
+/* gw_sched_shares_of returns the first share of a task, or NULL. */
 struct gw_share *gw_sched_shares_of(const struct gw_job *job, uint32_t row);
 
-/* gw_sched_share_failed tells whether a session that shares a task was told that it failed. */
+/* gw_sched_share_failed returns true if a session that shares a task was told that the task failed.
+ */
 bool gw_sched_share_failed(const struct gw_job *job, uint32_t row);
 
-/* gw_sched_shares_free frees a job's shares; they go with the scheduler only. */
+/* gw_sched_shares_free frees the shares of a job, at the end of the scheduler. */
 void gw_sched_shares_free(struct gw_sched *sched, struct gw_job *job);
 
-/* gw_sched_share_key writes the key of a published name: names are a user's own. */
+/* gw_sched_share_key writes the key of a published name. Each user has names of their own. */
 void gw_sched_share_key(uint32_t uid, const char *name, char key[KEY_BYTES]);
 
-/* gw_sched_shares_retell makes the sessions that were told that a task failed wait for its next
- * end. */
+/* gw_sched_shares_retell resets the sessions that were told that a task failed, so that they are
+ * told its next end, too. */
 void gw_sched_shares_retell(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
 #endif

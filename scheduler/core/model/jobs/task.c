@@ -1,9 +1,10 @@
 /* Tasks.
  *
- * What always holds, and gw_sched_check walks: `waiting` of a row is the number of its edges from
- * tasks that have not ended well, whatever state the row is in; `users` is the number of edges with
- * data to tasks that have not ended, and one more for the session that holds its future. So a task
- * can be run again at any time without asking who had already started. */
+ * Invariants, which gw_sched_check asserts: `waiting` of a row is the number of its dependencies
+ * that have not ended well, whatever the state of the row is. `users` of a row is the number of
+ * dependencies on its result by tasks that have not ended, plus one if the session holds its
+ * future. So a task can run again at any time, and it does not matter which successors had started
+ * already. */
 #include "scheduler/core/model/jobs/task.h"
 
 #include "scheduler/core/model/jobs/job.h"
@@ -41,10 +42,10 @@ static const struct gw_sm_state task_states[] = {
 struct gw_sm gw_sched_task_sm = {"task", task_states, sizeof task_states / sizeof *task_states,
                                  NULL};
 
-/* -- The table -----------------------------------------------------------------------------------
- */
+/* -- The table -------------------------------------------------------------------------------- */
 
-/* The columns, those of large items first, so that each begins aligned. */
+/* The columns, ordered by the size of their items, largest first, so that each column is aligned.
+ */
 #define COLUMNS(X)                                                                                 \
     X(attempt)                                                                                     \
     X(args)                                                                                        \
@@ -69,7 +70,7 @@ static size_t row_bytes(const struct gw_tasks *tasks)
 #undef BYTES
 }
 
-/* Points the columns to where they lie in `block`. */
+/* Sets the pointers of the columns into `block`. */
 static void tasks_point(struct gw_tasks *tasks, void *block, uint32_t capacity)
 {
     uint8_t *at = block;
@@ -90,10 +91,11 @@ static void block_free(const struct gw_tasks *tasks)
         free(tasks->block);
 }
 
-/* Points the columns into lazy memory; false where the system has none. */
+/* Sets the pointers of the columns into lazily committed memory. Returns false if the system has
+ * none. */
 static bool tasks_point_lazy(struct gw_tasks *tasks, uint32_t rows)
 {
-    uint32_t capacity = (rows + 4095) / 4096 * 4096; /* so each column begins with a page */
+    uint32_t capacity = (rows + 4095) / 4096 * 4096; /* so that each column begins at a page */
     size_t bytes = row_bytes(tasks) * capacity;
     void *block = gw_lazy_alloc(bytes);
     if (!block)
@@ -103,15 +105,16 @@ static bool tasks_point_lazy(struct gw_tasks *tasks, uint32_t rows)
     return true;
 }
 
-/* Lays the columns out in a new block for `rows` rows at least, and copies those of the old one. A
- * large one takes room for many times as many rows, which costs nothing until they come: a table
- * that grows by doubling is copied, and its pages are touched first, twice. */
+/* Moves the columns to a new block for at least `rows` rows. A large table gets address space for
+ * many times as many rows, which costs no memory until they are used. Growing by doubling would
+ * copy the table again and again, and touch each new page twice. */
 static void tasks_lay_out(struct gw_tasks *tasks, uint32_t rows)
 {
     const struct gw_tasks old = *tasks;
     uint32_t ahead = rows > GW_TASKS_MAX / LAZY_FACTOR ? GW_TASKS_MAX : rows * LAZY_FACTOR;
     if (rows < LAZY_ROWS || !tasks_point_lazy(tasks, ahead)) {
-        uint32_t capacity = tasks->count ? (rows + 7) / 8 * 8 : rows; /* at first what it needs */
+        /* A new table gets only what it needs. */
+        uint32_t capacity = tasks->count ? (rows + 7) / 8 * 8 : rows;
         uint8_t *block = malloc(row_bytes(tasks) * capacity);
         GW_MUST_PTR(block);
         tasks_point(tasks, block, capacity);
@@ -170,7 +173,8 @@ enum { EDGES_KEPT_A_TASK = 4, EDGES_KEPT = 1024 };
 
 void gw_sched_tasks_compact(struct gw_tasks *tasks)
 {
-    /* Those of most jobs stay, to be shown, and take less than what stays of their tasks. */
+    /* The dependencies of most jobs are kept for listings. They take less memory than the rest of
+     * the rows. */
     tasks->edges_gone = tasks->edges > EDGES_KEPT_A_TASK * (uint64_t)tasks->count + EDGES_KEPT;
     if (tasks->edges_gone)
         gw_sched_edges_deinit(tasks);
@@ -185,8 +189,7 @@ void gw_sched_tasks_compact(struct gw_tasks *tasks)
     }
 }
 
-/* -- Use -----------------------------------------------------------------------------------------
- */
+/* -- Uses ------------------------------------------------------------------------------------- */
 
 void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row)
 {
@@ -202,7 +205,7 @@ void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row)
     }
 }
 
-/* It is looked at when the facts of this step are applied. */
+/* The row is handled after the facts of this step were applied. */
 static void note_idle(struct gw_sched *sched, const struct gw_row *row)
 {
     gw_sched_objects_ahead(sched, &row->job->tasks, row->index);
@@ -245,8 +248,7 @@ bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uin
     return false;
 }
 
-/* -- Moves ---------------------------------------------------------------------------------------
- */
+/* -- State changes ---------------------------------------------------------------------------- */
 
 void gw_sched_apply_task_requeued(struct gw_sched *sched, const struct gw_fact_task_requeued *fact)
 {
@@ -280,8 +282,7 @@ void gw_sched_apply_told(struct gw_sched *sched, const struct gw_fact_told *fact
     *flags |= (uint16_t)fact->flags;
 }
 
-/* -- For people ----------------------------------------------------------------------------------
- */
+/* -- Labels and failures ---------------------------------------------------------------------- */
 
 void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes)
 {

@@ -1,17 +1,18 @@
-/* Tasks: the table of a job's rows, and how one row moves. See facts.def for what moves it. */
+/* Tasks: the table of a job's rows, and the states of a row. facts.def lists the facts that change
+ * them. */
 #ifndef GW_SCHEDULER_CORE_JOBS_TASK_H
 #define GW_SCHEDULER_CORE_JOBS_TASK_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_tasks_reserve makes room for `extra` more rows and `edges` more edges. */
+/* gw_sched_tasks_reserve makes room for `extra` more rows and `edges` more dependencies. */
 void gw_sched_tasks_reserve(struct gw_tasks *tasks, uint32_t extra, uint32_t edges);
 void gw_sched_tasks_deinit(struct gw_tasks *tasks);
 
-/* gw_sched_tasks_map makes the table for `rows` rows at once, in lazy memory: rows that are never
- * written cost nothing. False where addresses have run out (may_map tells before).
- * gw_sched_tasks_forget gives back the memory of `rows` rows from `first` (both multiples of 4096):
- * they read as zero. */
+/* gw_sched_tasks_map creates a table of `rows` rows in lazily committed memory: rows that are never
+ * written take no memory. It returns false if no address space is left (gw_sched_tasks_may_map
+ * checks this before). gw_sched_tasks_forget frees the memory of `rows` rows from `first` on (both
+ * multiples of 4096). They read as zero then. */
 bool gw_sched_tasks_map(struct gw_tasks *tasks, uint32_t rows);
 bool gw_sched_tasks_may_map(uint32_t rows);
 void gw_sched_tasks_forget(struct gw_tasks *tasks, uint32_t first, uint32_t rows);
@@ -19,24 +20,25 @@ void gw_sched_tasks_forget(struct gw_tasks *tasks, uint32_t first, uint32_t rows
 /* gw_sched_tasks_compact frees what only running a task again would need. */
 void gw_sched_tasks_compact(struct gw_tasks *tasks);
 
-/* gw_sched_task_use and gw_sched_task_unuse count a row's inputs as needed by it, or no more. */
+/* gw_sched_task_use counts a row as a user of its inputs. gw_sched_task_unuse undoes this. */
 void gw_sched_task_use(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 void gw_sched_task_unuse(struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_task_awaited tells whether a task that has not ended waits for a row. */
+/* gw_sched_task_awaited returns true if a task that has not ended depends on the row. */
 bool gw_sched_task_awaited(const struct gw_sched *sched, struct gw_job *job, uint32_t row);
 
-/* gw_sched_task_label writes what a person calls the task: its name, else its function or command.
- */
+/* gw_sched_task_label writes the label of a task for people: its name, else its function or
+ * command. */
 void gw_sched_task_label(const struct gw_job *job, uint32_t row, char *text, size_t text_bytes);
 
-/* gw_sched_task_failure_of gives why a task failed, NULL when it did not. Borrowed.
- * gw_sched_task_failure_new makes one with one reference. */
+/* gw_sched_task_failure_of returns why a task failed, or NULL if it did not. Borrowed.
+ * gw_sched_task_failure_new creates a failure with one reference. */
 struct gw_failure *gw_sched_task_failure_of(const struct gw_job *job, uint32_t row);
 struct gw_failure *gw_sched_task_failure_new(int32_t code, const char *text);
 void gw_sched_task_failure_unref(struct gw_failure *failure);
 
-/* gw_sched_task_set_window keeps the window of a spec, as it is for its samples and all slots. */
+/* gw_sched_task_set_window stores the prefetch window of a spec together with the numbers of
+ * samples and slots for which it was computed. */
 static inline uint32_t gw_sched_task_set_window(const struct gw_sched *sched, struct gw_spec *spec,
                                                 uint32_t window)
 {
