@@ -1,9 +1,9 @@
-/* Ageing.
+/* Ageing of waiting gangs.
  *
- * What always holds: the queues of gangs with rows in them (of jobs that are not paused) are in one
- * list, by the time when they rise. All wait for periods of one length, so whatever is put at its
- * end belongs there. What a gang has gained goes when it is placed: the next of its queue waits by
- * itself. */
+ * Invariant: all non-empty queues of gangs, except those of paused jobs, are in one list, ordered
+ * by the time when they rise. All periods have the same length, so a queue is always appended at
+ * the end. When a gang is placed, its gained priority is lost, and the next gang of the queue
+ * begins to wait. */
 #include "scheduler/core/model/workers/ageing.h"
 
 #include "scheduler/core/model/workers/gang_size.h"
@@ -83,7 +83,7 @@ void gw_sched_apply_gang_aged(struct gw_sched *sched, const struct gw_fact_gang_
     append(sched, queue);
     if (queue->aged < GW_AGED_MAX)
         set_aged(queue, queue->aged + 1);
-    queue->shape->blocked = false; /* it may come first now, and hold the reservation */
+    queue->shape->blocked = false; /* this gang may be first now and get the reservation */
 }
 
 uint64_t gw_sched_ageing_deadline_ns(const struct gw_sched *sched)

@@ -1,4 +1,4 @@
-/* With how many ranks a gang can start. */
+/* Decides with how many ranks a gang can start. */
 #include "scheduler/core/model/workers/gang_size.h"
 
 #include "scheduler/core/model/workers/need.h"
@@ -12,7 +12,7 @@ uint32_t gw_sched_gang_size_least(const struct gw_shape *shape)
     return shape->ranks ? shape->ranks : 1;
 }
 
-/* All on one host: that stays so, however many they are. */
+/* All ranks are on one host, whatever their number is. */
 bool gw_sched_gang_size_on_one_host(const struct gw_shape *shape)
 {
     return shape->per_node && shape->per_node == shape->ranks;
@@ -58,7 +58,7 @@ void gw_sched_gang_size_sum_add(struct gw_gang_sum *sum, uint64_t ranks)
         sum->ranks += shape->per_node;
 }
 
-/* As many as there is room for; 0: less than the fewest. */
+/* Returns the number of ranks that fit, up to all, or 0 if fewer than the smallest size fit. */
 uint32_t gw_sched_gang_size_of_sum(const struct gw_gang_sum *sum)
 {
     const struct gw_shape *shape = sum->shape;
@@ -69,7 +69,7 @@ uint32_t gw_sched_gang_size_of_sum(const struct gw_gang_sum *sum)
     return (uint32_t)sum->ranks;
 }
 
-/* What workers could hold that take ranks at that time. */
+/* Counts the ranks on workers that may take ranks at that time. */
 uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched, const struct gw_shape *shape,
                                     uint64_t at_ns)
 {
@@ -83,9 +83,9 @@ uint32_t gw_sched_gang_size_most_at(const struct gw_sched *sched, const struct g
     return gw_sched_gang_size_of_sum(&sum);
 }
 
-/* How many ranks a gang that waits for all until full_ns starts with, where there is room as
- * summed. first: it is its first attempt in this life of the scheduler, so that workers may still
- * be on their way. */
+/* Returns the number of ranks to start a gang with, for the room in `sum`. A gang waits until
+ * full_ns for all its ranks. first: this is the first attempt in this term of the scheduler, so
+ * more workers may still join. */
 uint32_t gw_sched_gang_size_now(const struct gw_sched *sched, const struct gw_gang_sum *sum,
                                 uint64_t full_ns, bool first)
 {
@@ -102,15 +102,13 @@ void gw_sched_apply_full_waited(struct gw_sched *sched, const struct gw_fact_ful
         if (!queue->shape->min_ranks)
             continue;
         if (queue->full_ns <= fact->now_ns)
-            queue->shape->blocked = false; /* it may start smaller now */
+            queue->shape->blocked = false; /* a gang in this queue may start with fewer ranks now */
         else if (!sched->elastic_ns || queue->full_ns < sched->elastic_ns)
             sched->elastic_ns = queue->full_ns;
     }
 }
 
-/* -- Room for ranks
- * --------------------------------------------------------------------------------
- */
+/* -- Room for ranks --------------------------------------------------------------------------- */
 
 static uint64_t divided(uint64_t have, uint64_t each)
 {

@@ -1,10 +1,10 @@
-/* GPUs: what is free, which ones a rank gets, and what their worker says of them.
+/* GPUs of workers: which are free, which ones a rank gets, and what workers report about them.
  *
- * Always: a whole GPU belongs to one attempt (`slot`), a shared one to attempts whose shares are no
- * more than all of it; nobody gets any of one that is drained, but whoever has it keeps it until it
- * ends. gpus_free counts those that gw_sched_gpu_free says are free, instances_free the MIG
- * instances among them. A rank with several GPUs has no instance, and a gang none beside whole
- * GPUs. */
+ * Invariants: a whole GPU belongs to one attempt (`slot`). A shared GPU belongs to attempts whose
+ * shares add up to at most the whole GPU. A drained GPU is not given to any attempt, but an attempt
+ * that has it keeps it until its end. gpus_free counts the GPUs for which gw_sched_gpu_free is
+ * true, and instances_free the MIG instances among them. A rank with several GPUs has no MIG
+ * instance. A gang has only whole GPUs or only MIG instances. */
 #include "scheduler/core/model/workers/gpu.h"
 
 #include "scheduler/core/model/workers/queue.h"
@@ -18,8 +18,7 @@
 
 enum { GPUS_MAX = 256, LEVELS = 4 };
 
-/* -- The list of a registration ------------------------------------------------------------------
- */
+/* -- The GPU list of a registration ----------------------------------------------------------- */
 
 static int read_list(struct gw_bin bin, struct gw_value **list)
 {
@@ -108,8 +107,7 @@ void gw_sched_gpus_deinit(struct gw_worker *worker)
     free(worker->gpus);
 }
 
-/* -- What is free --------------------------------------------------------------------------------
- */
+/* -- Free GPUs -------------------------------------------------------------------------------- */
 
 bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu)
 {
@@ -121,7 +119,7 @@ const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu)
     return gpu->drained ? gpu->drained : gpu->kept;
 }
 
-/* Whether anything may be placed there at all. */
+/* Returns true if the GPU may be given to attempts at all. */
 static bool is_usable(const struct gw_gpu *gpu)
 {
     return !gw_sched_gpu_why_drained(gpu) && gpu->twin == GW_NO_INDEX;
@@ -137,8 +135,8 @@ uint64_t gw_sched_gpu_memory(const struct gw_shape *shape)
     return shape->need ? shape->need->gpu_memory_bytes : 0;
 }
 
-/* Whether it is of the kind that a rank gets. CUDA shows a process one instance, and no other GPU
- * beside it. */
+/* Returns true if the GPU is of the kind that a rank gets. CUDA shows a process with a MIG instance
+ * no other GPU. */
 static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
 {
     bool instance = gw_sched_gpu_is_instance(gpu);
@@ -147,14 +145,14 @@ static bool is_of_kind(const struct gw_gpu *gpu, const struct gw_shape *shape)
     return !instance || gw_sched_queue_class_gpus(shape) <= 1;
 }
 
-/* Whether a rank could have it whole. */
+/* Returns true if a rank could have the whole GPU. */
 static bool takes_whole(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
     return is_of_kind(gpu, shape) && gpu->memory_bytes >= gw_sched_gpu_memory(shape) &&
            (ever ? is_usable(gpu) : gw_sched_gpu_free(gpu));
 }
 
-/* How many ranks could have a share of it. */
+/* Returns how many ranks could have a share of the GPU. */
 static uint32_t takes_shares(const struct gw_gpu *gpu, const struct gw_shape *shape, bool ever)
 {
     uint64_t bytes = gpu->memory_bytes / GW_GPU_WHOLE * shape->gpu_fraction;
@@ -201,10 +199,9 @@ uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shap
     return found / gpus;
 }
 
-/* -- Which ones ----------------------------------------------------------------------------------
- */
+/* -- Choosing GPUs ---------------------------------------------------------------------------- */
 
-/* Whether two GPUs are in one group of a level. */
+/* Returns true if two GPUs are in the same group at a level of the topology. */
 static bool together(const struct gw_gpu *a, const struct gw_gpu *b, uint32_t level)
 {
     switch (level) {
@@ -219,8 +216,8 @@ static bool together(const struct gw_gpu *a, const struct gw_gpu *b, uint32_t le
     }
 }
 
-/* Below 0: a is given away first: an instance, so that GPUs stay whole, then the one with less
- * memory. */
+/* Compares two GPUs. Negative: a is given away first. MIG instances go before whole GPUs, so that
+ * GPUs stay whole, and GPUs with less memory go before others. */
 static int by_worth(const struct gw_gpu *a, const struct gw_gpu *b)
 {
     bool x = gw_sched_gpu_is_instance(a), y = gw_sched_gpu_is_instance(b);
@@ -229,7 +226,8 @@ static int by_worth(const struct gw_gpu *a, const struct gw_gpu *b)
     return a->memory_bytes != b->memory_bytes ? (a->memory_bytes < b->memory_bytes ? -1 : 1) : 0;
 }
 
-/* The next GPU of a group after one, by worth and then number; after GW_NO_INDEX: the first. */
+/* Returns the next GPU of a group after `after`, ordered by by_worth and then by number.
+ * GW_NO_INDEX: the first. */
 static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_shape *shape,
                               uint32_t level, uint32_t like, uint32_t after)
 {
@@ -247,11 +245,11 @@ static uint32_t next_smallest(const struct gw_worker *worker, const struct gw_sh
     return best;
 }
 
-/* What a group of a level has to give. */
+/* What a group of GPUs at one level could give. */
 struct group {
-    uint32_t like;  /* one of it */
-    uint32_t count; /* that a rank could have */
-    uint32_t last;  /* the one of most worth that would be taken */
+    uint32_t like;  /* a GPU of the group */
+    uint32_t count; /* GPUs that a rank could have */
+    uint32_t last;  /* the most valuable GPU that would be taken */
 };
 
 static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *shape,
@@ -270,8 +268,8 @@ static bool group_weigh(const struct gw_worker *worker, const struct gw_shape *s
     return true;
 }
 
-/* The best group of a level for so many GPUs: worth no more than need be, then the one that is left
- * with fewest. */
+/* Finds the best group of a level that has enough GPUs: the one whose chosen GPUs are least
+ * valuable, then the one that has the fewest GPUs left. */
 static bool find_group(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t level,
                        uint32_t wanted, struct group *best)
 {
@@ -289,8 +287,9 @@ static bool find_group(const struct gw_worker *worker, const struct gw_shape *sh
     return found;
 }
 
-/* So many instances, each on the physical GPU with the fewest of those before it are, as ranks on
- * one physical GPU cannot talk by NCCL; then by worth. Gives the most that are on one. */
+/* Picks MIG instances on as many different physical GPUs as possible, because ranks on the same
+ * physical GPU cannot use NCCL with each other. Less valuable instances are picked first. Returns
+ * the largest number of picked instances on one physical GPU. */
 static uint32_t pick_instances(const struct gw_worker *worker, const struct gw_shape *shape,
                                uint32_t wanted, uint32_t *numbers)
 {
@@ -356,8 +355,8 @@ static void pick_whole(const struct gw_worker *worker, const struct gw_shape *sh
     qsort(numbers, wanted, sizeof *numbers, by_number);
 }
 
-/* The GPU for one more share, where `taken` of numbers[] are to be: the least room that suffices,
- * then the least worth. */
+/* Picks the GPU for one more share, if numbers[] are already taken: the one with the least
+ * sufficient room, then the least valuable. */
 static uint32_t pick_share(const struct gw_worker *worker, const struct gw_shape *shape,
                            const uint32_t *numbers, uint32_t taken)
 {
@@ -393,8 +392,7 @@ void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *sh
     qsort(numbers, ranks, sizeof *numbers, by_number);
 }
 
-/* -- Debits --------------------------------------------------------------------------------------
- */
+/* -- Debits ----------------------------------------------------------------------------------- */
 
 void gw_sched_gpu_counts(struct gw_sched *sched, struct gw_worker *worker, const struct gw_gpu *gpu,
                          bool was)
@@ -470,7 +468,7 @@ bool gw_sched_gpu_is_physical_shared(const struct gw_sched *sched,
                                      const struct gw_gang_attempt *gang)
 {
     if (!*physical_of(sched, gang, 0))
-        return false; /* none has one: they are of one kind */
+        return false; /* no rank has an instance: all are of one kind */
     for (uint32_t i = 1; i < gang->count; i++)
         for (uint32_t k = 0; k < i; k++)
             if (strcmp(physical_of(sched, gang, i), physical_of(sched, gang, k)) == 0)
@@ -478,8 +476,7 @@ bool gw_sched_gpu_is_physical_shared(const struct gw_sched *sched,
     return false;
 }
 
-/* -- What workers say ----------------------------------------------------------------------------
- */
+/* -- Reports of workers ----------------------------------------------------------------------- */
 
 int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_gpu_usage *message)
@@ -505,8 +502,7 @@ void gw_sched_apply_gpu_used(struct gw_sched *sched, const struct gw_fact_gpu_us
     }
 }
 
-/* -- What always holds ---------------------------------------------------------------------------
- */
+/* -- Invariants ------------------------------------------------------------------------------- */
 
 void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker)
 {

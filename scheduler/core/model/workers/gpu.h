@@ -1,113 +1,117 @@
-/* The GPUs of workers, by number of the worker's registration. They are debited by number when an
- * attempt is placed: whole, or a share of one's memory.
+/* The GPUs of workers, numbered as in the worker's registration. When an attempt is placed, its
+ * GPUs are debited by number, either whole or as a share of one GPU's memory.
  *
- * A MIG instance is a device of its own, with less worth than a GPU that is whole. Ordinary tasks
- * with one GPU get an instance where one is free, so that GPUs stay whole for gangs; whoever wants
- * several at once gets whole ones only, as CUDA shows a process one instance. The ranks of a gang
- * have devices of one kind: whole GPUs, unless the cluster, if empty, could not give it so many,
- * and instances would do; this is its shape's on_instances, and changes with the workers that there
- * are, not with what is free. Shares may be of either. */
+ * A MIG instance is a device of its own, less valuable than a whole GPU. An ordinary task with one
+ * GPU gets an instance if one is free, so that whole GPUs stay free for gangs. A rank with several
+ * GPUs gets only whole ones, because CUDA shows a process only one instance. All ranks of a gang
+ * have devices of one kind. They are whole GPUs, unless even an empty cluster had too few of these
+ * but enough instances. In this case on_instances of the resource class is set. It depends on the
+ * workers of the cluster, not on what is free. A share may be of a GPU of either kind. */
 #ifndef GW_SCHEDULER_CORE_WORKERS_GPU_H
 #define GW_SCHEDULER_CORE_WORKERS_GPU_H
 
 #include "graph/value/value.h"
 #include "scheduler/core/model/state.h"
 
-enum { GW_GPU_WHOLE = 1000 }; /* shares are thousandths */
+enum { GW_GPU_WHOLE = 1000 }; /* shares are in thousandths */
 
-/* gw_sched_gpus_read_check looks at the list of a registration: GW_EPROTO where it is none.
- * gw_sched_gpus_set gives a worker what is in it; deinit frees what that took. */
+/* gw_sched_gpus_read_check checks the GPU list of a registration, and returns GW_EPROTO if it is
+ * malformed. gw_sched_gpus_set gives a worker the GPUs of the list. gw_sched_gpus_deinit frees
+ * them. */
 int gw_sched_gpus_read_check(struct gw_bin list);
 void gw_sched_gpus_set(struct gw_worker *worker, struct gw_bin list);
 void gw_sched_gpus_deinit(struct gw_worker *worker);
 
-/* gw_sched_gpu_is_instance tells whether it is a part of a GPU, by MIG. */
+/* gw_sched_gpu_is_instance returns true for a MIG instance. */
 bool gw_sched_gpu_is_instance(const struct gw_gpu *gpu);
 
-/* gw_sched_gpu_has_kind tells whether what the ranks of a shape have is of one kind;
- * gw_sched_gpu_likes_instances, whether it gets an instance first, and gw_sched_gpu_has_instance,
- * whether a worker has a free one for it. */
+/* gw_sched_gpu_has_kind returns true if all devices of a resource class must be of one kind.
+ * gw_sched_gpu_likes_instances returns true if it prefers a MIG instance. gw_sched_gpu_has_instance
+ * returns true if the worker has a free one for it. */
 bool gw_sched_gpu_has_kind(const struct gw_shape *shape);
 bool gw_sched_gpu_likes_instances(const struct gw_shape *shape);
 bool gw_sched_gpu_has_instance(const struct gw_worker *worker, const struct gw_shape *shape);
 
-/* gw_sched_gpu_free tells whether nobody has any of it, it is not drained, and its worker's own
- * (gpu_twin.h). gw_sched_gpu_counts follows a change of what it says, from what it said before. */
+/* gw_sched_gpu_free returns true if no attempt has any part of the GPU, it is not drained, and its
+ * worker owns it (gpu_twin.h). gw_sched_gpu_counts updates the counters of free GPUs after a
+ * change. `was` is the result of gw_sched_gpu_free before the change. */
 bool gw_sched_gpu_free(const struct gw_gpu *gpu);
 void gw_sched_gpu_counts(struct gw_sched *sched, struct gw_worker *worker, const struct gw_gpu *gpu,
                          bool was);
 
-/* gw_sched_gpu_why_drained is why nothing is placed there, for a person; NULL: it is not drained.
- */
+/* gw_sched_gpu_why_drained returns the reason for people why the GPU is drained, or NULL if it is
+ * not. */
 const char *gw_sched_gpu_why_drained(const struct gw_gpu *gpu);
 
-/* gw_sched_gpu_could tells whether a rank of a shape could have it, or a share of it, if nobody had
- * any. */
+/* gw_sched_gpu_could returns true if a rank of this class could have the GPU, or a share of it, if
+ * the GPU were free. */
 bool gw_sched_gpu_could(const struct gw_gpu *gpu, const struct gw_shape *shape);
 
-/* gw_sched_gpu_memory is how much each GPU of a rank must have. */
+/* gw_sched_gpu_memory returns the memory that each GPU of a rank must have. */
 uint64_t gw_sched_gpu_memory(const struct gw_shape *shape);
 
-/* gw_sched_gpu_ranks is how many ranks of a shape a worker has GPUs for: now, or (ever) if it were
- * empty. UINT64_MAX: they need none. */
+/* gw_sched_gpu_ranks returns for how many ranks a worker has GPUs now, or (ever) if it were empty.
+ * UINT64_MAX: they need no GPUs. */
 uint64_t gw_sched_gpu_ranks(const struct gw_worker *worker, const struct gw_shape *shape,
                             bool ever);
 
-/* gw_sched_gpu_near tells whether GPUs that are linked by NVLink suffice for so many ranks now; of
- * instances, whether there are as many on different physical GPUs. */
+/* gw_sched_gpu_near returns true if free GPUs of one NVLink domain are enough for this many ranks.
+ * For MIG instances: if there are enough on different physical GPUs. */
 bool gw_sched_gpu_near(const struct gw_worker *worker, const struct gw_shape *shape,
                        uint32_t ranks);
 
-/* gw_sched_gpu_pick writes the numbers of the GPUs of so many ranks, one rank's behind the other's.
- * There must be enough. Whole ones ascend, and are of the smallest group (NVLink domain, PCIe
- * bridge, NUMA node, worker) that has as many, with no more worth than need be, of the fullest of
- * those. Instances of a gang are on as many physical GPUs as possible. Shares are of what others
- * share already, first. The same for the same state. */
+/* gw_sched_gpu_pick writes the numbers of the GPUs for this many ranks, rank by rank. Enough GPUs
+ * must be free. Whole GPUs are chosen from the smallest group that has enough (NVLink domain, PCIe
+ * bridge, NUMA node, worker). Among such groups, it prefers less valuable GPUs, then the group with
+ * the fewest free GPUs. They are written in ascending order. MIG instances of a gang are on as many
+ * physical GPUs as possible. Shares are taken from GPUs that are shared already, if possible. The
+ * result is deterministic. */
 void gw_sched_gpu_pick(const struct gw_worker *worker, const struct gw_shape *shape, uint32_t ranks,
                        uint32_t *numbers);
 
-/* gw_sched_gpu_is_physical_shared tells whether two ranks of a gang have instances of one GPU,
- * which can form no NCCL communicator. */
+/* gw_sched_gpu_is_physical_shared returns true if two ranks of a gang have MIG instances of the
+ * same physical GPU, so that they cannot form an NCCL communicator. */
 bool gw_sched_gpu_is_physical_shared(const struct gw_sched *sched,
                                      const struct gw_gang_attempt *gang);
 
-/* gw_sched_gpus_take debits the GPUs of the attempt at a place in the table, gw_sched_gpus_give
- * gives them back. numbers: those of the attempt; NULL: what pick gives. */
+/* gw_sched_gpus_take debits the GPUs of the attempt in this slot. gw_sched_gpus_give returns them.
+ * numbers: the GPUs of the attempt, or NULL for those that gw_sched_gpu_pick chooses. */
 void gw_sched_gpus_take(struct gw_sched *sched, uint32_t slot, const uint32_t *numbers);
 void gw_sched_gpus_give(struct gw_sched *sched, uint32_t slot);
 
-/* gw_sched_gpu_next gives the first GPU of the attempt at a place, from a number on; GW_NO_INDEX:
- * it has no more. */
+/* gw_sched_gpu_next returns the first GPU of an attempt with at least the number `from`, or
+ * GW_NO_INDEX. */
 uint32_t gw_sched_gpu_next(const struct gw_sched *sched, uint32_t slot, uint32_t from);
 
-/* gw_sched_gpu_tell_why writes how many are free, for something that waits, and of what kind it
- * gets them: ", 3 of 4 GPUs". */
+/* gw_sched_gpu_tell_why writes, for a waiting task, how many GPUs of its kind are free: ", 3 of 4
+ * GPUs". */
 void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *shape, char *text,
                            size_t bytes);
 
-/* What a worker says of its GPUs. GW_EPROTO. */
+/* Handles a worker's report about its GPUs. Returns GW_EPROTO if it is malformed. */
 int gw_sched_gpu_on_usage(struct gw_sched *sched, struct gw_worker *worker,
                           const struct gw_msg_gpu_usage *message);
 
 struct gw_text;
 
-/* gw_sched_gpu_tell_clearing says that a task that is placed waits for a GPU to be clear. */
+/* gw_sched_gpu_tell_clearing says that a placed task waits until a GPU is free of earlier
+ * processes. */
 void gw_sched_gpu_tell_clearing(const struct gw_sched *sched, const struct gw_job *job,
                                 uint32_t row, struct gw_text *text);
 
-/* Tasks and ranks in the list of gw_sched_gpu_tell_use. */
+/* Maximum of tasks and ranks in the list of gw_sched_gpu_tell_use. */
 enum { GW_GPU_USE_MAX = 500 };
 
-/* gw_sched_gpu_tell_use adds to a dict for people how the GPUs do in all, if there are some, and,
- * as "gpu_use", what each task and rank that has some uses: the first GW_GPU_USE_MAX. */
+/* gw_sched_gpu_tell_use adds to a dict for people the total use of all GPUs, if there are any, and
+ * as "gpu_use" the use of each task and rank that has GPUs, at most GW_GPU_USE_MAX. */
 void gw_sched_gpu_tell_use(const struct gw_sched *sched, struct gw_value *dict);
 
-/* gw_sched_gpu_tell_push appends a dict for people for each GPU of a worker. */
+/* gw_sched_gpu_tell_push appends to a list a dict for people for each GPU of a worker. */
 void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker *worker,
                             struct gw_value *list);
 
-/* gw_sched_gpus_check asserts that each debit is an attempt's, and each attempt has its own;
- * gw_sched_gpus_check_gang, that those of its ranks are of one kind. */
+/* gw_sched_gpus_check asserts that the debits of a worker's GPUs match its attempts.
+ * gw_sched_gpus_check_gang asserts that the GPUs of all ranks are of one kind. */
 void gw_sched_gpus_check(const struct gw_sched *sched, const struct gw_worker *worker);
 void gw_sched_gpus_check_gang(const struct gw_sched *sched, const struct gw_gang_attempt *gang);
 

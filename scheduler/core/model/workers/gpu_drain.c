@@ -1,7 +1,7 @@
 /* GPUs that stay drained.
  *
- * Always: what is listed here is marked (`kept`) at every worker that offers it, and nothing else
- * is. There are as many as ever broke: to forget one would be to give it to somebody. */
+ * Invariant: exactly the GPUs of this list are marked (`kept`) at every worker that offers them.
+ * The list is not limited, because dropping an entry would give a bad GPU to a task. */
 #include "scheduler/core/model/workers/gpu_drain.h"
 
 #include "scheduler/core/model/workers/gpu.h"
@@ -33,7 +33,7 @@ void gw_sched_gpu_drain_drop(struct gw_sched *sched, size_t at)
     memmove(kept, kept + 1, (--sched->gpu_drains->items.count - at) * sizeof *kept);
 }
 
-/* why NULL: it is not kept any more. */
+/* why NULL: the GPU is not drained any more. */
 static void mark(struct gw_sched *sched, struct gw_worker *worker, struct gw_gpu *gpu,
                  const char *why)
 {

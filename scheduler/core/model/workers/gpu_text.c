@@ -1,7 +1,6 @@
-/* GPUs in words, for errors. */
+/* Texts about GPUs for error messages. */
 #include "scheduler/core/model/workers/gpu_text.h"
 
-/* GPUs, for people: what is missing, what is waited for, how they do and who has them. */
 #include "graph/base/text.h"
 #include "scheduler/core/model/workers/gpu.h"
 #include "scheduler/core/model/workers/need.h"
@@ -10,14 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the workers that count for a shape have, but for what is drained. */
+/* The GPUs of all workers that a task may use, without drained ones. */
 struct offer {
-    uint32_t most;             /* GPUs, of those that a rank could get, at one worker */
-    uint32_t whole, instances; /* at all of them, with memory enough */
+    uint32_t most;             /* largest number of usable GPUs at one worker */
+    uint32_t whole, instances; /* total of all workers, with enough memory */
     uint32_t useless;          /* instances that a rank could not get */
-    uint64_t memory_most;      /* of those that a rank could get */
-    uint32_t drained, twins;   /* twins: another worker's, too, and counted there */
-    const char *why;           /* one of the drained is */
+    uint64_t memory_most;      /* largest memory of a usable GPU */
+    uint32_t drained, twins;   /* twins: GPUs that are owned by another worker and counted there */
+    const char *why;           /* reason of one drained GPU */
 };
 
 void gw_sched_gpu_text_of(const struct gw_shape *shape, char *to, size_t bytes)
@@ -37,7 +36,7 @@ void gw_sched_gpu_text_of(const struct gw_shape *shape, char *to, size_t bytes)
                        (double)gw_sched_gpu_memory(shape) / (1 << 30), gpus > 1 ? " each" : "");
 }
 
-/* How CUDA, PyTorch, JAX, TensorFlow, NCCL and the other libraries say it. */
+/* Error texts of CUDA, PyTorch, JAX, TensorFlow, NCCL and other libraries. */
 bool gw_sched_gpu_text_ran_out(const struct gw_attempt *attempt, const struct gw_end *end)
 {
     static const char *const words[] = {
@@ -100,7 +99,7 @@ static struct offer offer_for(const struct gw_sched *sched, const struct gw_shap
     return offer;
 }
 
-/* " (...)": why what there is does not count. */
+/* Writes " (...)": why some existing GPUs cannot be used. */
 static void offer_aside(const struct offer *offer, char *to, size_t bytes)
 {
     struct gw_text text = {to, bytes, 0};

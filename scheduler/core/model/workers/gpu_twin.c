@@ -1,8 +1,9 @@
-/* Twins: one GPU, several workers.
+/* GPUs that several workers offer ("twins").
  *
- * Always: of the workers of a machine that offer a GPU, but for those that are lost, one has no
- * twin of it, and the others have that one; while it is left, none has, and all have the worker
- * that was lost. */
+ * Invariant: among the workers of a machine that offer the same GPU, except lost workers, one owns
+ * the GPU (its twin field is GW_NO_INDEX), and the twin field of the others has the id of the
+ * owner. While the GPU waits for its lost worker, none owns it, and all have the id of the lost
+ * worker. */
 #include "scheduler/core/model/workers/gpu_twin.h"
 
 #include "scheduler/core/model/workers/gpu.h"
@@ -32,7 +33,8 @@ static struct gw_gpu *offer_of(const struct gw_worker *worker, const char *machi
     return NULL;
 }
 
-/* The same GPU as another worker offers it; NULL: it does not. */
+/* Finds the same GPU as offered by another worker. Returns NULL if the other worker does not offer
+ * it. */
 struct gw_gpu *gw_sched_gpu_twin_same(const struct gw_worker *other, const struct gw_worker *worker,
                                       const struct gw_gpu *gpu)
 {
@@ -60,11 +62,11 @@ void gw_sched_gpu_twin_set(struct gw_sched *sched, struct gw_worker *worker, str
         return;
     sched->gpus -= mine;
     sched->gpus += twin == GW_NO_INDEX;
-    sched->workers_epoch++; /* who could ever hold what */
+    sched->workers_epoch++; /* the answer to which tasks could ever run has changed */
     sched->freed = true;
 }
 
-/* It becomes a worker's own; all others that offer it have a new one to look at. */
+/* Makes a worker the owner of a GPU. The other workers that offer the GPU get it as their twin. */
 void gw_sched_gpu_twin_make_own(struct gw_sched *sched, struct gw_worker *worker,
                                 struct gw_gpu *gpu)
 {
@@ -76,8 +78,7 @@ void gw_sched_gpu_twin_make_own(struct gw_sched *sched, struct gw_worker *worker
     gw_sched_gpu_twin_set(sched, worker, gpu, GW_NO_INDEX);
 }
 
-/* -- GPUs that are left --------------------------------------------------------------------------
- */
+/* -- GPUs of lost workers --------------------------------------------------------------------- */
 
 static char *copy(const char *text)
 {
@@ -149,10 +150,9 @@ void gw_sched_gpu_twins_deinit(struct gw_sched *sched)
     sched->gpus_left = NULL;
 }
 
-/* -- Coming and going ----------------------------------------------------------------------------
- */
+/* -- Registration and loss -------------------------------------------------------------------- */
 
-/* The same worker by another connection; NULL: there is none. */
+/* Finds the same worker on another connection. Returns NULL if there is none. */
 static struct gw_worker *other_side(const struct gw_sched *sched, const struct gw_worker *lost)
 {
     for (size_t i = 0; i < sched->workers.count; i++) {

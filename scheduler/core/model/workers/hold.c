@@ -1,4 +1,4 @@
-/* Workers that an earlier scheduler knew, and for which this one waits. */
+/* Workers that were connected in the previous term and that this term expects to reconnect. */
 
 #include "scheduler/core/model/workers/hold.h"
 
@@ -34,7 +34,7 @@ void gw_sched_apply_worker_joined(struct gw_sched *sched, const struct gw_fact_w
 void gw_sched_apply_worker_left(struct gw_sched *sched, const struct gw_fact_worker_left *fact)
 {
     struct gw_known *known = find(sched, fact->incarnation);
-    if (!known) /* facts of a life that wrote it twice */
+    if (!known) /* the journal of an earlier term may contain this fact twice */
         return;
     free(known->name);
     sched->hold.leaving -= known->until_ns != 0;
@@ -66,7 +66,7 @@ void gw_sched_hold_on_registered(struct gw_sched *sched, struct gw_worker *worke
         (void)snprintf(name, sizeof name, "%s%s%s", remote->name, *remote->address ? " on " : "",
                        remote->address);
         GW_FACT(sched, worker_joined, .incarnation = worker->incarnation, .name = name);
-        joined = sched->facts + 1; /* of this step */
+        joined = sched->facts + 1; /* number of this step's commit */
     }
     GW_FACT(sched, worker_back, .worker = worker, .joined = joined);
 }
@@ -87,14 +87,15 @@ static bool another_lives(const struct gw_sched *sched, const struct gw_worker *
     return false;
 }
 
-/* Whether a worker that is lost may be on its GPUs yet: a life that begins now must wait for it. */
+/* Returns true if processes of a lost worker may still use its GPUs. A term that begins now must
+ * wait for them. */
 static bool may_live(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     return gw_sched_gpu_twin_own(worker) > 0 &&
            sched->now_ns < worker->heard_ns + sched->options.worker_lost_ns;
 }
 
-/* It is known, and did not come back by another connection. */
+/* Returns the entry of a lost worker that has not reconnected on another connection, or NULL. */
 static struct gw_known *known_gone(const struct gw_sched *sched, const struct gw_worker *worker)
 {
     struct gw_known *known = find(sched, worker->incarnation);

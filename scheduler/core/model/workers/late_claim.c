@@ -1,4 +1,4 @@
-/* Attempts that a worker runs for an earlier scheduler, until somebody decides about them. */
+/* Attempts of an earlier term that a worker reported and whose adoption is not decided yet. */
 #include "scheduler/core/model/workers/late_claim.h"
 
 #include <stdlib.h>

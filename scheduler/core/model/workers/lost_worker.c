@@ -1,4 +1,4 @@
-/* Workers that are away and may come back. */
+/* Lost workers that may reconnect. */
 #include "scheduler/core/model/workers/lost_worker.h"
 
 #include "scheduler/core/model/workers/gpu.h"

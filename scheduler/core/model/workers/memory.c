@@ -1,13 +1,14 @@
 /* Memory of workers.
  *
- * Nobody says how large results will be, so specs learn it: the mean size of their results, and the
- * most that a process of theirs was seen with. A task is not placed where that would pass the line
- * at which the worker pauses, unless nothing else is there: then it runs alone. What was declared
- * is debited like slots (worker_queue.c), and comes on top of this.
+ * The size of results is not declared, so it is learned for each spec: the mean size of its
+ * results, and the highest memory use seen for one of its processes. A task is not placed at a
+ * worker if it would take the memory above the limit at which the worker pauses, unless nothing
+ * else runs there. Then it runs alone. Declared memory is debited like slots (worker_queue.c), in
+ * addition to this.
  *
- * Tasks without inputs (roots) only add to memory; those with inputs let it go. So while some of
- * the latter are ready and wait for a slot, roots are held back above the worker's target, where
- * results would go to disk to come back later. */
+ * Tasks without inputs (roots) only add to memory. Tasks with inputs may free memory. So while
+ * tasks with inputs wait for a slot, roots are not placed above the worker's memory target, where
+ * results would be spilled to disk and read back later. */
 #include "scheduler/core/model/workers/memory.h"
 
 #include "scheduler/core/model/columns.h"
@@ -18,14 +19,13 @@
 #include <string.h>
 
 enum {
-    AHEAD_PART = 16,   /* of a worker's memory: for results of what was prefetched */
-    TRIES_AT_ONCE = 3, /* of a task that is given back */
+    AHEAD_PART = 16,   /* 1/16 of a worker's memory is for results of prefetched tasks */
+    TRIES_AT_ONCE = 3, /* attempts without a delay of a task that was given back */
     DOUBLINGS_MAX = 6,
 };
 #define BACK_OFF_NS (100 * GW_NS_PER_MS)
 
-/* -- What workers say ----------------------------------------------------------------------------
- */
+/* -- Reports of workers ----------------------------------------------------------------------- */
 
 bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_shape *shape)
 {
@@ -38,8 +38,9 @@ bool gw_sched_memory_elsewhere(const struct gw_sched *sched, const struct gw_sha
     return false;
 }
 
-/* Each time inputs come and are let go, which takes work and is charged to nobody: less and less
- * often. What has none costs nothing, unless its worker refused it, and may be asked again. */
+/* Returns the delay of a task that a short worker gave back. Moving inputs to a worker and
+ * releasing them again takes work, so the delay grows with each attempt. A task without inputs
+ * needs no delay, unless its worker refused it and would be asked again. */
 uint64_t gw_sched_memory_back_off_ns(const struct gw_sched *sched, const struct gw_job *job,
                                      uint32_t row, bool refused)
 {
@@ -80,10 +81,10 @@ void gw_sched_apply_attempt_measured(struct gw_sched *sched,
         spec->peak_bytes = fact->bytes;
 }
 
-/* -- Who has room --------------------------------------------------------------------------------
- */
+/* -- Room ------------------------------------------------------------------------------------- */
 
-/* Results in memory, and what runs: as it was seen, or as it is expected to become. */
+/* Returns the memory of results in memory plus that of running tasks, as measured or as expected,
+ * whichever is larger. */
 static uint64_t load(const struct gw_worker *worker)
 {
     uint64_t runs = worker->memory.processes_bytes;

@@ -1,8 +1,9 @@
-/* Needs, and the stock that they take from.
+/* Constraints on workers, and named resources.
  *
- * What always holds: a worker's stock is what it offers less what the debits of all its lanes need.
- * A shape with a need looks only at its candidates, which are found again when a worker came or
- * went; a shape without one never comes here. */
+ * Invariant: the free amount of a named resource is what the worker offers less what the debits of
+ * all its worker queues use. For a resource class with a constraint, placement checks only its
+ * candidates, which are searched again after a worker has joined or left. A class without a
+ * constraint never uses this file. */
 #include "scheduler/core/model/workers/need.h"
 
 #include "scheduler/core/model/worker_name.h"
@@ -16,8 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -- Reading -------------------------------------------------------------------------------------
- */
+/* -- Reading ---------------------------------------------------------------------------------- */
 
 int gw_sched_need_new(const struct gw_msg_spec *spec, struct gw_need **out, struct gw_error *error)
 {
@@ -72,8 +72,7 @@ bool gw_sched_need_equal(const struct gw_need *a, const struct gw_need *b)
            gw_pairs_equal(&a->workers, &b->workers) && gw_places_equal(&a->places, &b->places);
 }
 
-/* -- Stock ---------------------------------------------------------------------------------------
- */
+/* -- Named resources -------------------------------------------------------------------------- */
 
 int gw_sched_need_stock_check(const char *text)
 {
@@ -145,8 +144,7 @@ void gw_sched_need_give(struct gw_worker *worker, const struct gw_need *need)
     }
 }
 
-/* -- Which workers -------------------------------------------------------------------------------
- */
+/* -- Suitable workers ------------------------------------------------------------------------- */
 
 bool gw_sched_need_names(const struct gw_need *need, const struct gw_worker *worker)
 {
@@ -182,8 +180,7 @@ uint64_t gw_sched_need_ranks(const struct gw_worker *worker, const struct gw_sha
     return ranks;
 }
 
-/* -- For people ----------------------------------------------------------------------------------
- */
+/* -- Texts ------------------------------------------------------------------------------------ */
 
 void gw_sched_need_describe(const struct gw_need *need, char *to, size_t bytes)
 {

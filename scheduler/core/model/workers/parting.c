@@ -1,7 +1,8 @@
-/* Pairs that could not reach each other.
+/* Pairs of workers that could not reach each other.
  *
- * One entry a pair of workers' names; it stays when its time is over, because the next failure
- * counts on from there, until a gang has ended well at both or newer entries push it out. */
+ * There is one entry for each pair of worker names. The entry stays when its time is over, because
+ * the next failure of the pair continues its count. It is removed when a gang with ranks at both
+ * workers has ended well, or when newer entries need its place. */
 #include "scheduler/core/model/workers/parting.h"
 
 #include <stdio.h>
@@ -38,7 +39,7 @@ void gw_sched_apply_workers_parted(struct gw_sched *sched,
 {
     struct gw_parting *parting = find(sched, fact->name, fact->other);
     if (!parting) {
-        if (sched->partings.count == GW_PARTINGS_MAX) /* the oldest goes */
+        if (sched->partings.count == GW_PARTINGS_MAX) /* drop the oldest entry */
             forget(sched, 0);
         struct gw_parting fresh = {0};
         (void)snprintf(fresh.names[0], sizeof fresh.names[0], "%s", fact->name);

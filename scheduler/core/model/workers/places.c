@@ -1,4 +1,5 @@
-/* Places. Each worker can take one place at most, so that no two ask for the same room. */
+/* Rank layouts: fixed numbers of ranks for named workers. Each worker takes at most one entry of
+ * the layout, so that two entries never count the same room. */
 #include "scheduler/core/model/workers/places.h"
 
 #include "graph/base/text.h"
@@ -25,7 +26,8 @@ uint32_t gw_sched_places_at(const struct gw_places *places, const struct gw_work
     return host;
 }
 
-/* The most ranks that a worker could have at each place, if it were empty; workers[i]: who. */
+/* Finds for each entry the largest number of ranks that an empty worker could run. workers[i] is
+ * that worker. */
 static void find_most(const struct gw_sched *sched, const struct gw_shape *shape,
                       uint64_t most[static GW_PAIRS_MAX],
                       const struct gw_worker *workers[static GW_PAIRS_MAX])
@@ -58,7 +60,7 @@ uint64_t gw_sched_places_ranks(const struct gw_sched *sched, const struct gw_sha
     return ranks;
 }
 
-/* ": worker b there has 2 slots, ...", and how many more are called so. */
+/* Writes ": worker b there has 2 slots, ...", and how many more workers have this name. */
 static void describe(const struct gw_sched *sched, const struct gw_places *places,
                      const struct gw_worker *largest, struct gw_text *text)
 {

@@ -1,8 +1,8 @@
-/* Cooling.
+/* Quarantine of workers.
  *
- * One entry a worker's name and kind; it stays when its time is over, because the next failure
- * counts on from there, until a gang (a task with files) ends well at that worker or newer entries
- * push it out. */
+ * There is one entry for each name of a worker and kind of quarantine. The entry stays when its
+ * time is over, because the next failure continues its count. It is removed when a gang (or a task
+ * with files) has ended well at that worker, or when newer entries need its place. */
 #include "scheduler/core/model/workers/quarantine.h"
 
 #include <stdio.h>
@@ -27,7 +27,7 @@ void gw_sched_apply_worker_quarantined(struct gw_sched *sched,
 {
     struct gw_quarantine *quarantine = find(sched, fact->name, fact->files);
     if (!quarantine) {
-        if (sched->quarantines.count == GW_QUARANTINES_MAX) { /* the oldest goes */
+        if (sched->quarantines.count == GW_QUARANTINES_MAX) { /* drop the oldest entry */
             memmove(sched->quarantines.items, sched->quarantines.items + 1,
                     (GW_QUARANTINES_MAX - 1) * sizeof *sched->quarantines.items);
             sched->quarantines.count--;

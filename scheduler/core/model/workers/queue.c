@@ -1,11 +1,13 @@
-/* Shapes and queues.
+/* Resource classes and ready queues.
  *
- * A shape has a heap of queues, one a (job, priority): by priority (and what waiting has added to
- * that, see ageing.h), then by the age of the job.
- * What tasks submitted has the age of their own job and comes before what that still has waiting,
- * the deepest first: else all tasks of a job would begin, and wait, before anything that they wait
- * for runs. A queue gives its smallest row first: rows are in the depth-first order of the graph. A
- * queue that ran empty stays in its heap until it comes to the top. */
+ * A resource class (struct gw_shape) has a heap of ready queues, one for each job and priority.
+ * They are ordered by priority (plus what a wait has added, see ageing.h), then by the age of the
+ * job.
+ *
+ * Jobs that tasks submitted have the age of their root job and come before its waiting tasks, the
+ * deepest jobs first. Otherwise all tasks of a job would begin, and wait, before the tasks that
+ * they wait for could run. A queue gives its smallest row first, because rows are in the
+ * depth-first order of the graph. An empty queue stays in its heap until it comes to the top. */
 #include "scheduler/core/model/workers/queue.h"
 
 #include "graph/base/heap.h"
@@ -17,8 +19,7 @@ uint32_t gw_sched_queue_class_gpus(const struct gw_shape *shape)
     return shape->gpu_if_any ? shape->any_gpus : shape->gpus;
 }
 
-/* -- The heap ------------------------------------------------------------------------------------
- */
+/* -- The heap --------------------------------------------------------------------------------- */
 
 static bool queue_less(const struct gw_queue *a, const struct gw_queue *b)
 {
@@ -54,8 +55,7 @@ void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at)
     heap_remove(shape->heap.items, &shape->heap.count, at);
 }
 
-/* -- Queues --------------------------------------------------------------------------------------
- */
+/* -- Queues ----------------------------------------------------------------------------------- */
 
 struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
                                     struct gw_shape *shape, int32_t priority)

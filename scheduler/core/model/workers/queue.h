@@ -1,57 +1,59 @@
-/* Shapes (what a task needs) and the queues of ready tasks. Called by apply functions. */
+/* Resource classes (what a task needs) and the queues of ready tasks. For appliers only. */
 #ifndef GW_SCHEDULER_CORE_WORKERS_QUEUE_H
 #define GW_SCHEDULER_CORE_WORKERS_QUEUE_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_queue_class_gpus is how many GPUs a rank gets as the cluster is now. */
+/* gw_sched_queue_class_gpus returns how many GPUs a rank gets in the present cluster. */
 uint32_t gw_sched_queue_class_gpus(const struct gw_shape *shape);
 
-/* gw_sched_queue_for finds or makes the queue of a job for a shape and a priority. */
+/* gw_sched_queue_for finds or creates the ready queue of a job for a resource class and a priority.
+ */
 struct gw_queue *gw_sched_queue_for(struct gw_sched *sched, struct gw_job *job,
                                     struct gw_shape *shape, int32_t priority);
 
-/* gw_sched_queue_resift finds its place in the heap again: it has another level (ageing.h). */
+/* gw_sched_queue_resift moves a queue in its heap after its level changed (ageing.h). */
 void gw_sched_queue_resift(struct gw_queue *queue);
 
-/* gw_sched_queue_nested is the first queue with ready tasks of a job that a task submitted; NULL:
- * there is none. Looks at all queues of a shape that has such a job. */
+/* gw_sched_queue_nested returns the first queue with ready tasks whose job was submitted by a task,
+ * or NULL. If the class has such a job, it looks at all queues of the class. */
 struct gw_queue *gw_sched_queue_nested(struct gw_shape *shape);
 
-/* gw_sched_queue_park takes a queue, the top of its shape's heap, out of it: nobody has memory for
- * its first, or it waits for others of its range. false where GW_PARKED_MAX are out already: what
- * comes behind them waits. gw_sched_queue_unpark puts a shape's parked queues back. */
+/* gw_sched_queue_park removes the top queue of a heap from it, because no worker has memory for its
+ * first task, or it waits for other tasks of its range. Returns false if GW_PARKED_MAX queues are
+ * parked already. Then the queues behind it must wait, too. gw_sched_queue_unpark puts the parked
+ * queues of a class back. */
 bool gw_sched_queue_park(struct gw_queue *queue);
 void gw_sched_queue_unpark(struct gw_shape *shape);
 
-/* gw_sched_queue_top gives the queue whose first row comes before all of the shape, NULL: none. */
+/* gw_sched_queue_top returns the queue whose first row is the first of the whole class, or NULL. */
 struct gw_queue *gw_sched_queue_top(struct gw_shape *shape);
 
-/* gw_sched_queue_before tells whether a's first row comes before b's. */
+/* gw_sched_queue_before returns true if the first row of a comes before the first row of b. */
 bool gw_sched_queue_before(const struct gw_queue *a, const struct gw_queue *b);
 
-/* gw_sched_job_rests tells whether none of a job's queues is to be in a heap. */
+/* gw_sched_job_rests returns true if no queue of the job may be in a heap. */
 static inline bool gw_sched_job_rests(const struct gw_job *job)
 {
     return job->paused || job->awaits;
 }
 
-/* gw_sched_queue_heap_push puts a queue into the heap of its shape. */
+/* gw_sched_queue_heap_push adds a queue to the heap of its resource class. */
 void gw_sched_queue_heap_push(struct gw_queue *queue);
 
-/* gw_sched_queue_heap_remove takes the queue at an index out of the heap of a shape. */
+/* gw_sched_queue_heap_remove removes the queue at an index from the heap of a resource class. */
 void gw_sched_queue_heap_remove(struct gw_shape *shape, uint32_t at);
 
-/* gw_sched_ageing_level is the priority that a queue has by now: its own, and for gangs 1 more
- * after the first period of waiting, 3 after the second, 7, 15, ... */
+/* gw_sched_ageing_level returns the present priority of a queue: its own priority, plus 1 after a
+ * gang's first period of waiting, plus 3 after the second, then 7, 15, ... */
 static inline int64_t gw_sched_ageing_level(const struct gw_queue *queue)
 {
     return queue->priority + (INT64_C(1) << queue->aged) - 1;
 }
 
-/* gw_sched_queue_block: nothing of a shape can be placed until something is freed, when
- * gw_sched_queues_unblock lets all be tried again. gw_sched_queue_part: what blocks it are pairs of
- * workers that cannot reach each other. */
+/* gw_sched_queue_block marks a class none of whose tasks can be placed until something is freed.
+ * gw_sched_queues_unblock allows all classes to be tried again. gw_sched_queue_part marks a class
+ * that is blocked by pairs of workers that cannot reach each other. */
 void gw_sched_queue_block(struct gw_shape *shape);
 void gw_sched_queues_unblock(struct gw_sched *sched);
 void gw_sched_queue_part(struct gw_shape *shape, bool parted);

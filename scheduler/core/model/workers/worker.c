@@ -1,9 +1,10 @@
 /* Workers.
  *
- * A worker is greeted, registers, and is ready; where it comes back with attempts of an earlier
- * connection it drains them first: their slots are not free before they have ended. Those that this
- * life takes over (adopt.h) have theirs from the start. It drains, too, until it is on disk that it
- * is connected (hold.h). Once lost, a worker never comes back under the same id. */
+ * A worker connects, registers, and becomes ready. If it registers with attempts of an earlier
+ * connection, it is rejoining until they have ended, because their slots are not free before.
+ * Attempts that this term adopts (adopt.h) have their slots from the start. A worker is also
+ * rejoining until its registration is on disk (hold.h). A lost worker never gets the same id again.
+ */
 #include "scheduler/core/model/workers/worker.h"
 #include "scheduler/core/model/workers/quarantine.h"
 
@@ -29,8 +30,7 @@ struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id
     return NULL;
 }
 
-/* -- Registration --------------------------------------------------------------------------------
- */
+/* -- Registration ----------------------------------------------------------------------------- */
 
 void gw_sched_apply_worker_cleared(struct gw_sched *sched,
                                    const struct gw_fact_worker_cleared *fact)
@@ -41,8 +41,7 @@ void gw_sched_apply_worker_cleared(struct gw_sched *sched,
             gw_array_remove_swap(&fact->worker->stale, i);
 }
 
-/* -- Heartbeats ----------------------------------------------------------------------------------
- */
+/* -- Heartbeats ------------------------------------------------------------------------------- */
 
 void gw_sched_apply_worker_beat(struct gw_sched *sched, const struct gw_fact_worker_beat *fact)
 {
@@ -58,8 +57,7 @@ void gw_sched_apply_beat_sent(struct gw_sched *sched, const struct gw_fact_beat_
             sched->workers.items[i]->beats_sent++;
 }
 
-/* -- What fits -----------------------------------------------------------------------------------
- */
+/* -- Room ------------------------------------------------------------------------------------- */
 
 bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
                           const struct gw_shape *shape)

@@ -1,28 +1,29 @@
-/* Workers: from their greeting to their loss. */
+/* Workers, from their connection to their loss. */
 #ifndef GW_SCHEDULER_CORE_WORKERS_WORKER_H
 #define GW_SCHEDULER_CORE_WORKERS_WORKER_H
 
 #include "scheduler/core/model/state.h"
 
-/* gw_sched_worker_find gives a worker by its id, or NULL when it is lost. */
+/* gw_sched_worker_find returns a worker by its id, or NULL if it is lost. */
 struct gw_worker *gw_sched_worker_find(const struct gw_sched *sched, uint32_t id);
 
-/* gw_sched_worker_fits tells whether one more attempt of a shape could start there now;
- * gw_sched_worker_could: if it were empty. */
+/* gw_sched_worker_fits returns true if one more attempt of this class could start at the worker
+ * now. gw_sched_worker_could returns true if it could start at the worker if the worker were empty.
+ */
 bool gw_sched_worker_fits(const struct gw_sched *sched, const struct gw_worker *worker,
                           const struct gw_shape *shape);
 bool gw_sched_worker_could(const struct gw_worker *worker, const struct gw_shape *shape);
 
-/* gw_sched_memory_lets tells whether a worker's memory lets anything be placed there at all; of one
- * that leaves it does not. */
+/* gw_sched_memory_lets returns true if the memory of a worker allows any placement. A worker that
+ * shuts down allows none. */
 static inline bool gw_sched_memory_lets(const struct gw_worker *worker)
 {
     return !worker->leaves && (worker->memory.state == GW_MEMORY_OPEN ||
                                (worker->memory.state == GW_MEMORY_ONE && worker->memory_one));
 }
 
-/* gw_sched_worker_scores returns the number of a new set of scores, which says nothing of any
- * worker yet; gw_sched_worker_score sets the score of a worker in it. */
+/* gw_sched_worker_scores begins a new set of scores, in which no worker has a score yet, and
+ * returns its number. gw_sched_worker_score sets the score of a worker in it. */
 static inline uint64_t gw_sched_worker_scores(struct gw_sched *sched)
 {
     return ++sched->score_epoch;
@@ -34,7 +35,7 @@ static inline void gw_sched_worker_score(struct gw_worker *worker, uint64_t set,
     worker->score = score;
 }
 
-/* gw_sched_worker_free_max returns the most free slots that a worker has, if one is ready. */
+/* gw_sched_worker_free_max returns the largest number of free slots that a ready worker has. */
 static inline uint32_t gw_sched_worker_free_max(struct gw_sched *sched)
 {
     if (sched->free_max >= sched->by_free.count)

@@ -1,16 +1,17 @@
-/* Worker queues: a lane is one of them.
+/* Worker queues. Variables named `lane` are worker queues.
  *
- * What always holds: a lane has at most as many debits as attempts; every long attempt (one of
- * unknown or long run time, of a gang, or with GPUs) has a debit of its own; the short ones share
- * the rest and queue behind each other. Where a short one turned out to be long, those behind it
- * may be stranded without a debit: until it ends, or they were taken back. A worker's free slots
- * and memory are its own less the debits of all its lanes. A debit that only handed attempts keep
- * is idle: it is given back as soon as somebody waits for it, see pipelining.c.
+ * Invariants: a worker queue has at most as many debits as attempts. Every long attempt (with an
+ * unknown or long run time, of a gang, or with GPUs) has a debit of its own. The short attempts
+ * share the remaining debits and queue behind each other. If a short attempt turns out to be long,
+ * those behind it may have no debit, until the long one ends or they are taken back. The free slots
+ * and memory of a worker are its total less the debits of all its worker queues. A debit that only
+ * pipelined attempts hold is idle. It is given back as soon as another task needs it, see
+ * pipelining.c.
  *
- * The slots of an attempt that waits for others (blocked) are lent: its debit stays, less its
- * slots. When it goes on they are taken back whether they are free or not; then the worker is
- * overdrawn, has nothing free, and what is given back makes that good first. So it may be by what
- * was taken over from an earlier life of the scheduler, before the worker is ready. */
+ * The slots of an attempt that waits for other tasks (blocked) are yielded: its debit stays, but
+ * without slots. When the attempt continues, it takes the slots again, even if none is free. Then
+ * the worker is overdrawn and has nothing free, and slots that are given back first cover this. A
+ * worker may also be overdrawn by adopted attempts before it is ready. */
 #include "scheduler/core/model/workers/worker_queue.h"
 
 #include "scheduler/core/model/workers/need.h"
@@ -44,8 +45,7 @@ struct gw_worker_queue *gw_sched_worker_queue_for(struct gw_worker *worker, stru
     return *lane;
 }
 
-/* -- Workers by free slots -----------------------------------------------------------------------
- */
+/* -- Workers by free slots -------------------------------------------------------------------- */
 
 void gw_sched_worker_queue_link(struct gw_sched *sched, struct gw_worker *worker)
 {
@@ -134,8 +134,7 @@ static void credit(struct gw_sched *sched, struct gw_worker_queue *lane)
     lane->shape->debits--;
 }
 
-/* -- The rings of lanes with room ----------------------------------------------------------------
- */
+/* -- Rings of worker queues with room --------------------------------------------------------- */
 
 uint32_t gw_sched_worker_queue_step(uint32_t tasks)
 {
@@ -174,7 +173,8 @@ static void room_remove(struct gw_worker_queue *lane)
     lane->prev = lane->next = NULL;
 }
 
-/* Puts a lane with room into the ring of its load; elsewhere than it was, it comes first there. */
+/* Moves a worker queue with room to the ring of its load. If the ring changes, it becomes the first
+ * of the new ring. */
 static void room_update(struct gw_worker_queue *lane)
 {
     struct gw_shape *shape = lane->shape;
@@ -208,7 +208,8 @@ static void room_update_first(struct gw_worker_queue *lane)
     room_update(lane);
 }
 
-/* A lane is in its shape's ring of queued ones where it has more attempts than debits. */
+/* Adds a worker queue to the ring `queued` of its class if it has more attempts than debits, or
+ * removes it. */
 static void queued_update(struct gw_worker_queue *lane)
 {
     struct gw_shape *shape = lane->shape;
@@ -221,7 +222,7 @@ static void queued_update(struct gw_worker_queue *lane)
         lane->queued_prev->queued_next = lane->queued_next;
         lane->queued_next->queued_prev = lane->queued_prev;
         lane->queued_prev = lane->queued_next = NULL;
-    } else if (shape->queued) { /* last */
+    } else if (shape->queued) { /* append at the end of the ring */
         lane->queued_next = shape->queued;
         lane->queued_prev = shape->queued->queued_prev;
         lane->queued_prev->queued_next = lane->queued_next->queued_prev = lane;
@@ -230,7 +231,7 @@ static void queued_update(struct gw_worker_queue *lane)
     }
 }
 
-/* A lane is in the ring of idle ones while it has a debit that nothing uses. */
+/* Adds a worker queue to the ring of idle ones if it has an unused debit, or removes it. */
 static void idle_update(struct gw_sched *sched, struct gw_worker_queue *lane)
 {
     bool in = lane->idle_next != NULL, wanted = gw_sched_worker_queue_idle(lane) > 0;
@@ -242,7 +243,7 @@ static void idle_update(struct gw_sched *sched, struct gw_worker_queue *lane)
         lane->idle_prev->idle_next = lane->idle_next;
         lane->idle_next->idle_prev = lane->idle_prev;
         lane->idle_prev = lane->idle_next = NULL;
-    } else if (sched->idle_queues) { /* first */
+    } else if (sched->idle_queues) { /* insert at the begin of the ring */
         lane->idle_next = sched->idle_queues;
         lane->idle_prev = sched->idle_queues->idle_prev;
         lane->idle_prev->idle_next = lane->idle_next->idle_prev = lane;
@@ -329,7 +330,7 @@ void gw_sched_worker_queue_leave(struct gw_sched *sched, struct gw_worker_queue 
 
 void gw_sched_worker_queue_lend(struct gw_sched *sched, struct gw_worker_queue *lane, bool is_long)
 {
-    if (!is_long) { /* it runs, whatever was debited for it */
+    if (!is_long) { /* the attempt runs, whether it has a debit or not */
         if (lane->debits == lane->longs)
             gw_sched_worker_queue_debit(sched, lane);
         lane->longs++;
@@ -361,11 +362,10 @@ void gw_sched_apply_worker_queue_asked(struct gw_sched *sched,
     fact->lane->asked = true;
 }
 
-/* -- Reserved slots
- * --------------------------------------------------------------------------------
- */
+/* -- Reserved slots --------------------------------------------------------------------------- */
 
-/* Counts ranks in or out at a worker, and puts it where it belongs among the others. */
+/* Sets the reserved ranks of a worker, and moves it to the list for its new number of open slots.
+ */
 void gw_sched_worker_queue_reserve(struct gw_sched *sched, struct gw_worker *worker, uint32_t ranks,
                                    uint32_t slots)
 {
