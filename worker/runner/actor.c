@@ -1,7 +1,7 @@
 /* The actor of a runner.
  *
- * Always: `began` names the call that runs or ran last, and is written before the call does
- * anything, so that no call is run again that may have had an effect. */
+ * Invariant: `began` names the call that runs or ran last. It is written before the call does
+ * anything, so that no call that may have had an effect is executed again. */
 #include "worker/runner/actor.h"
 
 #include <gangway/error.h>

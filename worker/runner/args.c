@@ -1,4 +1,5 @@
-/* Replacing references in arguments. Depth is bounded by the wire's check (GW_FRAME_DEPTH_MAX). */
+/* Replaces references in the arguments of a task. The depth of recursion is limited, since received
+ * data is checked against GW_FRAME_DEPTH_MAX. */
 #include "worker/runner/args.h"
 
 #include "graph/value/value.h"
@@ -14,7 +15,7 @@ struct resolver {
 static int resolve(const struct resolver *resolver, struct gw_value *value,
                    struct gw_value **resolved);
 
-/* Asked about each argument of each task: most are no containers. */
+/* Called for each argument of each task. Most are not containers. */
 static bool has_references(const struct gw_value *value)
 {
     if (value->depth == 0)
@@ -81,8 +82,9 @@ static const struct gw_value *dep_of(const struct resolver *resolver, const stru
     return ref->ref.node.index < resolver->count ? resolver->deps[ref->ref.node.index] : NULL;
 }
 
-/* A list that nobody else has, of scalars and references to scalars, as nearly all arguments are:
- * the references make way where they stand. False: it is not such a list, and untouched. */
+/* Replaces the references in the list itself. This needs a list without other references to it, of
+ * scalars and references to scalars, as nearly all arguments are. Returns false if the list is
+ * another one. The list is then unchanged. */
 static bool resolve_in_place(const struct resolver *resolver, struct gw_value *args)
 {
     if (args->type != GW_LIST || args->immortal || args->failed || args->depth > 1 ||

@@ -1,5 +1,5 @@
-/* Batches: assign messages outlive the channel's buffer, because a training function looks for
- * messages while it runs. One allocation each. */
+/* Batches: copies of assign messages. The channel's buffer cannot hold them, since a training
+ * function receives further messages while it runs. Each batch is one allocation. */
 #include "worker/runner/batch.h"
 
 #include "graph/wire/enums.h"
@@ -42,7 +42,7 @@ static void list_columns(struct gw_msg_assign *a, struct column columns[static C
     memcpy(columns, list, sizeof list);
 }
 
-/* Counts how often each row is waited for by later ones; false when out of memory. */
+/* Counts how many later rows need the result of each row. Returns false if out of memory. */
 static bool count_uses(struct gw_batch *batch)
 {
     const struct gw_msg_assign *a = &batch->assign;
@@ -89,7 +89,7 @@ struct gw_batch *gw_batch_new(const struct gw_msg_assign *assign, struct gw_batc
         *columns[i].data = at;
         at += columns[i].bytes;
     }
-    batch->memfiles = (uint64_t *)(void *)batch->memory; /* first, where it is aligned */
+    batch->memfiles = (uint64_t *)(void *)batch->memory; /* first, because of alignment */
     batch->fds = (int *)(void *)(batch->memory + memfiles_bytes);
     memset(batch->memfiles, 0, memfiles_bytes);
     if (fds.count && fds.memfiles)
@@ -144,10 +144,12 @@ bool gw_batch_row(struct gw_batch *batch, struct gw_batch_row *row)
     return true;
 }
 
-/* What an earlier row made; the last that takes it takes the reference that was kept. */
+/* Takes the result of an earlier row. The last row that needs it takes over the stored reference.
+ */
 static int take_kept(struct gw_batch *batch, struct gw_batch_dep *dep)
 {
-    if (!batch->kept || dep->bytes + 1 >= batch->row) /* row: behind the one that takes */
+    /* batch->row is already after the row that takes the result */
+    if (!batch->kept || dep->bytes + 1 >= batch->row)
         return GW_EPROTO;
     struct gw_batch_kept *kept = &batch->kept[dep->bytes];
     dep->here = true;

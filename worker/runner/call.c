@@ -1,5 +1,5 @@
-/* Executing tasks inside this process, for a debugger or a sanitizer. A gang's ranks are threads on
- * the host backend, so that the same collectives run as between processes. */
+/* Executes tasks inside this process, for debuggers and sanitizers. The ranks of a gang are threads
+ * that use the host backend, so the same collectives run as between processes. */
 #include "worker/runner/args.h"
 #include "worker/runner/runner.h"
 #include "worker/runner/task.h"
@@ -10,10 +10,10 @@
 
 struct gang {
     const struct gw_runner_call *call;
-    struct gw_value *args; /* resolved; shared by all ranks, which only read it */
+    struct gw_value *args; /* without references; all ranks share it and only read it */
     int segment;
     pthread_mutex_t mutex;
-    int rc; /* of the first rank that failed */
+    int rc; /* error code of the first rank that failed */
     struct gw_error error;
 };
 

@@ -1,7 +1,7 @@
-/* A task's checkpoint: a file in its folder. An ordinary task's is the same for every
- * attempt; a gang's has the name of its attempt, and the scheduler tells the next one which
- * attempt's is current: one that was cut off and still writes harms nobody. Collective in a gang;
- * rank 0 touches the files. */
+/* The checkpoint of a task is a file in its folder. All attempts of an ordinary task share one
+ * file. The file of a gang has the number of its attempt in its name, and the scheduler tells the
+ * next attempt which one is current. So an old attempt that was cut off and still writes does no
+ * damage. In a gang the functions are collective, and only rank 0 uses the files. */
 #include "worker/runner/task.h"
 
 #include <dirent.h>
@@ -53,7 +53,7 @@ const char *gw_task_checkpoint_dir(struct gw_task *task)
     return find_folder(task) == 0 ? task->checkpoint_dir : NULL;
 }
 
-/* The file of an attempt's checkpoint; attempt 0: the one of all attempts. */
+/* Returns the path of an attempt's checkpoint. attempt 0: all attempts share the file. */
 static int find_path(struct gw_task *task, uint64_t attempt, char path[static PATH_MAX_BYTES])
 {
     int rc = find_folder(task);
@@ -66,8 +66,9 @@ static int find_path(struct gw_task *task, uint64_t attempt, char path[static PA
     return rc;
 }
 
-/* Before an attempt saves for the first time: what it came from stands in for the one before its
- * own. Where there are no hard links there is none, and only that is lost. */
+/* Called before an attempt saves for the first time. The checkpoint that it resumed from becomes
+ * the previous one. Without hard links there is no previous one, which only means one fallback
+ * less. */
 static void inherit(struct gw_task *task, const char *path)
 {
     char from[PATH_MAX_BYTES], before[PATH_MAX_BYTES + sizeof ".previous"];
@@ -77,8 +78,8 @@ static void inherit(struct gw_task *task, const char *path)
     (void)!link(from, before);
 }
 
-/* After that: what attempts have left that are neither this one nor the one that it came from. Who
- * else still writes there is cut off, and counts no more. */
+/* Called after the first save. Removes the files of all attempts except this one and the one that
+ * it resumed from. Any other attempt that still writes was cut off and does not count. */
 static void tidy(struct gw_task *task)
 {
     char own[48], from[48], all[16];
@@ -131,8 +132,8 @@ int gw_checkpoint_save(struct gw_task *task, const void *state, size_t bytes, in
     return rc;
 }
 
-/* The current checkpoint is not where it must be: hosts do not share the folder, and rank 0 is on
- * another one than the last attempt's. 0: there is none any more. */
+/* Handles that the current checkpoint is not in the folder: the hosts do not share it, and the last
+ * attempt had rank 0 on another host. Returns 0 if the checkpoint is known to be lost. */
 static int not_here(struct gw_task *task)
 {
     if (!task->checkpoint_lost)

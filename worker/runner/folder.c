@@ -1,7 +1,7 @@
-/* Going into the folders of tasks with files, and out of them.
+/* Enters and leaves the working folders of tasks with files.
  *
- * Always: between tasks the process is where it was started, but where it keeps an actor that has
- * files: that one stays with them. */
+ * Invariant: between tasks, the process is in the directory in which it was started. A runner whose
+ * actor has files stays in the actor's folder. */
 #include "worker/runner/folder.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
-/* The registry of task functions.
- *
- * It is filled by constructors before main, on one thread, and only read afterwards. */
+/* The registry of task functions. Constructors fill it on one thread before main. Afterwards it is
+ * only read. */
 #include "worker/runner/function.h"
 
 #include "graph/base/array.h"

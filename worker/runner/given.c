@@ -1,4 +1,5 @@
-/* What is here belongs to attempts that have not begun; so it is short, and searched. */
+/* Memory files for attempts that have not begun. The list is short, so a linear search is enough.
+ */
 #include "worker/runner/given.h"
 
 #include <string.h>

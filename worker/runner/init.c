@@ -1,4 +1,5 @@
-/* gw_init: whether this process is a runner, and the options that every Gangway program has. */
+/* gw_init: detects if this process is a runner, and handles the options of every Gangway program.
+ */
 #include "worker/runner/function.h"
 #include "worker/runner/runner.h"
 
@@ -10,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Options set variables; those of the environment mean the same. */
+/* Each option sets a variable. The user may also set the variable in the environment. */
 static const struct option {
     const char *name, *variable, *fixed, *help;
 } options[] = {
@@ -75,8 +76,8 @@ static void take_options(int *argc, char **argv)
     }
 }
 
-/* The descriptor is for this process alone: programs that a task starts do not inherit it, nor the
- * variable that would make runners of them. */
+/* Only this process may use the descriptor: programs that a task starts inherit neither the
+ * descriptor nor the variable, which would make runners of them. */
 static int take_runner_fd(void)
 {
     const char *text = getenv("GANGWAY_RUNNER_FD");

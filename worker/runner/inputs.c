@@ -1,5 +1,6 @@
-/* Inputs that a row waits for, in the order in which its arguments refer to them. A row may need
- * all ranks of a gang: they come one by one, and stand for one reference. */
+/* Collects the inputs of a row in the order in which its arguments refer to them. A row may need
+ * the results of all ranks of a gang. They arrive one by one, and one reference stands for all of
+ * them. */
 #include "worker/runner/inputs.h"
 
 #include "graph/base/must.h"
@@ -12,7 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The value of one row, NULL where it has none; its descriptor is consumed in any case. */
+/* Returns the value of a dependency, or NULL if it has none. Its descriptor is consumed in any
+ * case. */
 static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
                       struct gw_error *error)
 {
@@ -31,13 +33,13 @@ static int take_value(const struct gw_batch_dep *dep, struct gw_value **value,
     return gw_codec_decode(dep->value.data, dep->value.size, NULL, value, error);
 }
 
-/* Dependencies of one task, as the references in its arguments count them. */
+/* Dependencies of a task, numbered as the references in its arguments. */
 struct deps {
     struct gw_value **items;
     uint32_t count;
-    struct gw_value *all; /* a list that `missing` more rows belong to */
+    struct gw_value *all; /* a list to which `missing` more values belong */
     uint64_t missing;
-    bool skip; /* what one of them is to be was not made */
+    bool skip; /* an input was not made */
 };
 
 static int add_dep(struct deps *deps, const struct gw_batch_dep *dep, struct gw_error *error)

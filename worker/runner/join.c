@@ -1,4 +1,4 @@
-/* How a rank comes to its communicator. */
+/* Opens the communicator of a rank. */
 #include "worker/runner/join.h"
 
 #include "graph/wire/endpoint.h"
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the info of rank 0's worker says about the ring. */
+/* Data about the ring from the info of rank 0's worker. */
 struct door {
     char address[GW_ENDPOINT_TEXT_MAX];
     uint32_t port;
@@ -24,7 +24,7 @@ void gw_join_init(struct gw_join *join)
     *join = (struct gw_join){.segment = -1, .listener = -1, .unreached = -1};
 }
 
-/* Closes what it holds: it did not go. */
+/* Closes and frees everything, as if no gang_go message had come. */
 static void clear(struct gw_join *join)
 {
     if (join->segment >= 0)
@@ -32,7 +32,7 @@ static void clear(struct gw_join *join)
     if (join->listener >= 0)
         close(join->listener);
     if (join->info)
-        explicit_bzero(join->info, join->info_size); /* a key is in it */
+        explicit_bzero(join->info, join->info_size); /* it contains a key */
     free(join->info);
     gw_join_init(join);
 }
@@ -120,7 +120,7 @@ static int open_hosts(struct gw_join *join, const struct gw_msg_gang *gang, uint
     return rc;
 }
 
-/* Whether this rank has a GPU, and not only a part of one: NCCL refuses two ranks on one. */
+/* Returns true if this rank has a whole GPU. NCCL refuses two ranks on one GPU. */
 static bool has_own_gpu(void)
 {
     const char *devices = getenv("CUDA_VISIBLE_DEVICES");
@@ -128,8 +128,8 @@ static bool has_own_gpu(void)
            !getenv("GANGWAY_GPU_MEMORY_BYTES");
 }
 
-/* NCCL over what the ranks share. All ranks of a gang have the same number of GPUs, so all come
- * here or none; where NCCL is missing on one, the host backend stays on all. */
+/* Opens NCCL. All ranks of a gang have the same number of GPUs, so either all call this function or
+ * none. If NCCL is missing on one host, all ranks keep the host backend. */
 static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_error *error)
 {
     const struct gw_comm_nccl_options options = {.host = *comm};

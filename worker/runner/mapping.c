@@ -1,11 +1,11 @@
-/* A table of mappings, by the number of the memory file.
+/* Table of mappings by the number of the memory file.
  *
- * Always: a file is returned as often as it was lent, each time when the value that was made of it
- * is gone, and not before: until then the worker sees to it that it does not change. What is mapped
- * and not used is not looked at: it changes, or is made empty.
+ * Invariants: a file is returned as often as it was lent. Each return happens after the value made
+ * from it is freed, and the worker does not change the file before. A mapping that is not used must
+ * not be read, since the file may change or be emptied.
  *
- * A process that forks has its child read what it reads, for how long nobody knows. What was in use
- * then is never returned; the worker takes it back when both are dead. */
+ * If the process forks, the child may read the mapped files for an unknown time. Files in use at
+ * that time are never returned. The worker takes them back when both processes are dead. */
 #include "worker/runner/mapping.h"
 
 #include "graph/base/array.h"
@@ -20,12 +20,12 @@
 #include <sys/stat.h>
 
 struct mapping {
-    uint64_t memfile, used; /* used: by a count of uses, when last */
+    uint64_t memfile, used; /* used: value of mappings.uses at the last use */
     void *data;
     size_t bytes;
-    uint32_t users; /* values */
-    bool gone;      /* to be unmapped with the last of them */
-    bool forked;    /* a child may read it */
+    uint32_t users; /* number of values */
+    bool gone;      /* unmap it when it has no users */
+    bool forked;    /* a child process may read it */
 };
 
 static struct {
@@ -33,7 +33,7 @@ static struct {
     GW_ARRAY(struct mapping) list;
     GW_ARRAY(uint64_t) returned;
     uint64_t uses;
-    bool forks; /* handlers are there */
+    bool forks; /* the fork handlers are installed */
 } mappings = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 static void fork_on_before(void)
@@ -49,8 +49,8 @@ static void fork_on_after(void)
     pthread_mutex_unlock(&mappings.mutex);
 }
 
-/* -- With the mutex ------------------------------------------------------------------------------
- */
+/* -- Functions that need the mutex
+ * ------------------------------------------------------------------ */
 
 static struct mapping *find(uint64_t memfile)
 {
@@ -67,7 +67,7 @@ static void drop(struct mapping *mapping)
     gw_array_remove_swap(&mappings.list, (size_t)(mapping - mappings.list.items));
 }
 
-/* Those that were used last stay. */
+/* Unmaps the file that was used least recently if too many are unused. */
 static void drop_oldest(void)
 {
     struct mapping *mapping, *oldest = NULL;
@@ -104,7 +104,8 @@ static void leave(struct mapping *mapping)
 static struct mapping *map(uint64_t memfile, int fd, size_t bytes)
 {
     struct mapping *mapping = find(memfile);
-    if (mapping && mapping->bytes < bytes) { /* nobody reads it: the file has grown since */
+    /* The file has grown, and no value uses the old mapping */
+    if (mapping && mapping->bytes < bytes) {
         drop(mapping);
         mapping = NULL;
     }
@@ -113,7 +114,7 @@ static struct mapping *map(uint64_t memfile, int fd, size_t bytes)
     struct stat status;
     struct mapping made = {.memfile = memfile, .bytes = bytes};
     if (fstat(fd, &status) < 0 || (uint64_t)status.st_size < bytes) {
-        errno = EBADF; /* who reads behind its end is killed */
+        errno = EBADF; /* a read beyond its end would kill the process */
         return NULL;
     }
     made.data = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
@@ -143,7 +144,8 @@ static void value_on_free(void *data, size_t bytes)
     pthread_mutex_unlock(&mappings.mutex);
 }
 
-/* Takes what is mapped, on failure too. */
+/* Decodes mapped data to a value, which owns the mapping. It takes over the mapping even if it
+ * fails. */
 static int decode(void *data, size_t bytes, struct gw_value **value, struct gw_error *error)
 {
     struct gw_value *owner = gw_bytes_owned(data, bytes, value_on_free);
@@ -178,7 +180,7 @@ int gw_mapping_open(uint64_t memfile, int fd, size_t bytes, struct gw_value **va
     return decode(data, bytes, value, error);
 }
 
-/* -- What the worker says, and hears -------------------------------------------------------------
+/* -- Messages of the worker, and to it -----------------------------------------------------------
  */
 
 void gw_mapping_return(uint64_t memfile)

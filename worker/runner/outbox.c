@@ -1,12 +1,13 @@
-/* Gathering and sending.
+/* Gathers and sends messages to the worker.
  *
- * Always: what ended earlier is told earlier; a failure puts the results before it into the
- * channel.
+ * Invariants: ends are reported in order. The report of a failure puts all earlier results into the
+ * channel first.
  *
- * What is gathered leaves when nothing is left to execute (gw_outbox_get), GATHER_NS after the
- * first of them as long as tasks are short, and otherwise by the watching thread, within two of its
- * rounds. It goes round quickly only while there is something gathered, slowly while a task runs,
- * and otherwise waits to be woken: while tasks come every now and then nobody has to wake it. */
+ * Gathered messages are sent when nothing is left to execute (gw_outbox_get). As long as tasks are
+ * short, they are sent GATHER_NS after the first of them. Otherwise the watching thread sends them
+ * within two of its rounds. The thread runs a round every ROUND_NS only while something is
+ * gathered. It runs slower while a task runs. Otherwise it waits to be woken. Tasks that arrive now
+ * and then find it awake, so they need not wake it. */
 #include "worker/runner/outbox.h"
 
 #include "graph/base/clock.h"
@@ -18,8 +19,8 @@
 
 #define GATHER_NS (200 * GW_NS_PER_US)
 #define ROUND_NS GW_NS_PER_MS
-/* A task that runs for this long lets nothing wait behind it. Less would be said on loaded machines
- * of tasks that only wait for a processor. */
+/* A task that runs longer than this lets no other task wait behind it. With a smaller limit, tasks
+ * on busy machines that only wait for a processor would be reported, too. */
 #define LONG_NS (50 * GW_NS_PER_MS)
 #define HEAD_SAID UINT64_MAX
 enum { QUIET_ROUNDS_MAX = 20, NAPS_MAX = 4, NAP_MS = 16 };
@@ -43,7 +44,8 @@ static int flush_locked(struct gw_outbox *outbox)
     return rc < 0 ? rc : gw_channel_flush(outbox->channel);
 }
 
-/* One more has gathered: sends them where that is enough, or the oldest has waited. */
+/* Counts a gathered message. Sends all if enough are gathered or if the oldest has waited long
+ * enough. */
 static int gather_locked(struct gw_outbox *outbox, uint64_t ended_ns)
 {
     if (outbox->gathered++ == 0)
@@ -124,9 +126,9 @@ int gw_outbox_flush(struct gw_outbox *outbox)
     return rc;
 }
 
-/* In poll, for which only what comes counts: who sleeps in recvmsg is woken by the room, too, that
- * the worker makes in the socket when it reads what was just sent, and takes the processor from it
- * to find nothing. Whatever poll says, reading tells. */
+/* Waits for input in poll. A thread that blocks in recvmsg would also be woken when the worker
+ * reads, since this frees space in the socket's buffer. That would take processor time from the
+ * worker for nothing. The result of poll is ignored, since the read shows it. */
 static void wait_for_input(struct gw_outbox *outbox)
 {
     struct pollfd fd = {.fd = gw_channel_fd(outbox->channel), .events = POLLIN};
@@ -142,7 +144,7 @@ int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *messag
                  : gw_channel_get(outbox->channel, false, message, fds, fd_count, error);
     if (rc == GW_EAGAIN && wait) {
         rc = flush_locked(outbox);
-        if (rc == 0) { /* with the lock: while it waits there is nothing to send */
+        if (rc == 0) { /* keeps the mutex: there is nothing to send while it waits */
             wait_for_input(outbox);
             rc = gw_channel_get(outbox->channel, true, message, fds, fd_count, error);
         }
@@ -154,24 +156,25 @@ int gw_outbox_get(struct gw_outbox *outbox, bool wait, struct gw_message *messag
     return rc;
 }
 
-/* -- Watching ------------------------------------------------------------------------------------
+/* -- The watching thread -------------------------------------------------------------------------
  */
 
-/* Whether a task runs that it was not yet said of that it runs long. */
+/* Returns true if a task runs that was not reported as long. */
 static bool looks(const struct gw_outbox *outbox)
 {
     uint64_t head = atomic_load(&outbox->head);
     return head != 0 && head != HEAD_SAID;
 }
 
-/* Waits for longer than a round, or to be woken: after some naps without a task, for as long as
- * that takes. */
+/* Sleeps for longer than a round, or until woken. After some sleeps without a task, it sleeps until
+ * it is woken. */
 static void nap(struct gw_outbox *outbox, unsigned naps)
 {
     struct timespec until;
     outbox->parked = true;
     if (naps >= NAPS_MAX) {
-        atomic_store(&outbox->asleep, true); /* before head is looked at: see gw_outbox_begin */
+        /* Must be set before head is read; see gw_outbox_begin */
+        atomic_store(&outbox->asleep, true);
         while (outbox->parked && atomic_load(&outbox->asleep) && !looks(outbox))
             pthread_cond_wait(&outbox->wake, &outbox->mutex);
         atomic_store(&outbox->asleep, false);
@@ -186,7 +189,8 @@ static void nap(struct gw_outbox *outbox, unsigned naps)
     outbox->parked = false;
 }
 
-/* Says that the task runs long, once. Its end is told behind this: that takes the mutex, too. */
+/* Reports once that the task runs long. The report of its end comes later, since that needs the
+ * mutex, too. */
 static void tell_long(struct gw_outbox *outbox)
 {
     uint64_t attempt = atomic_load(&outbox->head);
@@ -201,7 +205,7 @@ static void tell_long(struct gw_outbox *outbox)
     (void)flush_locked(outbox);
 }
 
-/* A socket that fails is for the main thread to find. */
+/* Errors of the socket are ignored here: the main thread will see them, too. */
 static void *watch_main(void *arg)
 {
     struct gw_outbox *outbox = arg;
@@ -224,7 +228,7 @@ static void *watch_main(void *arg)
     return NULL;
 }
 
-/* The user's signals are for the user's threads. */
+/* The thread blocks all signals, so that they reach the user's threads. */
 static bool start_thread(struct gw_outbox *outbox)
 {
     sigset_t all, before;
@@ -240,7 +244,9 @@ static bool start_thread(struct gw_outbox *outbox)
 
 static void watch(struct gw_outbox *outbox)
 {
-    if (!outbox->unwatched) /* and so it stays: while something is gathered nobody is parked */
+    /* Unwatched cannot become true later, since the thread does not park while something is
+     * gathered. */
+    if (!outbox->unwatched)
         return;
     outbox->unwatched = false;
     pthread_mutex_lock(&outbox->mutex);
@@ -255,7 +261,7 @@ static void watch(struct gw_outbox *outbox)
     pthread_mutex_unlock(&outbox->mutex);
 }
 
-/* Starts the thread, or wakes it: a task runs that it is to look at. */
+/* Starts or wakes the thread, since a task runs that it must watch. */
 static void attend(struct gw_outbox *outbox)
 {
     pthread_mutex_lock(&outbox->mutex);
@@ -272,7 +278,8 @@ void gw_outbox_begin(struct gw_outbox *outbox, uint64_t attempt, uint64_t now_ns
         return;
     atomic_store(&outbox->head_since_ns, now_ns);
     atomic_store(&outbox->head, attempt);
-    if (!outbox->attended || atomic_load(&outbox->asleep)) /* behind head: see nap */
+    /* Must be read after head is set; see nap */
+    if (!outbox->attended || atomic_load(&outbox->asleep))
         attend(outbox);
     outbox->attended = true;
 }

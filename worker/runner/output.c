@@ -1,13 +1,15 @@
-/* Output of tasks, sorted into files.
+/* Moves the output of tasks to files.
  *
- * The supervisor opened streams 1 and 2 as files of this process, for appending and readable. Many
- * short tasks share them, one after the other: after each, what it wrote is copied into a scroll,
- * and the files are emptied only once in a while: that costs more than all the rest. Much of it
- * gets files of its own, of a length that is limited; so does what actors print. Most write
- * nothing, which one system call tells for both streams, and none is needed after a task that ran
- * for less time than closing a stream takes: that one call was a sixth of all time that a no-op
- * task took in the cluster. A gang's rank runs long and is followed, so it writes to its own files
- * from the start. */
+ * The supervisor has opened streams 1 and 2 as capture files of this process, for appending and
+ * reading. Many short tasks use them one after the other. After each task, its output is copied to
+ * a log segment. The capture files are truncated only from time to time, since truncating costs
+ * more than everything else. Large output, and the output of actors, goes to files of the attempt
+ * with a limited size.
+ *
+ * Most tasks write nothing. One system call detects this for both streams. It is left out after a
+ * task that ran for less time than closing a stream takes: the call took a sixth of the time of a
+ * no-op task in the cluster. A rank of a gang runs long and is followed by readers, so it writes to
+ * its own files from the start. */
 #include "worker/runner/output.h"
 
 #include "graph/base/clock.h"
@@ -30,7 +32,7 @@ enum {
     PATH_BYTES = 4096,
     COPY_BYTES = 64 * 1024,
     TOUCHES_TIMED = 16,
-    EMPTY_AT_BYTES = 1 << 20 /* captured files, between tasks */
+    EMPTY_AT_BYTES = 1 << 20 /* truncate the capture files above this size, between tasks */
 };
 
 static FILE *stream_of(int i)
@@ -38,7 +40,7 @@ static FILE *stream_of(int i)
     return i == 0 ? stdout : stderr;
 }
 
-/* -1 where there is no more of it to be had. */
+/* Returns -1 if the system has no more inotify instances. */
 static int open_notify(const struct gw_output *output)
 {
     char path[32];
@@ -53,9 +55,9 @@ static int open_notify(const struct gw_output *output)
     return fd;
 }
 
-/* Three quarters of the least time that it takes here to close a descriptor whose file stays open:
- * that is what a task may do to a stream in the least time. Writing a byte takes two to three times
- * as long, even to a file that is nothing but memory and that nobody watches. */
+/* Returns three quarters of the shortest time in which a descriptor can be closed whose file stays
+ * open. No task can use a stream in less time. Writing one byte takes two to three times as long,
+ * even to a file in memory that nobody watches. */
 static uint64_t time_touch(void)
 {
     uint64_t least_ns = UINT64_MAX;
@@ -104,7 +106,8 @@ static int open_file(const struct gw_output *output, const struct gw_output_plac
     if (place->rank != GW_RANK_NONE)
         snprintf(rank, sizeof rank, ".%" PRIu32, place->rank);
     int length = snprintf(path, sizeof path, "%s/%" PRIu64, output->log_dir, place->job);
-    if (mkdir(path, 0700) < 0 && errno == ENOENT) /* mostly there; open says what is wrong */
+    /* The folder mostly exists; open reports any other error */
+    if (mkdir(path, 0700) < 0 && errno == ENOENT)
         (void)gw_dir_make(path, NULL);
     if (length < 0 || length >= (int)sizeof path)
         return -1;
@@ -113,22 +116,22 @@ static int open_file(const struct gw_output *output, const struct gw_output_plac
     return open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
-/* A stream that was fclose'd. It is the C library's own, which is not freed: one that is made anew
- * would be, when the next task closes it, while it is looked at here. */
+/* Reopens a stream that was closed by fclose. The FILE is the C library's own, which is never
+ * freed. A new FILE could be freed by the next task while this code uses it. */
 static void reopen(const struct gw_output *output, int i)
 {
     char path[32];
     FILE *stream = output->streams[i];
     int fd = STDOUT_FILENO + i;
     snprintf(path, sizeof path, "/proc/self/fd/%d", output->kept_fds[i]);
-    close(fd); /* so that it comes to lie there */
+    close(fd); /* so that freopen gets the same number */
     if (freopen(path, "a", stream))
         setvbuf(stream, NULL, i == 0 ? _IOLBF : _IONBF, 0);
-    dup2(output->kept_fds[i], fd); /* which is readable, too */
+    dup2(output->kept_fds[i], fd); /* this descriptor can also be read */
 }
 
-/* A task may have closed a stream, or made it another file, which must take nothing of later tasks
- * and is not ours to empty. */
+/* Restores streams that a task has closed or replaced. Such a file must not get the output of later
+ * tasks, and must not be truncated by the runner. */
 static void mend(struct gw_output *output)
 {
     for (int i = 0; i < 2; i++) {
@@ -150,7 +153,7 @@ static void mend(struct gw_output *output)
     }
 }
 
-/* Cuts a file that is longer than the limit, and says so in it. */
+/* Truncates a file that exceeds the limit, and writes a note to it. */
 static void trim(int fd, uint64_t bytes_max)
 {
     char note[64];
@@ -160,10 +163,10 @@ static void trim(int fd, uint64_t bytes_max)
         (uint64_t)status.st_size <= bytes_max + (uint64_t)length)
         return;
     if (ftruncate(fd, (off_t)bytes_max) == 0 && write(fd, note, (size_t)length) < 0)
-        return; /* a full disk: the cut itself counts */
+        return; /* the disk is full: the file is truncated at least */
 }
 
-/* Never more than the limit and a bit: trim cuts it exactly. */
+/* Copies at most a little more than the limit. trim cuts the rest. */
 static void copy(int from, uint64_t at, int to, uint64_t bytes, uint64_t bytes_max)
 {
     char buffer[COPY_BYTES];
@@ -177,9 +180,9 @@ static void copy(int from, uint64_t at, int to, uint64_t bytes, uint64_t bytes_m
     }
 }
 
-/* Whether a stream may have been written to since the last time: asked after every task. What its
- * threads or children write later comes to a later task that runs for longer. The streams are
- * afterwards what they were at first. */
+/* Returns true if a stream may have been written to since the last call. Called after every task.
+ * What the task's threads or children write later is attributed to a later task that runs for
+ * longer. The call also restores the streams. */
 static bool maybe_written(struct gw_output *output, uint64_t ran_ns)
 {
     char events[4096] __attribute__((aligned(8)));
@@ -197,11 +200,12 @@ static bool maybe_written(struct gw_output *output, uint64_t ran_ns)
     if (output->notify < 0 || ioctl(output->notify, FIONREAD, &bytes) < 0)
         return output->captured[0] || output->captured[1];
     while (bytes > 0 && read(output->notify, events, sizeof events) == sizeof events)
-        ; /* what comes after this, the cut below too, is seen the next time */
+        ; /* later writes, including the truncation below, are seen at the next call */
     return bytes > 0;
 }
 
-/* How much there is of the task; where its file was emptied by somebody, all that is there. */
+/* Returns the amount of captured output of the task. If another process has truncated the file, all
+ * of it counts. */
 static uint64_t captured_bytes(struct gw_output *output, int i)
 {
     off_t end = output->captured[i] ? lseek(STDOUT_FILENO + i, 0, SEEK_END) : 0;
@@ -212,12 +216,13 @@ static uint64_t captured_bytes(struct gw_output *output, int i)
 
 static void empty(struct gw_output *output, int i)
 {
+    /* The task has closed or replaced it, so it is not used any more */
     if (ftruncate(STDOUT_FILENO + i, 0) < 0)
-        output->captured[i] = false; /* the task closed or replaced it: leave it alone */
+        output->captured[i] = false;
     output->begin[i] = 0;
 }
 
-/* False: the task is to have files of its own. */
+/* Appends the output to a log segment. Returns false if the task must get files of its own. */
 static bool add_to_scroll(struct gw_output *output, const struct gw_output_place *place,
                           const uint64_t bytes[2])
 {
@@ -252,7 +257,7 @@ static void move_to_files(struct gw_output *output, const struct gw_output_place
         int fd = open_file(output, place, i);
         if (fd >= 0) {
             if (place->head && write(fd, place->head, strlen(place->head)) < 0)
-                output->captured[i] = true; /* as of what follows: dropped */
+                output->captured[i] = true; /* the output is dropped, as below */
             copy(STDOUT_FILENO + i, output->begin[i], fd, bytes[i], place->bytes_max);
             trim(fd, place->bytes_max);
             close(fd);

@@ -49,7 +49,7 @@ static bool is_due(uint64_t sent_ns, uint64_t now_ns)
     return sent_ns == 0 || now_ns - sent_ns >= EVERY_NS;
 }
 
-/* A name's place, else a new one, else the last: further names share its pace. */
+/* Returns the entry of a metric. If all entries are used, further metrics share the last one. */
 static struct gw_progress_metric *metric_of(struct gw_progress *progress, const char *name)
 {
     for (uint32_t i = 0; i < progress->metric_count; i++) {

@@ -1,4 +1,4 @@
-/* Gathering of results; the columns are arrays of their final shape. */
+/* Gathers results in arrays that are the columns of the message. */
 #include "worker/runner/report.h"
 
 #include <string.h>

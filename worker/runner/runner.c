@@ -1,9 +1,10 @@
-/* The loop of a runner: take tasks from the worker, execute them in order, report.
+/* The main loop of a runner: it takes tasks from the worker, executes them in order, and reports
+ * their ends.
  *
- * One blocking socket, read by this thread alone. Results gather (outbox.h), but before anything
- * else is said they are. A crash is charged to the first task that was not reported; so that this
- * is not the same innocent one again and again, what is tried again is reported by itself. When the
- * worker is gone the process ends, here or by the supervisor's hand. */
+ * The runner has one blocking socket, which only this thread reads. Results are gathered (outbox.h)
+ * and sent before any other message. A crash counts against the first task that was not reported. A
+ * task that is tried again is reported by itself, so that the same innocent task is not charged
+ * again and again. If the worker is gone, the process ends or the supervisor kills it. */
 #include "worker/runner/runner.h"
 
 #include "graph/base/clock.h"
@@ -42,35 +43,37 @@ struct runner {
     struct gw_specs specs;
     struct gw_show show;
     struct gw_batch *first, **last;
-    GW_ARRAY(int) ahead;     /* descriptors of the next assign that came before it */
-    GW_ARRAY(uint64_t) lent; /* which memory files those are of; empty: of none */
-    struct gw_givens givens; /* to tasks that were not begun */
+    GW_ARRAY(int) ahead;     /* descriptors that arrived before their assign message */
+    GW_ARRAY(uint64_t) lent; /* the memory files of these descriptors; empty: none */
+    struct gw_givens givens; /* for tasks that have not begun */
     struct gw_output output;
     struct gw_folders folders;
 
-    /* the task being executed */
+    /* The executing task */
     struct gw_task task;
     struct gw_task_hooks hooks;
     uint64_t attempt;
-    uint32_t rank; /* as assigned: GW_RANK_NONE where it is not a gang */
+    uint32_t rank; /* as assigned: GW_RANK_NONE unless it is a gang */
     struct gw_progress progress;
     uint64_t trimmed_ns;
 
     struct gw_actor_kept actor;
-    bool ending; /* the actor's last holder is gone */
+    bool ending; /* nobody has a handle to the actor any more */
 
-    /* of a gang, each the last that was said */
+    /* The last messages about the gang */
     struct gw_msg_gang gang;
     struct gw_join join;
     uint64_t control_attempt;
     int control;
-    bool paused; /* what rank 0 answered last */
+    bool paused; /* the last answer of rank 0 was to pause */
 
-    /* of the task's client */
-    struct gw_task_link *linking; /* where the answer to a task_link goes; NULL: none is awaited */
-    struct gw_error link_error;   /* and why there is none; code 0: there is */
-    int blocked_unanswered; /* task_blocked, but with 0, that no task_taken has answered; below 0:
-                               what the outbox said of the task, and it has not ended */
+    /* The task's client */
+    /* Receives the answer to a task_link message; NULL: none is awaited */
+    struct gw_task_link *linking;
+    struct gw_error link_error; /* error of that answer; code 0: success */
+    /* Number of reports that a task waits or runs long which no task_taken has answered yet.
+     * Negative: the outbox has reported a task that has not ended. */
+    int blocked_unanswered;
 };
 
 static void out_of_memory(void) __attribute__((noreturn));
@@ -80,10 +83,7 @@ static void out_of_memory(void)
     exit(EXIT_FAILURE);
 }
 
-/* -- Speaking ------------------------------------------------------------------------------------
- */
-
-/* The worker is gone, and with it all that this process was for. */
+/* Handles the result of sending. If the worker is gone, the process ends. */
 static void must(int rc)
 {
     if (rc == GW_ENOMEM || rc == GW_ELIMIT)
@@ -127,7 +127,7 @@ static struct gw_message ended(const struct runner *runner, uint32_t outcome, ui
                                          .run_ns = run_ns}};
 }
 
-/* -- Listening -----------------------------------------------------------------------------------
+/* -- Receiving -----------------------------------------------------------------------------------
  */
 
 static void on_inputs(struct runner *runner, const int *fds, uint8_t fd_count)
@@ -157,7 +157,7 @@ static void on_assign(struct runner *runner, const struct gw_msg_assign *assign,
     runner->last = &batch->next;
 }
 
-/* Tells whether it took the descriptor. */
+/* Handles the answer to a task_link message. Returns true if it took over the descriptor. */
 static bool on_linked(struct runner *runner, const struct gw_msg_task_linked *linked, int fd)
 {
     struct gw_task_link *link = runner->linking;
@@ -171,9 +171,6 @@ static bool on_linked(struct runner *runner, const struct gw_msg_task_linked *li
     return rc == 0;
 }
 
-/* -- Memory files ------------------------------------------------------------------------------
- */
-
 static void on_lent(struct runner *runner, const struct gw_msg_memfile_lent *lent)
 {
     for (uint32_t i = 0; i < lent->memfile.count; i++)
@@ -181,14 +178,14 @@ static void on_lent(struct runner *runner, const struct gw_msg_memfile_lent *len
             out_of_memory();
 }
 
-/* Takes the descriptor. */
+/* Takes over the descriptor. */
 static void on_given(struct runner *runner, const struct gw_msg_memfile_given *given, int fd)
 {
     must(gw_givens_add(&runner->givens, given->attempt,
                        (struct gw_task_result_given){given->memfile, given->bytes, fd}));
 }
 
-/* What was lent, and is read no more. */
+/* Tells the worker which memory files are not read any more. */
 static void say_returned(struct runner *runner)
 {
     enum { MAX = 64 };
@@ -209,8 +206,8 @@ static void say_filled(struct runner *runner, bool kept)
     must(gw_outbox_note(&runner->outbox, &message, gw_clock_now_ns()));
 }
 
-/* While a task waits, or runs long, the worker has what is queued behind it run elsewhere: all that
- * came before this message and was not begun. Its own batch stays, it may use that memory. */
+/* Drops the tasks that have not begun, since the worker executes them elsewhere while the present
+ * task waits or runs long. The present batch stays allocated, since the task may use its memory. */
 static void on_taken(struct runner *runner, uint64_t attempt)
 {
     struct gw_batch *batch = runner->first;
@@ -233,7 +230,8 @@ static void on_refuse(const struct gw_msg_refuse *refuse)
     exit(EXIT_FAILURE);
 }
 
-/* What is not for runners is skipped: a newer worker may say more. */
+/* Handles a message of the worker. Messages of unknown types are ignored: a newer worker may send
+ * them. */
 static void on_message(struct runner *runner, const struct gw_message *message, const int *fds,
                        uint8_t fd_count)
 {
@@ -297,7 +295,7 @@ static void on_message(struct runner *runner, const struct gw_message *message, 
         close(fds[taken++]);
 }
 
-/* Takes one message. wait false: only what is here already; GW_EAGAIN when nothing is. */
+/* Handles one message. If wait is false, returns GW_EAGAIN if none has arrived. */
 static int listen_once(struct runner *runner, bool wait)
 {
     struct gw_message message;
@@ -316,7 +314,7 @@ static int listen_once(struct runner *runner, bool wait)
     return rc;
 }
 
-/* What has come while a task runs. */
+/* Handles all messages that have arrived while a task runs. */
 static void listen_ready(struct runner *runner)
 {
     struct pollfd fd = {.fd = gw_channel_fd(runner->outbox.channel), .events = POLLIN};
@@ -328,9 +326,6 @@ static void listen_ready(struct runner *runner)
             ;
     }
 }
-
-/* -- Steps of training ---------------------------------------------------------------------------
- */
 
 static void runner_on_metric(void *arg, int64_t step, const char *name, double value)
 {
@@ -355,7 +350,7 @@ static void runner_on_alive(void *arg)
     must(gw_progress_alive(&runner->progress));
 }
 
-/* Whatever becomes of this process now, the next attempt goes on from there. */
+/* Reported at once: even if this process dies now, the next attempt resumes from here. */
 static void runner_on_saved(void *arg, int64_t step)
 {
     struct runner *runner = arg;
@@ -366,7 +361,7 @@ static void runner_on_saved(void *arg, int64_t step)
     must(gw_outbox_flush(&runner->outbox));
 }
 
-/* The signal, if it came while the rank ran, takes its effect after the result has left. */
+/* If SIGTERM arrived while the rank ran, it takes effect after the result was sent. */
 static void yield_to_term(struct runner *runner)
 {
     if (!gw_term_let_be())
@@ -414,7 +409,7 @@ static void runner_on_blocked(void *arg, bool blocked)
     say(runner, &message);
 }
 
-/* Before anything else is begun it must be known what was taken away. */
+/* Waits until the worker has said which tasks it has taken back. Only then another may begin. */
 static void await_taken(struct runner *runner)
 {
     while (runner->blocked_unanswered > 0)
@@ -424,9 +419,9 @@ static void await_taken(struct runner *runner)
 /* -- Executing -----------------------------------------------------------------------------------
  */
 
-/* A gang's rank says that it stands, and waits until all do. What fails once all go may be the
- * network between them, or another rank's death: a failure as in any collective, not of its start,
- * and its user says how often that is tried again. */
+/* Reports that a rank is ready, and waits until all ranks are. A failure after the start may be
+ * caused by the network or by the death of another rank. It counts as a failure of a collective and
+ * not of the start, so the user's number of retries applies. */
 static int join_gang(struct runner *runner, struct gw_task *task, uint32_t *outcome)
 {
     if (runner->gang.attempt != runner->attempt)
@@ -451,7 +446,8 @@ static int join_gang(struct runner *runner, struct gw_task *task, uint32_t *outc
     return rc;
 }
 
-/* The report of a failure goes first: it must be seen before those of the ranks it takes along. */
+/* The failure is reported first, so that it arrives before the failures of other ranks that it
+ * causes. */
 static void end_failed(struct runner *runner, const struct gw_message *message)
 {
     const struct gw_task *task = &runner->task;
@@ -460,7 +456,7 @@ static void end_failed(struct runner *runner, const struct gw_message *message)
         gw_comm_abort(task->comm, task->error.code, (int)task->rank);
 }
 
-/* What it returns now is what it has, and no result. */
+/* The value that a paused rank returns is not a result. */
 static void say_paused(struct runner *runner)
 {
     const struct gw_message message = {
@@ -469,7 +465,7 @@ static void say_paused(struct runner *runner)
     say(runner, &message);
 }
 
-/* Later rows of the batch take it: as it would come from the worker. */
+/* Stores a result for later rows of the batch, as a value decoded like one from the worker. */
 static void keep_result(struct gw_batch *batch, const struct gw_task_result *result)
 {
     struct gw_value *value;
@@ -478,7 +474,8 @@ static void keep_result(struct gw_batch *batch, const struct gw_task_result *res
     gw_batch_keep(batch, value);
 }
 
-/* What a call prints goes into its actor's files, below a line that says whose it is. */
+/* Returns the place of a task's output. The output of an actor's call goes to the actor's files,
+ * below a line that names the call. */
 static struct gw_output_place place_of(const struct runner *runner, const struct gw_batch_row *row,
                                        const struct gw_spec *spec, char head[static HEAD_MAX])
 {
@@ -499,7 +496,7 @@ static struct gw_output_place place_of(const struct runner *runner, const struct
     return place;
 }
 
-/* The task that makes an actor is through: the runner keeps what it left. */
+/* Stores the actor that a task has created. */
 static void keep_actor(struct runner *runner, const struct gw_batch_row *row,
                        const struct gw_spec *spec)
 {
@@ -518,7 +515,8 @@ static void keep_actor(struct runner *runner, const struct gw_batch_row *row,
     close(fd);
 }
 
-/* Tasks that fail alike share a message. Of what lies in files the worker adds the last lines. */
+/* Reports a failed task. Tasks that fail in the same way share a message. If the task's stderr is
+ * in a file, the worker adds its last lines. */
 static void say_failed(struct runner *runner, const struct gw_batch_row *row,
                        const struct gw_report_row *report, const struct gw_output_err *err)
 {
@@ -618,7 +616,7 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
     gw_givens_take(&runner->givens, row->attempt, &task->result);
     int entered = gw_folders_enter(&runner->folders, row->attempt, &back, &task->error);
     int rc = gw_inputs_take(batch, row, task);
-    if (rc == GW_EAGAIN) { /* the worker knows */
+    if (rc == GW_EAGAIN) { /* the worker knows that the input was not made */
         gw_folders_leave(back, false);
         gw_task_reset(task);
         say_returned(runner);
@@ -631,9 +629,9 @@ static void run_row(struct runner *runner, struct gw_batch *batch, const struct 
                           known ? known->name : "of that number");
     struct gw_spec spec = {0};
     if (rc == 0)
-        spec = *known; /* a copy: while a gang forms, and in its steps, more is heard */
+        spec = *known; /* a copy, since messages are handled while a gang forms and in its steps */
     task->makes_actor = rc == 0 && spec.actor == GW_ACTOR_NEW;
-    if (rc == 0 && spec.actor) /* the worker sends it here only where that is so */
+    if (rc == 0 && spec.actor) /* the worker sends such tasks only to the right runner */
         task->actor = &runner->actor;
     uint32_t outcome = GW_OUTCOME_CANNOT_START;
     if (rc == 0 && row->rank != GW_RANK_NONE)
@@ -669,7 +667,7 @@ static void run_batches(struct runner *runner)
 
 void gw_runner_main(int fd)
 {
-    static struct runner runner; /* its memory belongs to the process */
+    static struct runner runner; /* freed with the process */
     gw_join_init(&runner.join);
     runner.last = &runner.first;
     runner.hooks = (struct gw_task_hooks){.metric = runner_on_metric,
@@ -694,7 +692,7 @@ void gw_runner_main(int fd)
             must(gw_outbox_flush(&runner.outbox));
             exit(EXIT_SUCCESS);
         }
-        if (listen_once(&runner, false) < 0) /* nothing more is here: results go, and we wait */
+        if (listen_once(&runner, false) < 0) /* nothing has arrived: send the results and wait */
             (void)listen_once(&runner, true);
     }
 }

@@ -1,8 +1,8 @@
-/* Scrolls, written.
+/* Writes log segments.
  *
- * Always: a record is whole, or it is not there; the mark moves behind what a record holds when
- * that is written. Both are in the kernel's hands then: a crash of this process takes nothing away.
- * The mark is memory that is a file, so moving it is no system call. */
+ * Invariants: a record is complete or not there at all. After a record is written, the mark is
+ * moved behind its output. Both are then in the kernel, so a crash of this process loses nothing.
+ * The mark is a mapped file, so moving it needs no system call. */
 #include "worker/runner/scroll.h"
 
 #include "graph/base/dir.h"
@@ -38,7 +38,7 @@ void gw_scroll_init(struct gw_scroll *scroll, const char *log_dir, int capture_f
     memcpy(scroll->name, name + 1, (size_t)(dot - name) - 1);
 }
 
-/* Once: written before it is mapped, so that it has its place on the disk. */
+/* Opens the mark once. It is written before it is mapped, so that it has space on the disk. */
 static int open_mark(struct gw_scroll *scroll)
 {
     const struct gw_scroll_mark zero = {0};
@@ -83,7 +83,8 @@ void gw_scroll_move(struct gw_scroll *scroll, const uint64_t begin[2])
     store(&scroll->mark->begin[1], begin[1]);
 }
 
-/* Whether it is still open, and lies where it was made: a cleaner may have been there. */
+/* Returns true if the file is still open and still in its folder, from which another program may
+ * have removed it. */
 static bool is_well(const struct gw_scroll_file *file)
 {
     struct stat status;
@@ -98,7 +99,8 @@ static int open_file(const struct gw_scroll *scroll, uint64_t job, struct gw_scr
     int n = snprintf(path, sizeof path, "%s/%" PRIu64, scroll->log_dir, job);
     if (n < 0 || n + sizeof scroll->name + 2 > sizeof path)
         return GW_EIO;
-    if (mkdir(path, 0700) < 0 && errno == ENOENT) /* mostly there; open says what is wrong */
+    /* The folder mostly exists; open reports any other error */
+    if (mkdir(path, 0700) < 0 && errno == ENOENT)
         (void)gw_dir_make(path, NULL);
     snprintf(path + n, sizeof path - (size_t)n, "/%s", scroll->name);
     int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -147,7 +149,7 @@ int gw_scroll_add(struct gw_scroll *scroll, uint64_t job, const struct gw_scroll
         return 0;
     }
     if (written > 0 && ftruncate(file->fd, (off_t)file->bytes) < 0) {
-        close(file->fd); /* what comes behind a part of a record would not be found */
+        close(file->fd); /* records behind an incomplete one would not be found */
         *file = (struct gw_scroll_file){.fd = -1};
         *scroll->name = '\0';
     }

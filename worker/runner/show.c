@@ -1,8 +1,9 @@
-/* Showing output: a thread looks ten times a second at what the task has written, and tells whole
- * lines. A task that prints faster than a message a look is told in part.
+/* Sends the output of the executing task to its client. A thread reads the output ten times a
+ * second and sends complete lines. If a task prints more than fits into one message per round, the
+ * rest is left out.
  *
- * Always: nothing is told of an attempt once its end may be: the thread that executes takes the
- * mutex, tells the rest and ends it. */
+ * Invariant: no output of an attempt is sent after its end may have been reported: the executing
+ * thread locks the mutex, sends the rest and ends the attempt. */
 #include "worker/runner/show.h"
 
 #include "graph/base/clock.h"
@@ -29,7 +30,8 @@ void gw_show_init(struct gw_show *show, struct gw_outbox *outbox)
     pthread_condattr_destroy(&attr);
 }
 
-/* How much of a piece is lines that have ended, a bar's states too; all of a large one. */
+/* Returns how much of a piece is complete lines. A carriage return ends a line, too, as progress
+ * bars need. A large piece counts as a whole. */
 static size_t whole_lines(const uint8_t *data, size_t bytes)
 {
     size_t end = bytes;
@@ -38,7 +40,7 @@ static size_t whole_lines(const uint8_t *data, size_t bytes)
     return end > 0 || bytes < PART_BYTES_MIN ? end : bytes;
 }
 
-/* Tells what is new of a stream. */
+/* Sends the new output of a stream. */
 static void tell(struct gw_show *show, int i, bool all)
 {
     struct stat status;
@@ -46,8 +48,9 @@ static void tell(struct gw_show *show, int i, bool all)
     if (show->fds[i] < 0 || fstat(show->fds[i], &status) < 0)
         return;
     const uint64_t size = (uint64_t)status.st_size;
+    /* The file was truncated to its limit, and everything before was sent */
     if (size < show->offsets[i])
-        show->offsets[i] = size; /* it was cut to what is kept of it: that was told */
+        show->offsets[i] = size;
     if (size - show->offsets[i] > sizeof show->data) {
         left_out = size - show->offsets[i] - sizeof show->data;
         show->offsets[i] += left_out;
@@ -67,7 +70,8 @@ static void tell(struct gw_show *show, int i, bool all)
                                                    .stream = (uint32_t)i + 1,
                                                    .left_out = left_out,
                                                    .data = {show->data, (uint32_t)bytes}}};
-    (void)gw_outbox_say(show->outbox, &message); /* who executes finds a broken socket, too */
+    /* The executing thread will see an error of the socket, too */
+    (void)gw_outbox_say(show->outbox, &message);
     show->offsets[i] += bytes;
 }
 
@@ -92,7 +96,7 @@ static void *show_main(void *arg)
     return NULL;
 }
 
-/* Without it all is told at the end. */
+/* Starts the thread. If this fails, all output is sent at the end of the task. */
 static void start(struct gw_show *show)
 {
     pthread_t thread;

@@ -1,4 +1,4 @@
-/* Specs of the jobs this runner works for: few at a time, so a list does. */
+/* Specs of the jobs that this runner executes. There are few at a time, so a list is enough. */
 #include "worker/runner/spec.h"
 
 #include "graph/wire/enums.h"

@@ -1,6 +1,6 @@
-/* What a task function can ask and say: arguments, result, identity, communicator, steps.
+/* Functions that a task function may call: arguments, result, identity, communicator and steps.
  *
- * Always holds: a function that answers an error has put a text for a person into the task. */
+ * Invariant: a function that returns an error has written a text for users to the task's error. */
 #include "worker/runner/task.h"
 
 #include <inttypes.h>
@@ -54,7 +54,7 @@ int gw_task_run(struct gw_task *task)
 {
     task->answered = GW_CONTINUE;
     int rc = task->function->run(task);
-    if (rc > 0 && rc != task->answered) /* as main says that something is wrong */
+    if (rc > 0 && rc != task->answered) /* a positive value means failure, as for main */
         rc = gw_error_set(&task->error, GW_ETASK,
                           "%s returned %d: a task's function returns 0 where all is well, else a "
                           "negative GW_E..., as gw_task_fail gives it",
@@ -94,7 +94,7 @@ static int arg_wrong(struct gw_task *task, uint32_t i, const char *wanted)
     const struct gw_value *value = gw_value_at(task->args, i);
     enum gw_value_type type = gw_value_type(value);
     char shown[64];
-    if (type == GW_F64) /* a number, but not a whole one: say which */
+    if (type == GW_F64) /* show the value of a number that is not an integer */
         (void)gw_value_format(value, shown, sizeof shown);
     else
         snprintf(shown, sizeof shown, "%s", gw_value_type_name(type));
@@ -190,7 +190,7 @@ int gw_task_actor(struct gw_task *task, void *state, void (*destroy)(void *state
         return gw_error_set(&task->error, GW_EINVAL,
                             "%s: gw_task_actor is for the task that makes an actor (gw_actor_new)",
                             task->function->name);
-    gw_actor_let_go(task->actor); /* called twice: the first state is given up */
+    gw_actor_let_go(task->actor); /* called twice: the first state is destroyed */
     task->actor->state = state;
     task->actor->destroy = destroy;
     return 0;
@@ -234,7 +234,7 @@ uint32_t gw_task_local_rank(const struct gw_task *task)
     return task->local_rank;
 }
 
-/* As CUDA reads it: devices up to the first that is none ("-1", "NoDevFiles"). */
+/* Counts GPUs as CUDA does: up to the first invalid one ("-1", "NoDevFiles"). */
 uint32_t gw_task_gpu_count(const struct gw_task *task)
 {
     const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -248,10 +248,10 @@ uint32_t gw_task_gpu_count(const struct gw_task *task)
     return count;
 }
 
-/* -- Among ranks ---------------------------------------------------------------------------------
+/* -- Ranks ---------------------------------------------------------------------------------------
  */
 
-/* Gangs get theirs from the runner; what is made here is for one rank. */
+/* The runner opens the communicator of a gang. This function creates one for a single rank. */
 struct gw_comm *gw_task_comm(struct gw_task *task)
 {
     int fd;
@@ -263,8 +263,8 @@ struct gw_comm *gw_task_comm(struct gw_task *task)
     return task->comm;
 }
 
-/* Rank 0 decides, and all answer what it decided; its step travels too, because ranks at different
- * steps are a bug of the function that would show much later. */
+/* Broadcasts the decision of rank 0. Its step is sent, too: ranks at different steps are a bug of
+ * the function that would otherwise become visible much later. */
 static int agree(struct gw_task *task, int64_t step, int64_t *command)
 {
     int64_t decided[2] = {*command, step};

@@ -1,4 +1,4 @@
-/* The connection to the scheduler that a task's own client uses. */
+/* The connection to the scheduler for a task's own client. */
 #include "worker/runner/task_link.h"
 
 #include <stdlib.h>

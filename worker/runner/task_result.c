@@ -1,4 +1,4 @@
-/* Results of tasks as MessagePack, and values from descriptors. */
+/* Encodes results of tasks as MessagePack, and decodes values from descriptors. */
 #include "worker/runner/task_result.h"
 
 #include "graph/value/value.h"
@@ -46,7 +46,7 @@ void gw_task_result_deinit(struct gw_task_result *result)
     gw_buffer_deinit(&result->buffer);
 }
 
-/* The descriptor's own place is that of an earlier result. */
+/* Writes at a position of its own, since the descriptor's position is that of an earlier result. */
 static int write_all(int fd, const void *data, size_t bytes, off_t to)
 {
     const char *at = data;
@@ -68,8 +68,8 @@ static int new_file(void)
     return gw_stream_apart(memfd_create("gangway-value", MFD_CLOEXEC));
 }
 
-/* The descriptor of the memory file that was given, exactly `bytes` long, so that nothing of an
- * earlier result is left behind this one; -1: there is none that is about as large. */
+/* Returns the descriptor of the given memory file, truncated to exactly `bytes` so that no older
+ * data is behind the result. -1: there is no file of about this size. */
 static int open_given(struct gw_task_result *result, size_t bytes)
 {
     struct gw_task_result_given *given = &result->given;
@@ -102,7 +102,8 @@ static int write_memfd(struct gw_task_result *result, struct gw_bin head, const 
 {
     int fd = open_given(result, head.size + bytes);
     uint64_t memfile = fd >= 0 ? result->given.memfile : 0;
-    gw_task_result_end_given(result); /* it is used once; who returns again gets a new one */
+    /* Used only once: if the task returns again, a new file is made */
+    gw_task_result_end_given(result);
     if (fd < 0)
         fd = new_file();
     if (write_into(fd, head, data, bytes) < 0)

@@ -1,4 +1,4 @@
-/* What was noted is never forgotten: once the signal has come, this process ends. */
+/* Notes SIGTERM. Once the signal was noted, it is never forgotten: this process ends. */
 #include "worker/runner/term.h"
 
 #include <signal.h>
