@@ -1,9 +1,9 @@
-/* The companion stands between a program and the tunnel to whoever asked for it. One thread, one
- * poll.
+/* The companion connects a program with the tunnel of the user who asked for it. It has one thread
+ * and one poll loop.
  *
- * Always: output is read only after what was read before has been written to the tunnel, and the
- * tunnel only after the program has taken what came before, so that neither end can fill us. The
- * supervisor buries what the program leaves behind. */
+ * Invariants: output of the program is read only after all earlier output was written to the
+ * tunnel. The tunnel is read only after the program has taken all earlier input. So neither side
+ * can fill this process's memory. The supervisor ends the processes that the program leaves. */
 #include "worker/companion/companion.h"
 
 #include "graph/base/search.h"
@@ -27,13 +27,14 @@ enum { TUNNEL_FD = 3 };
 struct companion {
     struct winsize size; /* rows 0: no terminal */
     pid_t child;
-    int child_fd;     /* a pidfd */
-    int in, out, err; /* our ends; a terminal's are one; -1: closed */
+    int child_fd; /* pidfd of the program */
+    /* This process's ends of the streams; a terminal has one for all; -1: closed */
+    int in, out, err;
     struct gw_console console;
-    struct gw_bin rest; /* of what goes to the program next; in the console */
-    bool ending;        /* its input is at its end */
-    bool gone;          /* nobody listens any more */
-    bool refused;       /* the program was, by the kernel */
+    struct gw_bin rest; /* input for the program that was not written yet; points into console */
+    bool ending;        /* the user has closed the input */
+    bool gone;          /* the tunnel is closed */
+    bool refused;       /* the kernel refused to execute the program */
 };
 
 /* -- To the tunnel -------------------------------------------------------------------------------
@@ -65,7 +66,7 @@ static void put_frame(struct companion *companion, enum gw_console_kind kind, co
 /* -- The program ---------------------------------------------------------------------------------
  */
 
-/* In the child. Returns when it cannot be started; errno says why. */
+/* Executes the program in the child. It returns only if that fails; errno is the reason. */
 static void become(const struct companion *companion, char **argv, const int fds[3])
 {
     sigset_t none;
@@ -85,7 +86,7 @@ static void become(const struct companion *companion, char **argv, const int fds
     execvp(argv[0], argv);
 }
 
-/* A terminal, or three pipes: ours[i] and theirs[i] are the ends of stream i. */
+/* Opens a terminal or three pipes. ours[i] and theirs[i] are the two ends of stream i. */
 static int open_streams(const struct companion *companion, int ours[3], int theirs[3])
 {
     if (companion->size.ws_row) {
@@ -153,7 +154,8 @@ static int start(struct companion *companion, char **argv)
 
 static void close_in(struct companion *companion)
 {
-    if (companion->size.ws_row) { /* a terminal has no end: what a person would type is ^D */
+    /* A terminal cannot be closed in one direction, so send ^D as a person would type it */
+    if (companion->size.ws_row) {
         ssize_t ignored = write(companion->in, "\x04", 1);
         (void)ignored;
     } else if (companion->in >= 0) {
@@ -168,7 +170,7 @@ static void feed(struct companion *companion)
         ssize_t taken = write(companion->in, companion->rest.data, companion->rest.size);
         if (taken < 0 && (errno == EAGAIN || errno == EINTR))
             return;
-        if (taken < 0) { /* it does not read any more */
+        if (taken < 0) { /* the program does not read any more */
             close_in(companion);
             break;
         }
@@ -215,12 +217,12 @@ static void on_tunnel(struct companion *companion)
     if (got == 0 || (got < 0 && errno != EINTR))
         companion->gone = true;
     else if (got > 0 && gw_console_feed(&companion->console, data, (size_t)got) < 0)
-        companion->gone = true; /* out of memory: better no input than half of it */
+        companion->gone = true; /* out of memory: close instead of losing input */
     else if (got > 0)
         take_frames(companion);
 }
 
-/* Passes on what is there; false at its end. */
+/* Passes available output on. Returns false at its end. */
 static bool on_output(struct companion *companion, int fd, enum gw_console_kind kind)
 {
     char data[GW_CONSOLE_BYTES_MAX];
@@ -233,7 +235,7 @@ static bool on_output(struct companion *companion, int fd, enum gw_console_kind 
 /* -- The loop ------------------------------------------------------------------------------------
  */
 
-/* Waits for the next things to do, and does them; false: the program has ended. */
+/* Waits for events and handles them. Returns false if the program has ended. */
 static bool turn(struct companion *companion)
 {
     enum { CHILD, TUNNEL, IN, OUT, ERR, COUNT };
@@ -259,7 +261,8 @@ static bool turn(struct companion *companion)
     return !polled[CHILD].revents;
 }
 
-/* What the program wrote before it ended; others may hold its streams open for ever. */
+/* Passes on what the program wrote before it ended. It does not wait for the end of the streams,
+ * since other processes may keep them open. */
 static void drain(struct companion *companion)
 {
     struct pollfd polled[2] = {{companion->out, POLLIN, 0}, {companion->err, POLLIN, 0}};
@@ -281,8 +284,8 @@ static void tell_end(struct companion *companion)
     put_frame(companion, GW_CONSOLE_EXIT, end, sizeof end);
 }
 
-/* A program that the kernel refuses is as a shell has it: words on standard error, 127 where there
- * is none of that name, else 126. */
+/* Reports a program that could not be started. If the kernel refused it, this looks as in a shell:
+ * a text on standard error, and exit code 127 if there is no such program, otherwise 126. */
 static void tell_not_started(struct companion *companion, const char *program, int why)
 {
     char text[512];
@@ -292,8 +295,9 @@ static void tell_not_started(struct companion *companion, const char *program, i
         put_frame(companion, GW_CONSOLE_FAILED, text, (size_t)bytes);
         return;
     }
+    /* The user's terminal is in raw mode */
     bytes = snprintf(text, sizeof text, "gangway: cannot start %.400s: %s%s", program,
-                     strerror(why), companion->size.ws_row ? "\r\n" : "\n"); /* it is raw there */
+                     strerror(why), companion->size.ws_row ? "\r\n" : "\n");
     put_frame(companion, GW_CONSOLE_ERR, text, (size_t)bytes);
     put_frame(companion, GW_CONSOLE_EXIT, end, sizeof end);
 }
@@ -316,7 +320,7 @@ int gw_companion_main(int argc, char **argv)
     while (!companion.gone && turn(&companion))
         ;
     if (companion.gone)
-        (void)kill(-companion.child, SIGHUP); /* and the supervisor does the rest */
+        (void)kill(-companion.child, SIGHUP); /* the supervisor ends the rest */
     else
         drain(&companion);
     if (!companion.gone)

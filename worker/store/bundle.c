@@ -1,7 +1,7 @@
-/* Listing a folder, and reading it part by part.
+/* Lists a folder and reads it part by part.
  *
- * Always: what was listed is what is given, in that order, links last; a file that is not what it
- * was when it was listed ends the bundle. */
+ * Invariants: the parts are those that were listed, in the same order, with symbolic links last. If
+ * a file has changed since it was listed, the bundle ends with an error. */
 #include "worker/store/bundle.h"
 
 #include "graph/base/array.h"
@@ -25,15 +25,15 @@ struct entry {
     uint32_t kind, mode;
     uint64_t bytes, mtime_ns;
     struct timespec changed;
-    bool written; /* since the mark */
+    bool written; /* written after the mark */
 };
 
 struct gw_bundle {
     char *folder;
-    bool whole; /* not one file alone */
+    bool whole; /* a whole folder, not a single file */
     GW_ARRAY(struct entry) entries;
     size_t at;
-    int fd; /* of the file that is being read; -1: none */
+    int fd; /* the file that is being read; -1: none */
     uint64_t left;
     uint32_t files;
     uint64_t bytes;
@@ -64,7 +64,7 @@ static void add(struct gw_bundle *bundle, const char *path, uint32_t kind, const
     bundle->bytes += entry.bytes;
 }
 
-/* All of one kind, or, kind 0, what are no links. */
+/* Lists either the symbolic links or everything else. */
 static int list_tree(struct gw_bundle *bundle, bool links, struct gw_error *error)
 {
     char *const roots[] = {bundle->folder, NULL};
@@ -76,7 +76,7 @@ static int list_tree(struct gw_bundle *bundle, bool links, struct gw_error *erro
     for (const FTSENT *seen; rc == 0 && (seen = fts_read(walk));) {
         const bool link = seen->fts_info == FTS_SL || seen->fts_info == FTS_SLNONE;
         if (seen->fts_level == 0 && seen->fts_info == FTS_NS && seen->fts_errno == ENOENT)
-            continue; /* nothing was ever written there */
+            continue; /* the folder does not exist, so it counts as empty */
         if (seen->fts_info == FTS_DNR || seen->fts_info == FTS_ERR || seen->fts_info == FTS_NS)
             rc = gw_error_set(error, seen->fts_errno == ENOENT ? GW_EAGAIN : GW_EIO, "%s: %s",
                               seen->fts_path, strerror(seen->fts_errno));
@@ -107,7 +107,7 @@ static int open_at(struct gw_bundle *bundle, const struct entry *entry, struct s
     return 0;
 }
 
-/* One file, which is open from here on: whoever replaces it changes nothing. */
+/* Lists a single file and keeps it open, so that replacing it has no effect. */
 static int list_file(struct gw_bundle *bundle, const char *name, struct gw_error *error)
 {
     struct stat info;
@@ -205,7 +205,7 @@ static int changed(const struct gw_bundle *bundle, const struct entry *entry,
                         entry->path);
 }
 
-/* Whether it is still what was listed. */
+/* Returns true if a file has not changed since it was listed. */
 static bool is_same(const struct entry *entry, const struct stat *info)
 {
     return S_ISREG(info->st_mode) && (uint64_t)info->st_size == entry->bytes &&
@@ -293,7 +293,7 @@ int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_transfer_part *part,
     return rc;
 }
 
-/* -- At a glance ---------------------------------------------------------------------------------
+/* -- State of a folder ---------------------------------------------------------------------------
  */
 
 uint64_t gw_bundle_stamp(const char *folder)
@@ -306,7 +306,7 @@ uint64_t gw_bundle_stamp(const char *folder)
         const struct entry *entry = &bundle->entries.items[i];
         if (entry->kind == GW_TRANSFER_FOLDER)
             continue;
-        /* the times of the inode, too: a file that is renamed over another may be as old */
+        /* Ctime is needed, too: a file that replaces another by rename may have the same mtime */
         uint64_t of = entry->bytes * 31 + entry->mtime_ns + 7 * ns_of(entry->changed);
         for (const char *c = entry->path; *c; c++)
             of = of * 131 + (unsigned char)*c;

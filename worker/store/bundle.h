@@ -1,5 +1,6 @@
-/* Bundles: a folder of checkpoints in parts, as it is carried from one host to another. All
- * functions read or write files and may block; none is for two threads at once. */
+/* Bundles: a checkpoint folder, or one file of it, split into parts for the transfer to another
+ * host. All functions read or write files and may block. They must not be called for the same
+ * bundle by two threads at once. */
 #ifndef GW_STORE_BUNDLE_H
 #define GW_STORE_BUNDLE_H
 
@@ -13,32 +14,33 @@ enum { GW_BUNDLE_ENTRIES_MAX = 100000 };
 
 struct gw_bundle;
 
-/* gw_bundle_open lists what is to be carried: of `folder` the file `name`, or, where that is NULL,
- * all files, folders and links below it (a folder that is not there is an empty one). Files that
- * are neither are passed over. GW_ENOENT: the file is not there; GW_ELIMIT: more than
- * GW_BUNDLE_ENTRIES_MAX; GW_EIO. gw_bundle_close frees it. */
+/* gw_bundle_open lists what is to be transferred: the file `name` of `folder` or, if `name` is
+ * NULL, all files, folders and symbolic links below it. A missing folder counts as empty. Other
+ * kinds of files are ignored. Returns GW_ENOENT if the file is missing, GW_ELIMIT for more than
+ * GW_BUNDLE_ENTRIES_MAX entries, or GW_EIO. gw_bundle_close frees the bundle. */
 int gw_bundle_open(const char *folder, const char *name, struct gw_bundle **bundle,
                    struct gw_error *error);
 void gw_bundle_close(struct gw_bundle *bundle);
 
-/* gw_bundle_since finds which files and links were written after `mark_ns`, by the ctime of their
- * inode; only: the others are left out. To be called before the first part. gw_bundle_written gives
- * the path of the next one that was, from *at on; NULL: there is none. Borrowed. */
+/* gw_bundle_since finds the files and links that were written after `mark_ns`, by the ctime of
+ * their inode. If `only` is true, all others are left out. It must be called before the first part.
+ * gw_bundle_written returns the path of the next written file from *at on, or NULL. The path is
+ * borrowed. */
 void gw_bundle_since(struct gw_bundle *bundle, uint64_t mark_ns, bool only);
 const char *gw_bundle_written(const struct gw_bundle *bundle, size_t *at);
 
-/* gw_bundle_files and gw_bundle_bytes tell how much it is. */
+/* gw_bundle_files and gw_bundle_bytes return the number of files and their total size. */
 uint32_t gw_bundle_files(const struct gw_bundle *bundle);
 uint64_t gw_bundle_bytes(const struct gw_bundle *bundle);
 
-/* gw_bundle_next gives the next part, whose texts and data are the bundle's until the next call;
- * the last one's kind is GW_TRANSFER_END, with the hash of all. GW_EAGAIN: the folder has changed
- * since it was listed; GW_EIO. */
+/* gw_bundle_next returns the next part. Its texts and data are valid until the next call. The last
+ * part has the kind GW_TRANSFER_END and the hash of all parts. Returns GW_EAGAIN if the folder has
+ * changed since it was listed, or GW_EIO. */
 int gw_bundle_next(struct gw_bundle *bundle, struct gw_msg_transfer_part *part,
                    struct gw_error *error);
 
-/* gw_bundle_stamp says in a number how a folder looks: other files, sizes or times give another
- * one; 0: it is not there, or empty. */
+/* gw_bundle_stamp returns a number that describes the state of a folder. Other files, sizes or
+ * times give another number. 0: the folder is missing or empty. */
 uint64_t gw_bundle_stamp(const char *folder);
 
 #endif

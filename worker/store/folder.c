@@ -1,7 +1,7 @@
-/* Laying files into working folders.
+/* Creates working folders.
  *
- * Copies and no hard links: permission bits do not keep a task from writing into a file that is its
- * own, and links would carry that into the store and to every task that has the same file. */
+ * The files are copies and not hard links: a task may write to its own files in spite of their
+ * permission bits. With hard links, this would change the store and the files of other tasks. */
 #include "worker/store/folder.h"
 
 #include "graph/base/dir.h"
@@ -20,8 +20,8 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* GW_EIO is the disk's fault, and may be another's elsewhere; a list of files that cannot lie in
- * one folder can do so nowhere. */
+/* GW_EIO is an error of this disk, so another host may succeed. GW_EINVAL means that the list of
+ * files cannot be put into a folder on any host. */
 static int code_of_errno(void)
 {
     return errno == EEXIST || errno == ENOTDIR || errno == EISDIR || errno == ENAMETOOLONG
@@ -29,7 +29,7 @@ static int code_of_errno(void)
                : GW_EIO;
 }
 
-/* Makes the folders that a name leads through. */
+/* Creates the parent folders of a name. */
 static int make_parents(const char *folder, const char *name, struct gw_error *error)
 {
     char path[PATH_MAX];
@@ -44,7 +44,7 @@ static int make_parents(const char *folder, const char *name, struct gw_error *e
     return 0;
 }
 
-/* All of it, in the kernel where that is possible. */
+/* Copies a whole file, inside the kernel if possible. */
 static int copy(int from, int to)
 {
     char chunk[64 * 1024];
@@ -70,7 +70,7 @@ static int copy(int from, int to)
     return 0;
 }
 
-/* Where its content says. */
+/* Creates a symbolic link. The file's content is its target. */
 static int lay_link(const char *path, int from, const char *name, struct gw_error *error)
 {
     char target[PATH_MAX];
@@ -84,7 +84,8 @@ static int lay_link(const char *path, int from, const char *name, struct gw_erro
                         name, strerror(errno));
 }
 
-/* Links come when all else is there, and their folders: nothing is laid through one. */
+/* Symbolic links are created after all files and folders, so that no file is written through a
+ * link. */
 static int lay_file(const char *folder, const struct gw_blobs *blobs,
                     const struct gw_manifest_file *file, bool links, struct gw_error *error)
 {
@@ -108,7 +109,8 @@ static int lay_file(const char *folder, const struct gw_blobs *blobs,
         rc = gw_error_set(error, code_of_errno(), "cannot write %s: %s", file->name,
                           strerror(errno));
 out:
-    gw_blobs_use(from); /* it goes later than what was not */
+    /* Marks the content as used, so that it is removed later than unused content */
+    gw_blobs_use(from);
     close(from);
     if (to >= 0 && close(to) < 0 && rc == 0)
         rc = gw_error_set(error, GW_EIO, "cannot write %s: %s", file->name, strerror(errno));

@@ -1,26 +1,26 @@
-/* Working folders: private copies of the files of a manifest, out of a content store. All functions
- * read and write files; none keeps state. */
+/* Working folders: private copies of the files of a manifest, taken from a content store. All
+ * functions read and write files. None keeps state. */
 #ifndef GW_STORE_FOLDER_H
 #define GW_STORE_FOLDER_H
 
 #include "graph/wire/blobs.h"
 #include "graph/wire/manifest.h"
 
-/* gw_folder_lay makes the folder `path` (its parent is there; mode 0700) with every file of the
- * manifest under its name, with its permission bits: copies, which share their blocks with the
- * store where the file system can do that, so that whoever writes into one changes nothing else.
- * What is a link there becomes one.
- * Whole, or not at all: GW_ENOENT (content that the store has not, perhaps not any more), GW_EIO
- * (disk full, say), with a text. */
+/* gw_folder_lay creates the folder `path` (mode 0700; its parent exists) with each file of the
+ * manifest under its name and with its permission bits. The files are copies. They share their
+ * blocks with the store if the file system supports this, so a task that writes to one changes
+ * nothing else. Entries that are symbolic links become links. The folder is made completely or not
+ * at all. Returns GW_ENOENT if the store does not have the content (any more), or GW_EIO (for
+ * example if the disk is full), and sets the error. */
 int gw_folder_lay(const char *path, const struct gw_blobs *blobs,
                   const struct gw_manifest *manifest, struct gw_error *error);
 
-/* gw_folder_count tells how many bytes of disk a folder takes, with all below it, and how many are
- * free beside it. What cannot be looked at counts as nothing. */
+/* gw_folder_count returns the disk space that a folder uses, with everything below it, and the free
+ * space of its disk. Parts that cannot be read count as 0. */
 void gw_folder_count(const char *path, uint64_t *bytes, uint64_t *free_bytes);
 
-/* gw_folder_sweep removes what workers that are dead left in `dir`, a folder of folders that are
- * named by process. */
+/* gw_folder_sweep removes the folders of dead workers in `dir`. Each folder in `dir` is named by
+ * the process id of its worker. */
 void gw_folder_sweep(const char *dir);
 
 #endif

@@ -1,4 +1,5 @@
-/* Output of tasks, read and moved. Files belong to users' programs: any bytes may stand in them. */
+/* Reads and moves output of tasks. The files are written by users' programs, so they may contain
+ * any bytes. */
 #include "worker/store/logfile.h"
 
 #include "graph/base/dir.h"
@@ -33,10 +34,10 @@ static ssize_t read_at(int fd, void *data, size_t bytes, uint64_t offset)
     return (ssize_t)done;
 }
 
-/* -- Tails ---------------------------------------------------------------------------------------
+/* -- Last lines ----------------------------------------------------------------------------------
  */
 
-/* How much of a file there is before a hole at its end. */
+/* Returns the length of a file without a hole at its end. */
 static uint64_t data_bytes(int fd, const struct stat *info)
 {
     if (info->st_size == 0 || lseek(fd, info->st_size - 1, SEEK_DATA) >= 0 || errno != ENXIO)
@@ -66,7 +67,8 @@ void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES])
         gw_tail_text(data, (size_t)got, text);
 }
 
-/* The file or the nearest folder above it that is there; false: nothing is, or it has room. */
+/* Returns true if the disk of a path is full. `folder` is the path or its nearest parent that
+ * exists. */
 static bool is_full(const char *path, char folder[PATH_MAX])
 {
     struct statvfs disk;
@@ -143,7 +145,7 @@ void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *
     if (fstat(fd, &info) == 0 && S_ISREG(info.st_mode) && offset < (uint64_t)info.st_size) {
         off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
         off_t hole = data >= 0 ? lseek(fd, data, SEEK_HOLE) : -1;
-        if (data >= 0 || errno == ENXIO) /* ENXIO: the hole ends with the file */
+        if (data >= 0 || errno == ENXIO) /* ENXIO: the hole reaches the end of the file */
             *at = (uint64_t)(data >= 0 ? data : info.st_size);
         if (hole >= 0 && hole < info.st_size)
             *end = (uint64_t)hole;
@@ -162,7 +164,8 @@ void gw_logfile_make_folder(const char *path)
         return;
     memcpy(folder, path, (size_t)(slash - path));
     folder[slash - path] = '\0';
-    if (mkdir(folder, 0700) < 0 && errno == ENOENT) /* all of them are gone: a cleaner of /tmp */
+    /* Several folders are missing, for example after a cleanup of /tmp */
+    if (mkdir(folder, 0700) < 0 && errno == ENOENT)
         (void)gw_dir_make(folder, NULL);
 }
 

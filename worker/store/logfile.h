@@ -1,5 +1,5 @@
-/* Files with the output of tasks: reading a part, the last lines for a message, moving what a
- * runner left behind. All functions read and write files; none keeps state. */
+/* Output files of tasks: reads parts and last lines, and moves captured output of runners. All
+ * functions read and write files. None keeps state. */
 #ifndef GW_STORE_LOGFILE_H
 #define GW_STORE_LOGFILE_H
 
@@ -9,43 +9,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { GW_LOGFILE_FULL_BYTES = 512 }; /* of the line on a full disk, with its end */
+/* Size of the line about a full disk, including the terminating zero */
+enum { GW_LOGFILE_FULL_BYTES = 512 };
 
-/* gw_logfile_tail writes the last lines of a file, as gw_tail_text does. Empty where there is none.
- */
+/* gw_logfile_tail writes the last lines of a file, as gw_tail_text does. The text is empty if there
+ * is no file. */
 void gw_logfile_tail(const char *path, char text[GW_TAIL_BYTES]);
 
-/* gw_logfile_full tells whether the disk on which the file at path lies, or would lie, is full;
- * then the line says so, and that what was printed may be missing. gw_logfile_say_full adds that
- * line, as Gangway's, to the text that a tail gave. */
+/* gw_logfile_full returns true if the disk is full on which the file at `path` is or would be.
+ * `line` then says this, and that output may be missing. gw_logfile_say_full appends this line,
+ * marked as Gangway's, to the text of a tail. */
 bool gw_logfile_full(const char *path, char line[GW_LOGFILE_FULL_BYTES]);
 void gw_logfile_say_full(const char *path, char text[GW_TAIL_BYTES]);
 
-/* gw_logfile_next gives where the file goes on from an offset, behind a hole that was made into it
- * (at its end: where it ends), and where the next one begins: the same, and UINT64_MAX, where there
- * is none. */
+/* gw_logfile_next finds the next data of a file from an offset on. If the offset is in a hole, *at
+ * is the end of the hole, otherwise the offset. *end is where the next hole begins, UINT64_MAX if
+ * there is none. */
 void gw_logfile_next(const char *path, uint64_t offset, uint64_t *at, uint64_t *end);
 
-/* gw_logfile_read reads up to *bytes from offset: *bytes says how many there were, *total how long
- * the file is. A file that is not there is empty. 0 or GW_EIO with text. */
+/* gw_logfile_read reads up to *bytes bytes from offset. It sets *bytes to the number read, and
+ * *total to the length of the file. A missing file counts as empty. Returns 0, or GW_EIO and sets
+ * the error. */
 int gw_logfile_read(const char *path, uint64_t offset, void *data, uint32_t *bytes, uint64_t *total,
                     struct gw_error *error);
 
-/* gw_logfile_append puts lines (each with its end) behind what a file holds, on a line of their
- * own; a file that is not there, or is no regular one, stays as it is. 0 or GW_EIO with text. */
+/* gw_logfile_append appends complete lines to a file, beginning on a new line. It does nothing if
+ * the file is missing or not a regular file. Returns 0, or GW_EIO and sets the error. */
 int gw_logfile_append(const char *path, const char *lines, size_t bytes, struct gw_error *error);
 
-/* gw_logfile_move appends one file's content from an offset on (behind its end: all of it) to
- * another, made with its folder where it is not there, and empties the first. Nothing to move makes
- * nothing. 0 or GW_EIO with text. */
+/* gw_logfile_move appends the content of a file from an offset on to another file, and empties the
+ * first. If the offset is beyond the end, all content is moved. The other file and its folder are
+ * created if necessary, but not if there is nothing to move. Returns 0, or GW_EIO and sets the
+ * error. */
 int gw_logfile_move(const char *from, uint64_t offset, const char *to, struct gw_error *error);
 
-/* gw_logfile_latest finds the newest attempt of a task that has files in folder (<log_dir>/<job>);
- * 0 where there is none. */
+/* gw_logfile_latest returns the newest attempt of a task that has files in a job's folder
+ * (<log_dir>/<job>). 0: none. */
 uint64_t gw_logfile_latest(const char *folder, uint32_t index);
 
-/* gw_logfile_make_folder makes the folder in which path lies, with those above it; what fails
- * there, opening tells. */
+/* gw_logfile_make_folder creates the folder of a path, and all its parents. It reports no errors,
+ * since opening the file will fail with them. */
 void gw_logfile_make_folder(const char *path);
 
 #endif

@@ -1,4 +1,4 @@
-/* Hashes of parts: see the header. */
+/* The hash of all parts of a bundle. */
 #include "worker/store/parts_hash.h"
 
 #include "graph/base/must.h"

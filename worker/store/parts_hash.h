@@ -1,4 +1,4 @@
-/* The hash of the parts of a bundle, computed at the host that sends and at the one that takes. */
+/* The hash of all parts of a bundle, which the sending host and the receiving host both compute. */
 #ifndef GW_STORE_PARTS_HASH_H
 #define GW_STORE_PARTS_HASH_H
 
@@ -6,7 +6,7 @@
 #include "graph/wire/message.h"
 
 struct gw_parts_hash {
-    struct evp_md_ctx_st *context; /* SHA-256; owned */
+    struct evp_md_ctx_st *context; /* SHA-256 context; owned */
 };
 void gw_parts_hash_init(struct gw_parts_hash *hash);
 void gw_parts_hash_add(struct gw_parts_hash *hash, const struct gw_msg_transfer_part *part);

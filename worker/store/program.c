@@ -1,5 +1,6 @@
-/* Programs as folders. A folder appears by rename, with all its files, so that one that is there is
- * whole; the executable's name there stands in the link `main`, which find reads. */
+/* Programs as folders. A folder is created under another name and then renamed, so a folder that
+ * exists is complete. The symbolic link `main` in it points to the executable. gw_program_find
+ * reads this link. */
 #include "worker/store/program.h"
 
 #include "graph/base/dir.h"
@@ -18,7 +19,7 @@ static void folder_of(const char *dir, const uint8_t hash[GW_HASH_BYTES], char p
     (void)snprintf(path, PATH_MAX, "%s/%s", dir, text);
 }
 
-/* Writes folder/name; false where that is too long. */
+/* Writes folder/name. Returns false if the path is too long. */
 static bool join(char path[PATH_MAX], const char *folder, const char *name)
 {
     int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
@@ -43,7 +44,8 @@ static int link_file(const struct gw_program_build *build, uint32_t i, const cha
 {
     char from[PATH_MAX];
     gw_blobs_path(build->blobs, build->manifest->files[i].hash, from);
-    if (link(from, to) < 0 && errno != EEXIST) /* libraries of one name: the first one counts */
+    /* If two libraries have the same name, the first one counts */
+    if (link(from, to) < 0 && errno != EEXIST)
         return gw_error_set(error, errno == ENOENT ? GW_ENOENT : GW_EIO, "cannot link %s: %s", to,
                             strerror(errno));
     return 0;
@@ -54,7 +56,7 @@ static int fill(const struct gw_program_build *build, const char *folder, struct
     char lib[PATH_MAX], link_path[PATH_MAX], path[PATH_MAX];
     const char *name = build->manifest->files[0].name;
     if (strcmp(name, "main") == 0 || strcmp(name, "lib") == 0)
-        name = "program"; /* those are ours */
+        name = "program"; /* these two names are reserved */
     if (!join(lib, folder, "lib") || !join(link_path, folder, "main") || !join(path, folder, name))
         return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
     if (mkdir(folder, 0700) < 0 || mkdir(lib, 0700) < 0)

@@ -1,8 +1,8 @@
-/* Reading scrolls.
+/* Reads log segments.
  *
- * Records are only ever added, so what was found once stays true: files are read on from where they
- * were left. A record that is not whole yet, or no record, ends a file for now. A map has an item
- * for an attempt: the number of its file, and where its record begins in that. */
+ * Records are only appended, so what was found once stays valid. A file is read from where the last
+ * read ended. An incomplete record, or data that is not a record, ends the read. The map has an
+ * entry per attempt: the number of its file, and the offset of its record. */
 #include "worker/store/scrolls.h"
 
 #include "graph/base/array.h"
@@ -23,13 +23,13 @@ enum { READ_BYTES = 64 * 1024, OFFSET_BITS = 44 };
 
 struct scroll {
     char *name;
-    uint64_t read_bytes; /* so far, whole records */
+    uint64_t read_bytes; /* length of all complete records read so far */
 };
 
 struct gw_scrolls {
-    char folder[PATH_MAX]; /* that is known; empty: none is */
+    char folder[PATH_MAX]; /* the job's folder that is cached; empty: none */
     GW_ARRAY(struct scroll) files;
-    struct gw_strmap places; /* of files, by name */
+    struct gw_strmap places; /* name of a file -> its number */
     struct gw_map attempts, latest;
     uint8_t buffer[READ_BYTES];
 };
@@ -91,12 +91,12 @@ static uint64_t whole(const struct gw_scroll_record *record)
     return sizeof *record + record->bytes[0] + record->bytes[1];
 }
 
-/* What was added to a file since it was read last. */
+/* Reads the records that were added to a file since the last read. */
 static void read_on(struct gw_scrolls *scrolls, uint64_t place)
 {
     struct scroll *file = &scrolls->files.items[place];
     char path[2 * PATH_MAX];
-    uint64_t end = 0, from = 0, have = 0; /* of the file: what the buffer holds */
+    uint64_t end = 0, from = 0, have = 0; /* range of the file that is in the buffer */
     (void)snprintf(path, sizeof path, "%s/%s", scrolls->folder, file->name);
     int fd = open_regular(path, &end);
     while (fd >= 0 && file->read_bytes + sizeof(struct gw_scroll_record) <= end) {
@@ -167,7 +167,7 @@ bool gw_scrolls_find(struct gw_scrolls *scrolls, const char *folder, uint64_t at
                 whole(&record) && record.attempt == attempt;
     if (fd >= 0)
         close(fd);
-    if (!well) { /* gone, or made anew: what was known of it all is in doubt */
+    if (!well) { /* the file is gone or was replaced, so drop the whole index */
         gw_scrolls_forget(scrolls);
         return false;
     }

@@ -1,8 +1,9 @@
-/* When a folder counts as saved.
+/* Decides when a folder counts as saved.
  *
- * Always: a folder that is not as it was told is told of sooner or later, however it changes. A
- * still one is most likely whole; of one that never is, what was being written is not, but without
- * it there would be no copy at all. */
+ * Invariant: a folder that differs from the last report is reported sooner or later, however it
+ * changes. A folder that has stopped changing is most likely complete. If a folder never stops
+ * changing, files that are being written are incomplete, but otherwise there would be no copy at
+ * all. */
 #include "worker/store/sighting.h"
 
 static bool is_due(struct gw_sighting *sighting, uint64_t now_ns)

@@ -1,4 +1,4 @@
-/* Sightings: when a folder that is looked at from time to time counts as saved. Pure. */
+/* Decides when a folder that is observed periodically counts as saved. No input or output. */
 #ifndef GW_STORE_SIGHTING_H
 #define GW_STORE_SIGHTING_H
 
@@ -6,19 +6,20 @@
 #include <stdint.h>
 
 struct gw_sighting {
-    uint64_t told, seen;  /* stamps, as of gw_bundle_stamp; 0: empty */
-    uint64_t changed_ns;  /* when it was first seen to be as it is */
-    uint64_t unsaid_ns;   /* since when it is not as it was told; 0: it is */
-    uint64_t patience_ns; /* for how long a folder may go on changing before it is told all the
-                             same; 0: it has not been that long yet */
-    bool begun;           /* `told` is as it was at the first look */
+    /* Stamps of gw_bundle_stamp at the last report and the last observation; 0: empty */
+    uint64_t told, seen;
+    uint64_t changed_ns; /* when the present state was first observed */
+    uint64_t unsaid_ns;  /* since when the state differs from the last report; 0: it does not */
+    /* How long a folder may keep changing before it is reported anyway; 0: the default */
+    uint64_t patience_ns;
+    bool begun; /* `told` was set by the first observation */
 };
 
-/* gw_sighting_take takes a look: whether the folder is to be told of as saved. It is when it is not
- * as it was at the first look, or when it was told last, and either has been still for
- * GW_SIGHTING_STILL_NS, or has never been that for GW_SIGHTING_BUSY_NS; one that goes on so is
- * told of twice as late each time, up to GW_SIGHTING_BUSY_NS_MAX, since all of it is copied then.
- */
+/* gw_sighting_take handles an observation and returns true if the folder must be reported as saved.
+ * This is so if it differs from the last report (or from the first observation) and has not changed
+ * for GW_SIGHTING_STILL_NS. It is also so if it has kept changing for GW_SIGHTING_BUSY_NS. A folder
+ * that never stops changing is reported after twice the time each time, up to
+ * GW_SIGHTING_BUSY_NS_MAX, since each report makes another host copy the whole folder. */
 bool gw_sighting_take(struct gw_sighting *sighting, uint64_t stamp, uint64_t now_ns);
 
 #define GW_SIGHTING_STILL_NS UINT64_C(900000000)

@@ -1,5 +1,5 @@
-/* Files of results. What is read back is mapped by whoever wants it: it is the page cache's, and
- * the system may drop it when it needs the memory. */
+/* Files of spilled results. A reader maps the file, so its data is in the page cache and the kernel
+ * can free it if memory is short. */
 #include "worker/store/spillfile.h"
 
 #include "graph/base/dir.h"
@@ -21,10 +21,10 @@
 
 #define FOLDER "gangway-spill-"
 
-/* -- The folder ----------------------------------------------------------------------------------
+/* -- The worker's folder -------------------------------------------------------------------------
  */
 
-/* The lock of a folder, -1: somebody has it, or it is not ours. */
+/* Locks a folder. Returns -1 if another worker has locked it or another user owns it. */
 static int lock_folder(const char *path)
 {
     struct stat status;
@@ -37,7 +37,7 @@ static int lock_folder(const char *path)
     return -1;
 }
 
-/* Removes what workers left that were killed. */
+/* Removes the folders of workers that were killed. */
 static void sweep(const char *parent)
 {
     DIR *dir = opendir(parent);
@@ -65,7 +65,8 @@ int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PAT
     sweep(parent);
     if (snprintf(path, PATH_MAX, "%s/" FOLDER "XXXXXX", parent) >= PATH_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: too long a path", parent);
-    /* Made and locked are two steps: a sweep between them may take it away. */
+    /* Another worker's sweep may remove the folder between its creation and its lock. Then try
+     * again. */
     for (int tries = 0; tries < 10; tries++) {
         strcpy(path + strlen(path) - 6, "XXXXXX");
         if (!mkdtemp(path))
@@ -147,7 +148,8 @@ int gw_spillfile_open(const char *path, const struct gw_spillfile *file, int *fd
     }
     uint8_t hash[GW_HASH_BYTES];
     uint32_t checksum = 0;
-    int rc = gw_hash_file(opened, hash, error); /* reads: a bad sector is an error, no signal */
+    /* Reads instead of mapping: a bad sector is then an error and not a signal */
+    int rc = gw_hash_file(opened, hash, error);
     if (rc == 0) {
         memcpy(&checksum, hash, sizeof checksum);
         if ((uint64_t)status.st_size != file->bytes || checksum != file->checksum)

@@ -1,5 +1,5 @@
-/* Results on disk, a file each, in a folder that one worker has for itself. Plain functions; each
- * may take as long as the disk does, and may run on any thread. */
+/* Spilled results: one file per result, in a folder that only one worker uses. All functions may
+ * block on the disk and may be called on any thread. */
 #ifndef GW_STORE_SPILLFILE_H
 #define GW_STORE_SPILLFILE_H
 
@@ -7,26 +7,28 @@
 #include <limits.h>
 #include <stdint.h>
 
-/* gw_spillfile_folder makes the worker's folder below `parent` and keeps it locked by *lock_fd as
- * long as that is open (close-on-exec); folders of workers that are gone are removed first. parent
- * NULL: state_dir, or if that lies in memory or on the network the system's folder for large
- * temporary files, /var/tmp. GW_EIO, GW_EPERM with text. */
+/* gw_spillfile_folder creates the worker's folder below `parent` and locks it as long as *lock_fd
+ * (close-on-exec) is open. It first removes the folders of workers that are gone. If `parent` is
+ * NULL, it uses state_dir or, if that is in memory or on a network file system, /var/tmp, the
+ * system's folder for large temporary files. Returns GW_EIO or GW_EPERM and sets the error if it
+ * fails. */
 int gw_spillfile_folder(const char *parent, const char *state_dir, char path[PATH_MAX],
                         int *lock_fd, struct gw_error *error);
 
-/* What was written. */
+/* Size and checksum of a file. */
 struct gw_spillfile {
     uint64_t bytes;
     uint32_t checksum;
 };
 
-/* gw_spillfile_write writes file->bytes of a descriptor of memory to a new file, sets the checksum
- * and gives the file, open for reading. GW_EIO with text; then no file is left. */
+/* gw_spillfile_write writes file->bytes bytes of a memory descriptor to a new file, sets the
+ * checksum, and returns the file opened for reading. Returns GW_EIO and sets the error if it fails.
+ * No file is left then. */
 int gw_spillfile_write(const char *path, int memory_fd, struct gw_spillfile *file, int *fd,
                        struct gw_error *error);
 
-/* gw_spillfile_open opens a file that holds what was written, bit by bit: GW_ECORRUPT where it does
- * not, GW_EIO; with text. */
+/* gw_spillfile_open opens a file and verifies it completely. Returns GW_ECORRUPT if its content
+ * differs from what was written, or GW_EIO, and sets the error. */
 int gw_spillfile_open(const char *path, const struct gw_spillfile *file, int *fd,
                       struct gw_error *error);
 

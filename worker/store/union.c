@@ -1,8 +1,8 @@
-/* Putting folders together.
+/* Merges folders.
  *
- * Always: before anything is changed, all names are compared that more than one host has written. A
- * file is written since a mark if its inode has changed since: files that are carried keep the time
- * of their content, so that alone does not tell. */
+ * Invariants: all files that several hosts have written are compared before anything is changed. A
+ * file counts as written since a mark if its inode has changed since (ctime). The mtime is not
+ * enough, since transferred files keep it. */
 #include "worker/store/union.h"
 
 #include "graph/base/dir.h"
@@ -21,7 +21,7 @@
 
 enum { PATH_BYTES = 2 * PATH_MAX, BLOCK = 64 << 10 };
 
-/* The clock of a file system goes on in ticks of up to 10 ms. */
+/* File systems update their clock in ticks of up to 10 ms. */
 static const struct timespec tick = {.tv_nsec = 20 * 1000 * 1000};
 
 void gw_union_add(struct gw_union_part *part, const char *path)
@@ -57,7 +57,7 @@ int gw_union_list(struct gw_union_part *part, uint64_t mark_ns, struct gw_error 
     return 0;
 }
 
-/* -- Comparing -----------------------------------------------------------------------------------
+/* -- Comparison ----------------------------------------------------------------------------------
  */
 
 static int cannot(const char *path, struct gw_error *error)
@@ -78,7 +78,7 @@ static bool is_same_link(const char *one, const char *other)
            memcmp(targets[0], targets[1], (size_t)length) == 0;
 }
 
-/* 1: the same content; 0: another; or a negative code. */
+/* Returns 1 for the same content, 0 for different content, or a negative code. */
 static int compare_content(const char *one, const char *other, struct gw_error *error)
 {
     char *blocks = malloc((size_t)2 * BLOCK);
@@ -120,7 +120,7 @@ static int by_name(const void *one, const void *other)
     return strcmp(*(char *const *)one, *(char *const *)other);
 }
 
-/* All names that both have written. */
+/* Compares all files that both parts have written. */
 static int compare_parts(const struct gw_union_part *one, const struct gw_union_part *other,
                          struct gw_error *error)
 {
@@ -144,7 +144,7 @@ static int compare_parts(const struct gw_union_part *one, const struct gw_union_
     return 0;
 }
 
-/* -- Joining -------------------------------------------------------------------------------------
+/* -- Merging -------------------------------------------------------------------------------------
  */
 
 static int make_parents(const char *folder, const char *name, struct gw_error *error)
@@ -158,7 +158,8 @@ static int make_parents(const char *folder, const char *name, struct gw_error *e
     return 0;
 }
 
-/* The file stays where it is, too: whoever dies in the middle has lost nothing. */
+/* Adds a file to the folder by a hard link. The source also stays, so that nothing is lost if the
+ * worker dies meanwhile. */
 static int put(const struct gw_union_part *part, const char *name, const char *into,
                struct gw_error *error)
 {
@@ -174,7 +175,7 @@ static int put(const struct gw_union_part *part, const char *name, const char *i
         return rename(fresh, to) == 0 && (unlink(fresh) == 0 || errno == ENOENT)
                    ? 0
                    : cannot(to, error);
-    return rename(from, to) == 0 ? 0 : cannot(to, error); /* a file system without hard links */
+    return rename(from, to) == 0 ? 0 : cannot(to, error); /* the file system has no hard links */
 }
 
 int gw_union_join(struct gw_union_part *parts, size_t count, struct gw_error *error)

@@ -1,7 +1,7 @@
-/* Writing what comes in parts.
+/* Writes the received parts to files.
  *
- * Always: nothing is written outside of the folder: names are below it, and links come last, so
- * that no name leads through one. */
+ * Invariant: nothing is written outside the folder. All names are below it, and symbolic links come
+ * last, so that no name leads through a link. */
 #include "worker/store/unpack.h"
 
 #include "graph/base/dir.h"
@@ -21,11 +21,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-enum { SPARE_BYTES = 16 << 20 }; /* of a disk, that nobody fills for a copy */
+enum { SPARE_BYTES = 16 << 20 }; /* space of the disk that copies must leave free */
 
 struct gw_unpack {
     char *path;
-    int fd; /* of the file that came last; -1: none */
+    int fd; /* the file that is being written; -1: none */
     struct timespec mtime;
     bool links, over;
     struct gw_parts_hash hash;
@@ -75,7 +75,7 @@ void gw_unpack_close(struct gw_unpack *unpack)
     free(unpack);
 }
 
-/* Whether a name stays below the folder. */
+/* Returns true if a path stays inside the folder. */
 static bool is_below(const char *path)
 {
     if (!*path || *path == '/')
@@ -188,7 +188,7 @@ void gw_unpack_list(const struct gw_unpack *unpack, struct gw_union_part *part)
         gw_union_add(part, unpack->written.written[i]);
 }
 
-/* -- Where they are to lie -----------------------------------------------------------------------
+/* -- Final place ---------------------------------------------------------------------------------
  */
 
 static int lay_one(const char *from, const char *name, const char *to, bool folder,
