@@ -1,13 +1,13 @@
-/* Capture files and their cap.
+/* Capture files and their limit.
  *
- * The process writes to the file itself, unless it is to wait for its reader: never through a pipe
- * that a slow reader could block. So the cap is enforced from beside it: between two checks a file
- * may take more than its limit. What was written first and what was written last is kept: what lies
- * between becomes a hole in the file, so that offsets stay what they were, and who reads says how
- * much that was. A file of small limit, or on a file system without holes, is cut at its end, where
- * a hole as long as what was cut is left; that of a runner, whose tasks have their parts of it
- * moved, ends with a line instead. Before the reader of a held process has everything, its file is
- * longer than its limit. */
+ * A process writes to the file itself, unless it must wait for its reader. There is no pipe
+ * between, which a slow reader could block. So the limit is enforced from outside, and the file may
+ * exceed it between two checks. The first and the last output is kept. The part between becomes a
+ * hole in the file. Offsets then stay valid, and a reader can say how much is missing. If the limit
+ * is small or the file system has no holes, the end is cut off, and replaced by a hole of the same
+ * length. The file of a runner ends with a line of text instead, since parts of it are moved to the
+ * files of tasks. The file of a held process may exceed its limit until the reader has read
+ * everything. */
 #include "worker/supervisor/capture.h"
 
 #include "graph/base/log.h"
@@ -24,14 +24,15 @@
 enum { HOLE_ALIGN = 4096, HOLE_STEP = 64 << 10, HOLES_FROM = 1 << 20 };
 enum { PIECE_BYTES = 64 << 10, COPY_PIECES = 8, DRAIN_PIECES = 64 };
 
-/* The folder of a path, as far as it goes. */
+/* Returns the length of the folder's part of a path. */
 static size_t folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) : 0;
 }
 
-/* Whether the spare can get this name: the folder is that of the last file, or beside it. */
+/* Returns true if the spare file can get this name: it must be on the same file system as the
+ * folder. */
 static bool spare_fits(const struct gw_capture *capture, const char *path)
 {
     char folder[PATH_MAX];
@@ -46,7 +47,8 @@ static bool spare_fits(const struct gw_capture *capture, const char *path)
            status.st_dev == capture->device;
 }
 
-/* As if it were new: who had it last may have left its flags and its place otherwise. */
+/* Takes the spare file. Its flags and position may have been changed by its last user, so they are
+ * reset. */
 static int take_spare(struct gw_capture *capture)
 {
     int fd = capture->spare;
@@ -57,7 +59,7 @@ static int take_spare(struct gw_capture *capture)
     return -1;
 }
 
-/* -1: this file system has no files without names, or there is no such folder. */
+/* Returns -1 if the file system has no files without names or if the folder does not exist. */
 static int open_nameless(struct gw_capture *capture, const char *path)
 {
     char folder[PATH_MAX];
@@ -82,7 +84,7 @@ static int open_path(struct gw_capture *capture, const struct gw_capture_options
     const int flags = O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_CREAT;
     if (!*path)
         return open("/dev/null", O_RDWR | O_CLOEXEC);
-    /* readable: a runner moves what it captured to a file of each task */
+    /* readable, since a runner moves captured output to the files of tasks */
     if (options->named || strlen(path) >= sizeof capture->path)
         return open(path, flags, 0600);
     int fd = open_nameless(capture, path);
@@ -122,7 +124,7 @@ int gw_capture_open(struct gw_capture *capture, const struct gw_capture_options 
     return 0;
 }
 
-/* -- A held process ------------------------------------------------------------------------------
+/* -- Held processes ------------------------------------------------------------------------------
  */
 
 int gw_capture_child_fd(const struct gw_capture *capture)
@@ -144,7 +146,7 @@ int gw_capture_poll_fd(const struct gw_capture *capture)
     return ahead ? -1 : capture->pipe;
 }
 
-/* Where the disk has no room the process can print no more, and is told so by a broken pipe. */
+/* If the disk is full, the process can print no more and gets a broken pipe. */
 static void append(struct gw_capture *capture, const char *data, size_t bytes)
 {
     capture->copied_bytes += bytes;
@@ -164,7 +166,7 @@ static void append(struct gw_capture *capture, const char *data, size_t bytes)
     capture->pipe = -1;
 }
 
-/* False: the pipe is empty for now, or for ever. */
+/* Copies a piece from the pipe. Returns false if the pipe is empty or closed. */
 static bool copy_piece(struct gw_capture *capture)
 {
     static char piece[PIECE_BYTES];
@@ -197,7 +199,7 @@ void gw_capture_on_read(struct gw_capture *capture, uint64_t offset)
         capture->read_bytes = offset;
 }
 
-/* -- Its file ------------------------------------------------------------------------------------
+/* -- The file ------------------------------------------------------------------------------------
  */
 
 void gw_capture_name(struct gw_capture *capture)
@@ -210,11 +212,12 @@ void gw_capture_name(struct gw_capture *capture)
     int rc = linkat(AT_FDCWD, link, AT_FDCWD, capture->path, AT_SYMLINK_FOLLOW);
     if (rc < 0 && errno == EEXIST && unlink(capture->path) == 0)
         rc = linkat(AT_FDCWD, link, AT_FDCWD, capture->path, AT_SYMLINK_FOLLOW);
+    /* ENOENT: the job's folder was removed */
     if (rc < 0 && errno != ENOENT)
-        gw_log_warn("output file %s: %s", capture->path, strerror(errno)); /* else: its job went */
+        gw_log_warn("output file %s: %s", capture->path, strerror(errno));
 }
 
-/* As little as it takes to be as good as new. */
+/* Returns true if an unused file can be given to the next process. */
 static bool is_untouched(const struct stat *status)
 {
     return status->st_size == 0 && status->st_nlink == 0 && status->st_mode == (S_IFREG | 0600);
@@ -225,8 +228,8 @@ static uint64_t align(uint64_t bytes)
     return (bytes + HOLE_ALIGN - 1) / HOLE_ALIGN * HOLE_ALIGN;
 }
 
-/* Makes what is between the first and the last half a hole, a good piece at a time; false: it
- * cannot be one. */
+/* Replaces the part between the first and the last half by a hole, at least HOLE_STEP at a time.
+ * Returns false if the file cannot have a hole. */
 static bool make_hole(struct gw_capture *capture, uint64_t bytes)
 {
     const uint64_t begin = align(capture->bytes_max / 2);
@@ -249,7 +252,7 @@ static bool make_hole(struct gw_capture *capture, uint64_t bytes)
     return true;
 }
 
-/* Cuts off the end of a runner's file; gives how long it is then. */
+/* Cuts off the end of a runner's file. Returns the new length. */
 static uint64_t cut_with_line(const struct gw_capture *capture, uint64_t bytes)
 {
     char note[96];
@@ -262,7 +265,7 @@ static uint64_t cut_with_line(const struct gw_capture *capture, uint64_t bytes)
     return bytes;
 }
 
-/* Makes its end a hole, of whole blocks: a part of one would read as zeros. */
+/* Replaces the end by a hole of whole blocks. A partial block would be read as zeros. */
 static uint64_t cut_end(const struct gw_capture *capture, uint64_t bytes)
 {
     const uint64_t begin = align(capture->bytes_max), end = align(bytes);
@@ -271,7 +274,7 @@ static uint64_t cut_end(const struct gw_capture *capture, uint64_t bytes)
     return ftruncate(capture->fd, (off_t)end) == 0 ? end : begin;
 }
 
-/* Cuts it; false: it did not grow. */
+/* Cuts the file if it exceeds its limit. Returns false if it did not grow. */
 static bool cut(struct gw_capture *capture, const struct stat *status)
 {
     uint64_t bytes = (uint64_t)status->st_size;

@@ -1,13 +1,13 @@
 /* CPUs that a process is bound to.
  *
- * Always: no more than we may use ourselves (a container, taskset); a process is never left without
- * a CPU because of where its GPUs are. */
+ * Invariant: they are a subset of those that this process may use (in a container, or under
+ * taskset). A process always has at least one CPU, even if none of them is near its GPUs. */
 #include "worker/supervisor/cpus.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* "3" or "0-3"; the end of it, or NULL. */
+/* Parses "3" or "0-3". Returns its end, or NULL if it is malformed. */
 static const char *read_part(const char *text, unsigned long *first, unsigned long *last)
 {
     char *end;

@@ -1,4 +1,4 @@
-/* CPUs that a process is bound to: a list, read, as far as we may use them ourselves. */
+/* CPUs that a process is bound to, limited to those that this process may use. */
 #ifndef GW_SUPERVISOR_CPUS_H
 #define GW_SUPERVISOR_CPUS_H
 
@@ -7,14 +7,14 @@
 
 enum { GW_CPUS_MAX = 4096 };
 
-/* As sched_setaffinity takes it, with sizeof sets. */
+/* In the format of sched_setaffinity; the size is sizeof sets. */
 struct gw_cpus {
     cpu_set_t sets[GW_CPUS_MAX / CPU_SETSIZE];
 };
 
-/* gw_cpus_read reads a list ("0-3,8") and keeps what this thread may run on. False: there is
- * nothing to bind to, since the list is empty or not one, or all or none of what we may use is in
- * it. */
+/* gw_cpus_read parses a list ("0-3,8") and keeps the CPUs that this thread may use. Returns false
+ * if the process need not be bound: the list is empty or malformed, or contains all or none of the
+ * usable CPUs. */
 bool gw_cpus_read(struct gw_cpus *cpus, const char *list);
 
 #endif

@@ -1,5 +1,5 @@
-/* The kernel's count of processes killed for memory, in containers too: /proc/vmstat. And whom it
- * kills first: /proc/self/oom_score_adj. */
+/* Reads how many processes the kernel has killed for memory (/proc/vmstat, also in containers), and
+ * sets which it kills first (/proc/self/oom_score_adj). */
 #include "worker/supervisor/oom.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ void gw_oom_score_open(struct gw_oom_score *score)
 
 static void put(const struct gw_oom_score *score, const char *text)
 {
-    const int errnum = errno; /* of the start */
+    const int errnum = errno; /* keeps the errno of the start */
     if (score->fd >= 0)
         (void)!pwrite(score->fd, text, strlen(text), 0);
     errno = errnum;

@@ -1,9 +1,10 @@
-/* The reaper: starts one process, reports its end, and buries all that came of it.
+/* The reaper: it starts one process, reports its end, and ends all its descendants.
  *
- * It is a child subreaper, so every orphan below it becomes its child: it has no descendants
- * exactly when wait says that it has no children. No scan is needed to know that, only to kill.
- * Always holds: `buried` is sent after `exited` and when wait has said so; a new process is taken
- * only then. It is single-threaded, handles no signals and reads them from a descriptor. */
+ * It is a child subreaper, so every orphan below it becomes its child. It has no descendants if
+ * wait reports that it has no children. No scan is needed to know this, only to kill. Invariants:
+ * `buried` is sent after `exited` and after wait has reported no children. A new process is
+ * accepted only then. The reaper has one thread, handles no signals, and reads them from a
+ * descriptor. */
 #include "worker/supervisor/reaper.h"
 
 #include "graph/base/clock.h"
@@ -34,7 +35,7 @@
 
 #define SWEEP_MIN_NS GW_NS_PER_MS
 #define SWEEP_MAX_NS (100 * GW_NS_PER_MS)
-#define SWEEPS_FAST 500 /* this many before it slows down: a fork bomb must not outrun them */
+#define SWEEPS_FAST 500 /* number of sweeps at full speed, since a fork bomb must not be faster */
 #define CAPTURE_SOON_NS (100 * GW_NS_PER_MS)
 #define CAPTURE_LATE_NS GW_NS_PER_S
 #define OOM_BASE_NS (100 * GW_NS_PER_MS)
@@ -47,9 +48,10 @@ enum { REAPER_IDLE, REAPER_RUNNING, REAPER_LEFT, REAPER_EPILOG };
 static const struct gw_sm_state reaper_states[] = {
     [REAPER_IDLE] = {"idle", GW_SM_NEXT(REAPER_RUNNING)},
     [REAPER_RUNNING] = {"running", GW_SM_NEXT(REAPER_LEFT)},
-    /* the process ended; others may be left */
+    /* The process has ended, but descendants may be left */
+    /* No descendant is left, and the epilog runs */
     [REAPER_LEFT] = {"left", GW_SM_NEXT(REAPER_IDLE) | GW_SM_NEXT(REAPER_EPILOG)},
-    [REAPER_EPILOG] = {"epilog", GW_SM_NEXT(REAPER_IDLE)}, /* none was left; what it runs now is */
+    [REAPER_EPILOG] = {"epilog", GW_SM_NEXT(REAPER_IDLE)},
 };
 static const struct gw_sm reaper_sm = {"reaper", reaper_states, 4, NULL};
 
@@ -61,20 +63,20 @@ struct reaper {
     uint64_t process;
     pid_t child;
     struct gw_capture out, err;
-    uint64_t kill_at_ns;  /* from TERM to KILL; 0: no TERM was sent */
-    uint64_t sweep_at_ns; /* next KILL of what is still there; 0: not killing */
-    uint64_t sweep_ns;    /* how long to wait after the next one */
+    uint64_t kill_at_ns;  /* when KILL follows TERM; 0: no TERM was sent */
+    uint64_t sweep_at_ns; /* time of the next KILL of all that is left; 0: not killing */
+    uint64_t sweep_ns;    /* pause after that */
     uint32_t sweeps;
     uint64_t capture_at_ns;
-    uint64_t spawned_at_ns; /* when to say `spawned`; 0: said */
+    uint64_t spawned_at_ns; /* when to send `spawned`; 0: already sent */
     uint64_t began_ns;
     struct gw_turns turns;
-    bool killed; /* SIGKILL is ours */
+    bool killed; /* this reaper has sent SIGKILL */
     uint64_t oom_kills, oom_read_ns;
     bool closed;
-    struct gw_msg_spawn epilog; /* what to run when none is left; argv.size 0: nothing */
-    void *epilog_block;         /* what it points to; owned */
-    int exit_code;              /* for it; as shells have it */
+    struct gw_msg_spawn epilog; /* program to run when no descendant is left; argv.size 0: none */
+    void *epilog_block;         /* memory of epilog; owned */
+    int exit_code;              /* exit code for the epilog, in the form that shells use */
 };
 
 static void reaper_send(struct reaper *reaper, const struct gw_message *message)
@@ -93,7 +95,7 @@ static void reaper_refuse(struct reaper *reaper, uint64_t process, const struct 
     reaper_send(reaper, &message);
 }
 
-/* One that was to wait for its turn. */
+/* Reports that a waiting process was not started. */
 static void reaper_return(struct reaper *reaper, uint64_t process, int code)
 {
     const struct gw_message message = {
@@ -111,7 +113,8 @@ static void reaper_return_all(struct reaper *reaper)
     }
 }
 
-/* How many kills for memory there were before this process: read seldom, it is a large file. */
+/* Reads how many processes were killed for memory before this process was started. This is done
+ * rarely, since /proc/vmstat is large. */
 static void reaper_oom_base(struct reaper *reaper)
 {
     uint64_t now_ns = gw_clock_now_ns();
@@ -121,13 +124,13 @@ static void reaper_oom_base(struct reaper *reaper)
     reaper->oom_read_ns = now_ns;
 }
 
-/* Mostly it is there already. */
+/* Creates a folder, which mostly exists already. */
 static int folder_make(const char *path, struct gw_error *error)
 {
     return mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : gw_dir_make(path, error);
 }
 
-/* A spawn of its own, with copies: the message goes. */
+/* Stores the epilog as a spawn message with copies of its data. */
 static void keep_epilog(struct reaper *reaper, const struct gw_msg_spawn *spawn)
 {
     if (!spawn->epilog.size)
@@ -139,14 +142,14 @@ static void keep_epilog(struct reaper *reaper, const struct gw_msg_spawn *spawn)
         memcpy(copy + spawn->epilog.size, spawn->env.data, spawn->env.size);
     reaper->epilog_block = copy;
     reaper->epilog = (struct gw_msg_spawn){.process = spawn->process,
-                                           .path = "", /* argv[0] */
+                                           .path = "", /* argv[0] is used */
                                            .argv = {copy, spawn->epilog.size},
                                            .env = {copy + spawn->epilog.size, spawn->env.size},
                                            .cwd = "/",
                                            .cpus = ""};
 }
 
-/* A runner's files are looked for by their names. */
+/* Opens a capture file. That of a runner has a name at once, since it is looked up by name. */
 static int capture_open(struct gw_capture *capture, const char *path,
                         const struct gw_msg_spawn *spawn, struct gw_error *error)
 {
@@ -190,15 +193,15 @@ static void reaper_start(struct reaper *reaper, const struct gw_msg_spawn *spawn
     reaper->spawned_at_ns = reaper->began_ns + SPAWNED_LATER_NS;
 }
 
-/* Who comes next may kill us: what was said of those before is on its way by then. False: nobody
- * is left to hear it. */
+/* Sends all earlier reports before a start, since the new process may kill the reaper. Returns
+ * false if the supervisor is gone. */
 static bool reaper_may_start(struct reaper *reaper)
 {
     reaper->closed = reaper->closed || gw_channel_flush(reaper->channel) == GW_ECLOSED;
     return !reaper->closed;
 }
 
-/* Nothing waits behind a process for longer than that takes to be told of. */
+/* A command may wait here only as long as `spawned` of the present process is not sent. */
 static void reaper_on_spawn(struct reaper *reaper, const struct gw_msg_spawn *spawn, int fd)
 {
     if (reaper->state == REAPER_IDLE && reaper_may_start(reaper))
@@ -217,8 +220,8 @@ static void reaper_next(struct reaper *reaper)
             reaper_start(reaper, &spawn, -1);
 }
 
-/* Said a moment later: a process that has ended by then needs one message in all, and two wake-ups
- * of others less while it starts. */
+/* `spawned` is sent with a delay: if the process has ended by then, one message reports everything.
+ * This saves two wake-ups of other processes during the start. */
 static void reaper_say_spawned(struct reaper *reaper)
 {
     const struct gw_message message = {
@@ -237,7 +240,7 @@ static void reaper_kill(struct reaper *reaper)
     reaper->sweeps = 0;
 }
 
-/* The process and its group go first, and at once: mostly that is all there is. */
+/* Kills the process and its group first, at once. Mostly no other process is left. */
 static void reaper_sweep(struct reaper *reaper)
 {
     size_t alive = 0;
@@ -251,7 +254,7 @@ static void reaper_sweep(struct reaper *reaper)
         reaper->sweep_ns *= 2;
 }
 
-/* To the process and all its descendants; 0: SIGTERM. */
+/* Signals the process and all its descendants. 0: SIGTERM. */
 static void reaper_signal(const struct reaper *reaper, uint32_t number)
 {
     size_t alive;
@@ -283,7 +286,7 @@ static void reaper_on_bury(struct reaper *reaper, const struct gw_msg_bury *bury
     if (reaper->state == REAPER_IDLE || reaper->state == REAPER_EPILOG ||
         reaper->process != bury->process || reaper->sweep_at_ns)
         return;
-    gw_capture_on_read(&reaper->out, UINT64_MAX); /* its last words wait for nobody */
+    gw_capture_on_read(&reaper->out, UINT64_MAX); /* the last output need not wait for the reader */
     gw_capture_on_read(&reaper->err, UINT64_MAX);
     uint64_t now_ns = gw_clock_now_ns();
     uint64_t kill_at_ns =
@@ -327,7 +330,7 @@ static void reaper_on_buried(struct reaper *reaper)
     reaper_next(reaper);
 }
 
-/* What it prints goes to where errors went. */
+/* Its output goes to the stderr file of the process. */
 static void reaper_begin_epilog(struct reaper *reaper)
 {
     struct gw_error error;
@@ -365,7 +368,8 @@ static void reaper_reap(struct reaper *reaper)
     bool none_left = pid < 0 && errno == ECHILD;
     if (reaper->state == REAPER_LEFT && none_left && reaper->epilog.argv.size) {
         reaper_begin_epilog(reaper);
-        none_left = waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD; /* it did not start */
+        /* The epilog could not be started */
+        none_left = waitpid(-1, &status, WNOHANG) < 0 && errno == ECHILD;
     }
     if (reaper->state == REAPER_LEFT && !none_left && !reaper->sweep_at_ns)
         reaper_kill(reaper);
@@ -381,7 +385,7 @@ static void reaper_receive(struct reaper *reaper)
     int rc;
     for (bool read = true;
          (rc = gw_channel_get(reaper->channel, read, &message, fds, &fd_count, NULL)) == 0;
-         read = false) { /* one read: the poll tells again */
+         read = false) { /* only one read, since poll reports again */
         if (message.type == GW_MESSAGE_spawn)
             reaper_on_spawn(reaper, &message.spawn, fd_count ? fds[0] : -1);
         else if (message.type == GW_MESSAGE_bury)
@@ -403,7 +407,7 @@ static void reaper_tick(struct reaper *reaper)
         return;
     uint64_t now_ns = gw_clock_now_ns();
     if (reaper->spawned_at_ns && now_ns >= reaper->spawned_at_ns) {
-        gw_capture_name(&reaper->out); /* from now on others may look into them */
+        gw_capture_name(&reaper->out); /* from now on, others may read the files */
         gw_capture_name(&reaper->err);
         reaper_say_spawned(reaper);
     }
@@ -446,7 +450,7 @@ static void reaper_wait(struct reaper *reaper)
     if (fds[3].revents)
         gw_capture_copy(&reaper->err);
     if (fds[1].revents) {
-        struct signalfd_siginfo ignored; /* SIGCHLD does not queue: there is one at most */
+        struct signalfd_siginfo ignored; /* SIGCHLD does not queue, so there is at most one */
         (void)!read(reaper->signal_fd, &ignored, sizeof ignored);
         reaper_reap(reaper);
     }
@@ -461,12 +465,12 @@ void gw_reaper_main(int fd)
     sigemptyset(&chld);
     sigaddset(&chld, SIGCHLD);
 
-    /* the only descriptors: standard streams, the socket as 3, and what is opened here */
+    /* Keep only the standard streams and the socket as descriptor 3 */
     if (dup2(fd, 3) < 0 || close_range(4, ~0U, 0) < 0 || fcntl(3, F_SETFD, FD_CLOEXEC) < 0)
         _exit(1);
     reaper.signal_fd = signalfd(-1, &chld, SFD_CLOEXEC | SFD_NONBLOCK);
     reaper.null_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    /* Stopped by its own process, it goes on when the supervisor ends, and buries. */
+    /* If its process has stopped this reaper, SIGCONT continues it when the supervisor ends. */
     if (reaper.signal_fd < 0 || reaper.null_fd < 0 || gw_channel_new(3, &reaper.channel) < 0 ||
         prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || prctl(PR_SET_PDEATHSIG, SIGCONT) < 0)
         _exit(1);
@@ -478,7 +482,7 @@ void gw_reaper_main(int fd)
         reaper_tick(&reaper);
         if (!reaper.closed && gw_channel_flush(reaper.channel) == GW_ECLOSED)
             reaper.closed = true;
-        /* Last before it waits, whoever of those above found that the supervisor is gone. */
+        /* Must come last before the wait: any step above may find that the supervisor is gone. */
         if (reaper.closed && reaper.state != REAPER_IDLE && reaper.state != REAPER_EPILOG &&
             !reaper.sweep_at_ns)
             reaper_kill(&reaper);

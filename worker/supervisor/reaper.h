@@ -1,11 +1,12 @@
-/* A reaper: one process between the supervisor and each process it started, so that whatever that
- * process leaves behind, in whatever session and under whatever name, has a place in the tree. */
+/* A reaper: a process between the supervisor and each process of a user. All descendants of that
+ * process stay below the reaper in the process tree, whatever their session and name. */
 #ifndef GW_SUPERVISOR_REAPER_H
 #define GW_SUPERVISOR_REAPER_H
 
-/* gw_reaper_main is a forked supervisor's second life: by `fd`, the supervisor's socket, it takes
- * `spawn` and `bury`, one process at a time, answers with `spawned`, `exited` and `buried`, and
- * ends, when the other end closes, after its last descendant. Does not return. */
+/* gw_reaper_main turns a fork of the supervisor into a reaper. `fd` is its socket to the
+ * supervisor. It receives `spawn` and `bury`, has one process at a time, and answers with
+ * `spawned`, `exited` and `buried`. When the socket is closed, it ends after its last descendant.
+ * Does not return. */
 void gw_reaper_main(int fd) __attribute__((noreturn));
 
 #endif

@@ -1,8 +1,8 @@
-/* Starting a process as posix_spawn does (a child that borrows our memory until exec), with what
- * posix_spawn cannot do: death with its parent, an OOM score, and which step failed and why.
+/* Starts a process as posix_spawn does: the child uses the parent's memory until exec. In addition
+ * the child dies with its parent, has an OOM score, and reports which step failed and why.
  *
- * Always holds: the child touches no memory but its stack and `failure`, allocates nothing, and
- * ends in exec or _exit; we are suspended until then. */
+ * Invariants: the child writes only to its stack and to its struct child, allocates no memory, and
+ * ends in exec or _exit. The parent is suspended until then. */
 #include "worker/supervisor/spawn.h"
 
 #include "graph/base/search.h"
@@ -22,7 +22,8 @@
 
 enum { STACK_BYTES = 64 * 1024 };
 
-/* What runs on another stack, in a process that shares our memory, is not for sanitizers. */
+/* Sanitizers do not support code that runs on another stack in a process that shares this memory.
+ */
 #define GW_UNSANITIZED __attribute__((no_sanitize("address", "thread", "undefined"), noinline))
 
 enum step { STEP_NONE, STEP_SET_UP, STEP_CWD, STEP_EXEC };
@@ -30,18 +31,17 @@ enum step { STEP_NONE, STEP_SET_UP, STEP_CWD, STEP_EXEC };
 struct child {
     const struct gw_spawn_options *options;
     pid_t parent;
-    const char *path; /* as it was named */
-    char **paths;     /* to try in order, NULL-terminated */
-    bool searches;    /* they are those of a name on PATH */
+    const char *path; /* as the caller named it */
+    char **paths;     /* paths to try in order, NULL-terminated */
+    bool searches;    /* paths come from a search of PATH */
     char **argv, **env;
-    const struct gw_cpus *cpus; /* NULL: those that we have */
-    /* the failure, written by the child */
+    const struct gw_cpus *cpus; /* NULL: not bound to CPUs */
+    /* The failure, written by the child */
     enum step step;
     int errnum;
 };
 
-/* A decoded list of strings as exec wants it, with room for one more; the strings belong to the
- * value. */
+/* A decoded list of strings for exec, with room for one more. The strings belong to the value. */
 struct strings {
     struct gw_value *list;
     char **items;
@@ -67,7 +67,7 @@ static int strings_init(struct strings *strings, struct gw_bin bin, struct gw_er
         rc = gw_value_get_str(gw_value_at(strings->list, i), &text, error);
         if (rc < 0)
             return gw_error_set(error, GW_EPROTO, "spawn: a list of strings holds something else");
-        memcpy(&strings->items[i], &text, sizeof text); /* exec's types lack const */
+        memcpy(&strings->items[i], &text, sizeof text); /* the types of exec lack const */
     }
     return 0;
 }
@@ -85,7 +85,7 @@ static const char *find_path(char *const *env)
 
 GW_UNSANITIZED static bool child_descriptors(const struct gw_spawn_options *options)
 {
-    /* above all targets first, so that none is overwritten before it was used */
+    /* First move them above all targets, so that none is overwritten before it is used */
     int from[4] = {options->in_fd, options->out_fd, options->err_fd, options->runner_fd};
     int count = options->runner_fd >= 0 ? 4 : 3;
     for (int i = 0; i < count; i++)
@@ -102,8 +102,8 @@ GW_UNSANITIZED static bool child_set_up(const struct child *child)
     if (setsid() < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return false;
     if (getppid() != child->parent)
-        _exit(127);  /* it died before we asked to die with it */
-    if (child->cpus) /* a courtesy: where it is not allowed, go on */
+        _exit(127);  /* the parent died before prctl */
+    if (child->cpus) /* continue even if this is not permitted */
         (void)sched_setaffinity(0, sizeof child->cpus->sets, child->cpus->sets);
     return child_descriptors(child->options);
 }
@@ -118,7 +118,7 @@ GW_UNSANITIZED static void child_exec(struct child *child)
         execve(*path, child->argv, child->env);
         int why = errno;
         if (why == EACCES && child->searches && access(*path, F_OK) < 0)
-            why = ENOENT; /* as shells have it: that folder may not be searched */
+            why = ENOENT; /* as shells do: a folder of PATH without search permission */
         if (why != ENOENT && why != ENOTDIR)
             kept = why;
         if (why != ENOENT && why != ENOTDIR && why != EACCES)
@@ -194,8 +194,9 @@ static int start_once(struct child *child, pid_t *pid)
     return 0;
 }
 
-/* Tries again where a program was not there and is by now: a worker puts back what somebody cleaned
- * away, and it does not lack its interpreter for that. */
+/* Starts the program, and tries once more if it was missing and exists now: the worker restores
+ * programs that a cleanup has removed. If the file exists and ENOENT was for its interpreter, the
+ * second try fails, too. */
 static int start(struct child *child, pid_t *pid, struct gw_error *error)
 {
     int rc = start_once(child, pid);

@@ -1,8 +1,9 @@
-/* Finding and signalling a subtree of processes.
+/* Finds and signals a subtree of processes.
  *
- * Always holds: a pid is signalled within one scan of having been read, far too soon for its number
- * to come round again; nothing outside the root's descendants is signalled. A process group lies in
- * one session, and a session that began below the root holds descendants of the root only. */
+ * Invariants: a process is signalled in the same scan in which it was found, so its number cannot
+ * have been reused. No process outside the root's subtree is signalled. This holds for process
+ * groups, too: a group belongs to one session, and a session created below the root contains only
+ * descendants of the root. */
 #include "worker/supervisor/subtree.h"
 
 #include "graph/base/array.h"
@@ -27,7 +28,8 @@ struct table {
     GW_ARRAY(struct process) processes;
 };
 
-/* The name of the program may hold anything, so the fields count from the last parenthesis. */
+/* The program's name may contain any characters, so fields are counted from the last parenthesis.
+ */
 static bool parse_stat(const char *text, struct process *process)
 {
     const char *end = strrchr(text, ')');
@@ -74,8 +76,8 @@ static int read_table(struct table *table)
     return rc;
 }
 
-/* Grows the set of the root's descendants until nothing is added. Parents mostly stand before their
- * children in /proc, so two passes are the rule. */
+/* Adds descendants to the set until there are no more. In /proc, parents mostly come before their
+ * children, so two passes are usually enough. */
 static int mark(const struct table *table, const struct gw_subtree_options *options,
                 struct gw_map *below)
 {

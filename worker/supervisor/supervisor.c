@@ -1,13 +1,12 @@
-/* The supervisor: hands each process to a reaper, passes messages on, and stands behind the
- * reapers.
+/* The supervisor: it gives each process to a reaper, passes messages on, and watches the reapers.
  *
- * Every process that it starts has a reaper of its own between them (reaper.h), forked once and
- * used again. Always holds: a child of the supervisor is a reaper, or an orphan whose reaper was
- * killed; such orphans are killed whosever they are, and until none is left their processes are not
- * reported as buried. What runs while its worker stands still (stopped, or stuck in the kernel) is
- * killed before the scheduler gives it away. What a reaper says while a line waits there is heard
- * late: it lies in its socket until then, and outlives the reaper. Single-threaded; never blocks
- * but in epoll. */
+ * Each process has a reaper of its own as its parent (reaper.h). Reapers are forked once and used
+ * again. Invariants: a child of the supervisor is a reaper, or an orphan whose reaper was killed.
+ * Such orphans are all killed. Until none is left, their processes are not reported as buried. If
+ * the worker is stopped or stuck in the kernel, its processes are killed before the scheduler
+ * assigns the tasks elsewhere. While commands wait in a reaper, its messages are read late. They
+ * stay in the socket, even if the reaper dies. The supervisor has one thread and blocks only in
+ * epoll. */
 #include "worker/supervisor/supervisor.h"
 
 #include "graph/base/array.h"
@@ -38,21 +37,22 @@
 enum { WORKER_FD = 3, IDLE_MAX = 16, EVENTS = 64 };
 #define ORPHAN_SWEEP_MS 2
 
-/* Silence is counted in ticks of ours: where this process stood still as well, that is no silence.
- * The worker beats once a tick. So one that stands still finds, when it goes on, that its own fence
- * was over before anything was ended here; and all is ended before its scheduler gives the work
- * away, GW_LOST_NS after it heard of the worker. */
+/* The worker's silence is counted in ticks of this process, so time during which this process was
+ * stopped, too, does not count. The worker sends a heartbeat once per tick. If the worker was
+ * stopped, its own fence is over before anything is killed here. Everything is killed before the
+ * scheduler assigns the tasks elsewhere, GW_LOST_NS after it last heard from the worker. */
 #define SILENT_TICK_NS GW_HEARTBEAT_NS
 enum { SILENT_TICKS = GW_FENCE_NS / SILENT_TICK_NS + 1 };
 
-/* While so many wait for their turn in a reaper, its ends are read together: who hears of one at
- * once could begin nothing in that slot before those, and each word wakes four processes. */
+/* If at least this many commands wait in a reaper, the messages about their ends are read together.
+ * The worker could not start anything in that slot before those commands anyway, and each message
+ * wakes four processes. */
 enum { GATHER_TURNS = 3 };
 #define GATHER_NS (2 * GW_NS_PER_MS)
 
 enum { WARD_IDLE, WARD_STARTING, WARD_RUNNING, WARD_ENDED, WARD_DEAD };
 
-/* What the supervisor knows of a reaper. */
+/* States of a ward, which is a reaper as the supervisor sees it. */
 static const struct gw_sm_state ward_states[] = {
     [WARD_IDLE] = {"idle", GW_SM_NEXT(WARD_STARTING) | GW_SM_NEXT(WARD_DEAD)},
     [WARD_STARTING] = {"starting",
@@ -65,27 +65,27 @@ static const struct gw_sm ward_sm = {"ward", ward_states, 5, NULL};
 
 struct ward {
     pid_t pid;
-    struct gw_channel *channel; /* NULL once the reaper was told to end */
+    struct gw_channel *channel; /* NULL after the reaper was told to end */
     uint64_t process;
-    GW_ARRAY(uint64_t) turns; /* processes that wait behind it, in their order */
+    GW_ARRAY(uint64_t) turns; /* processes that wait behind it, in order */
     uint8_t state;
-    bool writing; /* epoll reports when its socket takes more */
-    bool gathers; /* epoll does not report what it says: that is read at gather_ns */
+    bool writing; /* epoll reports when the socket can take more */
+    bool gathers; /* epoll does not report input: it is read at gather_ns */
 };
 
 struct supervisor {
     int epoll_fd, signal_fd;
     struct gw_channel *worker;
     bool worker_writing, closed;
-    struct gw_map by_pid;     /* every reaper -> its ward */
-    struct gw_map by_process; /* -> its ward */
+    struct gw_map by_pid;     /* pid of each reaper -> its ward */
+    struct gw_map by_process; /* process -> its ward */
     GW_ARRAY(struct ward *) idle;
     GW_ARRAY(uint64_t) orphaned; /* processes whose reaper was killed */
-    unsigned quiet;              /* scans in a row that found no orphan */
-    unsigned silent;             /* ticks since the worker's last word */
-    bool beats;                  /* it does, since its first beat */
-    uint64_t tick_ns;            /* the next one */
-    uint64_t gather_ns;          /* when wards that gather are read; 0: none does */
+    unsigned quiet;              /* consecutive scans without an orphan */
+    unsigned silent;             /* ticks since the worker's last message */
+    bool beats;                  /* the worker has sent a heartbeat */
+    uint64_t tick_ns;            /* time of the next tick */
+    uint64_t gather_ns;          /* when the gathered messages are read; 0: none */
 };
 
 static struct ward *ward_of(const struct gw_map *map, uint64_t key)
@@ -118,7 +118,7 @@ static void listen_to(const struct supervisor *supervisor, const struct gw_chann
     epoll_ctl(supervisor->epoll_fd, EPOLL_CTL_MOD, gw_channel_fd(channel), &event);
 }
 
-/* Sends what is queued; what the socket does not take goes when epoll says so. */
+/* Sends what is queued. If the socket is full, epoll reports when it can take more. */
 static bool flush(struct supervisor *supervisor, struct gw_channel *channel, bool *writing,
                   void *ptr)
 {
@@ -146,7 +146,7 @@ static void ward_close(struct supervisor *supervisor, struct ward *ward)
     ward->channel = NULL;
 }
 
-/* Forks a reaper; NULL with errno set when there is no room for one. */
+/* Forks a reaper. Returns NULL and sets errno if it fails. */
 static struct ward *ward_new(struct supervisor *supervisor)
 {
     int fds[2];
@@ -176,7 +176,8 @@ static void turn_remove(struct ward *ward, size_t at)
     memmove(items + at, items + at + 1, (--ward->turns.count - at) * sizeof *items);
 }
 
-/* Its process is over; the next in its line has been started by then, or none is. */
+/* Handles the end of a reaper's process. The reaper has already started the next waiting process,
+ * if there is one. */
 static void ward_set_idle(struct supervisor *supervisor, struct ward *ward)
 {
     gw_map_remove(&supervisor->by_process, ward->process);
@@ -190,10 +191,10 @@ static void ward_set_idle(struct supervisor *supervisor, struct ward *ward)
     if (supervisor->idle.count < IDLE_MAX)
         GW_MUST(gw_array_push(&supervisor->idle, ward));
     else
-        ward_close(supervisor, ward); /* it ends by itself */
+        ward_close(supervisor, ward); /* the reaper ends by itself */
 }
 
-/* A process that waited was not begun. */
+/* Handles that a waiting process was not started. */
 static void ward_on_returned(struct supervisor *supervisor, struct ward *ward, uint64_t process)
 {
     for (size_t i = 0; i < ward->turns.count; i++)
@@ -230,7 +231,7 @@ static void ward_on_message(struct supervisor *supervisor, struct ward *ward,
     }
 }
 
-/* After each read of it. */
+/* Decides if a reaper's messages are read together. Called after each read. */
 static void ward_gather(struct supervisor *supervisor, struct ward *ward)
 {
     bool gathers = ward->channel && ward->turns.count >= GATHER_TURNS && !ward->writing;
@@ -241,7 +242,8 @@ static void ward_gather(struct supervisor *supervisor, struct ward *ward)
     ward->gathers = gathers;
 }
 
-/* all: until nothing is left; else what one read brings, for the poll tells again. */
+/* Reads messages of a reaper. all: until none is left; otherwise only once, since epoll reports
+ * again. */
 static void ward_receive(struct supervisor *supervisor, struct ward *ward, bool all)
 {
     struct gw_message message;
@@ -252,7 +254,7 @@ static void ward_receive(struct supervisor *supervisor, struct ward *ward, bool 
          read = all)
         ward_on_message(supervisor, ward, &message);
     ward_gather(supervisor, ward);
-    /* a closed socket means that the reaper ended: its SIGCHLD is what counts */
+    /* A closed socket is not handled here: SIGCHLD reports the end of the reaper. */
 }
 
 static void gather(struct supervisor *supervisor)
@@ -267,14 +269,15 @@ static void gather(struct supervisor *supervisor)
             ward_receive(supervisor, (struct ward *)(uintptr_t)ward, false);
 }
 
-/* A reaper ended. One with a process was killed: its orphans are ours now. */
+/* Handles the end of a reaper. If it had a process, it was killed, and its orphans are now children
+ * of the supervisor. */
 static void ward_on_end(struct supervisor *supervisor, struct ward *ward)
 {
-    ward_receive(supervisor, ward, true); /* what it said before */
+    ward_receive(supervisor, ward, true); /* messages that it sent before */
     for (size_t i = 0; i < supervisor->idle.count; i++)
         if (supervisor->idle.items[i] == ward)
             gw_array_remove_swap(&supervisor->idle, i);
-    if (ward->state != WARD_IDLE) { /* one that was to start its process may have done so */
+    if (ward->state != WARD_IDLE) { /* even in state STARTING, its process may have been started */
         const struct gw_message message = {.type = GW_MESSAGE_exited,
                                            .exited = {.process = ward->process, .signal = SIGKILL}};
         if (ward->state != WARD_ENDED)
@@ -294,7 +297,8 @@ static void ward_on_end(struct supervisor *supervisor, struct ward *ward)
     free(ward);
 }
 
-/* A reaper that its process stopped goes on at once: nothing may keep it from burying. */
+/* If a process has stopped its reaper, the reaper is continued at once, so that it can do its work.
+ */
 static void reap(struct supervisor *supervisor)
 {
     int status;
@@ -308,8 +312,8 @@ static void reap(struct supervisor *supervisor)
     }
 }
 
-/* Kills orphans of dead reapers; two scans that found none make sure that one was not missed
- * between two places of /proc. */
+/* Kills orphans of dead reapers. After two scans without orphans, none can have been missed between
+ * two reads of /proc. */
 static void sweep_orphans(struct supervisor *supervisor)
 {
     size_t alive = 1;
@@ -330,7 +334,7 @@ static void sweep_orphans(struct supervisor *supervisor)
 /* -- The worker ----------------------------------------------------------------------------------
  */
 
-/* Behind a process that runs, in its reaper. */
+/* Queues a process behind a running one, in the reaper of that one. */
 static void on_spawn_behind(struct supervisor *supervisor, const struct gw_message *message)
 {
     uint64_t process = message->spawn.process;
@@ -372,13 +376,13 @@ static void on_spawn(struct supervisor *supervisor, const struct gw_message *mes
     ward_flush(supervisor, ward);
 }
 
-/* For the ward of a process. */
+/* Passes a message on to the reaper of a process. */
 static void pass_on(struct supervisor *supervisor, const struct gw_message *message,
                     uint64_t process)
 {
     struct ward *ward = ward_of(&supervisor->by_process, process);
     if (!ward || !ward->channel)
-        return; /* its end is on the way to the worker */
+        return; /* the report of its end is on the way to the worker */
     GW_MUST(gw_channel_put(ward->channel, message, (struct gw_channel_fds){0}));
     ward_flush(supervisor, ward);
 }
@@ -415,7 +419,7 @@ static void worker_receive(struct supervisor *supervisor)
     supervisor->closed = supervisor->closed || rc != GW_EAGAIN;
 }
 
-/* For how long to wait for what comes, in ms; -1: for ever. */
+/* Returns the time to wait for events in ms. -1: no limit. */
 static int patience_ms(const struct supervisor *supervisor)
 {
     if (supervisor->orphaned.count)
@@ -430,7 +434,7 @@ static int patience_ms(const struct supervisor *supervisor)
     return now_ns >= at_ns ? 0 : (int)((at_ns - now_ns) / GW_NS_PER_MS) + 1;
 }
 
-/* Counts the worker's silence, after all that it said was read. */
+/* Counts the worker's silence, after all its messages were read. */
 static void count_silence(struct supervisor *supervisor)
 {
     const uint64_t now_ns = gw_clock_now_ns();
@@ -448,11 +452,12 @@ static void count_silence(struct supervisor *supervisor)
     }
 }
 
-/* -- The process ---------------------------------------------------------------------------------
+/* -- Main function -------------------------------------------------------------------------------
  */
 
-/* Signals are blocked, not handled: Ctrl-C at a terminal and a TERM to the whole service are for
- * the worker, and the supervisor ends when the worker has. What is started begins with defaults. */
+/* Signals are blocked and not handled: Ctrl-C in a terminal and SIGTERM to the service are meant
+ * for the worker, and the supervisor ends after the worker. Started processes have the default
+ * actions. */
 static int set_up_signals(void)
 {
     sigset_t all, chld;
@@ -506,7 +511,7 @@ static void turn(struct supervisor *supervisor)
             ward_flush(supervisor, ptr);
     }
     gather(supervisor);
-    if (reaping) { /* after all events: it frees wards */
+    if (reaping) { /* must come after all events, since it frees wards */
         struct signalfd_siginfo ignored;
         while (read(supervisor->signal_fd, &ignored, sizeof ignored) > 0)
             ;
@@ -520,8 +525,9 @@ static void turn(struct supervisor *supervisor)
         supervisor->closed = true;
 }
 
-/* The worker is gone: reapers bury what they have when their sockets close. Without reapers, what
- * is left are orphans of killed ones, and wait tells exactly when none is. */
+/* Handles the end of the worker: reapers end their processes when their sockets close. When no
+ * reaper is left, the remaining children are orphans of killed reapers, and waitid tells when none
+ * is left. */
 static void bury_all(struct supervisor *supervisor)
 {
     size_t at = 0;
@@ -550,7 +556,7 @@ int gw_supervisor_main(int argc, char **argv)
     while (!supervisor.closed)
         turn(&supervisor);
     bury_all(&supervisor);
-    if (argc > 1) /* a worker that ends in order does the same once more, and tells of failures */
+    if (argc > 1) /* a worker that ends normally tries this again and logs failures */
         (void)gw_dir_remove(argv[1], NULL);
 
     gw_channel_free(supervisor.worker);

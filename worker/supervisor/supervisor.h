@@ -1,15 +1,15 @@
-/* The supervisor: one small process a worker, which starts every process of users and buries each
- * with all of its descendants. See README.md for how it knows them. */
+/* The supervisor: one small process per worker. It starts all processes of users, and makes sure
+ * that each ends with all its descendants. README.md says how it finds them. */
 #ifndef GW_SUPERVISOR_SUPERVISOR_H
 #define GW_SUPERVISOR_SUPERVISOR_H
 
-/* gw_supervisor_main is `gangway supervisor [FOLDER]`: it speaks spawn, bury, spawned, exited and
- * buried (graph/wire/messages.def) with its worker on descriptor 3, and returns its exit code when
- * that closes, after the last descendant of all it ever started has ended and FOLDER, the worker's
- * own, was removed: a worker that was killed cannot do so. From the worker's first heartbeat on,
- * 10 s without a word from it end all that runs, as a bury without grace would. A process has
- * exactly one `spawned`; where that says that it runs, exactly one `exited`, then exactly one
- * `buried`. Called before other threads exist; it blocks all signals for good and closes all other
+/* gw_supervisor_main is the main function of `gangway supervisor [FOLDER]`. It exchanges spawn,
+ * bury, spawned, exited and buried (graph/wire/messages.def) with its worker on descriptor 3. When
+ * this is closed, it ends all processes, removes FOLDER (the worker's own, which a killed worker
+ * cannot remove) and returns its exit code. After the worker's first heartbeat, a silence of 10 s
+ * makes it kill everything, as a bury without grace does. Each process gets exactly one `spawned`.
+ * If that reports a start, exactly one `exited` and then exactly one `buried` follow. The function
+ * must be called before other threads exist. It blocks all signals for good and closes all other
  * descriptors. */
 int gw_supervisor_main(int argc, char **argv);
 

@@ -1,4 +1,5 @@
-/* Spawns that wait, as frames: what a message points to goes with the next one that is read. */
+/* Waiting spawn messages are stored as frames, since a message's data is overwritten by the next
+ * message that is read. */
 #include "worker/supervisor/turns.h"
 
 #include "graph/base/must.h"
