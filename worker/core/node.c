@@ -133,7 +133,7 @@ void gw_node_core_free(struct gw_node_core *core)
         return;
     struct gw_effects effects = {0};
     core->effects =
-        &effects; /* these effects are discarded: the driver closes all descriptors itself */
+        &effects; /* the effects are discarded, since the driver closes all descriptors itself */
     gw_shutdown_free_runs(core);
     free_tables(core);
     for (size_t i = 0; i < core->run_chunks.count; i++)
@@ -396,7 +396,7 @@ static int on_runner(struct gw_node_core *core, struct gw_process *process,
         if (!run || !run->gang || run->attempt != message->rank_paused.attempt)
             return GW_EPROTO;
         run->bound =
-            true; /* its return value means "paused", which only this term of the scheduler knows */
+            true; /* the return value means "paused", which only this term of the scheduler knows */
         if (core->registered)
             gw_core_send(core, core->scheduler, GW_MESSAGE_rank_paused)->message.rank_paused =
                 message->rank_paused;

@@ -17,7 +17,7 @@ struct gw_batch_kept {
 /* A copy of an assign message, and the position up to which it was executed. */
 struct gw_batch {
     struct gw_batch *next;
-    struct gw_msg_assign assign; /* its columns are in `memory` */
+    struct gw_msg_assign assign; /* the columns of the message are in `memory` */
     uint32_t row, dep;
     bool skipped; /* the remaining rows must not be executed by this runner */
     size_t args_at, value_at;
@@ -55,10 +55,11 @@ struct gw_batch_dep {
     struct gw_bin value;
     uint64_t bytes;
     uint32_t rank;
-    int fd;                /* -1: none */
-    uint64_t memfile;      /* the lent memory file of fd; 0: none */
-    bool here;             /* an earlier row of the batch makes the value */
-    struct gw_value *kept; /* that value, owned by the caller; NULL: that row did not succeed */
+    int fd;           /* -1: none */
+    uint64_t memfile; /* the lent memory file of fd; 0: none */
+    bool here;        /* an earlier row of the batch makes the value */
+    /* The value, owned by the caller; NULL: the earlier row did not succeed */
+    struct gw_value *kept;
 };
 
 /* gw_batch_row returns the next row, or false at the end. gw_batch_dep returns the next row of its

@@ -32,7 +32,7 @@ static void clear(struct gw_join *join)
     if (join->listener >= 0)
         close(join->listener);
     if (join->info)
-        explicit_bzero(join->info, join->info_size); /* it contains a key */
+        explicit_bzero(join->info, join->info_size); /* the info contains a key */
     free(join->info);
     gw_join_init(join);
 }

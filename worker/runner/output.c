@@ -127,7 +127,7 @@ static void reopen(const struct gw_output *output, int i)
     close(fd); /* so that freopen gets the same number */
     if (freopen(path, "a", stream))
         setvbuf(stream, NULL, i == 0 ? _IOLBF : _IONBF, 0);
-    dup2(output->kept_fds[i], fd); /* this descriptor can also be read */
+    dup2(output->kept_fds[i], fd); /* the kept descriptor can also be read */
 }
 
 /* Restores streams that a task has closed or replaced. Such a file must not get the output of later

@@ -48,7 +48,7 @@ void gw_output_begin(struct gw_output *output, uint64_t attempt);
 struct gw_output_err {
     const char *text; /* not terminated; valid until the next move */
     size_t bytes;
-    bool filed; /* it has a file of its own, and text is not set */
+    bool filed; /* the output is in a file of the attempt, and text is not set */
 };
 
 /* gw_output_move moves what streams 1 and 2 have captured of a task, which ran for ran_ns, to its

@@ -14,7 +14,7 @@ struct gw_spec {
     uint64_t actor; /* as in the message */
     uint64_t output_bytes_max;
     uint64_t inactivity_timeout_ns;     /* inactivity timeout; 0: none */
-    bool shown;                         /* its output is sent to the client */
+    bool shown;                         /* the output of the tasks is sent to the client */
     const struct gw_function *function; /* NULL: this program has no such function */
     char *name;
 };

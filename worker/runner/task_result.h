@@ -9,7 +9,7 @@
 /* A memory file that the result may be written to (message memfile_given). */
 struct gw_task_result_given {
     uint64_t memfile; /* 0: none */
-    uint64_t bytes;   /* its present size */
+    uint64_t bytes;   /* present size of the file */
     int fd;           /* owned; -1: the file must still be created */
 };
 

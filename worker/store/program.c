@@ -85,12 +85,12 @@ int gw_program_build(const struct gw_program_build *build, char path[PATH_MAX],
     int length = snprintf(fresh, sizeof fresh, "%s.%d", folder, (int)getpid());
     if (length < 0 || length >= (int)sizeof fresh)
         return gw_error_set(error, GW_EINVAL, "%s: too long a path", folder);
-    (void)gw_dir_remove(fresh, NULL); /* of one that died here under our number */
+    (void)gw_dir_remove(fresh, NULL); /* left by a dead process with the same process id */
     int rc = gw_dir_make(build->dir, error);
     if (rc == 0)
         rc = fill(build, fresh, error);
     if (rc == 0 && !gw_program_find(build->dir, build->hash, path))
-        (void)gw_dir_remove(folder, NULL); /* somebody cleaned it, and left some of it */
+        (void)gw_dir_remove(folder, NULL); /* a cleanup has removed a part of the folder */
     if (rc == 0 && rename(fresh, folder) < 0 && errno != EEXIST && errno != ENOTEMPTY)
         rc = gw_error_set(error, GW_EIO, "cannot make %s: %s", folder, strerror(errno));
     (void)gw_dir_remove(fresh, NULL);

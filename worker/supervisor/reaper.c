@@ -330,7 +330,7 @@ static void reaper_on_buried(struct reaper *reaper)
     reaper_next(reaper);
 }
 
-/* Its output goes to the stderr file of the process. */
+/* The output of the epilog goes to the stderr file of the process. */
 static void reaper_begin_epilog(struct reaper *reaper)
 {
     struct gw_error error;

@@ -104,7 +104,7 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
     run->end = gw_attempt_killed("nobody held it any more");
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDING);
     if (!process->link || process->state != GW_PROCESS_BUSY)
-        return; /* it is ending already */
+        return; /* the process is ending already */
     process->deadline_ns =
         grace_ns < UINT64_MAX - core->now_ns ? core->now_ns + grace_ns : UINT64_MAX;
     gw_core_send(core, process->link, GW_MESSAGE_actor_end)->message.actor_end.attempt =

@@ -100,7 +100,7 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
     const bool leads = told->first_rank == 0;
     const struct gw_col32 others = told->transfer_others;
     gang->message.transfer_others =
-        (struct gw_col32){0}; /* these are valid only as long as the message */
+        (struct gw_col32){0}; /* the message's data is freed with the message */
     if (told->transfer_worker && !leads && told->transfer_after)
         gang->transferring = true; /* the transfer starts with transfer_go */
     if (!told->transfer_worker || !leads)
@@ -127,7 +127,7 @@ struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
 {
     struct gw_gang *gang = gw_gang_find(core, go->attempt);
     if (!gang)
-        return NULL; /* it was killed meanwhile */
+        return NULL; /* the gang was killed meanwhile */
     const struct gw_msg_gang *told = &gang->message;
     if (!gang->transferring || told->first_rank == 0 || gang->mirrors)
         return NULL;

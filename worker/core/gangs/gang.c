@@ -246,7 +246,7 @@ void gw_gang_prepare_bound(struct gw_node_core *core)
     for (size_t i = 0; i < core->bound.count; i++) {
         struct gw_attempt *run = core->bound.items[i].run;
         if (run->serial != core->bound.items[i].serial || run->state != GW_ATTEMPT_STARTING)
-            continue; /* it has ended in the meantime */
+            continue; /* the attempt has ended in the meantime */
         if (run->gang)
             prepare(core, run->process, run);
         else
@@ -301,7 +301,7 @@ void gw_gang_stand(struct gw_node_core *core, struct gw_attempt *run)
         return;
     }
     if (!core->registered)
-        return; /* it is reported after the next registration */
+        return; /* the rank is reported after the next registration */
     struct gw_bin info = {0};
     uint64_t *token = NULL;
     if (run->rank == 0) {

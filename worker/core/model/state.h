@@ -28,7 +28,7 @@ enum gw_attempt_state {
     GW_ATTEMPT_STANDING, /* gang: reported ready; task of an actor: the actor exists */
     GW_ATTEMPT_SENT,     /* function: in a runner's queue, whose first attempt executes */
     GW_ATTEMPT_RUNNING,  /* a command, or a rank after the gang started */
-    GW_ATTEMPT_ENDING,   /* its outcome is known and is reported when its process is reaped */
+    GW_ATTEMPT_ENDING,   /* the outcome is known and is reported when the process is reaped */
     GW_ATTEMPT_ENDED,
 };
 
@@ -37,7 +37,7 @@ enum gw_process_state {
     GW_PROCESS_IDLE,     /* a runner without work */
     GW_PROCESS_BUSY,
     GW_PROCESS_ENDING, /* the worker ordered its end (message bury) */
-    GW_PROCESS_EXITED, /* it has exited, but descendants may still live */
+    GW_PROCESS_EXITED, /* the process itself has exited, but descendants may still live */
     GW_PROCESS_BURIED, /* reaped; messages that it sent may still arrive */
     GW_PROCESS_GONE,
 };
@@ -55,7 +55,7 @@ enum gw_gpu_state {
 /* How an administrator has released a drained GPU. */
 enum gw_gpu_given {
     GW_GPU_GIVEN_NOT,
-    GW_GPU_GIVEN_REPAIRED, /* it had an error and was reset; it must be as before */
+    GW_GPU_GIVEN_REPAIRED, /* the GPU had an error and was reset; it must be as before */
     GW_GPU_GIVEN_AS_IT_IS, /* other programs on it are accepted */
 };
 
@@ -63,7 +63,7 @@ enum gw_object_state {
     GW_OBJECT_RESIDENT, /* a value, or a descriptor of memory */
     GW_OBJECT_SPILLING, /* in memory, and being written to a file */
     GW_OBJECT_SPILLED,  /* in a closed file */
-    GW_OBJECT_OPENING,  /* its file is being opened and checked */
+    GW_OBJECT_OPENING,  /* the file is being opened and checked */
     GW_OBJECT_OPEN,     /* a descriptor of its file */
     GW_OBJECT_GONE,
 };
@@ -72,7 +72,7 @@ enum gw_object_state {
 enum gw_result_memfd_state {
     GW_RESULT_MEMFD_GIVEN,  /* given to an attempt, which writes its result to it */
     GW_RESULT_MEMFD_FILLED, /* belongs to an object */
-    GW_RESULT_MEMFD_READ,   /* its object is freed, but runners may still read it */
+    GW_RESULT_MEMFD_READ,   /* the object is freed, but runners may still read the file */
     GW_RESULT_MEMFD_IDLE,   /* nobody reads or writes it */
     GW_RESULT_MEMFD_GONE,
 };
@@ -94,7 +94,8 @@ struct gw_node_link {
 struct gw_program {
     uint8_t *hash;
     uint32_t hash_size;
-    bool again; /* its file was missing, and it was requested again since a runner last started */
+    /* The file was missing, so the program was requested again since a runner last started */
+    bool again;
     uint32_t agains; /* how often it was requested again */
     int32_t code; /* GW_EAGAIN: being fetched. 0: path is set. Otherwise text says why it failed */
     char *path, *text;
@@ -107,12 +108,12 @@ struct gw_node_spec {
     void *block;
     uint32_t slots;
     uint64_t cost_ns;      /* average duration of its tasks; UINT64_MAX: unknown */
-    bool function_known;   /* its function was found in the program */
+    bool function_known;   /* the function was found in the program */
     uint64_t result_bytes; /* size of the last result if it was large; 0: small or unknown */
     struct gw_program *program;
-    struct gw_runner_pool *pool; /* its pool, if its tasks use no GPUs; NULL: unknown */
+    struct gw_runner_pool *pool; /* pool of the tasks, if they use no GPUs; NULL: unknown */
     bool speaks;                 /* a command's processes reach the cluster through this worker */
-    struct gw_bin address;       /* their GANGWAY_ADDRESS, in block; empty: not set */
+    struct gw_bin address;       /* GANGWAY_ADDRESS of these processes, in block; empty: not set */
 };
 
 /* What this worker knows of a job. */
@@ -134,10 +135,10 @@ struct gw_object {
     struct gw_node_job *job; /* NULL: the object of another attempt has replaced this one */
     uint32_t index, rank;
     uint32_t users; /* attempts that have it as an input */
-    uint32_t pins;  /* those of them that were given to a runner */
+    uint32_t pins;  /* users that were given to a runner */
     uint8_t state;
-    bool released;           /* it is freed with its last user */
-    uint64_t token;          /* its descriptor; 0: it is a value, or in a closed file */
+    bool released;           /* freed with its last user */
+    uint64_t token;          /* descriptor; 0: the object is a value, or in a closed file */
     uint64_t attempt, bytes; /* attempt: the one that made it; 0: unknown */
     void *value;
     struct gw_result_memfd *memfile; /* the memory file of the token; NULL: none */
@@ -150,7 +151,7 @@ struct gw_object {
 
 struct gw_result_memfd {
     uint64_t number;  /* never used twice */
-    uint64_t bytes;   /* its size; 0: the memfd does not exist yet */
+    uint64_t bytes;   /* size; 0: the memfd does not exist yet */
     uint64_t token;   /* 0: its object has the token, or the memfd does not exist yet */
     uint64_t idle_ns; /* when it became idle */
     uint32_t uid;     /* the user whose results it holds and held before */
@@ -236,7 +237,7 @@ struct gw_attempt_input {
     uint64_t job, bytes;
     uint32_t index, rank, worker, value_size;
     const void *value;
-    struct gw_object *object; /* this input counts as one of its users */
+    struct gw_object *object; /* the object counts this input as one of its users */
     struct gw_attempt *maker; /* attempt here that makes the input; NULL: none, or it was made */
     /* The attempt that has this input; prev and next link the maker's list of successors */
     struct gw_attempt *successor;
@@ -275,11 +276,11 @@ struct gw_attempt {
     /* Kill it when it becomes the first of its runner's queue; a call: only if it is taken back */
     bool killing;
     bool holds_slots;  /* a prepared rank of a command, which reserves its slots */
-    bool goes;         /* such a rank that starts as soon as its GPUs are free */
-    bool wants_folder; /* its working folder is being made */
-    bool filled;       /* it has written its result to its memory file */
+    bool goes;         /* a prepared rank that starts as soon as its GPUs are free */
+    bool wants_folder; /* the working folder is being made */
+    bool filled;       /* the attempt has written its result to its memory file */
     bool bound;        /* tied to this term of the scheduler: it is connected to it, or pauses */
-    uint64_t load_ns;  /* its part of its process's load_ns */
+    uint64_t load_ns;  /* the part of the process's load_ns that this attempt causes */
     uint64_t peak_told_bytes, kill_grace_ns;
     uint32_t missing; /* number of inputs that have not arrived */
     uint32_t gpu_count, dep_count, args_size;
@@ -295,11 +296,11 @@ struct gw_attempt {
     struct gw_result_memfd *memfile; /* memory file for its result; NULL: none */
     struct gw_attempt_input *first_successor, *last_successor; /* inputs that wait for its result */
     uint64_t batch;           /* last batch that it, or an input of it, was put into */
-    uint32_t batch_row;       /* its row in that batch */
-    uint32_t batch_deps;      /* its inputs that earlier rows of that batch make */
+    uint32_t batch_row;       /* row in that batch */
+    uint32_t batch_deps;      /* number of inputs that earlier rows of that batch make */
     struct gw_attempts *list; /* the list that it is in */
     struct gw_attempt *prev, *next;
-    char *folder; /* its working folder; NULL: none, or not made yet */
+    char *folder; /* working folder; NULL: none, or not made yet */
     struct gw_attempt_end end;
     char *tail;         /* last lines of stderr that its runner reported, owned; NULL: none */
     uint64_t small[30]; /* Must be last: gw_attempt_new does not clear it. Two inputs fit. */
@@ -312,11 +313,11 @@ struct gw_runner_pool {
     uint32_t *gpus;
     size_t run_count, process_count; /* attempts and processes that refer to this pool */
     struct gw_attempts ready;
-    GW_ARRAY(struct gw_process *) runners; /* those that are not being ended */
-    uint32_t starting;                     /* those that start for the queue, not for a rank */
-    uint32_t start_failures;               /* consecutive failed starts */
-    bool proven;                           /* a runner of it has sent its first message */
-    bool left;                             /* a process has left it in this step */
+    GW_ARRAY(struct gw_process *) runners; /* runners that are not being ended */
+    uint32_t starting;       /* number of runners that start for the queue, not for a rank */
+    uint32_t start_failures; /* consecutive failed starts */
+    bool proven;             /* a runner of it has sent its first message */
+    bool left;               /* a process has left it in this step */
     struct gw_strmap functions;
 };
 
@@ -326,13 +327,13 @@ struct gw_process {
     uint32_t agains; /* program->agains when it was started */
     bool runner;
     bool burying; /* the worker ordered its end, so its later results are ignored */
-    bool cut_off; /* its end was ordered since its link closed without an exit */
+    bool cut_off; /* the worker ordered the end because the link closed without an exit */
     uint64_t led; /* attempt whose rank 0 it was when that was given up; 0: none */
     bool started_told;
     bool starts;    /* counted in its pool's `starting` */
-    bool lent;      /* its task waits for other tasks: it has yielded its slots */
-    bool runs_long; /* its task runs long: nothing is queued behind it */
-    bool woke;      /* its task continued after a wait, even without free slots */
+    bool lent;      /* the task waits for other tasks and has yielded its slots */
+    bool runs_long; /* the task runs long, so nothing is queued behind it */
+    bool woke;      /* the task continued after a wait, even without free slots */
     bool parked;    /* idle, and has released its slots */
     bool woken;     /* got its slots back, and is about to get work */
     /* Commands that wait for each other's end: the one ahead, and the one after */
@@ -342,7 +343,7 @@ struct gw_process {
     struct gw_node_link *link;
     struct gw_node_actor *actor; /* the actor that it holds; its queue then contains calls */
     struct gw_attempts queue;    /* attempts given to it, in order */
-    uint64_t load_ns;            /* their expected duration */
+    uint64_t load_ns;            /* expected duration of the queued attempts */
     uint64_t spec_last;          /* serial of the last spec sent */
     struct gw_map specs;         /* serials of all specs sent */
     bool hello;                  /* a runner that has sent its first message */
@@ -359,7 +360,7 @@ struct gw_process {
     int32_t exit_code, signal, spawn_code;
     uint32_t oom;
     bool exit_known;
-    bool unasked;    /* it ended before the worker ordered it to */
+    bool unasked;    /* the process ended before the worker ordered it to */
     uint64_t began;  /* last attempt that it began, as it reported; 0: unknown */
     uint64_t ran_ns; /* as its reaper measured; 0: unknown */
     uint32_t gpu_count;
@@ -370,9 +371,10 @@ struct gw_process {
 };
 
 struct gw_gpu {
-    uint8_t state, given;     /* given: enum gw_gpu_given */
-    bool broken;              /* it had a fatal error and stays drained until it is released */
-    bool shared;              /* its processes have shares of it */
+    uint8_t state, given; /* given: enum gw_gpu_given */
+    /* The GPU had a fatal error and stays drained until an administrator releases it */
+    bool broken;
+    bool shared;              /* processes have shares of the GPU */
     bool told, told_clearing; /* the scheduler knows `why`, and that the GPU is clearing */
     char *why;                /* why it is drained; owned */
     uint32_t processes;       /* of this worker, from start until reaped */
@@ -386,7 +388,7 @@ struct gw_gpu {
  * the runner is reaped. */
 struct gw_node_actor {
     uint64_t id;            /* the job of its task */
-    struct gw_attempt *run; /* that task: standing, or ending */
+    struct gw_attempt *run; /* the task that created the actor: standing, or ending */
     struct gw_process *process;
     struct gw_attempts calls; /* calls whose inputs are here and that were not sent, in order */
     uint64_t cost_ns;         /* average duration of a call; UINT64_MAX: unknown */
@@ -407,9 +409,9 @@ struct gw_gang {
     uint32_t ring_port;
     uint8_t ring_key[32]; /* used if functions run on several workers */
     bool has_key;
-    bool transferring;   /* its checkpoint is being transferred; ranks are not ready before that */
+    bool transferring;   /* the checkpoint is being transferred; ranks are not ready before that */
     bool mirrors;        /* the transfer from rank 0's worker has started; for commands */
-    bool watches;        /* its checkpoint folder is watched */
+    bool watches;        /* the checkpoint folder is watched */
     char *transfer_text; /* why the transfer failed; owned */
     int32_t transfer_code;
     char *address;
@@ -501,12 +503,12 @@ struct gw_node_core {
      * tasks of actors. */
     struct gw_attempts waiting, held;
     GW_ARRAY(struct gw_fetch *) fetches; /* in order of deadline */
-    /* Their makers are gone: given back in this step */
+    /* Attempts whose makers are gone: given back to the scheduler in this step */
     GW_ARRAY(struct gw_attempt_ref) orphans;
-    /* Their processes are told of them in this step */
+    /* Attempts whose processes must be told of them in this step */
     GW_ARRAY(struct gw_attempt_ref) bound;
-    struct gw_attempts ended;                      /* reported and freed in this step */
-    struct gw_attempts supplied;                   /* their last inputs arrived in this step */
+    struct gw_attempts ended;    /* reported and freed in this step */
+    struct gw_attempts supplied; /* attempts whose last inputs arrived in this step */
     GW_ARRAY(struct gw_node_actor *) ended_actors; /* freed in this step */
     bool pools_left; /* a process has left a pool: pools without users are freed in this step */
     GW_ARRAY(void *) run_chunks;

@@ -219,14 +219,14 @@ void gw_process_end_attempt(struct gw_node_core *core, struct gw_attempt *run,
     }
     if (run->state == GW_ATTEMPT_ENDING) {
         free(end.text);
-        gw_process_bury(core, run->process, grace_ns); /* its grace period may be shorter now */
+        gw_process_bury(core, run->process, grace_ns); /* the grace period may be shorter now */
         return;
     }
     struct gw_process *process = run->process;
     if (process && process->state == GW_PROCESS_EXITED && !process->burying) {
-        free(end.text); /* it ended by itself, and that is what will be reported */
-        /* It may have ended while it executed a later attempt: then this attempt must not run again
-         */
+        free(end.text); /* the process ended by itself, and that is what will be reported */
+        /* The process may have ended while it executed a later attempt. Then this attempt must not
+         * run again. */
         if (end.outcome == GW_OUTCOME_KILLED && !run->gang)
             run->killing = true;
         gw_process_hurry(core, process, grace_ns);

@@ -111,7 +111,7 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
     if (!run)
         return process->queue.first && process->queue.first->state == GW_ATTEMPT_ENDING ? 0
                                                                                         : GW_EPROTO;
-    if (run->spec->message.actor) { /* its slots belong to the actor, even while it waits */
+    if (run->spec->message.actor) { /* the slots belong to the actor, even while the call waits */
         if (blocked->blocked)
             gw_actor_queue_take_back(core, process, blocked->attempt);
         return 0;

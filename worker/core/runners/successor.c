@@ -110,10 +110,9 @@ void gw_successor_settle(struct gw_node_core *core)
         if (run->state == GW_ATTEMPT_SENT) /* the runner skips it */
             gw_process_return(core, run);
         orphan_successors(
-            core,
-            run); /* its successors are behind it in the queue, and leave it in this step, too */
+            core, run); /* the successors of this attempt leave the queue in this step, too */
         if (run->state == GW_ATTEMPT_ENDED)
-            continue; /* it was cancelled in the runner's queue */
+            continue; /* the attempt was cancelled in the runner's queue */
         gw_process_end_attempt(core, run, gw_attempt_killed("what it was to take was not made"), 0);
     }
     gw_array_clear(&core->orphans);

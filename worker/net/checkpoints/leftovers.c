@@ -232,7 +232,7 @@ void gw_leftovers_on_welcome(struct gw_host *host, const char *cluster)
         gw_log_warn("%s: %s: what lies beside it counts as this cluster's", path, strerror(errno));
     } else if (strcmp(known, cluster) != 0) {
         (void)uv_timer_stop(&host->sweep_timer);
-        gw_leftovers_close(host); /* its numbers are jobs of the other cluster */
+        gw_leftovers_close(host); /* the sweep contains jobs of the other cluster */
         const bool whole = strspn(known, "0123456789abcdef") == strlen(known) && *known;
         (void)snprintf(aside, sizeof aside, "%s/foreign-%.8s.%016" PRIx64 ".%" PRIu64,
                        host->options.dir, whole ? known : "unknown", host->incarnation,

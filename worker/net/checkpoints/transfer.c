@@ -46,7 +46,7 @@ enum transfer_state {
 };
 
 struct part {
-    struct gw_msg_transfer_part part; /* its texts and data are stored behind it */
+    struct gw_msg_transfer_part part; /* texts and data are stored behind the struct */
 };
 
 /* A worker that the checkpoint comes from. */
@@ -430,7 +430,7 @@ static void work_on_done(uv_work_t *work, int status)
     }
     if (did == TRANSFER_ENDED) {
         if (is_beside(transfer) || transfer->parts.count)
-            end(transfer); /* it ended while a part was being written */
+            end(transfer); /* the transfer ended while a part was being written */
         else
             tell_over(transfer);
     } else if (is_join(transfer) && transfer->rc == GW_EEXIST) {

@@ -80,7 +80,7 @@ struct gw_host_link {
     uint32_t role;                  /* enum gw_role; 0: incoming, no hello yet */
     bool told_core;                 /* the core got OPEN for it */
     bool transfers;                 /* opened for a checkpoint transfer, unknown to the core */
-    struct gw_transfer *transfer;   /* that transfer; NULL: it has ended */
+    struct gw_transfer *transfer;   /* the transfer of this connection; NULL: it has ended */
     struct gw_serve *serve;         /* checkpoints that the peer has requested; NULL: none */
     bool closed; /* the link is closed; false for the scheduler's while a reconnect is tried */
 };
@@ -115,7 +115,7 @@ struct gw_mend {
     uint8_t secret[GW_TLS_SECRET_BYTES]; /* secret that proves its identity */
     struct gw_host_link *second; /* the connection that is to replace the first; NULL: none */
     bool broken;                 /* the scheduler's link is closed */
-    /* It seems that the scheduler closed it; the second link will show if this is true */
+    /* The scheduler seems to have closed the link; the second link will show if this is true */
     bool ended;
     bool silent;         /* the log has reported the silence */
     struct gw_error why; /* why it closed */
@@ -130,7 +130,7 @@ struct gw_task_socket {
     struct gw_acceptor *acceptor; /* NULL: it shares the socket for other workers */
     char path[GW_ENDPOINT_TEXT_MAX];
     uint8_t secret[GW_TLS_SECRET_BYTES];
-    bool refused; /* it could not be opened, which was logged */
+    bool refused; /* the socket could not be opened, which was logged */
 };
 
 struct gw_host {
@@ -157,9 +157,9 @@ struct gw_host {
     GW_ARRAY(struct gw_host_pending *) pending;
     size_t pending_done;
     bool stepping, exiting, shutting_down, welcomed;
-    bool scheduler_slow;        /* as last reported to the core */
-    bool orphan_said;           /* the log has reported that no scheduler came in time */
-    bool was_welcomed;          /* it was welcomed at least once; before that nothing runs here */
+    bool scheduler_slow; /* as last reported to the core */
+    bool orphan_said;    /* the log has reported that no scheduler came in time */
+    bool was_welcomed;   /* the worker was welcomed at least once; before that nothing runs here */
     struct gw_complaint absent; /* limits log messages about a scheduler that does not answer */
     int exit_code;
     const char *last_words; /* reason of the shutdown for the scheduler; NULL: none to send */

@@ -292,7 +292,7 @@ struct frame {
     const char *name, *place; /* place: file and line; NULL: unknown */
     size_t name_length, place_length;
     bool waits;   /* a function of libc, or unknown */
-    bool outside; /* it and its callers are not part of a task */
+    bool outside; /* the frame and its callers are not part of a task */
 };
 
 static bool is_named(const struct frame *frame, const char *name)

@@ -20,7 +20,7 @@ enum {
 struct gw_debugger_rank {
     uint32_t rank;
     pid_t pid;
-    bool stopped; /* it was stopped before gdb attached */
+    bool stopped; /* the process was stopped before gdb attached */
 };
 
 struct gw_debugger_options {

@@ -20,7 +20,7 @@ static void forget_keys(struct gw_keyring *ring)
 
 void gw_keyring_on_welcome(struct gw_keyring *ring, const struct gw_msg_welcome *welcome)
 {
-    forget_keys(ring); /* they belong to an earlier term of the scheduler */
+    forget_keys(ring); /* the keys belong to an earlier term of the scheduler */
     ring->worker = welcome->worker;
     ring->known = welcome->secret.size == sizeof ring->secret;
     if (ring->known)

@@ -245,7 +245,7 @@ static void note(struct gw_usage *usage, uint32_t i, uint64_t now_ms)
     struct process *process = find(usage, usage->uses[i].process);
     const struct look *look = &usage->looks[i];
     if (!process)
-        return; /* it was removed meanwhile */
+        return; /* the process was removed meanwhile */
     if (look->counts) {
         process->exact_at_ms = now_ms + LOOK_MS;
         process->exact_bytes = look->exact_bytes;
