@@ -1,9 +1,10 @@
-/* Checkpoint files: named sections of bytes and integers, each with its SHA-256, that are replaced
- * atomically and refused when torn, damaged or foreign.
+/* Checkpoint files. A checkpoint is a set of named sections. Each section is either bytes or an
+ * integer and is stored with its SHA-256. A checkpoint file is replaced atomically, and reading
+ * fails if the file is truncated, damaged or not a checkpoint.
  *
- * A checkpoint at PATH is written to PATH.new, synced, and renamed; the one before it stays at
- * PATH.previous. Whatever moment the machine dies at, one of both is whole. The format stands in
- * gpu/README.md. */
+ * A checkpoint at PATH is written to PATH.new, synced to disk and then renamed to PATH. The
+ * previous checkpoint is kept at PATH.previous. If the machine fails at any moment, at least one of
+ * the two files is complete. gpu/README.md describes the file format. */
 #ifndef GANGWAY_CHECKPOINT_H
 #define GANGWAY_CHECKPOINT_H
 
@@ -21,62 +22,73 @@ enum {
     GW_CHECKPOINT_SECTIONS_MAX = 65536, /* in one file */
 };
 
-/* A set of sections, to be written or as it was read. Not thread-safe. */
+/* A set of sections that the caller fills and writes, or that was read from a file. Not
+ * thread-safe. */
 struct gw_checkpoint;
 
-/* gw_checkpoint_new returns an empty set for gw_checkpoint_free; NULL: out of memory. */
+/* gw_checkpoint_new returns an empty set, or NULL if out of memory. The caller frees the set with
+ * gw_checkpoint_free. */
 GW_API struct gw_checkpoint *gw_checkpoint_new(void);
 
-/* gw_checkpoint_free frees the set and what reading allocated (NULL: nothing). */
+/* gw_checkpoint_free frees the set and the section data that was read from a file. NULL is allowed.
+ */
 GW_API void gw_checkpoint_free(struct gw_checkpoint *checkpoint);
 
-/* gw_checkpoint_set_bytes adds a section. The name is copied; data is borrowed until the set is
- * freed and read when it is written. GW_EEXIST: the name is taken; GW_EINVAL: empty or too long;
- * GW_ELIMIT: too many sections. */
+/* gw_checkpoint_set_bytes adds a section. The name is copied. The data is borrowed: it must stay
+ * valid until the set is freed, and its content is read when the set is written to a file. Returns
+ * GW_EEXIST if the set has a section of this name, GW_EINVAL if the name is empty or too long,
+ * GW_ELIMIT if the set has too many sections. */
 GW_API int gw_checkpoint_set_bytes(struct gw_checkpoint *checkpoint, const char *name,
                                    const void *data, size_t bytes);
 
-/* gw_checkpoint_set_i64 adds an integer as a section; errors as gw_checkpoint_set_bytes. */
+/* gw_checkpoint_set_i64 adds an integer as a section. It returns the same errors as
+ * gw_checkpoint_set_bytes. */
 GW_API int gw_checkpoint_set_i64(struct gw_checkpoint *checkpoint, const char *name, int64_t value);
 
-/* gw_checkpoint_bytes gives back a section's bytes, borrowed until the set is freed, in no
- * particular alignment. GW_ENOENT: no such section; GW_EINVAL: it is an integer. */
+/* gw_checkpoint_bytes returns the data and size of a section. The data is borrowed until the set is
+ * freed, and it may be unaligned. Returns GW_ENOENT if the set has no section of this name,
+ * GW_EINVAL if the section is an integer. */
 GW_API int gw_checkpoint_bytes(const struct gw_checkpoint *checkpoint, const char *name,
                                const void **data, size_t *bytes);
 
-/* gw_checkpoint_copy copies a section of exactly `bytes` bytes to `memory`; GW_EMISMATCH if it has
- * another size, naming both; else errors as gw_checkpoint_bytes. */
+/* gw_checkpoint_copy copies a section of exactly `bytes` bytes to `memory`. If the section has
+ * another size, it returns GW_EMISMATCH and the error text names both sizes. Otherwise it returns
+ * the same errors as gw_checkpoint_bytes. */
 GW_API int gw_checkpoint_copy(const struct gw_checkpoint *checkpoint, const char *name,
                               void *memory, size_t bytes, struct gw_error *error);
 
-/* gw_checkpoint_i64 gives back an integer. GW_ENOENT; GW_EINVAL: it is not an integer. */
+/* gw_checkpoint_i64 returns the value of an integer section. Returns GW_ENOENT if the set has no
+ * section of this name, GW_EINVAL if the section holds bytes. */
 GW_API int gw_checkpoint_i64(const struct gw_checkpoint *checkpoint, const char *name,
                              int64_t *value);
 
-/* gw_checkpoint_warning returns why the newest file was refused and the previous one read instead;
- * NULL where it was not. Borrowed. */
+/* gw_checkpoint_warning returns why the newest file could not be used, if the previous file was
+ * read instead. Otherwise it returns NULL. The text is borrowed until the set is freed. */
 GW_API const char *gw_checkpoint_warning(const struct gw_checkpoint *checkpoint);
 
-/* gw_checkpoint_file_write replaces the checkpoint at path by this set, durably (file and folder
- * are synced). GW_EIO with the system's words if that fails; what was there before is then still
- * there. GW_EINVAL: the path is a folder or device. One writer at a time. */
+/* gw_checkpoint_file_write replaces the checkpoint at path by this set. When it returns 0, the file
+ * and its folder are synced to disk. If writing fails, it returns GW_EIO with the text of the
+ * system error, and the checkpoint that was at path stays. Returns GW_EINVAL if path is a folder or
+ * a device. Only one process at a time may write to a path. */
 GW_API int gw_checkpoint_file_write(const struct gw_checkpoint *checkpoint, const char *path,
                                     struct gw_error *error);
 
-/* gw_checkpoint_file_read reads the checkpoint at path, or the previous one if that is torn,
- * damaged, foreign or missing, into a set for gw_checkpoint_free. GW_ENOENT: there is none;
- * GW_ECORRUPT, GW_EVERSION: none can be used, with the reasons; GW_EIO, GW_ENOMEM. */
+/* gw_checkpoint_file_read reads the checkpoint at path into a new set, which the caller frees with
+ * gw_checkpoint_free. If that file is missing, truncated, damaged or not a checkpoint, it reads the
+ * previous file. Returns GW_ENOENT if both files are missing. Returns GW_ECORRUPT or GW_EVERSION,
+ * with the reasons in the error text, if neither file is usable. Other errors: GW_EIO, GW_ENOMEM.
+ */
 GW_API int gw_checkpoint_file_read(const char *path, struct gw_checkpoint **checkpoint,
                                    struct gw_error *error);
 
-/* gw_checkpoint_comm_save is gw_checkpoint_file_write by rank 0; collective, and the same result on
- * all ranks, when the file is safe. Other ranks may pass NULL. They wait for rank 0 as long as the
- * communicator's timeout allows. */
+/* gw_checkpoint_comm_save writes the file by gw_checkpoint_file_write on rank 0. It is collective:
+ * it returns the same result on all ranks, after the file is synced to disk. Other ranks may pass
+ * NULL as checkpoint. They wait for rank 0 for at most the timeout of the communicator. */
 GW_API int gw_checkpoint_comm_save(const struct gw_checkpoint *checkpoint, struct gw_comm *comm,
                                    const char *path, struct gw_error *error);
 
-/* gw_checkpoint_comm_load is gw_checkpoint_file_read by rank 0, whose result all ranks get.
- * Collective; only rank 0 needs to reach the file. */
+/* gw_checkpoint_comm_load reads the file by gw_checkpoint_file_read on rank 0 and sends the set, or
+ * the error, to all ranks. It is collective. Only rank 0 needs access to the file. */
 GW_API int gw_checkpoint_comm_load(struct gw_comm *comm, const char *path,
                                    struct gw_checkpoint **checkpoint, struct gw_error *error);
 

@@ -1,6 +1,7 @@
-/* Optimizers on float parameters in host memory. Ranks that start equal and step with equal
- * gradients stay equal, bit for bit. Formulas are those of torch.optim (documentation of SGD, Adam
- * and AdamW, PyTorch 2); w parameter, g gradient, t the step from 1:
+/* Optimizers for float parameters in host memory. If ranks start with equal parameters and use
+ * equal gradients, their parameters stay equal bit for bit. The formulas are those of torch.optim
+ * (documentation of SGD, Adam and AdamW, PyTorch 2). In the formulas w is a parameter, g its
+ * gradient, and t the number of the step, starting from 1:
  *
  * SGD    g += wd w;  t = 1: b = g, else b = mu b + (1 - dampening) g;
  *        nesterov: g += mu b, else with momentum: g = b;  w -= lr g
@@ -33,57 +34,59 @@ struct gw_optimizer_options {
     enum gw_optimizer_kind kind;
     double lr;           /* >= 0 */
     double weight_decay; /* >= 0 */
-    double momentum;     /* SGD: 0 to below 1 */
+    double momentum;     /* SGD: 0 <= momentum < 1 */
     double dampening;    /* SGD */
-    bool nesterov;       /* SGD: needs momentum > 0 and dampening 0 */
-    double beta1;        /* Adam, AdamW: 0 to below 1 */
+    bool nesterov;       /* SGD: requires momentum > 0 and dampening 0 */
+    double beta1;        /* Adam, AdamW: 0 <= beta < 1 */
     double beta2;
     double eps; /* Adam, AdamW: >= 0 */
 };
 
-/* gw_optimizer_sgd returns options with lr and every other 0; change what you need. */
+/* gw_optimizer_sgd returns options with the learning rate lr; all other fields are 0. */
 GW_API struct gw_optimizer_options gw_optimizer_sgd(double lr);
 
-/* gw_optimizer_adam returns options with beta1 0.9, beta2 0.999, eps 1e-8, no weight decay. */
+/* gw_optimizer_adam returns options with beta1 0.9, beta2 0.999, eps 1e-8 and no weight decay. */
 GW_API struct gw_optimizer_options gw_optimizer_adam(double lr);
 
-/* gw_optimizer_adamw returns options like Adam's, with weight decay 0.01. */
+/* gw_optimizer_adamw returns the options of gw_optimizer_adam with weight decay 0.01. */
 GW_API struct gw_optimizer_options gw_optimizer_adamw(double lr);
 
-/* One parameter tensor; the memory is the caller's and outlives the optimizer. */
+/* One parameter tensor. The memory belongs to the caller and must outlive the optimizer. */
 struct gw_optimizer_tensor {
     float *data;           /* [count], changed by each step */
-    const float *gradient; /* [count], read by each step; gw_ddp_gradient's, for instance */
+    const float *gradient; /* [count], read by each step; for example a result of gw_ddp_gradient */
     size_t count;
-    bool no_decay; /* weight decay leaves it alone (biases, norms) */
+    bool no_decay; /* no weight decay for this tensor (biases, norms) */
 };
 
-/* gw_optimizer_new returns an optimizer for gw_optimizer_free; options and the array of tensors are
- * copied, what they point to is borrowed. Its state (0, 1 or 2 floats a parameter) starts at zero.
- * GW_EINVAL with a text for options out of range; GW_ENOMEM. */
+/* gw_optimizer_new returns an optimizer, which the caller frees with gw_optimizer_free. The options
+ * and the array of tensors are copied; the memory that the tensors point to is borrowed. The state
+ * of the optimizer (0, 1 or 2 floats per element of a tensor) starts at zero. Returns GW_EINVAL if
+ * an option is out of range, GW_ENOMEM if out of memory. */
 GW_API int gw_optimizer_new(const struct gw_optimizer_options *options,
                             const struct gw_optimizer_tensor *tensors, size_t tensors_count,
                             struct gw_optimizer **optimizer, struct gw_error *error);
 
-/* gw_optimizer_free frees it, never the tensors (NULL: nothing). */
+/* gw_optimizer_free frees the optimizer but not the memory of the tensors. NULL is allowed. */
 GW_API void gw_optimizer_free(struct gw_optimizer *optimizer);
 
-/* gw_optimizer_step changes every parameter by its gradient, once. */
+/* gw_optimizer_step updates every parameter once from its gradient. */
 GW_API void gw_optimizer_step(struct gw_optimizer *optimizer);
 
-/* gw_optimizer_set_lr changes the learning rate of later steps (a schedule); lr >= 0. */
+/* gw_optimizer_set_lr sets the learning rate of later steps (for a learning rate schedule); lr >=
+ * 0. */
 GW_API void gw_optimizer_set_lr(struct gw_optimizer *optimizer, double lr);
 
 /* gw_optimizer_lr returns the learning rate. */
 GW_API double gw_optimizer_lr(const struct gw_optimizer *optimizer);
 
-/* gw_optimizer_state returns the state to put into a checkpoint: step count and moments, in one
- * block of *bytes that belongs to the optimizer and is current after each step. The learning rate
- * and the other options are not in it. */
+/* gw_optimizer_state returns the state that a checkpoint must save: the step count and the moments,
+ * in one block of *bytes bytes. The block belongs to the optimizer, and every step updates it. The
+ * learning rate and the other options are not in the state. */
 GW_API const void *gw_optimizer_state(const struct gw_optimizer *optimizer, size_t *bytes);
 
-/* gw_optimizer_set_state goes on from a state of an optimizer of the same kind over tensors of the
- * same sizes; copied. GW_EMISMATCH otherwise. */
+/* gw_optimizer_set_state copies a saved state into the optimizer. The state must come from an
+ * optimizer of the same kind with tensors of the same sizes. Otherwise it returns GW_EMISMATCH. */
 GW_API int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, size_t bytes,
                                   struct gw_error *error);
 

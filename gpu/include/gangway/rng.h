@@ -1,6 +1,7 @@
-/* A random generator whose numbers are the same everywhere: xoshiro256** 1.0 (Blackman, Vigna,
- * "Scrambled linear pseudorandom number generators", 2018), its 256 bits of state filled by
- * splitmix64 from a seed. Not for secrets. A generator is used by one thread at a time. */
+/* A random number generator that gives the same numbers on every machine: xoshiro256** 1.0
+ * (Blackman, Vigna, "Scrambled linear pseudorandom number generators", 2018). splitmix64 fills its
+ * 256 bits of state from a seed. It is not suitable for secrets. A generator is used by one thread
+ * at a time. */
 #ifndef GANGWAY_RNG_H
 #define GANGWAY_RNG_H
 
@@ -11,12 +12,13 @@
 extern "C" {
 #endif
 
-/* Copy it to save or restore the state (a checkpoint holds these 32 bytes). */
+/* The whole state. To save or restore a generator, copy this struct (32 bytes). */
 struct gw_rng {
     uint64_t state[4];
 };
 
-/* gw_rng_init starts the sequence of a seed; every seed is good. Nothing to deinit. */
+/* gw_rng_init starts the sequence of numbers of a seed. Every seed is equally good. A generator
+ * needs no cleanup. */
 GW_API void gw_rng_init(struct gw_rng *rng, uint64_t seed);
 
 /* gw_rng_u64 returns 64 random bits. */
@@ -28,8 +30,9 @@ GW_API uint64_t gw_rng_below(struct gw_rng *rng, uint64_t bound);
 /* gw_rng_uniform returns a number in [0, 1): 53 bits, equally spaced. */
 GW_API double gw_rng_uniform(struct gw_rng *rng);
 
-/* gw_rng_normal returns a number of the standard normal distribution (Marsaglia's polar method; the
- * second number of a pair is thrown away, so that the state is all there is). */
+/* gw_rng_normal returns a number of the standard normal distribution (Marsaglia's polar method).
+ * The method makes two numbers; the second one is discarded, so that struct gw_rng is the whole
+ * state. */
 GW_API double gw_rng_normal(struct gw_rng *rng);
 
 #ifdef __cplusplus

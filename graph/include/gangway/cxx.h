@@ -1,7 +1,8 @@
-/* What the macros of the other headers use in C++, which has no compound literals.
+/* Helper of the macros in the other headers for C++, which has no compound literals.
  *
- * Designators are C++20's. Compilers know them before that, and warn of them, and of members that
- * are left out, which in C nobody does: so this file is a system header to them. */
+ * The macros use designated initialisers, which are part of C++20. Older modes of the compilers
+ * accept them with warnings, and compilers also warn about members that are not initialised. The
+ * pragma makes this file a system header, so that users do not see these warnings. */
 #ifndef GANGWAY_CXX_H
 #define GANGWAY_CXX_H
 

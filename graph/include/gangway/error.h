@@ -1,8 +1,10 @@
-/* Errors of Gangway: every function returns 0 (or a positive result) or one of these, negative.
+/* Error codes and error texts. A function that can fail returns 0 (or a positive result) on success
+ * and one of the negative codes below on failure.
  *
- * A `struct gw_error *` comes last in a parameter list. It may be NULL; where it is not, a function
- * that fails has written the code and a text for a person there. Nothing in it needs freeing. The
- * functions here block nowhere; any thread, on an error of its own. */
+ * A `struct gw_error *` is the last parameter of a function. It may be NULL. If it is not NULL, a
+ * function that fails writes the code and a text for people into it. A gw_error needs no cleanup.
+ * The functions in this header do not block. Any thread may call them, if no other thread uses the
+ * same gw_error. */
 #ifndef GANGWAY_ERROR_H
 #define GANGWAY_ERROR_H
 
@@ -21,7 +23,8 @@
 extern "C" {
 #endif
 
-/* name, number, what it means. Numbers travel between processes: never reuse or renumber one. */
+/* Each entry has a name, a number and a meaning. The numbers are sent between processes: never
+ * reuse or renumber one. */
 #define GW_ERRORS(X)                                                                               \
     X(GW_EINVAL, -1, "invalid argument")                                                           \
     X(GW_ENOMEM, -2, "out of memory")                                                              \
@@ -60,30 +63,35 @@ enum gw_error_code {
 enum { GW_ERROR_TEXT_MAX = 1024 };
 
 struct gw_error {
-    int code;                     /* 0 or a negative GW_E... */
-    char text[GW_ERROR_TEXT_MAX]; /* one or more lines, no newline at the end; cut where too long */
+    int code;                     /* GW_OK or a negative code */
+    char text[GW_ERROR_TEXT_MAX]; /* one or more lines, no newline at the end; a longer text is cut
+                                   */
 };
 
-/* gw_error_name returns the name of a code ("GW_EINVAL"); static; "GW_E?" for an unknown one. */
+/* gw_error_name returns the name of a code, for example "GW_EINVAL", or "GW_E?" for an unknown
+ * code. The string is static. */
 GW_API const char *gw_error_name(int code);
 
-/* gw_error_text returns what a code means in a few words; static; never NULL. */
+/* gw_error_text returns the meaning of a code in a few words. The string is static and never NULL.
+ */
 GW_API const char *gw_error_text(int code);
 
-/* gw_error_exit_code is what a program exits with: 3 for no scheduler (or one that went away), 2
- * for usage (GW_EINVAL, GW_EINFEASIBLE, GW_ECYCLE, GW_EEXIST, GW_ENOENT, GW_ENOTSUP), 124 for a
- * time-out, 130 for cancelled, else 1; 0 for GW_OK. NULL counts as GW_EIO. */
+/* gw_error_exit_code returns the exit status of a program that ends with this error: 0 for GW_OK; 2
+ * for usage errors (GW_EINVAL, GW_EINFEASIBLE, GW_ECYCLE, GW_EEXIST, GW_ENOENT, GW_ENOTSUP); 3 if
+ * there is no scheduler or the connection to it was closed; 124 for a timeout; 130 for cancelled; 1
+ * for all other errors. NULL counts as GW_EIO. */
 GW_API int gw_error_exit_code(const struct gw_error *error);
 
-/* gw_error_set writes code and formatted text where error is not NULL and returns code. */
+/* gw_error_set writes the code and a formatted text to error, if error is not NULL. It returns
+ * code. */
 GW_API int gw_error_set(struct gw_error *error, int code, const char *format, ...) GW_PRINTF(3, 4);
 
 /* gw_error_set_v is gw_error_set with a va_list. */
 GW_API int gw_error_set_v(struct gw_error *error, int code, const char *format, va_list args)
     GW_PRINTF(3, 0);
 
-/* gw_error_prefix puts a formatted text and ": " before the text that is there; returns the code.
- */
+/* gw_error_prefix inserts a formatted text and ": " before the text of the error. It returns the
+ * error's code. */
 GW_API int gw_error_prefix(struct gw_error *error, const char *format, ...) GW_PRINTF(2, 3);
 
 #ifdef __cplusplus

@@ -1,8 +1,10 @@
-/* Task graphs: a node is a call of a function or a command; an edge is a result that a node takes.
+/* Task graphs. A node is a call of a function, or a command. An edge is a result of one node that
+ * another node takes as an argument.
  *
- * One thread builds a graph. Errors stick: the graph keeps the first error, later calls do nothing,
- * and gw_graph_check or submitting reports it. A node refers only to earlier nodes, except by
- * gw_graph_after; gw_graph_check finds cycles. */
+ * One thread builds a graph. If a call fails, the graph keeps that error: later calls do nothing,
+ * and gw_graph_check or submitting the graph reports the first error. The arguments of a node refer
+ * only to earlier nodes. gw_graph_after can also make an earlier node wait for a later one;
+ * gw_graph_check finds cycles. */
 #ifndef GANGWAY_GRAPH_H
 #define GANGWAY_GRAPH_H
 
@@ -16,10 +18,11 @@ extern "C" {
 struct gw_graph;
 struct gw_task;
 
-/* A function that can be a task, made by GW_TASK (task.h). Its process has the environment that the
- * submitting program has at that time (as getenv sees it) without the variables that name devices
- * and ranks (see gw_command). Its working directory is that program's, by its path on the worker;
- * with `files` a folder of its own. */
+/* A function that can run as a task. The macro GW_TASK (task.h) defines one. The process of the
+ * task gets the environment of the submitting program at the time of the submit (as getenv sees
+ * it), without the variables that name devices and ranks (see gw_command). The working directory is
+ * the path of the submitting program's working directory, on the worker. A task with `files` has
+ * its own new folder as working directory. */
 struct gw_function {
     const char *name;
     int (*run)(struct gw_task *task);
@@ -28,153 +31,157 @@ struct gw_function {
 /* GW_FUNCTION(name) is a pointer to the gw_function of GW_TASK(name). */
 #define GW_FUNCTION(name) (&gw_registered_##name)
 
-/* gpus_per_rank: as many GPUs as there are for this rank, none on a cluster without. */
+/* A value of gpus_per_rank: the rank gets one GPU if the cluster has GPUs, and otherwise none. */
 enum { GW_GPU_IF_ANY = -1 };
 
-/* How a node runs. Zero is the default of every field. Times are in nanoseconds. */
+/* How a node runs. Every field may be 0, which means its default. Times are in nanoseconds. */
 struct gw_task_options {
-    const char *name;       /* shown to people; unique in the graph; a line of UTF-8 of at most 255
-                             * bytes; copied */
-    uint32_t ranks;         /* of a gang (GW_GANG); 0: an ordinary task */
-    int32_t gpus_per_rank;  /* GPUs of each rank or of an ordinary task; or GW_GPU_IF_ANY; see
-                               below */
-    uint32_t slots;         /* per rank; 0: 1 */
-    uint64_t memory_bytes;  /* per rank: reserved at the worker; the task is killed above it */
-    int32_t priority;       /* higher runs first; above 0 only for an admin, unless the cluster
-                               serves one user */
-    uint32_t retries;       /* further attempts after an error of its own, at most 255; of a gang:
-                               restarts. A function that dies by a signal runs up to three times in
-                               any case, because an earlier function may have damaged the process;
-                               this does not hold for gangs, actors and their calls */
-    uint64_t time_limit_ns; /* time limit of an attempt, which is killed above it; 0 and UINT64_MAX:
-                               none */
-    uint64_t grace_ns;      /* from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX:
-                               no SIGKILL */
-    uint64_t fail_grace_ns; /* the same after another rank failed; 0: 200 ms */
-    uint64_t output_bytes_max;      /* of each output file; 0: 64 MiB */
-    uint64_t gpu_memory_bytes;      /* per rank: of each of its GPUs; with gpu_fraction: of it */
+    const char *name; /* shown to people; unique in the graph; one line of UTF-8, at most 255 bytes;
+                         copied */
+    uint32_t ranks;   /* number of ranks of a gang (GW_GANG); 0: an ordinary task */
+    int32_t gpus_per_rank; /* GPUs of each rank or of the task; or GW_GPU_IF_ANY */
+    uint32_t slots;        /* slots per rank; 0: 1 */
+    uint64_t memory_bytes; /* per rank: reserved at the worker; a task that uses more is killed */
+    int32_t priority; /* a task with higher priority runs first; only an admin may set more than 0,
+                         unless the cluster serves one user */
+    uint32_t retries; /* further attempts after an error of its own, at most 255; of a gang:
+                         restarts. A function that dies by a signal runs up to three times in
+                         any case, because an earlier function may have damaged the process;
+                         this does not hold for gangs, actors and their calls */
+    uint64_t time_limit_ns; /* time limit of an attempt; an attempt that exceeds it is killed; 0 and
+                               UINT64_MAX: none */
+    uint64_t grace_ns; /* time from SIGTERM to SIGKILL at cancel and limits; 0: 10 s; UINT64_MAX: no
+                          SIGKILL */
+    uint64_t fail_grace_ns; /* time from SIGTERM to SIGKILL after another rank failed; 0: 200 ms */
+    uint64_t output_bytes_max; /* maximum size of each output file; 0: 64 MiB */
+    uint64_t gpu_memory_bytes; /* GPU memory that each GPU of a rank must have; with gpu_fraction:
+                                  that the fraction must have */
     uint64_t inactivity_timeout_ns; /* inactivity timeout: an attempt that is silent for longer (no
                                        gw_task_step, no gw_task_progress, no output) is killed with
                                        GW_ETIMEDOUT; checked four times in this time. If the output
                                        file is full, the timeout no longer applies */
-    uint64_t backoff_ns;      /* before the second attempt; doubled before each further attempt, up
-                                 to 5 minutes; 0: at once */
-    const char *resources;    /* named resources, per rank: "license=1,tape=2"; workers say what
-                                 they offer; copied */
-    const char *workers;      /* names of workers or hosts, "a,b": run only on these; copied. The
-                                 task waits for a named worker that is gone. A name that no worker
-                                 ever had is refused (GW_ENOENT) if there are workers. A gang may
-                                 give the ranks of each, "a:2,b:3", in this order (ranks 0 and 1
-                                 on a): `ranks` is then the sum, and ranks_per_node, spread,
-                                 min_ranks and workers_prefer are not set */
+    uint64_t backoff_ns; /* delay before the second attempt; doubled before each further attempt, up
+                            to 5 minutes; 0: no delay */
+    const char *resources; /* named resources, per rank: "license=1,tape=2"; a worker declares what
+                              it offers; copied */
+    const char *workers;   /* names of workers or hosts, "a,b": run only on these; copied. The
+                              task waits for a named worker that is gone. A name that no worker
+                              ever had is refused (GW_ENOENT) if there are workers. A gang may
+                              give the ranks of each, "a:2,b:3", in this order (ranks 0 and 1
+                              on a): `ranks` is then the sum, and ranks_per_node, spread,
+                              min_ranks and workers_prefer are not set */
     const char *annotations;  /* "key=value,...", shown to people; copied */
     const char *const *files; /* "PATH" or "PATH:NAME", NULL-terminated; copied; see below */
     bool workers_prefer;      /* also use other workers if those in `workers` have no room */
-    bool pure;                /* the same function with the same arguments gives the same result.
-                                 The result is computed once for this user and program, and kept
-                                 while somebody holds or needs it and some time after (gangway up
-                                 --pure-keep). Pending results are shared too, with the options of
-                                 the first task. Cancelling affects only the caller; any other end
-                                 affects all. A failure is not shared with later tasks. Not
-                                 allowed in detached jobs and ranges. Equal arguments of more than
-                                 64 KiB are not recognised: share one gw_scatter */
-    double gpu_fraction;      /* a fraction of one GPU, 0.001 to 0.999, in place of gpus_per_rank;
-                                 others may use the rest. The fraction is of memory. Nothing
-                                 enforces it: GANGWAY_GPU_MEMORY_BYTES tells the task its part */
-    bool isolate_gpus;        /* each rank of a command's gang sees only its own GPUs; false: it
-                                 sees the GPUs of all ranks on its host, in the order of
-                                 LOCAL_RANK, unless a rank has several GPUs or a fraction.
-                                 GANGWAY_GPUS has the numbers of its own among those it sees:
-                                 "0,1" */
+    bool pure; /* the same function with the same arguments gives the same result, so the result is
+                  computed once for this user and program. It is kept while a client holds it or a
+                  task needs it, and for some time after (gangway up --pure-keep). Pending results
+                  are shared too, with the options of the first task. Cancelling affects only the
+                  caller; any other end affects all. A failure is not shared with later tasks. Not
+                  allowed in detached jobs and ranges. Equal arguments of more than 64 KiB are not
+                  recognised: share one gw_scatter */
+    double gpu_fraction; /* a fraction of one GPU, 0.001 to 0.999, instead of gpus_per_rank; other
+                            tasks may use the rest. The fraction is of memory. It is not enforced:
+                            GANGWAY_GPU_MEMORY_BYTES tells the task its part */
+    bool isolate_gpus;   /* each rank of a command's gang sees only its own GPUs. false: a rank sees
+                            the GPUs of all ranks on its host, in the order of LOCAL_RANK, unless a
+                            rank has several GPUs or a fraction. GANGWAY_GPUS lists a rank's own GPUs
+                            by their numbers: "0,1" */
     uint32_t worker_losses_max; /* further attempts after the loss of a worker; 0: 9; UINT32_MAX:
                                    none */
     uint32_t preemptions_max;   /* further attempts after gw_job_restart; 0: 100, the maximum;
                                    UINT32_MAX: none */
     uint32_t signal;            /* the signal by number (SIGUSR1) that ends a command and its
                                    descendants in place of SIGTERM; 0: SIGTERM */
-    uint64_t hang_timeout_ns;   /* hang timeout of a gang: how long its ranks may stand still at
-                                   different places (one in a collective and one not, or one stopped
-                                   by SIGSTOP). Then the attempt ends, and the error names the ranks
-                                   that are behind; 0: 10 minutes; UINT64_MAX: none */
-    uint32_t ranks_per_node;    /* of a gang: exactly this many ranks at each worker, one worker a
-                                   host; `ranks` is a multiple of it; equal to `ranks`: all on one
-                                   host; 0: on as few workers as possible, preferring near GPUs */
-    bool spread;                /* of a gang: on as many workers as possible, evenly; not with
-                                   ranks_per_node */
-    uint32_t min_ranks;         /* of an elastic gang: an attempt may have fewer than `ranks` ranks,
-                                   but at least this many; 0: `ranks`; see below */
-    uint64_t full_wait_ns;      /* with min_ranks: how long the gang waits for room for all ranks
-                                   before it starts with fewer; 0: 30 s; UINT64_MAX: no limit while
-                                   the room exists but is in use */
-    bool unbound;               /* of a task with GPUs: its processes may run on all CPUs of the
-                                   worker; false: only on CPUs near their GPUs */
+    uint64_t hang_timeout_ns; /* hang timeout of a gang: how long its ranks may make no progress at
+                                 different places (one rank in a collective and another not, or a
+                                 rank stopped by SIGSTOP). Then the attempt ends, and the error
+                                 names the ranks that are behind; 0: 10 minutes; UINT64_MAX: none */
+    uint32_t ranks_per_node;  /* of a gang: exactly this many ranks on each worker, and one worker
+                                 per host; `ranks` is a multiple of it; equal to `ranks`: all on one
+                                 host; 0: on as few workers as possible, preferring GPUs that are
+                                 near each other */
+    bool spread; /* of a gang: use as many workers as possible, with equal numbers of ranks; not
+                    with ranks_per_node */
+    uint32_t min_ranks;    /* of an elastic gang: an attempt may have fewer than `ranks` ranks,
+                              but at least this many; 0: `ranks`; see below */
+    uint64_t full_wait_ns; /* with min_ranks: how long the gang waits until all `ranks` ranks fit,
+                              before it starts with fewer; 0: 30 s; UINT64_MAX: no limit if the
+                              cluster has enough resources but they are in use */
+    bool unbound; /* of a task with GPUs: its processes may run on all CPUs of the worker. false:
+                     only on CPUs near their GPUs */
 };
 
 /* GPUs. A task owns its GPUs until its process and all descendants have ended and their GPU memory
- * is free again. It sees no other GPUs: when its process starts, CUDA_VISIBLE_DEVICES holds their
- * UUIDs (empty: none), unless its own environment sets the variable. The ranks of a gang get GPUs
- * that are linked by NVLink if possible, in the order of nearness. A request that no worker could
- * ever serve is refused (GW_EINFEASIBLE), if there are workers; if a worker with room for it was
- * lost in the last minute, the task waits. If a GPU fails, its task runs again elsewhere; this does
- * not count against the retry budget.
+ * is free again. It sees no other GPUs: when its process starts, CUDA_VISIBLE_DEVICES holds the
+ * UUIDs of its GPUs (empty: none), unless the task's own environment sets the variable. The ranks
+ * of a gang get GPUs that are linked by NVLink if possible, ordered so that neighbouring ranks have
+ * near GPUs. A request that no worker could ever serve is refused (GW_EINFEASIBLE) if there are
+ * workers. If a worker that could serve it was lost in the last minute, the task waits. If a GPU
+ * fails, its task runs again elsewhere; this does not count against the retry budget.
  *
  * MIG instances. An instance counts as a GPU. An ordinary task with one GPU prefers a free instance
  * with gpu_memory_bytes to a whole GPU. A task with several GPUs gets whole GPUs, because CUDA
- * shows a process only one instance; if only instances would do, it is refused. The ranks of a gang
- * get whole GPUs and wait for them. If the cluster can never have enough, all ranks get instances,
- * on different physical GPUs if possible; each rank of a command then sees only its own, as with
- * isolate_gpus. If two ranks share a physical GPU, which NCCL refuses, gw_task_comm uses the host
- * backend, and commands find GANGWAY_PHYSICAL_GPU_SHARED=1. A fraction may be of a GPU or of an
- * instance.
+ * shows a process only one instance; a request that only instances could serve is refused. The
+ * ranks of a gang get whole GPUs and wait for them. If the cluster can never have enough whole
+ * GPUs, all ranks get instances, on different physical GPUs if possible; each rank of a command
+ * then sees only its own, as with isolate_gpus. If two ranks share a physical GPU, which NCCL
+ * refuses, gw_task_comm uses the host backend, and commands find GANGWAY_PHYSICAL_GPU_SHARED=1. A
+ * fraction may be of a GPU or of an instance.
  *
- * CPUs. A process with GPUs starts bound to the CPUs near its GPUs (sched_setaffinity) that its
- * worker may use. It is bound to all CPUs of the worker if the driver does not say what is near, if
- * the worker may use none of the near ones, or with `unbound`. It may bind itself otherwise. */
+ * CPUs. A process with GPUs starts bound (sched_setaffinity) to those CPUs of its worker that are
+ * near its GPUs. It is bound to all CPUs of the worker if the driver does not report which CPUs are
+ * near, if the worker may use none of the near ones, or with `unbound`. The process may change its
+ * binding. */
 
 /* Restarts of a gang. A gang fails as a whole and starts again as a whole: a new attempt
  * (gw_task_try) with a new communicator, port and processes. There are three budgets. `retries`
- * (also --max-restarts) counts its own errors: ranks that fail, crash, run out of memory, hang, or
- * are not ready within 60 s. worker_losses_max counts lost workers; preemptions_max preemptions. A
- * time limit and a program that cannot start are final. A worker that was lost, or on which a rank
- * was not ready, takes no ranks for one second; the time doubles each further time in a row, up to
+ * (also --max-restarts) counts errors of the gang itself: ranks that fail, crash, run out of
+ * memory, hang, or are not ready within 60 s. worker_losses_max counts lost workers.
+ * preemptions_max counts preemptions. If an attempt exceeds its time limit, or a program cannot
+ * start, the gang does not start again. If a worker was lost, or a rank on it was not ready, the
+ * worker gets no ranks for one second. This time doubles with each further failure in a row, up to
  * 2 minutes. */
 
-/* Elastic gangs. With min_ranks an attempt has as many ranks as there is room for, from min_ranks
- * to `ranks`. With ranks_per_node it has whole nodes, and min_ranks is a multiple of it too; if
- * ranks_per_node equals `ranks`, the attempt is on one host with any number of ranks. The world
- * size, and everything in a rank's environment, are the attempt's.
+/* Elastic gangs. With min_ranks an attempt has as many ranks as the free resources allow, from
+ * min_ranks to `ranks`. With ranks_per_node the attempt has whole nodes, and min_ranks must be a
+ * multiple of ranks_per_node too. If ranks_per_node equals `ranks`, the attempt is on one host with
+ * any number of ranks. The world size and the other variables in a rank's environment are those of
+ * the attempt.
  *
- * The gang waits full_wait_ns for room for all ranks, and room is reserved as for any gang. A
- * further attempt starts at once if the missing room is gone, not in use: a host was lost, or takes
- * no ranks for a longer time. When there is room for more ranks again, a gang of functions gets
- * GW_PAUSE on all ranks, at the step after its next gw_checkpoint_save, and starts again from there
- * with more ranks; this does not count against any budget. A gang of commands gets more ranks only
- * when it is started again, because nobody knows when it has saved (gw_job_restart, `gangway
- * restart`). A gang always has the results of `ranks` ranks; the value of a rank that its last
- * attempt did not have is nil. */
+ * The gang waits full_wait_ns for enough resources for all ranks, and resources are reserved as for
+ * any gang. A further attempt does not wait if the missing resources are gone and not merely in
+ * use: a host was lost, or takes no ranks for a longer time. When there are resources for more
+ * ranks again, a gang of functions gets GW_PAUSE on all ranks, at the step after its next
+ * gw_checkpoint_save, and starts again from there with more ranks; this does not count against any
+ * budget. A gang of commands gets more ranks only when it is started again (gw_job_restart,
+ * `gangway restart`), because Gangway does not know when a command has saved its state. A gang
+ * always has the results of `ranks` ranks; the value of a rank that its last attempt did not have
+ * is nil. */
 
 /* Files. The files and folders in `files` are read when the task is submitted. When the task starts
- * they lie in its working directory, a new folder for this attempt and rank that is removed with
- * it. A file has the last part of its path as its name ("data/a.csv" becomes a.csv), or NAME: a
- * relative path; "." puts the contents of a folder in place. Permission bits are kept. If a file of
- * the full name "PATH:NAME" exists, that file is meant. The task has its own copies: what it writes
- * there is lost, so return results. A call of an actor runs in its actor's folder. Contents are
- * sent to the cluster and to each worker once, by hash, and kept for some time (gangway up
- * --file-cache).
+ * they are in its working directory. This is a new folder for this attempt and rank, which is
+ * removed when the attempt has ended. In this folder a file has the last part of its path as its
+ * name ("data/a.csv" becomes a.csv), or NAME if given. NAME is a relative path; "." puts the
+ * contents of a folder into the working directory itself. Permission bits are kept. If a file with
+ * the full name "PATH:NAME" exists, that file is used. The task has its own copies: changes to them
+ * are lost, so return results. A call of an actor runs in its actor's folder. Contents are sent to
+ * the cluster and to each worker once, by hash, and kept for some time (gangway up --file-cache).
  *
- * Links in folders stay links if their target is in the folder too, or does not exist; other links
- * are followed. These are left out: empty folders; ~/.cache/gangway/hashes; in a git work tree,
- * .git and what git ignores, if git is installed and the folder itself is not ignored. At most 4096
- * files.
+ * A link inside a folder stays a link if its target is in the folder too, or does not exist. Other
+ * links are followed. Not included are empty folders, ~/.cache/gangway/hashes, and in a git work
+ * tree .git and all files that git ignores (if git is installed and the folder itself is not
+ * ignored). The maximum is 4096 files.
  *
- * GW_ENOENT: a file is missing. GW_EINVAL: NAME is absolute or has "..", a folder links to a folder
- * around it, or a command has a cwd. GW_EEXIST: two files have one name. GW_EAGAIN: a file changed
- * while it was read. GW_ELIMIT: too many or too large. If a worker has no room for the files, the
- * task fails with GW_ESTART. With GANGWAY_INLINE=1 the whole process is in that folder while the
- * task runs; not allowed for actors and gangs of several ranks (GW_ENOTSUP). */
+ * Errors. GW_ENOENT: a file is missing. GW_EINVAL: NAME is absolute or has "..", a folder contains
+ * a link to itself or to a folder that contains it, or a command has a cwd. GW_EEXIST: two files
+ * have the same name. GW_EAGAIN: a file changed while it was read. GW_ELIMIT: too many or too large
+ * files. If a worker has not enough disk space for the files, the task fails with GW_ESTART. With
+ * GANGWAY_INLINE=1 the whole process is in that folder while the task runs; `files` is then not
+ * allowed for actors and gangs of several ranks (GW_ENOTSUP). */
 
-/* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) make options on the spot, valid until the end of
- * the call in which they stand. C++ requires the designators in the order above. */
+/* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) build options inside the call, valid until the
+ * call has returned. In C++ the fields must be in the order of struct gw_task_options. */
 #ifdef __cplusplus
 #define GW_OPTIONS(...) gw_options_of(GW_BRACES(gw_task_options, __VA_ARGS__))
 #else
@@ -182,15 +189,16 @@ struct gw_task_options {
 #endif
 #define GW_GANG(...) GW_OPTIONS(__VA_ARGS__)
 
-/* gw_graph_new makes an empty graph, or returns NULL if out of memory. Every call accepts NULL, and
- * submitting then fails with GW_ENOMEM. gw_graph_free accepts NULL. The futures of a submitted
- * graph stay. */
+/* gw_graph_new makes an empty graph, or returns NULL if out of memory. Every function of this
+ * header accepts NULL as a graph; submitting it then fails with GW_ENOMEM. gw_graph_free accepts
+ * NULL. Futures of a submitted graph stay valid after gw_graph_free. */
 GW_API struct gw_graph *gw_graph_new(void);
 GW_API void gw_graph_free(struct gw_graph *graph);
 
 /* gw_call(graph, function, options, arguments...) adds a call of a GW_TASK function and returns its
- * node. options may be NULL. The arguments are values (the graph takes them) or references
- * (gw_result). An error sticks to the graph. */
+ * node. options may be NULL. The arguments are values, which the graph takes over. A value may
+ * refer to the result of an earlier node (gw_result). If the call fails, the graph keeps the error
+ * for gw_graph_check. */
 #ifdef __cplusplus
 #define gw_call(graph, function, ...)                                                              \
     gw_graph_call_list((graph), &gw_registered_##function, GW_CALL_SPLIT(__VA_ARGS__, NULL))
@@ -207,54 +215,59 @@ GW_API void gw_graph_free(struct gw_graph *graph);
         sizeof((struct gw_value *[]){__VA_ARGS__}) / sizeof(struct gw_value *) - 1
 #endif
 
-/* gw_graph_call is gw_call as a function. It takes `count` values and copies the options;
- * `function` must stay valid. All arguments of a graph together have less than 4 GiB: scatter
- * larger ones. */
+/* gw_graph_call does the same as gw_call, as a function. It takes over `count` values and copies
+ * the options; `function` must stay valid. The arguments of a graph must have less than 4 GiB in
+ * total: use gw_scatter for larger data. */
 GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function,
                              const struct gw_task_options *options, struct gw_value **values,
                              size_t count);
 
 /* A program with its arguments, environment and working directory. Everything is copied. */
 struct gw_command {
-    const char *const *argv;   /* NULL-terminated; argv[0] is searched on the environment's PATH */
-    const char *const *env;    /* "NAME=value", NULL-terminated; NULL: this process's environment
-                                  without the variables that name devices and ranks:
-                                  CUDA_VISIBLE_DEVICES, SLURM_*, RANK, WORLD_SIZE, GANGWAY_JOB, ...
-                                  */
-    const char *cwd;           /* NULL: this process's working directory */
-    const int64_t *index;      /* for one command in many tasks: `{index}` in argv becomes this
-                                  number, which is also in GANGWAY_ARRAY_INDEX; NULL: none */
-    const char *line;          /* with index: the same for `{line}` and GANGWAY_LINE. The system
-                                  cannot start a program with an argument of 128 KiB or more */
-    uint32_t env_templates;    /* words in braces are also replaced in the last this many of env */
-    const char *const *epilog; /* a command that runs after each attempt, when all processes of the
-                                  attempt have ended, in its environment with GANGWAY_EXIT_CODE (128
-                                  and more: ended by a signal). The slots are free after it; it has
-                                  at most 20 s; NULL: none */
-    bool held_output;          /* each output stream waits while it is 16 MiB ahead of its reader
-                                  (gw_log_request.holds), so the reader gets every byte. false, and
-                                  in detached jobs: it never waits, and the middle of an output of
-                                  more than output_bytes_max is left out */
-    bool input;                /* standard input (of a gang: rank 0's) comes from a tunnel
-                                  (gw_tunnel_options.input). false, and in detached jobs: it is
-                                  /dev/null */
+    const char *const
+        *argv; /* NULL-terminated; argv[0] is searched for in the PATH of the task's environment */
+    const char *const *env; /* "NAME=value", NULL-terminated; NULL: the environment of this process
+                               without the variables that name devices and ranks:
+                               CUDA_VISIBLE_DEVICES, SLURM_*, RANK, WORLD_SIZE, GANGWAY_JOB, ... */
+    const char *cwd;        /* NULL: this process's working directory */
+    const int64_t *index;   /* for one command in many tasks: `{index}` in argv is replaced by this
+                               number, which is also in GANGWAY_ARRAY_INDEX; NULL: none */
+    const char *line; /* with index: `{line}` in argv is replaced by this line, which is also in
+                         GANGWAY_LINE; NULL: none. The system cannot start a program with an
+                         argument of 128 KiB or more */
+    uint32_t env_templates; /* words in braces are also replaced in this many last entries of env */
+    const char *const
+        *epilog; /* a command that runs after each attempt, when all processes of the attempt have
+                    ended. It has the attempt's environment and GANGWAY_EXIT_CODE (128 and more:
+                    ended by a signal). It may run for at most 20 s, and the slots become free after
+                    it; NULL: none */
+    bool held_output; /* the task waits whenever its output is 16 MiB ahead of the reader
+                         (gw_log_request.holds), so that the reader gets every byte. false, and in
+                         detached jobs: the task never waits, and if the output exceeds
+                         output_bytes_max, its middle is left out */
+    bool input;       /* standard input (of a gang: of rank 0) comes from a tunnel
+                         (gw_tunnel_options.input). false, and in detached jobs: it is /dev/null */
 };
 
-/* Words in braces in argv: `{index}` and `{line}` as above; `{1}`, `{2}` ... for the fields of the
- * line, separated by blanks (quotes have no special meaning); of a gang also `{rank}`,
+/* Words in braces in argv. `{index}` and `{line}`: see above. `{1}`, `{2}` ... are the fields of
+ * the line, separated by blanks (quotes have no special meaning). In a gang also `{rank}`,
  * `{local_rank}`, `{node_rank}` (the number of the worker among the gang's workers) and
- * `{world_size}`. `{{}` becomes `{`, so `{{}1}` is the text `{1}`. Other words in braces, and
- * fields that the line does not have, do not change. */
+ * `{world_size}`. `{{}` becomes `{`, so `{{}1}` gives the text `{1}`. Other words in braces, and
+ * numbers of fields that the line does not have, stay as they are. */
 
-/* gw_graph_command adds a command. Its value is its exit code, which is 0 on success. */
+/* gw_graph_command adds a command. The value of the node is the exit code of the command; on
+ * success this is 0. */
 GW_API gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *command,
                                 const struct gw_task_options *options);
 
-/* gw_graph_after makes `node` start only after `before` has succeeded, without taking its value. */
+/* gw_graph_after makes `node` start only after `before` has succeeded, without passing its value.
+ */
 GW_API void gw_graph_after(struct gw_graph *graph, gw_node node, gw_node before);
 
-/* gw_graph_check validates the graph. It returns 0, the first error that stuck, GW_ECYCLE with the
- * names along the cycle, GW_EEXIST: a name is used twice, or GW_EINVAL: a node of another graph. */
+/* gw_graph_check validates the graph. It returns 0 if the graph is valid. Otherwise it returns the
+ * error of the first call that failed, GW_ECYCLE with the names of the tasks in the cycle,
+ * GW_EEXIST if two tasks have the same name, or GW_EINVAL if an argument refers to a node that this
+ * graph does not have. */
 GW_API int gw_graph_check(struct gw_graph *graph, struct gw_error *error);
 
 /* gw_graph_count returns the number of tasks. */
@@ -265,8 +278,8 @@ GW_API uint32_t gw_graph_count(const struct gw_graph *graph);
 
 #include <initializer_list>
 
-/* What the macros above expand to in C++, which has no compound literals. The list ends with a NULL
- * that the macro put there. */
+/* Helpers of the macros above in C++, which has no compound literals. The last entry of the list is
+ * the NULL that GW_CALL_SPLIT adds, so the list is never empty. */
 static inline const gw_task_options *gw_options_of(const gw_task_options &options)
 {
     return &options;

@@ -1,8 +1,8 @@
 /* The version of these headers. gw_version (gangway.h) returns the version of the library that the
- * program runs with, which may be newer.
+ * program uses when it runs. That version may be newer.
  *
- * The shared library's name is libgangway.so.MAJOR.MINOR while MAJOR is 0: a program runs with
- * every PATCH of the version that it was built with. */
+ * While MAJOR is 0, the name of the shared library is libgangway.so.MAJOR.MINOR: a program can use
+ * every PATCH of the MAJOR.MINOR with which it was built. */
 #ifndef GANGWAY_VERSION_H
 #define GANGWAY_VERSION_H
 
