@@ -1,4 +1,5 @@
-/* What all backends and the front share: names, the head of a communicator, its pulse. */
+/* What comm.c and all backends share: names of operations, the common fields of a communicator, and
+ * its pulse. */
 #include "gpu/base/comm_backend.h"
 
 #include <gangway/comm.h>

@@ -1,5 +1,5 @@
-/* Element types and the conversions of the 16-bit ones. Conversions are branchless integer code in
- * plain C, so that a compiler turns loops over them into vector code on every machine. */
+/* Element types and the conversions of the 16-bit types. The conversions are integer code without
+ * branches, so that a compiler can vectorise loops over them on every machine. */
 #include <gangway/dtype.h>
 
 #include "gpu/base/dtype_convert.h"

@@ -48,13 +48,14 @@ static inline uint16_t dtype_f16_from_f32(float value)
     uint32_t bits = dtype_bits_of(value);
     uint32_t magnitude = bits & 0x7fffffffu;
     uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1) - (112u << 23)) >> 13;
-    /* One half of the smallest normal and above in units of 2^-24: the addition itself rounds to
-     * nearest even, because a float between 0.5 and 1 counts in 2^-24. Clamped, so that values
-     * which do not take this way cannot matter. */
+    /* Values from half of the smallest normal number: convert them to units of 2^-24 by adding 0.5.
+     * The addition rounds to nearest even, because the last bit of a float between 0.5 and 1 is
+     * 2^-24. Larger values are set to 0 first, so that their addition has no effect on the result.
+     */
     uint32_t small = magnitude < 0x38800000u ? magnitude : 0;
     uint32_t subnormal = dtype_bits_of(dtype_float_of(small) + 0.5f) - 0x3f000000u;
     uint32_t result = magnitude < 0x38800000u ? subnormal : normal;
-    result = magnitude >= 0x477ff000u ? 0x7c00u : result; /* from 65520 on: infinity */
+    result = magnitude >= 0x477ff000u ? 0x7c00u : result; /* 65520 and more: infinity */
     result = magnitude > 0x7f800000u ? 0x7e00u : result;  /* NaN */
     return (uint16_t)(result | ((bits >> 16) & 0x8000u));
 }

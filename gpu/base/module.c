@@ -1,4 +1,4 @@
-/* Finding modules. */
+/* Finds and opens modules. */
 #include "gpu/base/module.h"
 
 #include <dlfcn.h>
@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The folder of the file that this code is in, or NULL. */
+/* Returns the folder of the file that contains this code, or NULL. */
 static char *own_folder(char path[PATH_MAX])
 {
     Dl_info info;
-    /* A name without a slash is argv[0] of a program on PATH: nothing of the working folder. */
+    /* A name without a slash is argv[0] of a program that was found in PATH. It must not be looked
+     * up in the working directory. */
     if (!dladdr((const void *)(uintptr_t)gw_module_open, &info) || !info.dli_fname ||
         !strchr(info.dli_fname, '/') || !realpath(info.dli_fname, path))
         return NULL;
@@ -22,7 +23,7 @@ static char *own_folder(char path[PATH_MAX])
     return slash ? path : NULL;
 }
 
-/* In one folder, or in lib/ beside it. */
+/* Tries the folder itself and the lib/ folder beside it. */
 static void *open_in(const char *folder, const char *file)
 {
     static const char *const places[] = {"", "/../lib"};

@@ -1,7 +1,7 @@
-/* Reduction kernels. Work goes through a block on the stack that stays in the first-level cache:
- * the sources are read once and the targets written once, and no target is written before all
- * sources of its block are read, so that targets may be sources. The order is always source 0, 1, 2
- * ... */
+/* Reduction kernels. The arrays are processed in blocks that fit into the first-level cache,
+ * through a block on the stack. Each source is read once and each target is written once. A block
+ * of a target is written only after the same block of all sources was read, so a target may be one
+ * of the sources. The order is always source 0, 1, 2 ... */
 #include "gpu/base/reduce.h"
 
 #include "gpu/base/dtype_convert.h"
@@ -19,7 +19,8 @@ union block {
     uint8_t u8[BLOCK];
 };
 
-/* out[i] = a[i] . b[i]; `scale` is used by averages only. out may be a. */
+/* Computes out[i] = a[i] . b[i], where `.` is the reduction. Only averages use `scale`. out may be
+ * a. */
 typedef void fold_function(void *out, const void *a, const void *b, size_t count, double scale);
 
 #define DEFINE_FOLD(name, type, expression)                                                        \
@@ -42,7 +43,8 @@ typedef void fold_function(void *out, const void *a, const void *b, size_t count
     DEFINE_FOLD(min_##suffix, type, y < x ? y : x)                                                 \
     DEFINE_FOLD(max_##suffix, type, y > x ? y : x)
 
-/* Integers wrap: the arithmetic is unsigned, where that is defined. */
+/* Integers must wrap on overflow. Therefore the arithmetic is unsigned, for which C defines this.
+ */
 DEFINE_FOLDS(f32, float, x + y, x *y)
 DEFINE_FOLDS(f64, double, x + y, x *y)
 DEFINE_FOLDS(i32, int32_t, (uint32_t)x + (uint32_t)y, (uint32_t)x *(uint32_t)y)
@@ -54,8 +56,8 @@ DEFINE_FOLD(avg_next_f32, float, x + y * scale)
 DEFINE_FOLD(avg_next_f64, double, x + y * scale)
 
 struct kernel {
-    fold_function *first; /* of sources 0 and 1 */
-    fold_function *next;  /* of the result so far and one source more */
+    fold_function *first; /* combines sources 0 and 1 */
+    fold_function *next;  /* combines the result so far with the next source */
 };
 
 #define KERNELS(suffix)                                                                            \
@@ -143,7 +145,7 @@ static int divisor_of(const struct gw_reduction *r)
     return r->divisor ? r->divisor : r->sources;
 }
 
-/* A 16-bit type, through float. */
+/* Reduces one block of a 16-bit type in float. */
 static void block_run_half(const struct gw_reduction *r, size_t at, size_t count)
 {
     const struct kernel *kernel = &kernels[r->dtype][r->reduce];
@@ -164,7 +166,7 @@ static void block_run_half(const struct gw_reduction *r, size_t at, size_t count
         memcpy(target_of(r, k, at), result, count * sizeof result[0]);
 }
 
-/* One source, scaled. */
+/* Multiplies one block of a single source by 1/divisor (integers: divides it). */
 static void block_scale(const struct gw_reduction *r, size_t at, size_t count)
 {
     const double scale = 1.0 / divisor_of(r);
@@ -184,8 +186,9 @@ static void block_scale(const struct gw_reduction *r, size_t at, size_t count)
         memcpy(target_of(r, k, at), &block, count * gw_dtype_size(r->dtype));
 }
 
-/* At least two sources of any other type. Two sources are folded straight into the first target:
- * element by element, a target that is a source too does no harm. */
+/* Reduces one block of at least two sources of any other type. Two sources are combined directly
+ * into the first target. This is safe if the target is a source too, because each element is read
+ * before it is written. */
 static void block_run(const struct gw_reduction *r, size_t at, size_t count)
 {
     const struct kernel *kernel = &kernels[r->dtype][r->reduce];
@@ -207,7 +210,7 @@ void gw_reduce_run(const struct gw_reduction *r)
 {
     assert(r->sources >= 1 && r->targets >= 1);
     const bool scales = r->reduce == GW_REDUCE_AVG && divisor_of(r) != 1;
-    if (r->sources == 1 && !scales) { /* one rank's sum or extreme is what it is */
+    if (r->sources == 1 && !scales) { /* a single source without scaling is already the result */
         for (int k = 0; k < r->targets; k++)
             memmove(target_of(r, k, 0), source_of(r, 0, 0), r->count * gw_dtype_size(r->dtype));
         return;

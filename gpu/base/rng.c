@@ -1,5 +1,5 @@
-/* xoshiro256** and splitmix64, from their public description; the sequences are fixed for ever,
- * because orders of samples in old checkpoints depend on them. */
+/* xoshiro256** and splitmix64, written from their public description. The sequences must never
+ * change, because the orders of samples in old checkpoints depend on them. */
 #include <gangway/rng.h>
 
 #include <math.h>
@@ -43,7 +43,8 @@ uint64_t gw_rng_below(struct gw_rng *rng, uint64_t bound)
     u128 product = (u128)gw_rng_u64(rng) * bound;
     if ((uint64_t)product < bound) {
         uint64_t threshold =
-            -bound % bound; /* 2^64 mod bound: so many low parts are one too many */
+            -bound %
+            bound; /* 2^64 mod bound: results with a smaller low part would bias the distribution */
         while ((uint64_t)product < threshold)
             product = (u128)gw_rng_u64(rng) * bound;
     }

@@ -1,5 +1,5 @@
-/* Steps of the host backend, on which its collectives, messages and memory stand. In a step each
- * rank publishes its call and waits for all others. */
+/* Steps of the host backend. The collectives, messages and memory allocation of the backend use
+ * them. In a step each rank publishes its call and waits for the calls of all other ranks. */
 #include "gpu/host/comm_host.h"
 
 #include "gpu/base/reduce.h"
@@ -12,7 +12,7 @@ int gw_comm_host_begin(struct gw_comm_host *host, enum gw_comm_verb verb, struct
 {
     host->verb = verb;
     host->deadline_ns = gw_segment_now_ns() + host->comm.timeout_ns;
-    if (host->deadline_ns < host->comm.timeout_ns) /* wrapped: never */
+    if (host->deadline_ns < host->comm.timeout_ns) /* the sum overflowed: no deadline */
         host->deadline_ns = INT64_MAX;
     if (host->deadline_max_ns && host->deadline_ns > host->deadline_max_ns)
         host->deadline_ns = host->deadline_max_ns;

@@ -1,10 +1,10 @@
-/* Memory of the host backend: the part of the segment's file behind the fixed part, cut into
+/* Memory of the host backend: the part of the segment's file behind the fixed part, divided into
  * extents.
  *
- * All ranks allocate and free in the same order, so each keeps the same list by itself and comes to
- * the same offsets; a digest of the history, compared in every allocation, proves it. Freed extents
- * are used again (filling known pages is four times faster than getting new ones); the file never
- * shrinks. */
+ * All ranks allocate and free in the same order. So each rank maintains its own copy of the list of
+ * extents and computes the same offsets. Every allocation compares a digest of the earlier calls to
+ * verify this. Freed extents are reused, because writing to pages that exist is four times faster
+ * than allocating new ones. The file never shrinks. */
 #include "gpu/host/comm_host.h"
 
 #include <assert.h>
@@ -49,7 +49,7 @@ void *gw_comm_host_memory_at(const struct gw_comm_host *host, uint64_t where, si
     return NULL;
 }
 
-/* Makes room for one extent more at index i. */
+/* Inserts an extent at index i. */
 static int extents_insert(struct gw_comm_host *host, size_t i,
                           const struct gw_comm_host_extent *extent)
 {
@@ -71,7 +71,7 @@ static void extents_remove(struct gw_comm_host *host, size_t i)
             (host->extents_count - i) * sizeof *host->extents);
 }
 
-/* Joins free neighbours around i. */
+/* Merges extent i with its free neighbours. */
 static void extents_join(struct gw_comm_host *host, size_t i)
 {
     if (i + 1 < host->extents_count && !host->extents[i + 1].memory) {
@@ -92,10 +92,10 @@ static uint64_t extents_end(const struct gw_comm_host *host)
     return last->offset + last->bytes;
 }
 
-/* What an allocation is about to use. */
+/* The range that an allocation will use. */
 struct place {
-    size_t index;    /* of a free extent that is large enough, or extents_count: behind the last */
-    bool appended;   /* it is behind the last: the file must grow */
+    size_t index;    /* of a free extent that is large enough, or extents_count */
+    bool appended;   /* the range is behind the last extent: the file must grow */
     uint64_t offset; /* in the file */
     uint64_t stride, bytes;
 };
@@ -116,7 +116,7 @@ static int place_find(const struct gw_comm_host *host, size_t bytes, struct plac
     return 0;
 }
 
-/* Puts the mapped place into the list. */
+/* Inserts the mapped range into the list of extents. */
 static int place_take(struct gw_comm_host *host, const struct place *place, char *memory)
 {
     const struct gw_comm_host_extent taken = {
@@ -137,7 +137,7 @@ static int place_take(struct gw_comm_host *host, const struct place *place, char
     return rc;
 }
 
-/* Undoes place_take exactly: the list must stay the same as that of a rank which could not take. */
+/* Undoes place_take. The list must become the same as on a rank where place_take failed. */
 static void place_return(struct gw_comm_host *host, const struct place *place)
 {
     if (place->appended) {
@@ -148,8 +148,8 @@ static void place_return(struct gw_comm_host *host, const struct place *place)
     extents_join(host, place->index);
 }
 
-/* Gets this rank's own pages, zeroed; a machine without memory says so here and not by a signal in
- * the middle of an operation. */
+/* Allocates and zeroes the pages of this rank's buffer. If the machine has not enough memory, this
+ * returns an error now. Otherwise a signal would kill the process later, during an operation. */
 static int pages_fill(char *own, size_t stride, bool recycled)
 {
     if (madvise(own, stride, MADV_POPULATE_WRITE) < 0 && errno != EINVAL)
@@ -159,7 +159,8 @@ static int pages_fill(char *own, size_t stride, bool recycled)
     return 0;
 }
 
-/* The file may be larger already, after an allocation that failed on some rank. */
+/* Grows the file to at least `bytes` bytes. The file may be larger already, if an earlier
+ * allocation failed on some rank. */
 static int file_grow(const struct gw_comm_host *host, uint64_t bytes)
 {
     const int fd = gw_segment_fd(host->segment);
@@ -171,7 +172,8 @@ static int file_grow(const struct gw_comm_host *host, uint64_t bytes)
     return ftruncate(fd, (off_t)bytes) < 0 ? GW_ENOMEM : 0;
 }
 
-/* One step in which each rank says how it fared; the worst result, on all ranks alike. */
+/* Runs one step in which each rank publishes its status. Returns an error on all ranks if any rank
+ * failed. */
 static int step_status(struct gw_comm_host *host, struct gw_segment_call *call, int status,
                        struct gw_error *error)
 {
@@ -184,7 +186,7 @@ static int step_status(struct gw_comm_host *host, struct gw_segment_call *call, 
     return rc;
 }
 
-/* Maps the place and fills this rank's part of it. NULL: no memory. */
+/* Maps the range and allocates the pages of this rank's buffer. Returns NULL if out of memory. */
 static char *place_map(struct gw_comm_host *host, const struct place *place)
 {
     char *memory = gw_segment_map(host->segment, place->offset, place->bytes);
@@ -237,8 +239,8 @@ int gw_comm_host_memory_alloc(struct gw_comm *comm, size_t bytes, void **memory,
         return rc;
     }
     history_add(host, bytes);
-    /* The others' pages are there now: enter them into this process's table in one go. A kernel
-     * that cannot will do it page by page. */
+    /* The pages of the other ranks exist now. Map them all in this process with one call. If the
+     * kernel does not support this, each page is mapped at its first access. */
     (void)madvise(mapped, place.bytes, MADV_POPULATE_WRITE);
     *memory = mapped + place.stride * (uint64_t)comm->rank;
     return 0;

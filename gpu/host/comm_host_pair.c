@@ -1,6 +1,6 @@
-/* Messages between two ranks of the host backend. A message goes through its channel's two
- * mailboxes in pieces; one that lies in memory of gw_comm_alloc goes as a single piece that only
- * names the place, and the sender waits until it was read. */
+/* Messages between two ranks of the host backend. A message is sent in pieces through the channel's
+ * two mailboxes. A message in memory of gw_comm_alloc is sent as a single piece that holds only its
+ * place in the file; the sender waits until the receiver has copied the data. */
 #include "gpu/host/comm_host.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static size_t min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Publishes piece `sent + 1`, whose call and mail are written. */
+/* Publishes piece `sent + 1`. Its call and its data were written before. */
 static void channel_push(struct gw_comm_host *host, struct gw_segment_channel *channel, int to)
 {
     atomic_store(&channel->sent, atomic_load(&channel->sent) + 1);
@@ -38,7 +38,7 @@ int gw_comm_host_pair_send(struct gw_comm_host *host, const struct gw_comm_args 
     };
 
     size_t at = 0;
-    do { /* at least one piece: an empty message is one too */
+    do { /* an empty message is sent as one piece without data */
         const uint32_t piece = atomic_load(&channel->sent);
         int rc = gw_comm_host_await(host, to, &channel->received, piece - 1, error);
         if (rc < 0)

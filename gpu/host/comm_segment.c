@@ -1,5 +1,5 @@
-/* The segment of a gang's communicator, as its worker sees it: made before the ranks start, aborted
- * when one of them ends, looked at from outside. */
+/* Functions for the worker that starts a gang: it creates the segment before the ranks start,
+ * aborts it if a rank ends early, and reads the ranks' progress. */
 #include "gpu/base/comm_backend.h"
 #include "gpu/host/segment.h"
 

@@ -1,10 +1,11 @@
-/* How ranks that share a communicator come to smaller ones.
+/* Splits a host communicator into smaller communicators, one for each part.
  *
- * Everybody tells everybody what it wants (one all_gather), and so knows who is in its part. The
- * first rank of a part on each host makes a segment for those that are there, whose descriptor they
- * open through its process; where a part has several hosts its rank 0 listens as well. After each
- * stage all ranks of the parent agree that it went well, so either all parts come into being or
- * none does, and nobody waits for one that has given up. */
+ * First, every rank sends its colour and key to every other rank (one all_gather), so each rank
+ * knows the members of its part. On each host, the first rank of a part creates a segment for the
+ * part's ranks on that host. The other ranks open the segment's descriptor through /proc/PID/fd of
+ * that rank. If a part has several hosts, its rank 0 also listens for connections. After each stage
+ * all ranks of the parent agree that the stage succeeded on all of them. So either all parts are
+ * created or none, and no rank waits for a rank that has failed. */
 #include "gpu/host/comm_split.h"
 
 #include "gpu/host/segment.h"
@@ -17,14 +18,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a rank wants. */
+/* The part that a rank asked for. */
 struct wish {
     int32_t colour, key;
 };
 
-/* What it made for others. */
+/* What a rank has created for the other ranks of its part. */
 struct offer {
-    int32_t pid, segment; /* a descriptor of that process */
+    int32_t pid, segment; /* a descriptor number in process pid */
     char endpoint[GW_ENDPOINT_TEXT_MAX];
 };
 
@@ -32,10 +33,11 @@ struct part {
     const struct gw_comm_split_site *site;
     struct wish *wishes;  /* [size] */
     struct offer *offers; /* [size] */
-    int *members;         /* [count], ranks of the parent in the order of the child's */
-    int count, self;      /* ranks of the part, this rank's number; count 0: in none */
-    int first, local;     /* of the part on this host: the first number, how many */
-    int segment;          /* this host's; -1: not there */
+    int *members;         /* [count], the parent's rank numbers in the order of the child's ranks */
+    int count,
+        self; /* number of ranks in the part, this rank's number in it; count 0: in no part */
+    int first, local; /* the first rank of the part on this host, and how many it has there */
+    int segment;      /* descriptor of this host's segment; -1: not open */
     int listener;
     struct gw_segment *followed;
     struct gw_error *error;
@@ -47,7 +49,8 @@ static int run(struct part *part, enum gw_comm_verb verb, const struct gw_comm_a
     return comm->backend->run(comm, verb, args, part->error);
 }
 
-/* Every rank's bytes, of which this one's lie where they belong. */
+/* Collects `bytes` bytes of every rank in `all`. This rank's bytes are at its index in `all` before
+ * the call. */
 static int share(struct part *part, void *all, size_t bytes)
 {
     const char *own = (char *)all + (size_t)part->site->comm->rank * bytes;
@@ -55,7 +58,8 @@ static int share(struct part *part, void *all, size_t bytes)
                GW_COMM_ARGS(.send = own, .recv = all, .count = bytes, .dtype = GW_DTYPE_U8));
 }
 
-/* Whether a stage went well everywhere; rc is how it went here. */
+/* Checks that a stage succeeded on all ranks. rc is the result on this rank. Returns 0 or the worst
+ * result. */
 static int agree(struct part *part, int rc)
 {
     const struct gw_comm *comm = part->site->comm;
@@ -88,7 +92,7 @@ static bool comes_before(const struct part *part, int a, int b)
     return keys[0] != keys[1] ? keys[0] < keys[1] : a < b;
 }
 
-/* Who is in this rank's part, in order. */
+/* Finds the members of this rank's part, sorted by key. */
 static void members_find(struct part *part)
 {
     const struct gw_comm *comm = part->site->comm;
@@ -107,7 +111,8 @@ static void members_find(struct part *part)
             part->self = i;
 }
 
-/* The members of this rank's host, which must follow each other: a ring wants it so. */
+/* Finds the members on this rank's host. They must have consecutive numbers in the part, because
+ * the ring backend requires this. */
 static int neighbours_find(struct part *part)
 {
     const struct gw_comm_split_site *site = part->site;
@@ -135,7 +140,7 @@ static bool has_hosts(const struct part *part)
     return part->local < part->count;
 }
 
-/* Makes what this rank makes for others. */
+/* Creates the segment and the listening socket that this rank must offer to its part. */
 static int offer_make(struct part *part)
 {
     struct offer *offer = &part->offers[part->site->comm->rank];
@@ -155,7 +160,7 @@ static int offer_make(struct part *part)
     return rc;
 }
 
-/* Gets this host's segment, from whoever made it. */
+/* Opens this host's segment, which the first rank of the part on this host created. */
 static int segment_take(struct part *part)
 {
     if (part->count == 0)
@@ -178,7 +183,7 @@ static int segment_take(struct part *part)
 static int hosts_open(struct part *part, struct gw_comm **child)
 {
     const struct gw_comm_split_site *site = part->site;
-    /* An attempt of its own: connections of two parts must not be mixed up. */
+    /* Each part has its own attempt number, so that a connection to another part is refused. */
     const uint64_t which = *site->splits << 32 ^ (uint64_t)part->wishes[site->comm->rank].colour;
     const struct gw_comm_hosts_options options = {
         .fd = part->segment,
@@ -207,7 +212,8 @@ static int child_open(struct part *part, struct gw_comm **child)
     int rc =
         has_hosts(part) ? hosts_open(part, child) : site->open_host(&options, child, part->error);
     if (rc == 0)
-        (*child)->pulse = site->comm->pulse; /* one thread of one rank */
+        (*child)->pulse =
+            site->comm->pulse; /* parent and child are used by the same thread of the same rank */
     return rc;
 }
 
@@ -241,7 +247,8 @@ int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_co
     int rc;
     if (part.wishes && part.offers && part.members) {
         rc = part_run(&part, split, &made);
-    } else { /* the others are on their way into the first stage */
+    } else { /* the other ranks wait in the first stage: break the communicator so that they do not
+                wait forever */
         gw_comm_abort(site->comm, GW_ENOMEM, site->comm->rank);
         rc = gw_error_set(error, GW_ENOMEM, "split of %zu ranks", size);
     }

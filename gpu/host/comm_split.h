@@ -1,10 +1,11 @@
-/* Parts of a communicator of the host backend. */
+/* gw_comm_split for communicators of the host backend. */
 #ifndef GW_GPU_COMM_SPLIT_H
 #define GW_GPU_COMM_SPLIT_H
 
 #include "gpu/base/comm_backend.h"
 
-/* What a backend says about itself: also how parts of it are opened, on one host or several. */
+/* What a backend passes about a communicator that is split, including the functions that open its
+ * parts on one host or on several hosts. */
 struct gw_comm_split_site {
     int (*open_host)(const struct gw_comm_host_options *options, struct gw_comm **comm,
                      struct gw_error *error);
@@ -12,15 +13,15 @@ struct gw_comm_split_site {
                       struct gw_error *error);
     struct gw_comm *comm;
     struct gw_segment *segment; /* of this host */
-    int hosts;                  /* 1: the rest is not read */
-    const int *first;           /* every host's first rank */
-    uint64_t attempt;           /* of its connections */
-    const uint8_t *key;         /* of their TLS; NULL: none */
-    const char *endpoint;       /* of this rank */
-    uint64_t *splits;           /* how many were made before this one */
+    int hosts;                  /* number of hosts; 1: the fields below are not read */
+    const int *first;           /* the first rank of each host */
+    uint64_t attempt;           /* attempt number of the connections */
+    const uint8_t *key;         /* TLS key of the connections; NULL: no TLS */
+    const char *endpoint;       /* address of this rank */
+    uint64_t *splits;           /* number of splits of this communicator so far */
 };
 
-/* gw_comm_split_host keeps the contract of gw_comm_split for ranks that are seen like that. */
+/* gw_comm_split_host implements gw_comm_split for the communicator that `site` describes. */
 int gw_comm_split_host(const struct gw_comm_split_site *site, const struct gw_comm_split *split,
                        struct gw_comm **child, struct gw_error *error);
 

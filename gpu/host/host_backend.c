@@ -1,15 +1,16 @@
 /* The host backend: collectives among ranks that share a segment.
  *
- * Every collective is a sequence of steps. In a step each rank publishes what it has (its call, and
- * one stage of data) and waits for all others. All ranks make the same steps, so step s + 1 proves
- * that all have read what they wanted of step s - 1, and two alternating stages are enough.
+ * Every collective is a sequence of steps. In a step each rank publishes its call and one stage of
+ * data, and waits for all other ranks. All ranks make the same steps. So if a rank has published
+ * step s + 1, it has finished reading the stages of step s - 1. Therefore each rank needs only two
+ * stages, which it uses in turn. There are three methods:
  *
- *   small:   data in the stage of the very first step; each rank reduces everything itself
- *   direct:  all ranks' buffers lie in memory of gw_comm_alloc: they are read and written in place,
- *            each rank working on its slice, between one step that tells where and one that ends it
- *   chunked: any other buffers, one stage after another
+ *   small:   the data is in the stage of the first step; each rank reduces all of it
+ *   direct:  the buffers of all ranks are in memory of gw_comm_alloc. The first step publishes
+ * their places, each rank reduces its slice in place, and a second step ends the operation chunked:
+ * all other buffers; the data goes through the stages in chunks
  *
- * A reduction runs over ranks 0, 1, 2 ... on whichever way, so that all ways give the same bits. */
+ * All methods reduce in the order of the ranks 0, 1, 2 ..., so they give the same bits. */
 #include "gpu/host/comm_host.h"
 
 #include "gpu/base/reduce.h"
@@ -23,8 +24,9 @@
 enum {
     SMALL_BYTES = 16 << 10,
     SPIN_NS = 20000,
-    WHOLE_RANKS_MAX = 4, /* up to here a rank reduces whole chunks, beyond it slices of them */
-    SLICE_ALIGN = 1024,  /* elements, so that ranks never share a cache line of a slice */
+    WHOLE_RANKS_MAX = 4, /* with at most this many ranks, each rank reduces whole chunks; with more,
+                            each rank reduces a slice */
+    SLICE_ALIGN = 1024,  /* in elements; no two ranks write to the same cache line */
 };
 
 /* A collective in progress. */
@@ -46,13 +48,13 @@ static int op_step(struct op *op)
     return gw_comm_host_step(op->host, &op->call, op->error);
 }
 
-/* This rank's stage of the step that comes next. */
+/* Returns this rank's stage of the next step. */
 static char *op_next_stage(const struct op *op)
 {
     return gw_segment_stage(op->host->segment, op->host->comm.rank, op->host->step + 1);
 }
 
-/* Rank's stage of the last step. */
+/* Returns a rank's stage of the last step. */
 static char *op_stage(const struct op *op, int rank)
 {
     return gw_segment_stage(op->host->segment, rank, op->host->step);
@@ -74,7 +76,7 @@ static void op_copy(const struct op *op, void *to, const void *from, size_t coun
         memmove(to, from, count * op->element_bytes);
 }
 
-/* Reduces count elements of all ranks' stages of the last step, from element `at` on. */
+/* Reduces `count` elements, starting at element `at`, of all ranks' stages of the last step. */
 static void op_reduce_stages(const struct op *op, size_t at, size_t count, void *target)
 {
     const void *sources[GW_COMM_HOST_RANKS_MAX];
@@ -93,7 +95,8 @@ static void op_reduce_stages(const struct op *op, size_t at, size_t count, void 
     });
 }
 
-/* Where rank's slice of count elements begins; that of rank `size` is the end. */
+/* Returns the first element of a rank's slice, if `count` elements are divided among all ranks. For
+ * rank == size it returns count. */
 static size_t slice_begin(const struct op *op, size_t count, int rank)
 {
     const size_t size = (size_t)op->host->comm.size;
@@ -102,7 +105,8 @@ static size_t slice_begin(const struct op *op, size_t count, int rank)
     return min_size(each * (size_t)rank, count);
 }
 
-/* The addresses of all ranks' send or recv buffers of `elements`, or false: not all are shared. */
+/* Writes the addresses of all ranks' send or recv buffers. Returns false if a buffer is not in
+ * shared memory. */
 static bool op_direct(const struct op *op, size_t elements, bool send, void **addresses)
 {
     for (int i = 0; i < op->host->comm.size; i++) {
@@ -134,8 +138,8 @@ static int all_reduce_direct(struct op *op, void *const *sends, void *const *rec
     return op_step(op);
 }
 
-/* The second half of a chunk of many ranks: this rank's slice of the result goes into its stage of
- * one step more, from where all take it. */
+/* Reduces this rank's slice of a chunk into its stage of the next step. After that step all ranks
+ * copy all slices. This is used with more than WHOLE_RANKS_MAX ranks. */
 static int all_reduce_slices(struct op *op, size_t at, size_t count)
 {
     const int size = op->host->comm.size;
@@ -262,7 +266,8 @@ static int all_gather(struct op *op)
     return rc;
 }
 
-/* Elements `at` to `at + part` of every rank's share, one share after the other. */
+/* Copies elements `at` to `at + part` of every rank's part of send into the stage, one rank's part
+ * after the other. */
 static void reduce_scatter_stage(const struct op *op, size_t at, size_t part)
 {
     char *stage = op_next_stage(op);

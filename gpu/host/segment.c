@@ -1,9 +1,10 @@
-/* The file, its mappings, and waiting in it.
+/* The file of a segment, its mappings, and waiting in it.
  *
- * What always holds: a counter is written by one rank only; a reader that saw it at a value sees
- * all that was written before. `parked` and counters are accessed in sequentially consistent order:
- * who waits writes parked, then reads the counter; who publishes writes the counter, then reads
- * parked; so one of both sees the other, and no wake-up is lost. */
+ * Only one rank writes a counter. A rank that reads a value of a counter also sees everything that
+ * the writer wrote before it stored that value. Accesses to `parked` and to counters are
+ * sequentially consistent. A waiting rank writes parked and then reads the counter. A publishing
+ * rank writes the counter and then reads parked. So at least one of the two sees the other's write,
+ * and no wake-up is lost. */
 #include "gpu/host/segment.h"
 
 #include <assert.h>
@@ -36,19 +37,22 @@ struct gw_segment {
     dev_t device;
     ino_t inode;
     int fd;
-    char *base; /* fixed_bytes */
+    char *base; /* mapping of fixed_bytes bytes */
     size_t fixed_bytes;
     int ranks;
     struct mapping *mappings;
-    struct gw_segment *parent; /* whose break is this one's too; one reference. NULL: none */
+    struct gw_segment *parent; /* if the parent breaks, this segment breaks too; holds a reference;
+                                  NULL: no parent */
 };
 
 enum {
-    PARENT_TICK_NS = 20000000,       /* how late a parent's break may be seen by who sleeps */
-    WRITER_PATIENCE_NS = 1000000000, /* who writes a cause may have lost its processor */
+    PARENT_TICK_NS = 20000000, /* interval at which a sleeping rank checks the parent */
+    WRITER_PATIENCE_NS =
+        1000000000, /* how long to wait for a rank that was interrupted while it wrote a cause */
 };
 
-/* Guards every segment's list and counts; never held while waiting for another rank. */
+/* Guards the list of segments, their mappings and reference counts. Never held while waiting for
+ * another rank. */
 static pthread_mutex_t segments_mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct gw_segment *segments;
 
@@ -92,7 +96,8 @@ int gw_segment_create(int ranks, int *fd, struct gw_error *error)
     struct gw_segment_header header = {.version = GW_SEGMENT_VERSION, .ranks = (uint32_t)ranks};
     memcpy(header.magic, magic, sizeof magic);
     header.fixed_bytes = fixed_bytes_of(ranks);
-    /* Sealed against shrinking: a rank cannot make others fault by cutting the file. */
+    /* Seal the file against shrinking. Otherwise a rank could truncate it and make other ranks
+     * fault. */
     if (ftruncate(file, (off_t)header.fixed_bytes) < 0 ||
         pwrite(file, &header, sizeof header, 0) != (ssize_t)sizeof header ||
         fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK) < 0) {
@@ -105,7 +110,7 @@ int gw_segment_create(int ranks, int *fd, struct gw_error *error)
     return 0;
 }
 
-/* Reads and checks the header of a file that may be anything. */
+/* Reads and checks the header. The file may be any file. */
 static int header_read(int fd, const struct stat *status, struct gw_segment_header *header,
                        struct gw_error *error)
 {
@@ -206,7 +211,8 @@ void gw_segment_unref(struct gw_segment *segment)
 void gw_segment_follow(struct gw_segment *segment, struct gw_segment *parent)
 {
     pthread_mutex_lock(&segments_mutex);
-    const bool first = !segment->parent; /* a thread of this process may have been here before */
+    const bool first =
+        !segment->parent; /* another thread of this process may have set the parent */
     if (first) {
         parent->refs++;
         segment->parent = parent;
@@ -302,7 +308,7 @@ static void futex_wake_one(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Returns false when the deadline has passed. */
+/* Returns false if the deadline has passed. */
 static bool futex_wait_until(_Atomic uint32_t *word, uint32_t value, uint64_t deadline_ns)
 {
     const struct timespec until = {.tv_sec = (time_t)(deadline_ns / 1000000000),
@@ -332,7 +338,8 @@ void gw_segment_break(const struct gw_segment *segment, const struct gw_segment_
             futex_wake_one(&header->parked[i]);
 }
 
-/* A parent's cause becomes the child's: whoever waits in that one, in any process, is woken. */
+/* If the parent is broken, breaks this segment with the same cause. This wakes the ranks that wait
+ * in this segment, in all processes. */
 static int inherit(const struct gw_segment *segment, struct gw_error *error)
 {
     struct gw_error cause;
@@ -355,8 +362,9 @@ int gw_segment_broken(const struct gw_segment *segment, struct gw_error *error)
     uint32_t state = atomic_load(&header->broken);
     if (state == 0)
         return inherit(segment, error);
-    /* State 1 lasts for a few instructions, or as long as who writes the cause gets no processor.
-     * Where it was stopped or killed in the middle of it, the code must do. */
+    /* In state 1 a rank is writing the cause. This takes a few instructions, or longer if that
+     * process is not scheduled. If the process was stopped or killed meanwhile, there is no text,
+     * and only the code is returned. */
     const uint64_t patience_ns = gw_segment_now_ns() + (state == 1 ? WRITER_PATIENCE_NS : 0);
     while (state == 1 && gw_segment_now_ns() < patience_ns) {
         struct timespec moment = {.tv_nsec = 100000};
@@ -365,7 +373,8 @@ int gw_segment_broken(const struct gw_segment *segment, struct gw_error *error)
     }
     if (state == 1)
         return gw_error_set(error, GW_EABORTED, "the communicator was aborted");
-    char text[GW_SEGMENT_TEXT_MAX]; /* a copy, ended whatever another process wrote */
+    char text[GW_SEGMENT_TEXT_MAX]; /* a copy with a NUL at its end, because another process can
+                                       write anything to the header */
     memcpy(text, header->text, sizeof text);
     text[sizeof text - 1] = '\0';
     return gw_error_set(error, header->code, "%s", text);
@@ -395,7 +404,8 @@ static void pause_cpu(void)
 
 static bool reached(const struct gw_segment_wait *wait)
 {
-    return (int32_t)(atomic_load(wait->word) - wait->target) >= 0; /* counters wrap */
+    return (int32_t)(atomic_load(wait->word) - wait->target) >=
+           0; /* the counters can wrap around */
 }
 
 static bool spin(const struct gw_segment_wait *wait)
@@ -414,8 +424,8 @@ static bool spin(const struct gw_segment_wait *wait)
     return false;
 }
 
-/* Sleeps until it is woken, or for a moment where a parent may break. False: the deadline passed.
- */
+/* Sleeps until another rank wakes this one. If the segment has a parent, it sleeps for at most
+ * PARENT_TICK_NS. Returns false if the deadline has passed. */
 static bool park(const struct gw_segment_wait *wait, _Atomic uint32_t *parked, uint32_t on_peer)
 {
     if (!wait->segment->parent)
@@ -437,7 +447,8 @@ enum gw_segment_waited gw_segment_wait(const struct gw_segment_wait *wait)
     enum gw_segment_waited result = GW_SEGMENT_REACHED;
     for (bool in_time = true;;) {
         atomic_store(parked, on_peer);
-        /* Presence before the counter: a peer that closes has moved all its counters before. */
+        /* Read the presence before the counter: a peer that closes has stored its last counter
+         * values before. */
         bool left = atomic_load(&peer->presence) == GW_COMM_CLOSED;
         if (reached(wait))
             break;
