@@ -61,13 +61,11 @@ struct gw_segment_header {
     uint32_t version;
     uint32_t ranks;
     uint64_t fixed_bytes;
-    alignas(64) _Atomic uint32_t
-        broken; /* 0: not broken; 1: the cause is being written; 2: the cause is complete */
-    int32_t code, cause, rank; /* valid if broken is 2, like the text */
+    alignas(64) _Atomic uint32_t broken; /* 0: intact; 1: cause is being written; 2: complete */
+    int32_t code, cause, rank;           /* valid if broken is 2, like the text */
     int32_t unreached; /* 1 + the rank that `rank` could not reach, or 0; valid if broken is 2 */
     char text[GW_SEGMENT_TEXT_MAX];
-    alignas(
-        64) _Atomic uint32_t parked[GW_COMM_HOST_RANKS_MAX]; /* 0, or 1 + the rank it waits for */
+    alignas(64) _Atomic uint32_t parked[GW_COMM_HOST_RANKS_MAX]; /* 0, or 1 + its peer */
 };
 
 struct gw_segment; /* one object per process and file */

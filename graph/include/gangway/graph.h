@@ -83,10 +83,10 @@ struct gw_task_options {
     double gpu_fraction; /* a fraction of one GPU, 0.001 to 0.999, instead of gpus_per_rank; other
                             tasks may use the rest. The fraction is of memory. It is not enforced:
                             GANGWAY_GPU_MEMORY_BYTES tells the task its part */
-    bool isolate_gpus;   /* each rank of a command's gang sees only its own GPUs. false: a rank sees
-                            the GPUs of all ranks on its host, in the order of LOCAL_RANK, unless a
-                            rank has several GPUs or a fraction. GANGWAY_GPUS lists a rank's own GPUs
-                            by their numbers: "0,1" */
+    bool isolate_gpus;   /* each rank of a command's gang sees only its own GPUs. false: a rank
+                            sees the GPUs of all ranks on its host, in the order of LOCAL_RANK,
+                            unless a rank has several GPUs or a fraction. GANGWAY_GPUS lists a
+                            rank's own GPUs by their numbers: "0,1" */
     uint32_t worker_losses_max; /* further attempts after the loss of a worker; 0: 9; UINT32_MAX:
                                    none */
     uint32_t preemptions_max;   /* further attempts after gw_job_restart; 0: 100, the maximum;
