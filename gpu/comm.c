@@ -1,5 +1,5 @@
-/* The front of every communicator: refuses what no backend could do, fills in what in-place calls
- * leave out, and hands on. What passes here is valid: backends check nothing again. */
+/* The functions of comm.h. They check the arguments, fill in the buffers that in-place calls leave
+ * out, and call the backend. A backend does not check arguments again. */
 #include <gangway/comm.h>
 
 #include "gpu/base/comm_backend.h"
@@ -31,7 +31,7 @@ const char *gw_comm_backend(const struct gw_comm *comm)
     return comm->backend->name;
 }
 
-/* What holds for the arguments of every operation that moves data. */
+/* Checks the arguments that all operations that move data have in common. */
 static int args_check(const struct gw_comm *comm, enum gw_comm_verb verb,
                       const struct gw_comm_args *args, struct gw_error *error)
 {
@@ -111,7 +111,8 @@ int gw_comm_reduce_scatter(struct gw_comm *comm, const struct gw_comm_args *args
     if (full.count > 0 && !full.send)
         return gw_error_set(error, GW_EINVAL, "reduce_scatter: no send buffer");
     if (!full.recv && full.send) {
-        uintptr_t send = (uintptr_t)full.send; /* in place: the contract says it is written to */
+        uintptr_t send =
+            (uintptr_t)full.send; /* in place: comm.h documents that send is written to */
         full.recv = (void *)(send + full.count * gw_dtype_size(full.dtype) * (size_t)comm->rank);
     }
     full.root = 0;
@@ -150,7 +151,8 @@ int gw_comm_barrier(struct gw_comm *comm, struct gw_error *error)
     return run(comm, GW_COMM_BARRIER, &args, error);
 }
 
-/* What cannot be in a group: it would have to happen before what was called earlier. */
+/* Returns an error inside a group. The operation would have to run before the operations that the
+ * group has only recorded. */
 static int refuse_in_group(const struct gw_comm *comm, enum gw_comm_verb verb,
                            struct gw_error *error)
 {

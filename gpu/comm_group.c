@@ -1,25 +1,25 @@
-/* Groups: what was called between begin and end, and how a backend that has no groups of its own
- * runs it.
+/* Groups of operations: recording, and running them on a backend that has no groups itself.
  *
- * Always: every rank runs a group in the same order (see order), so that nobody waits in a circle:
- * of all pairs that have not exchanged yet, the first is at both ends the one that comes
- * next. Short sums of one kind that follow each other become one operation; what ranks must agree
- * on then is a digest of them. */
+ * Every rank runs the operations of a group in the same global order (see order). So no cycle of
+ * waiting ranks is possible: of all messages that are still to be exchanged, the first in this
+ * order is the next one at both of its ends. Short reductions of the same kind that follow each
+ * other are combined into one operation. The ranks then compare a digest of the combined
+ * operations. */
 #include "gpu/base/comm_backend.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 enum {
-    FUSED_BYTES_MAX = 16 << 10, /* what the host backend does in a single step */
+    FUSED_BYTES_MAX = 16 << 10, /* the host backend moves this much in a single step */
     FUSED_EACH_MAX = 4 << 10,
 };
 
 struct gw_comm_group {
     struct gw_comm_item *items;
     size_t count, room;
-    size_t fused_bytes; /* of the run at hand */
-    int rc;             /* the first call that could not be recorded */
+    size_t fused_bytes; /* bytes in `fused` for the current operation */
+    int rc;             /* error of the first call that could not be recorded */
     _Alignas(16) char fused[FUSED_BYTES_MAX];
 };
 
@@ -65,8 +65,8 @@ static bool is_message(const struct gw_comm_item *item)
     return item->verb == GW_COMM_SEND || item->verb == GW_COMM_RECV;
 }
 
-/* Where a message stands among those of its rank: by the lower end of its pair, the higher one, and
- * what goes upwards first. */
+/* Returns the position of a message in the global order: first by the lower rank of the pair, then
+ * by the higher rank. The message from the lower to the higher rank comes first. */
 static uint64_t message_place(const struct gw_comm_item *item, int rank)
 {
     const int peer = item->args.root;
@@ -83,8 +83,9 @@ static bool goes_before(const struct gw_comm_item *a, const struct gw_comm_item 
     return message_place(a, rank) < message_place(b, rank);
 }
 
-/* An order in which no rank waits for another one in a circle, if all do: collectives as they were
- * called, then messages, pair by pair. By insertion: stable, and groups are short. */
+/* Sorts the operations into the global order: first the collectives in the order of their calls,
+ * then the messages pair by pair. The insertion sort is stable and fast enough, because groups are
+ * short. */
 static void order(struct gw_comm_item *items, size_t count, int rank)
 {
     for (size_t i = 1; i < count; i++) {
@@ -104,7 +105,7 @@ static size_t item_bytes(const struct gw_comm_item *item)
     return item->args.count * gw_dtype_size(item->args.dtype);
 }
 
-/* How many operations from the first on can be one. */
+/* Returns how many operations, from the first one, can be combined into one. */
 static size_t fuse_count(struct gw_comm_group *group, const struct gw_comm_item *items,
                          size_t count)
 {
@@ -167,7 +168,7 @@ int gw_comm_group_end(struct gw_comm *comm, struct gw_error *error)
         return gw_error_set(error, GW_EINVAL, "group: not begun");
     comm->group = NULL;
     int rc = group->rc;
-    if (rc < 0) { /* the others will run it */
+    if (rc < 0) { /* the other ranks will run the group and would wait for this one */
         gw_comm_abort(comm, rc, comm->rank);
         gw_error_set(error, rc, "group: one of its operations was not recorded");
     } else {

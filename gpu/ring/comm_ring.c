@@ -1,12 +1,14 @@
-/* What the files of this backend share: how long an operation waits, why it failed, and operations
- * among the ranks of this host. */
+/* Functions that the files of this backend share: how long an operation waits, how an error breaks
+ * the communicator, and operations among the ranks of this host. */
 #include "gpu/ring/comm_ring.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { CAUSE_MS = 2500 }; /* for the watch to hear why a connection ended, or who is late */
+enum {
+    CAUSE_MS = 2500
+}; /* how long to wait until the watch reports why a connection ended or which rank is late */
 
 bool gw_comm_ring_is_leader(const struct gw_comm_ring *self)
 {
@@ -57,7 +59,7 @@ static int fail_late(struct gw_comm_ring *self, int peer, struct gw_error *error
     return break_with(self, &fault, error);
 }
 
-/* A connection ended: somebody closed, or died, or broke the communicator. */
+/* Handles a connection that ended, because a rank closed, died, or broke the communicator. */
 static int fail_lost(struct gw_comm_ring *self, int peer, struct gw_error *error)
 {
     const uint64_t end_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MS * 1000000;

@@ -1,10 +1,10 @@
-/* How the ranks of several hosts find each other.
+/* Joining: how the ranks of several hosts connect to each other.
  *
- * Rank 0 listens where everybody was told. The leader of every other host connects to it; the
- * address by which it got there is the one that others reach it by, so each rank of its host opens
- * a socket there, and the leader brings their addresses to rank 0. When all ranks are accounted
- * for, rank 0 gives everybody the whole list, and the leaders connect in a ring. Whoever comes with
- * ranks that are there already is refused. */
+ * Rank 0 listens at the endpoint in the options. The leader of every other host connects to it. The
+ * local address of that connection is the address of the host. Each rank of the host opens a
+ * listening socket at this address, and the leader sends the addresses of these sockets to rank 0.
+ * When rank 0 has the addresses of all ranks, it sends the whole list to all leaders. Then the
+ * leaders connect in a ring. A connection for a rank that has joined already is refused. */
 #include "gpu/ring/comm_ring.h"
 
 #include <arpa/inet.h>
@@ -21,20 +21,20 @@
 
 enum { SPIN_NS = 20000 };
 
-/* A leader's first word on its control link, followed by its ranks' places. */
+/* A leader's first message on its control link. The addresses of its ranks follow. */
 struct arrival {
     int32_t first_rank, ranks;
 };
 
-/* While it joins. */
+/* State while a rank joins. */
 struct join {
     struct gw_comm_ring *self;
     const struct gw_comm_hosts_options *options;
     struct gw_error *error;
-    struct gw_ring_peer peers[GW_RING_HOSTS_MAX]; /* of a leader */
+    struct gw_ring_peer peers[GW_RING_HOSTS_MAX]; /* used by leaders */
     int peers_count;
-    int unreached;     /* the rank that this one could not reach; -1: none */
-    uint64_t reach_ns; /* how long it may take to reach another rank, and when that is over */
+    int unreached;     /* the rank that this rank could not reach; -1: none */
+    uint64_t reach_ns; /* time limit to reach another rank, and its deadline */
     uint64_t reach_deadline_ns;
 };
 
@@ -43,8 +43,8 @@ static struct gw_ring_bytes bytes_of(void *data, size_t bytes)
     return (struct gw_ring_bytes){data, bytes};
 }
 
-/* For what shows that a rank can be reached. Where it cannot, this ends before what waits for ranks
- * that were reached, so that the cause is told first. */
+/* Returns the deadline for steps that show that a rank is reachable. It is earlier than the
+ * deadline of other steps. So if a rank is unreachable, this is reported first. */
 static struct gw_ring_wait reach(const struct join *join)
 {
     struct gw_ring_wait wait = gw_comm_ring_wait(join->self);
@@ -52,8 +52,9 @@ static struct gw_ring_wait reach(const struct join *join)
     return wait;
 }
 
-/* Who did not come, stopped on the way or went has a number. Where one went, so that its worker or
- * another's knows why, that is the cause, and not who was left. */
+/* Makes the error for a rank that did not join, or whose connection ended while it joined. If the
+ * communicator was broken meanwhile (for example because the worker of a rank reported its death),
+ * that cause is returned. */
 static int late_after(const struct join *join, int rc, int rank, uint64_t waited_ns)
 {
     const struct gw_comm_ring *self = join->self;
@@ -75,7 +76,7 @@ static int late(const struct join *join, int rc, int rank)
     return late_after(join, rc, rank, join->self->comm.timeout_ns);
 }
 
-/* The same, of a rank that was not reached. */
+/* Does the same as late_after, and stores `rank` as unreachable. */
 static int unreached(struct join *join, int rc, int rank)
 {
     rc = late_after(join, rc, rank, join->reach_ns);
@@ -87,7 +88,7 @@ static int unreached(struct join *join, int rc, int rank)
 /* -- Addresses -----------------------------------------------------------------------------------
  */
 
-/* The address of a socket's own end, without its port. */
+/* Returns the local address of a socket, without the port. */
 static int own_host(int fd, char host[GW_ENDPOINT_TEXT_MAX], struct gw_error *error)
 {
     struct sockaddr_storage address;
@@ -103,7 +104,7 @@ static int own_host(int fd, char host[GW_ENDPOINT_TEXT_MAX], struct gw_error *er
     return 0;
 }
 
-/* Opens this rank's door, and its place. */
+/* Opens the listening socket of this rank and writes its address to place. */
 static int door_open(struct join *join, const char *host, struct gw_comm_ring_place *place)
 {
     struct gw_comm_ring *self = join->self;
@@ -127,8 +128,8 @@ static int door_open(struct join *join, const char *host, struct gw_comm_ring_pl
 /* -- Rank 0 --------------------------------------------------------------------------------------
  */
 
-/* Takes in one host: its first rank goes into first[], its places into the list. Whoever lies, or
- * claims ranks of another, goes away. */
+/* Adds one host: its first rank is stored in first[] and the addresses of its ranks in the list. A
+ * host that claims invalid ranks, or ranks that have joined already, is refused. */
 static int arrive(struct join *join, struct gw_ring_guest *guest, bool seen[])
 {
     struct gw_comm_ring *self = join->self;
@@ -152,7 +153,7 @@ static int arrive(struct join *join, struct gw_ring_guest *guest, bool seen[])
         guest->link->free(guest->link);
         return late(join, rc, guest->from);
     }
-    if (rc < 0 || !good || taken) { /* its own fault: nobody else is disturbed */
+    if (rc < 0 || !good || taken) { /* this host's error must not disturb the others */
         gw_ring_link_refuse(guest->link, taken ? GW_EEXIST : GW_EPERM);
         return 0;
     }
@@ -179,7 +180,7 @@ static int first_missing(const bool seen[], int ranks)
     return missing;
 }
 
-/* Rank 0 gathers all hosts, and tells each what it knows. */
+/* Rank 0 waits until all hosts have joined and sends each of them the list of addresses. */
 static int gather(struct join *join)
 {
     struct gw_comm_ring *self = join->self;
@@ -257,14 +258,15 @@ static int introduce(struct join *join)
 /* -- All ranks of a host -------------------------------------------------------------------------
  */
 
-/* What the leader knows, for all of its host. */
+/* Copies the leader's data to all ranks of its host. */
 static int spread(struct join *join, void *data, size_t bytes)
 {
     const struct gw_comm_args args = {.recv = data, .count = bytes, .dtype = GW_DTYPE_U8};
     return gw_comm_ring_local(join->self, GW_COMM_BROADCAST, &args, join->error);
 }
 
-/* Where this host is reached: a leader finds out by going to rank 0. */
+/* Finds the address of this host. A leader connects to rank 0 and uses the local address of that
+ * connection. */
 static int host_find(struct join *join, char host[GW_ENDPOINT_TEXT_MAX])
 {
     struct gw_comm_ring *self = join->self;
@@ -318,7 +320,8 @@ static int processors(void)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-/* Even places connect first, so that not everybody waits for who waits. */
+/* Connects this leader with its neighbours. Leaders at even places connect first and leaders at odd
+ * places accept first, so that they do not all wait for each other. */
 static int ring_links(struct join *join)
 {
     struct gw_comm_ring *self = join->self;
@@ -348,7 +351,8 @@ static int ring_links(struct join *join)
     return rc;
 }
 
-/* The time to reach others begins anew: that to gather them was another. */
+/* Sets a new deadline to reach other ranks, because the time used to collect the hosts must not
+ * count. */
 static void begin_reaching(struct join *join)
 {
     const uint64_t timeout_ns = join->self->comm.timeout_ns;
@@ -378,7 +382,7 @@ static int ring_open(struct join *join)
         .peers = join->peers,
         .peers_count = join->peers_count,
     };
-    join->peers_count = 0; /* taken */
+    join->peers_count = 0; /* the watch has taken them over */
     rc = gw_ring_watch_open(&options, &self->watch, join->error);
     if (rc < 0)
         return rc;
@@ -447,8 +451,9 @@ static int ring_new(const struct gw_comm_hosts_options *options, struct gw_comm_
     return 0;
 }
 
-/* A rank that cannot join takes the others of its host with it. All of them name the rank that was
- * not reached: the report of any of them may be the first, and the others are killed for it. */
+/* Breaks the segment because a rank could not join, so the other ranks of its host fail too. The
+ * fault holds the rank that could not be reached. Each rank of the host then reports that rank,
+ * because the report of any of them may be the first that the worker receives. */
 static int fail(struct join *join, int rc)
 {
     struct gw_comm_ring *self = join->self;

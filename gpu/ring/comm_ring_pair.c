@@ -1,10 +1,10 @@
-/* Messages between two ranks: those of one host by their segment; others over a link of their own
- * for each direction, which the sender makes when it is first needed. */
+/* Messages between two ranks. Two ranks of one host use their segment. Other pairs use a link for
+ * each direction, which the sender opens at its first message. */
 #include "gpu/ring/comm_ring.h"
 
 #include <string.h>
 
-/* What goes before each message. */
+/* The header of each message. */
 struct letter {
     struct gw_segment_call call;
 };
@@ -48,7 +48,7 @@ int gw_comm_ring_pair_send(struct gw_comm_ring *self, const struct gw_comm_args 
     const struct gw_ring_wait wait = gw_comm_ring_wait(self);
     struct letter letter = {call_of(GW_COMM_SEND, args)};
     const struct gw_ring_bytes head = {&letter, sizeof letter};
-    /* Only read: a link takes its bytes from where they lie. */
+    /* The cast removes const, but the link only reads from this buffer. */
     const struct gw_ring_bytes body = {(void *)(uintptr_t)args->send,
                                        args->count * gw_dtype_size(args->dtype)};
     int rc = link_to(self, to, error);

@@ -1,7 +1,7 @@
-/* Moves a flow.
+/* Moves the data of a flow.
  *
- * Always: byte ahead_bytes + n of what goes out is byte head_bytes + n of what came in, after its
- * reduction. So there are no rounds: each byte goes on as soon as it is ready. */
+ * Byte ahead_bytes + n of the outgoing data is byte head_bytes + n of the incoming data after its
+ * reduction. So there are no rounds: each byte is sent as soon as it is ready. */
 #include "gpu/ring/ring.h"
 
 #include "gpu/base/reduce.h"
@@ -10,11 +10,11 @@
 #include <string.h>
 
 enum {
-    /* Written or read, before the other direction has its turn. Hosts that fill a socket's buffer
-     * before they read fall in step: all send, then all receive, and a wire that could do both at
-     * once has half of it idle. */
+    /* Maximum to write or read before the other direction gets a turn. Without this limit all hosts
+     * would first fill their socket buffers and then all read, so only one direction of the network
+     * would be busy at a time. */
     TURN_BYTES = 256 << 10,
-    STALL_S = 1, /* without any progress, until a closed rank is taken for the reason */
+    STALL_S = 1, /* if nothing moves for this long, a rank that has closed counts as the cause */
 };
 
 struct run {
@@ -22,10 +22,10 @@ struct run {
     const struct gw_ring_flow *flow;
     const struct gw_ring_wait *wait;
     struct gw_error *error;
-    size_t out_part, out_at, out_left; /* out_left: of all parts */
-    size_t in_part, in_at;             /* in_at: done of this part */
-    size_t in_done;                    /* bytes of all parts, the head too */
-    size_t staged;                     /* bytes in the stage, less than an element between reads */
+    size_t out_part, out_at, out_left; /* out_left: bytes left in all parts */
+    size_t in_part, in_at;             /* in_at: bytes of this part that are done */
+    size_t in_done;                    /* bytes of all parts, including the head */
+    size_t staged; /* bytes in the stage; between two reads less than an element */
     uint64_t progress_ns;
 };
 
@@ -50,7 +50,7 @@ static size_t min_size(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* What may go out by now, of what is left. */
+/* Returns how many of the remaining bytes can be sent now. */
 static size_t out_ready(const struct run *run)
 {
     const struct gw_ring_flow *flow = run->flow;
@@ -64,7 +64,7 @@ static size_t out_ready(const struct run *run)
     return limit - before;
 }
 
-/* Sends what may go in a turn: 1 something went, 0 nothing, or a failure. */
+/* Sends up to TURN_BYTES. Returns 1 if bytes were sent, 0 if none, or an error. */
 static int push(struct run *run)
 {
     struct gw_transport *link = run->ring->next;
@@ -112,7 +112,7 @@ static void reduce_staged(struct run *run, const struct gw_ring_part *part)
     memmove(run->ring->stage, run->ring->stage + count * element, run->staged);
 }
 
-/* Receives into the part: 0 or a failure, GW_EAGAIN among them. */
+/* Receives into a part. Returns 0 or an error, which may be GW_EAGAIN. */
 static int pull_part(struct run *run, const struct gw_ring_part *part)
 {
     struct gw_transport *link = run->ring->prev;
@@ -137,7 +137,7 @@ static int pull_part(struct run *run, const struct gw_ring_part *part)
     return 0;
 }
 
-/* Receives once: 1 something came, 0 nothing, or a failure. */
+/* Receives once. Returns 1 if bytes arrived, 0 if none, or an error. */
 static int pull(struct run *run)
 {
     const struct gw_ring_flow *flow = run->flow;
@@ -163,7 +163,8 @@ static bool is_done(const struct run *run, size_t in_total)
            !run->ring->next->blocked(run->ring->next);
 }
 
-/* Nothing moves at the moment. */
+/* Waits for the sockets if nothing has moved for a while. Returns an error if the ring waits for a
+ * rank that has closed. */
 static int rest(struct run *run, size_t in_total)
 {
     struct gw_ring *ring = run->ring;

@@ -1,6 +1,7 @@
-/* The ring: how data flows among the leaders of a communicator's hosts. Each sends to the next one
- * and receives from the one before, both at once: a flow is two lists of parts, and what goes out
- * follows what came in as closely as the sockets allow. */
+/* The ring moves data among the leaders of a communicator's hosts. Each leader sends to the next
+ * leader and receives from the previous one at the same time. A flow is one transfer through the
+ * ring. It has a list of parts to send and a list of parts to receive. A part is sent as soon as
+ * its data has arrived. */
 #ifndef GW_GPU_RING_H
 #define GW_GPU_RING_H
 
@@ -10,38 +11,41 @@ enum { GW_RING_HOSTS_MAX = GW_COMM_HOST_RANKS_MAX };
 
 struct gw_ring {
     int hosts; /* at least 2 */
-    int place; /* of this host */
+    int place; /* number of this host in the ring */
     struct gw_transport *next, *prev;
-    char *stage;        /* what came in and is to be reduced */
-    uint64_t spin_ns;   /* before it sleeps */
-    _Atomic int closed; /* a rank that has closed, or -1; written by the watch */
+    char *stage;        /* received data that is not reduced yet */
+    uint64_t spin_ns;   /* time to poll before the thread sleeps */
+    _Atomic int closed; /* a rank that has closed, or -1; set by the watch */
 };
 
-/* A piece of a flow: where it lies, and what is done with what comes in. */
+/* A part of a flow: its memory, and how received data is combined with it. */
 struct gw_ring_part {
     void *data;
-    size_t bytes;    /* whole elements */
-    bool reduces;    /* data = what came in . data; else it is overwritten */
-    bool is_average; /* it is the last reduction of this part: divide by flow->divisor */
+    size_t bytes;    /* a multiple of the element size */
+    bool reduces;    /* true: data = received . data; false: received data overwrites it */
+    bool is_average; /* this is the last reduction of the part: divide by flow->divisor */
 };
 
 struct gw_ring_flow {
     const struct gw_ring_part *out, *in;
     size_t outs, ins;
-    size_t head_bytes;  /* of in[0], which is compared with out[0]; 0: there is no head */
-    size_t ahead_bytes; /* of `out` that wait for nothing; what follows came in before */
+    size_t head_bytes;  /* size of in[0], which is compared with out[0]; 0: there is no head */
+    size_t ahead_bytes; /* the first bytes of `out`, which can be sent at once; the bytes after them
+                           must be received first */
     enum gw_dtype dtype;
     enum gw_reduce reduce;
     int divisor;
 };
 
-/* gw_ring_init gets memory: 0 or GW_ENOMEM. gw_ring_deinit frees it, and the links. */
+/* gw_ring_init allocates memory. It returns 0 or GW_ENOMEM. gw_ring_deinit frees the memory and the
+ * links. */
 int gw_ring_init(struct gw_ring *ring);
 void gw_ring_deinit(struct gw_ring *ring);
 
-/* gw_ring_run moves everything. 0; GW_EMISMATCH: the head of the host before differs, it stands at
- * in[0]; GW_ECLOSED: a neighbour is gone, or a closed rank keeps the ring waiting; else as the
- * functions of ring_link.h. What came in by then is unspecified. */
+/* gw_ring_run moves all data of a flow and returns 0. Returns GW_EMISMATCH if the head of the
+ * previous host differs (that head is in in[0]), and GW_ECLOSED if a neighbour closed the
+ * connection or the ring waits for a rank that has closed. It also returns the errors of
+ * ring_link.h. After an error the received data is unspecified. */
 int gw_ring_run(struct gw_ring *ring, const struct gw_ring_flow *flow,
                 const struct gw_ring_wait *wait, struct gw_error *error);
 

@@ -1,8 +1,8 @@
 /* Collectives across hosts.
  *
- * Always: all ranks of a host meet first and compare what they called; leaders compare in the head
- * of every flow. So whatever differs anywhere breaks the communicator before anybody has a result
- * that another has not: each flow ends only after something came round from every host. */
+ * First, all ranks of a host compare their calls. Then the leaders compare the calls of their
+ * hosts, in the head of every flow. A flow ends only after data from every host has come round. So
+ * if calls differ anywhere, the communicator breaks before any rank gets a result. */
 #include "gpu/ring/comm_ring.h"
 
 #include "gpu/base/reduce.h"
@@ -11,19 +11,19 @@
 #include <string.h>
 
 enum {
-    WINDOW_BYTES = 4 << 20, /* of reduce_scatter */
-    BLOCK_ALIGN = 64,       /* elements */
+    WINDOW_BYTES = 4 << 20, /* size of a window of reduce_scatter */
+    BLOCK_ALIGN = 64,       /* in elements */
     PARTS_MAX = 2 * GW_RING_HOSTS_MAX,
 };
 
-/* A flow being made. */
+/* A flow that is being planned. */
 struct plan {
     struct gw_ring_part out[PARTS_MAX], in[PARTS_MAX];
     struct gw_segment_call mine, theirs;
     struct gw_ring_flow flow;
 };
 
-/* Data in blocks, one a host: block h from begin[h] to begin[h + 1], in bytes. */
+/* Data divided into one block per host. Block h is the bytes from begin[h] to begin[h + 1]. */
 struct blocks {
     char *data;
     size_t begin[GW_RING_HOSTS_MAX + 1];
@@ -62,7 +62,8 @@ static struct gw_ring_part block_part(const struct blocks *blocks, int hosts, in
                                  .bytes = blocks->begin[i + 1] - blocks->begin[i]};
 }
 
-/* Adds rounds in which block `first` - s goes out in round s, and the one before comes in. */
+/* Adds one round per host but one. In round s, block `first` - s is sent and the block before it is
+ * received. */
 static void plan_rounds(const struct gw_comm_ring *self, struct plan *plan,
                         const struct blocks *blocks, int first, bool reduces)
 {
@@ -77,7 +78,7 @@ static void plan_rounds(const struct gw_comm_ring *self, struct plan *plan,
         plan->in[flow->ins++] = in;
     }
     if (reduces && flow->reduce == GW_REDUCE_AVG)
-        flow->reduce = GW_REDUCE_SUM; /* the last one divides */
+        flow->reduce = GW_REDUCE_SUM; /* the last reduction divides */
 }
 
 static int plan_run(struct gw_comm_ring *self, struct plan *plan, struct gw_error *error)
@@ -102,7 +103,8 @@ static bool is_whole(enum gw_dtype dtype)
     return dtype == GW_DTYPE_I32 || dtype == GW_DTYPE_I64 || dtype == GW_DTYPE_U8;
 }
 
-/* What leaders do of a reduction: averages of floats were scaled among the ranks of a host. */
+/* Returns the reduction that the leaders run. For an average of floats this is a sum, because the
+ * local ranks have scaled their values already. */
 static enum gw_reduce ring_reduce(const struct gw_comm_args *args)
 {
     return args->reduce == GW_REDUCE_AVG && !is_whole(args->dtype) ? GW_REDUCE_SUM : args->reduce;
@@ -116,7 +118,7 @@ static void plan_reduces(const struct gw_comm_ring *self, struct plan *plan,
     plan->flow.divisor = self->comm.size;
 }
 
-/* Splits count elements among hosts. */
+/* Divides `count` elements among the hosts. */
 static void blocks_split(const struct gw_comm_ring *self, struct blocks *blocks, size_t count,
                          size_t element_bytes)
 {
@@ -127,7 +129,7 @@ static void blocks_split(const struct gw_comm_ring *self, struct blocks *blocks,
         blocks->begin[i] = min_size(each * i, count) * element_bytes;
 }
 
-/* Splits by ranks: count elements each. */
+/* Divides the data by ranks: each host's block has bytes_each bytes per rank of that host. */
 static void blocks_by_rank(const struct gw_comm_ring *self, struct blocks *blocks,
                            size_t bytes_each)
 {
@@ -152,7 +154,7 @@ int gw_ring_backend_sync(struct gw_comm_ring *self, const struct gw_segment_call
 /* -- Among the ranks of this host ----------------------------------------------------------------
  */
 
-/* All ranks of the host compare the call. */
+/* Compares the call among the ranks of this host. */
 static int local_meet(struct gw_comm_ring *self, const struct gw_segment_call *call,
                       struct gw_error *error)
 {
@@ -165,13 +167,13 @@ static int local_meet(struct gw_comm_ring *self, const struct gw_segment_call *c
     return rc < 0 || local->comm.size == 1 ? rc : gw_comm_host_agree(local, error);
 }
 
-/* What this host adds: the reduction of its ranks' send, in recv of all of them. */
+/* Reduces `send` of all ranks of this host into `recv` of each of them. */
 static int local_reduce(struct gw_comm_ring *self, const struct gw_comm_args *args,
                         struct gw_error *error)
 {
     struct gw_comm_args part = *args;
     if (is_whole(args->dtype) && args->reduce == GW_REDUCE_AVG)
-        part.reduce = GW_REDUCE_SUM; /* divided once, at the end */
+        part.reduce = GW_REDUCE_SUM; /* the sum of all ranks is divided once, at the end */
     if (self->local->comm.size > 1)
         return gw_comm_ring_local(self, GW_COMM_ALL_REDUCE, &part, error);
     if (part.send == part.recv && part.reduce != GW_REDUCE_AVG)
@@ -189,7 +191,7 @@ static int local_reduce(struct gw_comm_ring *self, const struct gw_comm_args *ar
     return 0;
 }
 
-/* The leader's data for all ranks of the host. */
+/* Copies the leader's data to all ranks of the host. */
 static int local_spread(struct gw_comm_ring *self, void *data, size_t bytes, struct gw_error *error)
 {
     if (self->local->comm.size == 1)
@@ -216,7 +218,7 @@ static int leaders_sync(struct op *op)
                                             : 0;
 }
 
-/* Nobody returns before all have come. */
+/* Returns when all ranks have entered the barrier. */
 static int barrier(struct op *op)
 {
     uint8_t byte = 0;
@@ -244,7 +246,7 @@ static int all_reduce(struct op *op)
     return rc < 0 ? rc : local_spread(self, args->recv, args->count * op->element_bytes, op->error);
 }
 
-/* Which host a rank is on. */
+/* Returns the number of the host that a rank is on. */
 static int place_of(const struct gw_comm_ring *self, int rank)
 {
     int place = 0;
@@ -253,7 +255,8 @@ static int place_of(const struct gw_comm_ring *self, int rank)
     return place;
 }
 
-/* From the root's host to the next one, and so on to the one before it. */
+/* Sends data from the root's host through the ring: each host passes it to the next one, until the
+ * host before the root. */
 static int chain(struct op *op, int from)
 {
     struct gw_comm_ring *self = op->self;
@@ -332,7 +335,7 @@ static int scratch_reserve(struct gw_comm_ring *self, size_t bytes, struct gw_er
     return 0;
 }
 
-/* Elements `at` to `at + part` of every rank's share. */
+/* Reduces elements `at` to `at + part` of every rank's result. */
 static int reduce_scatter_window(struct op *op, size_t at, size_t part)
 {
     struct gw_comm_ring *self = op->self;
@@ -435,7 +438,8 @@ static void history_add(struct gw_comm_ring *self, uint64_t event)
     self->history = (self->history ^ event) * 0x100000001b3 + 1;
 }
 
-/* The worst of all ranks' results, for all of them; `worst` is the worst of this host's. */
+/* Computes the worst result of all ranks on all ranks. `worst` is the worst result of this host and
+ * receives the total. */
 static int worst_share(struct gw_comm_ring *self, const struct gw_segment_call *call,
                        int32_t *worst, struct gw_error *error)
 {
@@ -453,7 +457,8 @@ static int worst_share(struct gw_comm_ring *self, const struct gw_segment_call *
     return rc < 0 ? rc : local_spread(self, worst, sizeof *worst, error);
 }
 
-/* How the others fared: 0, or GW_ENOMEM for all. */
+/* Exchanges the status of an allocation. Returns 0, or GW_ENOMEM on all ranks if any rank failed.
+ */
 static int alloc_agree(struct gw_comm_ring *self, const struct gw_segment_call *call, int status,
                        struct gw_error *error)
 {
@@ -478,7 +483,7 @@ static int ring_meet(struct gw_comm *comm, const struct gw_segment_call *call, i
         const int32_t their = gw_comm_worst((int)theirs->status, self->first_rank + i);
         *worst = their < *worst ? their : *worst;
     }
-    /* Hosts compare what all ranks must agree on, and that is all of the call but the result. */
+    /* The hosts compare all fields of the call except the status, which may differ. */
     struct gw_segment_call agreed = *call;
     agreed.status = 0;
     return rc < 0 ? rc : worst_share(self, &agreed, worst, error);

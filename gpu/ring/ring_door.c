@@ -1,6 +1,7 @@
-/* Who is let into the ring.
+/* Accepts connections to the ring and checks their hello.
  *
- * Always: a guest that says nothing holds up nobody, and the oldest guest goes if too many wait. */
+ * A connection that sends nothing delays no other connection. If too many connections wait, the
+ * oldest one is closed. */
 #include "gpu/ring/ring_door.h"
 
 #include "gpu/ring/ring_hello.h"
@@ -13,21 +14,21 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { GUESTS_MAX = 256 }; /* that have connected and are not let in yet */
+enum { GUESTS_MAX = 256 }; /* connections that are accepted but not taken yet */
 
 struct guest {
     struct gw_transport *link;
     struct gw_ring_hello hello;
-    size_t got; /* bytes of the hello; all of it: it is a good one */
+    size_t got; /* bytes of the hello received; if complete, the hello was checked */
 };
 
 struct gw_ring_door {
     int listener;
     int self;
     const struct gw_ring_trust *trust;
-    bool full; /* no descriptor is left for who stands outside: another look in a moment */
+    bool full; /* accept failed because no descriptor or memory was free: try again later */
     size_t guests_count;
-    struct guest guests[GUESTS_MAX]; /* in the order in which they came */
+    struct guest guests[GUESTS_MAX]; /* in the order in which they were accepted */
 };
 
 struct gw_ring_door *gw_ring_door_new(int listener, const struct gw_ring_trust *trust, int self)
@@ -75,7 +76,7 @@ static bool find_key(const char *identity, uint8_t secret[GW_TLS_SECRET_BYTES], 
     return true;
 }
 
-/* Everybody who stands outside; where too many wait the oldest goes. */
+/* Accepts all pending connections. If too many wait, closes the oldest one. */
 static void guests_come(struct gw_ring_door *door)
 {
     for (;;) {
@@ -104,7 +105,8 @@ static bool is_known(const struct gw_ring_door *door, const struct gw_ring_hello
            (uint32_t)hello->from < hello->ranks && hello->to == door->self;
 }
 
-/* Reads on: 0, or it is to go. */
+/* Reads more of a hello and checks it when it is complete. Returns 0, or an error if the connection
+ * must be closed. */
 static int guest_listen(const struct gw_ring_door *door, struct guest *guest)
 {
     while (guest->got < sizeof guest->hello) {
@@ -122,7 +124,7 @@ static int guest_listen(const struct gw_ring_door *door, struct guest *guest)
     return is_known(door, &guest->hello) ? 0 : GW_EPERM;
 }
 
-/* The first who is wanted, or guests_count. */
+/* Returns the index of the first connection with the wanted purpose and rank, or guests_count. */
 static size_t guest_find(const struct gw_ring_door *door, const struct gw_ring_guest *wanted)
 {
     size_t i = 0;
@@ -144,7 +146,7 @@ static int door_pause(struct gw_ring_door *door, const struct gw_ring_wait *wait
     for (size_t i = 0; i < door->guests_count; i++) {
         struct guest *guest = &door->guests[i];
         if (guest->got == sizeof guest->hello)
-            continue; /* waits for its turn */
+            continue; /* its hello is complete; it waits until gw_ring_door_take takes it */
         const short out = guest->link->blocked(guest->link) ? POLLOUT : 0;
         fds[count++] = (struct pollfd){.fd = guest->link->fd, .events = (short)(POLLIN | out)};
     }

@@ -1,4 +1,5 @@
-/* The first message of a connection of the ring (ring_link.c sends it, ring_door.c checks it). */
+/* The hello: the first message on a connection of the ring. ring_link.c sends it and ring_door.c
+ * checks it. */
 #ifndef GW_GPU_RING_HELLO_H
 #define GW_GPU_RING_HELLO_H
 
@@ -7,7 +8,8 @@
 #define GW_RING_MAGIC "GWRING1"
 enum { GW_RING_BYTE_ORDER = 0x01020304 };
 
-/* Hosts of different byte order are refused, so a hello goes as it lies. */
+/* The struct is sent as it is in memory. A connection from a host with another byte order is
+ * refused. */
 struct gw_ring_hello {
     char magic[sizeof GW_RING_MAGIC];
     uint32_t order;

@@ -1,7 +1,7 @@
 /* Sockets of the ring.
  *
- * Always: nothing blocks but poll, for a tick at most, so that a broken segment is noticed without
- * anybody to say so. */
+ * Only poll blocks, and for at most TICK_MS. So every wait notices a broken segment, although a
+ * broken segment does not wake a thread in poll. */
 #include "gpu/ring/ring_link.h"
 
 #include "gpu/ring/ring_hello.h"
@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 enum {
-    TICK_MS = 20,     /* how late a broken segment may be seen by who waits for a socket */
-    SILENCE_S = 5,    /* of a host, before it is asked whether it is there */
-    SILENCE_ASKS = 3, /* every other second */
+    TICK_MS = 20,     /* interval at which a wait for a socket checks the segment */
+    SILENCE_S = 5,    /* idle time of a connection before the first TCP keepalive probe */
+    SILENCE_ASKS = 3, /* number of probes, one every two seconds */
 };
 
 /* -- Plain sockets, for tests and for gangs without a key ----------------------------------------
@@ -35,8 +35,8 @@ static int socket_failed(int errnum, struct gw_error *error)
 }
 
 struct plain {
-    struct gw_transport transport; /* first: the cast goes both ways */
-    bool full;                     /* the socket took no more */
+    struct gw_transport transport; /* first field, so that a cast is valid */
+    bool full;                     /* the socket buffer is full */
 };
 
 static int plain_read(struct gw_transport *link, void *data, size_t bytes, size_t *got,
@@ -118,7 +118,8 @@ int gw_ring_link_pause(struct pollfd *fds, size_t count, const struct gw_ring_wa
     return 0;
 }
 
-/* Until what the link holds back can be sent, or (a handshake) the other side has answered. */
+/* Waits until the link can send its buffered data. During a TLS handshake it waits for the answer
+ * of the other side. */
 static int pause_to_send(const struct gw_transport *link, const struct gw_ring_wait *wait,
                          struct gw_error *error)
 {
@@ -160,7 +161,7 @@ int gw_ring_link_receive(struct gw_transport *link, const struct gw_ring_bytes *
             continue;
         }
         if (rc == GW_EAGAIN) {
-            rc = link->flush(link, error); /* a handshake has something to say */
+            rc = link->flush(link, error); /* a TLS handshake may have data to send */
             struct pollfd one = {.fd = link->fd, .events = POLLIN};
             if (link->blocked(link))
                 one.events |= POLLOUT;
@@ -176,7 +177,7 @@ int gw_ring_link_receive(struct gw_transport *link, const struct gw_ring_bytes *
 /* -- Connecting ----------------------------------------------------------------------------------
  */
 
-/* A host that vanishes without a word is noticed after about ten seconds. */
+/* A host that stops without closing its connections is noticed after about ten seconds. */
 void gw_ring_link_keep_alive(int fd)
 {
     const int on = 1, idle_s = SILENCE_S, every_s = 2, asks = SILENCE_ASKS, give_up_ms = 10000;
@@ -188,7 +189,7 @@ void gw_ring_link_keep_alive(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-/* The answer to a hello: 0, or why not. */
+/* Receives the answer to a hello. Returns 0, or an error if the connection was refused. */
 static int await_answer(struct gw_transport *link, const struct gw_ring_call *call,
                         const struct gw_ring_wait *wait, struct gw_error *error)
 {
@@ -205,7 +206,8 @@ static int await_answer(struct gw_transport *link, const struct gw_ring_call *ca
     return 0;
 }
 
-/* Gets a handshake done, which goes on in reads: nothing is to be read before a hello was sent. */
+/* Finishes the TLS handshake, which makes progress in read calls. No data may arrive before the
+ * hello was sent. */
 static int shake_hands(struct gw_transport *link, const struct gw_ring_wait *wait,
                        struct gw_error *error)
 {
@@ -286,7 +288,8 @@ int gw_ring_link_welcome(struct gw_transport *link, const struct gw_ring_wait *w
     return gw_ring_link_send(link, &(struct gw_ring_bytes){&answer, sizeof answer}, wait, error);
 }
 
-/* The word fits into any socket that was just opened; who does not take it learns less. */
+/* The answer fits into the buffer of a socket that was just opened. If it cannot be written, the
+ * other side sees only that the connection was closed. */
 void gw_ring_link_refuse(struct gw_transport *link, int code)
 {
     const int32_t answer = code;

@@ -1,4 +1,4 @@
-/* The way to graph/wire/tls.c. What was opened once stays open. */
+/* Finds the TLS functions (graph/wire/tls.c). The module is loaded once and stays loaded. */
 #include "gpu/ring/ring_tls.h"
 
 #include "gpu/base/module.h"
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The gangway binary and tests have them; libgangway has not. */
+/* The gangway binary and the tests are linked with these functions. libgangway is not. */
 #pragma weak gw_tls_connect
 #pragma weak gw_tls_accept
 
@@ -25,7 +25,8 @@ static connect_function *connect_by;
 static accept_function *accept_by;
 static struct gw_error reason;
 
-/* Both sides share structs, so they must be of one build. */
+/* Checks that the module has the version of libgangway. They share structs, so they must be from
+ * the same build. */
 static bool is_ours(void *module)
 {
     const char *version = module ? dlsym(module, "gw_tls_module_version") : NULL;
@@ -55,7 +56,7 @@ static void find_functions(void)
     memcpy(&accept_by, &accepts, sizeof accept_by);
 }
 
-/* GW_ENOTSUP with the reason; takes the socket then. */
+/* Returns 0, or GW_ENOTSUP with the reason. On an error it closes the socket. */
 static int functions_are_there(int fd, struct gw_error *error)
 {
     (void)pthread_once(&once, find_functions);

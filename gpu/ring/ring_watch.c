@@ -1,9 +1,10 @@
-/* The thread beside the ring.
+/* The watch thread of a leader.
  *
- * Always: only the thread touches the control links; the leader talks to it by atomic words and an
- * eventfd. A cause is told once, by the hub to all. A link that breaks without a
- * goodbye is a rank that died: who watches that process knows more (which signal), so its word is
- * waited for, for a moment, before the link's end is taken for the cause. */
+ * Only this thread uses the control links. The leader communicates with the thread through atomic
+ * variables and an eventfd. A cause is sent once, and the hub sends it to all leaders. If a link
+ * breaks without a goodbye, that rank has died. The worker that watches its process knows the
+ * reason (for example the signal) and reports it. So the thread waits a moment for this report
+ * before it uses the broken link as the cause. */
 #include "gpu/ring/ring_watch.h"
 
 #include <assert.h>
@@ -17,20 +18,21 @@
 #include <unistd.h>
 
 enum {
-    TICK_MS = 20, /* how late a broken segment is seen here */
+    TICK_MS = 20, /* interval at which the thread checks the segment */
     DEATH_MS = 1000,
-    ANSWER_MS = 300,  /* for the others to say how far they are */
-    GOODBYE_MS = 500, /* for the last words to leave */
+    ANSWER_MS = 300,  /* how long the other leaders have to answer an ASK */
+    GOODBYE_MS = 500, /* how long to wait until the last messages are sent */
 };
 
 #define MS_NS 1000000ULL
 
 enum word {
     CAUSE = 1, /* the communicator broke: code, cause, rank, text */
-    GOODBYE,   /* rank has closed */
-    LATE,      /* rank has waited; code: verb; number: nanoseconds; cause: whom it suspects */
-    ASK,       /* how far are you? */
-    ANSWER,    /* number: how often in the ring; rank: who is furthest behind on this host */
+    GOODBYE,   /* `rank` has closed its communicator */
+    LATE,   /* `rank` has waited too long; code: verb; number: nanoseconds; cause: the rank that it
+               suspects */
+    ASK,    /* asks how many flows the leader has started */
+    ANSWER, /* number: flows started; rank: the rank of this host that is furthest behind */
 };
 
 struct frame {
@@ -41,13 +43,13 @@ struct frame {
 };
 
 struct peer {
-    struct gw_transport *link; /* NULL: gone */
+    struct gw_transport *link; /* NULL: closed */
     int rank;
-    _Atomic bool closed; /* it said goodbye */
-    uint64_t died_ns;    /* when its link broke without one; 0: it did not */
-    struct frame frame;  /* coming in */
+    _Atomic bool closed; /* it has sent GOODBYE */
+    uint64_t died_ns;    /* time at which its link broke without a GOODBYE; 0: it did not */
+    struct frame frame;  /* the frame that is being received */
     size_t got;
-    struct frame answer; /* to the last question; word 0: none yet */
+    struct frame answer; /* its answer to the last question; word 0: none yet */
 };
 
 struct gw_ring_watch {
@@ -58,10 +60,10 @@ struct gw_ring_watch {
     int rank, local_ranks;
     _Atomic uint64_t entered;
     _Atomic bool closing, is_late;
-    struct gw_ring_late late; /* written before is_late */
-    bool told;                /* the cause, to all or by one of them */
-    uint64_t question_ns;     /* when the question ends; 0: none is open */
-    struct frame question;    /* the LATE that asked it */
+    struct gw_ring_late late; /* written before is_late is set */
+    bool told;                /* the cause was sent, or received */
+    uint64_t question_ns;     /* when the question ends; 0: no question is open */
+    struct frame question;    /* the LATE frame that started the question */
     int peers_count;
     struct peer peers[];
 };
@@ -78,7 +80,8 @@ static void drop(struct peer *peer)
     peer->link = NULL;
 }
 
-/* A frame fits into any socket that is read from; one that takes none is lost. */
+/* Sends a frame to a peer. A frame fits into the socket buffer if the other side reads. If it does
+ * not fit, the link counts as broken. */
 static void tell(struct peer *peer, const struct frame *frame)
 {
     size_t wrote = 0;
@@ -113,7 +116,8 @@ static void break_with(struct gw_ring_watch *watch, const struct frame *frame)
 /* -- Who is late ---------------------------------------------------------------------------------
  */
 
-/* This host's answer. Who is furthest behind: the one with the fewest steps in the segment. */
+/* Makes this host's answer to an ASK. The rank that is furthest behind is the one with the fewest
+ * steps in the segment. */
 static struct frame answer_make(const struct gw_ring_watch *watch)
 {
     struct frame answer = {.word = ANSWER, .rank = watch->rank};
@@ -133,7 +137,7 @@ static void question_open(struct gw_ring_watch *watch, const struct frame *late)
 {
     const struct frame ask = {.word = ASK};
     if (watch->question_ns)
-        return; /* the first one counts */
+        return; /* the first LATE counts */
     watch->question = *late;
     watch->question_ns = gw_segment_now_ns() + ANSWER_MS * MS_NS;
     for (int i = 0; i < watch->peers_count; i++)
@@ -149,7 +153,9 @@ static bool question_is_over(const struct gw_ring_watch *watch)
     return watch->question_ns && (all || gw_segment_now_ns() >= watch->question_ns);
 }
 
-/* Who said nothing, or else was least often in the ring, or (all alike) whom the asker suspects. */
+/* Ends a question and names the late rank: a leader that did not answer; else a rank of the host
+ * that started the fewest flows; else (all hosts started equally many) the rank that the asker
+ * suspects. */
 static void question_close(struct gw_ring_watch *watch)
 {
     const struct frame *late = &watch->question;
@@ -241,7 +247,7 @@ static void listen_to(struct gw_ring_watch *watch, struct peer *peer)
 /* -- The thread ----------------------------------------------------------------------------------
  */
 
-/* Says why the segment broke, once. */
+/* Sends the cause to the other leaders, once, after the segment was broken. */
 static void tell_cause(struct gw_ring_watch *watch)
 {
     struct gw_error error = {0};

@@ -1,8 +1,10 @@
-/* What the leaders of a communicator's hosts tell each other beside the data: why it broke, who has
- * closed, who is late. A star: every leader has a link to rank 0's, the hub.
+/* Control messages among the leaders of a communicator's hosts: why the communicator broke, which
+ * rank has closed, which rank is late. The connections form a star: every leader has a link to rank
+ * 0, the hub.
  *
- * The watch is a thread of the leader, which ends with it. It breaks the host's segment with what
- * it hears, and tells what broke the segment here; so the first cause comes to every rank. */
+ * The watch is a thread of the leader. If a message reports a failure, it breaks the segment of
+ * this host. If the segment of this host breaks, it reports the cause to the other hosts. So every
+ * rank gets the first cause. */
 #ifndef GW_GPU_RING_WATCH_H
 #define GW_GPU_RING_WATCH_H
 
@@ -10,7 +12,7 @@
 
 struct gw_ring_watch;
 
-/* Who is at the other end of a control link: a leader. */
+/* The leader at the other end of a control link. */
 struct gw_ring_peer {
     struct gw_transport *link;
     int rank;
@@ -18,29 +20,31 @@ struct gw_ring_peer {
 
 struct gw_ring_watch_options {
     const struct gw_segment *segment; /* of this host; borrowed */
-    struct gw_ring *ring;             /* whose `closed` it writes */
-    int rank;                         /* the leader's, which is the lowest of its host */
+    struct gw_ring *ring;             /* the watch writes its field `closed` */
+    int rank;                         /* the leader's rank, which is the lowest of its host */
     int local_ranks;
-    struct gw_ring_peer *peers; /* copied; the links are taken, also when it fails */
+    struct gw_ring_peer *peers; /* array is copied; links are taken over, also on error */
     int peers_count;
 };
 
-/* gw_ring_watch_open starts it: 0, GW_ENOMEM or GW_EIO with a text. */
+/* gw_ring_watch_open starts the thread. It returns 0, or GW_ENOMEM or GW_EIO with a text. */
 int gw_ring_watch_open(const struct gw_ring_watch_options *options, struct gw_ring_watch **watch,
                        struct gw_error *error);
 
-/* gw_ring_watch_close says goodbye to the others and ends the thread (NULL: nothing). */
+/* gw_ring_watch_close tells the other leaders that this rank closes, and ends the thread. NULL is
+ * allowed. */
 void gw_ring_watch_close(struct gw_ring_watch *watch);
 
-/* gw_ring_watch_entered counts that the leader goes into the ring once more. */
+/* gw_ring_watch_entered counts one more flow that the leader starts. */
 void gw_ring_watch_entered(struct gw_ring_watch *watch);
 
-/* gw_ring_watch_late has the hub find out who keeps this rank waiting. The segment is broken with
- * that soon, or never: the caller waits for a moment. */
+/* gw_ring_watch_late makes the hub find out for which rank this rank waits. If the hub finds it,
+ * the segment is broken soon after. If not, nothing happens. The caller therefore waits for a
+ * limited time. */
 struct gw_ring_late {
     enum gw_comm_verb verb;
     uint64_t waited_ns;
-    int suspect; /* a rank, where all others are as far as this one */
+    int suspect; /* the rank to blame if all other ranks are as far as this one */
 };
 void gw_ring_watch_late(struct gw_ring_watch *watch, const struct gw_ring_late *late);
 
