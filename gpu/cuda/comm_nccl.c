@@ -1,5 +1,6 @@
-/* Opens libgangway-cuda.so, once a process, and hands on to it. A machine without the module, NCCL
- * or a driver is an ordinary machine: GW_ENOTSUP, and the text says what is missing. */
+/* Opens libgangway-cuda.so once per process and calls its functions. A machine without the module,
+ * NCCL or a driver is a normal case: the functions return GW_ENOTSUP, and the text says what is
+ * missing. */
 #include "gpu/cuda/module.h"
 
 #include "gpu/base/module.h"
@@ -11,14 +12,14 @@
 #include <string.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const struct gw_cuda_module *module; /* NULL: not there, and `reason` says why */
+static const struct gw_cuda_module *module; /* NULL: unusable; `reason` says why */
 static struct gw_error reason;
 
 static void module_find(void)
 {
     const struct gw_cuda_module *(*entry)(void);
-    void *handle =
-        gw_module_open(GW_CUDA_MODULE_FILE); /* for ever: NCCL's threads cannot be unloaded */
+    void *handle = gw_module_open(
+        GW_CUDA_MODULE_FILE); /* never closed: the threads of NCCL do not allow unloading */
     if (!handle) {
         gw_error_set(&reason, GW_ENOTSUP, "no NCCL here: %s", dlerror());
         return;
@@ -33,7 +34,7 @@ static void module_find(void)
         module = found;
 }
 
-/* Whether this rank can take part. */
+/* Checks that this rank can use NCCL and its device. */
 static int own_check(const struct gw_comm_nccl_options *options, struct gw_error *error)
 {
     (void)pthread_once(&once, module_find);
@@ -41,7 +42,8 @@ static int own_check(const struct gw_comm_nccl_options *options, struct gw_error
                   : gw_error_set(error, reason.code, "%s", reason.text);
 }
 
-/* Nobody begins before it is known that all can: a rank without a GPU would be waited for. */
+/* Before any rank starts NCCL, all ranks check that all of them can. Otherwise they would wait for
+ * a rank without a GPU. */
 int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
                       struct gw_error *error)
 {

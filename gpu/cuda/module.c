@@ -1,4 +1,4 @@
-/* What libgangway-cuda.so gives to libgangway. */
+/* The table of functions that libgangway-cuda.so offers to libgangway. */
 #include "gpu/cuda/module.h"
 
 #include "gpu/cuda/nccl_comm.h"

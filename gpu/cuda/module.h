@@ -1,15 +1,16 @@
-/* The one symbol of libgangway-cuda.so, and what it leads to. libgangway opens the module where it
- * is installed and takes functions from here; nothing else of the module is visible. */
+/* The only exported symbol of libgangway-cuda.so, and the table of functions that it returns.
+ * libgangway opens the module and calls its functions through this table. */
 #ifndef GW_GPU_CUDA_MODULE_H
 #define GW_GPU_CUDA_MODULE_H
 
 #include <gangway/comm.h>
 
 struct gw_cuda_module {
-    /* Of the build: both sides share the structs of comm_backend.h, so it must be the same. */
+    /* Version of the build. Both sides share the structs of comm_backend.h, so they must be from
+     * the same build. */
     const char *version;
 
-    /* Those of nccl_comm.h. */
+    /* The functions of nccl_comm.h. */
     int (*device_check)(int device, struct gw_error *error);
     int (*comm_open)(const struct gw_comm_nccl_options *options, struct gw_comm **comm,
                      struct gw_error *error);
@@ -18,7 +19,7 @@ struct gw_cuda_module {
 #define GW_CUDA_MODULE_FILE "libgangway-cuda.so"
 #define GW_CUDA_MODULE_SYMBOL "gw_cuda_module"
 
-/* gw_cuda_module returns the module's functions; static. */
+/* gw_cuda_module returns the table of functions. It is static. */
 GW_API const struct gw_cuda_module *gw_cuda_module(void);
 
 #endif

@@ -1,12 +1,13 @@
 /* The NCCL backend: ranks on one host or several, each with a GPU.
  *
- * NCCL moves the data; a communicator of the host backend (`host`) keeps the contract of comm.h
- * that NCCL has no words for. Before anything is launched all ranks of a collective meet there and
- * compare what they called; so a rank that is missing, dead or in another operation is seen on the
- * host, with its number, and what was launched is launched by every rank. How it waits then, and
- * fails, stands in nccl_wait.c; where buffers lie, in nccl_memory.c.
+ * NCCL moves the data. A communicator of the host backend (`host`) implements those rules of comm.h
+ * that NCCL does not support. Before a collective is launched, all ranks meet on `host` and compare
+ * their calls. So a rank that is missing, has died or has called another operation is found on the
+ * host, with its number, and every launched operation is launched by all ranks. nccl_wait.c
+ * implements waiting and failing, nccl_memory.c the buffers.
  *
- * `host` may be of the program's own copy of that backend: it is used by its functions alone. */
+ * `host` may have been created by the copy of the host backend in the program. So this file uses it
+ * only through its table of functions. */
 #include "gpu/cuda/nccl_comm.h"
 
 #include "gpu/cuda/nccl_state.h"
@@ -70,7 +71,7 @@ static ncclResult_t nccl_launch(struct gw_nccl *self, enum gw_comm_verb verb,
 /* -- Operations ----------------------------------------------------------------------------------
  */
 
-/* Waits until all of this rank's work on the stream of blocking operations is done. */
+/* Waits until all work of this rank on the stream of blocking operations is finished. */
 static int stream_await(struct gw_nccl *self, struct gw_error *error)
 {
     cudaError_t rc = cudaEventRecord(self->event, self->stream);
@@ -78,7 +79,8 @@ static int stream_await(struct gw_nccl *self, struct gw_error *error)
                              : gw_nccl_wait_broken(self, "cudaEventRecord", rc, error);
 }
 
-/* Launches what the ranks have agreed on; without a stream, waits for it and copies back. */
+/* Launches an operation on which the ranks have agreed. If it has no stream, waits for it and
+ * copies the result back. */
 static int nccl_move(struct gw_nccl *self, enum gw_comm_verb verb, const struct gw_comm_args *args,
                      const struct gw_nccl_places *places, struct gw_error *error)
 {
@@ -91,9 +93,8 @@ static int nccl_move(struct gw_nccl *self, enum gw_comm_verb verb, const struct 
     ncclResult_t launched = nccl_launch(self, verb, args, places);
     if (launched != ncclSuccess && launched != ncclInProgress)
         return gw_nccl_wait_failed(self, launched, error);
-    rc = gw_nccl_wait_event(self, NULL,
-                            error); /* it may connect first: nothing is on the stream before
-                                     */
+    rc = gw_nccl_wait_event(self, NULL, error); /* NCCL may connect first: wait for that before
+                                                   anything else is put on the stream */
     if (rc < 0 || args->stream)
         return rc;
     rc = stream_await(self, error);
@@ -122,7 +123,7 @@ static int nccl_run(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     return rc;
 }
 
-/* Everything of a group, whose ranks have met for each operation, in one launch. */
+/* Launches all operations of a group at once. The ranks have met for each operation before. */
 static int group_launch(struct gw_nccl *self, const struct gw_comm_item *items, size_t count,
                         struct gw_error *error)
 {
@@ -136,7 +137,8 @@ static int group_launch(struct gw_nccl *self, const struct gw_comm_item *items, 
         if (args->count > 0)
             launched = nccl_launch(self, items[i].verb, args, &places);
     }
-    ncclResult_t ended = ncclGroupEnd(); /* also after a failure: begin and end are counted */
+    ncclResult_t ended =
+        ncclGroupEnd(); /* also after an error, because NCCL counts starts and ends */
     if (launched == ncclSuccess || launched == ncclInProgress)
         launched = ended;
     if (launched != ncclSuccess && launched != ncclInProgress)
@@ -219,7 +221,7 @@ static void nccl_abort(struct gw_comm *comm, int cause, int rank)
     gw_comm_abort(((struct gw_nccl *)comm)->host, cause, rank);
 }
 
-/* All but `host`. */
+/* Frees everything except `host`. */
 static void nccl_free(struct gw_nccl *self)
 {
     (void)cudaSetDevice(self->device);
@@ -268,7 +270,8 @@ static const struct gw_comm_backend nccl_backend = {
     .copy = gw_nccl_memory_copy_out,
 };
 
-/* A rank over `host`, which it does not take; its device's streams and events come later. */
+/* Creates a rank that uses `host` without owning it. nccl_init creates its streams and events
+ * later. */
 static struct gw_nccl *nccl_new(struct gw_comm *host, int device, uint64_t timeout_ns)
 {
     struct gw_nccl *self = calloc(1, sizeof *self);
@@ -283,7 +286,7 @@ static struct gw_nccl *nccl_new(struct gw_comm *host, int device, uint64_t timeo
     return self;
 }
 
-/* Takes the device. */
+/* Creates the streams and events of the device. */
 static int nccl_init(struct gw_nccl *self, struct gw_error *error)
 {
     int rc = gw_nccl_wait_begin(self, GW_COMM_JOIN, error);
@@ -299,7 +302,7 @@ static int nccl_init(struct gw_nccl *self, struct gw_error *error)
     return cuda == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "a stream of the GPU", cuda, error);
 }
 
-/* What rank 0 tells the others: NCCL's id, or that there is none. */
+/* What rank 0 sends to the other ranks: NCCL's id, or the error. */
 struct invitation {
     ncclUniqueId id;
     int32_t status; /* an ncclResult_t */
@@ -310,8 +313,8 @@ static bool has_started(ncclResult_t result)
     return result == ncclSuccess || result == ncclInProgress;
 }
 
-/* Rank 0's id travels through the host communicator, a new one for every communicator, so that
- * nobody of an earlier attempt can answer. */
+/* Rank 0 sends NCCL's id through the host communicator. Every communicator has a new id, so a
+ * process of an earlier attempt cannot join it. */
 static int nccl_join(struct gw_nccl *self, struct gw_error *error)
 {
     struct invitation invitation = {0};
@@ -352,7 +355,7 @@ int gw_nccl_comm_open(const struct gw_comm_nccl_options *options, struct gw_comm
                       struct gw_error *error)
 {
     struct gw_nccl *self = nccl_new(options->host, options->device, options->timeout_ns);
-    if (!self) { /* the others are on their way */
+    if (!self) { /* the other ranks wait for this one: abort */
         gw_comm_abort(options->host, GW_ENOMEM, options->host->rank);
         return gw_error_set(error, GW_ENOMEM, "communicator");
     }
@@ -368,7 +371,8 @@ int gw_nccl_comm_open(const struct gw_comm_nccl_options *options, struct gw_comm
 /* -- Parts ---------------------------------------------------------------------------------------
  */
 
-/* NCCL's side: all ranks of the parent take part, also those that are in no part. */
+/* Splits the NCCL communicator. NCCL requires all ranks of the parent, also ranks that join no
+ * part. */
 static int part_join(struct gw_nccl *self, const struct gw_comm_split *split, struct gw_nccl *part,
                      struct gw_error *error)
 {
@@ -383,7 +387,7 @@ static int part_join(struct gw_nccl *self, const struct gw_comm_split *split, st
     if (rc == 0 && nccl)
         rc = gw_nccl_wait_comm(self, nccl, error);
     if (part)
-        part->nccl = nccl; /* also one that failed: it is dropped with the rest */
+        part->nccl = nccl; /* also if the split failed: it is destroyed with the part */
     return rc < 0 || !part ? rc : nccl_init(part, error);
 }
 
@@ -397,10 +401,10 @@ static int nccl_split(struct gw_comm *comm, const struct gw_comm_split *split,
     if (rc == 0)
         rc = self->host->backend->split(self->host, split, &host, error);
     if (rc < 0)
-        return rc; /* one that was broken is dropped by the next operation, or the close */
+        return rc; /* a communicator that broke is destroyed by the next operation or by close */
     if (host)
         part = nccl_new(host, self->device, comm->timeout_ns);
-    if (host && !part) { /* the others are on their way */
+    if (host && !part) { /* the other ranks wait for this one: abort */
         gw_comm_abort(comm, GW_ENOMEM, comm->rank);
         rc = gw_error_set(error, GW_ENOMEM, "split");
     }

@@ -1,8 +1,9 @@
-/* Device memory of the NCCL backend: where buffers lie, copies of those that NCCL cannot reach,
- * what gw_comm_alloc gives out and what is registered.
+/* Device memory of the NCCL backend: finding out where buffers are, copying buffers that NCCL
+ * cannot access, gw_comm_alloc, and registration.
  *
- * Always: stages grow before the ranks meet, so that no cudaMalloc runs beside a collective that
- * was half launched. A registration that NCCL declines costs speed only: it is no error. */
+ * Staging buffers are enlarged before the ranks meet, so that cudaMalloc never runs while a
+ * collective is launched on only some of the ranks. If NCCL refuses a registration, operations are
+ * only slower. This is not an error. */
 #include "gpu/cuda/nccl_state.h"
 
 #include <assert.h>
@@ -17,13 +18,13 @@ enum { STAGE_BYTES_MIN = 1 << 20 };
 /* -- Where buffers lie ---------------------------------------------------------------------------
  */
 
-/* Whether kernels of this rank's device reach it; another device's memory is copied, as is the
- * host's. */
+/* Returns true if kernels of this rank's device can access the memory. Memory of another device is
+ * copied, like memory of the host. */
 static bool is_on_device(const struct gw_nccl *self, const void *memory)
 {
     struct cudaPointerAttributes attributes;
     if (cudaPointerGetAttributes(&attributes, memory) != cudaSuccess) {
-        (void)cudaGetLastError(); /* memory that CUDA has never heard of: not sticky */
+        (void)cudaGetLastError(); /* CUDA does not know this memory: clear the error */
         return false;
     }
     return attributes.type == cudaMemoryTypeManaged ||
@@ -85,7 +86,7 @@ int gw_nccl_memory_places(struct gw_nccl *self, const struct gw_comm_item *item,
         places->send = self->stages[0].memory;
     if (places->receives_copy)
         places->recv = self->stages[1].memory;
-    if (places->send_bytes == 0) /* NCCL wants a pointer there; it does not read it */
+    if (places->send_bytes == 0) /* NCCL requires a pointer, but does not read it */
         places->send = places->recv;
     return 0;
 }
@@ -127,7 +128,7 @@ static void history_add(struct gw_nccl *self, uint64_t event)
     self->history = (self->history ^ event) * 0x100000001b3 + 1;
 }
 
-/* Zeroed device memory that NCCL may register. */
+/* Allocates zeroed device memory that NCCL can register. */
 static int block_new(struct gw_nccl *self, size_t bytes, struct gw_nccl_block **block)
 {
     void *memory;
@@ -156,14 +157,14 @@ static void block_register(struct gw_nccl *self, struct gw_nccl_block *block)
 
 static void block_free(struct gw_nccl *self, struct gw_nccl_block *block)
 {
-    if (block->handle && self->nccl) /* those of one that was aborted are gone with it */
+    if (block->handle && self->nccl) /* an aborted communicator has no registrations any more */
         (void)ncclCommDeregister(self->nccl, block->handle);
     if (block->is_ours)
         (void)ncclMemFree(block->memory);
     free(block);
 }
 
-/* Takes the block at memory out of the list, which must have it. */
+/* Removes the block at `memory` from the list, which must contain it. */
 static struct gw_nccl_block *block_take(struct gw_nccl *self, const void *memory)
 {
     struct gw_nccl_block **at = &self->blocks;
@@ -209,8 +210,9 @@ int gw_nccl_memory_alloc(struct gw_comm *comm, size_t bytes, void **memory, stru
     return 0;
 }
 
-/* Waits for what is on the streams of the communicator, as long as for an operation: ncclMemFree
- * unmaps what a kernel may still be writing to, where cudaFree would wait for it. */
+/* Waits for the work on the streams of the communicator, for at most its timeout. This is necessary
+ * because ncclMemFree, unlike cudaFree, does not wait for kernels that still write to the memory.
+ */
 static void streams_settle(struct gw_nccl *self)
 {
     const cudaStream_t streams[] = {self->stream, self->side};

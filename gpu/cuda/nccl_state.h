@@ -1,5 +1,5 @@
-/* Inside of the NCCL backend: what its operations (nccl_comm.c), its waiting (nccl_wait.c) and its
- * memory (nccl_memory.c) share. */
+/* Internal interface of the NCCL backend, shared by its operations (nccl_comm.c), its waiting
+ * (nccl_wait.c) and its memory (nccl_memory.c). */
 #ifndef GW_GPU_CUDA_NCCL_STATE_H
 #define GW_GPU_CUDA_NCCL_STATE_H
 
@@ -8,102 +8,104 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-/* Device memory for the copy of a buffer that lies elsewhere. */
+/* Device memory for the copy of a buffer that is not in device memory. */
 struct gw_nccl_stage {
     void *memory;
     size_t bytes;
 };
 
-/* Device memory that NCCL knows. */
+/* Device memory that is registered with NCCL. */
 struct gw_nccl_block {
     struct gw_nccl_block *next;
     char *memory;
     size_t bytes;
-    void *handle;    /* of its registration; NULL: NCCL made none */
-    uint64_t number; /* how many were allocated before it */
-    bool is_ours;    /* of gw_comm_alloc */
+    void *handle;    /* of its registration; NULL: not registered */
+    uint64_t number; /* number of blocks allocated before it */
+    bool is_ours;    /* allocated by gw_comm_alloc */
 };
 
 struct gw_nccl {
     struct gw_comm comm;
-    struct gw_comm *host;       /* where ranks meet; its own while this one is open */
-    struct gw_segment *segment; /* what breaks it, the host's */
-    ncclComm_t nccl;            /* NULL before it is there, and once aborted */
+    struct gw_comm *host;       /* used to meet; owned while this communicator is open */
+    struct gw_segment *segment; /* the segment of `host`, which breaks this communicator */
+    ncclComm_t nccl;            /* NULL before it was created and after it was aborted */
     int device;
-    cudaStream_t stream;            /* of blocking operations; follows the default stream */
-    cudaStream_t side;              /* gw_comm_stream's */
-    cudaEvent_t event;              /* what this rank waits for */
-    cudaEvent_t order;              /* between streams */
-    struct gw_nccl_stage stages[2]; /* send, recv */
+    cudaStream_t stream;            /* for blocking operations; ordered after the default stream */
+    cudaStream_t side;              /* the stream of gw_comm_stream */
+    cudaEvent_t event;              /* the event that this rank waits for */
+    cudaEvent_t order;              /* used by gw_comm_follow */
+    struct gw_nccl_stage stages[2]; /* for send and recv */
     struct gw_nccl_block *blocks;
-    uint64_t blocks_count;  /* ever allocated */
+    uint64_t blocks_count;  /* number of blocks ever allocated */
     uint64_t history;       /* a digest of all alloc and dealloc calls; equal on all ranks */
-    enum gw_comm_verb verb; /* the operation in progress, and its deadline */
+    enum gw_comm_verb verb; /* the operation in progress */
     uint64_t deadline_ns;
 };
 
 /* -- nccl_wait.c ---------------------------------------------------------------------------------
  */
 
-/* gw_nccl_wait_begin starts an operation: refuses a broken communicator, sets the deadline, takes
- * the device. */
+/* gw_nccl_wait_begin starts an operation. It sets the deadline, selects the device and returns an
+ * error if the communicator is broken. */
 int gw_nccl_wait_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_error *error);
 
-/* gw_nccl_wait_broken breaks the communicator on all ranks because a call of CUDA failed, unless
- * another cause was first; returns the first one. */
+/* gw_nccl_wait_broken breaks the communicator on all ranks because a call of CUDA failed. If it is
+ * broken already, the first cause stays. Returns the first cause. */
 int gw_nccl_wait_broken(struct gw_nccl *self, const char *call, cudaError_t rc,
                         struct gw_error *error);
 
-/* gw_nccl_wait_failed does so because NCCL reports an error. */
+/* gw_nccl_wait_failed does the same for an error that NCCL reported. */
 int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error);
 
-/* gw_nccl_wait_event waits for NCCL, and for the event (NULL: only NCCL), until the deadline; what
- * NCCL had launched is given up when it fails. */
+/* gw_nccl_wait_event waits for NCCL and for the event (NULL: only for NCCL) until the deadline. If
+ * it fails, the NCCL communicator is aborted with all work that it has launched. */
 int gw_nccl_wait_event(struct gw_nccl *self, cudaEvent_t event, struct gw_error *error);
 
-/* gw_nccl_wait_comm waits until an NCCL communicator that is being made is there. */
+/* gw_nccl_wait_comm waits until a new NCCL communicator is ready. */
 int gw_nccl_wait_comm(struct gw_nccl *self, ncclComm_t nccl, struct gw_error *error);
 
-/* gw_nccl_wait_meet: all ranks meet, and compare what they called; `worst` as meet of the backend
- * gives it. */
+/* gw_nccl_wait_meet returns when all ranks have called it with the same call. `worst` is the worst
+ * result, as for meet of a backend. */
 int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, int32_t *worst,
                       struct gw_error *error);
 
-/* gw_nccl_wait_meet_args meets for one operation: all ranks, or the two of a message. */
+/* gw_nccl_wait_meet_args meets for one operation: all ranks of a collective, or the two ranks of a
+ * message. */
 int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
                            const struct gw_comm_args *args, struct gw_error *error);
 
-/* gw_nccl_wait_drop gives up NCCL's side at once; what it had launched ends. */
+/* gw_nccl_wait_drop aborts the NCCL communicator immediately. Work that it has launched ends. */
 void gw_nccl_wait_drop(struct gw_nccl *self);
 
-/* gw_nccl_wait_finish lets NCCL end its communicator in good order, for a moment; then drops it. */
+/* gw_nccl_wait_finish gives NCCL a short time to finish the communicator, then aborts it. */
 void gw_nccl_wait_finish(struct gw_nccl *self);
 
 /* -- nccl_memory.c -------------------------------------------------------------------------------
  */
 
-/* Where an operation works. */
+/* The buffers that an operation uses. */
 struct gw_nccl_places {
     const void *send;
     void *recv;
     size_t send_bytes, recv_bytes;
-    bool sends_copy, receives_copy; /* these are stages */
+    bool sends_copy, receives_copy; /* true: `send` or `recv` points to a staging buffer */
 };
 
-/* gw_nccl_memory_places finds out where the buffers lie, and gets stages for those that NCCL cannot
- * reach; GW_EINVAL where they must be reached (a stream, a group). */
+/* gw_nccl_memory_places finds out where the buffers are. It prepares a staging buffer for each
+ * buffer that NCCL cannot access. If `reached` is true (a stream, a group), staging is not possible
+ * and the function returns GW_EINVAL. */
 int gw_nccl_memory_places(struct gw_nccl *self, const struct gw_comm_item *item, bool reached,
                           struct gw_nccl_places *places, struct gw_error *error);
 
-/* gw_nccl_memory_copy copies on the communicator's stream and waits: called when nothing else is on
- * it. */
+/* gw_nccl_memory_copy copies on the communicator's stream and waits. Nothing else may be on that
+ * stream. */
 int gw_nccl_memory_copy(struct gw_nccl *self, void *to, const void *from, size_t bytes,
                         struct gw_error *error);
 
-/* gw_nccl_memory_deinit unregisters and frees everything. */
+/* gw_nccl_memory_deinit unregisters and frees all memory. */
 void gw_nccl_memory_deinit(struct gw_nccl *self);
 
-/* The backend's. */
+/* Functions of the backend's table. */
 int gw_nccl_memory_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error);
 void gw_nccl_memory_dealloc(struct gw_comm *comm, void *memory);
 int gw_nccl_memory_register(struct gw_comm *comm, void *memory, size_t bytes,

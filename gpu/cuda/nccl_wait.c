@@ -1,8 +1,9 @@
-/* How the NCCL backend waits, fails, and lets ranks meet.
+/* How the NCCL backend waits and fails, and how its ranks meet.
  *
- * Always: it never blocks inside CUDA or NCCL while others may be missing. The owner of the
- * communicator polls its event, NCCL's own error, the segment's first cause and the deadline; and
- * it alone calls ncclCommAbort: an abort from another thread or process only breaks the segment. */
+ * The thread that uses the communicator never blocks inside CUDA or NCCL, because other ranks may
+ * be missing. It polls its event, NCCL's error, the segment's first cause and the deadline. Only
+ * this thread calls ncclCommAbort. An abort from another thread or process only breaks the segment.
+ */
 #include "gpu/cuda/nccl_state.h"
 
 #include <sched.h>
@@ -10,13 +11,14 @@
 #include <time.h>
 
 enum {
-    POLLS_BUSY = 2000,     /* polls before the owner sleeps between two of them */
-    POLL_PAUSE_NS = 50000, /* how long then */
-    FINISH_MAX_S = 2,      /* for NCCL to flush at the end */
-    CAUSE_MAX_S = 2,       /* for the launcher to say who died, where NCCL only lost a peer */
+    POLLS_BUSY = 2000,     /* polls without a pause */
+    POLL_PAUSE_NS = 50000, /* pause between two later polls */
+    FINISH_MAX_S = 2,      /* time for NCCL to finish at close */
+    CAUSE_MAX_S = 2,       /* if NCCL lost a peer: time for the launcher to report who died */
 };
 
-/* Breaks the communicator on all ranks, unless another cause was first; returns the first one. */
+/* Breaks the communicator on all ranks. If it is broken already, the first cause stays. Returns the
+ * first cause. */
 static int break_with(struct gw_nccl *self, int code, const char *what, struct gw_error *error)
 {
     char text[GW_SEGMENT_TEXT_MAX];
@@ -55,12 +57,14 @@ static void pause_between_polls(unsigned polls)
         (void)nanosleep(&(struct timespec){.tv_nsec = POLL_PAUSE_NS}, NULL);
 }
 
-/* NCCL reports an error, most often a peer that went away. Who watches that peer knows more (which
- * rank, which signal): its word is waited for, and stands if it comes. */
+/* Handles an error of NCCL, which usually means that another rank ended. The worker of that rank
+ * knows more (the rank and the signal). So this function waits for the worker's report, and if the
+ * report comes it is the cause. */
 int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_error *error)
 {
     char what[GW_SEGMENT_TEXT_MAX / 2];
-    const char *last = ncclGetLastError(NULL); /* of the process: also where joining failed */
+    const char *last =
+        ncclGetLastError(NULL); /* the process's last error, which exists also if joining failed */
     (void)snprintf(what, sizeof what, "NCCL: %s%s%s", ncclGetErrorString(state),
                    last && *last ? ": " : "", last ? last : "");
     uint64_t until_ns = gw_segment_now_ns() + (uint64_t)CAUSE_MAX_S * 1000000000;
@@ -75,8 +79,8 @@ int gw_nccl_wait_failed(struct gw_nccl *self, ncclResult_t state, struct gw_erro
     return break_with(self, GW_EABORTED, what, error);
 }
 
-/* One look at NCCL and the event (NULL: only NCCL): 1 done, 0 not yet, or what broke. The event
- * first: an error that came before its end is seen then. */
+/* Checks NCCL and the event once (NULL: only NCCL). Returns 1 if finished, 0 if not, or an error.
+ * The event is read first, so that an error that happened before the event finished is seen. */
 static int look(struct gw_nccl *self, ncclComm_t nccl, cudaEvent_t event, struct gw_error *error)
 {
     ncclResult_t state = ncclSuccess;
@@ -128,14 +132,15 @@ int gw_nccl_wait_begin(struct gw_nccl *self, enum gw_comm_verb verb, struct gw_e
     self->verb = verb;
     self->host->timeout_ns = self->comm.timeout_ns;
     self->deadline_ns = gw_segment_now_ns() + self->comm.timeout_ns;
-    if (self->deadline_ns < self->comm.timeout_ns) /* wrapped: never */
+    if (self->deadline_ns < self->comm.timeout_ns) /* the sum overflowed: no deadline */
         self->deadline_ns = INT64_MAX;
     int rc = gw_segment_broken(self->segment, error);
     if (rc < 0) {
         gw_nccl_wait_drop(self);
         return rc;
     }
-    cudaError_t cuda = cudaSetDevice(self->device); /* a property of the calling thread */
+    cudaError_t cuda =
+        cudaSetDevice(self->device); /* the device is a property of the calling thread */
     return cuda == cudaSuccess ? 0 : gw_nccl_wait_broken(self, "cudaSetDevice", cuda, error);
 }
 
@@ -151,7 +156,7 @@ int gw_nccl_wait_meet(struct gw_nccl *self, const struct gw_segment_call *call, 
     return rc;
 }
 
-/* What the ranks of a message agree on. */
+/* What the two ranks of a message must agree on. */
 struct letter {
     uint64_t count;
     uint32_t dtype, zero;
@@ -173,7 +178,7 @@ static int letter_differs(struct gw_nccl *self, int from, const struct letter le
     return gw_segment_broken(self->segment, error);
 }
 
-/* The two ranks of a message compare; the sender does not wait for that. */
+/* The two ranks of a message compare their calls. The sender does not wait for the comparison. */
 static int meet_pair(struct gw_nccl *self, enum gw_comm_verb verb, const struct gw_comm_args *args,
                      struct gw_error *error)
 {
@@ -210,7 +215,7 @@ int gw_nccl_wait_meet_args(struct gw_nccl *self, enum gw_comm_verb verb,
                : gw_nccl_wait_meet(self, &call, &worst, error);
 }
 
-/* Lets NCCL flush what its proxies still hold for the others. */
+/* Lets NCCL send the data that its proxy threads still hold for other ranks. */
 void gw_nccl_wait_finish(struct gw_nccl *self)
 {
     ncclResult_t state = ncclCommFinalize(self->nccl);

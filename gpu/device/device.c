@@ -1,10 +1,10 @@
-/* Devices as NVML describes them.
+/* The GPUs of this machine as NVML describes them.
  *
- * Pairs are asked how near they are; what is kept is a tree: NVLink domains, GPUs below one PCIe
- * switch, NUMA nodes. Always: the list is sorted by that tree, and never changes while it is open:
- * a GPU that falls off the bus stays in it, and is lost. One that cannot be had from the start
- * (lost already, without power, kept from this process by a container or a batch system) is left
- * out, and costs nobody the others. */
+ * NVML reports for each pair of GPUs how they are connected. This file derives a tree from that:
+ * NVLink domains, GPUs below one PCIe switch, NUMA nodes. The list of devices is sorted by this
+ * tree and does not change while it is open. A GPU that fails later stays in the list with the
+ * state `lost`. A GPU that this process cannot use at the start (lost already, without power,
+ * hidden by a container or a batch system) is left out, and the other GPUs are still usable. */
 #include "gpu/device/device.h"
 
 #include "gpu/device/nvml.h"
@@ -24,20 +24,21 @@ struct gw_devices {
     struct gw_nvml nvml;
     size_t count;
     struct gw_device list[GW_DEVICES_MAX];
-    void *handles[GW_DEVICES_MAX];       /* of list[] */
-    void *physical_gpus[GW_DEVICES_MAX]; /* the GPU of list[]: what NVML tells of errors by */
-    void *events;                        /* NULL: no errors are told */
+    void *handles[GW_DEVICES_MAX];       /* NVML handle of each entry of list[] */
+    void *physical_gpus[GW_DEVICES_MAX]; /* handle of the physical GPU of each entry of list[]; NVML
+                                            reports errors by it */
+    void *events;                        /* NULL: errors are not reported */
     char left_out[GW_DEVICE_TEXT_MAX];
-    struct gw_device_state last[GW_DEVICES_MAX]; /* of list[], at the last look */
+    struct gw_device_state last[GW_DEVICES_MAX]; /* last known state of each entry of list[] */
 };
 
-/* A GPU while the list is made; its instances take its place there. */
+/* A GPU while the list is built. If it has MIG instances, they are listed instead of it. */
 struct physical_gpu {
     void *handle;
     struct gw_device device;
     char bus_id[32];
-    bool on_switch;   /* has NVLinks to a switch */
-    bool partitioned; /* it has instances (MIG), and is not there as a whole */
+    bool on_switch;   /* has NVLinks to an NVSwitch */
+    bool partitioned; /* has MIG instances and is not usable as a whole */
 };
 
 /* -- One GPU -------------------------------------------------------------------------------------
@@ -61,7 +62,7 @@ static bool has_bit(const unsigned long *words, unsigned bit)
     return words[bit / WORD_BITS] >> bit % WORD_BITS & 1;
 }
 
-/* "0-3,8": what does not fit is left out whole. */
+/* Writes a list of CPUs such as "0-3,8". A range that does not fit is left out. */
 static void write_cpus(const unsigned long *words, unsigned bits, char text[GW_DEVICE_TEXT_MAX])
 {
     size_t used = 0;
@@ -119,7 +120,7 @@ static int read_physical_gpu(const struct gw_nvml *nvml, unsigned index, struct 
 /* -- Nearness ------------------------------------------------------------------------------------
  */
 
-/* Whether an NVLink of a ends at b; notes links to a switch on the way. */
+/* Returns true if an NVLink of a ends at b. Also sets a->on_switch if a has links to a switch. */
 static bool linked(const struct gw_nvml *nvml, struct physical_gpu *a, const struct physical_gpu *b)
 {
     bool found = false;
@@ -148,7 +149,7 @@ static bool bridged(const struct gw_nvml *nvml, const struct physical_gpu *a,
            level <= GW_NVML_ANCESTOR_PCIE;
 }
 
-/* Two groups become one, with the smaller number. */
+/* Merges two groups of GPUs. The smaller number stays. */
 static void join(struct physical_gpu *gpus, unsigned count, uint32_t a, uint32_t b, bool nvlink)
 {
     uint32_t least = a < b ? a : b, most = a < b ? b : a;
@@ -159,8 +160,8 @@ static void join(struct physical_gpu *gpus, unsigned count, uint32_t a, uint32_t
     }
 }
 
-/* A GPU that is partitioned has no part in it: its instances reach nothing but through the
- * processor, neither by NVLink nor below a switch, and each other no better than others. */
+/* Groups the GPUs by NVLink and by PCIe switch. A partitioned GPU is in no group, because its
+ * instances can use neither NVLink nor a PCIe switch to reach other devices. */
 static void read_topology(const struct gw_nvml *nvml, struct physical_gpu *gpus, unsigned count)
 {
     for (unsigned i = 0; i < count; i++)
@@ -172,7 +173,7 @@ static void read_topology(const struct gw_nvml *nvml, struct physical_gpu *gpus,
             if (k < i && bridged(nvml, &gpus[i], &gpus[k]))
                 join(gpus, count, gpus[i].device.bridge, gpus[k].device.bridge, false);
         }
-    for (unsigned i = 0; i < count; i++) /* one switch, or switches that are linked, to all */
+    for (unsigned i = 0; i < count; i++) /* GPUs on NVSwitches all reach each other */
         for (unsigned k = 0; k < i; k++)
             if (gpus[i].on_switch && gpus[k].on_switch)
                 join(gpus, count, gpus[i].device.nvlink_domain, gpus[k].device.nvlink_domain, true);
@@ -191,7 +192,7 @@ static void add(struct gw_devices *devices, const struct gw_device *device, void
     devices->physical_gpus[devices->count++] = physical_gpu;
 }
 
-/* The first one is told of. */
+/* Only the first one is reported. */
 static void leave_out(struct gw_devices *devices, int index, int rc)
 {
     if (!*devices->left_out)
@@ -199,7 +200,8 @@ static void leave_out(struct gw_devices *devices, int index, int rc)
                        index, devices->nvml.error_string(rc));
 }
 
-/* The place of an instance in the tree is its own, behind all GPUs'. */
+/* Adds the MIG instances of a GPU. Each instance has an NVLink domain and a PCIe group of its own,
+ * with numbers after those of all GPUs. */
 static void add_instances(struct gw_devices *devices, const struct physical_gpu *gpu)
 {
     const struct gw_nvml *nvml = &devices->nvml;
@@ -210,7 +212,7 @@ static void add_instances(struct gw_devices *devices, const struct physical_gpu 
         struct gw_device device = gpu->device;
         void *handle;
         if (nvml->mig_handle(gpu->handle, i, &handle) != GW_NVML_SUCCESS)
-            continue; /* a place without an instance */
+            continue; /* no instance at this index */
         int rc = read_identity(nvml, handle, &device);
         if (rc != GW_NVML_SUCCESS) {
             leave_out(devices, gpu->device.index, rc);
@@ -349,7 +351,8 @@ void gw_devices_keep(struct gw_devices *devices, uint32_t part, uint32_t parts)
 /* -- How they are doing --------------------------------------------------------------------------
  */
 
-/* What the driver does not tell this time is as it was, so that nothing seems to be given back. */
+/* Reads the state of a device. A value that the driver does not report this time keeps its last
+ * value. Otherwise memory in use would look free. */
 static void look_at(const struct gw_nvml *nvml, void *handle, void *physical_gpu,
                     struct gw_device_state *state)
 {

@@ -1,4 +1,5 @@
-/* What must be in the library is looked up first; what a newer one has besides may be missing. */
+/* Loads NVML. The required functions must exist. Functions that only newer versions have may be
+ * missing. */
 #include "gpu/device/nvml.h"
 
 #include <dlfcn.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 struct symbol {
-    const char *name, *older; /* older: an earlier version with the same layout, or NULL */
+    const char *name, *older; /* older: name of an earlier version with the same layout, or NULL */
     size_t offset;
     bool must;
 };
@@ -54,7 +55,7 @@ static const struct symbol symbols[] = {
     MAY(events_free, "nvmlEventSetFree"),
 };
 
-/* False where there is no such library, or none that has what is needed. */
+/* Returns false if NVML is not installed or lacks a required function. */
 static bool load(struct gw_nvml *nvml, const char *library)
 {
     *nvml = (struct gw_nvml){

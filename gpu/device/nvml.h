@@ -1,6 +1,6 @@
-/* NVIDIA's management library (NVML), opened at run time: one program serves machines with and
- * without GPUs. Names, numbers and layouts are those of nvml.h, which never changes a symbol once
- * it has a version. */
+/* NVIDIA's management library (NVML), loaded at run time, so that one program works on machines
+ * with and without GPUs. Names, numbers and layouts are those of nvml.h. NVIDIA never changes a
+ * symbol that has a version in its name. */
 #ifndef GW_GPU_NVML_H
 #define GW_GPU_NVML_H
 
@@ -17,7 +17,7 @@ enum {
     GW_NVML_LINKS_MAX = 18,
     GW_NVML_REMOTE_GPU = 0,
     GW_NVML_REMOTE_SWITCH = 2,
-    GW_NVML_ANCESTOR_PCIE = 20, /* at most: no way through the processor */
+    GW_NVML_ANCESTOR_PCIE = 20, /* up to this level the path does not go through the CPU */
     GW_NVML_EVENT_XID = 8,
 };
 
@@ -47,7 +47,7 @@ struct gw_nvml_event {
     unsigned gpu_instance, compute_instance;
 };
 
-/* Its functions. Those behind `memory` are NULL where the library is too old to have them. */
+/* The functions of NVML. Those after `memory` are NULL if the library is too old to have them. */
 struct gw_nvml {
     void *library;
     int (*init)(void);
@@ -78,9 +78,10 @@ struct gw_nvml {
     int (*events_free)(void *set);
 };
 
-/* gw_nvml_open opens and initialises it: 1, or 0 on a machine without it or without a driver, which
- * is no error. GW_EIO: there is a driver that does not answer, with its words. library NULL:
- * libnvidia-ml.so.1. Takes some tens of milliseconds with a driver; any thread. */
+/* gw_nvml_open loads and initialises NVML. It returns 1 on success, and 0 if the machine has no
+ * NVML or no driver. Returns GW_EIO with the driver's text if the driver does not answer. `library`
+ * is the file to load; NULL means libnvidia-ml.so.1. With a driver the call takes some tens of
+ * milliseconds. Any thread may call it. */
 int gw_nvml_open(const char *library, struct gw_nvml *nvml, struct gw_error *error);
 void gw_nvml_close(struct gw_nvml *nvml);
 

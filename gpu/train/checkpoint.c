@@ -1,6 +1,7 @@
-/* A set of named sections, and the format of its file (see README.md): head and table, their hash,
- * then the bytes of each section, whose hashes stand in the table. No byte of a file is without a
- * check, there is no padding, and a length is believed only after its hash was right. */
+/* A set of named sections, and the format of its file (see README.md). A file has a head, a table
+ * of the sections, a hash of both, and then the bytes of each section, whose hashes are in the
+ * table. Every byte of a file is checked, and there is no padding. A length is used only after its
+ * hash was verified. */
 #include "gpu/train/checkpoint_image.h"
 
 #include "graph/wire/hash.h"
@@ -14,7 +15,8 @@ enum {
     ENTRY_BYTES = 48, /* kind 4, name length 4, data length 8, hash 32; the name follows */
 };
 
-/* The first byte is no text, and the line ends show a transfer that changed them. */
+/* The first byte is not text, so the file is not mistaken for text. The line ends reveal a transfer
+ * that changed them. */
 static const uint8_t magic[8] = {0x89, 'G', 'W', 'C', '\r', '\n', 0x1a, '\n'};
 
 enum kind {
@@ -25,7 +27,7 @@ enum kind {
 struct section {
     char *name;
     enum kind kind;
-    const void *data; /* NULL: `integer` */
+    const void *data; /* NULL: the section is an integer */
     size_t bytes;
     uint8_t integer[8]; /* little-endian */
 };
@@ -33,7 +35,7 @@ struct section {
 struct gw_checkpoint {
     struct section *sections;
     size_t count, room;
-    void *image; /* what sections point into, where it was read */
+    void *image; /* the file's content, into which sections point if the set was read from a file */
     size_t image_bytes;
     char warning[GW_ERROR_TEXT_MAX];
 };
@@ -87,7 +89,7 @@ static const struct section *find(const struct gw_checkpoint *checkpoint, const 
     return NULL;
 }
 
-/* Adds a section whose name is the first `length` bytes of name. */
+/* Adds a section. Its name is the first `length` bytes of name. */
 static int add(struct gw_checkpoint *checkpoint, const char *name, size_t length,
                const struct section *section)
 {
@@ -124,7 +126,7 @@ static int set(struct gw_checkpoint *checkpoint, const char *name, const struct 
 int gw_checkpoint_set_bytes(struct gw_checkpoint *checkpoint, const char *name, const void *data,
                             size_t bytes)
 {
-    /* Never NULL, which would mean an integer. */
+    /* data must not be NULL, because NULL means an integer. */
     return set(
         checkpoint, name,
         &(const struct section){.kind = KIND_BYTES, .data = bytes ? data : magic, .bytes = bytes});
@@ -245,7 +247,7 @@ int gw_checkpoint_front(const struct gw_checkpoint *checkpoint, void **front, si
     return 0;
 }
 
-/* Checks the head and, with its hash, the table; after it lengths can be believed. */
+/* Checks the head and the hash over head and table. After this call the lengths are trusted. */
 static int front_check(const uint8_t *image, size_t bytes, size_t *table_bytes,
                        struct gw_error *error)
 {
@@ -271,7 +273,8 @@ static int front_check(const uint8_t *image, size_t bytes, size_t *table_bytes,
     return 0;
 }
 
-/* One entry of a table whose hash was right; `left`: bytes of the table, and of data. */
+/* Decodes one entry of a table whose hash was verified. left[0] is the rest of the table in bytes,
+ * left[1] the rest of the data. */
 static int entry_decode(struct gw_checkpoint *checkpoint, const uint8_t *entry, const uint8_t *data,
                         const size_t left[2], struct gw_error *error)
 {

@@ -1,14 +1,14 @@
-/* Checkpoints of a gang: rank 0 alone touches files, and its result is everybody's. */
+/* Checkpoints of a gang. Only rank 0 accesses files, and all ranks return its result. */
 #include "gpu/train/checkpoint_image.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What rank 0 tells the others. */
+/* The result that rank 0 sends to the other ranks. */
 struct verdict {
     int64_t rc;
     uint64_t image_bytes;
-    char text[GW_ERROR_TEXT_MAX]; /* of the error, or the warning */
+    char text[GW_ERROR_TEXT_MAX]; /* text of the error or of the warning */
 };
 
 static int bytes_broadcast(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
@@ -17,7 +17,7 @@ static int bytes_broadcast(struct gw_comm *comm, void *memory, size_t bytes, str
         comm, GW_COMM_ARGS(.recv = memory, .count = bytes, .dtype = GW_DTYPE_U8), error);
 }
 
-/* Makes rank 0's verdict everybody's result. */
+/* Sends rank 0's result to all ranks and returns it. */
 static int verdict_share(struct gw_comm *comm, struct verdict *verdict, struct gw_error *error)
 {
     int rc = bytes_broadcast(comm, verdict, sizeof *verdict, error);
@@ -40,7 +40,7 @@ int gw_checkpoint_comm_save(const struct gw_checkpoint *checkpoint, struct gw_co
     return verdict_share(comm, &verdict, error);
 }
 
-/* All ranks have memory for the image, or none goes on. */
+/* Checks that all ranks have memory for the image. If one has not, all ranks return an error. */
 static int memory_agree(struct gw_comm *comm, const void *memory, struct gw_error *error)
 {
     int32_t status = memory ? 0 : GW_ENOMEM;
@@ -53,7 +53,7 @@ static int memory_agree(struct gw_comm *comm, const void *memory, struct gw_erro
     return rc;
 }
 
-/* Rank 0's set on every rank: its image, decoded there. */
+/* Sends the image of rank 0's set to all ranks. Each rank decodes it. */
 static int image_share(struct gw_comm *comm, const struct verdict *verdict,
                        struct gw_checkpoint **checkpoint, struct gw_error *error)
 {

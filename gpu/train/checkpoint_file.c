@@ -55,7 +55,7 @@ static int write_all(int fd, const void *data, size_t bytes)
     return 0;
 }
 
-/* Writes everything to PATH.new and syncs it; returns -1 with errno. */
+/* Writes the whole checkpoint to PATH.new and syncs it. Returns -1 with errno set on failure. */
 static int new_write_all(const struct gw_checkpoint *checkpoint, const char *path,
                          const void *front, size_t front_bytes)
 {
@@ -81,8 +81,8 @@ static int new_write_all(const struct gw_checkpoint *checkpoint, const char *pat
     return rc;
 }
 
-/* The same. A file at its limit is an error, and no signal that ends a program which never thought
- * of it. */
+/* Does the same with SIGXFSZ blocked. A file that exceeds the size limit of the process is then an
+ * error, and no signal kills the program. */
 static int new_write(const struct gw_checkpoint *checkpoint, const char *path, const void *front,
                      size_t front_bytes)
 {
@@ -106,7 +106,7 @@ static const char *size_text(double bytes, char text[static 32])
     return text;
 }
 
-/* What to say of a file that could not be written, and what can be done. */
+/* Makes the text of the error: what failed, how much space is left, and what the user can do. */
 static int new_error(const struct gw_checkpoint *checkpoint, const struct names *names,
                      size_t front_bytes, struct gw_error *error)
 {
@@ -148,8 +148,8 @@ static int folder_sync(const char *folder)
     return rc;
 }
 
-/* PATH.new becomes PATH, PATH becomes PATH.previous. PATH exists all the time, except on file
- * systems without hard links, where for a moment only PATH.previous does. */
+/* Renames PATH to PATH.previous and PATH.new to PATH. PATH exists all the time, except on file
+ * systems without hard links: there, for a moment, only PATH.previous exists. */
 static int new_install(const struct names *names)
 {
     if (unlink(names->old) < 0 && errno != ENOENT)
@@ -187,7 +187,7 @@ int gw_checkpoint_file_write(const struct gw_checkpoint *checkpoint, const char 
     return rc;
 }
 
-/* Reads a whole file; *image from malloc. */
+/* Reads a whole file into memory from malloc. */
 static int file_load(const char *path, void **image, size_t *bytes, struct gw_error *error)
 {
     struct stat status;
@@ -239,7 +239,7 @@ static int file_decode(const char *path, struct gw_checkpoint **checkpoint, stru
     return rc;
 }
 
-/* Whether a failure is the file's, so that the one before it may serve. */
+/* Returns true if the error is about this file, so that the previous file should be tried. */
 static bool is_unusable(int rc)
 {
     return rc == GW_ENOENT || rc == GW_ECORRUPT || rc == GW_EVERSION;

@@ -1,25 +1,26 @@
-/* The bytes of a checkpoint file, apart from where they lie. */
+/* The bytes of a checkpoint file in memory, independent of file access. */
 #ifndef GW_GPU_CHECKPOINT_IMAGE_H
 #define GW_GPU_CHECKPOINT_IMAGE_H
 
 #include <gangway/checkpoint.h>
 #include <stdbool.h>
 
-/* gw_checkpoint_front gives back head, table and their hash: all of the file before the sections'
- * bytes, for free(). GW_ENOMEM. */
+/* gw_checkpoint_front returns the part of the file before the sections' bytes: head, table and
+ * their hash. The caller frees it with free(). Returns GW_ENOMEM if out of memory. */
 int gw_checkpoint_front(const struct gw_checkpoint *checkpoint, void **front, size_t *bytes);
 
-/* gw_checkpoint_sections returns how many sections there are; gw_checkpoint_section gives back the
- * bytes of the i-th, as they follow the front in the file. */
+/* gw_checkpoint_sections returns the number of sections. gw_checkpoint_section returns the bytes of
+ * section i. In the file they follow the front in this order. */
 size_t gw_checkpoint_sections(const struct gw_checkpoint *checkpoint);
 const void *gw_checkpoint_section(const struct gw_checkpoint *checkpoint, size_t i, size_t *bytes);
 
-/* gw_checkpoint_decode checks every byte of a file's image (from malloc) and makes a set of it that
- * takes the image; on failure the caller keeps it. GW_ECORRUPT or GW_EVERSION with the reason. */
+/* gw_checkpoint_decode checks every byte of a file's image (memory from malloc) and makes a set
+ * from it. On success the set owns the image; on failure the caller keeps it. Returns GW_ECORRUPT
+ * or GW_EVERSION with the reason. */
 int gw_checkpoint_decode(void *image, size_t bytes, struct gw_checkpoint **checkpoint,
                          struct gw_error *error);
 
-/* gw_checkpoint_image returns the image that a set was decoded from; the set's. */
+/* gw_checkpoint_image returns the image that a set was decoded from. It belongs to the set. */
 void *gw_checkpoint_image(const struct gw_checkpoint *checkpoint, size_t *bytes);
 
 /* gw_checkpoint_warn sets the text of gw_checkpoint_warning. */

@@ -1,7 +1,7 @@
-/* Gradient buckets. All gradients lie in one block that the communicator allocated, bucket after
- * bucket; a bucket is launched when none of its parameters is pending and all buckets before it
- * were launched, so that every rank launches them in the same order. The block may be a device's:
- * only the communicator touches it. */
+/* Gradient buckets. All gradients are in one block that the communicator allocated, one bucket
+ * after another. The reduction of a bucket starts when all its parameters are ready and the
+ * reductions of all buckets before it have started. So every rank starts them in the same order.
+ * The block may be device memory, so only the communicator accesses it. */
 #include <gangway/ddp.h>
 
 #include "gpu/base/comm_backend.h"
@@ -19,33 +19,33 @@ struct param {
     enum gw_dtype dtype;
     size_t count, bytes;
     size_t bucket;
-    size_t offset; /* bytes, in the block */
-    bool ready;    /* in this pass */
+    size_t offset; /* offset in the block, in bytes */
+    bool ready;    /* marked ready in this pass */
 };
 
 struct bucket {
     enum gw_dtype dtype;
-    size_t first;   /* the parameter it began with: the highest index */
-    size_t offset;  /* bytes, in the block */
-    size_t bytes;   /* with what aligns the parameters */
-    size_t params;  /* how many */
-    size_t pending; /* how many are not ready */
+    size_t first;   /* its first parameter, which has the highest index */
+    size_t offset;  /* offset in the block, in bytes */
+    size_t bytes;   /* including the padding that aligns the parameters */
+    size_t params;  /* number of parameters */
+    size_t pending; /* number of parameters that are not ready */
     bool closed;
 };
 
 struct gw_ddp {
     struct gw_comm *comm;
-    void *stream;  /* backward's; NULL: none */
-    void *reduces; /* of the reductions: the communicator's, or the same */
+    void *stream;  /* the stream of backward; NULL: none */
+    void *reduces; /* the stream of the reductions: the communicator's own stream or `stream` */
     bool find_unused;
     struct param *params;
     size_t params_count;
     struct bucket *buckets;
     size_t buckets_count;
-    size_t launched; /* buckets of this pass */
+    size_t launched; /* number of buckets whose reduction has started in this pass */
     char *block;
     size_t block_bytes;
-    int32_t *used; /* [params_count] since the last reduction, on this rank */
+    int32_t *used; /* [params_count]: parameters that this rank used since the last reduction */
     bool in_pass, reduce;
 };
 
@@ -82,7 +82,7 @@ static int param_init(struct param *param, const struct gw_ddp_param *from, size
     return 0;
 }
 
-/* The open bucket of a type, or a new one. */
+/* Returns the open bucket of a type. If there is none, creates one. */
 static struct bucket *bucket_for(struct gw_ddp *ddp, enum gw_dtype dtype, size_t param)
 {
     for (size_t i = 0; i < ddp->buckets_count; i++)
@@ -93,7 +93,7 @@ static struct bucket *bucket_for(struct gw_ddp *ddp, enum gw_dtype dtype, size_t
     return bucket;
 }
 
-/* Whether a type's bucket is the first of its kind. */
+/* Returns true if the bucket is the first one of its type. */
 static bool is_first_of_dtype(const struct gw_ddp *ddp, const struct bucket *bucket)
 {
     for (const struct bucket *other = ddp->buckets; other < bucket; other++)
@@ -102,8 +102,8 @@ static bool is_first_of_dtype(const struct gw_ddp *ddp, const struct bucket *buc
     return true;
 }
 
-/* Deals parameters out, last first. Buckets come into being in the order of their first parameter,
- * which is the order in which backward can fill them: their index. */
+/* Distributes the parameters over buckets, last parameter first. The index of a bucket follows from
+ * its first parameter. Backward can fill the buckets in this order. */
 static int buckets_plan(struct gw_ddp *ddp, const struct gw_ddp_options *options)
 {
     const size_t first_bytes =
@@ -113,7 +113,7 @@ static int buckets_plan(struct gw_ddp *ddp, const struct gw_ddp_options *options
         struct param *param = &ddp->params[i];
         struct bucket *bucket = bucket_for(ddp, param->dtype, i);
         param->bucket = (size_t)(bucket - ddp->buckets);
-        param->offset = bucket->bytes; /* in the bucket, until its place is known */
+        param->offset = bucket->bytes; /* in the bucket, until the offset of the bucket is known */
         bucket->params++;
         if (bucket->bytes > PTRDIFF_MAX / 2 - align_up(param->bytes))
             return GW_ENOMEM;
@@ -223,7 +223,7 @@ int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
     return 0;
 }
 
-/* Lets the reductions to come wait for what backward has on its stream now. */
+/* Makes the next reductions wait for the work that is on the stream of backward now. */
 static int reductions_follow(struct gw_ddp *ddp, struct gw_error *error)
 {
     return ddp->reduces == ddp->stream
@@ -231,7 +231,7 @@ static int reductions_follow(struct gw_ddp *ddp, struct gw_error *error)
                : gw_comm_follow(ddp->comm, ddp->reduces, ddp->stream, error);
 }
 
-/* Launches what is complete, strictly in the order of the index. */
+/* Starts the reductions of complete buckets, strictly in the order of their index. */
 static int buckets_launch(struct gw_ddp *ddp, struct gw_error *error)
 {
     int rc = 0;
@@ -268,8 +268,8 @@ int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
     return buckets_launch(ddp, error);
 }
 
-/* Copies of the gradients of parameters that this rank did not use since the last reduction, in the
- * order of their index; they come back if no other rank used them either. */
+/* Saves the gradients of the parameters that this rank did not use since the last reduction. They
+ * are restored if no other rank used them either. */
 static int unused_save(const struct gw_ddp *ddp, char **saved, struct gw_error *error)
 {
     size_t bytes = 1;
@@ -291,7 +291,7 @@ static int unused_save(const struct gw_ddp *ddp, char **saved, struct gw_error *
     return rc;
 }
 
-/* Learns which parameters somebody used, and puts back the others' gradients. */
+/* Finds the parameters that no rank used, and restores their gradients. */
 static int unused_restore(struct gw_ddp *ddp, const char *saved, struct gw_error *error)
 {
     int32_t *users = malloc(ddp->params_count * sizeof *users);

@@ -1,12 +1,14 @@
-/* Compares parameters across ranks: rank 0 shows its list, every rank looks for the first
- * difference to its own, and the rank with the earliest one shows what it has instead. */
+/* Compares the parameters of all ranks. Rank 0 sends its list. Every rank finds the first
+ * difference to its own list. The rank with the lowest such index sends what it has at that index.
+ */
 #include "gpu/train/ddp_agree.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A parameter on the wire, zero where unused. dims 0: there is none. */
+/* A parameter as it is sent between ranks. Unused bytes are zero. dims 0: the list has no parameter
+ * at this index. */
 struct record {
     char name[GW_DDP_NAME_MAX];
     int32_t dtype, dims;
@@ -50,7 +52,8 @@ static int broadcast(struct gw_comm *comm, void *memory, size_t bytes, int root,
         error);
 }
 
-/* The first index at which this rank's list is another than rank 0's; INT64_MAX: none. */
+/* Returns the first index at which this rank's list differs from rank 0's, or INT64_MAX if they are
+ * equal. */
 static int64_t difference_find(const struct record *theirs, size_t their_count,
                                const struct gw_ddp_param *params, size_t count)
 {
@@ -63,7 +66,8 @@ static int64_t difference_find(const struct record *theirs, size_t their_count,
     return INT64_MAX;
 }
 
-/* Tells all ranks what `rank` has at index i (own: what this rank has) instead of rank 0's. */
+/* Makes the same error on all ranks: what rank 0 and what `rank` have at index i. own is what this
+ * rank has. */
 static int difference_show(struct gw_comm *comm, int rank, size_t i, const struct record *own,
                            struct gw_error *error)
 {
@@ -81,7 +85,7 @@ static int difference_show(struct gw_comm *comm, int rank, size_t i, const struc
                         texts[0], rank, texts[1]);
 }
 
-/* Rank 0's list on every rank, or the same error on all. */
+/* Sends rank 0's list to all ranks. If it fails on one rank, all ranks return an error. */
 static int list_share(struct gw_comm *comm, struct record *list, size_t count,
                       struct gw_error *error)
 {

@@ -1,6 +1,7 @@
-/* SGD, Adam and AdamW over a list of tensors. All state lies in one block (struct head, then the
- * moments, tensor after tensor), which is what a checkpoint stores. The arithmetic is float per
- * element with coefficients computed in double, in one fixed order: ranks stay bit-equal. */
+/* SGD, Adam and AdamW over a list of tensors. The whole state is in one block, which a checkpoint
+ * stores: struct state_head, then the moments of all tensors. The arithmetic is in float for each
+ * element, with coefficients computed in double, and always in the same order. So ranks stay equal
+ * bit for bit. */
 #include <gangway/optimizer.h>
 
 #include <assert.h>
@@ -12,10 +13,10 @@ enum { HEAD_BYTES = 32 };
 
 struct state_head {
     uint32_t kind;
-    uint32_t moments; /* arrays of `elements` floats that follow */
+    uint32_t moments; /* number of arrays of `elements` floats that follow */
     uint64_t elements;
     uint64_t step;
-    uint64_t reserved; /* 0 */
+    uint64_t reserved; /* always 0 */
 };
 
 _Static_assert(sizeof(struct state_head) == HEAD_BYTES, "the layout lies in checkpoints");
@@ -24,11 +25,11 @@ struct gw_optimizer {
     struct gw_optimizer_options options;
     struct gw_optimizer_tensor *tensors;
     size_t tensors_count;
-    struct state_head *state; /* state_bytes: the head, then the moments */
+    struct state_head *state; /* state_bytes bytes: the head, then the moments */
     size_t state_bytes;
 };
 
-/* What one step does to one tensor; double until it is used. */
+/* One step of one tensor. Coefficients are computed in double and converted before use. */
 struct step {
     float *restrict w;
     const float *restrict g;

@@ -1,5 +1,5 @@
-/* The order of an epoch is one array, the same on all ranks because it depends on seed and epoch
- * only; a rank's part of it is arithmetic. */
+/* The order of an epoch is one array. It depends only on seed and epoch, so all ranks have the same
+ * one. The positions of a rank's samples in it are computed. */
 #include <gangway/sampler.h>
 
 #include <assert.h>
@@ -8,8 +8,8 @@
 
 struct gw_sampler {
     struct gw_sampler_options options;
-    int64_t skipped; /* of the order, by all ranks: what was trained on before */
-    int64_t count;   /* of one rank, behind those */
+    int64_t skipped; /* first samples of the order, which all ranks have used */
+    int64_t count;   /* number of samples of one rank after the skipped ones */
     int64_t order[];
 };
 

@@ -1,7 +1,8 @@
-/* The arena: a list of blocks, the newest first; allocations come from the newest.
+/* The arena is a list of blocks, the newest first. Memory is allocated from the newest block.
  *
- * Blocks double up to a limit, and something larger than a block gets one of its own behind the
- * newest, so that the room left in that one is not lost. */
+ * Each new block is twice as large as the last one, up to a limit. A request that is larger than
+ * half a new block gets a block of its own, which is inserted after the newest block. So the free
+ * space of the newest block stays usable. */
 #include "graph/base/arena.h"
 
 #include <gangway/error.h>
@@ -28,7 +29,7 @@ static struct gw_arena_block *block_new(size_t capacity)
     return block;
 }
 
-/* Gives a block with room for `bytes`; it is in the list, though not always first. */
+/* Adds a block with room for `bytes` bytes. The block may not be the first of the list. */
 static struct gw_arena_block *arena_grow(struct gw_arena *arena, size_t bytes)
 {
     struct gw_arena_block *newest = arena->blocks;
@@ -97,7 +98,7 @@ void gw_arena_reset(struct gw_arena *arena)
     kept->next = NULL;
     kept->used = 0;
     if (kept->capacity > BLOCK_BYTES_MAX)
-        gw_arena_deinit(arena); /* one giant must not stay for ever */
+        gw_arena_deinit(arena); /* do not keep a very large block forever */
 }
 
 void gw_arena_deinit(struct gw_arena *arena)

@@ -1,15 +1,15 @@
-/* Growing arrays: capacity doubles, so that a push is amortised O(1).
+/* Growing arrays. The capacity doubles, so that a push takes O(1) time on average.
  *
- * The items pointer of the caller has a type of its own; it is read and written here by memcpy,
- * because a `void **` must not alias it. */
+ * The caller's items pointer has a type of its own. This file reads and writes the pointer by
+ * memcpy, because accessing it as a `void *` would break C's aliasing rules. */
 #include "graph/base/array.h"
 
 #include <gangway/error.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The first items are eight, or as many as fit into so many bytes: of large ones there is often one
- * only. */
+/* The first allocation has room for 8 items, or fewer if 8 items need more than FIRST_BYTES. Arrays
+ * of large items often have only one item. */
 enum { ITEMS_MIN = 8, FIRST_BYTES = 256 };
 
 static size_t items_min(size_t item_bytes)

@@ -13,8 +13,8 @@
         size_t count, capacity;                                                                    \
     }
 
-/* gw_array_reserve makes room for `extra` more items (read twice); 0 or GW_ENOMEM (the array is
- * unchanged). */
+/* gw_array_reserve makes room for `extra` more items. The macro evaluates `extra` twice. Returns 0,
+ * or GW_ENOMEM with the array unchanged. */
 #define gw_array_reserve(array, extra)                                                             \
     ((array)->capacity - (array)->count >= (extra)                                                 \
          ? 0                                                                                       \
@@ -22,12 +22,12 @@
                (void **)&(array)->items, &(array)->capacity,                                       \
                &(struct gw_array_need){(array)->count, (extra), sizeof *(array)->items}))
 
-/* gw_array_push appends a value; evaluates to 0 or GW_ENOMEM. */
+/* gw_array_push appends a value. Returns 0 or GW_ENOMEM. */
 #define gw_array_push(array, ...)                                                                  \
     (gw_array_reserve((array), 1) < 0 ? gw_array_no_memory()                                       \
                                       : ((array)->items[(array)->count++] = (__VA_ARGS__), 0))
 
-/* gw_array_remove_swap removes item i by moving the last one into its place. */
+/* gw_array_remove_swap removes item i and moves the last item into its place. */
 #define gw_array_remove_swap(array, i)                                                             \
     ((array)->items[(i)] = (array)->items[(array)->count - 1], (void)(array)->count--)
 

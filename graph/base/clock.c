@@ -1,4 +1,4 @@
-/* The two clocks, as nanoseconds. */
+/* The two clocks, in nanoseconds. */
 #include "graph/base/clock.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
-/* Clocks. The cores never call these: time arrives inside their events. */
+/* Clocks. The scheduler core and the worker core never call these functions: the time is part of
+ * their events. */
 #ifndef GW_BASE_CLOCK_H
 #define GW_BASE_CLOCK_H
 
@@ -8,10 +9,11 @@
 #define GW_NS_PER_MS UINT64_C(1000000)
 #define GW_NS_PER_S UINT64_C(1000000000)
 
-/* gw_clock_now_ns is the monotonic clock: all deadlines and leases. */
+/* gw_clock_now_ns reads the monotonic clock, which is used for all deadlines and leases. */
 uint64_t gw_clock_now_ns(void);
 
-/* gw_clock_wall_ns is the wall clock since 1970 (UTC): only for what a person reads. */
+/* gw_clock_wall_ns returns the time since 1970 (UTC). It is used only for times that people read.
+ */
 uint64_t gw_clock_wall_ns(void);
 
 #endif

@@ -1,4 +1,5 @@
-/* SipHash-2-4-128, as Aumasson and Bernstein define it: eight bytes a round, little-endian. */
+/* SipHash-2-4 with 128 bits of output, as defined by Aumasson and Bernstein. It reads eight bytes
+ * per step, little-endian. */
 #include "graph/base/digest.h"
 
 #include <string.h>

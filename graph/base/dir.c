@@ -1,4 +1,4 @@
-/* Making and removing private folders. */
+/* Creates and removes private folders. */
 #include "graph/base/dir.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* Kinds of file systems, by their numbers. All that runs in a process (FUSE) has one number, and is
- * told apart by the name of its mount. */
+/* Kinds of file systems, recognised by their magic numbers. All FUSE file systems have the same
+ * number, so they are distinguished by the name in the list of mounts. */
 #include "graph/base/disk_kind.h"
 
 #include <limits.h>
@@ -46,7 +46,7 @@ enum gw_disk_kind gw_disk_kind_decide(unsigned long magic, const char *name)
     return GW_DISK_LOCAL;
 }
 
-/* The name of the file system that is mounted as this device; "": it cannot be told. */
+/* Finds the name of the file system that is mounted from this device; "" if unknown. */
 static void mount_name(dev_t device, char name[64])
 {
     char line[2 * PATH_MAX], wanted[32], number[32];

@@ -1,4 +1,4 @@
-/* Error codes and their texts. A text never overflows: it is cut, and stays terminated. */
+/* Error codes and their texts. A text that is too long is cut and always ends with a NUL. */
 #include <gangway/error.h>
 
 #include <stdio.h>

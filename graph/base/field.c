@@ -1,4 +1,4 @@
-/* Fields of a line. */
+/* Splits a line into fields. */
 #include "graph/base/field.h"
 
 #include <stdbool.h>
@@ -23,7 +23,8 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The next field at or behind *at, which is moved behind it; NULL: there is none. */
+/* Returns the first field at or after *at and moves *at past it. Returns NULL if there is no
+ * further field. */
 static const char *next_field(const char *line, size_t line_bytes, size_t *at, size_t *bytes)
 {
     while (*at < line_bytes && is_blank(line[*at]))

@@ -1,6 +1,6 @@
-/* What the hash maps share (map.c, strmap.c): linear probing in a table of slots. A removal moves
- * later entries back, so there are no tombstones and a look-up ends at the first empty slot. The
- * capacity is 0 or a power of two; at most 3/4 of it is used. */
+/* Code that the hash maps share (map.c, strmap.c): linear probing in a table of slots. A removal
+ * moves later entries back, so there are no tombstones and a look-up ends at the first empty slot.
+ * The capacity is 0 or a power of two. At most 3/4 of the slots are used. */
 #ifndef GW_BASE_HASH_TABLE_H
 #define GW_BASE_HASH_TABLE_H
 
@@ -10,7 +10,7 @@
 enum { GW_HASH_TABLE_CAPACITY_MIN = 16 };
 #define GW_HASH_TABLE_CAPACITY_MAX ((size_t)1 << 40)
 
-/* gw_hash_table_mix spreads the bits of a key. */
+/* gw_hash_table_mix hashes a key. */
 static inline size_t gw_hash_table_mix(uint64_t key)
 {
     key ^= key >> 32;
@@ -19,8 +19,8 @@ static inline size_t gw_hash_table_mix(uint64_t key)
     return key;
 }
 
-/* gw_hash_table_capacity is the capacity in which `count` keys fill at most 3/4; 0 when no memory
- * could hold it. */
+/* gw_hash_table_capacity returns a capacity in which `count` keys fill at most 3/4 of the slots.
+ * Returns 0 if that capacity exceeds the maximum. */
 static inline size_t gw_hash_table_capacity(size_t capacity, size_t count)
 {
     capacity = capacity < GW_HASH_TABLE_CAPACITY_MIN ? GW_HASH_TABLE_CAPACITY_MIN : capacity;

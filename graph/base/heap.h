@@ -1,12 +1,12 @@
-/* Binary heaps in arrays: the least item comes first.
+/* Binary heaps in arrays. The least item is the first.
  *
- * GW_HEAP(name, type, is_less, set) defines three functions over `type *items`:
- * - name_up(items, at): the item at `at` may be less than its parents;
- * - name_down(items, count, at): the item at `at` may be greater than its children;
- * - name_remove(items, count, at): takes the item at `at` out, and lowers *count.
+ * GW_HEAP(name, type, is_less, set) defines three functions for an array `type *items`:
+ * name_up(items, at) restores the order after the item at `at` became less; name_down(items, count,
+ * at) restores it after that item became greater; name_remove(items, count, at) removes that item
+ * and decrements *count.
  *
- * is_less(a, b) compares two items. set(items, at, item) puts an item into its place, and may note
- * the place in the item. Not thread-safe. */
+ * is_less(a, b) compares two items. set(items, at, item) stores an item at index `at`, and may
+ * store the index in the item. Not thread-safe. */
 #ifndef GW_BASE_HEAP_H
 #define GW_BASE_HEAP_H
 

@@ -1,4 +1,4 @@
-/* Lazy memory: anonymous mappings without a reservation. */
+/* Lazily allocated memory: anonymous mappings without reserved swap space. */
 #include "graph/base/lazy.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@ void *gw_lazy_alloc(size_t bytes)
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (data == MAP_FAILED)
         return NULL;
-    /* A huge page would be touched whole for one row. */
+    /* With huge pages, one row would allocate a whole huge page. */
     (void)madvise(data, bytes, MADV_NOHUGEPAGE);
     return data;
 }

@@ -1,5 +1,5 @@
-/* Log lines. A line is built on the stack and leaves with one write, so that lines of several
- * threads and processes do not mix; it is cut where it is too long. */
+/* Log lines. A line is built on the stack and written with one write call, so that lines of several
+ * threads and processes do not mix. A line that is too long is cut. */
 #include "graph/base/log.h"
 
 #include "graph/base/clock.h"
@@ -21,7 +21,7 @@ enum { LINE_BYTES_MAX = 4096 };
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 static const char *process_name = "gangway";
 static enum gw_log_level level_max = GW_LOG_WARN;
-static uint64_t bytes_max = UINT64_MAX; /* of the file; UINT64_MAX: no limit */
+static uint64_t bytes_max = UINT64_MAX; /* maximum size of the log file; UINT64_MAX: no limit */
 static pthread_mutex_t rolling = PTHREAD_MUTEX_INITIALIZER;
 
 void gw_log_init(const char *process, enum gw_log_level level)
@@ -36,7 +36,7 @@ void gw_log_init(const char *process, enum gw_log_level level)
             level_max = (enum gw_log_level)i;
 }
 
-/* snprintf at `at`; gives the new end, which stays in the line. */
+/* Appends formatted text to the line at offset `at`. Returns the new end of the line. */
 static size_t GW_PRINTF(3, 0) line_add(char *line, size_t at, const char *format, va_list args)
 {
     int length = vsnprintf(line + at, LINE_BYTES_MAX - at, format, args);
@@ -67,10 +67,10 @@ static bool write_all(int fd, const char *data, size_t bytes)
     return true;
 }
 
-/* All that stderr's file has, and what comes meanwhile, into another. */
+/* Copies the whole log file to another file, including lines that are written meanwhile. */
 static bool copy_to(const char *path)
 {
-    static char part[1 << 16]; /* under the lock */
+    static char part[1 << 16]; /* static, protected by the lock */
     int from = open("/proc/self/fd/2", O_RDONLY | O_CLOEXEC);
     int to = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
     bool well = from >= 0 && to >= 0;
@@ -86,7 +86,8 @@ static bool copy_to(const char *path)
     return well;
 }
 
-/* Descriptors that others have, too, stay as they are: so it is emptied, not replaced. */
+/* Moves the content of the log file to PATH.1 and empties the file. The file is not replaced,
+ * because other processes have it open, too. */
 static void roll(void)
 {
     struct stat stat;
@@ -99,9 +100,9 @@ static void roll(void)
         return;
     memcpy(path + length, ".1", sizeof ".1");
     if (!copy_to(path))
-        (void)unlink(path); /* half of it would pass for all */
+        (void)unlink(path); /* do not keep an incomplete copy */
     if (ftruncate(STDERR_FILENO, 0) < 0)
-        bytes_max = UINT64_MAX; /* as a file that may only grow: not at each line again */
+        bytes_max = UINT64_MAX; /* the file cannot be truncated: do not try again at every line */
 }
 
 static void line_out(const char *line, size_t bytes)

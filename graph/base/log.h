@@ -1,7 +1,8 @@
-/* Log lines of daemons and tools, to stderr: "2026-01-01T00:00:00.000 scheduler info: text".
+/* Log lines of daemons and tools, written to stderr: "2026-01-01T00:00:00.000 scheduler info:
+ * text".
  *
- * Thread-safe; a line is one write. The level comes from GANGWAY_LOG (error, warn, info, debug);
- * info is the default of daemons, warn of everything else. */
+ * Thread-safe. Each line is one write. The environment variable GANGWAY_LOG (error, warn, info,
+ * debug) sets the level. The default is info for daemons and warn for other programs. */
 #ifndef GW_BASE_LOG_H
 #define GW_BASE_LOG_H
 
@@ -13,16 +14,17 @@
 
 enum gw_log_level { GW_LOG_ERROR, GW_LOG_WARN, GW_LOG_INFO, GW_LOG_DEBUG };
 
-/* gw_log_init names this process in its lines (borrowed, must stay valid) and sets the level that
- * holds when GANGWAY_LOG says nothing. Call it once, before other threads exist. */
+/* gw_log_init sets the name of this process in its log lines (borrowed, must stay valid) and the
+ * level that applies if GANGWAY_LOG is not set. Call it once, before other threads exist. */
 void gw_log_init(const char *process, enum gw_log_level level);
 
-/* gw_log_limit keeps the file that stderr is to about `bytes` (0: to GW_LOG_BYTES_MAX): with the
- * line that makes it larger, all of it moves to a file of the same name with ".1" behind it, whose
- * former content goes, and it begins anew; so no more than twice that is kept. What cannot be kept,
- * on a full disk, goes. Nothing of this where stderr is no file that is appended to, or has no name
- * any more. Who else writes to it goes on in the new one, but for what comes between copying and
- * emptying. Call it before other threads exist. */
+/* gw_log_limit limits the log file (the file that stderr writes to) to about `bytes` bytes; 0 means
+ * GW_LOG_BYTES_MAX. When the file becomes larger, its content is moved to a file with the suffix
+ * ".1", which replaces the previous ".1" file, and the log file is emptied. So at most twice
+ * `bytes` is kept. If the copy fails because the disk is full, the content is lost. The limit has
+ * no effect if stderr is not a file, is not open for appending, or was removed. Other processes can
+ * write to the same log file, but a line that they write between the copy and the truncation is
+ * lost. Call it before other threads exist. */
 #define GW_LOG_BYTES_MAX (UINT64_C(64) << 20)
 void gw_log_limit(uint64_t bytes);
 

@@ -1,4 +1,5 @@
-/* What the system lets a process have: /proc, cgroups of both versions, limits. */
+/* Reads what resources the system allows a process to use: /proc, cgroups of both versions, limits.
+ */
 #include "graph/base/machine.h"
 
 #include <limits.h>
@@ -18,13 +19,13 @@ static uint64_t limit_in(const char *folder, const char *name)
     if (snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path)
         file = fopen(path, "re");
     if (!file || fscanf(file, "%llu", &bytes) != 1)
-        bytes = UINT64_MAX; /* "max", or no such file */
+        bytes = UINT64_MAX; /* the file says "max" or does not exist */
     if (file)
         (void)fclose(file);
     return bytes;
 }
 
-/* The least of a cgroup and of those above it. */
+/* Returns the lowest limit of a cgroup and its parents. */
 static uint64_t limit_of(const char *root, const char *group, const char *name)
 {
     char folder[PATH_MAX];

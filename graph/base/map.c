@@ -1,5 +1,5 @@
-/* A hash map with linear probing: see hash_table.h. Slot `capacity` (one behind the table) holds
- * the entry of the key that marks empty slots, if it is there. */
+/* A hash map with linear probing: see hash_table.h. EMPTY, the key that marks empty slots, can be
+ * used as a key, too. Its entry is in the slot after the table. */
 #include "graph/base/map.h"
 
 #include "graph/base/hash_table.h"
@@ -13,9 +13,10 @@ struct gw_map_slot {
 };
 
 #define EMPTY UINT64_MAX
-#define SPARE_FULL 0 /* the key in the slot behind the table where EMPTY itself has an entry */
+#define SPARE_FULL 0 /* value of `key` in the slot after the table if EMPTY has an entry */
 
-/* The slot of a key other than EMPTY, or the empty one where it would go; needs capacity > 0. */
+/* Returns the slot of a key other than EMPTY, or the empty slot where the key would be inserted.
+ * The capacity must not be 0. */
 static struct gw_map_slot *map_find(const struct gw_map *map, uint64_t key)
 {
     size_t mask = map->capacity - 1;
@@ -100,7 +101,7 @@ bool gw_map_remove(struct gw_map *map, uint64_t key)
     for (size_t i = (hole + 1) & mask; map->slots[i].key != EMPTY; i = (i + 1) & mask) {
         size_t home = gw_hash_table_mix(map->slots[i].key) & mask;
         if (((i - home) & mask) < ((i - hole) & mask))
-            continue; /* it would come to lie before its home */
+            continue; /* moving the entry would put it before its home slot */
         map->slots[hole] = map->slots[i];
         map->slots[i].key = EMPTY;
         hole = i;

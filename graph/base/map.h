@@ -1,8 +1,8 @@
-/* Hash maps uint64 -> uint64, with open addressing. strmap.h has those whose keys are strings.
+/* Hash maps from uint64 to uint64, with open addressing. strmap.h has maps with strings as keys.
  *
- * Zero-initialised is empty. Values are indices or ids, or a pointer cast through uintptr_t. Not
- * thread-safe. The order of iteration depends on nothing but the operations that were done: the
- * hash has no random seed, so that a core stays deterministic. */
+ * A zero-initialised map is empty. Values are indices, ids, or pointers cast through uintptr_t. Not
+ * thread-safe. The order of iteration depends only on the operations on the map: the hash has no
+ * random seed, so that the scheduler core and the worker core are deterministic. */
 #ifndef GW_BASE_MAP_H
 #define GW_BASE_MAP_H
 
@@ -18,21 +18,21 @@ struct gw_map {
 /* gw_map_deinit frees the slots; the map is empty and usable again. */
 void gw_map_deinit(struct gw_map *map);
 
-/* gw_map_reserve makes room for `extra` more keys, so that as many puts allocate nothing; 0 or
- * GW_ENOMEM. */
+/* gw_map_reserve makes room for `extra` more keys, so that adding these keys needs no allocation.
+ * Returns 0 or GW_ENOMEM. */
 int gw_map_reserve(struct gw_map *map, size_t extra);
 
-/* gw_map_put sets the value of a key, new or not; 0 or GW_ENOMEM. */
+/* gw_map_put sets the value of a key, which may be new. Returns 0 or GW_ENOMEM. */
 int gw_map_put(struct gw_map *map, uint64_t key, uint64_t value);
 
-/* gw_map_get tells whether the key is there, and gives its value (value may be NULL). */
+/* gw_map_get returns true if the map has the key, and writes its value. value may be NULL. */
 bool gw_map_get(const struct gw_map *map, uint64_t key, uint64_t *value);
 
-/* gw_map_remove removes a key; tells whether it was there. */
+/* gw_map_remove removes a key. Returns true if the map had the key. */
 bool gw_map_remove(struct gw_map *map, uint64_t key);
 
-/* gw_map_next gives the entry at or after *at and moves *at behind it; false at the end. Start with
- * at = 0; do not change the map meanwhile. */
+/* gw_map_next returns the entry at or after *at and moves *at past it. Returns false at the end.
+ * Start with *at = 0. Do not change the map during the iteration. */
 bool gw_map_next(const struct gw_map *map, size_t *at, uint64_t *key, uint64_t *value);
 
 #endif

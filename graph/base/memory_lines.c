@@ -1,4 +1,5 @@
-/* Memory lines: defaults as Dask users know them, their order, and their form as an argument. */
+/* Memory thresholds: their defaults (those of Dask), their order, and their form as a command-line
+ * argument. */
 #include "graph/base/memory_lines.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* A worker's memory and the lines in it: options that travel from a person to workers. */
+/* The memory limit of a worker and its thresholds. `gangway up` passes these options to the
+ * workers. */
 #ifndef GW_BASE_MEMORY_LINES_H
 #define GW_BASE_MEMORY_LINES_H
 
@@ -7,21 +8,23 @@
 
 enum { GW_MEMORY_LINES_TEXT_BYTES = 96 };
 
-/* Lines in thousandths of the limit; 0: no such line. */
+/* The thresholds are in thousandths of the limit. 0: the threshold is off. */
 struct gw_memory_lines {
-    uint64_t limit_bytes; /* of all workers of a machine; 0: the machine's, or its cgroup's */
+    uint64_t limit_bytes; /* limit of all workers of a machine together; 0: the memory of the
+                             machine or of its cgroup */
     uint32_t target, spill, pause, terminate;
 };
 
-/* gw_memory_lines_init sets what holds where nobody said anything. */
+/* gw_memory_lines_init sets the defaults. */
 void gw_memory_lines_init(struct gw_memory_lines *lines);
 
-/* gw_memory_lines_check holds them against each other: GW_EINVAL with a text that says which is
- * out of order. */
+/* gw_memory_lines_check checks the order of the thresholds. If it is wrong, returns GW_EINVAL with
+ * a text that names the threshold. */
 int gw_memory_lines_check(const struct gw_memory_lines *lines, struct gw_error *error);
 
-/* gw_memory_lines_format writes them as one argument of a program; gw_memory_lines_parse reads
- * that. GW_EINVAL with text. */
+/* gw_memory_lines_format writes the limit and the thresholds as one command-line argument.
+ * gw_memory_lines_parse reads such an argument. It returns GW_EINVAL with a text if the argument is
+ * malformed. */
 void gw_memory_lines_format(const struct gw_memory_lines *lines,
                             char text[GW_MEMORY_LINES_TEXT_BYTES]);
 int gw_memory_lines_parse(const char *text, struct gw_memory_lines *lines, struct gw_error *error);

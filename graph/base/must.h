@@ -1,7 +1,9 @@
-/* What daemons and the cores do when out of memory: they end, with a line that says where.
+/* What daemons and the cores do if they run out of memory: they abort with a message that names the
+ * source line.
  *
- * GW_MUST(x): x (an allocation's result) must not be negative; GW_MUST_PTR(p): p must not be NULL.
- * A failed assertion and nothing else, so that the pure cores may use it. */
+ * GW_MUST(x): x is the result of an allocating function and must not be negative. GW_MUST_PTR(p): p
+ * must not be NULL. A failure is a failed assertion and nothing more, so the pure cores may use the
+ * macros. */
 #ifndef GW_BASE_MUST_H
 #define GW_BASE_MUST_H
 

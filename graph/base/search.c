@@ -1,4 +1,5 @@
-/* Candidates of a search on PATH, in one allocation: the pointers, then their texts. */
+/* Lists the files that a search in PATH tries. The list is one allocation: first the pointers, then
+ * the texts. */
 #include "graph/base/search.h"
 
 #include <errno.h>

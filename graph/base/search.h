@@ -1,14 +1,16 @@
-/* Where a program may lie: the files that exec tries for a name, in order. */
+/* Search for a program: the files that exec tries for a name, in order. */
 #ifndef GW_BASE_SEARCH_H
 #define GW_BASE_SEARCH_H
 
-/* gw_search_new lists them: the name itself where it has a slash, else one in each folder of `path`
- * (a PATH; NULL: the system's usual one), an empty one being ".". NULL-terminated, in one
- * allocation, which the caller frees; NULL where there is no memory. */
+/* gw_search_new lists the files. If the name has a slash, the list is the name itself. Otherwise it
+ * has one file for each folder of `path` (a PATH; NULL: the system's default). An empty folder
+ * means ".". The list is NULL-terminated and one allocation, which the caller frees. Returns NULL
+ * if out of memory. */
 char **gw_search_new(const char *name, const char *path);
 
-/* gw_search_refusal is why exec, which searched `path`, failed with errno `why`: ENOENT in place of
- * EACCES if there is no such file, but a folder that may not be searched. Shells say the same. */
+/* gw_search_refusal returns why exec failed after it searched `path`; `why` is the errno of exec.
+ * It returns ENOENT instead of EACCES if the file does not exist in any folder but a folder could
+ * not be searched. Shells do the same. */
 int gw_search_refusal(const char *name, const char *path, int why);
 
 #endif

@@ -1,8 +1,9 @@
-/* State machines as tables: for each state its name and the set of states that may come next.
+/* State machines as tables. A table has for each state its name and the set of states that may
+ * follow.
  *
- * The tables are the documentation: `gangway-sim --diagram` prints them, and counts, from
- * gw_sm.taken, how often each transition was taken. Pure; counting is per table and not
- * thread-safe (one core runs on one thread). */
+ * The tables are also the documentation: `gangway-sim --diagram` prints them and shows from
+ * gw_sm.taken how often each transition was taken. The functions are pure. The counters belong to
+ * the table and are not thread-safe; a core runs on one thread. */
 #ifndef GW_BASE_SM_H
 #define GW_BASE_SM_H
 
@@ -24,17 +25,19 @@ struct gw_sm {
     const char *name;
     const struct gw_sm_state *states;
     size_t count;
-    uint64_t *taken; /* count x count counters, row = from; NULL: not counted */
+    uint64_t *taken; /* count x count counters, one row per old state; NULL: transitions are not
+                        counted */
 };
 
-/* gw_sm_may tells whether the table allows `from` -> `to`. */
+/* gw_sm_may returns true if the table allows the transition `from` -> `to`. */
 static inline bool gw_sm_may(const struct gw_sm *sm, unsigned from, unsigned to)
 {
     return from < sm->count && to < GW_SM_STATES_MAX && (sm->states[from].next & GW_SM_NEXT(to));
 }
 
-/* gw_sm_move asserts that the move is allowed, counts it and stores it in *state. Here, because a
- * task takes seven moves on its way, and a call costs more than a look at the table. */
+/* gw_sm_move asserts that the transition is allowed, counts it and stores the new state in *state.
+ * It is inline because it is called seven times for each task, and a call would cost more than the
+ * table look-up. */
 static inline void gw_sm_move(const struct gw_sm *sm, uint8_t *state, unsigned to)
 {
     assert(gw_sm_may(sm, *state, to));
@@ -43,10 +46,11 @@ static inline void gw_sm_move(const struct gw_sm *sm, uint8_t *state, unsigned t
     *state = (uint8_t)to;
 }
 
-/* gw_sm_name returns the name of a state; static. */
+/* gw_sm_name returns the name of a state. The string is static. */
 const char *gw_sm_name(const struct gw_sm *sm, unsigned state);
 
-/* gw_sm_diagram writes the table as a Graphviz digraph, edges labelled with counts where taken. */
+/* gw_sm_diagram writes the table as a Graphviz digraph. Edges that were taken are labelled with
+ * their counts. */
 void gw_sm_diagram(const struct gw_sm *sm, FILE *out);
 
 #endif

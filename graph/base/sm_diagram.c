@@ -1,4 +1,5 @@
-/* Transition tables as Graphviz. Apart from sm.c, because the pure cores write no file. */
+/* Writes transition tables as Graphviz. This is not in sm.c, because the pure cores write no files.
+ */
 #include "graph/base/sm.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Always: limit_ns 0 makes no wait a short one, so that nothing is ever looked for. */
+/* Adaptive polling. With limit_ns 0 no wait counts as short, so the thread never polls. */
 #include "graph/base/spin.h"
 
 #include "graph/base/clock.h"
@@ -10,10 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LIMIT_US 100 /* longer ones keep both CPUs of a small machine from the daemons */
+#define LIMIT_US 100 /* longer polling would take the CPUs of a small machine from the daemons */
 #define LIMIT_US_MAX 10000
 enum {
-    SHORT_OVER_LIMIT = 2, /* who is looked for comes sooner than who has to be woken */
+    SHORT_OVER_LIMIT = 2, /* a wait counts as short up to this many times limit_ns, because waking a
+                             sleeping thread takes time */
     SKIP_MAX = 63,
 };
 
@@ -66,7 +67,7 @@ static bool looks(struct gw_spin *spin)
     return true;
 }
 
-/* Each look in vain doubles how many of the next short waits are slept through. */
+/* Adjusts the number of short waits without polling. Each unsuccessful polling about doubles it. */
 static void learn(struct gw_spin *spin, bool looked, bool found, uint64_t waited_ns)
 {
     spin->soon = waited_ns < SHORT_OVER_LIMIT * spin->limit_ns;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 struct gw_strmap_slot {
-    char *key; /* NULL: empty */
+    char *key; /* NULL: empty slot */
     uint64_t hash, value;
 };
 

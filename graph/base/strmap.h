@@ -1,4 +1,5 @@
-/* Hash maps string -> uint64, with open addressing. Keys are copied. As gw_map otherwise. */
+/* Hash maps from strings to uint64, with open addressing. Keys are copied. Other properties are
+ * those of gw_map. */
 #ifndef GW_BASE_STRMAP_H
 #define GW_BASE_STRMAP_H
 
@@ -11,7 +12,7 @@ struct gw_strmap {
     size_t count, capacity;
 };
 
-/* gw_strmap_* do what gw_map_* do. */
+/* The gw_strmap_* functions do the same as the gw_map_* functions. */
 void gw_strmap_deinit(struct gw_strmap *map);
 int gw_strmap_put(struct gw_strmap *map, const char *key, uint64_t value);
 bool gw_strmap_get(const struct gw_strmap *map, const char *key, uint64_t *value);

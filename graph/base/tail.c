@@ -1,9 +1,10 @@
-/* Tails. Output is of users' programs: any bytes may stand in it. */
+/* The last lines of output. The output comes from users' programs and may contain any bytes. */
 #include "graph/base/tail.h"
 
 #include <string.h>
 
-/* What a terminal shows of a line in the end: the text behind its last '\r' that has any. */
+/* Returns the part of a line that a terminal would show in the end: the text after the last '\r'
+ * that has text after it. */
 static const char *shown(const char *line, const char *end, const char **shown_end)
 {
     while (end > line && end[-1] == '\r')
@@ -25,7 +26,7 @@ static void append(char *text, size_t *used, const char *line, const char *end)
     text[*used] = '\0';
 }
 
-/* Where the last lines that fit begin. */
+/* Returns the start of the last lines that fit. */
 static const char *tail_start(const char *data, const char *end)
 {
     int lines = 0;
@@ -42,7 +43,7 @@ static const char *tail_start(const char *data, const char *end)
         lines++;
         if (line == data)
             return data;
-        start = line - 1; /* at the '\n' of the line before */
+        start = line - 1; /* move to the '\n' of the previous line */
     }
     return data;
 }

@@ -1,4 +1,4 @@
-/* The last lines of output, for a person. */
+/* The last lines of a task's output, for people. */
 #ifndef GW_BASE_TAIL_H
 #define GW_BASE_TAIL_H
 
@@ -6,11 +6,11 @@
 
 enum {
     GW_TAIL_LINES = 10,
-    GW_TAIL_BYTES = 2048, /* of the text that a tail gives, with its end */
+    GW_TAIL_BYTES = 2048, /* size of the text buffer, including the terminating NUL */
 };
 
-/* gw_tail_text writes the last lines of data: of a line that was written over by '\r' only what a
- * terminal would show last; bytes that are no text become '?'. */
+/* gw_tail_text writes the last lines of data. If '\r' overwrites parts of a line, only the text
+ * that a terminal would show last is written. Bytes that are not text become '?'. */
 void gw_tail_text(const char *data, size_t bytes, char text[GW_TAIL_BYTES]);
 
 #endif

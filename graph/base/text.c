@@ -1,4 +1,4 @@
-/* Text in a buffer of fixed size; sizes, durations, lines. */
+/* Text in a buffer of fixed size. Also formats sizes and durations, and checks lines. */
 #include "graph/base/text.h"
 
 #include <stdarg.h>
@@ -38,7 +38,7 @@ const char *gw_text_seconds(uint64_t duration_ns, char to[static GW_TEXT_SECONDS
     return to;
 }
 
-/* The bytes of the character that begins here, and the character; 0: it is none. */
+/* Decodes the UTF-8 character at `at`. Returns its length in bytes, or 0 if it is invalid. */
 static size_t character(const unsigned char *at, size_t left, uint32_t *out)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -59,8 +59,9 @@ static size_t character(const unsigned char *at, size_t left, uint32_t *out)
     return c < least[size] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000) ? 0 : size;
 }
 
-/* Also what ends a line (U+2028, U+2029), or turns what comes after it, beyond the name, too
- * (U+202A to U+202E, U+2066 to U+2069). */
+/* Returns true for control characters. These include characters that end a line (U+2028, U+2029)
+ * and characters that change the direction of the text that follows (U+202A to U+202E, U+2066 to
+ * U+2069). */
 static bool is_control(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x2028 && c <= 0x202e) ||

@@ -1,5 +1,5 @@
-/* Text that grows in a buffer of fixed size: what does not fit is cut off. Numbers and names as
- * people read them. */
+/* Text that is appended to a buffer of fixed size. Text that does not fit is cut. Also formats
+ * numbers for people. */
 #ifndef GW_BASE_TEXT_H
 #define GW_BASE_TEXT_H
 
@@ -10,23 +10,24 @@
 
 struct gw_text {
     char *to;
-    size_t size, used; /* used: what there would be, if it fitted */
+    size_t size, used; /* used: length of the whole text, even if it did not fit */
 };
 
-/* gw_text_say appends what printf would print; there is always a 0 behind it, where size > 0. */
+/* gw_text_say appends formatted text, as printf does. If size > 0, the text always ends with a NUL.
+ */
 void gw_text_say(struct gw_text *text, const char *format, ...) GW_PRINTF(2, 3);
 
-/* gw_text_bytes writes a size as people read it, "1.5 GiB", and gives it back. */
+/* gw_text_bytes writes a size for people, such as "1.5 GiB", and returns `to`. */
 enum { GW_TEXT_BYTES_ROOM = 24 };
 const char *gw_text_bytes(uint64_t bytes, char to[static GW_TEXT_BYTES_ROOM]);
 
-/* gw_text_seconds writes how long something may take, "0.3 s", "5000 s", and "20 us" or "1 ns" of
- * what is shorter than a millisecond, and gives it back. */
+/* gw_text_seconds writes a duration for people, such as "0.3 s" or "5000 s". Durations below a
+ * millisecond are written as "20 us" or "1 ns". It returns `to`. */
 enum { GW_TEXT_SECONDS_ROOM = 24 };
 const char *gw_text_seconds(uint64_t duration_ns, char to[static GW_TEXT_SECONDS_ROOM]);
 
-/* gw_text_is_line tells whether bytes are UTF-8 without control characters, those that turn the
- * direction of text among them: a name that can be shown in a line, and in JSON. */
+/* gw_text_is_line returns true if the bytes are UTF-8 without control characters, including those
+ * that change the direction of text. Such a name can be shown in a line and in JSON. */
 bool gw_text_is_line(const char *bytes, size_t count);
 
 #endif

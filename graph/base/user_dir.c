@@ -1,7 +1,7 @@
-/* Nothing here trusts a folder that others may write to: /tmp is shared, so what lies there is
- * checked each time it is used. Which of the runtime folders is taken may differ from process to
- * process (cron sets no variables) and from day to day (a logout removes /run/user/UID): whoever
- * looks for a socket follows the link in the state's folder. */
+/* The folders of a user. /tmp is shared with other users, so a folder there is checked each time it
+ * is used. Different processes may choose different runtime folders: cron does not set the
+ * variables, and a logout removes /run/user/UID. So a process that looks for a socket follows the
+ * link in the state folder. */
 #include "graph/base/user_dir.h"
 
 #include "graph/base/dir.h"
@@ -18,7 +18,7 @@
 
 enum { NAME_BYTES = 256, SOCKET_NAME_BYTES = sizeof "/worker-4194304.sock" };
 
-/* What this host is called, as a folder's name. */
+/* Writes the name of this host in a form that can be a folder's name. */
 static void host_name(char name[NAME_BYTES])
 {
     if (gethostname(name, NAME_BYTES) < 0)
@@ -57,14 +57,15 @@ static bool is_ours(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid();
 }
 
-/* The nth folder that may be taken; false: there are no more. */
+/* Writes the n-th possible runtime folder. Returns false if there are no more. */
 static bool candidate(int n, char dir[PATH_MAX])
 {
     const char *xdg = getenv("XDG_RUNTIME_DIR");
     char run[64];
     (void)snprintf(run, sizeof run, "/run/user/%u", (unsigned)geteuid());
     *dir = '\0';
-    /* A stale or foreign XDG_RUNTIME_DIR (sudo keeps the caller's) is passed over. */
+    /* Skip an XDG_RUNTIME_DIR that is outdated or belongs to another user (sudo keeps the
+     * caller's). */
     if (n == 0 && xdg && *xdg == '/' && is_ours(xdg))
         (void)snprintf(dir, PATH_MAX, "%s/gangway", xdg);
     else if (n == 1 && is_ours(run))
@@ -90,10 +91,10 @@ int gw_user_dir_runtime(char dir[PATH_MAX], struct gw_error *error)
     for (int n = 0; candidate(n, dir); n++)
         if (*dir)
             return make(dir, error);
-    return GW_ENOENT; /* not reached: the last is always there */
+    return GW_ENOENT; /* not reached: /tmp/gangway-UID is always a candidate */
 }
 
-/* FNV-1a: two clusters of one user must not meet, that is all. */
+/* FNV-1a. The hash only separates the clusters of one user. */
 static uint64_t hash(const char *text)
 {
     uint64_t value = UINT64_C(14695981039346656037);
