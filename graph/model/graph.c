@@ -1,9 +1,10 @@
-/* Building a task graph.
+/* Builds a task graph.
  *
- * Arguments are encoded when a node is added, so nothing of the user's is kept but the function.
- * The first error sticks; from then on nothing is added. A node's data dependencies are a stretch
- * of `deps`, in the order in which its arguments name them; gw_graph_after's are apart, and come
- * behind them in the rows (rows.c). Nodes that stand for tasks of earlier jobs have no row. */
+ * Arguments are encoded when a node is added. So the graph keeps no pointer to the user's data
+ * except the function. The graph keeps the first error, and later calls do nothing. The data
+ * dependencies of a node are a range of `deps`, in the order of its arguments. The edges of
+ * gw_graph_after are stored separately, and follow the data dependencies in the rows (rows.c).
+ * External nodes, which stand for tasks of earlier jobs, have no row. */
 #include "graph/model/graph_inside.h"
 
 #include "graph/model/options.h"
@@ -49,7 +50,7 @@ uint32_t gw_graph_count(const struct gw_graph *graph)
 
 /* -- Adding nodes -- */
 
-/* Whether nothing may be added any more. */
+/* Returns true if no more nodes can be added. */
 static bool closed(struct gw_graph *graph)
 {
     if (!graph)
@@ -65,11 +66,11 @@ static gw_node no_memory(struct gw_graph *graph)
     return NO_NODE;
 }
 
-/* Gives the number of an equal spec, or of a copy. */
+/* Finds an equal spec, or adds a copy. Writes its number. */
 static int share_spec(struct gw_graph *graph, const struct gw_graph_spec *spec, uint32_t *number)
 {
     size_t count = graph->specs.count;
-    if (count && gw_spec_equal(spec, &graph->specs.items[count - 1])) { /* most often */
+    if (count && gw_spec_equal(spec, &graph->specs.items[count - 1])) { /* the usual case */
         *number = (uint32_t)count - 1;
         return 0;
     }
@@ -88,7 +89,7 @@ static int share_spec(struct gw_graph *graph, const struct gw_graph_spec *spec, 
     return gw_array_push(&graph->specs, copy);
 }
 
-/* Whether a reference of a new node points to what is there. */
+/* Checks that a reference of a new node refers to an existing node and rank. */
 static int check_ref(const struct gw_graph *graph, const struct gw_codec_dep *dep, const char *what,
                      struct gw_error *error)
 {
@@ -97,7 +98,7 @@ static int check_ref(const struct gw_graph *graph, const struct gw_codec_dep *de
                             what);
     const struct gw_graph_node *node = &graph->nodes.items[dep->index];
     if (node->spec == GW_GRAPH_EXTERNAL)
-        return 0; /* the scheduler knows its ranks */
+        return 0; /* the scheduler checks its ranks */
     uint32_t ranks = graph->specs.items[node->spec].options.ranks;
     char text[256];
     if (dep->rank == GW_DEP_ALL ? ranks > 0 : dep->rank == 0 || dep->rank < ranks)
@@ -115,7 +116,7 @@ static int write_buffer(void *arg, const char *data, size_t bytes)
     return gw_buffer_append(arg, data, bytes);
 }
 
-/* Appends the list of arguments to graph->args, and what it refers to to graph->found. */
+/* Appends the list of arguments to graph->args and their references to graph->found. */
 static int encode_args(struct gw_graph *graph, struct gw_value **values, size_t count,
                        const char *what)
 {
@@ -125,7 +126,8 @@ static int encode_args(struct gw_graph *graph, struct gw_value **values, size_t 
         return gw_error_set(&graph->error, GW_ENOMEM, "out of memory");
     for (size_t i = 0; i < count; i++) {
         int rc = GW_EINVAL;
-        if (!values[i] || values[i]->depth < GW_FRAME_DEPTH_MAX) /* the list around is one more */
+        if (!values[i] ||
+            values[i]->depth < GW_FRAME_DEPTH_MAX) /* the list of arguments adds one level */
             rc = gw_codec_encode(values[i], &graph->found, &graph->args);
         if (rc < 0)
             return gw_error_set(&graph->error, rc, "%s: argument %zu: %s", what, i,
@@ -135,8 +137,7 @@ static int encode_args(struct gw_graph *graph, struct gw_value **values, size_t 
     return 0;
 }
 
-/* Appends the node that was put together, with its spec; its arguments are at the end of
- * graph->args already. */
+/* Adds a node. Its arguments are already at the end of graph->args. */
 static gw_node add_node(struct gw_graph *graph, const char *name, struct gw_graph_node *node)
 {
     uint32_t index = (uint32_t)graph->nodes.count;
@@ -161,12 +162,12 @@ static gw_node add_node(struct gw_graph *graph, const char *name, struct gw_grap
         return no_memory(graph);
     struct gw_codec_dep *dep;
     GW_ARRAY_EACH (&graph->found.list, dep)
-        (void)gw_array_push(&graph->deps, *dep); /* reserved above */
+        (void)gw_array_push(&graph->deps, *dep); /* cannot fail: reserved above */
     return (gw_node){index};
 }
 
-/* The spec of a call. Nearly all are of the same function as the one before, without options: they
- * are not even compared. */
+/* Finds the spec of a call. Most calls have the same function as the call before and no options;
+ * their specs are not compared. */
 static int spec_of_call(struct gw_graph *graph, const struct gw_function *function,
                         const struct gw_task_options *options, uint32_t *number)
 {
@@ -235,7 +236,7 @@ static int check_command(const struct gw_command *command, struct gw_error *erro
     return 0;
 }
 
-/* A command's arguments: [], or [index], or [index, line]. */
+/* Encodes the arguments of a command: [], [index], or [index, line]. */
 static int encode_element(struct gw_graph *graph, const struct gw_command *command)
 {
     msgpack_packer packer;

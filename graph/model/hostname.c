@@ -1,5 +1,5 @@
-/* Names of hosts. A machine says of itself "gpu1" or "gpu1.example.com", and a hostfile the other.
- */
+/* Compares names of hosts. A machine may call itself "gpu1" while a hostfile says
+ * "gpu1.example.com", or the reverse. */
 #include "graph/model/hostname.h"
 
 #include <string.h>

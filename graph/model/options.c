@@ -9,7 +9,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* The options that are lists in a text. */
+/* Checks the options that are lists in a text: resources, workers, annotations. */
 static int check_texts(const struct gw_task_options *options, const char *what,
                        struct gw_error *error)
 {

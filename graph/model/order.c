@@ -1,15 +1,22 @@
-/* The order of a graph, in three passes, each linear but for sorting a node's needs. Where all
- * nodes need earlier ones only, which is a look at each edge to see, there is no cycle, and nodes
- * get their widths one after the other as they stand: memory is read in the order in which it lies.
- * Else:
+/* Sorts the nodes of a graph in three passes. Each pass takes linear time, except for sorting the
+ * needs of a node (the nodes that it depends on).
  *
- * 1. Kahn's algorithm finds whether there is a cycle, and gives every node its `width`: how many
- *    results are alive at most while it is worked towards, were it a tree (Sethi and Ullman).
- * 2. Each node's needs are sorted, the widest first: the results of the narrow ones wait less.
- * 3. From every node that nobody needs, in the order in which they were made, a depth-first walk
- *    writes each node behind its needs.
+ * If all nodes depend only on earlier ones, there is no cycle. One look at each edge finds this
+ * out. The widths of the nodes can then be computed in the order of the nodes, which is also their
+ * order in memory. Otherwise:
  *
- * In both cases 2 and 3 are the same. No recursion: a chain may have a million nodes. */
+ * 1. Kahn's algorithm finds out whether there is a cycle, and computes the `width` of each node:
+ * how many results exist at the same time, at most, while the node is computed, if the graph were a
+ * tree (Sethi and Ullman).
+ *
+ * 2. The needs of each node are sorted by width, the widest first. So the results of narrow ones
+ * exist for a shorter time.
+ *
+ * 3. From every node that no other node depends on, in the order of their creation, a depth-first
+ * walk writes each node after its needs.
+ *
+ * Pass 2 and 3 are the same in both cases. There is no recursion, because a chain may have a
+ * million nodes. */
 #include "graph/model/order.h"
 
 #include <assert.h>
@@ -18,9 +25,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEW_NEEDS = 16 }; /* sorted by insertion */
+enum { FEW_NEEDS = 16 }; /* up to this many needs are sorted by insertion */
 
-/* A node that is walked through, and the next of its needs. */
+/* A node on the walk, and the index of its next need. */
 struct step {
     uint32_t node, next;
 };
@@ -29,10 +36,10 @@ enum { NEEDED = 1, DONE = 2 };
 
 struct work {
     const struct gw_order_graph *graph;
-    uint32_t *users_at, *users; /* the edges turned round */
-    uint32_t *needs;            /* the graph's, sorted */
-    uint32_t *open;             /* needs without a width */
-    uint32_t *width;            /* 0: not known */
+    uint32_t *users_at, *users; /* the edges reversed */
+    uint32_t *needs;            /* the needs of the graph, sorted */
+    uint32_t *open;             /* for each node: number of needs whose width is unknown */
+    uint32_t *width;            /* 0: unknown */
     uint32_t *queue;
     struct step *stack;
     uint8_t *flags; /* NEEDED, DONE */
@@ -54,7 +61,7 @@ static int work_init(struct work *work, const struct gw_order_graph *graph)
     return 0;
 }
 
-/* Whether all nodes need earlier ones only. */
+/* Returns true if all nodes depend only on earlier nodes. */
 static bool goes_backwards(const struct gw_order_graph *graph)
 {
     for (uint32_t i = 0; i < graph->count; i++)
@@ -64,7 +71,7 @@ static bool goes_backwards(const struct gw_order_graph *graph)
     return true;
 }
 
-/* Turns the edges round. */
+/* Reverses the edges. */
 static int find_users(struct work *work)
 {
     const struct gw_order_graph *graph = work->graph;
@@ -76,7 +83,9 @@ static int find_users(struct work *work)
     work->queue = malloc((count + 1) * sizeof(uint32_t));
     if (!work->users_at || !work->users || !work->open || !work->queue)
         return GW_ENOMEM;
-    uint32_t *at = work->users_at + 1; /* counted one behind, so that filling moves it into place */
+    uint32_t *at =
+        work->users_at +
+        1; /* counts are stored one entry later, so that filling moves each start into place */
     for (size_t e = 0; e < edges; e++)
         at[graph->needs[e] + 1]++;
     for (size_t i = 0; i < count; i++)
@@ -99,8 +108,8 @@ static void work_deinit(struct work *work)
     free(work->flags);
 }
 
-/* The widest first, of equal ones the oldest: an order without ties, so qsort_r gives always the
- * same. */
+/* Compares two needs: the wider one first, and the older one first if the widths are equal. There
+ * are no ties, so qsort_r always gives the same order. */
 static int compare_width(const void *a, const void *b, void *arg)
 {
     const struct work *work = arg;
@@ -126,7 +135,7 @@ static void sort_needs(struct work *work, uint32_t *needs, uint32_t count)
     }
 }
 
-/* Sorts a node's needs and gives its width; all of them have theirs. */
+/* Sorts the needs of a node and returns its width. The widths of all its needs must be known. */
 static uint32_t measure(struct work *work, uint32_t node)
 {
     uint32_t from = work->graph->at[node], to = work->graph->at[node + 1];
@@ -134,13 +143,15 @@ static uint32_t measure(struct work *work, uint32_t node)
     uint32_t width = 1;
     for (uint32_t e = from; e < to; e++) {
         work->flags[work->needs[e]] |= NEEDED;
-        uint32_t wanted = work->width[work->needs[e]] + (e - from); /* behind e - from results */
+        uint32_t wanted = work->width[work->needs[e]] +
+                          (e - from); /* while this need is computed, e - from results exist */
         width = wanted > width ? wanted : width;
     }
     return width;
 }
 
-/* Pass 1 and 2. Gives how many nodes have a width now: all, unless there is a cycle. */
+/* Pass 1 and 2. Returns how many nodes have a width. These are all nodes unless there is a cycle.
+ */
 static uint32_t find_widths(struct work *work)
 {
     const struct gw_order_graph *graph = work->graph;
@@ -161,7 +172,8 @@ static uint32_t find_widths(struct work *work)
     return queued;
 }
 
-/* Among nodes without a width each needs another: walk until one comes again. */
+/* Finds a cycle. Each node without a width depends on another such node: follow these edges until a
+ * node is reached again. */
 static uint32_t find_cycle(struct work *work, uint32_t *cycle)
 {
     const struct gw_order_graph *graph = work->graph;
@@ -184,7 +196,7 @@ static uint32_t find_cycle(struct work *work, uint32_t *cycle)
     for (uint32_t i = first; i < walked; i++)
         if (work->queue[i] < work->queue[oldest])
             oldest = i;
-    for (uint32_t i = 0; i < length; i++) /* walked against the edges */
+    for (uint32_t i = 0; i < length; i++) /* the walk went against the edges: reverse it */
         cycle[i] = work->queue[first + (oldest - first + length - i) % length];
     return length;
 }
@@ -211,7 +223,7 @@ static void walk(struct work *work, uint32_t root, uint32_t *order, uint32_t *ro
     }
 }
 
-/* Pass 1 and 2 of any graph: 0, GW_ENOMEM, or GW_ECYCLE. */
+/* Pass 1 and 2 of any graph. Returns 0, GW_ENOMEM, or GW_ECYCLE. */
 static int measure_all(struct work *work, uint32_t *order, uint32_t *cycle)
 {
     const struct gw_order_graph *graph = work->graph;

@@ -1,4 +1,4 @@
-/* Lists of names and of names with values. */
+/* Parses lists of names, with or without values. */
 #include "graph/model/pairs.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int check_order(const struct gw_pair *items, uint32_t count, struct gw_er
     return 0;
 }
 
-/* "[::1]": an IPv6 address, whose brackets are cut. */
+/* Recognises an IPv6 address in brackets, such as "[::1]", and removes the brackets. */
 static bool is_address(char *item)
 {
     size_t length = *item == '[' ? strspn(item + 1, "0123456789abcdefABCDEF:.") : 0;
@@ -37,7 +37,7 @@ static bool is_address(char *item)
     return true;
 }
 
-/* Cuts one item, in place: `name=value`, or `name` alone. */
+/* Parses one item in place: `name=value`, or `name` alone. */
 static int parse_item(char *item, bool valued, struct gw_pair *pair, struct gw_error *error)
 {
     if (!valued && is_address(item)) {

@@ -1,5 +1,5 @@
-/* "name=value,name=value" and "name,name": what options say as text, read in one place. Names are 1
- * to 64 of [A-Za-z0-9_.-]; no name comes twice. */
+/* Parses the texts of options: "name=value,name=value" and "name,name". A name has 1 to 64
+ * characters of [A-Za-z0-9_.-]. No name may occur twice. */
 #ifndef GW_MODEL_PAIRS_H
 #define GW_MODEL_PAIRS_H
 
@@ -13,10 +13,10 @@
 enum {
     GW_PAIRS_MAX = 64,
     GW_PAIRS_NAME_MAX = 64,
-    GW_PAIRS_BYTES_MAX = 4096, /* of a text */
+    GW_PAIRS_BYTES_MAX = 4096, /* maximum length of a text */
 };
 
-/* By name, in the order of strcmp. */
+/* Sorted by name, in the order of strcmp. */
 struct gw_pairs {
     const struct gw_pair {
         const char *name, *value;
@@ -24,18 +24,18 @@ struct gw_pairs {
     uint32_t count;
 };
 
-/* gw_pairs_parse reads "name=value,..."; values hold no comma and may be empty; NULL and "" are no
- * pairs. All lies in the arena. GW_EINVAL with a text that says which and what is wrong,
- * GW_ENOMEM. */
+/* gw_pairs_parse parses "name=value,...". Values contain no comma and may be empty. NULL and ""
+ * give no pairs. All memory is in the arena. Returns GW_EINVAL with a text that names the item and
+ * the error, or GW_ENOMEM. */
 int gw_pairs_parse(const char *text, struct gw_arena *arena, struct gw_pairs *pairs,
                    struct gw_error *error);
 
-/* gw_pairs_parse_names reads "name,name"; all values are "". A host's name may be up to 255 long,
- * and an IPv6 address stands in brackets, which are no part of its name. */
+/* gw_pairs_parse_names parses "name,name". All values are "". A name may be the name of a host of
+ * up to 255 characters, or an IPv6 address in brackets; the brackets are removed. */
 int gw_pairs_parse_names(const char *text, struct gw_arena *arena, struct gw_pairs *names,
                          struct gw_error *error);
 
-/* gw_pairs_find gives the value of a name, NULL where there is none. */
+/* gw_pairs_find returns the value of a name, or NULL if there is no such name. */
 const char *gw_pairs_find(const struct gw_pairs *pairs, const char *name);
 
 bool gw_pairs_equal(const struct gw_pairs *a, const struct gw_pairs *b);

@@ -1,9 +1,9 @@
-/* Reading places. The names are read by pairs.h; here are the counts and the order. */
+/* Parses places. pairs.h parses the names. This file parses the counts and the order. */
 #include "graph/model/places.h"
 
 #include <string.h>
 
-/* The first that is not part of an address in brackets; NULL: none. */
+/* Returns the first colon that is not part of an address in brackets, or NULL. */
 static char *next_colon(char *item)
 {
     char *colon = strpbrk(item, "[:");
@@ -12,7 +12,8 @@ static char *next_colon(char *item)
     return colon;
 }
 
-/* Cuts ":N" off an item, in place; 0 where there is no such thing. */
+/* Removes ":N" from the end of an item, in place, and returns N. Returns 0 if the item does not end
+ * with a valid count. */
 static uint32_t cut_count(char *item)
 {
     char *colon = next_colon(item);
@@ -26,7 +27,7 @@ static uint32_t cut_count(char *item)
     return ranks;
 }
 
-/* The counts, and behind them in `names` what is left of the text. */
+/* Parses the counts. Writes the text without the counts to `names`. */
 static int parse_counts(char *rest, char *names, struct gw_places_item *items, uint32_t *count,
                         struct gw_error *error)
 {
@@ -60,7 +61,7 @@ int gw_places_parse(const char *text, struct gw_arena *arena, struct gw_places *
 {
     *places = (struct gw_places){0};
     *names = (struct gw_pairs){0};
-    if (!text || !strchr(text, ':')) /* of most tasks: nothing is copied */
+    if (!text || !strchr(text, ':')) /* no counts, as for most tasks: nothing is copied */
         return gw_pairs_parse_names(text, arena, names, error);
     if (strlen(text) > GW_PAIRS_BYTES_MAX)
         return gw_error_set(error, GW_EINVAL, "a list longer than %d bytes", GW_PAIRS_BYTES_MAX);

@@ -1,4 +1,4 @@
-/* Amounts of named resources. */
+/* Parses amounts of named resources. */
 #include "graph/model/resources.h"
 
 #include <string.h>

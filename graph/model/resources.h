@@ -1,4 +1,5 @@
-/* Resources that people name: "license=1,tape=2", what a worker offers or a rank takes of each. */
+/* Named resources: "license=1,tape=2". A list says how much of each resource a worker offers or a
+ * rank uses. */
 #ifndef GW_MODEL_RESOURCES_H
 #define GW_MODEL_RESOURCES_H
 
@@ -6,7 +7,7 @@
 
 #define GW_RESOURCE_AMOUNT_MAX (UINT32_C(1) << 31)
 
-/* By name, in the order of strcmp. */
+/* Sorted by name, in the order of strcmp. */
 struct gw_resources {
     const struct gw_resource {
         const char *name;
@@ -15,8 +16,8 @@ struct gw_resources {
     uint32_t count;
 };
 
-/* gw_resources_parse reads "name=amount,..."; amounts are whole numbers from 1 to 2^31; NULL and ""
- * are none. All lies in the arena. GW_EINVAL with a text, GW_ENOMEM. */
+/* gw_resources_parse parses "name=amount,...". An amount is a whole number from 1 to 2^31. NULL and
+ * "" give no resources. All memory is in the arena. Returns GW_EINVAL with a text, or GW_ENOMEM. */
 int gw_resources_parse(const char *text, struct gw_arena *arena, struct gw_resources *resources,
                        struct gw_error *error);
 

@@ -1,6 +1,6 @@
-/* A graph that was built becomes the rows of a submit: checked, sorted so that results are freed
- * early, and written in that order, of a large graph some rows at a time. A row's dependencies lie
- * before it, or in another job. */
+/* Converts a graph to the rows of a submit message. The graph is validated and sorted so that
+ * results are freed early. Then the rows are written in this order; for a large graph, a part of
+ * the rows at a time. A dependency of a row is an earlier row, or a task of another job. */
 #include "graph/model/graph_inside.h"
 
 #include "graph/model/order.h"
@@ -33,11 +33,11 @@ void gw_graph_rows_deinit(struct gw_graph *graph)
     writing_deinit(&graph->writing);
 }
 
-/* The data dependencies of the first `count` nodes, and the bytes of their arguments: both lie in
- * the order of nodes. */
+/* deps_of returns the number of data dependencies of the first `count` nodes, args_of the number of
+ * bytes of their arguments. Both are stored in the order of the nodes. */
 static size_t deps_of(const struct gw_graph *graph, size_t count)
 {
-    for (; count < graph->nodes.count; count++) /* an external one has no place */
+    for (; count < graph->nodes.count; count++) /* external nodes have no range of dependencies */
         if (graph->nodes.items[count].spec != GW_GRAPH_EXTERNAL)
             return graph->nodes.items[count].deps_at;
     return graph->deps.count;
@@ -45,13 +45,13 @@ static size_t deps_of(const struct gw_graph *graph, size_t count)
 
 static size_t args_of(const struct gw_graph *graph, size_t count)
 {
-    for (; count < graph->nodes.count; count++) /* likewise */
+    for (; count < graph->nodes.count; count++) /* external nodes have no arguments */
         if (graph->nodes.items[count].spec != GW_GRAPH_EXTERNAL)
             return graph->nodes.items[count].args_at;
     return graph->args.size;
 }
 
-/* Without gw_graph_after: the edges lie as they came. */
+/* Copies the edges of a graph without gw_graph_after: they are stored in the order of the nodes. */
 static void edges_copy(struct gw_graph_edges *edges, const struct gw_graph *graph, size_t count,
                        bool external)
 {
@@ -70,8 +70,9 @@ static void edges_copy(struct gw_graph_edges *edges, const struct gw_graph *grap
     edges->at[count] = edge;
 }
 
-/* Lays out the edges of the first `count` nodes; those to external nodes only where `external` is
- * set. With fewer than all nodes there are none of gw_graph_after. */
+/* Collects the edges of the first `count` nodes. Edges to external nodes are included only if
+ * `external` is set. If `count` is not the number of all nodes, the graph has no edges of
+ * gw_graph_after. */
 static int edges_init(struct gw_graph_edges *edges, const struct gw_graph *graph, size_t count,
                       bool external)
 {
@@ -88,7 +89,9 @@ static int edges_init(struct gw_graph_edges *edges, const struct gw_graph *graph
 
     const struct gw_graph_node *nodes = graph->nodes.items;
     const struct gw_graph_after_edge *after;
-    uint32_t *at = edges->at + 1; /* counted one behind, so that filling moves it into place */
+    uint32_t *at =
+        edges->at +
+        1; /* counts are stored one entry later, so that filling moves each start into place */
     for (size_t i = 0; i < count; i++)
         for (uint32_t d = 0; d < nodes[i].dep_count; d++)
             at[i + 1] += external || nodes[graph->deps.items[nodes[i].deps_at + d].index].spec !=
@@ -128,7 +131,7 @@ static int say_cycle(const struct gw_graph *graph, const uint32_t *cycle, uint32
                         gw_graph_label(graph, cycle[0], one, sizeof one));
 }
 
-/* Sorts the graph into `order` (room for all nodes). edges: all of it, or NULL. */
+/* Sorts the graph into `order`, which has room for all nodes. edges: all edges, or NULL. */
 static int sort(const struct gw_graph *graph, const struct gw_graph_edges *edges, uint32_t *order,
                 struct gw_error *error)
 {
@@ -150,7 +153,7 @@ static int sort(const struct gw_graph *graph, const struct gw_graph_edges *edges
     return rc < 0 ? gw_error_set(error, rc, "out of memory") : 0;
 }
 
-/* The error that stuck, or a missing graph. */
+/* Returns the first error of the graph, or GW_ENOMEM if there is no graph. */
 static int stuck(const struct gw_graph *graph, struct gw_error *error)
 {
     if (!graph)
@@ -163,7 +166,8 @@ static int stuck(const struct gw_graph *graph, struct gw_error *error)
 int gw_graph_check(struct gw_graph *graph, struct gw_error *error)
 {
     int rc = stuck(graph, error);
-    if (rc < 0 || graph->after.count == 0) /* references alone go backwards: no cycle */
+    if (rc < 0 || graph->after.count ==
+                      0) /* references alone only refer to earlier nodes: no cycle is possible */
         return rc;
     uint32_t *order = malloc((graph->nodes.count + 1) * sizeof *order);
     if (!order)
@@ -173,7 +177,7 @@ int gw_graph_check(struct gw_graph *graph, struct gw_error *error)
     return rc;
 }
 
-/* Room for the first `count` nodes. */
+/* Allocates the columns for the first `count` nodes. */
 static int columns_alloc(struct gw_graph_columns *c, struct gw_graph *graph, size_t count)
 {
     struct gw_arena *arena = &graph->arena;
@@ -196,7 +200,7 @@ static int columns_alloc(struct gw_graph_columns *c, struct gw_graph *graph, siz
                : GW_ENOMEM;
 }
 
-/* What a row is written from lies anywhere in the graph: it is asked for some rows ahead. */
+/* The data of a row can be anywhere in memory. Prefetches the data of later rows into the cache. */
 static void prefetch(const struct gw_graph *graph, const struct gw_graph_edges *edges,
                      const uint32_t *order, size_t left)
 {
@@ -212,7 +216,7 @@ static void prefetch(const struct gw_graph *graph, const struct gw_graph_edges *
     }
 }
 
-/* Writes rows until there are `rows` of them, or all; external nodes have none. */
+/* Writes rows until `rows` rows, or all, are written. External nodes have no row. */
 static void write_rows(struct gw_graph_writing *writing, const struct gw_graph *graph,
                        uint32_t rows)
 {
@@ -251,7 +255,7 @@ static void write_rows(struct gw_graph_writing *writing, const struct gw_graph *
         writing_deinit(writing);
 }
 
-/* Gives each node its row; gives how many rows there are. */
+/* Assigns a row to each node. Returns the number of rows. */
 static uint32_t number_rows(struct gw_graph_writing *writing, const struct gw_graph *graph)
 {
     uint32_t *row_of_node = writing->columns.row_of_node, rows = 0;
@@ -284,8 +288,8 @@ static struct gw_graph_rows rows_of(const struct gw_graph *graph,
     };
 }
 
-/* Finds the order of the first `nodes` nodes (of all: sorted; of fewer: as they are), and room for
- * their rows, of which none is written. */
+/* Determines the order of the first `nodes` nodes and allocates memory for their rows. If these are
+ * all nodes, they are sorted, else they keep their order. It writes no rows. */
 static int writing_init(struct gw_graph_writing *writing, struct gw_graph *graph, size_t nodes,
                         struct gw_graph_rows *rows, struct gw_error *error)
 {

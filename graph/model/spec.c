@@ -1,4 +1,4 @@
-/* Comparing and copying specs. */
+/* Compares and copies specs. */
 #include "graph/model/spec.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ static bool texts_equal(const char *const *a, const char *const *b)
     for (; *a && *b; a++, b++)
         if (strcmp(*a, *b) != 0)
             return false;
-    return *a == *b; /* both NULL */
+    return *a == *b; /* equal if both are NULL */
 }
 
 bool gw_spec_equal(const struct gw_graph_spec *a, const struct gw_graph_spec *b)

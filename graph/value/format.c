@@ -1,4 +1,4 @@
-/* Values as text for people. */
+/* Formats values as text for people. */
 #include "graph/value/value.h"
 
 #include <inttypes.h>
@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Where the text goes; `length` counts on when the room is used up. */
+/* The output buffer. `length` also counts characters that did not fit. */
 struct out {
     char *text;
     size_t room, length;
@@ -41,7 +41,7 @@ static void put_text(struct out *out, const char *text)
     put(out, "\"");
 }
 
-/* The shortest of a few precisions that reads back as the same number. */
+/* Writes a number with the fewest digits (6 to 17) that read back as the same number. */
 static void put_number(struct out *out, double d)
 {
     char text[40];

@@ -1,9 +1,9 @@
 /* Values: constructors, reference counts, reading.
  *
- * A value that was given away never changes, so readers need no lock; only the count is atomic. The
- * depth is kept at every push, which bounds all recursion here and in the codec. A list or dict
- * that could not take an item remembers why (`failed`), so that nobody sends it without the item.
- */
+ * A value does not change after it was taken over, so readers need no lock. Only the reference
+ * count is atomic. Each list and dict knows its depth, which every push updates. This limits all
+ * recursion here and in the codec. If an item could not be added to a list or dict, the list or
+ * dict stores the error code (`failed`), so that it cannot be sent without the item. */
 #include "graph/value/value.h"
 
 #include <assert.h>
@@ -12,10 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to here a look-up compares keys one by one. */
+/* A dict with at most this many keys is searched linearly. */
 enum { DICT_SMALL = 8 };
 
-/* Up to here the items of a list of known length lie behind it: one allocation, not two. */
+/* The items of a new list with at most this many items are stored in the same allocation, after the
+ * value. */
 enum { LIST_TAIL_MAX = 64 };
 
 static struct gw_value *value_new(enum gw_value_type type, size_t tail)
@@ -23,7 +24,8 @@ static struct gw_value *value_new(enum gw_value_type type, size_t tail)
     if (tail > PTRDIFF_MAX / 2)
         return NULL;
     struct gw_value *value = malloc(sizeof *value + tail);
-    if (value) /* not by memset, which becomes calloc; that goes past the C library's cache */
+    if (value) /* no memset here: the compiler would merge it with malloc into calloc, which does
+                  not use the C library's cache */
         *value = (struct gw_value){.refs = 1, .type = (uint8_t)type};
     return value;
 }
@@ -134,13 +136,13 @@ struct gw_value *gw_value_list_of(size_t count)
     return value;
 }
 
-/* Whether a list's items lie behind it. */
+/* Returns true if the items of a list are stored in its own allocation. */
 static bool has_tail(const struct gw_value *list)
 {
     return (const char *)list->list.items == list->tail;
 }
 
-/* Moves them to where they may grow. */
+/* Moves the items to an allocation that can grow. */
 static int leave_tail(struct gw_value *list)
 {
     struct gw_value **tail = list->list.items;
@@ -211,7 +213,7 @@ static void dict_free(struct gw_value_dict *dict)
     free(dict);
 }
 
-/* The data was the user's own before it was given to us, const only while it is a value. */
+/* Removes const. The data belonged to the user before, and is const only while it is a value. */
 static void *unconst(const void *data)
 {
     void *writable;
@@ -243,7 +245,8 @@ void gw_value_unref(struct gw_value *value)
     free(value);
 }
 
-/* Whether `inner` may go into `outer`; keeps the depth. 0 or the code, which sticks to outer. */
+/* Checks whether `inner` may be added to `outer`, and updates the depth. Returns 0 or an error
+ * code, which outer stores. */
 static int admit(struct gw_value *outer, enum gw_value_type type, const struct gw_value *inner)
 {
     if (!outer)
@@ -289,7 +292,7 @@ int gw_list_push(struct gw_value *list, struct gw_value *value)
     return rc;
 }
 
-/* Finds a key; gives its place. */
+/* Finds a key and writes its index. */
 static bool dict_find(const struct gw_value_dict *dict, const char *key, uint64_t *place)
 {
     if (dict->keys.count > DICT_SMALL)
@@ -302,7 +305,7 @@ static bool dict_find(const struct gw_value_dict *dict, const char *key, uint64_
     return false;
 }
 
-/* Enters all keys in the map when the dict stops being small, later the last one. */
+/* Adds keys to the map: all keys when the dict grows beyond DICT_SMALL, later the last key. */
 static int dict_index(struct gw_value_dict *dict)
 {
     size_t count = dict->keys.count;
@@ -321,7 +324,7 @@ static int dict_add(struct gw_value_dict *dict, const char *key, struct gw_value
     char *copy = strdup(key);
     if (!copy)
         return GW_ENOMEM;
-    (void)gw_array_push(&dict->keys, copy); /* both reserved above */
+    (void)gw_array_push(&dict->keys, copy); /* cannot fail: both were reserved above */
     int rc = dict_index(dict);
     if (rc < 0) {
         (void)gw_strmap_remove(&dict->places, copy);
