@@ -1,8 +1,9 @@
 /* An acceptor: a listening socket on a libuv loop.
  *
- * Where descriptors run out, one that is kept in reserve takes the next connection and closes it,
- * so that who connects learns it at once, and the acceptor rests for a moment: the loop never spins
- * on a connection that it cannot take. */
+ * The acceptor keeps one descriptor in reserve. If the process has no free descriptors, the
+ * acceptor uses the reserve to accept the next connection and closes it, so that the other side
+ * notices immediately. Then it pauses for a moment. So the loop never spins on a connection that it
+ * cannot accept. */
 #ifndef GW_WIRE_ACCEPTOR_H
 #define GW_WIRE_ACCEPTOR_H
 
@@ -12,19 +13,20 @@
 struct gw_acceptor;
 
 struct gw_acceptor_callbacks {
-    /* A connection came: non-blocking, close on exec, the callee's. */
+    /* A connection was accepted. fd is non-blocking and close-on-exec. The callback owns it. */
     void (*on_accept)(int fd, void *arg);
-    /* gw_acceptor_close is through: nothing more is called. May be NULL. */
+    /* gw_acceptor_close has finished and no more callbacks follow. May be NULL. */
     void (*on_closed)(void *arg);
     void *arg;
 };
 
-/* gw_acceptor_open takes the listening socket, also when it fails. 0, GW_ENOMEM or GW_EIO with a
- * text. */
+/* gw_acceptor_open takes over the listening socket, also if it fails. Returns 0, or GW_ENOMEM or
+ * GW_EIO with a text. */
 int gw_acceptor_open(uv_loop_t *loop, int fd, const struct gw_acceptor_callbacks *callbacks,
                      struct gw_acceptor **acceptor, struct gw_error *error);
 
-/* gw_acceptor_close closes the socket at once and frees in a later turn. */
+/* gw_acceptor_close closes the socket immediately and frees the acceptor in a later turn of the
+ * loop. */
 void gw_acceptor_close(struct gw_acceptor *acceptor);
 
 #endif

@@ -1,10 +1,11 @@
-/* Backlogs: what one side of a connection has sent and the other may not have taken, so that a
- * connection that breaks is mended by another and neither side's user notices.
+/* Backlogs: the messages that one side of a connection has sent and that the other side may not
+ * have received. If the connection breaks, a new connection replaces it, these messages are sent
+ * again, and nothing is lost.
  *
- * Messages are counted from 1 as they are sent, and by whoever takes them; heartbeats are neither
- * counted nor kept. What the other side says that it took is forgotten; beyond 64 MiB or 512
- * descriptors the oldest goes, and the connection cannot be mended for who lacks that. Not
- * thread-safe. */
+ * Both sides count the messages from 1. Heartbeats are neither counted nor kept. A message is
+ * removed from the backlog when the other side has acknowledged it. If the backlog exceeds 64 MiB
+ * or 512 descriptors, the oldest messages are removed; a peer that has not received them can then
+ * not reconnect. Not thread-safe. */
 #ifndef GW_WIRE_BACKLOG_H
 #define GW_WIRE_BACKLOG_H
 
@@ -14,7 +15,7 @@
 
 struct gw_backlog;
 
-/* A message that is kept; all of it is the backlog's. */
+/* A message in the backlog. The backlog owns its memory and descriptors. */
 struct gw_backlog_item {
     uint8_t *frame;
     size_t bytes;
@@ -22,29 +23,30 @@ struct gw_backlog_item {
     uint8_t fd_count;
 };
 
-/* gw_backlog_new makes one that keeps nothing yet, NULL without memory; gw_backlog_free closes what
- * it keeps and accepts NULL. */
+/* gw_backlog_new makes an empty backlog, or returns NULL if out of memory. gw_backlog_free also
+ * closes the descriptors of the messages. It accepts NULL. */
 struct gw_backlog *gw_backlog_new(void);
 void gw_backlog_free(struct gw_backlog *backlog);
 
-/* gw_backlog_counts tells whether a message is one that is counted. */
+/* gw_backlog_counts returns true for messages that are counted. */
 bool gw_backlog_counts(const struct gw_message *message);
 
-/* gw_backlog_add keeps a message that counts, with duplicates of its descriptors, and gives what is
- * to be sent for it: valid until the next call. 0; GW_ENOMEM, GW_ELIMIT (too large a message, or
- * no descriptors left): nothing was counted. */
+/* gw_backlog_add adds a message that counts, with duplicates of its descriptors. It returns the
+ * item to send, which is valid until the next call. Returns 0, or GW_ENOMEM, or GW_ELIMIT if the
+ * message is too large or no descriptors are free. After an error the message was not counted. */
 int gw_backlog_add(struct gw_backlog *backlog, const struct gw_message *message, const int *fds,
                    uint8_t fd_count, const struct gw_backlog_item **item);
 
-/* gw_backlog_took forgets what the other side has taken: that many messages in all. GW_EPROTO where
- * so many were never sent. */
+/* gw_backlog_took removes the messages that the other side has acknowledged: `taken` messages in
+ * total. Returns GW_EPROTO if fewer messages were sent. */
 int gw_backlog_took(struct gw_backlog *backlog, uint64_t taken);
 
-/* gw_backlog_can_mend tells whether all is here that a side that has taken so many lacks. */
+/* gw_backlog_can_mend returns true if the backlog has all messages that a peer lacks which has
+ * received `taken` messages. */
 bool gw_backlog_can_mend(const struct gw_backlog *backlog, uint64_t taken);
 
-/* gw_backlog_item gives message `number` (counted from 1), or NULL where it is not kept; valid
- * until the next call that changes the backlog. */
+/* gw_backlog_item returns message `number` (counted from 1), or NULL if it is not in the backlog.
+ * The item is valid until the next call that changes the backlog. */
 const struct gw_backlog_item *gw_backlog_item(const struct gw_backlog *backlog, uint64_t number);
 
 #endif

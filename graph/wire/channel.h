@@ -1,8 +1,9 @@
 /* A channel: messages with descriptors over a stream socket, without an event loop.
  *
- * Sends gather in a buffer and leave with one sendmsg at gw_channel_flush; receives are decoded
- * from a buffer that one recvmsg fills. Works on blocking and non-blocking sockets: a non-blocking
- * one answers GW_EAGAIN. Not thread-safe. link.h puts one on a libuv loop. */
+ * Messages to send are collected in a buffer, which gw_channel_flush sends with one sendmsg.
+ * Received messages are decoded from a buffer that one recvmsg fills. Blocking and non-blocking
+ * sockets are possible; with a non-blocking socket, functions may return GW_EAGAIN. Not
+ * thread-safe. link.h runs a channel on a libuv loop. */
 #ifndef GW_WIRE_CHANNEL_H
 #define GW_WIRE_CHANNEL_H
 
@@ -14,22 +15,24 @@
 
 struct gw_channel;
 
-/* gw_channel_new takes the socket, also when it fails; gw_channel_free closes it with all
- * descriptors not yet handed over or sent; accepts NULL. */
+/* gw_channel_new takes over the socket, also if it fails. gw_channel_free closes the socket, the
+ * descriptors that were not sent, and those that were not yet given to the caller. It accepts NULL.
+ */
 int gw_channel_new(int fd, struct gw_channel **channel);
 void gw_channel_free(struct gw_channel *channel);
 int gw_channel_fd(const struct gw_channel *channel); /* borrowed */
 
-/* gw_channel_new_over makes a channel over a transport, which it takes, also when it fails. A
- * descriptor must be a memfd or another file then (else GW_ENOTSUP when it is put), and is received
- * as a sealed memfd of the same contents. Heartbeats pass there what was put before them: however
- * long that takes, they wait for a frame or 256 KiB of contents at most. 0, GW_ENOMEM or GW_EIO. */
+/* gw_channel_new_over makes a channel over a transport, which it takes over, also if it fails. On
+ * such a channel only memfds and other files can be sent as descriptors (else gw_channel_put
+ * returns GW_ENOTSUP). The receiver gets a sealed memfd with the same content. Heartbeats overtake
+ * other queued messages: they wait for at most one frame or 256 KiB of content. Returns 0,
+ * GW_ENOMEM or GW_EIO. */
 int gw_channel_new_over(struct gw_transport *transport, struct gw_channel **channel);
 
-/* gw_channel_put queues a message; descriptors are duplicated by the kernel when it is sent: `fds`
- * are taken and closed after sending (or at once, when this fails) where .take is set, else
- * borrowed until the flush has returned 0. 0, GW_ENOMEM, GW_ELIMIT (message too large; nothing
- * queued). */
+/* gw_channel_put queues a message. The kernel duplicates the descriptors when the message is sent.
+ * If .take is set, the channel owns the descriptors and closes them after sending, or immediately
+ * if the call fails. Otherwise they are borrowed until a flush has returned 0. Returns 0,
+ * GW_ENOMEM, or GW_ELIMIT if the message is too large (nothing is queued). */
 struct gw_channel_fds {
     const int *fds;
     uint8_t count;
@@ -38,41 +41,45 @@ struct gw_channel_fds {
 int gw_channel_put(struct gw_channel *channel, const struct gw_message *message,
                    struct gw_channel_fds fds);
 
-/* gw_channel_put_frame queues a frame that was encoded already, with its descriptors, as
- * gw_channel_put does. */
+/* gw_channel_put_frame queues a frame that is already encoded, with its descriptors, like
+ * gw_channel_put. */
 int gw_channel_put_frame(struct gw_channel *channel, struct gw_bin frame,
                          struct gw_channel_fds fds);
 
-/* gw_channel_put_frames queues frames that were encoded already and carry no descriptors. */
+/* gw_channel_put_frames queues encoded frames without descriptors. */
 int gw_channel_put_frames(struct gw_channel *channel, const void *frames, size_t bytes);
 
-/* gw_channel_keep_brisk has little wait between here and the other side, for channels with
- * heartbeats over a transport: those pass what was queued before, but not what was given to the
- * transport and the socket, which on a slow link is on its way for long. */
+/* gw_channel_keep_brisk keeps little data in the transport and in the socket buffer. Use it for
+ * channels over a transport that send heartbeats: a heartbeat overtakes messages in the channel's
+ * queue, but not data in the transport or the socket. On a slow network, such data would delay it
+ * for long. */
 void gw_channel_keep_brisk(struct gw_channel *channel);
 
-/* gw_channel_flush sends what is queued: 0 when all is sent, GW_EAGAIN when the socket is full or
- * (gw_channel_blocked is false) the other side must speak first, GW_ECLOSED when the other side is
- * gone (what it sent before can still be read), GW_EIO, or what the transport says. */
+/* gw_channel_flush sends the queued messages. It returns 0 if all are sent; GW_EAGAIN if the socket
+ * is full or, if gw_channel_blocked returns false, the other side must send first; GW_ECLOSED if
+ * the other side has closed the connection (messages that it sent before can still be read); GW_EIO
+ * or an error of the transport. */
 int gw_channel_flush(struct gw_channel *channel);
-const char *gw_channel_failure(const struct gw_channel *channel); /* the last one's text */
+const char *gw_channel_failure(const struct gw_channel *channel); /* text of the last error */
 size_t gw_channel_queued_bytes(const struct gw_channel *channel);
 bool gw_channel_blocked(const struct gw_channel *channel);
 
-/* gw_channel_turn_over is true where the last flush answered GW_EAGAIN though the socket may take
- * more: it had sent 4 MiB of contents, or the socket became writable again while it was at it.
- * Others have their turn, then it is to be called again: nothing else will tell. */
+/* gw_channel_turn_over returns true if the last flush returned GW_EAGAIN although the socket may
+ * accept more: it has sent 4 MiB of content, or the socket became writable during the flush. The
+ * caller should let other connections run and then call gw_channel_flush again, because no event
+ * will report this. */
 bool gw_channel_turn_over(const struct gw_channel *channel);
 
-/* gw_channel_pending is true where gw_channel_get with `wait` may give a message although the
+/* gw_channel_pending returns true if gw_channel_get with `wait` may return a message although the
  * socket does not become readable. */
 bool gw_channel_pending(const struct gw_channel *channel);
 
-/* gw_channel_get gives the next message. It and its strings, bins and columns are valid until the
- * next call. fds: room for GW_FRAME_FDS_MAX descriptors; they are the caller's then. 0; GW_EAGAIN
- * (non-blocking socket, no whole message yet); GW_ECLOSED; GW_EPROTO (garbage: close it);
- * GW_ENOMEM (a message is lost: close it). But for GW_EAGAIN, all later calls answer the same.
- * `wait` false: do not read from the socket, only what is buffered (then GW_EAGAIN). */
+/* gw_channel_get returns the next message. The message and its strings, bins and columns are valid
+ * until the next call. `fds` has room for GW_FRAME_FDS_MAX descriptors, which the caller then owns.
+ * Returns 0; GW_EAGAIN (non-blocking socket, no complete message yet); GW_ECLOSED; GW_EPROTO
+ * (invalid data: close the channel); GW_ENOMEM (a message was lost: close the channel). After any
+ * error other than GW_EAGAIN, later calls return the same error. If `wait` is false, the function
+ * does not read from the socket but only from the buffer. */
 int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *message, int *fds,
                    uint8_t *fd_count, struct gw_error *error);
 

@@ -1,5 +1,6 @@
-/* The contents of descriptors, for transports that carry no descriptors: a file's size (8 bytes,
- * little-endian) and its bytes go out in pieces (frame.h), a sealed memfd comes in. */
+/* Sends the contents of descriptors over transports, which cannot carry descriptors. The sender
+ * sends the size of a file (8 bytes, little-endian) and its bytes in pieces (frame.h). The receiver
+ * makes a sealed memfd from them. */
 #ifndef GW_WIRE_CONTENT_H
 #define GW_WIRE_CONTENT_H
 
@@ -8,51 +9,53 @@
 
 #include <stdint.h>
 
-/* What is being sent or received; zeroed: nothing is. */
+/* The content that is being sent or received. All zero: none. */
 struct gw_content {
     bool active;
-    int fd; /* sent: borrowed. Received: its own until it is whole */
+    int fd; /* sending: borrowed. Receiving: owned until the content is complete */
     uint8_t size[8];
-    size_t size_bytes; /* of `size`, received */
+    size_t size_bytes; /* received bytes of `size` */
     uint64_t bytes, done;
-    const uint8_t *map; /* sent, of a memfd */
-    uint8_t *piece;     /* sent, of a file: the piece that has begun */
-    uint8_t head[16];   /* sent: of a piece, what comes before its bytes */
+    const uint8_t *map; /* sending a memfd: its mapping */
+    uint8_t *piece;     /* sending a file: the current piece */
+    uint8_t head[16];   /* sending: bytes before the data of the current piece */
     size_t head_bytes, head_sent;
-    uint64_t piece_start, piece_end; /* sent: where in the contents the piece begins and ends */
+    uint64_t piece_start, piece_end; /* sending: the piece's range in the content */
 };
 
 struct gw_content_source {
     int fd;      /* borrowed */
-    bool hashed; /* the receiver knows its hash: what a file has lost may be zeros. Its offset is
-                    how far it was read */
+    bool hashed; /* the receiver knows the hash of the content. If the file was truncated, zeros may
+                    be sent instead. Its offset shows how far it was read */
     uint32_t piece_bytes_max; /* at most GW_FRAME_PIECE_BYTES_MAX */
 };
 
-/* gw_content_sendable is 0 where a descriptor has contents that can be sent: a memfd or a file;
+/* gw_content_sendable returns 0 if the content of a descriptor can be sent (a memfd or a file),
  * else GW_ENOTSUP. */
 int gw_content_sendable(int fd);
 
-/* gw_content_send starts to send a descriptor where nothing is active, and sends the piece that has
- * begun, or else the next one. 0 when all of a piece was taken: something else may go before the
- * next, and no piece is left where `active` is false; GW_EAGAIN; GW_EIO (also for a file that is
- * shorter now, where it is not `hashed`) or the transport's failure, with text. */
+/* gw_content_send sends the rest of the current piece, or the next piece of the content. If no
+ * content is active, it starts with the descriptor in `source`. Returns 0 when the transport has
+ * accepted a whole piece: other frames may then be sent before the next piece. If `active` is then
+ * false, that was the last piece. Returns GW_EAGAIN; GW_EIO with a text (also if a file was
+ * truncated and is not `hashed`); or an error of the transport. */
 int gw_content_send(struct gw_content *content, struct gw_content_source source,
                     struct gw_transport *transport, struct gw_error *error);
 bool gw_content_is_in_piece(const struct gw_content *content);
 
-/* gw_content_receive takes bytes of the next descriptor: *used of them. 0 with a new descriptor
- * (sealed, the caller's); GW_EAGAIN where it needs more than those; GW_ENOMEM or GW_EPROTO, with
- * text. */
+/* gw_content_receive reads received bytes of the next descriptor's content and sets *used to the
+ * number of bytes read. Returns 0 with a new sealed descriptor, which the caller owns; GW_EAGAIN if
+ * more bytes are needed; GW_ENOMEM or GW_EPROTO with a text. */
 int gw_content_receive(struct gw_content *content, struct gw_bin bytes, size_t *used, int *fd,
                        struct gw_error *error);
 
-/* gw_content_file gives a new sealed memfd (the caller's) with these bytes, behind a head that may
- * be empty: readers may map it and know that it never changes. GW_EIO, with text. */
+/* gw_content_file makes a new sealed memfd, which the caller owns. It contains `head` (which may be
+ * empty) followed by the data. Readers may map it, because it can never change. Returns 0, or
+ * GW_EIO with a text. */
 int gw_content_file(struct gw_bin head, const void *data, size_t bytes, int *fd,
                     struct gw_error *error);
 
-/* gw_content_deinit forgets what is active. */
+/* gw_content_deinit drops the active content. */
 void gw_content_deinit(struct gw_content *content);
 
 #endif

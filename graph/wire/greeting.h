@@ -1,8 +1,9 @@
-/* Greetings: connections that have not said who they are yet, in the order in which they came.
+/* Greetings: connections that have not sent their hello yet, in the order of their arrival.
  *
- * There is a most of them, so that strangers who connect and say nothing, or half a handshake,
- * cannot use up descriptors and memory: the oldest goes when one more comes. Whoever is served says
- * hello within a few turns of the loop, and is long off the list by then. */
+ * Their number is limited, so that strangers who connect and send nothing, or only part of a
+ * handshake, cannot use up descriptors and memory. If the limit is exceeded, the oldest connection
+ * is closed. A normal peer sends its hello within a few turns of the loop and leaves the list long
+ * before. */
 #ifndef GW_WIRE_GREETING_H
 #define GW_WIRE_GREETING_H
 
@@ -11,29 +12,30 @@
 
 enum {
     GW_GREETINGS_MAX = 256,
-    GW_GREETING_MS_MAX = 10000, /* from connecting to a whole hello */
+    GW_GREETING_MS_MAX = 10000, /* time from connecting to a complete hello */
 };
 
-/* Embedded in a connection; `arg` is the connection. Zero: on no list. */
+/* Embedded in a connection; `arg` is the connection. All zero: not in a list. */
 struct gw_greeting {
     struct gw_greeting *prev, *next;
     void *arg;
     bool listed;
 };
 
-/* Zero-initialised. */
+/* The list. All zero: empty. */
 struct gw_greetings {
     struct gw_greeting *first, *last;
     uint32_t count;
-    bool crowded; /* it was full, and is not half empty yet */
+    bool crowded; /* the list was full and is not yet half empty */
 };
 
-/* gw_greetings_add puts a connection behind the others. What it gives is the oldest where there are
- * too many, off the list: the caller closes it. NULL: there is room. */
+/* gw_greetings_add appends a connection. If there are too many, it removes the oldest one from the
+ * list and returns it: the caller must close it. Otherwise it returns NULL. */
 struct gw_greeting *gw_greetings_add(struct gw_greetings *greetings, struct gw_greeting *greeting,
                                      void *arg);
 
-/* gw_greetings_remove takes one off the list; nothing where it is on none. */
+/* gw_greetings_remove removes a connection from the list. If it is not in the list, nothing
+ * happens. */
 void gw_greetings_remove(struct gw_greetings *greetings, struct gw_greeting *greeting);
 
 #endif

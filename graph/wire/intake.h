@@ -1,9 +1,10 @@
-/* Intakes: what one side of a connection has taken of what the other side kept in its backlog,
- * where the connection is mended by another. Not thread-safe.
+/* Intakes: the received messages of a connection, counted so that a new connection can replace a
+ * broken one without losing or repeating messages. backlog.h is the sending side. Not thread-safe.
  *
- * Who mends says how much it has taken when it dials. Until the other side answers, the first
- * connection may come to itself and bring more of it, which then comes by the second once more: so
- * until then nothing else may be said, or the other side would forget what it is to send again. */
+ * The side that reconnects reports how many messages it has received. The old connection may still
+ * deliver messages until the other side answers. The other side sends these messages again on the
+ * new connection. So no newer count may be reported until the answer arrives: otherwise the other
+ * side would remove messages from its backlog that it still has to send again. */
 #ifndef GW_WIRE_INTAKE_H
 #define GW_WIRE_INTAKE_H
 
@@ -11,28 +12,28 @@
 
 #include <stdbool.h>
 
-/* All zero: nothing was taken yet. */
+/* All zero: nothing was received yet. */
 struct gw_intake {
-    uint64_t taken; /* messages that count (see backlog.h) */
-    uint64_t said;  /* taken, when another connection was dialled last */
-    uint64_t again; /* messages that come once more */
-    bool dialling;  /* another connection was dialled, and nobody has answered */
+    uint64_t taken; /* number of messages received that count (see backlog.h) */
+    uint64_t said;  /* value of taken when the last new connection was opened */
+    uint64_t again; /* number of received messages that will arrive again */
+    bool dialling;  /* a new connection was opened and the other side has not answered yet */
 };
 
-/* gw_intake_say gives what to say to the other side when a connection is dialled that is to mend
- * this one: how many messages were taken. */
+/* gw_intake_say returns the count to report when a new connection is opened to replace this one:
+ * how many messages were received. */
 uint64_t gw_intake_say(struct gw_intake *intake);
 
-/* gw_intake_move goes on by the connection that was dialled last; gw_intake_stay does not, since
- * that one came to nothing. */
+/* gw_intake_move continues on the connection that was opened last. gw_intake_stay continues on the
+ * old one, because the new one failed. */
 void gw_intake_move(struct gw_intake *intake);
 void gw_intake_stay(struct gw_intake *intake);
 
-/* gw_intake_forgettable gives how many messages the other side need not keep any more. */
+/* gw_intake_forgettable returns how many messages the other side may remove from its backlog. */
 uint64_t gw_intake_forgettable(const struct gw_intake *intake);
 
-/* gw_intake_take counts a message, and tells whether it is new: false for one that was taken
- * before. Messages that do not count are always new. */
+/* gw_intake_take counts a message. It returns false if the message was received before. For
+ * messages that do not count it returns true. */
 bool gw_intake_take(struct gw_intake *intake, const struct gw_message *message);
 
 #endif

@@ -1,8 +1,9 @@
-/* Messages: one struct a kind, from the one list in messages.def. What encodes and decodes them is
- * in message.h.
+/* Messages: one struct per type, made from the list in messages.def. message.h encodes and decodes
+ * them.
  *
- * Every message carries the term (life of the scheduler), the peer's id in it (session of a client,
- * incarnation of a worker) and a sequence number: receivers drop what is old. */
+ * Every message has the term of the scheduler, the peer's id in that term (the session of a client
+ * or the incarnation of a worker) and a sequence number. With these a receiver recognises and drops
+ * outdated messages. */
 #ifndef GW_WIRE_MESSAGES_H
 #define GW_WIRE_MESSAGES_H
 
@@ -11,15 +12,17 @@
 #include <stdint.h>
 
 enum {
-    GW_PROTOCOL = 7,     /* runners of protocol N and N-1 are served */
-    GW_PROTOCOL_LINK = 7 /* between clients, schedulers and workers: the same on both sides */
+    GW_PROTOCOL = 7, /* the scheduler accepts runners of protocol N and N-1 */
+    GW_PROTOCOL_LINK =
+        7 /* between clients, schedulers and workers: both sides must have the same */
 };
 
-/* How large a value may be to travel inside a message; larger ones go by descriptor. One that is
- * scattered travels so to the scheduler, once, which then needs no descriptor for it. */
+/* Maximum size of a value inside a message. Larger values are sent as descriptors. A scattered
+ * value is sent to the scheduler inside a message up to the larger limit, so that the scheduler
+ * needs no descriptor for it. */
 enum { GW_INLINE_BYTES_MAX = 4096, GW_SCATTER_INLINE_BYTES_MAX = 256 << 10 };
 
-/* Results from here on are written into memory files that are used again (memfile_given). */
+/* Results of at least this size are written to memory files that are reused (memfile_given). */
 enum { GW_MEMFILE_BYTES_MIN = 1 << 20 };
 
 /* Borrowed bytes. */
@@ -28,7 +31,7 @@ struct gw_bin {
     uint32_t size;
 };
 
-/* A column: little-endian numbers, packed in a MessagePack bin, of any alignment. */
+/* A column: little-endian numbers, stored in a MessagePack bin without alignment. */
 struct gw_col32 {
     const void *data;
     uint32_t count;
@@ -39,12 +42,12 @@ struct gw_col64 {
     uint32_t count;
 };
 
-/* gw_col32_at and gw_col64_at read item i (i < count). */
+/* gw_col32_at and gw_col64_at read item i; i < count. */
 static inline uint32_t gw_col32_at(struct gw_col32 column, uint32_t i)
 {
     uint32_t x;
     __builtin_memcpy(&x, (const char *)column.data + (size_t)i * 4, 4);
-    return x; /* every target is little-endian; asserted in message.c */
+    return x; /* all supported machines are little-endian; message.c asserts this */
 }
 
 static inline uint64_t gw_col64_at(struct gw_col64 column, uint32_t i)
@@ -54,13 +57,13 @@ static inline uint64_t gw_col64_at(struct gw_col64 column, uint32_t i)
     return x;
 }
 
-/* Kinds of fields: the C type of each. */
+/* Kinds of fields: the C type of each kind. */
 #define GW_KIND_U32 uint32_t
 #define GW_KIND_U64 uint64_t
 #define GW_KIND_I32 int32_t
 #define GW_KIND_I64 int64_t
 #define GW_KIND_F64 double
-#define GW_KIND_STR const char * /* terminated; decoded into the arena; NULL travels as "" */
+#define GW_KIND_STR const char * /* NUL-terminated; decoded into the arena; NULL is sent as "" */
 #define GW_KIND_BIN struct gw_bin
 #define GW_KIND_C32 struct gw_col32
 #define GW_KIND_C64 struct gw_col64

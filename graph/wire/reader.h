@@ -1,7 +1,7 @@
-/* A reader: goes over MessagePack in place, one item (a scalar, bytes, or the header of an array or
- * map) a call. It allocates nothing and reads nothing outside the given bytes; the checks and
- * decoders of this folder stand on it, because msgpack-c can only read a whole object, and
- * allocates for it. */
+/* A reader: parses MessagePack in place. Each call reads one item: a scalar, bytes, or the header
+ * of an array or a map. It allocates nothing and never reads outside the given bytes. The checks
+ * and decoders of this folder use it, because msgpack-c can read only whole objects and allocates
+ * memory for them. */
 #ifndef GW_WIRE_READER_H
 #define GW_WIRE_READER_H
 
@@ -13,7 +13,7 @@ enum gw_item_type {
     GW_ITEM_BOOL,
     GW_ITEM_UINT, /* not negative */
     GW_ITEM_INT,  /* negative */
-    GW_ITEM_F64,  /* of either width */
+    GW_ITEM_F64,  /* float or double */
     GW_ITEM_STR,
     GW_ITEM_BIN,
     GW_ITEM_EXT,
@@ -23,8 +23,8 @@ enum gw_item_type {
 
 struct gw_item {
     enum gw_item_type type;
-    int8_t ext;       /* GW_ITEM_EXT: its type */
-    uint32_t count;   /* bytes in data, items, or pairs */
+    int8_t ext;       /* GW_ITEM_EXT: the extension type */
+    uint32_t count;   /* number of bytes in data, of objects, or of pairs */
     const void *data; /* STR, BIN, EXT: borrowed */
     union {
         bool b;
@@ -34,13 +34,13 @@ struct gw_item {
     };
 };
 
-/* What is still to be read. */
+/* The bytes that are still to be read. */
 struct gw_reader {
     const uint8_t *at, *end;
 };
 
-/* gw_reader_next reads an item and moves behind it (behind the header of an array or map); false
- * when the bytes end before it does, or are no MessagePack. */
+/* gw_reader_next reads an item and moves past it (for an array or map, past its header). Returns
+ * false if the bytes end inside the item or are not MessagePack. */
 bool gw_reader_next(struct gw_reader *reader, struct gw_item *item);
 
 #endif

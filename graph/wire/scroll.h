@@ -1,10 +1,12 @@
-/* Scrolls: files in which the output of many short tasks lies, one after the other.
+/* Log segments: files with the output of many short tasks, one after another.
  *
- * A runner writes one a job, <logs>/<job>/runner.<incarnation>.<process>: records, each of a task
- * that printed, in the order in which they ended. Beside its capture files
- * (<logs>/runner.<incarnation>.<process>.out and .err) it marks, in .mark, where in those the
- * output of the task begins that it executes: what lies before it is in a scroll already. All are
- * of one host, and so of one byte order. */
+ * A runner writes one log segment per job, <logs>/<job>/runner.<incarnation>.<process>. A log
+ * segment is a sequence of records. Each record has the output of one task that printed something,
+ * in the order in which the tasks ended. The runner's processes write to capture files
+ * (<logs>/runner.<incarnation>.<process>.out and .err). A third file with the extension .mark says
+ * where in the capture files the output of the running task begins. The output before that position
+ * is in a log segment already. All these files are used on one host only, so they are in its byte
+ * order. */
 #ifndef GW_WIRE_SCROLL_H
 #define GW_WIRE_SCROLL_H
 
@@ -16,18 +18,18 @@
 enum {
     GW_SCROLL_MAGIC = 0x6c637267,
     GW_SCROLL_BYTES_MAX =
-        16 * 1024 /* of a stream of a task: who prints more has files of its own */
+        16 * 1024 /* per stream and task; a task that prints more gets its own files */
 };
 
-/* Followed by the bytes of both streams. */
+/* The header of a record. The bytes of both streams follow. */
 struct gw_scroll_record {
     uint32_t magic, index;
     uint64_t attempt;
     uint32_t bytes[2]; /* of stdout and stderr */
 };
 
-/* attempt: that executes; 0: none, or one that has files of its own. A begin behind the end of its
- * file counts as 0: the file was emptied. */
+/* attempt: the running attempt; 0: none, or an attempt with its own files. If a begin is beyond the
+ * end of its file, the file was truncated and the begin counts as 0. */
 struct gw_scroll_mark {
     uint64_t attempt;
     uint64_t begin[2];

@@ -1,19 +1,21 @@
-/* The threads on which a daemon's loop has work done that waits for disks: libuv's pool.
+/* The threads on which a daemon's loop does blocking work, such as disk access: the thread pool of
+ * libuv.
  *
- * libuv makes them when the first work comes, and aborts where it cannot: a task that fills its
- * user's processes would then end the scheduler or the worker. So they are made at the start. */
+ * libuv creates these threads at the first work, and aborts the process if it cannot. A task that
+ * uses up its user's process limit would then end the scheduler or the worker. Therefore the
+ * threads are created at the start. */
 #ifndef GW_WIRE_THREADS_H
 #define GW_WIRE_THREADS_H
 
 #include <gangway/error.h>
 #include <uv.h>
 
-/* gw_threads_try tells whether so many threads are to be had now: 0, or GW_ELIMIT with a text. None
- * of them is left. */
+/* gw_threads_try checks whether the threads of the pool can be created now. Returns 0, or GW_ELIMIT
+ * with a text. It leaves no thread behind. */
 int gw_threads_try(struct gw_error *error);
 
-/* gw_threads_start makes them; behind gw_threads_try, or the process may abort. The loop is to run
- * after it. Its thread. */
+/* gw_threads_start creates the threads. Call gw_threads_try before, because the process may abort
+ * otherwise. Call it on the loop's thread, and run the loop after it. */
 void gw_threads_start(uv_loop_t *loop);
 
 #endif

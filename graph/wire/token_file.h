@@ -1,4 +1,5 @@
-/* Token files: the scheduler's holds all tokens; each machine holds the text of its own. */
+/* Token files. The scheduler has a file with all tokens. Each machine has a file with its own
+ * token. */
 #ifndef GW_WIRE_TOKEN_FILE_H
 #define GW_WIRE_TOKEN_FILE_H
 
@@ -8,41 +9,43 @@
 #include <gangway/error.h>
 #include <limits.h>
 
-enum { GW_TOKENS_MAX = 10000 }; /* of a file */
+enum { GW_TOKENS_MAX = 10000 }; /* in one file */
 
 struct gw_token_file {
     GW_ARRAY(struct gw_token) tokens;
 };
 
-/* gw_token_file_read reads all tokens. GW_ENOENT where there is no such file; GW_EPERM where others
- * may read or write it, or own it; GW_ECORRUPT where it is torn or something else; GW_EIO. The
- * texts say what to do. *file is empty before; gw_token_file_deinit wipes and frees. */
+/* gw_token_file_read reads all tokens. Returns GW_ENOENT if the file does not exist; GW_EPERM if
+ * other users own it or may read or write it; GW_ECORRUPT if it is truncated or is not a token
+ * file; GW_EIO. The error texts say what to do. *file must be empty before the call.
+ * gw_token_file_deinit overwrites the secrets and frees the memory. */
 int gw_token_file_read(const char *path, struct gw_token_file *file, struct gw_error *error);
 void gw_token_file_deinit(struct gw_token_file *file);
 
-/* gw_token_file_decode reads the contents of a token file. GW_ECORRUPT with a text, GW_ENOMEM. */
+/* gw_token_file_decode decodes the content of a token file. Returns GW_ECORRUPT with a text, or
+ * GW_ENOMEM. */
 int gw_token_file_decode(const char *data, size_t bytes, struct gw_token_file *file,
                          struct gw_error *error);
 
-/* gw_token_file_add appends a token to the file at path (made, with its folder, where it is not
- * there); gw_token_file_revoke takes one out. What others change at the same time is not lost, and
- * who reads sees the file before or after. It is on disk when they return. As
- * gw_token_file_read; also GW_ENOENT: no such token, GW_ELIMIT: too many, GW_EEXIST: another name
- * has the same gw_token_number. */
+/* gw_token_file_add adds a token to the file at path. It creates the file and its folder if
+ * necessary. gw_token_file_revoke removes a token. Concurrent changes are not lost, and a reader
+ * sees the file before or after a change. When the functions return, the change is on disk. They
+ * return the errors of gw_token_file_read; GW_ENOENT if the token does not exist; GW_ELIMIT if
+ * there are too many tokens; GW_EEXIST if another name has the same gw_token_number. */
 int gw_token_file_add(const char *path, const struct gw_token *token, struct gw_error *error);
 int gw_token_file_revoke(const char *path, const char *id, struct gw_error *error);
 
-/* gw_token_file_find gives the token of an id; NULL: none. */
+/* gw_token_file_find returns the token with an id, or NULL. */
 const struct gw_token *gw_token_file_find(const struct gw_token_file *file, const char *id);
 
-/* gw_token_file_default is where the scheduler's lies: "tokens" in $XDG_CONFIG_HOME/gangway or
- * ~/.config/gangway. GW_EINVAL without a HOME. */
+/* gw_token_file_default writes the path of the scheduler's token file: "tokens" in
+ * $XDG_CONFIG_HOME/gangway or ~/.config/gangway. Returns GW_EINVAL if HOME is not set. */
 int gw_token_file_default(char path[PATH_MAX], struct gw_error *error);
 
-/* gw_token_file_own gives this machine's own token: $GANGWAY_TOKEN, else the file that
- * $GANGWAY_TOKEN_FILE names, else "token" beside gw_token_file_default (where
- * gw_token_file_write_own writes it, mode 0600). GW_ENOENT, GW_EPERM, GW_EINVAL, GW_EIO; the texts
- * say what to do. */
+/* gw_token_file_own reads this machine's own token: from $GANGWAY_TOKEN, else from the file named
+ * by $GANGWAY_TOKEN_FILE, else from the file "token" in the folder of gw_token_file_default.
+ * gw_token_file_write_own writes this last file, with mode 0600. They return GW_ENOENT, GW_EPERM,
+ * GW_EINVAL or GW_EIO; the error texts say what to do. */
 int gw_token_file_own(struct gw_token *token, struct gw_error *error);
 int gw_token_file_write_own(const struct gw_token *token, char path[PATH_MAX],
                             struct gw_error *error);
