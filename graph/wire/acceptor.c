@@ -1,4 +1,5 @@
-/* Listening sockets on a loop. Always: the poll runs, or the timer that starts it again does. */
+/* Listening sockets on a loop. At any time either the poll handle is active, or the timer that
+ * starts it again. */
 #include "graph/wire/acceptor.h"
 
 #include "graph/base/log.h"
@@ -32,7 +33,7 @@ static void acceptor_on_rested(uv_timer_t *timer)
     (void)uv_poll_start(&acceptor->poll, UV_READABLE, acceptor_on_poll);
 }
 
-/* Turns the next one away, and rests. */
+/* Accepts and closes the next connection, then pauses. */
 static void turn_away(struct gw_acceptor *acceptor, int errnum)
 {
     gw_log_error("a connection is turned away: %s", strerror(errnum));
@@ -59,7 +60,7 @@ static void acceptor_on_poll(uv_poll_t *poll, int status, int events)
             turn_away(acceptor, errno);
             return;
         } else if (errno != ECONNABORTED && errno != EINTR) {
-            return; /* none waits */
+            return; /* no connection is waiting */
         }
     }
 }

@@ -1,8 +1,8 @@
-/* What was sent and perhaps not taken.
+/* The messages that were sent and not acknowledged.
  *
- * Always: items[0] is the oldest that is kept, message `sent - kept + 1`, where kept is how many
- * items lie behind `start`. Items before `start` are gone; the array is moved up when half of it
- * is. */
+ * The items from `start` on are in the backlog. Their number is `kept`. The oldest of them is
+ * message `sent - kept + 1`. Items before `start` were removed; when they are half of the array,
+ * the array is moved up. */
 #include "graph/wire/backlog.h"
 
 #include "graph/base/array.h"
@@ -19,7 +19,7 @@ struct gw_backlog {
     GW_ARRAY(struct gw_backlog_item) items;
     size_t start;
     uint64_t sent;
-    size_t bytes, fds; /* kept */
+    size_t bytes, fds; /* of the items in the backlog */
 };
 
 struct gw_backlog *gw_backlog_new(void)

@@ -1,10 +1,12 @@
-/* A content store in a folder. A blob appears by rename, whole and verified, or not at all; files
- * are executable, because a program's executable may be started straight from here. One that is
- * there is not put in place of: whoever is about to link it would find that it is gone.
+/* A content store in a folder. A blob appears by rename, complete and verified. Files are
+ * executable, because the executable of a program may be started directly from the folder. A valid
+ * blob is never replaced by a new file, because another process that is about to link it would not
+ * find it.
  *
- * What is let in gets a time of change that follows from its hash. Whoever writes to it later
- * changes that, too, and so does a copy of the store: it counts as not there then, and comes once
- * more. Its time of use is its time of access. It is on disk before it has its name. */
+ * The modification time of a blob is set to a value derived from its hash. If someone writes to the
+ * file or copies the folder, the modification time changes. The blob then counts as missing and is
+ * added again. The access time of the file is the time of its last use. A blob is synced to disk
+ * before it gets its name. */
 #include "graph/wire/blobs.h"
 
 #include <dirent.h>
@@ -35,7 +37,8 @@ void gw_blobs_path(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTE
     (void)snprintf(path, PATH_MAX, "%s/%s", blobs->dir, text);
 }
 
-/* Even, and without parts of a second: not all file systems keep those. */
+/* An even number of whole seconds, because some file systems do not store odd seconds or fractions.
+ */
 static struct timespec stamp_of(const uint8_t hash[GW_HASH_BYTES])
 {
     const time_t origin = 1000000000;
@@ -48,7 +51,7 @@ static bool is_stamped(const struct stat *info, const uint8_t hash[GW_HASH_BYTES
            info->st_mtim.tv_nsec == 0;
 }
 
-/* It is used now, and what it says is what it says. */
+/* Sets the access time to now and the modification time to the value derived from the hash. */
 static int stamp(int fd, const uint8_t hash[GW_HASH_BYTES])
 {
     const struct timespec times[2] = {{.tv_nsec = UTIME_NOW}, stamp_of(hash)};
@@ -84,8 +87,8 @@ void gw_blobs_use(int fd)
     (void)futimens(fd, times);
 }
 
-/* Copies all of `from`; 0 or GW_EIO. Its offset says how far that is: to who has sent the
- * descriptor, which may be of another process, and shares it. */
+/* Copies the whole content of `from`. Returns 0 or GW_EIO. The offset of `from` advances with the
+ * copy, so that the sender of the descriptor, which shares the offset, can see the progress. */
 static int copy_file(int from, int to, const char *path, struct gw_error *error)
 {
     char chunk[64 * 1024];
@@ -111,7 +114,7 @@ static int copy_file(int from, int to, const char *path, struct gw_error *error)
     }
 }
 
-/* Whether the file of this name is still what was let in. */
+/* Returns true if the existing file of this name was not changed since it was added. */
 static bool is_intact(const char *path, const char *temporary, const uint8_t hash[GW_HASH_BYTES])
 {
     struct stat there, fresh;
@@ -119,24 +122,25 @@ static bool is_intact(const char *path, const char *temporary, const uint8_t has
            there.st_size == fresh.st_size;
 }
 
-/* Gives a file its name; where one of that name is there, it is the same, and stays, unless
- * somebody has written to it. */
+/* Renames a new file to its final name. If an unchanged file of that name exists, it has the same
+ * content and is kept. */
 static int name_it(const char *temporary, const char *path, const uint8_t hash[GW_HASH_BYTES])
 {
     const struct timespec used[2] = {{.tv_nsec = UTIME_NOW}, {.tv_nsec = UTIME_OMIT}};
     if (renameat2(AT_FDCWD, temporary, AT_FDCWD, path, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno == EINVAL || errno == ENOSYS) /* not on this file system */
+    if (errno == EINVAL || errno == ENOSYS) /* the file system does not support this flag */
         return rename(temporary, path);
     if (errno != EEXIST)
         return -1;
     if (!is_intact(path, temporary, hash))
         return rename(temporary, path);
-    (void)utimensat(AT_FDCWD, path, used, 0); /* it was wanted now */
+    (void)utimensat(AT_FDCWD, path, used, 0); /* record that it is used now */
     return unlink(temporary);
 }
 
-/* Lets a file in under its name, when that is what its content says; else it goes. Takes `to`. */
+/* Verifies the content of a new file and renames it to its final name. If the content is wrong,
+ * removes the file. Closes `to`. */
 static int admit(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES], int to,
                  const char *temporary, struct gw_error *error)
 {
@@ -150,7 +154,7 @@ static int admit(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
                           "sent; submit it again");
     if (rc >= 0 && (fchmod(to, 0500) < 0 || stamp(to, hash) < 0 || fsync(to) < 0))
         rc = gw_error_set(error, GW_EIO, "%s: %s", temporary, strerror(errno));
-    close(to); /* before the rename: a file open for writing cannot be executed */
+    close(to); /* before the rename: a file that is open for writing cannot be executed */
     if (rc >= 0 && name_it(temporary, path, hash) < 0)
         rc = gw_error_set(error, GW_EIO, "%s: %s", path, strerror(errno));
     if (rc < 0)
@@ -165,7 +169,7 @@ int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
     (void)snprintf(temporary, sizeof temporary, "%s/new.XXXXXX", blobs->dir);
     int to = mkostemp(temporary, O_CLOEXEC);
     if (to < 0 && errno == ENOENT && (mkdir(blobs->dir, 0700) == 0 || errno == EEXIST)) {
-        /* somebody tidied up */
+        /* the folder was removed: create it again */
         (void)snprintf(temporary, sizeof temporary, "%s/new.XXXXXX", blobs->dir);
         to = mkostemp(temporary, O_CLOEXEC);
     }
@@ -181,7 +185,7 @@ int gw_blobs_put(const struct gw_blobs *blobs, const uint8_t hash[GW_HASH_BYTES]
     return admit(blobs, hash, to, temporary, error);
 }
 
-/* Whether this is a file of a store: ours, and closed to writing. */
+/* Returns true if the file cannot change: it belongs to this user and is not writable. */
 static bool is_immutable(int fd)
 {
     struct stat info;
@@ -227,7 +231,7 @@ static int older_first(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* The blobs of a folder, in `list` (an array of struct found, to be freed). */
+/* Lists the blobs of a folder. `list` is an array that the caller frees. */
 static size_t list_blobs(DIR *listing, struct found **list)
 {
     size_t count = 0, room = 0;

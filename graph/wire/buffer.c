@@ -1,4 +1,4 @@
-/* The growing buffer of encoders. Capacity doubles. */
+/* The growing buffer for encoded messages. Its capacity doubles. */
 #include "graph/wire/buffer.h"
 
 #include <stdlib.h>

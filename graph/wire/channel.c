@@ -1,15 +1,16 @@
-/* A channel: gathers frames for one sendmsg, cuts what recvmsg brings into frames.
+/* A channel: collects frames for one sendmsg, and divides received bytes into frames.
  *
- * A frame's descriptors go with its first byte: a sendmsg that carries some starts exactly there. A
- * recvmsg may glue sends together, but the kernel ends it behind the first that carried
- * descriptors. So a read may bring descriptors before all of their frame, though never those of two
- * frames; `in_fds` holds them in order until their frame is whole. Every descriptor is at any
- * moment in in_fds, in a mark that owns it, or the caller's; whatever the channel still has is
- * closed with it.
+ * The descriptors of a frame are sent with its first byte, so a sendmsg with descriptors starts
+ * exactly at that byte. A recvmsg may return the data of several sends, but the kernel ends it
+ * after the first send with descriptors. So a read may return descriptors before their frame is
+ * complete, but never the descriptors of two frames. `in_fds` holds them in order until their frame
+ * is complete. At any time each descriptor is in in_fds, in a mark that owns it, or belongs to the
+ * caller. All descriptors that the channel still has are closed with it.
  *
- * Over a transport, which has no descriptors, the contents of a frame's descriptors follow the
- * frame in pieces, one descriptor after the other; the frame is held back until all of them are
- * there. Between two pieces, and between two frames, heartbeats pass what was queued before. */
+ * A transport carries no descriptors. The contents of a frame's descriptors are sent after the
+ * frame in pieces, one descriptor after another. The receiver delivers the frame when all contents
+ * have arrived. Between two pieces, and between two frames, heartbeats overtake the other queued
+ * messages. */
 #include "graph/wire/channel.h"
 
 #include "graph/base/array.h"
@@ -27,46 +28,46 @@
 
 enum {
     IN_BYTES_MIN = 1 << 16,
-    IN_BYTES_OVER = 1 << 18, /* over a transport, of which contents are taken from there */
-    TURN_BYTES = 4 << 20,    /* of contents, before others have their turn */
-    BRISK_BYTES = 16 << 10,  /* that a transport is given at a time, and what its socket ... */
-    BRISK_UNSENT = 32 << 10, /* ... takes of that before it has sent it */
-    IN_BYTES_KEPT = 1 << 18, /* a larger buffer is given back after so many reads ... */
-    IN_READS_SMALL = 64,     /* ... one after the other that took a quarter of it at most */
+    IN_BYTES_OVER = 1 << 18, /* over a transport, which reads contents into this buffer */
+    TURN_BYTES = 4 << 20,    /* bytes of contents to send before other channels get a turn */
+    BRISK_BYTES = 16 << 10,  /* a brisk channel: bytes given to the transport at a time, ... */
+    BRISK_UNSENT = 32 << 10, /* ... and unsent bytes that its socket may hold */
+    IN_BYTES_KEPT = 1 << 18, /* a larger receive buffer is freed after this many reads ... */
+    IN_READS_SMALL = 64,     /* ... in a row that used at most a quarter of it */
     IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BULK_BYTES_MAX,
-    IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* of a frame that is not whole, and of the next */
-    OUT_BYTES_KEPT = 1 << 20,          /* a larger buffer is given back when it is empty */
+    IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* of an incomplete frame and of the next one */
+    OUT_BYTES_KEPT = 1 << 20,          /* a larger send buffer is freed when it is empty */
 };
 
-/* A frame with descriptors that is still to be sent. */
+/* A frame with descriptors that is not completely sent. */
 struct mark {
-    size_t at; /* its first byte in `out` */
+    size_t at; /* offset of its first byte in `out` */
     uint8_t count;
     bool take, hashed;
     int fds[GW_FRAME_FDS_MAX];
 };
 
-/* A frame that has come, and the contents of whose descriptors have not. */
+/* A received frame whose descriptors' contents have not all arrived. */
 struct held {
-    uint8_t *payload; /* NULL: there is none */
+    uint8_t *payload; /* NULL: no frame */
     struct gw_frame_header header;
-    uint32_t piece_left; /* bytes to come of the piece that has begun */
-    bool given;          /* by the last get */
+    uint32_t piece_left; /* bytes of the current piece that have not arrived */
+    bool given;          /* delivered by the last gw_channel_get */
 };
 
 struct gw_channel {
     int fd;
-    struct gw_transport *transport; /* NULL: the bare socket */
+    struct gw_transport *transport; /* NULL: a plain socket */
     struct gw_content sending, receiving;
-    uint8_t contents_sent;   /* of the mark whose frame has left */
-    struct held held;        /* over a transport */
-    struct gw_error failure; /* the last of a flush */
+    uint8_t contents_sent;   /* descriptors of the current mark whose contents were sent */
+    struct held held;        /* used over a transport */
+    struct gw_error failure; /* error of the last flush */
     bool brisk;
-    bool turn_over; /* the last flush left something that can leave at once */
+    bool turn_over; /* the last flush stopped although more could be sent at once */
     struct gw_buffer out;
-    size_t sent;             /* bytes of out */
-    size_t frame_end;        /* of a frame in out, at most that in which `sent` lies */
-    struct gw_buffer urgent; /* over a transport: frames that pass those in out */
+    size_t sent;             /* bytes of out that were sent */
+    size_t frame_end;        /* end of a frame in out, at most of the one that contains `sent` */
+    struct gw_buffer urgent; /* over a transport: frames that overtake those in out */
     size_t urgent_sent;
     GW_ARRAY(struct mark) marks;
     size_t marks_sent;
@@ -74,10 +75,10 @@ struct gw_channel {
     uint8_t *in;
     size_t in_capacity, in_start, in_end;
     uint32_t in_reads_small;
-    size_t given; /* bytes of the frame that the last get gave out */
+    size_t given; /* size of the frame that the last get delivered */
     int in_fds[IN_FDS_MAX];
     uint32_t in_fd_count;
-    struct gw_error ended; /* why nothing more is read: garbage came, or a message was lost */
+    struct gw_error ended; /* why reading has ended: invalid data, or a message was lost */
     struct gw_arena arena;
 };
 
@@ -165,7 +166,7 @@ void gw_channel_keep_brisk(struct gw_channel *channel)
 
 /* -- Sending -- */
 
-/* Room for a mark, where there are descriptors that can be sent. */
+/* Checks that the descriptors can be sent, and reserves memory for a mark. */
 static int prepare(struct gw_channel *channel, struct gw_channel_fds fds, struct mark *mark)
 {
     int rc = 0;
@@ -180,12 +181,13 @@ static int prepare(struct gw_channel *channel, struct gw_channel_fds fds, struct
     return rc;
 }
 
-/* What became of a put: pushes the mark, or closes what was to be taken. */
+/* Finishes a put: stores the mark, or closes the descriptors that the channel owns if the put
+ * failed. */
 static int conclude(struct gw_channel *channel, const struct mark *mark, struct gw_channel_fds fds,
                     int rc)
 {
     if (rc == 0 && fds.count)
-        (void)gw_array_push(&channel->marks, *mark); /* reserved before */
+        (void)gw_array_push(&channel->marks, *mark); /* cannot fail: reserved before */
     if (rc < 0 && fds.take)
         close_all(fds.fds, fds.count);
     return rc;
@@ -223,7 +225,7 @@ size_t gw_channel_queued_bytes(const struct gw_channel *channel)
     return channel->out.size - channel->sent + channel->urgent.size - channel->urgent_sent;
 }
 
-/* One sendmsg from `sent` up to the next mark behind it. 0 or a negative code. */
+/* One sendmsg, from `sent` up to the next mark. Returns 0 or an error code. */
 static int send_some(struct gw_channel *channel)
 {
     union {
@@ -258,7 +260,7 @@ static int send_some(struct gw_channel *channel)
         return errno == EPIPE || errno == ECONNRESET ? GW_ECLOSED : GW_EIO;
 
     channel->sent += (size_t)wrote;
-    if (mark) { /* with the first byte all descriptors have gone */
+    if (mark) { /* all descriptors were sent with the first byte */
         if (mark->take)
             close_all(mark->fds, mark->count);
         channel->marks_sent++;
@@ -266,12 +268,12 @@ static int send_some(struct gw_channel *channel)
     return 0;
 }
 
-/* The bytes of the frame that begins there, header and all. */
+/* Returns the size of the frame that starts here, including its header. */
 static size_t frame_bytes(const uint8_t *frame)
 {
     struct gw_frame_header header;
     int rc = gw_frame_header_read(frame, &header, NULL);
-    assert(rc == 0); /* it is ours */
+    assert(rc == 0); /* the channel encoded it itself */
     return GW_FRAME_HEADER_BYTES + header.bytes;
 }
 
@@ -291,7 +293,7 @@ static uint32_t piece_bytes(const struct gw_channel *channel)
     return channel->brisk ? BRISK_BYTES : GW_FRAME_PIECE_BYTES_MAX;
 }
 
-/* A piece of the contents that follow a frame. */
+/* Sends a piece of the contents that follow a frame. */
 static int write_piece(struct gw_channel *channel, struct mark *mark)
 {
     const struct gw_content_source source = {mark->fds[channel->contents_sent], mark->hashed,
@@ -306,8 +308,8 @@ static int write_piece(struct gw_channel *channel, struct mark *mark)
     return 0;
 }
 
-/* Writes heartbeats where one frame or piece has ended, or else up to the end of the next frame
- * with descriptors, or a piece of their contents behind it. */
+/* Sends heartbeats if a frame or a piece has just ended. Otherwise sends up to the end of the next
+ * frame with descriptors, or a piece of the contents after it. */
 static int write_some(struct gw_channel *channel)
 {
     struct mark *mark = channel->marks_sent < channel->marks.count
@@ -339,13 +341,13 @@ static bool all_sent(const struct gw_channel *channel)
            channel->urgent_sent == channel->urgent.size;
 }
 
-/* Whether so much has been written of contents since they stood at `done` that others are next. */
+/* Returns true if so many pieces of content were sent that other channels should get a turn. */
 static bool is_turn_over(const struct gw_channel *channel, size_t pieces)
 {
     return !all_sent(channel) && pieces * piece_bytes(channel) >= TURN_BYTES;
 }
 
-/* A brisk channel gives the transport nothing more while it has something. */
+/* A brisk channel gives no more data to the transport until the transport has sent everything. */
 static int urge(struct gw_channel *channel)
 {
     return channel->brisk ? channel->transport->flush(channel->transport, &channel->failure) : 0;
@@ -369,8 +371,9 @@ static int send_over(struct gw_channel *channel)
     int flushed = rc == 0 || rc == GW_EAGAIN
                       ? channel->transport->flush(channel->transport, &channel->failure)
                       : rc;
-    /* The socket may become writable between a `write` that finds no room and the `flush` that then
-     * finds some: the transport is empty, and no socket will say that there is more to send. */
+    /* The socket may become writable between a `write` that failed and a `flush` that succeeded.
+     * The transport is then empty, and no event reports that more can be sent. So report this by
+     * turn_over. */
     channel->turn_over = flushed == 0 && (channel->turn_over || rc == GW_EAGAIN);
     return flushed < 0 ? flushed : channel->turn_over ? GW_EAGAIN : rc;
 }
@@ -421,7 +424,8 @@ int gw_channel_flush(struct gw_channel *channel)
 
 /* -- Receiving -- */
 
-/* The buffer is empty. Of thousands of peers each has sent something large once. */
+/* Called when the receive buffer is empty. Frees a buffer that is too large, because thousands of
+ * peers may each have sent one large message. */
 static void give_back(struct gw_channel *channel)
 {
     if (channel->in_capacity <= IN_BYTES_KEPT || channel->in_end > channel->in_capacity / 4) {
@@ -439,8 +443,8 @@ static void give_back(struct gw_channel *channel)
     channel->in_capacity = in_bytes_least(channel->transport);
 }
 
-/* Makes room behind in_end: moves what is there to the front, and grows the buffer when the frame
- * that has begun fills all of it. */
+/* Makes room after in_end. Moves the data to the front, and enlarges the buffer if one frame fills
+ * it. */
 static int make_room(struct gw_channel *channel)
 {
     size_t bytes = channel->in_end - channel->in_start;
@@ -454,7 +458,7 @@ static int make_room(struct gw_channel *channel)
         return 0;
     size_t grown =
         channel->in_capacity * 2 < IN_BYTES_MAX ? channel->in_capacity * 2 : IN_BYTES_MAX;
-    assert(grown > channel->in_capacity); /* a frame that fills IN_BYTES_MAX is whole */
+    assert(grown > channel->in_capacity); /* a frame of IN_BYTES_MAX bytes is always complete */
     uint8_t *in = realloc(channel->in, grown);
     if (!in)
         return GW_ENOMEM;
@@ -463,7 +467,7 @@ static int make_room(struct gw_channel *channel)
     return 0;
 }
 
-/* Takes all descriptors that came with a read; false when there are more than may be. */
+/* Stores all descriptors that a read returned. Returns false if there are too many. */
 static bool take_rights(struct gw_channel *channel, struct msghdr *header)
 {
     bool room = true;
@@ -485,7 +489,7 @@ static bool take_rights(struct gw_channel *channel, struct msghdr *header)
     return room;
 }
 
-/* One recvmsg. 0 or a negative code. */
+/* One recvmsg. Returns 0 or an error code. */
 static int receive_some(struct gw_channel *channel, struct gw_error *error)
 {
     if (make_room(channel) < 0)
@@ -521,15 +525,15 @@ static int receive_some(struct gw_channel *channel, struct gw_error *error)
     channel->in_end += (size_t)got;
     if (!take_rights(channel, &header))
         return gw_error_set(error, GW_EPROTO, "more descriptors than a frame may have");
-    if (header.msg_flags & MSG_CTRUNC) /* as many as a frame may have fit into `control` */
+    if (header.msg_flags & MSG_CTRUNC) /* `control` has room for the maximum of a frame */
         return gw_error_set(error, GW_EPROTO,
                             "descriptors were lost on their way: more than a frame may have, or "
                             "this process has as many as it may (ulimit -n)");
     return 0;
 }
 
-/* Gives the next frame when all of it is there, or of a piece the header: 0, GW_EAGAIN, or another
- * negative code. */
+/* Returns the next complete frame, or the header of a piece. Returns 0, GW_EAGAIN, or another error
+ * code. */
 static int next_frame(struct gw_channel *channel, struct gw_frame_header *header,
                       struct gw_error *error)
 {
@@ -553,7 +557,7 @@ static int next_frame(struct gw_channel *channel, struct gw_frame_header *header
     return 0;
 }
 
-/* Takes what is there of a piece. */
+/* Reads the available bytes of a piece. */
 static int take_piece(struct gw_channel *channel, struct gw_error *error)
 {
     struct held *held = &channel->held;
@@ -577,7 +581,7 @@ static int take_piece(struct gw_channel *channel, struct gw_error *error)
     return 0;
 }
 
-/* Keeps a frame until the contents of its descriptors are there. */
+/* Stores a frame until the contents of its descriptors have arrived. */
 static int hold(struct gw_channel *channel, const struct gw_frame_header *header,
                 struct gw_error *error)
 {
@@ -594,8 +598,8 @@ static int hold(struct gw_channel *channel, const struct gw_frame_header *header
     return 0;
 }
 
-/* What is to be delivered: a whole frame with all its descriptors, held back until now or the next
- * of `in`. 0, GW_EAGAIN, or another negative code. */
+/* Finds the next frame to deliver: the stored frame if all its contents have arrived, or the next
+ * frame in `in`. Returns 0, GW_EAGAIN, or another error code. */
 static int next_whole(struct gw_channel *channel, const uint8_t **payload,
                       struct gw_frame_header *header, struct gw_error *error)
 {
@@ -626,7 +630,7 @@ static int next_whole(struct gw_channel *channel, const uint8_t **payload,
     }
 }
 
-/* Drops what the last get gave. */
+/* Frees the message that the last get returned. */
 static void drop_given(struct gw_channel *channel)
 {
     channel->in_start += channel->given;
@@ -653,14 +657,15 @@ int gw_channel_get(struct gw_channel *channel, bool wait, struct gw_message *mes
     error = error ? error : &found;
     while ((rc = next_whole(channel, &payload, &header, error)) == GW_EAGAIN) {
         if (!wait || reads++ * IN_BYTES_OVER >= TURN_BYTES)
-            return rc; /* where others have their turn, the transport is pending */
+            return rc; /* the transport is still pending, so other channels get a turn */
         rc = receive_some(channel, error);
         if (rc < 0)
             break;
     }
     if (rc == 0)
         rc = gw_message_decode(payload, header.bytes, &channel->arena, message, error);
-    if (rc < 0 && rc != GW_EAGAIN) /* else the next get would go on behind what this one lost */
+    if (rc < 0 &&
+        rc != GW_EAGAIN) /* otherwise the next get would continue after the lost message */
         channel->ended = *error;
     if (rc < 0)
         return rc;

@@ -1,8 +1,8 @@
-/* Values to MessagePack and back.
+/* Encodes values as MessagePack and decodes them.
  *
- * Encoding reserves all room first, so that writing cannot fail; decoding looks, before it makes a
- * list or dict, whether its count is covered by bytes. Recursion is bounded by GW_FRAME_DEPTH_MAX
- * on both ways. */
+ * The encoder reserves all memory first, so that writing cannot fail. Before the decoder makes a
+ * list or dict, it checks that enough bytes are left for the number of items. GW_FRAME_DEPTH_MAX
+ * limits the recursion of both. */
 #include "graph/wire/codec.h"
 
 #include "graph/value/value.h"
@@ -18,7 +18,7 @@
 
 static_assert((int)GW_VALUE_DEPTH_MAX == (int)GW_FRAME_DEPTH_MAX, "a value fits a frame");
 
-/* Up to here references are compared one by one. */
+/* Up to this many references are searched linearly. */
 enum { DEPS_SMALL = 16, HEADER_BYTES_MAX = 9 };
 
 void gw_codec_deps_clear(struct gw_codec_deps *deps)
@@ -62,7 +62,7 @@ static int deps_add(struct gw_codec_deps *deps, const struct gw_codec_dep *dep)
         rc = gw_map_reserve(&deps->places, count - deps->places.count);
     if (rc < 0)
         return rc;
-    (void)gw_array_push(&deps->list, *dep); /* reserved above, like the map's */
+    (void)gw_array_push(&deps->list, *dep); /* cannot fail: reserved above, as in the map */
     if (count > DEPS_SMALL)
         for (size_t i = deps->places.count; i < count; i++)
             (void)gw_map_put(&deps->places, dep_key(&deps->list.items[i]), i);
@@ -75,7 +75,7 @@ static struct gw_codec_dep dep_of(const struct gw_value *ref)
     return (struct gw_codec_dep){ref->ref.node.index, rank};
 }
 
-/* Adds up the room that a value needs at most, and collects its references. */
+/* Computes the maximum size of the encoding of a value, and collects its references. */
 static int measure(const struct gw_value *value, struct gw_codec_deps *deps, size_t *room)
 {
     if (!value)
@@ -110,7 +110,7 @@ static int write_reserved(void *arg, const char *data, size_t bytes)
 {
     struct gw_buffer *buffer = arg;
     assert(buffer->capacity - buffer->size >= bytes);
-    if (bytes == 1) /* a small number, or a list's head */
+    if (bytes == 1) /* a small number, or the header of a list */
         buffer->data[buffer->size] = (uint8_t)*data;
     else
         memcpy(buffer->data + buffer->size, data, bytes);
@@ -131,7 +131,7 @@ static void write_ref(msgpack_packer *packer, const struct gw_value *ref,
     struct gw_codec_dep dep = dep_of(ref);
     uint64_t place = 0;
     bool found = deps_find(deps, &dep, &place);
-    assert(found); /* measure added it */
+    assert(found); /* measure has added it */
     uint32_t little = htole32((uint32_t)place);
     msgpack_pack_ext(packer, sizeof little, GW_CODEC_EXT_REF);
     msgpack_pack_ext_body(packer, &little, sizeof little);
@@ -183,7 +183,7 @@ static void write_value(msgpack_packer *packer, const struct gw_value *value,
 int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
                     struct gw_buffer *buffer)
 {
-    size_t room = HEADER_BYTES_MAX; /* enough for a number, and most values are one */
+    size_t room = HEADER_BYTES_MAX; /* enough for a number; most values are numbers */
     int rc = 0;
     if (!value || value->type != GW_I64) {
         room = 0;
@@ -201,7 +201,7 @@ int gw_codec_encode(const struct gw_value *value, struct gw_codec_deps *deps,
 
 struct gw_bin gw_codec_bytes_head(size_t bytes, uint8_t to[static GW_CODEC_HEAD_MAX])
 {
-    const int count = bytes <= UINT16_MAX ? 2 : 4; /* bin 16, bin 32 */
+    const int count = bytes <= UINT16_MAX ? 2 : 4; /* MessagePack's bin 16 or bin 32 */
     to[0] = count == 2 ? 0xc5 : 0xc6;
     for (int i = 0; i < count; i++)
         to[1 + i] = (uint8_t)(bytes >> (8 * (count - 1 - i)));
@@ -233,14 +233,14 @@ int gw_codec_encode_texts(const char *const *texts, size_t count, struct gw_buff
 
 /* -- Decoding -- */
 
-/* What stays the same through the recursion. */
+/* State that is shared by all levels of the recursion. */
 struct decoder {
     struct gw_reader reader;
     const uint8_t *start;
     unsigned depth;
     struct gw_value *owner;
     struct gw_error *error;
-    int rc; /* the first failure; then every value is NULL */
+    int rc; /* the first error; all later values are then NULL */
 };
 
 static struct gw_value *fail(struct decoder *decoder, int code, const char *text)
@@ -252,7 +252,7 @@ static struct gw_value *fail(struct decoder *decoder, int code, const char *text
 
 static struct gw_value *read_value(struct decoder *decoder);
 
-/* The next item, whole; of a container with no more objects announced than there are bytes left. */
+/* Reads the next item. Fails if a container announces more objects than bytes are left. */
 static bool read_next(struct decoder *decoder, struct gw_item *item)
 {
     const struct gw_reader *reader = &decoder->reader;
@@ -283,13 +283,13 @@ static struct gw_value *read_list(struct decoder *decoder, uint32_t count)
         struct gw_value *value = read_value(decoder);
         if (!value || gw_list_push(list, value) < 0) {
             gw_value_unref(list);
-            return NULL; /* the caller says out of memory where nothing was said before */
+            return NULL; /* if there is no error yet, the caller reports out of memory */
         }
     }
     return list;
 }
 
-/* A key, copied so that it is terminated; NULL where it is none. */
+/* Reads the key of a map and returns a NUL-terminated copy, or NULL on an error. */
 static char *read_key(struct decoder *decoder)
 {
     struct gw_item item;
@@ -369,7 +369,7 @@ static struct gw_value *read_value(struct decoder *decoder)
     struct gw_item item;
     if (!read_next(decoder, &item))
         return NULL;
-    decoder->depth++; /* only containers look at it */
+    decoder->depth++; /* only containers check it */
     struct gw_value *value = read_item(decoder, &item);
     decoder->depth--;
     return value ? value : fail(decoder, GW_ENOMEM, "out of memory");

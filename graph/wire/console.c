@@ -1,5 +1,5 @@
-/* Frames of a console. A frame that says to be longer than any may be breaks the stream, before
- * anything is allocated for it. */
+/* Frames of a console. A frame whose length exceeds the maximum is an error, which is found before
+ * memory is allocated. */
 #include "graph/wire/console.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
-/* Contents of descriptors as bytes.
+/* Sends the contents of descriptors as bytes.
  *
- * Always: a piece never holds bytes of two descriptors. What a memfd holds is sent through a
- * mapping, without a copy. A file on disk is read piece by piece: whoever makes it shorter
- * meanwhile would have us killed (SIGBUS) where it is mapped. What is received is written with
- * pwrite: a page that is written whole is never cleared first, and no page faults. */
+ * A piece has bytes of one descriptor only. A memfd is sent from a mapping, without a copy. A file
+ * on disk is read piece by piece, because a process that truncates a mapped file would make this
+ * process die of SIGBUS. Received bytes are written with pwrite: this avoids page faults, and pages
+ * that are written completely are not cleared first. */
 #include "graph/wire/content.h"
 
 #include "graph/wire/frame.h"
@@ -66,7 +66,8 @@ void gw_content_deinit(struct gw_content *content)
 /* -- Sending -------------------------------------------------------------------------------------
  */
 
-/* Files of a tmpfs answer as memfds do, but that no seal was ever possible. */
+/* Returns true for a memfd. A file on a tmpfs supports the same call, but has only the seal
+ * F_SEAL_SEAL. */
 static bool is_memfd(int fd)
 {
     int seals = fcntl(fd, F_GET_SEALS);
@@ -100,8 +101,8 @@ bool gw_content_is_in_piece(const struct gw_content *content)
     return content->head_sent < content->head_bytes || content->done < content->piece_end;
 }
 
-/* Reads the piece that comes next. The size was said: what a file has lost since is sent as zeros
- * where the receiver looks at its hash, and finds that it is not what was promised. */
+/* Reads the next piece. The size was announced before. If the file was truncated since then, zeros
+ * are sent instead if the receiver checks the hash: it will find that the content is wrong. */
 static int read_piece(struct gw_content *content, size_t bytes, bool hashed, struct gw_error *error)
 {
     size_t at = 0;
@@ -112,7 +113,7 @@ static int read_piece(struct gw_content *content, size_t bytes, bool hashed, str
             break;
         at += got > 0 ? (size_t)got : 0;
     }
-    if (hashed) /* who has another descriptor of the file sees how far it is */
+    if (hashed) /* a process with another descriptor of the file sees the progress */
         (void)lseek(content->fd, (off_t)(content->done + at), SEEK_SET);
     if (at < bytes && !hashed)
         return gw_error_set(error, GW_EIO, "a value on disk cannot be read: %s",
@@ -121,7 +122,7 @@ static int read_piece(struct gw_content *content, size_t bytes, bool hashed, str
     return 0;
 }
 
-/* The head of the next piece; the first has the size in it. */
+/* Makes the header of the next piece. The first piece also contains the size. */
 static void start_piece(struct gw_content *content, uint32_t bytes_max)
 {
     const size_t size_bytes = content->head_bytes ? 0 : sizeof content->size;
@@ -171,7 +172,7 @@ int gw_content_send(struct gw_content *content, struct gw_content_source source,
 /* -- Receiving -----------------------------------------------------------------------------------
  */
 
-/* Once the size is there. */
+/* Called when the size has arrived. */
 static int start_receiving(struct gw_content *content, struct gw_error *error)
 {
     uint64_t bytes;

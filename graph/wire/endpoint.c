@@ -1,5 +1,5 @@
-/* Sockets by the text of an endpoint. TCP never waits to gather small writes: a turn of the loop
- * has gathered them already. */
+/* Opens sockets for endpoints. TCP_NODELAY is set, because the loop already combines small writes.
+ */
 #include "graph/wire/endpoint.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static int unix_address(const char *path, struct sockaddr_un *address, struct gw
     return 0;
 }
 
-/* What a failed connect means; -1 of it is closed here. */
+/* Makes the error of a failed connect and closes fd (unless it is -1). */
 static int fail_connect(const char *endpoint, int fd, struct gw_error *error)
 {
     int errnum = errno;
@@ -46,7 +46,8 @@ static int fail_connect(const char *endpoint, int fd, struct gw_error *error)
     return gw_error_set(error, rc, "cannot connect to %s: %s", endpoint, strerror(errnum));
 }
 
-/* A link may outlive the folder that it points into, and anybody can make a folder in /tmp. */
+/* The target of a link may have been removed, and anybody can create a folder in /tmp. So the owner
+ * of the folder is checked. */
 static int check_folder(const char *path, uid_t owner, struct gw_error *error)
 {
     char folder[GW_ENDPOINT_TEXT_MAX];
@@ -119,7 +120,8 @@ static int listen_unix(const char *path, int *fd, struct gw_error *error)
 
 /* -- TCP -- */
 
-/* getaddrinfo takes a number that is too large for another one; 0: a free one. */
+/* getaddrinfo accepts a port that is too large and uses another number, so the port is checked
+ * here. 0 means a free port. */
 static int check_port(const char *endpoint, const char *port, struct gw_error *error)
 {
     char *end;
@@ -130,7 +132,7 @@ static int check_port(const char *endpoint, const char *port, struct gw_error *e
     return 0;
 }
 
-/* Cuts "HOST", "HOST:PORT", "V6", "[V6]" or "[V6]:PORT". */
+/* Splits "HOST", "HOST:PORT", "V6", "[V6]" or "[V6]:PORT". */
 static int cut(const char *endpoint, char host[HOST_MAX], char port[PORT_MAX],
                struct gw_error *error)
 {
@@ -143,7 +145,7 @@ static int cut(const char *endpoint, char host[HOST_MAX], char port[PORT_MAX],
         end = bracket;
     } else if ((colon = strchr(from, ':')) != NULL) {
         if (strchr(colon + 1, ':'))
-            colon = NULL; /* the colons are an IPv6 address's own */
+            colon = NULL; /* the colons are part of an IPv6 address */
         else
             end = colon;
     }
@@ -168,8 +170,9 @@ static int resolve(const char *endpoint, int flags, struct addrinfo **list, stru
     return rc ? gw_error_set(error, GW_EINVAL, "%s: %s", endpoint, gai_strerror(rc)) : 0;
 }
 
-/* Small writes leave at once; what was not acknowledged for so long, or an idle peer that does not
- * answer, ends the connection; and little waits in the kernel in front of a heartbeat. */
+/* Sets the options of a TCP socket. Small writes are sent immediately. The connection ends if data
+ * is not acknowledged in time, or if an idle peer does not answer. The kernel buffers little unsent
+ * data, so that heartbeats are not delayed. */
 static void tune(int fd)
 {
     const struct {
@@ -213,7 +216,7 @@ static bool is_wildcard(const struct sockaddr *address)
                &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr);
 }
 
-/* The numeric text of an address. */
+/* Writes an address as numeric text. */
 static int format(const struct sockaddr *address, socklen_t bytes, char text[GW_ENDPOINT_TEXT_MAX])
 {
     char host[NI_MAXHOST], port[PORT_MAX];
@@ -225,7 +228,7 @@ static int format(const struct sockaddr *address, socklen_t bytes, char text[GW_
     return wrote < GW_ENDPOINT_TEXT_MAX ? 0 : -1;
 }
 
-/* The numeric text of where a socket listens. */
+/* Writes the address at which a socket listens as numeric text. */
 static int name(int fd, char actual[GW_ENDPOINT_TEXT_MAX])
 {
     struct sockaddr_storage address;
@@ -289,7 +292,7 @@ int gw_endpoint_route(const char *endpoint, char address[GW_ENDPOINT_TEXT_MAX],
     if (rc < 0)
         return rc;
     int fd = socket(list->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (list->ai_family == AF_INET) /* a port is wanted, none is used */
+    if (list->ai_family == AF_INET) /* connect needs a port, but no data is sent to it */
         ((struct sockaddr_in *)(void *)list->ai_addr)->sin_port = htons(9);
     if (fd < 0 || connect(fd, list->ai_addr, list->ai_addrlen) < 0 ||
         getsockname(fd, (struct sockaddr *)&own, &bytes) < 0 ||
@@ -329,7 +332,7 @@ static int listen_tcp(const char *endpoint, int *fd, char actual[GW_ENDPOINT_TEX
         name(made, actual) < 0) {
         rc = fail_listen(endpoint, made, error);
     } else {
-        tune(made); /* those that it accepts are so, too */
+        tune(made); /* accepted sockets inherit these options */
         *fd = made;
     }
     freeaddrinfo(list);

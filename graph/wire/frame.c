@@ -1,4 +1,5 @@
-/* Frame headers, and the walk over an object before anything trusts it. Nothing here allocates. */
+/* Frame headers, and the check of a MessagePack object before it is used. Nothing here allocates
+ * memory. */
 #include "graph/wire/frame.h"
 
 #include "graph/wire/reader.h"
@@ -44,7 +45,8 @@ int gw_frame_check(const void *data, size_t bytes, struct gw_error *error)
 {
     const uint8_t *start = data;
     struct gw_reader reader = {start, start + bytes};
-    uint64_t left[GW_FRAME_DEPTH_MAX + 1] = {1}; /* objects to come at each depth */
+    uint64_t left[GW_FRAME_DEPTH_MAX + 1] = {
+        1}; /* number of objects that are still expected at each depth */
     unsigned depth = 0;
 
     for (;;) {
@@ -55,7 +57,7 @@ int gw_frame_check(const void *data, size_t bytes, struct gw_error *error)
         left[depth]--;
         if (item.type == GW_ITEM_ARRAY || item.type == GW_ITEM_MAP) {
             uint64_t count = (uint64_t)item.count * (item.type == GW_ITEM_MAP ? 2 : 1);
-            if (count > (uint64_t)(reader.end - reader.at)) /* an object has at least a byte */
+            if (count > (uint64_t)(reader.end - reader.at)) /* an object has at least one byte */
                 return gw_error_set(error, GW_EPROTO, "%llu objects announced in %zu bytes",
                                     (unsigned long long)count, (size_t)(reader.end - reader.at));
             if (++depth > GW_FRAME_DEPTH_MAX)

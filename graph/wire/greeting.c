@@ -1,5 +1,6 @@
-/* The list of those who have not said hello. Always: `count` are on it, GW_GREETINGS_MAX at most.
- * The log says once that there are too many, and again only after they were half as many. */
+/* The list of connections that have not sent their hello. `count` connections are in the list, at
+ * most GW_GREETINGS_MAX. If there are too many, this is logged once, and again only after their
+ * number has fallen to half. */
 #include "graph/wire/greeting.h"
 
 #include "graph/base/log.h"

@@ -9,7 +9,7 @@
 void gw_hash_bytes(const void *data, size_t bytes, uint8_t hash[GW_HASH_BYTES])
 {
     if (EVP_Digest(data, bytes, hash, NULL, EVP_sha256(), NULL) != 1)
-        memset(hash, 0, GW_HASH_BYTES); /* libcrypto without SHA-256: no content has this hash */
+        memset(hash, 0, GW_HASH_BYTES); /* libcrypto has no SHA-256: no content has this hash */
 }
 
 int gw_hash_file(int fd, uint8_t hash[GW_HASH_BYTES], struct gw_error *error)

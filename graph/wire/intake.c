@@ -1,7 +1,7 @@
-/* What was taken, over several connections.
+/* Counts the messages that were received over several connections.
  *
- * Always: `again` messages that were taken already are the next that the connection brings, since
- * the other side sends in order, from the first that it was told is lacking. */
+ * The next `again` messages that arrive on the connection were received before, because the other
+ * side sends all messages in order, starting with the first one that it was told is missing. */
 #include "graph/wire/intake.h"
 
 #include "graph/wire/backlog.h"

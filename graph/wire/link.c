@@ -1,12 +1,13 @@
-/* A link: one poll handle and one idle handle around a channel.
+/* A link: a poll handle and an idle handle for a channel.
  *
- * The idle handle is what "the end of the turn" stands on: it is started when there is something to
- * do later (bytes to send, messages that are buffered already, a failure to report). An active one
- * makes the loop's next poll not block, and runs before it, whatever phase of the loop it was
- * started from; a prepare handle started by another prepare handle would sleep through the poll.
+ * The idle handle implements "at the end of the turn". It is started if something must be done
+ * later: send bytes, deliver buffered messages, or report an error. While an idle handle is active,
+ * the loop's next poll does not block, and the handle runs before that poll, no matter in which
+ * phase of the loop it was started. A prepare handle would not work: if another prepare handle
+ * started it, the loop could block in the poll first.
  *
- * States: open until gw_link_close or a failure; then closing until both handles are closed, when
- * on_close is called and the link freed. Nothing is delivered while closing. */
+ * States: a link is open until gw_link_close or an error. Then it is closing until both handles are
+ * closed. Then on_close is called and the link is freed. A closing link delivers no messages. */
 #include "graph/wire/link.h"
 
 #include "graph/wire/frame.h"
@@ -23,16 +24,16 @@ struct gw_link {
     uv_idle_t idle;
     struct gw_channel *channel;
     struct gw_link_callbacks callbacks;
-    struct gw_error error; /* what on_close will say */
-    int events;            /* the poll's */
-    uint8_t handles;       /* not yet closed */
+    struct gw_error error; /* the error for on_close */
+    int events;            /* events that the poll handle waits for */
+    uint8_t handles;       /* number of handles that are not closed */
     bool closing;
     bool paused;
-    bool lent;        /* paused, and read from by somebody else */
-    bool over;        /* a transport */
-    bool input;       /* the channel may hold whole messages */
-    bool write_full;  /* the socket takes no more: wait for UV_WRITABLE */
-    bool write_ended; /* nobody reads on the other side: deliver what it still sent, then close */
+    bool lent;        /* paused, and read by another thread */
+    bool over;        /* over a transport */
+    bool input;       /* the channel may contain complete messages */
+    bool write_full;  /* the socket is full: wait for UV_WRITABLE */
+    bool write_ended; /* the other side reads no more: deliver what it has sent, then close */
 };
 
 static void link_on_poll(uv_poll_t *poll, int status, int events);
@@ -40,7 +41,8 @@ static void link_on_idle(uv_idle_t *idle);
 
 static void later(struct gw_link *link)
 {
-    (void)uv_idle_start(&link->idle, link_on_idle); /* cannot fail; a second start does nothing */
+    (void)uv_idle_start(&link->idle,
+                        link_on_idle); /* cannot fail; starting it twice has no effect */
 }
 
 static void link_on_handle_closed(uv_handle_t *handle)
@@ -53,7 +55,7 @@ static void link_on_handle_closed(uv_handle_t *handle)
     free(link);
 }
 
-/* Stops everything; on_close follows in a later phase of the loop. */
+/* Stops both handles. on_close follows in a later phase of the loop. */
 static void link_end(struct gw_link *link)
 {
     link->closing = true;
@@ -67,7 +69,8 @@ static void link_fail(struct gw_link *link, int code, const char *text)
     link_end(link);
 }
 
-/* By what the socket itself says: libuv calls every error of one a bad descriptor. */
+/* Reports the error of the socket itself, because libuv reports every socket error as a bad
+ * descriptor. */
 static void fail_by_socket(struct gw_link *link)
 {
     int errnum = 0;
@@ -77,7 +80,7 @@ static void fail_by_socket(struct gw_link *link)
     link_fail(link, GW_EIO, errnum ? strerror(errnum) : "connection closed by the other side");
 }
 
-/* Makes the poll wait for what the state asks for. */
+/* Sets the events of the poll handle according to the state. */
 static void watch(struct gw_link *link)
 {
     int events = (link->paused ? 0 : UV_READABLE) | (link->write_full ? UV_WRITABLE : 0);
@@ -99,15 +102,15 @@ static void flush(struct gw_link *link)
         later(link);
     if (rc == GW_ECLOSED) {
         link->write_ended = true;
-        link->input = true; /* what it sent before it went */
+        link->input = true; /* deliver what it sent before it closed */
         later(link);
     } else if (rc < 0 && rc != GW_EAGAIN) {
         link_fail(link, rc, gw_channel_failure(link->channel));
     }
 }
 
-/* After a read over a transport: it may hold more already, and what it waited for to send may have
- * come. */
+/* Called after a read over a transport. The transport may contain more data, and may now be able to
+ * send. */
 static void go_on(struct gw_link *link)
 {
     if (link->closing || !link->over)
@@ -120,8 +123,9 @@ static void go_on(struct gw_link *link)
         later(link);
 }
 
-/* Delivers what is buffered and what one read brings, until the callee has had enough. One read, so
- * that a peer that sends without end cannot keep the loop from the others: the poll tells again. */
+/* Delivers the buffered messages and those of one read, unless the callback pauses or closes the
+ * link. It reads only once, so that a peer that sends continuously does not block other peers. If
+ * more data is waiting, the poll handle reports it again. */
 static void deliver(struct gw_link *link)
 {
     int fds[GW_FRAME_FDS_MAX];
@@ -171,13 +175,16 @@ int gw_link_read(struct gw_link *link, struct gw_error *error)
 static void link_on_poll(uv_poll_t *poll, int status, int events)
 {
     struct gw_link *link = poll->data;
-    if (status < 0) { /* an error of the socket: reading tells which, after what came before it; */
-        link->events = 0;         /* the poll was stopped */
-        link->write_ended = true; /* nobody reads what is sent, either */
+    if (status <
+        0) { /* an error of the socket: reading returns it after the data that came before it */
+        link->events = 0;         /* libuv has stopped the poll */
+        link->write_ended = true; /* the other side does not read what is sent, either */
         deliver(link);
-        if (link->lent) /* who reads finds it, or we do when we read again */
+        if (link->lent) /* the thread that reads finds the error, or the loop does after
+                           gw_link_resume */
             link->write_full = false;
-        else if (!link->closing && link->paused) /* perhaps until something is sent: it never is */
+        else if (!link->closing &&
+                 link->paused) /* do not wait for a send, which may never happen */
             fail_by_socket(link);
         watch(link);
         return;
@@ -202,13 +209,13 @@ static void link_on_idle(uv_idle_t *idle)
     watch(link);
 }
 
-/* Takes the channel. */
+/* Makes a link. Takes over the channel. */
 static int link_new(uv_loop_t *loop, struct gw_channel *channel, bool over,
                     const struct gw_link_callbacks *callbacks, struct gw_link **link)
 {
     struct gw_link *made = calloc(1, sizeof *made);
     if (!made || uv_poll_init(loop, &made->poll, gw_channel_fd(channel)) < 0) {
-        int rc = made ? GW_EIO : GW_ENOMEM; /* a file, or watched already */
+        int rc = made ? GW_EIO : GW_ENOMEM; /* not a socket, or already in a loop */
         gw_channel_free(channel);
         free(made);
         return rc;
@@ -240,11 +247,12 @@ int gw_link_open_over(uv_loop_t *loop, struct gw_transport *transport,
     if (rc == 0)
         rc = link_new(loop, channel, true, callbacks, link);
     if (rc == 0)
-        later(*link); /* it may have to speak first */
+        later(*link); /* the transport may have to send first */
     return rc;
 }
 
-/* Whether what is sent now still leaves; else its descriptors are dropped. */
+/* Returns true if a message can still be sent. If not, closes the descriptors that the channel
+ * would own. */
 static bool takes(const struct gw_link *link, struct gw_channel_fds fds)
 {
     if (!link->closing && !link->write_ended)
@@ -336,7 +344,7 @@ void gw_link_close(struct gw_link *link)
         return;
     while (!link->write_ended && gw_channel_flush(link->channel) == GW_EAGAIN &&
            gw_channel_turn_over(link->channel))
-        ; /* what does not fit now is lost */
+        ; /* what does not fit into the socket now is lost */
     link_end(link);
 }
 
@@ -382,7 +390,7 @@ void gw_link_resume(struct gw_link *link)
     if (!link->paused)
         return;
     link->paused = link->lent = false;
-    link->input = true; /* messages may have been buffered when it was paused */
+    link->input = true; /* messages may have been buffered when the link was paused */
     if (!link->closing)
         later(link);
     watch(link);

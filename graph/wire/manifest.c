@@ -1,5 +1,5 @@
-/* Manifests. What comes from a peer is checked here, so that a name can
- * never lead out of the folder that a program is laid into. */
+/* Manifests. A manifest from a peer is checked here, so that no name leads out of the folder in
+ * which its files are created. */
 #include "graph/wire/manifest.h"
 
 #include "graph/wire/codec.h"

@@ -1,9 +1,9 @@
-/* Messages to bytes and back, driven by a table of fields that messages.def makes.
+/* Encodes and decodes messages with a table of fields, which is made from messages.def.
  *
- * A decoded message never points outside the payload and the arena, every string in it is
- * terminated, and its columns agree with each other (relation.c): who receives one can index its
- * columns without a further check. Encoding asserts the same of our own messages in checked builds.
- */
+ * A decoded message never points outside the payload and the arena. All its strings are
+ * NUL-terminated, and its columns match each other (relation.c). So a receiver can index the
+ * columns without further checks. In checked builds the encoder asserts the same for this process's
+ * own messages. */
 #include "graph/wire/message.h"
 
 #include "graph/wire/frame.h"
@@ -21,7 +21,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are little-en
 
 enum {
     ENVELOPE_FIELDS = 4, /* type, term, peer, sequence */
-    FIELD_BYTES_MAX = 9, /* of a number, or of the header of a string or bin */
+    FIELD_BYTES_MAX = 9, /* for a number, or for the header of a string or bin */
 };
 
 enum kind {
@@ -30,7 +30,7 @@ enum kind {
     KIND_I32,
     KIND_I64,
     KIND_F64,
-    KIND_STR, /* from here on: fields with bytes of their own */
+    KIND_STR, /* this and the following kinds have bytes of variable length */
     KIND_BIN,
     KIND_C32,
     KIND_C64
@@ -43,12 +43,13 @@ struct field {
 };
 
 struct layout {
-    const char *name; /* NULL: no such type */
+    const char *name; /* NULL: there is no such type */
     const struct field *fields;
-    uint32_t count, bytes; /* fields; bytes of the message's own struct */
+    uint32_t count, bytes; /* number of fields; size of the message's own struct */
 };
 
-/* Inside such a function `struct self` is the message's struct, so that F can find its field. */
+/* In each of these functions `struct self` is the message's struct, so that F can compute the
+ * offset of a field. */
 #define F(kind, field) {KIND_##kind, offsetof(struct self, m.field), #field},
 #define M(message, number, ...)                                                                    \
     static struct layout layout_##message(void)                                                    \
@@ -77,10 +78,10 @@ static struct layout layout_of(uint32_t type)
     }
 }
 
-/* All messages begin at the same place, that of the anonymous union. */
+/* The structs of all messages start at the offset of the anonymous union. */
 enum { BODY = offsetof(struct gw_message, hello) };
 
-/* The bytes of a field that has some; a NULL string is an empty one. */
+/* Returns the bytes of a field of variable length. NULL counts as an empty string. */
 static struct gw_bin field_bytes(const struct field *field, const char *body)
 {
     struct gw_bin bin = {0};
@@ -98,7 +99,7 @@ static struct gw_bin field_bytes(const struct field *field, const char *body)
     case KIND_C64:
         memcpy(&bin, body + field->offset, sizeof bin);
         if (bin.size > GW_FRAME_BULK_BYTES_MAX)
-            return bin; /* too large in any case; must not overflow */
+            return bin; /* too large in any case; the product would overflow */
         bin.size *= field->kind == KIND_C32 ? 4 : 8;
         return bin;
     default:
@@ -112,7 +113,7 @@ size_t gw_message_bytes_max(uint32_t type)
     return bulk ? GW_FRAME_BULK_BYTES_MAX : GW_FRAME_BYTES_MAX;
 }
 
-/* msgpack-c's packer writes through this; the room was reserved before. */
+/* The write function for msgpack-c's packer. The memory was reserved before. */
 static int write_reserved(void *arg, const char *data, size_t bytes)
 {
     struct gw_buffer *buffer = arg;
@@ -121,14 +122,15 @@ static int write_reserved(void *arg, const char *data, size_t bytes)
     return 0;
 }
 
-/* Bytes of a number in the struct; 0 where the field is none, or has a point. */
+/* Size of a number in the struct; 0 for other fields and for floats. */
 static const uint8_t number_bytes[] = {
     [KIND_U32] = 4, [KIND_U64] = 8, [KIND_I32] = 4, [KIND_I64] = 8, [KIND_C64] = 0,
 };
 
-enum { EMPTY_STR = 0xa0, EMPTY_BIN = 0xc4 /* and a 0 */ };
+enum { EMPTY_STR = 0xa0, EMPTY_BIN = 0xc4 /* followed by a 0 */ };
 
-/* Most numbers are from 0 to 127, and one byte; most texts and bytes are empty. */
+/* Encodes the usual cases directly: numbers from 0 to 127 take one byte, and most strings and bins
+ * are empty. */
 static bool encode_small(const struct field *field, const char *body, struct gw_buffer *buffer)
 {
     const char *at = body + field->offset, *text;
@@ -136,7 +138,7 @@ static bool encode_small(const struct field *field, const char *body, struct gw_
     uint64_t number = 0;
     struct gw_bin bin;
     if (bytes) {
-        memcpy(&number, at, bytes); /* a negative one is large */
+        memcpy(&number, at, bytes); /* a negative number is not small */
         if (number >= 0x80)
             return false;
         buffer->data[buffer->size++] = (uint8_t)number;
@@ -293,11 +295,11 @@ static bool item_int(const struct gw_item *item, int64_t min, int64_t max, int64
     if (item->type == GW_ITEM_INT ? item->i < min
                                   : item->type != GW_ITEM_UINT || item->u > (uint64_t)max)
         return false;
-    *number = item->i; /* below 2^63 both members of the union read the same */
+    *number = item->i; /* below 2^63 both members of the union have the same value */
     return true;
 }
 
-/* Stores a bin as what the field is; false where its size is no whole number of items. */
+/* Stores a bin in a field. Returns false if its size is not a multiple of the item size. */
 static bool store_bin(const struct gw_item *item, uint32_t item_bytes, char *at)
 {
     if (item->type != GW_ITEM_BIN || item->count % item_bytes)
@@ -307,7 +309,7 @@ static bool store_bin(const struct gw_item *item, uint32_t item_bytes, char *at)
     return true;
 }
 
-/* Stores a terminated copy; 0, GW_EPROTO or GW_ENOMEM. */
+/* Stores a NUL-terminated copy of a string. Returns 0, GW_EPROTO or GW_ENOMEM. */
 static int store_str(const struct gw_item *item, struct gw_arena *arena, char *at)
 {
     if (item->type != GW_ITEM_STR)
@@ -370,7 +372,7 @@ static int decode_field(const struct field *field, const struct gw_item *item,
     return GW_EPROTO;
 }
 
-/* The name of the field at an offset in struct gw_message. */
+/* Returns the name of the field at an offset in struct gw_message. */
 static const char *field_name(const struct layout *layout, uint16_t offset)
 {
     for (uint32_t i = 0; i < layout->count; i++)
@@ -390,7 +392,7 @@ static int check_relations(const struct layout *layout, const struct gw_message 
     return 0;
 }
 
-/* Reads the array's header and the four numbers before the fields. */
+/* Reads the header of the array and the four numbers before the fields. */
 static int decode_envelope(struct gw_reader *reader, struct gw_message *message, uint32_t *fields,
                            struct gw_error *error)
 {
@@ -411,10 +413,10 @@ static int decode_envelope(struct gw_reader *reader, struct gw_message *message,
     return 0;
 }
 
-/* What a hello had in its first version: one of any version is understood, so that who speaks
- * another than we do is told so. A spec of before its uid, its streams and its job_key: the
- * scheduler keeps those of detached jobs. An end of before its peer: runners of the protocol before
- * say it. And a worker's memory without what of it lies idle. */
+/* Returns the minimum number of fields of a message from an older version. A hello of any version
+ * is accepted, so that a peer with another version gets an error that says so. A spec of a detached
+ * job that the scheduler stored earlier may lack uid, streams and job_key. An `ended` of a runner
+ * with the previous protocol lacks peer. A worker's `memory` may lack idle_bytes. */
 static uint32_t fields_min(uint32_t type, uint32_t count)
 {
     if (type == GW_MESSAGE_hello)
@@ -428,7 +430,7 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
                       struct gw_message *message, struct gw_error *error)
 {
     struct gw_reader reader = {data, (const uint8_t *)data + bytes};
-    struct gw_message decoded; /* all of the union that its type uses is written below */
+    struct gw_message decoded; /* the code below writes all of the union that this type uses */
     uint32_t fields = 0;
     int rc = decode_envelope(&reader, &decoded, &fields, error);
     if (rc < 0)
@@ -462,7 +464,8 @@ int gw_message_decode(const void *data, size_t bytes, struct gw_arena *arena,
             return gw_error_set(error, rc, "message %s: %s has the wrong type or value",
                                 layout.name, layout.fields[i].name);
     }
-    if (fields > layout.count || reader.at != reader.end) /* a later version's; or garbage */
+    if (fields > layout.count ||
+        reader.at != reader.end) /* extra fields are allowed only from a newer version */
         rc = gw_frame_check(data, bytes, error);
     if (rc == 0)
         rc = check_relations(&layout, &decoded, error);

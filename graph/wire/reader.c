@@ -1,12 +1,12 @@
-/* Reading MessagePack headers. Always: at <= end, and a length is held against end - at before it
- * is used. */
+/* Reads MessagePack headers. `at` never exceeds `end`. Every length is compared with end - at
+ * before it is used. */
 #include "graph/wire/reader.h"
 
 #include <endian.h>
 #include <stddef.h>
 #include <string.h>
 
-/* Reads `width` bytes (1, 2, 4 or 8), big-endian. */
+/* Reads a big-endian number of `width` bytes (1, 2, 4 or 8). */
 static bool read_number(struct gw_reader *reader, unsigned width, uint64_t *number)
 {
     if ((size_t)(reader->end - reader->at) < width)
@@ -14,7 +14,7 @@ static bool read_number(struct gw_reader *reader, unsigned width, uint64_t *numb
     uint16_t u16;
     uint32_t u32;
     uint64_t u64;
-    switch (width) { /* each a load, where a copy of so many bytes were a call */
+    switch (width) { /* each case is a single load; memcpy with a variable size would be a call */
     case 1:
         *number = *reader->at;
         break;
@@ -104,7 +104,7 @@ static bool read_count(struct gw_reader *reader, struct gw_item *item, unsigned 
     return true;
 }
 
-/* The items with a byte of their own, 0xc0 to 0xdf. */
+/* Reads the items whose first byte is 0xc0 to 0xdf. */
 static bool read_long(struct gw_reader *reader, struct gw_item *item, uint8_t head)
 {
     uint64_t bytes;
@@ -160,7 +160,7 @@ static bool read_long(struct gw_reader *reader, struct gw_item *item, uint8_t he
         item->type = GW_ITEM_MAP;
         return read_count(reader, item, head == 0xde ? 2 : 4);
     default:
-        return false; /* 0xc1: never used */
+        return false; /* 0xc1 is not used in MessagePack */
     }
 }
 

@@ -1,4 +1,5 @@
-/* The relations of every message that has some; the first field named describes the rows. */
+/* The relations of the fields of each message. The first field of a relation determines the rows.
+ */
 #include "graph/wire/relation.h"
 
 #include <stddef.h>
@@ -149,7 +150,7 @@ const struct gw_relation *gw_relation_of(uint32_t type)
     }
 }
 
-/* Bins and columns of both widths look the same from here: data, then a count or size. */
+/* Bins and columns of both widths have the same layout: data, then a count or size. */
 _Static_assert(offsetof(struct gw_bin, size) == offsetof(struct gw_col32, count), "same layout");
 _Static_assert(offsetof(struct gw_bin, size) == offsetof(struct gw_col64, count), "same layout");
 

@@ -1,11 +1,11 @@
-/* The pool's threads. */
+/* The threads of libuv's pool. */
 #include "graph/wire/threads.h"
 
 #include "graph/base/must.h"
 
 #include <stdlib.h>
 
-enum { THREADS = 4 }; /* as libuv has it */
+enum { THREADS = 4 }; /* libuv's default */
 
 static void try_on_thread(void *arg)
 {
@@ -15,7 +15,7 @@ static void try_on_thread(void *arg)
 int gw_threads_try(struct gw_error *error)
 {
     uv_thread_t threads[THREADS];
-    uv_sem_t go; /* until then all of them are there at once */
+    uv_sem_t go; /* posted when all of them exist at the same time */
     int made = 0;
     int rc = uv_sem_init(&go, 0);
     GW_MUST(rc);
@@ -38,7 +38,7 @@ int gw_threads_try(struct gw_error *error)
 
 static void work_on_thread(uv_work_t *work)
 {
-    (void)work; /* that there is one is enough */
+    (void)work; /* it is enough that the work was queued */
 }
 
 static void work_on_done(uv_work_t *work, int status)

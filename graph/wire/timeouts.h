@@ -16,8 +16,7 @@
 
 #define GW_BREAK_NS (10 * GW_NS_PER_S)
 #define GW_HEARTBEAT_NS (1 * GW_NS_PER_S)
-#define GW_REDIAL_NS                                                                               \
-    (2 * GW_NS_PER_S) /* connecting is tried at least every 1.25 s, plus a handshake */
+#define GW_REDIAL_NS (2 * GW_NS_PER_S) /* a connection attempt every 1.25 s, plus a handshake */
 #define GW_FENCE_NS (GW_BREAK_NS + GW_REDIAL_NS + 4 * GW_HEARTBEAT_NS)
 #define GW_KILL_NS (4 * GW_NS_PER_S) /* time after which all tasks of the worker have ended */
 #define GW_LOST_NS (GW_FENCE_NS + GW_KILL_NS)

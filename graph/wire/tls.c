@@ -1,11 +1,11 @@
-/* TLS on OpenSSL, over a pair of buffers of our own.
+/* TLS with OpenSSL, on buffers of our own.
  *
- * OpenSSL writes a record a system call and reads two calls a record. Here it reads from `in`,
- * which one recv fills, and writes into `out`, which one send empties: a BIO of ours lies between.
- * So the socket is touched by fill() and drain() only.
+ * OpenSSL writes one record per system call and reads with two calls per record. To avoid this, a
+ * BIO of our own makes OpenSSL read from `in`, which one recv fills, and write to `out`, which one
+ * send empties. Only fill() and drain() access the socket.
  *
- * The secret is a TLS 1.3 external PSK for TLS_AES_128_GCM_SHA256, the suite that every peer has;
- * there are no certificates, no tickets and no early data. */
+ * The secret is a TLS 1.3 external PSK for TLS_AES_128_GCM_SHA256, which every peer supports. There
+ * are no certificates, no session tickets and no early data. */
 #include "graph/wire/tls.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 enum {
     WINDOW_BYTES = 256 << 10,
-    CLEAR_BYTES = 16 << 10,               /* of a record */
-    RECORD_BYTES = CLEAR_BYTES + 256 + 5, /* at most, with header and padding */
+    CLEAR_BYTES = 16 << 10,               /* maximum data of a record */
+    RECORD_BYTES = CLEAR_BYTES + 256 + 5, /* maximum size of a record, with header and padding */
 };
 
 struct window {
@@ -32,16 +32,16 @@ struct window {
 };
 
 struct gw_tls {
-    struct gw_transport transport; /* first: the cast goes both ways */
+    struct gw_transport transport; /* first field, so that a cast is valid */
     SSL *ssl;
     struct window in, out;
-    bool ended; /* the socket gives no more */
+    bool ended; /* the socket will return no more data */
     bool established, abandoned;
-    bool garbled;           /* what came is not what the other side sent */
-    struct gw_error behind; /* the end, or a failure, that a read found behind bytes it gave */
-    int socket_errno;       /* why reading broke; 0: the other side ended it */
-    int send_errno;         /* the first; 0: none */
-    bool connects, unknown; /* unknown: nobody has the key that was named */
+    bool garbled;           /* the received data was changed on its way */
+    struct gw_error behind; /* the end or an error that a read found after it had read some bytes */
+    int socket_errno;       /* why reading failed; 0: the other side closed the connection */
+    int send_errno;         /* the first error of send; 0: none */
+    bool connects, unknown; /* unknown: the named key does not exist */
     struct gw_tls_key key;
     bool (*find)(const char *identity, uint8_t secret[GW_TLS_SECRET_BYTES], void *arg);
     void *arg;
@@ -50,14 +50,14 @@ struct gw_tls {
 /* -- The socket ----------------------------------------------------------------------------------
  */
 
-/* Why the connection is no more, where a send was told: reading only finds the end of it then.
- * EPIPE says that the other side had ended it before. */
+/* Returns the error of the connection if a send failed. A later read would only report the end of
+ * the connection. EPIPE means that the other side had closed it before. */
 static int broke(const struct gw_tls *tls)
 {
     return tls->send_errno == EPIPE ? 0 : tls->send_errno;
 }
 
-/* One recv into `in`, where that has room. */
+/* One recv into `in`, if it has room. */
 static void fill(struct gw_tls *tls)
 {
     struct window *in = &tls->in;
@@ -82,7 +82,8 @@ static void fill(struct gw_tls *tls)
     }
 }
 
-/* The kernel tells why a connection failed once (refused, no route): that is kept. */
+/* The kernel reports only once why a connection failed (refused, no route). So the error is stored.
+ */
 static int fail_send(struct gw_tls *tls, int errnum, struct gw_error *error)
 {
     if (!tls->send_errno)
@@ -91,7 +92,7 @@ static int fail_send(struct gw_tls *tls, int errnum, struct gw_error *error)
     return gw_error_set(error, closed ? GW_ECLOSED : GW_EIO, "%s", strerror(tls->send_errno));
 }
 
-/* Sends `out`: 0, GW_EAGAIN (no text), GW_ECLOSED or GW_EIO. error may be NULL. */
+/* Sends `out`. Returns 0, GW_EAGAIN (without text), GW_ECLOSED or GW_EIO. error may be NULL. */
 static int drain(struct gw_tls *tls, struct gw_error *error)
 {
     struct window *out = &tls->out;
@@ -134,7 +135,7 @@ static int bio_on_write(BIO *bio, const char *data, size_t bytes, size_t *wrote)
     struct gw_tls *tls = BIO_get_data(bio);
     BIO_clear_retry_flags(bio);
     if (tls->out.end + bytes > WINDOW_BYTES)
-        (void)drain(tls, NULL); /* its failure shows in the next flush */
+        (void)drain(tls, NULL); /* the next flush returns the error */
     size_t room = WINDOW_BYTES - tls->out.end;
     *wrote = bytes < room ? bytes : room;
     if (*wrote == 0) {
@@ -151,7 +152,7 @@ static long bio_on_control(BIO *bio, int command, long number, void *pointer)
     const struct gw_tls *tls = BIO_get_data(bio);
     (void)number;
     (void)pointer;
-    if (command == BIO_CTRL_EOF) /* what broke has not ended: see gw_tls_ended */
+    if (command == BIO_CTRL_EOF) /* a broken connection is not an ended one: see gw_tls_ended */
         return tls->ended && !tls->socket_errno && tls->in.start == tls->in.end;
     return command == BIO_CTRL_FLUSH;
 }
@@ -163,7 +164,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 /* -- Keys ----------------------------------------------------------------------------------------
  */
 
-/* The session that stands for an external key. */
+/* Makes the session object that OpenSSL requires for an external key. */
 static SSL_SESSION *session_of(SSL *ssl, const uint8_t secret[GW_TLS_SECRET_BYTES])
 {
     static const unsigned char aes_128_gcm_sha256[] = {0x13, 0x01};
@@ -203,7 +204,8 @@ static int ssl_on_find(SSL *ssl, const unsigned char *identity, size_t identity_
     tls->key.identity[identity_bytes] = 0;
     if (!tls->find(tls->key.identity, tls->key.secret, tls->arg)) {
         tls->unknown = true;
-        return 1; /* goes on without a key, and fails for want of a certificate */
+        return 1; /* the handshake continues without a key and fails because there is no certificate
+                   */
     }
     *session = session_of(ssl, tls->key.secret);
     return *session != NULL;
@@ -257,7 +259,8 @@ static int fail_handshake(const struct gw_tls *tls, struct gw_error *error)
                         tls->key.identity);
 }
 
-/* What a failed call of OpenSSL means. GW_EAGAIN has no text: it is no failure. */
+/* Makes the error of a failed call of OpenSSL. GW_EAGAIN gets no text, because it is not a failure.
+ */
 static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
 {
     int code = SSL_get_error(tls->ssl, returned);
@@ -267,9 +270,10 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
         return GW_EAGAIN;
     unsigned long why = ERR_peek_last_error();
     ERR_clear_error();
-    /* Not SSL_is_init_finished: after a failure it says that nothing ever was. */
+    /* SSL_is_init_finished cannot be used here: after an error it returns false even if the
+     * handshake had finished. */
     if (!tls->established && (code == SSL_ERROR_SSL || !tls->socket_errno)) {
-        (void)drain(tls, NULL); /* the alert that says so */
+        (void)drain(tls, NULL); /* send the alert that reports the error */
         if (tls->connects && code != SSL_ERROR_SSL)
             return gw_error_set(error, GW_ECLOSED, "closed before it had proven who it is");
         if (tls->connects && ERR_GET_REASON(why) < SSL_AD_REASON_OFFSET)
@@ -298,7 +302,7 @@ static struct gw_tls *tls_of(struct gw_transport *transport)
     return (struct gw_tls *)transport;
 }
 
-/* Goes on with the handshake: 0 once it is over. */
+/* Continues the handshake. Returns 0 when it has finished. */
 static int shake(struct gw_tls *tls, struct gw_error *error)
 {
     if (tls->established)
@@ -317,7 +321,7 @@ static int tls_read(struct gw_transport *transport, void *data, size_t bytes, si
     struct gw_tls *tls = tls_of(transport);
     if (tls->behind.code < 0)
         return gw_error_set(error, tls->behind.code, "%s", tls->behind.text);
-    /* Less than a record: what is there may end in the middle of one. */
+    /* If `in` has less than one record, it may end inside a record: read more. */
     if (tls->in.end - tls->in.start < RECORD_BYTES)
         fill(tls);
     int rc = shake(tls, error);
@@ -329,7 +333,7 @@ static int tls_read(struct gw_transport *transport, void *data, size_t bytes, si
         ERR_clear_error();
         int returned = SSL_read_ex(tls->ssl, (uint8_t *)data + total, bytes - total, &some);
         if (returned != 1) {
-            if (total) { /* OpenSSL would not say why a second time */
+            if (total) { /* store the error: OpenSSL would not report it a second time */
                 (void)explain(tls, returned, &tls->behind);
                 break;
             }
@@ -374,7 +378,8 @@ static bool tls_blocked(const struct gw_transport *transport)
 static bool tls_pending(const struct gw_transport *transport)
 {
     const struct gw_tls *tls = (const struct gw_tls *)transport;
-    /* Not SSL_has_pending: of a record that has come in part there is nothing to read. */
+    /* SSL_has_pending cannot be used here: it is also true for a partial record, from which nothing
+     * can be read. */
     return tls->in.start < tls->in.end || SSL_pending(tls->ssl) > 0 || tls->behind.code < 0;
 }
 
@@ -422,7 +427,7 @@ static int tls_new(int fd, SSL_CTX *context, struct gw_tls **made, struct gw_err
     }
     BIO_set_data(bio, tls);
     BIO_set_init(bio, 1);
-    SSL_set_bio(tls->ssl, bio, bio); /* takes it */
+    SSL_set_bio(tls->ssl, bio, bio); /* takes over the BIO */
     (void)SSL_set_app_data(tls->ssl, tls);
     *made = tls;
     return 0;

@@ -1,4 +1,4 @@
-/* One token: how it is made, and its text. No text of an error shows a secret. */
+/* Makes, formats and parses tokens. No error text contains a secret. */
 #include "graph/wire/token.h"
 
 #include "graph/wire/hash.h"

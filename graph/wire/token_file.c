@@ -1,7 +1,8 @@
-/* Token files: a line a token, the number of lines at the end.
+/* Token files. A file has one line per token. The last line has the number of lines.
  *
- * Always: a file appears whole or not at all (a new file, fsync, rename, fsync of the folder), with
- * mode 0600; who changes it holds the lock beside it and has read it under that. */
+ * A file is always written completely: a new file with mode 0600, fsync, rename, fsync of the
+ * folder. A process that changes the file holds a lock file beside it, and reads the file while it
+ * holds the lock. */
 #include "graph/wire/token_file.h"
 
 #include "graph/base/dir.h"
@@ -103,7 +104,8 @@ void gw_token_file_deinit(struct gw_token_file *file)
 /* -- Reading -------------------------------------------------------------------------------------
  */
 
-/* Reads a file that only its owner, us, may read; *data is the caller's, with a 0 behind it. */
+/* Reads a file that must belong to this user and be inaccessible to others. *data is NUL-terminated
+ * and belongs to the caller. */
 static int read_secret(const char *path, char **data, size_t *bytes, struct gw_error *error)
 {
     struct stat info;
@@ -197,7 +199,7 @@ static int sync_folder(const char *dir)
     return rc;
 }
 
-/* Puts a file of these contents at path. */
+/* Replaces the file at path by a file with this content. */
 static int write_secret(const char *path, const char *data, size_t bytes, struct gw_error *error)
 {
     char dir[PATH_MAX], fresh[PATH_MAX];
@@ -247,7 +249,7 @@ static int encode(const struct gw_token_file *file, char **data, size_t *bytes)
     return 0;
 }
 
-/* A token of another user that has the same number. */
+/* Returns a token of another user that has the same number, or NULL. */
 static const struct gw_token *find_twin(const struct gw_token_file *file,
                                         const struct gw_token *added)
 {
@@ -270,7 +272,7 @@ static int make_folder(const char *dir, struct gw_error *error)
                : 0;
 }
 
-/* Reads, lets one token come or go, and writes. */
+/* Reads the file, adds or removes one token, and writes the file. */
 static int change(const char *path, const struct gw_token *added, const char *revoked,
                   struct gw_error *error)
 {
@@ -278,7 +280,8 @@ static int change(const char *path, const struct gw_token *added, const char *re
     char dir[PATH_MAX], lock_path[PATH_MAX], *data = NULL;
     size_t bytes = 0;
     int rc = folder_of(path, dir, error), lock = -1;
-    if (rc == 0 && access(dir, F_OK) < 0) /* what reads says that there are none */
+    if (rc == 0 &&
+        access(dir, F_OK) < 0) /* the error text of reading says that there are no tokens */
         rc = added ? make_folder(dir, error) : gw_token_file_read(path, &file, error);
     if (rc < 0)
         return rc;
@@ -311,7 +314,7 @@ static int change(const char *path, const struct gw_token *added, const char *re
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc < 0)
         goto out;
-    if (found) { /* the order stays: it is the order in which they were made */
+    if (found) { /* keep the order, which is the order of creation */
         size_t at = (size_t)(found - file.tokens.items);
         memmove(file.tokens.items + at, file.tokens.items + at + 1,
                 (file.tokens.count - at - 1) * sizeof *file.tokens.items);

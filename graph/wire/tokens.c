@@ -1,4 +1,4 @@
-/* A table of descriptors. A token is a place in it plus one, so that zero is no token. */
+/* A table of descriptors. A token is an index in the table plus one, so that 0 is never a token. */
 #include "graph/wire/tokens.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@ int gw_tokens_add(struct gw_tokens *tokens, int fd, uint64_t *token)
         *token = (uint64_t)at + 1;
         return 0;
     }
-    /* Room in `spare` for every place, so that dropping never allocates. */
+    /* Reserve room in `spare` for every entry, so that gw_tokens_drop never allocates. */
     int rc = gw_array_reserve(&tokens->spare, tokens->fds.count + 1 - tokens->spare.count);
     if (rc >= 0)
         rc = gw_array_push(&tokens->fds, fd);

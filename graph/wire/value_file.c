@@ -1,5 +1,5 @@
-/* Values in files: small ones are read, larger ones mapped. (Eight KiB: 0.6 us, or 6 with the fault
- * and the end of the mapping.) */
+/* Values in files. Small files are read and larger ones are mapped. For 8 KiB, reading takes 0.6 us
+ * and mapping 6 us, including the page fault and the unmapping. */
 #include "graph/wire/value_file.h"
 
 #include "graph/wire/codec.h"
@@ -52,7 +52,8 @@ static int read_file(int fd, size_t bytes, void **data, struct gw_error *error)
                         done);
 }
 
-/* Looks at the size before: what is mapped behind a file's end kills who reads it. */
+/* Checks the size first, because access to a mapped page beyond the end of the file would kill the
+ * process. */
 static int map_file(int fd, size_t bytes, void **data, struct gw_error *error)
 {
     struct stat info;
