@@ -1,10 +1,11 @@
-/* The effect hash: a change that only moves or renames keeps it, a change of behaviour does not.
+/* The effect hash. A change that only moves or renames code keeps the hash. A change of behaviour
+ * changes it.
  *
- * Each step of a core is appended to a buffer: the time, the core, the deadline that it asks for,
- * and of each effect all numbers, the message as bytes on the wire, and the bytes of durable facts.
- * The new hash is that of the old one and this buffer. Left out are fields that hold words for
- * people or an answer to a query, and log lines: these may be worded anew. So are numbers of
- * commits: in the simulator these are the bytes of all facts, with the words in them. */
+ * Each step of a core is appended to a buffer: the time, the core, the deadline that it requests,
+ * and for each effect all numbers, the message as encoded bytes, and the bytes of durable facts.
+ * The new hash is the hash of the old one and this buffer. Not included are fields with texts for
+ * people, answers to queries, and log lines, so that texts can be reworded. Numbers of commits are
+ * not included either, because in the simulator they are the size of all facts, including texts. */
 #include "tests/sim/effects.h"
 
 #include "graph/base/must.h"
@@ -14,8 +15,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether a field of this name, of whatever message or fact, is left out. Each name comes with a
- * message that has it: without one this does not compile. */
+/* True for the names of fields that are not included. Each name is given with a message that has
+ * such a field, so that a wrong name does not compile. */
 #define IS(field, name, message)                                                                   \
     (sizeof(((struct gw_msg_##message *)NULL)->name) && strcmp(field, #name) == 0)
 #define LEFT_OUT(field)                                                                            \
@@ -85,7 +86,7 @@ static void add_message(const struct gw_message *message)
 
 enum fact_kind { FACT_U32, FACT_I32, FACT_U64, FACT_CHARGES, FACT_STR, FACT_BIN, FACT_RESULTS };
 
-/* Takes bytes off the front of what is left, and adds them. */
+/* Removes bytes from the front of `left` and adds them to the hash. */
 static const uint8_t *add_part(struct gw_bin *left, uint32_t bytes)
 {
     const uint8_t *part = left->data;
@@ -128,11 +129,11 @@ static void add_fact_field(struct gw_bin *left, enum fact_kind kind, const char 
         step.size = before;
 }
 
-/* One fact as durable.c writes it. */
+/* Adds one fact in the format of durable.c. */
 static void add_fact(struct gw_bin *left)
 {
     uint16_t number;
-    /* The size counts the texts, too. */
+    /* Skip the size, because it includes the texts. */
     memcpy(&number, (const uint8_t *)left->data + sizeof(uint32_t), sizeof number);
     *left = (struct gw_bin){(const uint8_t *)left->data + 6, left->size - 6};
     add_number(number);

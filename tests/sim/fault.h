@@ -1,4 +1,4 @@
-/* What can go wrong in the simulator, and is counted. */
+/* The faults and special events of the simulator. Each is counted. */
 #ifndef GW_TESTS_SIM_FAULT_H
 #define GW_TESTS_SIM_FAULT_H
 

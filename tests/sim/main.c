@@ -190,7 +190,8 @@ enum { PLANTED_COUNT = sizeof planted / sizeof *planted };
 enum { TRANSITIONS_MAX = GW_SM_STATES_MAX * GW_SM_STATES_MAX, MACHINES_MAX = 16 };
 static uint64_t taken[MACHINES_MAX][TRANSITIONS_MAX];
 
-/* All tables, the simulator's own last; NULL behind them. */
+/* Returns state machine i: those of the scheduler, those of the worker, then the simulator's own.
+ * Returns NULL after the last one. */
 static struct gw_sm *machine(size_t i)
 {
     size_t scheduler = 0, worker = 0;
@@ -205,7 +206,7 @@ static struct gw_sm *machine(size_t i)
     return i == scheduler + worker ? &sim_rank_sm : NULL;
 }
 
-/* Prints the counts; gives how many of them are zero. */
+/* Prints the counts. Returns how many of them are zero. */
 static int print_counts(void)
 {
     static const char *const faults[] = {
@@ -232,7 +233,7 @@ static int print_counts(void)
     return zeros;
 }
 
-/* Says how it went; false: something that may happen did not. */
+/* Prints the result. Returns false if an event that should have happened did not happen. */
 static bool sum_up(uint64_t from, uint64_t count)
 {
     int zeros = print_counts();
@@ -243,9 +244,9 @@ static bool sum_up(uint64_t from, uint64_t count)
 
 static char last_words[128];
 static int only_patience, only_crowd;
-enum { CROWD_EVERY = 20 }; /* seeds */
+enum { CROWD_EVERY = 20 }; /* in seeds */
 
-/* A failure of any kind ends in SIGABRT: here is what replays it. */
+/* Every failure ends in SIGABRT. Prints the command that replays it. */
 static void on_abort(int number)
 {
     (void)number;
@@ -267,7 +268,7 @@ static void run(uint64_t seed, bool log)
 }
 
 #ifdef GANGWAY_PLANTED
-/* Runs seeds in a child, which a failure ends. */
+/* Runs seeds in a child process, which a failure aborts. */
 static int find_planted(const char *name, uint64_t from, uint64_t seeds)
 {
     gw_planted = 0;
@@ -281,8 +282,8 @@ static int find_planted(const char *name, uint64_t from, uint64_t seeds)
                 fprintf(stderr, "  %-20s %s\n", planted[i].name, planted[i].what);
         return 2;
     }
-    only_patience =
-        (gw_planted >= 230 && gw_planted < 240) || gw_planted == 350; /* they are seen there */
+    only_patience = (gw_planted >= 230 && gw_planted < 240) ||
+                    gw_planted == 350; /* these bugs show in those worlds */
     only_crowd = gw_planted == 733 || gw_planted == 734;
     int ends[2];
     if (pipe(ends) < 0)
@@ -376,7 +377,7 @@ int main(int argc, char **argv)
             gw_sm_diagram(sm, stdout);
         return 0;
     }
-    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* all of it is there when a seed aborts */
+    (void)setvbuf(stdout, NULL, _IOLBF, 0); /* so that all output is visible when a seed aborts */
     for (uint64_t seed = from; seed < from + count; seed++)
         run(seed, one && !quiet);
     if (hash && !recorded)

@@ -1,5 +1,5 @@
-/* Planted bugs: in gangway-sim-planted, GW_PLANTED(n) is true if the run looks for bug n; elsewhere
- * it is 0. See mutants.def. */
+/* Planted bugs. In gangway-sim-planted, GW_PLANTED(n) is true if the run looks for bug n. In all
+ * other programs it is 0. See mutants.def. */
 #ifndef GW_SIM_PLANTED_H
 #define GW_SIM_PLANTED_H
 

@@ -1,4 +1,4 @@
-/* Chance, time and failure of a simulated world. */
+/* Randomness, time and failure reports of a simulated world. */
 #include "tests/sim/sim.h"
 
 #include <stdarg.h>
