@@ -1,6 +1,6 @@
-/* Actors: clients make them, hold those of others, call them and give them up; and what must hold
- * of calls is checked where they begin: in the process that made the state, in the order in which
- * their client made them, and once but for their own retries. */
+/* Actors. Clients create actors, take handles of other clients' actors, call them and release them.
+ * Checks at the start of each call: it runs in the process that created the state; calls of one
+ * client run in their order; no call runs twice, except for its own retries. */
 #include "tests/sim/sim.h"
 #include "tests/sim/world/submission.h"
 
@@ -24,10 +24,11 @@ void sim_actor_make(struct sim *sim, struct client *client)
     sim_submission_chunk(sim, job);
 }
 
-/* A call that waits for others, is long, large, or takes its actor along. */
+/* Gives a call random properties: dependencies, a long run time, a large result, a crash of its
+ * actor. */
 static void shape_call(struct sim *sim, struct work *call)
 {
-    call->slots = 0; /* it runs in its actor's */
+    call->slots = 0; /* it runs in its actor's slots */
     call->run_ns = sim_chance(sim, 80) ? 20000 : sim_below(sim, 30 * MS);
     call->target = call->held = sim_chance(sim, 80);
     if (sim_chance(sim, 15))
@@ -102,7 +103,7 @@ static void give_up(struct sim *sim, struct client *client, const struct work *a
                                          .actor_release = {.actor = actor->job->id}});
 }
 
-/* Some actor that was accepted; of this client's holds, or of anybody's. */
+/* Returns a random accepted actor; with `held`, one of which this client has a handle. */
 static struct work *some_actor(struct sim *sim, const struct client *client, bool held)
 {
     struct work *found = NULL;
@@ -138,8 +139,8 @@ void sim_actor_finish(struct sim *sim, struct client *client)
             give_up(sim, client, sim->jobs.items[i]->work.items[0]);
 }
 
-/* An actor has its slot until nobody holds it. Where what its calls wait for needs that slot, too,
- * nothing can end until somebody gives one of them up, and a client does. */
+/* An actor keeps its slot until nobody has a handle. If its calls wait for tasks that need this
+ * slot, nothing can end until a client gives a call up. */
 bool sim_actor_blocked(const struct sim *sim, const struct sim_job *job)
 {
     if (sim->now_ns < sim->healed_ns + 100 * SECOND)
@@ -156,8 +157,8 @@ bool sim_actor_blocked(const struct sim *sim, const struct sim_job *job)
 /* -- What must hold ------------------------------------------------------------------------------
  */
 
-/* Its actor may have died for many reasons, all of them this world's: what matters is when a call
- * runs, not that it does not. In a world where nothing went wrong none fails so. */
+/* The actor of a failed call may have died for any fault of this world. The simulator checks when a
+ * call runs, not whether it runs. In a world without faults no call may fail in this way. */
 bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code)
 {
     const struct work *actor = call->calls;
@@ -167,9 +168,9 @@ bool sim_actor_may_fail(struct sim *sim, const struct work *call, int32_t code)
     bool wrong = actor->crashes || actor->fails || actor->deaths || sim->some_did_not_start;
     for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
         wrong = wrong || sim->faults[reasons[i]] > 0;
-    /* Whoever gave it up and then has a call of it run again comes too late. */
+    /* A client that released the actor and then retries a call is too late. */
     wrong = wrong || (call->job->again && sim->faults[FAULT_ACTOR_RELEASE] > 0);
-    if (code == GW_ETASK) /* its retries may have gone to what happened to its actor */
+    if (code == GW_ETASK) /* failures of its actor may have used up its retries */
         return call->fails > 0;
     bool crashes = call->crashes || call->hangs;
     return (wrong || crashes) && (code == GW_EACTOR || code == GW_ECRASHED || code == GW_ELOST);
@@ -187,11 +188,11 @@ void sim_actor_begin(struct sim *sim, struct process *process)
     SIM_CHECK(sim, call->begun == 1 || call->retries > 0 || call->job->client->retried,
               "call %llu of actor %llu runs a second time", (unsigned long long)call->id,
               (unsigned long long)call->calls->id);
-    uint64_t job = call->job->request; /* a client counts them */
+    uint64_t job = call->job->request; /* numbered by the client */
     bool after = job > process->last[client].job ||
                  (job == process->last[client].job && call->row > process->last[client].row);
     bool again = call->given > 1 || call->dep_count > 0 || sim->retried_ns > 0;
-    SIM_CHECK(sim, after || again, /* one whose input was lost is tried again, too */
+    SIM_CHECK(sim, after || again, /* a call whose input was lost also runs again */
               "call %llu runs after one that was made later", (unsigned long long)call->id);
     if (after) {
         process->last[client].job = job;
@@ -200,8 +201,8 @@ void sim_actor_begin(struct sim *sim, struct process *process)
     process->began = row->attempt;
 }
 
-/* The scheduler has told this worker that nobody holds the actor: nobody may who was told that it
- * does. */
+/* The scheduler has told this worker that the actor has no handles. No client that knows of a
+ * handle may exist. */
 static void may_end(struct sim *sim, const struct process *process)
 {
     const struct sim_job *job = process->actor->job;
@@ -216,7 +217,8 @@ static void may_end(struct sim *sim, const struct process *process)
 /* -- In its process ------------------------------------------------------------------------------
  */
 
-/* Calls that ended well are reported together: what was not when the runner dies is lost. */
+/* Reports the calls that ended successfully together. Calls that were not reported when the runner
+ * dies are lost. */
 void sim_actor_say(struct sim *sim, struct process *process)
 {
     enum { ROWS_MAX = 16 };
@@ -268,7 +270,7 @@ void sim_actor_called(struct sim *sim, struct process *process)
         sim_process_execute(sim, process);
 }
 
-/* The task that makes an actor is through. */
+/* The task that creates an actor has finished. */
 void sim_actor_ready(struct sim *sim, struct process *process)
 {
     struct row row = process->rows.items[0];

@@ -1,5 +1,5 @@
-/* Clients: they come, ask (request.c), and die; and they check what they are told: each target ends
- * once, with the right value or for a reason that there was. */
+/* Clients. They connect, send requests (request.c) and die. They check what they receive: each
+ * target ends once, with the right value or with an error that has a reason in this world. */
 #include "tests/sim/checks/acknowledgement.h"
 #include "tests/sim/checks/ledger.h"
 #include "tests/sim/world/nested.h"
@@ -31,7 +31,7 @@ void sim_client_send_with(struct sim *sim, struct client *client, const struct g
         sim_send(sim, client->conn, 1, &effect);
 }
 
-/* A number for a call whose answer is awaited. */
+/* Returns the number of a new request whose answer is awaited. */
 uint64_t sim_client_call(struct client *client, uint32_t answer)
 {
     uint64_t request = ++client->next_request;
@@ -50,7 +50,7 @@ struct sim_job *sim_client_job(struct sim *sim, const struct client *client, uin
     sim_fail(sim, "client %u is told of a job that it did not submit", client->number);
 }
 
-/* The task that a row of `done`, or a `failed`, is about. */
+/* Returns the task that a row of `done`, or a `failed`, is about. */
 static struct work *end_of(struct sim *sim, const struct client *client, uint64_t request,
                            uint32_t index)
 {
@@ -61,7 +61,7 @@ static struct work *end_of(struct sim *sim, const struct client *client, uint64_
     return work;
 }
 
-/* Nothing is told of what was given up, once the scheduler has heard of that. */
+/* After the scheduler has received a release, it must not send the end of that target. */
 static void check_wanted(struct sim *sim, const struct work *work)
 {
     SIM_CHECK(
@@ -69,7 +69,8 @@ static void check_wanted(struct sim *sim, const struct work *work)
         "target %llu was given up long ago, and its end is told", (unsigned long long)work->id);
 }
 
-/* What failed may end once more where it, or what needs it or its like, was retried. */
+/* A failed task may end a second time if it, a task that depends on it, or a task with the same
+ * arguments was retried. */
 static void forget_failure(const struct sim *sim, struct work *work)
 {
     bool again = work->job->again || (work->job->pure && sim->retried_ns);
@@ -90,7 +91,8 @@ static void take_done_own(struct sim *sim, struct work *work, uint32_t rank)
     work->told = TOLD_DONE;
 }
 
-/* Results of a range are taken sooner or later; until then no more come than it lets. */
+/* The client takes the results of a range sooner or later. Until then the scheduler must not exceed
+ * the limit of results. */
 static void take_of_range(struct sim *sim, struct client *client, struct work *work)
 {
     struct sim_job *job = work->job;
@@ -144,7 +146,8 @@ static void take_failed(struct sim *sim, struct client *client, const struct gw_
         forget_failure(sim, work);
     SIM_CHECK(sim, share || (work->target && work->told == TOLD_NOTHING && !work->job->rejected),
               "target %llu ends twice", (unsigned long long)work->id);
-    /* What nobody held may have been cancelled with what needed it, before it was looked up. */
+    /* A task that nobody held may have been cancelled with its dependents before it was looked up.
+     */
     bool unwanted = share && failed->code == GW_ECANCELLED && !work->held;
     SIM_CHECK(sim, unwanted || sim_work_may_fail(sim, work, failed->code),
               "target %llu fails for no reason: %s: %s", (unsigned long long)work->id,
@@ -189,7 +192,7 @@ static void take_object(struct sim *sim, struct client *client, const struct gw_
               "the result of task %llu is gone, and client %u holds it",
               (unsigned long long)work->id, client->number);
     if (object->code < 0)
-        return; /* it was given up, or made again and failed */
+        return; /* it was released, or made again and failed */
     if (packet->token_count)
         value = sim_token_content(sim, packet->tokens[0]);
     else if (object->value.size >= 8)
@@ -261,10 +264,11 @@ static void take_rejected(struct sim *sim, struct client *client,
         return;
     struct sim_job *job = sim_client_job(sim, client, rejected->request);
     if (job->work.items[0]->calls && rejected->code == GW_EACTOR) {
-        job->rejected = true; /* the actor had ended, and was forgotten */
+        job->rejected = true; /* the actor had ended and was forgotten */
         return;
     }
-    bool large = false, unknown = false; /* for the workers that there are at the moment */
+    bool large = false,
+         unknown = false; /* compared with the workers that are connected at the moment */
     for (size_t i = 0; i < job->work.count; i++) {
         const struct work *work = job->work.items[i];
         large = large || work->ranks > 0 || work->slots > 1 || work->licenses || *work->on ||
@@ -275,7 +279,9 @@ static void take_rejected(struct sim *sim, struct client *client,
         sim_fault(sim, FAULT_STREAM_REFUSED);
     bool no_room = rejected->code == GW_ELIMIT && sim_scatter_refused(sim, job);
     bool bad = job->bad && rejected->code == GW_EINVAL;
-    bool late = job->after && rejected->code == GW_EDEPENDENCY; /* it failed on the way here */
+    bool late =
+        job->after &&
+        rejected->code == GW_EDEPENDENCY; /* the job before it failed while this one was sent */
     SIM_CHECK(sim,
               !job->accepted &&
                   (bad || late || no_room || (large && rejected->code == GW_EINFEASIBLE) ||
@@ -292,7 +298,7 @@ void sim_client_take(struct sim *sim, struct client *client, const struct gw_mes
                      const struct packet *packet)
 {
     if (message->sequence <= client->seen)
-        return; /* a copy */
+        return; /* a duplicate */
     client->seen = message->sequence;
     switch (message->type) {
     case GW_MESSAGE_welcome:
@@ -393,8 +399,8 @@ void sim_client_kill(struct sim *sim, struct client *client)
     sim_close(sim, conn, 1);
 }
 
-/* A result that was lost before its end was told of is made again, and told of when that is
- * committed. */
+/* A result that was lost before its end was reported is made again, and reported after the commit.
+ */
 static bool is_made_again(const struct sim *sim, const struct work *work)
 {
     const struct gw_job *job = gw_sched_job_find(sim->sched, work->job->id);
@@ -402,9 +408,9 @@ static bool is_made_again(const struct sim *sim, const struct work *work)
            (job && work->row < job->tasks.count && !gw_sched_task_final(job, work->row));
 }
 
-/* Of what is done, all before it that somebody waits for is told of as done, too, though it failed
- * once: it was retried with what needs it. Not of a pure task, which may share the result of
- * another one, for which nothing before it ran. False: that is not over. */
+/* If a task is done, all awaited tasks that it depends on must be reported as done, too, even if
+ * they failed before, because they were retried with it. This does not hold for pure tasks, which
+ * may share the result of another task. Returns false if this is not yet so. */
 static bool check_before(struct sim *sim, const struct work *work)
 {
     for (uint32_t i = 0; !work->job->pure && !work->inputs && i < work->dep_count; i++) {

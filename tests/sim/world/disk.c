@@ -1,19 +1,20 @@
-/* A host's disk and memory: files that take their time, a disk that fills, files that are damaged,
- * and processes that use more than was good. */
+/* A host's disk and memory: files that take time, a disk that fills up, files that are damaged, and
+ * processes that use too much memory. */
 #include "tests/sim/checks/admission.h"
 #include "tests/sim/faults/crowd.h"
 #include "tests/sim/world/turn.h"
 
 #define LIMIT_BYTES UINT64_C(256000000)
 
-/* Where the disk is full for good, memory is small, so that it fills. */
+/* If the disk is always full, the memory is small, so that it fills up. */
 static uint64_t limit_of(const struct host *host)
 {
     return host->full_until_ns == UINT64_MAX ? LIMIT_BYTES / 8 : LIMIT_BYTES;
 }
 
-/* What an ordinary task says that it needs: no two of them fit beside each other. Not where it may
- * run is restricted, and not what waits for others meanwhile, which keeps its memory. */
+/* Returns the memory that an ordinary task declares. Two such tasks do not fit beside each other.
+ * It is 0 for tasks that are restricted to some workers, and for tasks that wait for others,
+ * because they keep their memory. */
 uint64_t sim_disk_declared(const struct sim *sim, const struct work *work)
 {
     const struct sim_job *job = work->job;
@@ -79,7 +80,7 @@ struct work_on_disk {
 
 static void on_disk(struct sim *sim, void *arg);
 
-/* The worker that asked is gone: what was to be written goes with it. */
+/* The worker that requested this is gone. The data is dropped. */
 static void disk_drop(struct sim *sim, void *arg)
 {
     struct work_on_disk *work = arg;
@@ -173,7 +174,8 @@ void sim_disk_execute(struct sim *sim, struct host *host, const struct gw_effect
     sim_plan_own(sim, in_ns, on_disk, work, disk_drop);
 }
 
-/* What lies on the disk is what the worker knows of: nothing is left behind, nothing missing. */
+/* Checks that the files on the disk are those that the worker knows: none is left over, none is
+ * missing. */
 void sim_disk_check(struct sim *sim, const struct host *host)
 {
     struct gw_node_memory memory;
@@ -191,14 +193,15 @@ void sim_disk_check(struct sim *sim, const struct host *host)
 /* -- Memory --------------------------------------------------------------------------------------
  */
 
-/* What a worker says of its memory, and of those it kills. */
+/* Checks what a worker reports about its memory and about the processes that it kills. */
 void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *message)
 {
     if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_OOM &&
         strstr(message->ended.text, "of its limit of"))
         sim_fault(sim, FAULT_MEMORY_KILL);
     if (message->type == GW_MESSAGE_ended && message->ended.outcome == GW_OUTCOME_FULL) {
-        /* What was killed is told of when it is gone: the disk may have room again. */
+        /* The end of a killed process is reported when it is gone. By then the disk may have room
+         * again. */
         SIM_CHECK(sim, host->disk_failed || host->spills_nothing || message->ended.executing,
                   "host %u refuses a task, and has a disk", host->number);
         sim_fault(sim, FAULT_REFUSED_RUN);
@@ -212,7 +215,7 @@ void sim_disk_told(struct sim *sim, struct host *host, const struct gw_message *
                                                           : FAULT_RESUME);
 }
 
-/* A function without inputs, that a runner gets. */
+/* Returns true if the assign contains a function without inputs, which goes to a runner. */
 static bool adds(struct sim *sim, const struct gw_msg_assign *assign)
 {
     const uint8_t *args = assign->args.data;
@@ -227,8 +230,8 @@ static bool adds(struct sim *sim, const struct gw_msg_assign *assign)
     return false;
 }
 
-/* Results fill the memory, and cannot go to disk: nothing that only adds to them begins, unless it
- * was in this step that some were let go. */
+/* If results fill the memory and cannot be spilled, no task may start that only adds results,
+ * unless results were released in this step. */
 void sim_disk_stepped(struct sim *sim, struct host *host)
 {
     struct gw_node_memory memory;
@@ -245,8 +248,8 @@ void sim_disk_stepped(struct sim *sim, struct host *host)
     host->was_full = full;
 }
 
-/* It has more descriptors than those of as many results as it may, and of the ports of its gangs.
- */
+/* Returns true if the host has more descriptors than its limit for results and those of its gangs'
+ * ports. */
 bool sim_disk_crowded(const struct host *host)
 {
     return host->core && host->descriptors_max &&
@@ -261,7 +264,7 @@ static uint64_t use_of(const struct gw_process_use *uses, uint32_t count, uint64
     return 0;
 }
 
-/* Whether a process has more than its task said that it needs. */
+/* Returns true if a process uses more memory than its task declared. */
 static bool is_beyond(const struct sim *sim, const struct process *process,
                       const struct gw_process_use *uses, uint32_t count)
 {
@@ -269,13 +272,14 @@ static bool is_beyond(const struct sim *sim, const struct process *process,
     return declared && use_of(uses, count, process->id) > declared;
 }
 
-/* Beyond the last line somebody is killed: of those that execute, who uses most; ranks of gangs
- * after all others. */
+/* Above the highest threshold, a process is killed: the one that uses most memory among those that
+ * run a task; ranks of gangs only if there are no others. */
 static void check_killed(struct sim *sim, const struct host *host,
                          const struct gw_process_use *uses, uint32_t count)
 {
     struct gw_node_memory memory;
-    const struct process *most[2] = {NULL, NULL}; /* of those that stay; [1]: ranks */
+    const struct process *most[2] = {NULL,
+                                     NULL}; /* [0]: largest process; [1]: largest rank of a gang */
     bool dying = false;
     gw_node_core_memory(host->core, &memory);
     for (size_t i = 0; i < host->processes.count; i++) {

@@ -1,5 +1,6 @@
-/* What a command's ranks need of their hosts before any of them starts: their folder and program,
- * and a port of their own each, which all of them know. And strangers, who take rank 0's. */
+/* What the ranks of a command need on their hosts before any of them starts: their folder, their
+ * program, and one port each, which all ranks know. Also strangers: other processes that take the
+ * port of rank 0. */
 #include "tests/sim/world/door.h"
 #include "tests/sim/world/folder.h"
 
@@ -59,7 +60,7 @@ uint32_t sim_door_port(const struct host *host, uint32_t place)
     return DOOR_FIRST + host->number * PORTS_OF_HOST + place;
 }
 
-/* A command says what it is in its first argument: "w" and the number of the work. */
+/* The first argument of a command identifies its task: "w" and the number of the task. */
 struct row sim_door_row(struct sim *sim, struct host *host, const struct gw_msg_spawn *spawn)
 {
     struct gw_node_place place = {0};
@@ -71,7 +72,7 @@ struct row sim_door_row(struct sim *sim, struct host *host, const struct gw_msg_
                         .work = sim_work_find(sim, strtoull(spawn->path + 1, NULL, 10))};
 }
 
-/* The text of a rank's TF_CONFIG, the caller's; NULL: it has none. */
+/* Returns the text of a rank's TF_CONFIG, which the caller frees, or NULL. */
 static char *config_of(const struct gw_msg_spawn *spawn)
 {
     static const char name[] = "TF_CONFIG=";

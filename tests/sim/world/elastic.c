@@ -1,7 +1,8 @@
-/* Gangs that may have fewer ranks: how many each attempt has, as its workers were told.
+/* Gangs that may have fewer ranks: how many ranks each attempt has, according to the messages to
+ * its workers.
  *
- * No attempt has fewer than its gang allows, nor more than all. What such a gang gives besides its
- * first ranks depends on what ran, so nobody takes that. */
+ * No attempt may have fewer ranks than its gang allows, or more than all. The results of ranks
+ * above the minimum depend on the last attempt, so no task uses them. */
 #include "tests/sim/sim.h"
 
 #include "tests/sim/planted.h"
@@ -13,7 +14,7 @@ void sim_elastic_shape(struct sim *sim, struct work *work)
         return;
     work->min_ranks = 1 + (uint32_t)(lot / 4 % (work->ranks - 1));
     work->full_wait_ns = lot % 4 == 1 ? SECOND : 0;
-    work->collectives += 5; /* so that room comes free while it runs */
+    work->collectives += 5; /* so that resources become free while it runs */
     work->run_ns += 50 * MS;
 }
 

@@ -1,5 +1,5 @@
-/* Failures: by themselves, or as rows of those that are alike, which half of them are where they
- * may be. */
+/* Reports of failed functions: a separate `ended` message, or a row of `failures`. Half of the
+ * failures that may be rows are. */
 #include "tests/sim/world/failure.h"
 
 #include "graph/wire/enums.h"

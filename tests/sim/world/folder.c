@@ -1,11 +1,11 @@
-/* Folders of tasks with files, as a host has them: made a moment after they were asked for, or not,
- * and removed when nothing runs in them any more. */
+/* Folders of tasks with files on a host. A folder is created some time after it was requested, or
+ * this fails. It is removed when no task runs in it any more. */
 #include "tests/sim/world/folder.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Whether something runs in it. */
+/* Returns true if a task runs in the folder. */
 static bool is_used(const struct host *host, uint64_t number)
 {
     for (size_t i = 0; i < host->processes.count; i++) {
@@ -25,7 +25,7 @@ static bool is_there(const struct host *host, uint64_t number)
     return false;
 }
 
-/* Now and then, for one; and there are disks that are full for seconds. */
+/* The disk is full at random times, and on some hosts for several seconds. */
 static bool is_full(struct sim *sim, const struct host *host)
 {
     const uint64_t chance = sim_hash(sim->seed, 755 + host->number);

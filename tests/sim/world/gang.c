@@ -1,12 +1,12 @@
-/* Gangs as their ranks see them: who stands, who went, and who is in a collective.
+/* Gangs as their ranks see them: which ranks are ready, have started, and are in a collective.
  *
- * No rank goes before all stand, nor twice in one attempt. A rank that ended is in no collective.
- */
+ * No rank starts before all ranks are ready, or twice in one attempt. A rank that has ended is in
+ * no collective. */
 #include "tests/sim/faults/ask.h"
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/leave.h"
 
-enum { ATTEMPTS_MAX = 500 }; /* more than all budgets together, given twice */
+enum { ATTEMPTS_MAX = 500 }; /* more than twice the sum of all budgets */
 
 struct gang *sim_gang_of(struct sim *sim, const struct row *row)
 {
@@ -52,7 +52,7 @@ void sim_gang_leave(struct sim *sim, const struct process *process)
                 sim->gangs.items[i]->in[k] = NULL;
 }
 
-/* The collectives of an attempt are aborted: its ranks wait for their TERM. */
+/* The collectives of an attempt are aborted. Its ranks wait for SIGTERM. */
 uint32_t sim_gang_abort(struct sim *sim, uint64_t attempt)
 {
     for (size_t i = 0; i < sim->gangs.count; i++)
@@ -104,7 +104,7 @@ bool sim_gang_pause(struct sim *sim, struct process *process)
     return sim_process_say(sim, process, &message);
 }
 
-/* The scheduler knows a checkpoint of the gang whose current attempt this is. */
+/* Returns true if the scheduler knows a checkpoint of the gang whose current attempt this is. */
 static bool knows_checkpoint(struct sim *sim, const struct row *row)
 {
     struct gw_value *arguments = gw_dict(), *tasks = NULL;
@@ -121,7 +121,7 @@ static bool knows_checkpoint(struct sim *sim, const struct row *row)
     return known;
 }
 
-/* Nobody is told that a checkpoint is lost with its host who stands on that host. */
+/* Checks that a worker on the host of a checkpoint is not told that the checkpoint is lost. */
 static void check_home(struct sim *sim, const struct row *row, const struct process *process,
                        const struct gang *saved)
 {
@@ -135,8 +135,8 @@ static void check_home(struct sim *sim, const struct row *row, const struct proc
         sim_fault(sim, FAULT_HOME);
 }
 
-/* It is one that this gang's rank 0 has saved, and none before the one that the last attempt had.
- */
+/* Checks that the checkpoint was saved by rank 0 of this gang, and is not older than the one of the
+ * last attempt. */
 void sim_gang_resume(struct sim *sim, const struct row *row, const struct process *process)
 {
     uint32_t from = 0;
@@ -150,12 +150,13 @@ void sim_gang_resume(struct sim *sim, const struct row *row, const struct proces
     }
     SIM_CHECK(sim, !checkpoint || from, "attempt %llx goes on from what nobody saved",
               (unsigned long long)row->attempt);
-    if (row->work->job->pure) /* a twin that runs itself is a task of its own */
+    if (row->work->job
+            ->pure) /* a task that runs for itself and not for its twins is a separate task */
         return;
     SIM_CHECK(sim, checkpoint || !knows_checkpoint(sim, row),
               "attempt %llx goes on from the start, and there is a checkpoint",
               (unsigned long long)row->attempt);
-    if (row->rank != 0) /* which alone is told whether it is carried */
+    if (row->rank != 0) /* only rank 0 is told whether the checkpoint is transferred */
         return;
     SIM_CHECK(sim, from >= row->work->resumed || process->transferred,
               "attempt %llx goes on from attempt %u's checkpoint, and not from %u's",

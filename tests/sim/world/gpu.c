@@ -1,7 +1,9 @@
-/* GPUs of hosts: who is on which, memory that is not back at once, errors, and ones that break.
+/* GPUs of hosts: which process uses which, memory that is freed with delay, errors, and GPUs that
+ * fail.
  *
- * Checked where a process starts: what it is given is its own, or shared by all there, and nothing
- * that was there before is left; and it is bound to the CPUs near them. */
+ * Checks at the start of a process: its GPUs are used by it alone, or shared by all their
+ * processes; no memory of an earlier task is left; the process is bound to the CPUs near its GPUs.
+ */
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/drain.h"
 
@@ -10,7 +12,7 @@
 
 enum { LEFT_BYTES = 1 << 30, CONTEXT_BYTES = 300 << 20 };
 
-/* From a GPU on they are MIG instances, all of one physical GPU. */
+/* Returns the first GPU that is a MIG instance. All instances are of one physical GPU. */
 static uint32_t first_instance(const struct host *host)
 {
     return SIM_GPUS - (uint32_t)((host->sim->seed + host->number) % 3);
@@ -26,7 +28,7 @@ void sim_gpu_name(const struct host *host, uint32_t number, char name[static SIM
 /* -- Who is where --------------------------------------------------------------------------------
  */
 
-/* The value of a variable in a list of "NAME=value"; empty where it is not there. */
+/* Writes the value of a variable in a list of "NAME=value", or an empty text. */
 static void value_of(const msgpack_object *list, const char *name, char *text, size_t bytes)
 {
     size_t length = strlen(name);
@@ -88,8 +90,8 @@ void sim_gpu_spawned(struct sim *sim, struct process *process, const struct gw_m
     for (char *gpu = strtok_r(visible, ",", &save); gpu; gpu = strtok_r(NULL, ",", &save), at++)
         for (uint32_t i = 0; i < process->host->gpus; i++) {
             sim_gpu_name(process->host, i, name);
-            /* A command's rank sees those of all ranks: its own is the one of its number; with a
-             * part of one, or an instance, it sees that alone. */
+            /* A command's rank sees the GPUs of all ranks; its own is the one with its number. With
+             * a fraction of a GPU, or an instance, it sees only its own. */
             bool instance = i >= first_instance(process->host);
             if (strcmp(gpu, name) != 0 ||
                 (*rank && !process->shares_gpu && !instance && atoi(rank) != at))
@@ -154,7 +156,7 @@ static void on_seen(struct sim *sim, void *arg)
         plan_look(sim, host);
 }
 
-/* What is seen now is told a little later. */
+/* The state is reported some time after it was read. */
 static void on_look(struct sim *sim, void *arg)
 {
     struct look *look = malloc(sizeof *look);
@@ -222,7 +224,8 @@ static bool is_held(const struct host *host, uint32_t gpu)
     return false;
 }
 
-/* The admin has mended one, and says so: of the same name are those of others of its machine. */
+/* The admin has repaired a GPU and undrains it. Workers that share the machine have the same GPU
+ * under the same name. */
 static void on_mended(struct sim *sim, void *arg)
 {
     struct look look = *(struct look *)arg;
@@ -239,7 +242,8 @@ static void plan_mending(struct sim *sim, struct host *host, uint32_t number)
     sim_plan_own(sim, SECOND, on_mended, look, sim_drop);
 }
 
-/* The first of host 0 never breaks, nor of twins that some want: all can run somewhere. */
+/* The first GPU of host 0 never fails, and in some worlds no GPU that several hosts offer. So all
+ * tasks can run somewhere. */
 bool sim_gpu_may_break(const struct host *host, uint32_t number)
 {
     return number || (host->number && !sim_crash_rests(host->sim));
@@ -259,7 +263,7 @@ void sim_gpu_faults(struct sim *sim)
         sim_fault(sim, FAULT_GPU_BROKEN);
         gpu->lost = sim_chance(sim, 50);
         gpu->xid = gpu->lost ? 0 : 79;
-        if (sim->seed % 8 == 5) /* of the others each event stays */
+        if (sim->seed % 8 == 5) /* in other seeds errors are not cleared */
             plan_mending(sim, host, number);
     }
 }

@@ -1,4 +1,4 @@
-/* A host: a production worker core, and a driver that stands in for worker/net. */
+/* A host: a production worker core, and a driver that replaces worker/net. */
 #include "tests/sim/checks/admission.h"
 #include "tests/sim/checks/cancelled.h"
 #include "tests/sim/checks/limit.h"
@@ -53,7 +53,7 @@ struct answer {
     uint64_t incarnation, number;
     uint32_t type; /* GW_EVENT_PROGRAM, LEASED, MEASURED, FOLDER or COUNTED */
     uint8_t hash[32];
-    bool leads; /* LEASED: a gang */
+    bool leads; /* LEASED: this worker leads the gang */
     uint32_t doors;
 };
 
@@ -216,7 +216,7 @@ static void execute_close(struct sim *sim, struct host *host, uint64_t peer)
 {
     int end;
     struct conn *conn = sim_conn_of(sim, SIDE_HOST, host, peer, &end);
-    if (conn && conn == host->scheduler) { /* it hears nothing of what still comes */
+    if (conn && conn == host->scheduler) { /* messages that still arrive are dropped */
         if (conn->id == host->welcomed)
             sim_mend_given_up(sim, conn);
         host->keep_seen = UINT64_MAX;
@@ -296,7 +296,8 @@ static void execute(struct sim *sim, struct host *host, const struct gw_effect *
     }
 }
 
-/* Opens the links of runners that this step started: right after the spawn, as the driver does. */
+/* Opens the links of runners that this step started, directly after the spawn, as the driver does.
+ */
 static void open_runners(struct sim *sim, struct host *host)
 {
     for (size_t i = 0; i < host->processes.count; i++) {
@@ -320,14 +321,14 @@ int sim_host_step(struct sim *sim, struct host *host, struct gw_event *event)
     sim_recency_event(sim, host, event);
     int rc = gw_node_core_step(core, event, &host->effects);
     sim_effects_add(sim->now_ns, host->number + 1, gw_node_core_deadline_ns(core), &host->effects);
-#ifndef GANGWAY_CHECK /* else the core has done so itself */
+#ifndef GANGWAY_CHECK /* otherwise the core itself does this */
     gw_node_core_check(core);
 #endif
     sim_disk_stepped(sim, host);
     sim_admission_stepped(sim, host);
     sim_recency_stepped(sim, host, &host->effects);
     sim_late_stepped(sim, host, &host->effects);
-    /* Carrying out may step this core again: its effects are taken away first. */
+    /* Executing effects may step this core again, so its effects are moved away first. */
     struct gw_effects effects = host->effects;
     memset(&host->effects, 0, sizeof host->effects);
     host->executing++;
@@ -389,7 +390,7 @@ static void on_connect(struct sim *sim, void *arg)
                                                 .uid = 1000,
                                                 .text = host->worker_name});
     SIM_CHECK(sim, rc == 0, "the scheduler refuses a worker");
-    if (!sim->healed && sim_chance(sim, 4)) /* before it has registered, perhaps */
+    if (!sim->healed && sim_chance(sim, 4)) /* perhaps before it has registered */
         sim_cut(sim, host->scheduler);
 }
 
@@ -473,7 +474,7 @@ static void lose_all(struct sim *sim, struct host *host)
     sim_cancelled_drop(host);
     sim_recency_forget(host);
     gw_array_clear(&host->tunnels);
-    gw_map_deinit(&host->files); /* its next life has a folder of its own */
+    gw_map_deinit(&host->files); /* its next incarnation has a folder of its own */
 }
 
 void sim_host_kill(struct sim *sim, struct host *host)
@@ -512,7 +513,7 @@ static void on_queue(struct sim *sim, void *arg)
     SIM_CHECK(sim, rc == 0, "a worker refuses to hear how much is queued");
 }
 
-/* Not by the stream of chance that all else follows. */
+/* Uses a hash, so that the random numbers of the rest of the world do not change. */
 void sim_host_queue(struct sim *sim, struct host *host)
 {
     if (sim_hash(sim->now_ns ^ sim->seed, 8) % 10 == 0)

@@ -1,35 +1,36 @@
-/* Memory files: results lie in them one after another, and nobody who reads one sees it change; no
- * user sees what was another's. Chance here is not the stream that all else follows. */
+/* Memory files: several results are written to each, one after another. Checks: no reader sees a
+ * file change, and no user sees data of another user. Randomness comes from a separate stream, so
+ * that the rest of the world does not change. */
 #include "tests/sim/world/memfile.h"
 #include "tests/sim/checks/ledger.h"
 
-#define EMPTY UINT64_C(0xe3e3e3e3)    /* what lies in a file that was made empty, */
-#define UNKNOWN UINT64_MAX            /* a user */
-#define PARTLY UINT64_C(0x7a7a7a7a7a) /* and in one that is being written */
+#define EMPTY UINT64_C(0xe3e3e3e3)    /* content of an emptied file */
+#define UNKNOWN UINT64_MAX            /* an unknown user */
+#define PARTLY UINT64_C(0x7a7a7a7a7a) /* content of a file that is being written */
 
-/* Of all hosts; a file is named by a number that no other has. */
+/* The memory files of all hosts. Each has its own number. */
 struct memfiles {
     struct gw_map of;       /* token -> file */
-    struct gw_map contents; /* file -> what lies there */
-    struct gw_map users;    /* file -> whose results lie there */
+    struct gw_map contents; /* file -> content */
+    struct gw_map users;    /* file -> user of its results */
     uint64_t last, draws;
 };
 
 struct given {
-    uint64_t attempt, number, token; /* token 0: it is still to be made */
+    uint64_t attempt, number, token; /* token 0: it does not exist yet */
 };
 
 struct held {
-    uint64_t attempt, number, token, content; /* attempt 0: kept for longer, */
-    uint64_t until_ns;                        /* until then */
+    uint64_t attempt, number, token, content; /* attempt 0: kept longer */
+    uint64_t until_ns;                        /* time until which it is kept */
 };
 
-/* What a process has of them. */
+/* The memory files of a process. */
 struct process_memfiles {
     GW_ARRAY(struct given) given;
-    GW_ARRAY(uint64_t) lent; /* of the assign that comes, */
-    uint32_t lent_at;        /* and how many of its descriptors were seen */
-    bool fresh;              /* and that it is still to come */
+    GW_ARRAY(uint64_t) lent; /* memory files of the descriptors of the next assign */
+    uint32_t lent_at;        /* number of these descriptors that were processed */
+    bool fresh;              /* the assign has not arrived yet */
     GW_ARRAY(struct held) held;
 };
 
@@ -79,8 +80,8 @@ bool sim_memfile_is(const struct sim *sim, uint64_t token)
     return sim->memfiles && gw_map_get(&sim->memfiles->of, token, NULL);
 }
 
-/* Whose a task is. Of pure ones that is not known: the same arguments may be another user's, too.
- */
+/* Returns the user of a task. For pure tasks it is unknown, because another user may have a task
+ * with the same arguments. */
 static uint64_t user_of(const struct work *work)
 {
     return work->job->pure ? UNKNOWN : sim_sync_user(work->job->client);
@@ -155,7 +156,7 @@ void sim_memfile_lent(struct sim *sim, struct process *process, uint64_t attempt
 /* -- Writing -------------------------------------------------------------------------------------
  */
 
-/* The last that was given to an attempt; the earlier ones were taken back. */
+/* Returns the memory file that was given last for an attempt. Earlier ones were taken back. */
 static struct given *given_to(struct process *process, uint64_t attempt)
 {
     struct process_memfiles *memfiles = of(process);
@@ -183,7 +184,7 @@ void sim_memfile_begin(struct sim *sim, struct process *process)
     write_content(sim, given->token, PARTLY);
 }
 
-/* The last row that takes what an attempt makes; 0: none does. */
+/* Returns the last row that uses the result of an attempt; 0: none. */
 static uint64_t taker_of(const struct process *process, uint64_t attempt)
 {
     uint64_t taker = 0;
@@ -243,8 +244,8 @@ static void on_sweep(struct sim *sim, struct process *process)
     (void)sim_memfile_sweep(sim, process);
 }
 
-/* A task has ended, and something keeps what it was given; for how long, the worker must be told.
- */
+/* A task has ended, and the process may still use its memory files for a while. The worker must be
+ * informed when this ends. */
 static bool keeps(struct sim *sim, struct process *process, struct held *held)
 {
     if (held->attempt == 0 || !chance(sim, 25))

@@ -1,6 +1,6 @@
-/* Tasks that submit tasks: they ask their worker for a connection, submit, wait and give their
- * slots back, or leave at once; and die in the middle. What they submit behaves as anything else
- * does. */
+/* Tasks that submit tasks. They ask their worker for a connection, submit, and wait with yielded
+ * slots or return immediately. They may die at any point. The tasks that they submit behave like
+ * all others. */
 #include "tests/sim/world/nested.h"
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/recant.h"
@@ -32,7 +32,7 @@ static void ask(struct sim *sim, struct process *process)
     (void)sim_process_say(sim, process, &message);
 }
 
-/* The client that its execution is to have; it is connected later, or never. */
+/* Creates the client of this execution. It is connected later, or never. */
 bool sim_nested_begin(struct sim *sim, struct process *process, int32_t execution)
 {
     struct work *work = row_of(process)->work;
@@ -78,7 +78,7 @@ static void go_on(struct sim *sim, struct process *process)
         if (process->epoch != epoch)
             return;
     }
-    client->process = NULL; /* nothing that it is told matters any more */
+    client->process = NULL; /* messages to it no longer matter */
     sim_process_go_on(sim, process, client->execution);
 }
 
@@ -105,7 +105,7 @@ void sim_nested_taken(struct sim *sim, struct process *process, uint64_t attempt
         process->rows.count = 1;
 }
 
-/* It runs for longer than a moment: says so, and then nothing may wait behind it. */
+/* The task reports that it runs long. After that no row may wait behind it. */
 static void say_long(struct sim *sim, struct process *process)
 {
     const struct row row = *row_of(process);
@@ -115,7 +115,7 @@ static void say_long(struct sim *sim, struct process *process)
         .attempt = row.attempt, .rank = row.rank, .blocked = GW_BLOCKED_LONG};
     struct host *host = process->host;
     uint64_t pid = process->pid;
-    sim_actor_say(sim, process); /* what ended before it is told before it */
+    sim_actor_say(sim, process); /* first report the calls that have ended before */
     process = host->core ? sim_process_find(host, pid) : NULL;
     if (!process || process->epoch != epoch)
         return;
@@ -137,7 +137,7 @@ void sim_nested_long(struct sim *sim, struct process *process, uint64_t run_ns)
     }
 }
 
-/* It has been connected, or told something, or its connection closed. */
+/* The client was connected, received a message, or lost its connection. */
 void sim_nested_told(struct sim *sim, struct client *client)
 {
     struct process *process = client->process;
@@ -197,7 +197,7 @@ void sim_nested_link(struct sim *sim, struct host *host, const struct gw_effect 
                                                     .text = "task"});
     if (rc == 0)
         return;
-    /* The scheduler has given this worker's work away already. */
+    /* The scheduler has already assigned this worker's tasks to others. */
     SIM_CHECK(sim, rc == GW_ENOENT, "the scheduler refuses a task: %d", rc);
     sim_client_kill(sim, client);
     sim_process_later(sim, process, MS, link_fails);

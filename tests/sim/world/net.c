@@ -1,7 +1,7 @@
-/* The network: ordered streams that may be cut, held up, and that say things twice.
+/* The network: ordered streams that may be cut or delayed, and may deliver a message twice.
  *
- * Every message passes as bytes, through the production encoder and decoder. A cut loses what is
- * under way in both directions, and each side hears of it in its own time. */
+ * Every message is encoded and decoded by the production code. A cut loses the packets on their way
+ * in both directions. Each side notices the cut at its own time. */
 #include "tests/sim/checks/cancelled.h"
 #include "tests/sim/checks/leftovers.h"
 #include "tests/sim/checks/recovery.h"
@@ -94,7 +94,7 @@ static struct packet packet_copy(struct sim *sim, const struct packet *from)
 /* -- Connections ---------------------------------------------------------------------------------
  */
 
-/* One packet of a direction arrives: the oldest, whichever event brings it. */
+/* One packet arrives: always the oldest of its direction, whichever event delivers it. */
 struct arrival {
     uint64_t conn;
     int to;
@@ -172,7 +172,7 @@ static void on_cut(struct sim *sim, void *arg)
         sim_cut(sim, conn);
 }
 
-/* A worker that came back leaves again before it is of use. */
+/* A worker that has reconnected disconnects again soon. */
 static void cut_soon(struct sim *sim, const struct end *end)
 {
     uint64_t *id = malloc(sizeof *id);
@@ -183,7 +183,7 @@ static void cut_soon(struct sim *sim, const struct end *end)
     sim_plan_own(sim, sim_below(sim, 5 * MS), on_cut, id, sim_drop);
 }
 
-/* The other end of a connection from the scheduler. */
+/* Returns the other end of a connection of the scheduler. */
 static const struct end *other_end(const struct sim *sim, const struct end *sched)
 {
     for (size_t i = 0; i < sim->conns.count; i++)
@@ -192,7 +192,7 @@ static const struct end *other_end(const struct sim *sim, const struct end *sche
     return NULL;
 }
 
-/* Who is there. */
+/* Returns the host at the other end. */
 static const struct host *host_of(const struct sim *sim, const struct end *sched)
 {
     const struct end *other = other_end(sim, sched);
@@ -214,7 +214,7 @@ static void scheduler_says(struct host *host, const struct gw_message *message)
     sim_cancelled_hear(host->sim, host, message);
 }
 
-/* What an event brings to one side. */
+/* Delivers a packet to one side as an event. */
 static void hand_over(struct sim *sim, const struct end *end, struct packet *packet)
 {
     struct gw_arena arena = {0};
@@ -297,7 +297,7 @@ static bool end_alive(const struct end *end)
     return end->side == SIDE_SCHED || end->client->alive;
 }
 
-/* Keeps some of what a worker said to the scheduler, to be said again. */
+/* Stores some messages of a worker to the scheduler. They are sent again later. */
 static void keep_old(struct sim *sim, const struct conn *conn, int to, const struct packet *packet)
 {
     const struct end *from = &conn->ends[1 - to];
@@ -309,9 +309,9 @@ static void keep_old(struct sim *sim, const struct conn *conn, int to, const str
 
 void sim_hold(const struct sim *sim, struct conn *conn, uint64_t until_ns)
 {
-    if (until_ns <= conn->held_until_ns) /* never sooner: it would mix up the order */
+    if (until_ns <= conn->held_until_ns) /* never earlier, because that would change the order */
         return;
-    /* In less than that nothing is acknowledged: it is the same break. */
+    /* In a shorter time nothing is acknowledged, so it counts as the same break. */
     if (!conn->held_until_ns || sim->now_ns > conn->held_until_ns + 4 * GW_HEARTBEAT_NS)
         conn->held_since_ns = sim->now_ns;
     conn->held_until_ns = until_ns;
@@ -346,7 +346,7 @@ static void arrive(struct sim *sim, void *arg)
     hand_over(sim, &conn->ends[to], &packet);
 }
 
-/* At the end of what is under way; heartbeats pass some of that. */
+/* Appends a packet to the queue. A heartbeat overtakes some of the packets. */
 static void line_up(struct sim *sim, struct conn *conn, int to, struct packet packet)
 {
     GW_MUST(gw_array_push(&conn->queue[to], packet));
@@ -441,7 +441,8 @@ void sim_close(struct sim *sim, struct conn *conn, int from)
 {
     if (conn->cut && !conn->ends[from].open)
         return;
-    /* What was sent before arrives; the side that closed hears of it at once. */
+    /* Packets that were sent before still arrive. The side that closed the connection notices it
+     * immediately. */
     uint64_t last = conn->ends[1 - from].last_ns;
     uint64_t in_ns = last > sim->now_ns ? last - sim->now_ns + 1 : 1000;
     plan_close(sim, conn, 1 - from, in_ns + sim_below(sim, MS));
@@ -461,7 +462,8 @@ void sim_cut(struct sim *sim, struct conn *conn)
 /* -- Faults --------------------------------------------------------------------------------------
  */
 
-/* An end that was told comes again, as if it were news: only its attempt gives it away. */
+/* An end of an attempt is sent again as if it were new: only its attempt number shows that it is
+ * old. */
 static bool tell_again(struct sim *sim, struct host *host, const struct packet *packet)
 {
     struct gw_arena arena = {0};
@@ -482,7 +484,7 @@ static bool tell_again(struct sim *sim, struct host *host, const struct packet *
     return is_end;
 }
 
-/* Something that a worker said once comes again, perhaps on a later connection of it. */
+/* A message that a worker sent before arrives again, perhaps on a later connection. */
 static void say_again(struct sim *sim)
 {
     struct host *host = &sim->hosts[sim_below(sim, sim->host_count)];

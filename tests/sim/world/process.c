@@ -1,8 +1,8 @@
-/* Processes of a host: runners and commands, and the guardian that starts and buries them.
+/* Processes of a host: runners and commands, and the supervisor that starts and reaps them.
  *
- * A rank is a table: it starts, reports that it stands, joins at go, and goes from collective to
- * collective, each of which ends only when all N ranks are in it; or it hangs, or ignores TERM.
- * What a task finds as it begins is checked in start.c. */
+ * A rank is simulated by a table: it starts, reports that it is ready, joins at gang_go, and runs
+ * collectives. A collective ends when all N ranks are in it. A rank may also hang or ignore
+ * SIGTERM. start.c checks the conditions at the start of a task. */
 #include "tests/sim/checks/admission.h"
 #include "tests/sim/checks/cancelled.h"
 #include "tests/sim/checks/limit.h"
@@ -33,7 +33,7 @@ static const struct gw_sm_state rank_states[] = {
 struct gw_sm sim_rank_sm = {"simulated rank", rank_states, sizeof rank_states / sizeof *rank_states,
                             NULL};
 
-/* An event of one process: void when the process was freed or its epoch has changed. */
+/* A planned event of a process. It is dropped if the process was freed or its epoch has changed. */
 struct later {
     struct host *host;
     uint64_t pid, epoch;
@@ -70,7 +70,7 @@ static void plan(struct sim *sim, struct process *process, uint64_t in_ns, struc
     sim_plan_own(sim, in_ns, on_later, copy, sim_drop);
 }
 
-/* Gives the worker's core a message as it would come from a socket. */
+/* Delivers a message to the worker's core as if it came from a socket. */
 static void say(struct sim *sim, struct host *host, uint64_t peer, uint64_t *sequence,
                 struct gw_message *message, const uint64_t *tokens, uint32_t token_count)
 {
@@ -218,7 +218,7 @@ static void report_failed(struct sim *sim, struct process *process)
         sim_process_execute(sim, process);
 }
 
-/* A rank cannot reach rank 0: its task does not begin. */
+/* A rank cannot reach rank 0, so its task does not start. */
 static void report_unreached(struct sim *sim, struct process *process)
 {
     const struct row row = process->rows.items[0];
@@ -239,7 +239,7 @@ static void report_unreached(struct sim *sim, struct process *process)
         sim_process_execute(sim, process);
 }
 
-/* How this execution of the task ends: `at` counts those that were started. */
+/* Decides how this execution of the task ends. `at` is the number of the execution. */
 static void end_execution(struct sim *sim, struct process *process, const struct later *later)
 {
     struct work *work = process->rows.items[0].work;
@@ -285,7 +285,7 @@ static bool hangs(struct sim *sim, struct process *process)
     return true;
 }
 
-/* The next collective of a rank: complete when all are in it. */
+/* A rank enters its next collective, which completes when all ranks are in it. */
 static void on_collective(struct sim *sim, struct process *process, const struct later *later)
 {
     if (!sim_gang_save(sim, process) || sim_hang_stops(sim, process))
@@ -331,7 +331,7 @@ static void send_metric(struct sim *sim, struct process *process, const struct l
     sim_process_tell(sim, process, &message, NULL, 0);
 }
 
-/* The first row starts: a task, or a rank that heard go. */
+/* The first row starts: a task, or a rank that has received gang_go. */
 static void begin(struct sim *sim, struct process *process)
 {
     struct row *row = &process->rows.items[0];

@@ -1,5 +1,5 @@
-/* Ends of ranges. One that is detached may be run again: then all of it is made, also what never
- * began because it was cancelled first, unless something ends it anew. */
+/* Ends of ranges. A detached range may be retried. Then all its tasks must run, also tasks that
+ * never began because they were cancelled first, unless the range is ended again. */
 #include "tests/sim/world/range.h"
 
 #include "tests/sim/world/request.h"
@@ -31,7 +31,7 @@ static void run_again(struct sim *sim, struct client *client, struct sim_job *jo
         &(struct gw_message){.type = GW_MESSAGE_retry, .retry = {request, job->id, GW_INDEX_ALL}});
 }
 
-/* Of so many of its tasks anything is told. */
+/* The reply contains how many of the range's tasks are reported. */
 void sim_range_over(struct sim *sim, struct client *client, struct sim_job *job,
                     const struct gw_msg_reply *reply)
 {

@@ -1,5 +1,5 @@
-/* Copies of results: clients ask for some, and are told how many there are; a worker that says that
- * it has one has it, and one that is told that it is released while it fetches it gives it up. */
+/* Copies of results. Clients request copies and are told how many exist. Checks: a worker that
+ * reports a copy has it, and a worker drops a copy that is released while it fetches it. */
 #include "tests/sim/sim.h"
 
 #include <stdio.h>
@@ -23,7 +23,8 @@ void sim_replica_ask(struct sim *sim, struct client *client, const struct work *
     sim_client_send(sim, client, &message);
 }
 
-/* How many workers have all of a result, as the scheduler believes when it says so. */
+/* Checks the number of workers that have the whole result, according to the scheduler, when it
+ * answers. */
 void sim_replica_promise(struct sim *sim, const struct client *client,
                          const struct gw_msg_replicated *replicated)
 {
@@ -70,7 +71,7 @@ void sim_replica_take(struct sim *sim, struct client *client,
 void sim_replica_told(struct host *host, const struct gw_message *message)
 {
     if (message->sequence <= host->keep_seen)
-        return; /* a copy */
+        return; /* a duplicate */
     host->keep_seen = message->sequence;
     if (message->type == GW_MESSAGE_keep)
         GW_MUST(gw_array_push(&host->keepings, message->keep));

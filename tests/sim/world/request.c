@@ -1,5 +1,5 @@
-/* What clients ask for, at random: they submit, wait, fetch, give up, cancel, retry, pause, stop
- * and look; at the end they submit no more, and cancel what can never end. */
+/* Random requests of clients: submit, wait, fetch, release, cancel, retry, pause, stop and query.
+ * At the end clients submit no more jobs, and they cancel tasks that can never end. */
 #include "tests/sim/world/request.h"
 
 #include "tests/sim/checks/acknowledgement.h"
@@ -102,7 +102,7 @@ static void ask(struct sim *sim, struct client *client, struct sim_job *job)
                                                    {arguments, 8}}});
 }
 
-/* All gangs of a job that run start again. */
+/* Restarts all running gangs of a job. */
 static void restart(struct sim *sim, struct client *client, struct sim_job *job)
 {
     bool any = false;
@@ -129,7 +129,7 @@ static void ask_gangs(struct sim *sim, struct client *client, struct sim_job *jo
                         .gang_ask = {sim_client_call(client, GW_MESSAGE_reply), job->id, verb}});
 }
 
-/* A job of which a gang runs, if there is one. */
+/* Returns a job with a running gang, if there is one. */
 static struct sim_job *with_gang(struct client *client, struct sim_job *job)
 {
     for (size_t i = 0; i < client->jobs.count; i++)
@@ -142,7 +142,8 @@ static struct sim_job *with_gang(struct client *client, struct sim_job *job)
     return job;
 }
 
-/* Who asks a gang to stop as it returns for a pause may have what that gave as its result. */
+/* Returns true if ranks of the job are returning for a pause. If the client requests a stop now,
+ * what they return may be the result. */
 static bool is_returning(const struct sim_job *job)
 {
     for (size_t i = 0; i < job->work.count; i++)
@@ -152,7 +153,7 @@ static bool is_returning(const struct sim_job *job)
     return false;
 }
 
-/* Whoever pauses a job lives to have it go on: one that is detached would wait for ever. */
+/* A client that pauses a job must live to resume it. A detached job would wait forever. */
 static void pause_or_stop(struct sim *sim, struct client *client, struct sim_job *job)
 {
     job = with_gang(client, job);
@@ -205,7 +206,8 @@ static void act_on_work(struct sim *sim, struct client *client, struct work *wor
 {
     if (work->told == TOLD_DONE && work->held && sim_chance(sim, 40)) {
         if (work->bytes > GW_INLINE_BYTES_MAX && sim_chance(sim, 50))
-            sim_replica_ask(sim, client, work); /* copies that nobody wants when they come */
+            sim_replica_ask(sim, client,
+                            work); /* copies of a result that may be released before they exist */
         sim_request_release(sim, client, work);
     } else if (work->told == TOLD_DONE && work->held) {
         uint32_t ranks = sim_work_least(work);
@@ -219,7 +221,7 @@ static void act_on_work(struct sim *sim, struct client *client, struct work *wor
     }
 }
 
-/* A stream that is open, if the job that comes to hand is one. */
+/* Returns a random job if it is an open stream. */
 static struct sim_job *some_stream(struct sim *sim, struct client *client)
 {
     struct sim_job *job =
@@ -227,7 +229,7 @@ static struct sim_job *some_stream(struct sim *sim, struct client *client)
     return job && job->opened && !job->accepted && !job->rejected ? job : NULL;
 }
 
-/* For what is another user's: an admin may. */
+/* Requests something for another user's job. An admin is allowed to. */
 static void reach_over(struct sim *sim, struct client *client)
 {
     struct client *other = &sim->clients[sim_below(sim, sim->client_count)];
@@ -240,7 +242,7 @@ static void reach_over(struct sim *sim, struct client *client)
     }
 }
 
-/* Most streams go on when what they have sent before has ended. */
+/* Most streams continue only after all tasks that they have sent have ended. */
 static bool waits_for_results(const struct sim *sim, const struct sim_job *job)
 {
     bool waits = false;
@@ -329,7 +331,7 @@ void sim_request_begin(struct sim *sim, struct client *client)
     sim_plan(sim, sim_below(sim, 300 * MS), on_act, client);
 }
 
-/* From here on it submits no more, and cancels what can never end. */
+/* From now on the client submits no jobs, and it cancels tasks that can never end. */
 void sim_request_finish(struct sim *sim, struct client *client)
 {
     client->quiet = true;

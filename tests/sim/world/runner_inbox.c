@@ -1,4 +1,4 @@
-/* What a runner is told by its worker. Every message passes as bytes. */
+/* The messages that a runner receives from its worker. Every message is encoded and decoded. */
 #include "tests/sim/checks/cancelled.h"
 #include "tests/sim/world/folder.h"
 #include "tests/sim/world/memfile.h"
@@ -19,7 +19,7 @@ static uint64_t input_hash(struct sim *sim, const struct gw_msg_assign *assign, 
     return value;
 }
 
-/* What row `at` of the same process makes. */
+/* Uses the result that row `at` of the same process makes. */
 static void take_of_batch(struct sim *sim, const struct process *process, size_t at,
                           struct row *row)
 {
@@ -50,7 +50,7 @@ static void take_assign(struct sim *sim, struct process *process,
         while (dep < end) {
             uint32_t rank = gw_col32_at(assign->dep_rank, dep);
             if (rank == GW_DEP_ALL || rank == GW_DEP_AFTER)
-                dep++; /* the ranks follow as rows of their own; an order has no value */
+                dep++; /* the ranks follow as separate rows; GW_DEP_AFTER has no value */
             else if (gw_col32_at(assign->dep_worker, dep) == GW_DEP_HERE)
                 take_of_batch(sim, process, base + gw_col64_at(assign->dep_bytes, dep++), &row);
             else
@@ -77,7 +77,7 @@ static void take_go(struct sim *sim, struct process *process, const struct gw_ms
     sim_process_went(sim, process);
 }
 
-/* Local sockets are fast: what is sent is there. It passes as bytes all the same. */
+/* Local sockets are fast: a message arrives immediately. It is still encoded and decoded. */
 void sim_process_take(struct sim *sim, struct process *process, const struct gw_effect *effect)
 {
     if (!process->alive || !process->link_open)

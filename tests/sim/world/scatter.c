@@ -1,8 +1,8 @@
-/* Scattered values: small ones, some that lie at the scheduler without a descriptor, and large
- * ones, of which it takes only so many.
+/* Scattered values: small ones, some that the scheduler stores without a descriptor, and large
+ * ones, of which it accepts only a limited number.
  *
- * What is checked: it never has more descriptors, and never much more bytes, than it may, and it
- * refuses none for no reason. What its clients still hold it has for certain. */
+ * Checks: the scheduler never exceeds its limit of descriptors, or its limit of bytes by much; it
+ * refuses no value without a reason; and it has all values that its clients hold. */
 #include "tests/sim/world/scatter.h"
 
 #include "scheduler/core/model/counts.h"
@@ -19,7 +19,7 @@ void sim_scatter_options(struct gw_sched_options *options)
     options->scattered_bytes_max = BYTES_MAX;
 }
 
-/* Not by the stream of chance that all else follows: the other seeds are as they were. */
+/* Uses a hash, so that the random numbers of the rest of the world do not change. */
 void sim_job_scatter(struct sim *sim, struct client *client)
 {
     struct sim_job *job = sim_job_new(sim, client);
@@ -48,7 +48,7 @@ void sim_job_scatter(struct sim *sim, struct client *client)
     free(bytes);
 }
 
-/* What lies at the scheduler for certain (at_least), or may. */
+/* Counts the values that are at the scheduler: certainly (at_least), or possibly. */
 static void count(const struct sim *sim, bool at_least, uint64_t *bytes, uint32_t *descriptors)
 {
     *bytes = *descriptors = 0;
@@ -79,12 +79,13 @@ bool sim_scatter_refused(struct sim *sim, const struct sim_job *job)
     uint32_t descriptors;
     if (!job->scattered)
         return false;
-    count(sim, false, &bytes, &descriptors); /* this one, too */
+    count(sim, false, &bytes, &descriptors); /* including this one */
     sim_fault(sim, FAULT_SCATTER_REFUSED);
     return descriptors > DESCRIPTORS_MAX || bytes > BYTES_MAX;
 }
 
-/* As the server does: what is large for a message gets a descriptor for its way. */
+/* Does what the scheduler's I/O does: a value that is too large for a message is sent as a
+ * descriptor. */
 const struct gw_effect *sim_scatter_pack(struct sim *sim, const struct gw_effect *effect,
                                          struct parcel *parcel)
 {

@@ -1,5 +1,5 @@
-/* Results that several hold: clients look up each other's tasks, publish them under a few names,
- * and let go; whatever somebody holds must be told of once, and be there. */
+/* Shared results. Clients look up other clients' tasks, publish them under a few names, and release
+ * them. Check: the end of a held task is reported once, and its result exists. */
 #include "tests/sim/checks/ledger.h"
 #include "tests/sim/world/request.h"
 
@@ -26,7 +26,7 @@ static struct work *some_work(struct sim *sim)
     return sim_share_endless(work) ? NULL : work;
 }
 
-/* Rather one whose result lies at a worker. */
+/* Prefers a task whose result is at a worker. */
 static const struct work *some_large_work(struct sim *sim)
 {
     const struct work *work = some_work(sim);
@@ -141,7 +141,8 @@ struct work *sim_share_work(struct sim *sim, uint64_t job, uint32_t row)
     sim_fail(sim, "a lookup finds a job that nobody submitted");
 }
 
-/* What the scheduler sends, before it arrives: from here on it may tell of the end. */
+/* The scheduler sends an answer. From now on it may send the end of the task, even before the
+ * answer arrives. */
 void sim_share_promise(struct sim *sim, const struct client *client, const struct gw_msg_held *held)
 {
     struct share *share = sim_share_find(client, held->request);
@@ -163,7 +164,8 @@ void sim_share_take(struct sim *sim, struct client *client, const struct gw_msg_
               held->ranks, share->work->ranks);
 }
 
-/* A row of `done` or a `failed` of a share; once, or once more after somebody retried. */
+/* Handles a row of `done` or a `failed` of a share. There may be only one, or one more after a
+ * retry. */
 void sim_share_told(struct sim *sim, struct share *share, enum told told, uint32_t rank)
 {
     SIM_CHECK(sim, share->work, "told of the end before what was found");

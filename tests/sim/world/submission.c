@@ -1,5 +1,5 @@
-/* How jobs come to the scheduler: what their tasks are like, said once for all that are alike, and
- * their rows in chunks of any size, or as a range. */
+/* Sends jobs to the scheduler: a spec for each group of equal tasks, and their rows in chunks of
+ * random size, or as a range. */
 #include "tests/sim/world/submission.h"
 
 #include "tests/sim/checks/limit.h"
@@ -20,7 +20,7 @@ static bool same_spec(const struct sim *sim, const struct work *a, const struct 
            a->full_wait_ns == b->full_wait_ns;
 }
 
-/* Rows that are alike share a spec: the number of the first such row's. */
+/* Returns the number of the spec of a row. Equal rows share the spec of the first of them. */
 static uint32_t spec_of(const struct sim *sim, const struct sim_job *job, uint32_t row,
                         bool *is_new)
 {
@@ -39,7 +39,7 @@ static uint32_t spec_of(const struct sim *sim, const struct sim_job *job, uint32
     return number;
 }
 
-/* In thousandths. All ranks of a gang find room on one GPU: the others may break. */
+/* In thousandths. All ranks of a gang fit on one GPU, because the other GPUs may fail. */
 static uint32_t gpu_fraction(const struct work *work)
 {
     uint32_t alone = 300 + 100 * (uint32_t)(work->id % 3);
@@ -82,7 +82,8 @@ static void send_spec(struct sim *sim, struct sim_job *job, const struct work *w
         .worker_losses_max = work->worker_losses_max,
         .preemptions_max = work->preemptions_max,
         .hang_timeout_ns = work->hang_timeout_ns,
-        .spread = work->ranks && work->id % 2, /* checkpoints are copied where hosts are several */
+        .spread =
+            work->ranks && work->id % 2, /* checkpoints are copied if a gang has several hosts */
         .min_ranks = work->min_ranks,
         .full_wait_ns = work->full_wait_ns,
     };
@@ -138,7 +139,8 @@ static void add_row(struct sim *sim, struct sim_job *job, uint32_t row, struct c
         GW_MUST(gw_array_push(&columns->targets, row));
 }
 
-/* Later graphs of a stream name earlier tasks by their futures, and those are held. */
+/* Removes dependencies that a later graph of a stream cannot have: it can use earlier tasks only by
+ * futures that are held. */
 static void drop_unheld(struct sim_job *job, struct work *work)
 {
     uint32_t kept = 0;
@@ -161,7 +163,7 @@ void sim_submission_chunk(struct sim *sim, struct sim_job *job)
         if (job->stream)
             drop_unheld(job, job->work.items[job->sent + i]);
         add_row(sim, job, job->sent + i, &columns);
-        if (i == 0 && first) /* behind its first spec */
+        if (i == 0 && first) /* after the first spec */
             send_after(sim, job);
     }
     if (job->stream && !first) {
@@ -169,7 +171,7 @@ void sim_submission_chunk(struct sim *sim, struct sim_job *job)
         job->bad = job->bad || sim_chance(sim, 20);
     }
     if (job->bad)
-        columns.spec.items[0] = 1000; /* no such spec */
+        columns.spec.items[0] = 1000; /* there is no such spec */
     job->sent += rows;
     struct gw_message message = {.type = GW_MESSAGE_submit};
 #define COLUMN(name) .name = {columns.name.items, (uint32_t)columns.name.count}

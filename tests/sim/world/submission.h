@@ -1,11 +1,11 @@
-/* How jobs come to the scheduler. */
+/* Sends jobs to the scheduler. */
 #ifndef GW_SIM_SUBMISSION_H
 #define GW_SIM_SUBMISSION_H
 
 #include "tests/sim/sim.h"
 
-/* sim_submission_chunk sends more of a job, or the rest of it. sim_submission_range sends one that
- * is a range. */
+/* sim_submission_chunk sends some or all of the remaining rows of a job. sim_submission_range sends
+ * a range. */
 void sim_submission_chunk(struct sim *sim, struct sim_job *job);
 void sim_submission_range(struct sim *sim, struct sim_job *job);
 

@@ -1,6 +1,7 @@
-/* Coordination: clients, those inside of tasks too, take leases, put and get values, set and wait;
- * and die in the middle. What they are told is held against a model: never more holders than
- * leases, each value of a queue given out once, versions that only grow. */
+/* Coordination. Clients, also those inside tasks, acquire leases, put and get queue values, and set
+ * and wait for variables and events; and they die at any time. The answers are compared with a
+ * model: never more holders than leases, each queue value is delivered once, versions only
+ * increase. */
 #include "tests/sim/checks/ledger.h"
 
 enum { LEASES = 2, BOUND = 3 };
@@ -104,7 +105,7 @@ void sim_sync_act(struct sim *sim, struct client *client)
 /* -- Being told ----------------------------------------------------------------------------------
  */
 
-/* Names are a user's own; a task is its client's. */
+/* Names belong to a user. A task has the user of its client. */
 uint32_t sim_sync_user(const struct client *client)
 {
     while (client->work)
@@ -188,8 +189,7 @@ void sim_sync_take(struct sim *sim, struct client *client, const struct gw_msg_s
     }
 }
 
-/* A client has died, or its session was ended: that of a task on a worker that was lost may not
- * know yet. */
+/* A client has died or its session was ended. A task on a lost worker may not know this yet. */
 void sim_sync_end(struct sim *sim, struct client *client)
 {
     if (client->leases > 0)

@@ -1,6 +1,6 @@
-/* Tunnels: clients talk with what is beside their tasks, which here only says again what it heard.
- * What comes back must be what was said, in order; a client that goes leaves nothing at a worker.
- */
+/* Tunnels. A client talks to a process beside its task, which here only echoes what it receives.
+ * Checks: the echo is what was sent, in order; and a client that disconnects leaves no tunnel at a
+ * worker. */
 #include "tests/sim/sim.h"
 
 /* -- At the host, in place of worker/net ---------------------------------------------------------
@@ -91,7 +91,7 @@ static void hang_up(struct sim *sim, struct client *client, size_t at)
     gw_array_remove_swap(&client->tunnels, at);
 }
 
-/* One that runs, if there is such, as far as anybody can tell from here. */
+/* Returns a random task, preferably one that runs according to the client. */
 static const struct work *choose(struct sim *sim, const struct sim_job *job)
 {
     const struct work *work = NULL;
@@ -160,7 +160,7 @@ void sim_tunnel_client_take(struct sim *sim, struct client *client,
     tunnel =
         client_find(client, data ? message->tunnel_data.tunnel : message->tunnel_close.tunnel, 0);
     if (!tunnel)
-        return; /* closed from here meanwhile */
+        return; /* already closed by this client */
     if (!data) {
         gw_array_remove_swap(&client->tunnels, (size_t)(tunnel - client->tunnels.items));
         return;

@@ -1,10 +1,11 @@
-/* Commands that wait in a warden for the one that it has. Some begin when that is buried, others
- * come back: it ran for too long, its warden died, or it was gone when they arrived. */
+/* Commands that wait in a supervisor for the process before them. Some start when that process is
+ * reaped. Others are sent back to the worker: the process ran too long, its supervisor died, or it
+ * had ended before they arrived. */
 #include "tests/sim/world/turn.h"
 
 #include <string.h>
 
-/* Who is behind a process in its warden; NULL: nobody. */
+/* Returns the process that waits for this process in the supervisor, or NULL. */
 static struct process *next_of(const struct process *process)
 {
     struct host *host = process->host;
@@ -53,7 +54,7 @@ void sim_turn_come(struct sim *sim, const struct process *process)
         return;
     next->behind = process->behind;
     if (next->behind)
-        return; /* the one before it was never begun */
+        return; /* the process before it never started */
     sim_fault(sim, FAULT_TURN);
     next->epoch++;
     sim_process_up(sim, next);

@@ -1,4 +1,4 @@
-/* Work: graphs of tasks with a behaviour each, and what must come out of them. */
+/* Work: random graphs of tasks, the behaviour of each task, and the expected results. */
 #include "tests/sim/faults/crash_time.h"
 #include "tests/sim/faults/late.h"
 
@@ -15,7 +15,7 @@ struct work *sim_work_find(struct sim *sim, uint64_t id)
 /* -- Values --------------------------------------------------------------------------------------
  */
 
-/* Everything that a task takes, in the order of its dependencies. */
+/* Returns a hash of everything that a task uses, in the order of its dependencies. */
 uint64_t sim_work_inputs(const struct work *work)
 {
     uint64_t hash = work->inputs;
@@ -34,7 +34,8 @@ uint64_t sim_work_inputs(const struct work *work)
     return hash;
 }
 
-/* A function of the task, the rank and the inputs: the same however often it runs. */
+/* The expected value: a function of the task, the rank and the inputs. It is the same for every
+ * attempt. */
 uint64_t sim_work_value(const struct work *work, uint32_t rank)
 {
     if (work->kind == GW_SPEC_COMMAND)
@@ -44,7 +45,7 @@ uint64_t sim_work_value(const struct work *work, uint32_t rank)
     return sim_hash(sim_hash(work->id, rank), sim_work_inputs(work)) | 1;
 }
 
-/* Perhaps: nobody may want it now, or what only it needs. */
+/* The task, and tasks that only it needs, may be cancelled now. */
 void sim_work_unwanted(struct work *work)
 {
     work->cancelled = true;
@@ -56,7 +57,8 @@ void sim_work_unwanted(struct work *work)
 /* -- What may become of it -----------------------------------------------------------------------
  */
 
-/* By its own client: others that share a pure task's result cancel for themselves. */
+/* Returns true if its own client cancelled it. Another client that shares a pure task's result only
+ * cancels its own share. */
 static bool is_cancelled(const struct work *work)
 {
     return work->cancelled || work->job->cancelled || !work->job->client->alive;
@@ -64,7 +66,8 @@ static bool is_cancelled(const struct work *work)
 
 static bool may_fail(struct sim *sim, const struct work *work, int32_t code);
 
-/* By what it depends on. Each task is asked once a code: there are many ways through a graph. */
+/* Returns true if an input may fail with this code. Each task is visited once per code, because a
+ * graph has many paths. */
 static bool input_may_fail(struct sim *sim, const struct work *input, int32_t code)
 {
     struct work *work = sim_work_find(sim, input->id);
@@ -78,8 +81,8 @@ static bool input_may_fail(struct sim *sim, const struct work *input, int32_t co
     return may_fail(sim, work, code);
 }
 
-/* What is left of a range goes with the first failure where its client wanted that, and with a job
- * before it or an input that failed. */
+/* The rest of a range is cancelled at its first failure if the client wanted this, or if a job
+ * before it or an input failed. */
 static bool range_may_stop(struct sim *sim, const struct sim_job *job)
 {
     static const int32_t codes[] = {GW_EDEPENDENCY, GW_ETASK,  GW_ECRASHED,
@@ -91,32 +94,33 @@ static bool range_may_stop(struct sim *sim, const struct sim_job *job)
     return false;
 }
 
-/* Whether a task may fail with this code, by what it does or what was done to it; another task's
- * failure reaches it as GW_EDEPENDENCY, a cancelled one as GW_ECANCELLED. */
+/* Returns true if a task may fail with this code because of its behaviour or of faults. If another
+ * task's failure is the cause, the code is GW_EDEPENDENCY; if another task was cancelled,
+ * GW_ECANCELLED. */
 static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
 {
     const struct sim_job *job = work->job;
     const struct work *as_submitted = work;
     bool cancelled = is_cancelled(work);
     if (work->twin_of)
-        work = work->twin_of; /* which all of them run as */
+        work = work->twin_of; /* the task that runs for all tasks with these arguments */
     cancelled = cancelled || (code == GW_ECANCELLED && job->range && range_may_stop(sim, job));
-    /* The attempt of a task that submitted it may have ended. */
+    /* The attempt of the task that submitted it may have ended. */
     cancelled = cancelled || job->client->work;
-    /* A process of its own: its crash is the task's own error, and takes one of its retries. */
+    /* The task has its own process: a crash is an error of the task and uses up a retry. */
     bool alone = work->ranks > 0 || work->kind == GW_SPEC_COMMAND || work->makes_actor;
     if (work->calls && sim_actor_may_fail(sim, work, code))
         return true;
     uint64_t crashes = (uint64_t)work->crashes + work->deaths, ends = crashes + work->fails;
     bool own = false;
     switch (code) {
-    case GW_ETASK: /* one that waits where too many do fails with it, too */
+    case GW_ETASK: /* also a task that waits although too many tasks wait already */
         own = work->fails > work->retries || (work->children && sim->lent_max) ||
               (alone && work->fails && ends > work->retries) ||
               (work->ranks && sim->some_did_not_start) || (work->stop && work->fails) ||
               work->strangers > 3 || (work->stop && work->strangers);
         break;
-    case GW_ECRASHED: /* a gang that did not stand in time is said to have crashed, too */
+    case GW_ECRASHED: /* a gang that was not ready in time is reported as crashed, too */
         own = (alone ? ends > work->retries : crashes >= 3) || work->ranks > 0;
         break;
     case GW_ETIMEDOUT:
@@ -129,12 +133,12 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
         own = sim->some_refused;
         break;
     case GW_ECANCELLED:
-        own = cancelled; /* a restart that its budget does not allow is refused */
+        own = cancelled; /* a restart that exceeds its budget is refused */
         break;
     case GW_ELOST:
         own = sim->worker_losses >= 10 || work->worker_losses_max ||
-              work->stop;                              /* a cut may lose several */
-        for (uint32_t i = 0; i < work->dep_count; i++) /* given up, and needed again */
+              work->stop;                              /* one cut may lose several workers */
+        for (uint32_t i = 0; i < work->dep_count; i++) /* released, and needed again */
             own = own || (work->deps[i].on->job->scattered && !work->deps[i].on->held);
         break;
     case GW_EDEPENDENCY:
@@ -196,7 +200,7 @@ static void misbehave(struct sim *sim, struct work *work)
     if (work->hangs)
         work->time_limit_ns = 200 * MS + sim_below(sim, 2 * SECOND);
     if (work->hangs && !work->job->detached && sim_chance(sim, 20))
-        work->time_limit_ns = 0; /* somebody has to cancel it */
+        work->time_limit_ns = 0; /* a client must cancel it */
     if (sim_chance(sim, work->hangs ? 40 : 8))
         work->inactivity_timeout_ns = 100 * MS + sim_below(sim, SECOND);
     work->talks = sim_chance(sim, 30);
@@ -223,23 +227,24 @@ static void shape(struct sim *sim, struct work *work)
     if (work->ranks && sim_chance(sim, 55))
         work->hang_timeout_ns = 5 * SECOND;
     if (work->hang_timeout_ns &&
-        work->time_limit_ns) /* so that it is not the first to end what hangs */
+        work->time_limit_ns) /* so that the time limit does not end a hanging task first */
         work->time_limit_ns = 30 * SECOND;
     if (work->ranks && sim_chance(sim, 65))
         work->worker_losses_max = work->preemptions_max = 1;
     work->files = sim_chance(sim, GW_PLANTED(360) ? 70 : 12);
     work->run_ns = sim_chance(sim, 50) ? 200000 : sim_below(sim, 60 * MS);
-    if (work->worker_losses_max && sim_chance(sim, 50)) /* so that it is lost, sometimes */
+    if (work->worker_losses_max && sim_chance(sim, 50)) /* so that it is sometimes lost */
         work->run_ns = 100 * MS + sim_below(sim, 400 * MS);
     if (sim_chance(sim, 35) && work->kind == GW_SPEC_FUNCTION)
         work->bytes = 8 + sim_below(sim, sim_chance(sim, 70) ? 100000000 : 4000);
     if (sim->seed % 4 == 1 && (work->id % 2 || work->bytes > GW_MEMFILE_BYTES_MIN))
-        work->bytes = GW_MEMFILE_BYTES_MIN; /* many alike: see memfile.c */
+        work->bytes = GW_MEMFILE_BYTES_MIN; /* many results of the same size: see memfile.c */
     if (work->kind == GW_SPEC_COMMAND)
         work->bytes = 1;
 }
 
-/* Named resources, workers by name, pauses: host 0 has what all of it needs. */
+/* Adds restrictions: named resources, workers by name, backoff. Host 0 has all resources that they
+ * need. */
 static void restrict_to(struct sim *sim, struct work *work)
 {
     if (work->ranks && sim_chance(sim, 20))
@@ -266,11 +271,12 @@ static void restrict_to(struct sim *sim, struct work *work)
         work->prefers = false;
         (void)snprintf(work->on, sizeof work->on, "worker-1,worker-2,worker-3");
     }
-    if (work->retries && !work->job->pure && sim_chance(sim, 40)) /* twins are not tried again */
+    if (work->retries && !work->job->pure &&
+        sim_chance(sim, 40)) /* tasks that share a result are not retried */
         work->backoff_ns = MS + sim_below(sim, 2 * SECOND);
 }
 
-/* Some submit tasks of their own. */
+/* Makes some tasks submit tasks themselves. */
 static void nest(struct sim *sim, struct work *work)
 {
     if (work->kind != GW_SPEC_FUNCTION || work->hangs || work->depth > 2 || work->job->pure ||
@@ -304,13 +310,13 @@ void sim_work_depend(struct sim *sim, struct work *work)
             dep.rank = GW_DEP_AFTER;
         else if (on->ranks && sim_chance(sim, 60))
             dep.rank = sim_chance(sim, 50) ? GW_DEP_ALL : (uint32_t)sim_below(sim, on->ranks);
-        if (on->min_ranks && dep.rank != GW_DEP_AFTER) /* what is always there */
+        if (on->min_ranks && dep.rank != GW_DEP_AFTER) /* a rank that every attempt has */
             dep.rank = dep.rank == GW_DEP_ALL ? 0 : dep.rank % on->min_ranks;
         work->deps[work->dep_count++] = dep;
     }
 }
 
-/* Now and then a job starts when an earlier one has ended. */
+/* Makes some jobs start after the end of an earlier job. */
 static void come_after(struct sim *sim, struct sim_job *job)
 {
     struct client *client = job->client;
@@ -332,19 +338,19 @@ static void come_after(struct sim *sim, struct sim_job *job)
 void sim_job_check_turn(struct sim *sim, const struct sim_job *job)
 {
     if (!job->after || job->after_any || job->again)
-        return; /* what failed for it and is retried runs all the same */
+        return; /* if its dependency failed and is retried, the job still runs */
     for (size_t i = 0; i < job->after->work.count; i++)
         SIM_CHECK(sim, job->after->work.items[i]->ended_well > 0,
                   "job %llu starts before job %llu has ended well", (unsigned long long)job->id,
                   (unsigned long long)job->after->id);
 }
 
-/* Short tasks that depend on ones shortly before them: chains, trees, merges. All are alike, or
- * every second one takes two slots, and some submit tasks that want those. */
+/* Short tasks that depend on tasks shortly before them: chains, trees, merges. All are equal, or
+ * every second one takes two slots. Some submit tasks that need these slots. */
 static void weave(struct sim *sim, struct work *work, uint32_t reach)
 {
     struct sim_job *job = work->job;
-    bool commands = job->request % 3 == 2; /* all of the job's; and fewer edges */
+    bool commands = job->request % 3 == 2; /* all tasks of the job are commands, with fewer edges */
     work->run_ns = 50000;
     work->retries = 1;
     for (uint32_t i = commands && work->row % 4; work->row > 0 && i < 1 + sim_below(sim, 2); i++) {
@@ -381,7 +387,7 @@ struct sim_job *sim_job_new(struct sim *sim, struct client *client)
     return job;
 }
 
-/* A pure graph once more: the same arguments, the same edges. */
+/* Makes the same pure graph again: equal arguments, equal edges. */
 static struct sim_job *job_again(struct sim *sim, struct client *client,
                                  const struct sim_job *earlier)
 {
@@ -467,7 +473,7 @@ struct sim_job *sim_job_make(struct sim *sim, struct client *client)
     return job;
 }
 
-/* What a task submits: small, and never without an end. */
+/* Makes the job that a task submits: small, and always with an end. */
 struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
                                     const struct work *parent)
 {
@@ -485,7 +491,7 @@ struct sim_job *sim_job_make_inside(struct sim *sim, struct client *client,
     return job;
 }
 
-/* Inputs that all tasks of a range take. */
+/* Adds inputs that all tasks of a range use. */
 static void share_inputs(struct sim *sim, struct sim_job *job)
 {
     uint32_t count = (uint32_t)sim_below(sim, 3);

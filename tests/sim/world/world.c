@@ -1,5 +1,5 @@
-/* One seed: a world is made, things go wrong in it for a while, then it heals; everything must have
- * been safe at every step, and must end. */
+/* One seed: a world is created, faults happen for a while, then all faults stop (the world heals).
+ * Every step must be safe, and all work must end. */
 #include "tests/sim/checks/acknowledgement.h"
 #include "tests/sim/checks/across.h"
 #include "tests/sim/checks/charge.h"
@@ -40,7 +40,8 @@ struct gw_sched *sim_sched_new(void)
     return gw_sched_new(&options);
 }
 
-/* Moves of state machines that are another scheduler's than the world's are none of the world's. */
+/* Transitions of state machines in a scheduler that is only restored for a check are not counted.
+ */
 static void stop_counting(uint64_t *taken[16])
 {
     struct gw_sm *sm;
@@ -89,7 +90,7 @@ static struct gw_sched *restored(struct sim *sim, size_t bytes)
     return sched;
 }
 
-/* What both cores say of the tasks of a job, where it differs. */
+/* Prints where the two cores disagree about the tasks of a job. */
 static void say_difference(const struct gw_sched *live, const struct gw_sched *rebuilt, uint64_t id)
 {
     struct gw_value *arguments = gw_dict(), *tasks[2] = {NULL, NULL};
@@ -108,7 +109,7 @@ static void say_difference(const struct gw_sched *live, const struct gw_sched *r
     gw_value_unref(arguments);
 }
 
-/* And so has one that is rebuilt from those that still say something. */
+/* Checks that a core restored from the compacted facts has the same durable state. */
 static void check_compact(struct sim *sim, const struct gw_buffer *rebuilt)
 {
     struct gw_buffer less = {0}, dump = {0}, all = sim->facts;
@@ -124,7 +125,7 @@ static void check_compact(struct sim *sim, const struct gw_buffer *rebuilt)
     gw_buffer_deinit(&dump);
 }
 
-/* A core rebuilt from the bytes of all facts has the durable state that the live one has. */
+/* Checks that a core restored from all facts has the durable state of the running core. */
 static void check_restore(struct sim *sim)
 {
     struct gw_buffer live = {0}, rebuilt = {0};
@@ -152,11 +153,11 @@ static const char *state_in(struct sim *sim, const struct gw_value *tasks, uint3
     return state;
 }
 
-/* What a client is told of a detached job would survive the scheduler: it is in the facts that are
- * committed. row GW_INDEX_ALL: the job itself. */
+/* Checks that what a client is told about a detached job would survive a crash: it is in the
+ * committed facts. row GW_INDEX_ALL: the job itself. */
 static void check_survives(struct sim *sim, const struct sim_job *job, uint64_t id, uint32_t row)
 {
-    if (!job->detached || job->range) /* whose rows are made when workers are hungry */
+    if (!job->detached || job->range) /* rows of a range are created only when workers have room */
         return;
     struct gw_sched *sched = restored(sim, sim->facts_committed);
     struct gw_value *arguments = gw_dict(), *tasks = NULL;
@@ -234,7 +235,7 @@ static void on_committed(struct sim *sim, void *arg)
     struct commit commit = *(struct commit *)arg;
     free(arg);
     if (commit.life != sim->life)
-        return; /* on disk or not: whoever asked is gone */
+        return; /* the scheduler that requested this commit is gone */
     sim->facts_committed = commit.bytes;
     (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_COMMITTED,
                                                  .number = commit.number,
@@ -318,7 +319,7 @@ static void execute(struct sim *sim, const struct gw_effect *effect)
         if (conn && effect->type == GW_EFFECT_SEND)
             sim_leave_told(sim, conn, &effect->message);
         if (conn && effect->type == GW_EFFECT_CLOSE && conn->ends[1].side == SIDE_CLIENT)
-            sim_sync_end(sim, conn->ends[1].client); /* what it holds is others' from now on */
+            sim_sync_end(sim, conn->ends[1].client); /* its leases are free from now on */
         if (conn && effect->type == GW_EFFECT_CLOSE) {
             sim_crash_silent(sim, conn);
             sim_recovery_closed(sim, conn);
@@ -336,7 +337,7 @@ static void execute(struct sim *sim, const struct gw_effect *effect)
     case GW_EFFECT_COMMIT:
         commit(sim, effect);
         break;
-    case GW_EFFECT_KEEP: /* of content the cores know nothing but its hash */
+    case GW_EFFECT_KEEP: /* the cores know only the hash of a content */
     case GW_EFFECT_LOG:
         break;
     default:
@@ -351,7 +352,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event)
     sim_quarantine_before(sim, event);
     int rc = gw_sched_step(sim->sched, event, &sim->effects);
     sim_effects_add(sim->now_ns, 0, gw_sched_deadline_ns(sim->sched), &sim->effects);
-#ifndef GANGWAY_CHECK /* else the core has done so itself */
+#ifndef GANGWAY_CHECK /* otherwise the core itself does this */
     gw_sched_check(sim->sched);
 #endif
     sim_charge_stepped(sim);
@@ -376,7 +377,7 @@ void sim_sched_start(struct sim *sim, uint64_t term)
 {
     (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_START,
                                                  .number = term,
-                                                 .bytes = sim->facts.size, /* for commits */
+                                                 .bytes = sim->facts.size, /* number of commits */
                                                  .seed = sim->life + 1});
     sim->facts_committed = sim->facts.size;
 }
@@ -447,7 +448,7 @@ void sim_world_host(struct sim *sim, uint32_t number, uint32_t slots)
     struct host *host = &sim->hosts[number];
     host->sim = sim;
     host->number = number;
-    host->incarnation = 1000 * number; /* no two lives of any have the same */
+    host->incarnation = 1000 * number; /* no two incarnations of any host have the same number */
     host->slots = slots;
     host->next_peer = 1;
     (void)snprintf(host->worker_name, sizeof host->worker_name, "worker-%u", number);
@@ -531,7 +532,7 @@ static bool settled(struct sim *sim)
     return true;
 }
 
-/* Why it is not over, for whoever reads the failure. */
+/* Prints why the seed has not ended. */
 static void say_unsettled(struct sim *sim)
 {
     for (size_t i = 0; i < sim->jobs.count; i++) {
@@ -563,7 +564,7 @@ static void say_unsettled(struct sim *sim)
     }
 }
 
-/* The jobs that have not ended, and why. */
+/* Prints the jobs that have not ended, and why. */
 static void say_left(struct sim *sim)
 {
     for (size_t i = 0; i < sim->jobs.count; i++)
