@@ -1,12 +1,13 @@
-/* Placements, counted: a task that is retried fails by what it depends on only when something of
- * that was placed again. */
+/* Counts placements. A retried task may fail because of a dependency only if one of its
+ * dependencies was placed again since. */
 #include "tests/sim/faults/again.h"
 
 #include "tests/sim/checks/limit.h"
 
 struct again {
-    struct gw_map placed; /* work id -> how often it was placed */
-    struct gw_map failed; /* work id -> how often all that it needs was, when it failed by that */
+    struct gw_map placed; /* work id -> number of placements */
+    struct gw_map failed; /* work id -> number of placements of its dependencies when it failed
+                             because of them */
 };
 
 static struct again *again_of(struct sim *sim)
@@ -26,7 +27,8 @@ static uint64_t placed(const struct sim *sim, const struct work *work)
 /* -- Retries -------------------------------------------------------------------------------------
  */
 
-/* What a task depends on: how often it was placed, and whether it may fail without that. */
+/* The dependencies of a task: how often they were placed, and whether the task may fail without a
+ * new placement. */
 struct needs {
     struct gw_map seen;
     uint64_t placed;

@@ -1,7 +1,7 @@
-/* Who was told that a gang stops finds it so in every later life of the scheduler: its ranks are
- * told by each life that takes the attempt over, and its task has no other attempt until what
- * became of this one is decided. Where all of them have returned, it is not lost with the scheduler
- * that heard it. */
+/* Stop requests. If a client was told that a gang will stop, this holds in every later term of the
+ * scheduler: each scheduler that takes the attempt over tells its ranks to stop, and the task gets
+ * no other attempt before the end of this one is decided. If all ranks have returned, their result
+ * is not lost when the scheduler that received it dies. */
 #include "tests/sim/faults/ask.h"
 
 #include "tests/sim/faults/crash_time.h"
@@ -11,27 +11,27 @@
 #include "scheduler/core/model/jobs/job.h"
 
 enum { HEADER_BYTES = 6 };
-#define KEPT_NS (1000 * MS) /* a worker says it again where the scheduler dies sooner than that */
+#define KEPT_NS (1000 * MS) /* a worker repeats it if the scheduler dies sooner */
 
 /* A rank that has returned. */
 struct returned {
-    uint64_t incarnation, at_ns; /* of its host; 0: it has not */
+    uint64_t incarnation, at_ns; /* at_ns 0: it has not returned */
 };
 
-/* An attempt of which a client wants that it stops. */
+/* An attempt that a client has asked to stop. */
 struct stop {
     uint64_t attempt, job;
     uint32_t row;
-    uint64_t peer, request; /* who asked, in the life that it asked */
+    uint64_t peer, request; /* the client that asked, in the term in which it asked */
     uint64_t asked_life, told_life;
     bool answered;
-    size_t over_at; /* the end of the facts that decide it; SIZE_MAX: nothing does */
+    size_t over_at; /* end of the facts that decide the attempt; SIZE_MAX: none */
     struct returned returned[RANKS_MAX];
 };
 
 struct sim_asks {
-    bool went;           /* a gang that was to be told to stop */
-    uint64_t crashed_ns; /* when the last life ended */
+    bool went;           /* a gang started that a client will ask to stop */
+    uint64_t crashed_ns; /* end of the last term */
     GW_ARRAY(struct stop) stops;
 };
 
@@ -50,7 +50,8 @@ static struct stop *find(struct sim *sim, uint64_t attempt)
     return NULL;
 }
 
-/* Functions stop together when their rank 0 is told: where that has ended, the others end, too. */
+/* Returns true if the gang runs. Functions stop together when their rank 0 is told: if rank 0 has
+ * ended, the others will end, too. */
 static bool goes(const struct sim *sim, uint64_t attempt)
 {
     const struct gw_gang_attempt *gang = gw_sched_gang_find(sim->sched, attempt);
@@ -89,7 +90,7 @@ void sim_ask_on_went(struct sim *sim, const struct row *row)
     sim_plan(sim, sim_hash(sim->seed, 337) % MS, on_stop, work->job);
 }
 
-/* One that has children has a connection to this life of the scheduler. */
+/* A rank that has submitted tasks has a connection to the scheduler of this term only. */
 void sim_ask_returned(struct sim *sim, const struct row *row, const struct host *host)
 {
     struct stop *stop = row->rank == GW_RANK_NONE ? NULL : find(sim, row->attempt);
@@ -100,7 +101,7 @@ void sim_ask_returned(struct sim *sim, const struct row *row, const struct host 
         sim_crash_on_stopped(sim, true);
 }
 
-/* A worker in this life of the scheduler, which has told what it knows. */
+/* Returns true if a worker has registered with the scheduler of this term. */
 static bool is_back(const struct sim *sim, uint64_t incarnation)
 {
     for (size_t i = 0; i < sim->sched->workers.count; i++) {
@@ -112,7 +113,7 @@ static bool is_back(const struct sim *sim, uint64_t incarnation)
     return false;
 }
 
-/* Some rank has not returned, or not so that this life could hear of it. */
+/* Returns true if a rank has not returned, or the present scheduler may not know that it has. */
 static bool may_be_lost(struct sim *sim, const struct stop *stop)
 {
     const struct row like = {.attempt = stop->attempt};
@@ -125,7 +126,7 @@ static bool may_be_lost(struct sim *sim, const struct stop *stop)
     return false;
 }
 
-/* job, index, state, code, exit_code, attempt, text. */
+/* Fields: job, index, state, code, exit_code, attempt, text. */
 static void on_ended(struct sim *sim, const struct stop *stop, const uint8_t *fields)
 {
     static const char lost[] = "did not come back after the scheduler";
@@ -142,7 +143,7 @@ static void on_ended(struct sim *sim, const struct stop *stop, const uint8_t *fi
               (unsigned long long)attempt);
 }
 
-/* The gangs of the job that go are those that were asked. */
+/* A stop request applies to the gangs of the job that run now. */
 static void on_asked(struct sim *sim, const struct gw_event *event)
 {
     const struct gw_msg_gang_ask *ask = &event->message->gang_ask;
@@ -193,7 +194,7 @@ static void on_assign(struct sim *sim, const struct gw_msg_assign *assign)
         }
 }
 
-/* Facts that a task has ended, or that an attempt is judged, begin with the job and the row. */
+/* Facts that a task has ended or that an attempt is decided start with the job and the row. */
 static void on_facts(struct sim *sim, const struct gw_bin *facts)
 {
     const uint8_t *at = facts->data, *end = at + facts->size;

@@ -1,7 +1,7 @@
-/* The scheduler dies, and another begins with what was committed, at once or a while later: what
- * had been acknowledged is there, what is detached ends, and nothing has a number that something
- * else had. Workers are refused meanwhile, or hear nothing for a while. What one still runs that
- * has not come back runs nowhere else. */
+/* The scheduler dies, and another one starts with the committed facts, immediately or later.
+ * Checks: acknowledged changes still exist, detached jobs end, and no number is used twice.
+ * Meanwhile workers are refused or hear nothing. A task that runs at a worker which has not
+ * reconnected must not run elsewhere. */
 #include "tests/sim/faults/crash.h"
 #include "tests/sim/checks/charge.h"
 #include "tests/sim/checks/ledger.h"
@@ -20,7 +20,7 @@ void sim_crash_check(struct sim *sim, const struct sim_job *job)
                   "two jobs are called %llu", (unsigned long long)job->promised);
 }
 
-/* What is under way to or from it is lost, and both sides notice some time. */
+/* Messages to and from the scheduler are lost. Both sides notice this later. */
 static void leave(struct sim *sim)
 {
     for (size_t i = 0; i < sim->conns.count; i++) {
@@ -29,9 +29,10 @@ static void leave(struct sim *sim)
             continue;
         sim_cut(sim, conn);
         conn->ends[0].open = false;
-        conn->held_until_ns = 0; /* connecting is refused: this is no partition */
+        conn->held_until_ns = 0; /* connecting is refused, so this is not a partition */
     }
-    /* Leases end with it: who runs on with one may meet who has it by then, and a higher number. */
+    /* Leases end with the scheduler. A client that still uses one may overlap with its next holder,
+     * who has a higher number. */
     for (uint32_t i = 0; i < sim->client_count; i++)
         sim->clients[i].leases = 0;
     for (size_t i = 0; i < sim->insiders.count; i++)
@@ -45,7 +46,7 @@ static void leave(struct sim *sim)
     sim->sched = NULL;
 }
 
-/* What it wrote last is there, or not. */
+/* The facts that were written last may be lost. */
 static void lose_facts(struct sim *sim)
 {
     if (sim->facts.size == sim->facts_committed)
@@ -65,7 +66,7 @@ static void count_outlived(struct sim *sim)
             sim_fault(sim, FAULT_OUTLIVED);
 }
 
-/* A checkpoint of which the fact was lost is none. */
+/* A checkpoint whose fact was lost does not exist. */
 static void forget_checkpoints(struct sim *sim)
 {
     for (size_t i = 0; i < sim->work.count; i++)
@@ -109,7 +110,7 @@ static bool runs_on(const struct process *process)
     return process->alive && !process->kill_ns && (process->executing || process->actor);
 }
 
-/* A worker that is refused, time and again, gives up what it runs. */
+/* A worker that is refused for a long time ends its tasks. */
 static void check_orphans(struct sim *sim, const struct host *host)
 {
     uint64_t *since_ns = &sim->adrift->refused_ns[host->number];
@@ -162,14 +163,15 @@ static bool was_assigned_before(struct sim *sim, uint64_t attempt)
     return gw_map_get(&sim->assigned, attempt, &at_ns) && at_ns < sim->adrift->crash_ns;
 }
 
-/* Whether the scheduler says that a task is in this state, by this attempt (0: any). */
+/* Returns true if the scheduler reports the task in this state, with this attempt (0: any). */
 static bool is_in(struct sim *sim, struct claim claim, const char *wanted)
 {
     struct gw_value *arguments = gw_dict(), *tasks = NULL;
     int64_t current = 0;
     const char *state = "";
     GW_MUST(gw_dict_set(arguments, "job", gw_i64((int64_t)claim.job)));
-    GW_MUST(gw_dict_set(arguments, "index", gw_i64(claim.index))); /* a range has no row for some */
+    GW_MUST(gw_dict_set(arguments, "index",
+                        gw_i64(claim.index))); /* a range may have no row for a task */
     if (gw_sched_query(sim->sched, "tasks", arguments, &tasks, NULL) == 0) {
         const struct gw_value *task = gw_value_at(tasks, 0);
         if (task && gw_value_get_i64(gw_value_find(task, "attempt"), &current, NULL) == 0)
@@ -181,8 +183,8 @@ static bool is_in(struct sim *sim, struct claim claim, const char *wanted)
     return is;
 }
 
-/* An ordinary task that is at work there, and waits for its worker here, is to be taken over: GPUs
- * may have gone to others meanwhile. */
+/* If an ordinary task runs at this worker and the scheduler waits for this worker, the scheduler
+ * must take the attempt over. Exception: its GPUs may be assigned to other tasks by now. */
 void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
     const struct gw_msg_registration *registration = &message->registration;
@@ -191,7 +193,7 @@ void sim_crash_claims(struct sim *sim, const struct host *host, const struct gw_
     gw_array_clear(&sim->adrift->claims);
     if (!host->scheduler || host->scheduler->id != host->welcomed ||
         !sim_host_is_heard(sim, host, message) ||
-        sim->adrift->registered[host->number] == host->scheduler->id) /* it comes twice */
+        sim->adrift->registered[host->number] == host->scheduler->id) /* a duplicate */
         return;
     sim->adrift->registered[host->number] = host->scheduler->id;
     sim_recovery_says(sim, host, registration);
@@ -225,7 +227,7 @@ void sim_crash_claimed(struct sim *sim, const struct host *host, const struct gw
         const struct claim claim = {gw_col64_at(registration->attempt_job, i),
                                     gw_col64_at(registration->attempt, i),
                                     gw_col32_at(registration->attempt_index, i)};
-        /* The claim of a task that waits for others may be taken later. */
+        /* The claim of a task that waits for dependencies may be taken over later. */
         const bool waits = is_in(sim, (struct claim){claim.job, 0, claim.index}, "waiting");
         if (!waits && !is_in(sim, claim, "placed"))
             continue;
@@ -277,7 +279,7 @@ static void begin_again(struct sim *sim, void *arg)
         sim_plan(sim, sim_below(sim, 500 * MS), sim_crash_perhaps, NULL);
 }
 
-/* Whether something that outlives the scheduler runs: a gang, or an ordinary task. */
+/* Returns true if a gang (or an ordinary task) runs that must outlive the scheduler. */
 static bool something_runs(const struct sim *sim, bool gang)
 {
     for (uint32_t i = 0; i < sim->host_count; i++)
@@ -291,7 +293,8 @@ static bool something_runs(const struct sim *sim, bool gang)
     return false;
 }
 
-/* Most lives end while there is something to be taken over, if that comes soon. */
+/* In most seeds the scheduler dies when there is an attempt or a result that the next one can take
+ * over, if this happens soon. */
 static bool waits_for_work(struct sim *sim)
 {
     uint64_t kind = sim_hash(sim->seed, 332) % 6;
@@ -309,7 +312,7 @@ static void on_goes_on(struct sim *sim, struct process *process)
     sim_process_go_on(sim, process, (int32_t)process->rows.items[0].work->started - 1);
 }
 
-/* What an ordinary task does takes much longer than it would have. */
+/* The ordinary task that runs takes much longer than planned. */
 static void lengthen(struct sim *sim, struct process *process)
 {
     const struct row *row = process->rows.count ? &process->rows.items[0] : NULL;
@@ -321,8 +324,8 @@ static void lengthen(struct sim *sim, struct process *process)
                       on_goes_on);
 }
 
-/* Some lives end just after workers were lost that have something on their GPUs, and are away for a
- * while: others that offer these must not get them in the next life either. */
+/* In some seeds the scheduler dies shortly after workers with processes on their GPUs were lost.
+ * Other workers that offer the same GPUs must not get them in the next term either. */
 static bool loses_gpus(struct sim *sim)
 {
     struct sim_adrift *adrift = sim_crash_state(sim);

@@ -1,4 +1,5 @@
-/* When the scheduler dies: by chance, or just after something that must outlive it. */
+/* When the scheduler dies: at a random time, or directly after an event whose effect must outlive
+ * it. */
 #include "tests/sim/faults/crash_time.h"
 
 enum { CRASHES_PERCENT = 25, SAVED_PERCENT = 80 };
@@ -20,7 +21,7 @@ void sim_crash_soon(struct sim *sim, uint64_t in_ns)
     sim_plan(sim, in_ns, sim->crash_now, NULL);
 }
 
-/* Not by the stream of chance that all else follows: the other seeds are as they were. */
+/* Uses a hash, so that the random numbers of other seeds do not change. */
 bool sim_crash_planned(const struct sim *sim)
 {
     return sim_hash(sim->seed, 330) % 100 < CRASHES_PERCENT || GW_PLANTED(330) || GW_PLANTED(370) ||

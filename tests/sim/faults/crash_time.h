@@ -4,7 +4,7 @@
 
 #include "tests/sim/sim.h"
 
-/* Something that waits to be placed, and runs at a host. */
+/* An attempt that runs at a host while its task waits to be placed. */
 struct claim {
     uint64_t job, attempt;
     uint32_t index;
@@ -12,36 +12,37 @@ struct claim {
 
 struct sim_adrift {
     bool down;
-    bool on_saved; /* it died once because a gang had saved */
-    /* Or as a user was told that a gang stops, or its ranks return because they heard that. */
+    bool on_saved; /* it has died because a gang had saved */
+    /* It has died when a user was told that a gang stops, or when the gang's ranks returned because
+     * of that. */
     enum { STOP_NONE, STOP_ASKED, STOP_HEARD, STOP_TOLD } stop;
-    bool rested;                    /* or because workers with GPUs had been lost */
-    uint32_t patience;              /* used up in waiting for work */
-    uint64_t crash_ns;              /* the last */
-    bool disconnected[HOSTS_MAX];   /* connected then, and not back */
-    uint64_t silent_ns[HOSTS_MAX];  /* until then it hears nothing */
-    uint64_t refused_ns[HOSTS_MAX]; /* since when it was refused; 0: it was not */
-    uint64_t registered[HOSTS_MAX]; /* the connection by which it did so last */
-    GW_ARRAY(struct claim) claims;  /* of the registration that is being taken */
+    bool rested;                    /* it has died because workers with GPUs were lost */
+    uint32_t patience;              /* time spent waiting for work */
+    uint64_t crash_ns;              /* time of the last crash */
+    bool disconnected[HOSTS_MAX];   /* connected then, and not reconnected */
+    uint64_t silent_ns[HOSTS_MAX];  /* time until which it gets no answer */
+    uint64_t refused_ns[HOSTS_MAX]; /* time since which it is refused; 0: it is not */
+    uint64_t registered[HOSTS_MAX]; /* connection on which it registered last */
+    GW_ARRAY(struct claim) claims;  /* of the registration that is being received */
 };
 
-/* sim_crash_on_saved: a gang of a detached job has saved; the scheduler may die just then. */
+/* sim_crash_on_saved: a gang of a detached job has saved. The scheduler may die now. */
 void sim_crash_on_saved(struct sim *sim);
-/* sim_crash_soon: the scheduler dies then, whatever runs. */
+/* sim_crash_soon makes the scheduler die after in_ns. */
 void sim_crash_soon(struct sim *sim, uint64_t in_ns);
-/* sim_crash_on_stop: a user wants that a gang of such a job stops; workers may not hear of it for a
- * while. sim_crash_on_stopped: the user was told that it does, and (returned) a rank has; the
- * scheduler may die just then. */
+/* sim_crash_on_stop: a user asks a gang of a detached job to stop; workers may not hear of this for
+ * a while. sim_crash_on_stopped: the user was told that the gang stops, and (returned) a rank has
+ * returned. The scheduler may die now. */
 void sim_crash_on_stop(struct sim *sim);
 void sim_crash_on_stopped(struct sim *sim, bool returned);
 
-/* sim_crash_state is made with the first call. */
+/* sim_crash_state creates the state at its first call. */
 struct sim_adrift *sim_crash_state(struct sim *sim);
 
 bool sim_crash_planned(const struct sim *sim); /* in this seed */
-/* sim_crash_rests: in this seed, and some workers are away then of those that offer the same GPUs.
- */
+/* sim_crash_rests returns true if, in this seed, workers are absent after the crash whose GPUs
+ * other workers also offer. */
 bool sim_crash_rests(const struct sim *sim);
-bool sim_crash_down(const struct sim *sim); /* none is there at the moment */
+bool sim_crash_down(const struct sim *sim); /* there is no scheduler at the moment */
 
 #endif

@@ -1,11 +1,12 @@
-/* Crowds: all memory is the tasks', nothing else goes wrong, and what they use is counted here.
+/* Worlds in which memory is short and nothing else goes wrong. All memory is used by tasks, and
+ * this file counts what they use.
  *
- * A world of its own for each seed, of one of two kinds. Pairs: each task of many makes a result
- * that one other task takes, which needs more slots and so is overtaken; all results together are
- * five times the memory. Those without inputs are held back while others wait, so that what is made
- * and not taken yet stays below the line where results go to disk, but for what was under way.
- * Heavy: tasks that use a tenth of the memory each; when that was known as they were placed, no
- * more of them run at a time than stay below the line where the worker pauses. */
+ * Each seed has one of two kinds. PAIRS: each of many tasks makes a result that one other task
+ * uses. That other task needs more slots, so later tasks overtake it. All results together are five
+ * times the memory. Tasks without inputs must be held back while others wait. So the unused results
+ * must stay below the threshold for spilling, except for tasks that already run. HEAVY: tasks that
+ * use a tenth of the memory each. Once the scheduler knows this, only so many of them may run at a
+ * time that memory stays below the threshold for pausing. */
 #include "tests/sim/faults/crowd.h"
 
 #include "tests/sim/faults/crash.h"
@@ -22,7 +23,7 @@ enum { TARGET_PERMILLE = 500, SPILL_PERMILLE = 700, PAUSE_PERMILLE = 800, TOLD_P
 struct crowd {
     enum kind kind;
     uint64_t result_bytes, use_bytes;
-    uint64_t measured_ns, made_ns; /* when a process was seen with use_bytes, and a result, first */
+    uint64_t measured_ns, made_ns; /* first time that use_bytes was measured; first result */
     uint32_t taker_slots;
 };
 
@@ -59,7 +60,7 @@ uint64_t sim_crowd_uses(struct sim *sim, const struct process *process)
 /* -- What is checked -----------------------------------------------------------------------------
  */
 
-/* Results that were made, and whose takers have not ended. */
+/* Counts results that were made and whose users have not ended. */
 static void check_pairs(struct sim *sim)
 {
     const struct crowd *crowd = sim->crowd;
@@ -79,8 +80,8 @@ static void check_pairs(struct sim *sim)
     sim_fault(sim, FAULT_CROWD_PAIR);
 }
 
-/* What a task of this kind uses was seen, and its scheduler has heard it when it placed this one.
- */
+/* Returns true if the scheduler knew the memory use of this kind of task when it placed this
+ * attempt. */
 static bool is_learned(struct sim *sim, uint64_t attempt)
 {
     const struct crowd *crowd = sim->crowd;
@@ -188,7 +189,7 @@ static void make(struct sim *sim)
 {
     struct crowd *crowd = sim->crowd;
     crowd->kind = (enum kind)sim_below(sim, KINDS);
-    sim->healed = true; /* from the first */
+    sim->healed = true; /* from the start */
     sim->host_count = 1 + sim_chance(sim, 30);
     for (uint32_t i = 0; i < sim->host_count; i++) {
         uint32_t slots = 2 + (uint32_t)sim_below(sim, 3);
@@ -202,7 +203,7 @@ static void make(struct sim *sim)
     sim->client_count = 1;
     sim->clients[0].sim = sim;
     sim_client_start(sim, &sim->clients[0]);
-    sim->clients[0].quiet = true; /* it does what is asked for here alone */
+    sim->clients[0].quiet = true; /* it does only what this file asks for */
     sim_plan(sim, 2 * SECOND, on_submit, &sim->clients[0]);
 }
 

@@ -1,17 +1,18 @@
-/* GPUs on which nothing may be placed. One that broke, or that the admin took out, stays drained
- * over all lives of its worker and of the scheduler until the admin gives it back: from the answer,
- * or from the word of its worker, on, unless the fact of it was lost with the scheduler. One that
- * its worker drained is nobody's until that says otherwise. And one that several workers of a
- * machine offer has processes of one of them, whoever was lost, whenever the scheduler died. */
+/* Drained GPUs. A GPU that failed, or that the admin drained, stays drained in all terms of the
+ * scheduler and incarnations of its worker until the admin undrains it. This holds from the
+ * scheduler's answer, or from the worker's report, unless the fact was lost with the scheduler. A
+ * GPU that its worker drained must not be used until the worker says otherwise. If several workers
+ * of a machine offer the same GPU, only one of them may have processes on it, whenever workers are
+ * lost or the scheduler dies. */
 #include "tests/sim/faults/drain.h"
 
 #include <stdio.h>
 
 enum { DRAINS_PERCENT = 30, STAYS_PERCENT = 40 };
 
-enum kept { FREE, KEPT, UNSURE /* it was said, and the scheduler may have heard it */ };
+enum kept { FREE, KEPT, UNSURE /* sent, and the scheduler may have received it */ };
 
-/* What was said of one; facts: bytes of those that say so, too. */
+/* What was said about a GPU. facts: size of the facts that include it. */
 struct word {
     char uuid[SIM_GPU_NAME];
     enum kept kept;
@@ -23,14 +24,14 @@ struct asked {
     uint64_t request;
     struct word word;
     enum kept before;
-    bool heard;     /* by the scheduler: its answer is of then, and may come much later */
-    bool overtaken; /* and of that GPU a worker has said something since */
+    bool heard;     /* the scheduler has received it; the answer may arrive much later */
+    bool overtaken; /* a worker has reported something about this GPU since */
 };
 
 struct sim_drains {
-    GW_ARRAY(struct word) words; /* in their order */
+    GW_ARRAY(struct word) words; /* in the order of their events */
     GW_ARRAY(struct asked) asked;
-    uint64_t registered[HOSTS_MAX]; /* the connection by which it did so last */
+    uint64_t registered[HOSTS_MAX]; /* connection on which it registered last */
 };
 
 static struct sim_drains *drains_of(struct sim *sim)
@@ -99,13 +100,14 @@ static const char *text_of(const struct gw_value *gpu, const char *name)
     return text;
 }
 
-/* Whether a connection is the one by which a host is what it is called there. */
+/* Returns true if this is the connection on which the host has its current worker id. */
 static bool is_of(const struct host *host, const struct conn *conn)
 {
     return conn && host->scheduler == conn && conn->id == host->welcomed;
 }
 
-/* What one of a worker is: NULL where that does not take part. It lives as long as `list`. */
+/* Returns a worker's GPU in the scheduler's list, or NULL if the worker is not in it. The result is
+ * valid as long as `list`. */
 static const struct gw_value *gpu_of(const struct gw_value *list, const struct host *host,
                                      uint32_t number)
 {
@@ -120,8 +122,8 @@ static const struct gw_value *gpu_of(const struct gw_value *list, const struct h
     return NULL;
 }
 
-/* Why one of a worker is drained: NULL where that does not take part, empty where it is not. The
- * text lives as long as `list`. */
+/* Returns why a worker's GPU is drained, an empty text if it is not, or NULL if the worker is not
+ * in the list. The text is valid as long as `list`. */
 static const char *why_drained(const struct gw_value *list, const struct host *host,
                                uint32_t number)
 {
@@ -137,7 +139,8 @@ static struct gw_value *ask_gpus(struct sim *sim)
     return list;
 }
 
-/* A worker is there (again), and has not said yet what it has drained: what was before is. */
+/* A worker has registered and has not yet reported its drained GPUs: GPUs that were drained before
+ * must still be. */
 static void check_kept(struct sim *sim, const struct host *host, const struct gw_message *message,
                        const struct gw_value *list)
 {
@@ -193,7 +196,8 @@ void sim_drain_heard(struct sim *sim, const struct host *host, const struct clie
         const char *why = why_drained(list, host, drained->gpu);
         sim_gpu_name(host, drained->gpu, uuid);
         bool heard = is_of(host, host->scheduler) && why && strcmp(why, drained->why) == 0;
-        /* What came twice, or by an old connection, is not: what it was given back for stands. */
+        /* A duplicate, or a message of an old connection, does not count: the GPU stays undrained.
+         */
         heard = heard && !*text_of(gpu_of(list, host, drained->gpu), "given_back");
         overtake(sim, uuid);
         if (heard || kept_of(sim, uuid) == FREE)
@@ -203,7 +207,7 @@ void sim_drain_heard(struct sim *sim, const struct host *host, const struct clie
     gw_value_unref(list);
 }
 
-/* Whether an answer about this one is still due. */
+/* Returns true if an answer about this GPU is pending. */
 static bool is_asked(const struct sim *sim, const char *uuid)
 {
     for (size_t i = 0; i < sim->drains->asked.count; i++)
@@ -221,7 +225,7 @@ void sim_drain_told(struct sim *sim, const struct client *client, const struct g
         if (asked.client != client || asked.request != message->reply.request)
             continue;
         gw_array_remove_swap(&sim->drains->asked, i);
-        /* Else it may be otherwise by now. */
+        /* Otherwise the state may have changed since. */
         if (!asked.overtaken && !is_asked(sim, asked.word.uuid))
             say(sim, asked.word.uuid, message->reply.code == 0 ? asked.word.kept : asked.before);
         if (message->reply.code == 0)
@@ -309,7 +313,7 @@ void sim_drain_ask(struct sim *sim, struct host *host, uint32_t number, bool dra
                           .word = {.kept = drain ? KEPT : FREE}};
     (void)snprintf(asked.word.uuid, sizeof asked.word.uuid, "%s", name);
     asked.before = kept_of(sim, name);
-    say(sim, name, UNSURE); /* until it is answered */
+    say(sim, name, UNSURE); /* until the answer arrives */
     sim_drain_stepped(sim);
     GW_MUST(gw_array_push(&drains_of(sim)->asked, asked));
     sim_client_send(sim, client,
@@ -317,7 +321,7 @@ void sim_drain_ask(struct sim *sim, struct host *host, uint32_t number, bool dra
                                          .gpu_ask = {asked.request, asked.word.uuid, drain}});
 }
 
-/* The first of host 0 is not drained: what needs one can run somewhere. */
+/* The first GPU of host 0 is not drained, so that tasks that need one can run somewhere. */
 static void on_admin(struct sim *sim, void *arg)
 {
     uint64_t chance = sim_hash(sim->now_ns ^ sim->seed, 701);
@@ -331,7 +335,7 @@ static void on_admin(struct sim *sim, void *arg)
     sim_plan(sim, 50 * MS + (chance >> 24) % (200 * MS), on_admin, NULL);
 }
 
-/* Not by the stream of chance that all else follows: the other seeds are as they were. */
+/* Uses a hash, so that the random numbers of other seeds do not change. */
 void sim_drain_plan(struct sim *sim)
 {
     if (sim_hash(sim->seed, 700) % 100 < DRAINS_PERCENT)

@@ -1,5 +1,5 @@
-/* Worlds of stencils: graphs of short tasks, whose runners tell late of what they made, or die
- * before that; and rows that are skipped, because they cannot have what they take. */
+/* Worlds of stencils: graphs of short tasks whose runners report results late, or die before they
+ * report. Also rows that are skipped because their input was not made. */
 #include "tests/sim/faults/late.h"
 #include "tests/sim/world/nested.h"
 
@@ -87,8 +87,8 @@ static void note_crash(struct host *host, uint64_t attempt, uint64_t in)
         GW_MUST(gw_array_push(&host->crashes, ((struct sim_crash){attempt, in})));
 }
 
-/* Most runners say what they execute; what crashes there is that, and no other. Of the others the
- * first that was not told of is charged. */
+/* Most runners record which attempt they run. If they crash, only that attempt has crashed. For
+ * other runners, the crash counts against the first attempt that was not reported. */
 void sim_late_died(const struct sim *sim, struct process *process)
 {
     if (!process->runner || process->actor)
@@ -129,7 +129,7 @@ void sim_late_stepped(struct sim *sim, struct host *host, const struct gw_effect
 /* -- Telling -------------------------------------------------------------------------------------
  */
 
-/* One in two tells soon; the others may be far behind when they die. */
+/* Half of the runners report soon. The others may have many unreported results when they die. */
 static bool tells_late(const struct sim *sim, const struct process *process)
 {
     return sim_hash(sim->seed, process->pid) % 2;
@@ -151,7 +151,7 @@ bool sim_late_done(struct sim *sim, struct process *process)
     const bool gathers = sim_late_world(sim) && row.work->bytes < GW_MEMFILE_BYTES_MIN;
     if (!process->runner || row.rank != GW_RANK_NONE || (!gathers && !process->unsaid.count))
         return false;
-    row.work->ended_well++; /* from here on rows behind it take it */
+    row.work->ended_well++; /* from now on later rows use its result */
     sim_nested_end(sim, process);
     GW_MUST(gw_array_push(&process->unsaid, row));
     sim_process_pop(process);

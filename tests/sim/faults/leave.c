@@ -1,7 +1,8 @@
-/* Workers that are told to end. Nothing is placed at one from when the scheduler has heard of it;
- * what runs there has its own grace, and what it saves in that counts; the worker goes when it is
- * let go, or there is no scheduler, or it was told twice, or in the end; and it is not let go while
- * a checkpoint that a gang would go on from lies nowhere else, and another worker could take it. */
+/* Workers that are told to end. Checks: the scheduler places nothing on such a worker after it has
+ * heard of it; running tasks get their own grace period, and a checkpoint that they save in it
+ * counts; the worker exits when the scheduler lets it, when there is no scheduler, when it is told
+ * twice, or after a maximum time; the scheduler does not let it exit while it has the only copy of
+ * a checkpoint that a gang needs and another worker could take it. */
 #include "tests/sim/faults/leave.h"
 
 #include "scheduler/core/lifecycle/checkpoint.h"
@@ -38,7 +39,7 @@ static void on_leave(struct sim *sim, void *arg)
         sim_plan(sim, 20 * MS, on_leave, host);
 }
 
-/* Not by the stream of chance that all else follows. */
+/* Uses a hash, so that the random numbers of the rest of the world do not change. */
 void sim_leave_plan(struct sim *sim)
 {
     if (sim->seed % 8 != 5)
@@ -49,7 +50,7 @@ void sim_leave_plan(struct sim *sim)
     }
 }
 
-/* Workers are told to end where there is something to hand over. */
+/* A worker is told to end when it has a checkpoint that must be copied. */
 void sim_leave_saved(struct sim *sim, const struct process *process)
 {
     struct host *host = process->host;
@@ -68,7 +69,7 @@ static void on_save(struct sim *sim, struct process *process)
         (void)sim_gang_save(sim, process);
 }
 
-/* Whatever runs has its own grace, in which a rank may still save what it has. */
+/* Checks that every running task gets its own grace period, in which a rank may still save. */
 void sim_leave_buried(struct sim *sim, struct process *process, const struct gw_msg_bury *bury)
 {
     const struct leave *leave = &process->host->leave;
@@ -115,7 +116,7 @@ void sim_leave_exit(struct sim *sim, struct host *host)
     if (leave->let)
         sim_fault(sim, FAULT_LET_LEAVE);
     host->leave.exits = true;
-    sim_plan(sim, 0, on_exit_now, host); /* nothing of it runs: all that waits for it is drivers' */
+    sim_plan(sim, 0, on_exit_now, host); /* none of its tasks run; only drivers wait for it */
 }
 
 void sim_leave_heard(struct sim *sim, const struct host *host, const struct gw_message *message)
@@ -140,7 +141,7 @@ void sim_leave_transferred(struct sim *sim, const struct host *source, uint64_t 
     GW_MUST(gw_map_put(&sim->spread, attempt, 1));
 }
 
-/* Another worker that could take it. */
+/* Returns true if another worker could take the checkpoint. */
 static bool is_anybody_else(const struct sim *sim, const struct host *host)
 {
     for (size_t i = 0; i < sim->sched->workers.count; i++) {
@@ -152,7 +153,8 @@ static bool is_anybody_else(const struct sim *sim, const struct host *host)
     return false;
 }
 
-/* What a gang would go on from is this one, which this host saved. */
+/* Returns true if this is the checkpoint from which its gang would continue, and this host saved
+ * it. */
 static bool is_wanted(const struct sim *sim, const struct host *host, const struct gang *gang)
 {
     const struct gw_job *job = gw_sched_job_find(sim->sched, gang->work->job->id);
@@ -182,7 +184,8 @@ static void check_let(struct sim *sim, const struct host *host)
     }
 }
 
-/* Calls go where their actor is. Which job it is its client may not have been told yet. */
+/* Returns true for a call of an actor: calls go to the worker of their actor. The client may not
+ * know the number of the job yet. */
 static bool is_call(const struct sim *sim, const struct gw_msg_assign *assign, uint32_t i)
 {
     const struct gw_job *job = gw_sched_job_find(sim->sched, gw_col64_at(assign->job, i));

@@ -1,10 +1,12 @@
-/* Connections that are cut and made again, in the same life of both sides: as over TLS, where each
- * side keeps what the other has not taken, and sends it again. The cores must not notice. */
+/* Connections that are cut and replaced while both sides continue to run, as over TLS: each side
+ * stores the messages that the other has not received, and sends them again. The cores must not
+ * notice. */
 #include "tests/sim/sim.h"
 
 #include "tests/sim/planted.h"
 
-/* What is under way is lost, heartbeats for good; all else comes once more, later. */
+/* The packets on their way are lost. Heartbeats are lost permanently; all other messages arrive
+ * later. */
 static void lose_under_way(struct sim *sim, struct conn *conn, int to)
 {
     size_t kept = 0;

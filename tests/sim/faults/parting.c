@@ -1,6 +1,6 @@
-/* Two hosts that do not reach each other, though the scheduler reaches both: a rank of functions at
- * the one ends because it cannot reach rank 0 at the other. Nobody is charged for that, and while
- * it is remembered no gang has ranks at both. */
+/* Two hosts that cannot reach each other, although the scheduler reaches both. A rank on one host
+ * fails because it cannot reach rank 0 on the other. This does not count against any budget, and
+ * while the scheduler remembers it, no gang may have ranks on both hosts. */
 #include "tests/sim/faults/parting.h"
 
 #include "scheduler/core/model/state.h"
@@ -10,7 +10,7 @@
 enum { CUTS_MAX = 3, PAIR = 3 /* bits of hosts 0 and 1 */ };
 
 struct sim_parting {
-    struct gw_map hosts; /* of an attempt of a gang: bits */
+    struct gw_map hosts; /* attempt of a gang -> bit mask of hosts */
     uint64_t until_ns;
     uint32_t cuts, failures;
 };
@@ -54,7 +54,8 @@ void sim_parting_stepped(struct sim *sim)
     const uint32_t failures = sched->partings.count ? sched->partings.items[0].failures : 0;
     if (failures > sim->parting->failures)
         sim->parting->until_ns = sim->now_ns + PARTING_NS;
-    else if (failures < sim->parting->failures) /* they met, or this is another life */
+    else if (failures <
+             sim->parting->failures) /* the hosts reached each other, or this is another term */
         sim->parting->until_ns = 0;
     sim->parting->failures = failures;
 }

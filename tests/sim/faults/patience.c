@@ -1,10 +1,11 @@
-/* Patience: no gang that could run waits for ever.
+/* Checks that no gang that could run waits forever.
  *
- * A world of its own for each seed: the scheduler's core, workers that only pass the time, and a
- * client with an endless stream of small tasks, of all priorities, with and without time limits.
- * Gangs of all sizes come in between, and workers go and come back. Each gang must start in a time
- * that follows from how fast it rises, what runs before it, and how many others wait; the stream
- * goes on until all have. What would take longer than all that is let in before no gang. */
+ * Each seed is a world of its own: the scheduler core, workers that only let time pass, and a
+ * client with an endless stream of small tasks of all priorities, with and without time limits.
+ * Gangs of all sizes are submitted in between, and workers leave and return. Each gang must start
+ * within a time that follows from how fast its priority rises, what runs before it, and how many
+ * other gangs wait. The stream continues until all gangs have run. A task that would run longer
+ * than that must not start before a waiting gang. */
 #include "tests/sim/effects.h"
 #include "tests/sim/sim.h"
 
@@ -20,16 +21,16 @@ enum {
 #define AGEING_NS (200 * MS)
 #define RUN_NS_MAX (600 * MS)
 #define GUEST_NS (60 * SECOND)
-/* Six levels are passed in three periods; then each gang before it, and itself, waits for what
- * runs, has what was let in before it end at its time limit, and runs; and lost workers do it all
- * again. */
+/* A gang rises by six priority levels in three periods. Then each gang before it, and the gang
+ * itself, waits for running tasks, which end at their time limits at the latest, and runs. Lost
+ * workers may repeat all this. */
 #define PATIENCE_NS (20 * SECOND)
 
-/* One task, or a rank. */
+/* One task or one rank. */
 struct stint {
-    uint64_t job, attempt, run_ns, end_ns; /* 0: it has not begun */
+    uint64_t job, attempt, run_ns, end_ns; /* end_ns 0: it has not begun */
     uint32_t rank, slots;
-    bool holds, told; /* it has slots; it is to end */
+    bool holds, told; /* holds: it has slots; told: it was told to end */
 };
 
 struct booth {
@@ -42,13 +43,13 @@ struct party {
     uint64_t job, at_ns;
     uint64_t request; /* 0: not submitted yet */
     struct gw_msg_spec spec;
-    char places[HOSTS * 8]; /* spec.workers: how many ranks at which host, or empty */
+    char places[HOSTS * 8]; /* spec.workers: how many ranks on which host; or empty */
     uint32_t at[HOSTS * 8]; /* with places: the host of each rank */
     bool started;
 };
 
 struct patience {
-    struct sim *sim; /* for its chance, its clock and its words */
+    struct sim *sim; /* for its random numbers, clock and reports */
     struct gw_sched *sched;
     struct gw_effects effects;
     struct booth booths[HOSTS];
@@ -59,9 +60,9 @@ struct patience {
     struct gw_map specs;       /* job -> slots << 32 | ranks */
     struct gw_map time_limits; /* job -> time_limit_ns */
     uint64_t submitted, begun; /* tasks of the stream */
-    bool urgent;               /* all of the stream come before the gangs */
-    bool guest;                /* one task that takes GUEST_NS comes after the only gang */
-    bool refused;              /* the last submission: no worker is there that is large enough */
+    bool urgent;               /* all tasks of the stream have higher priority than the gangs */
+    bool guest;                /* a single task of GUEST_NS is submitted after the only gang */
+    bool refused;              /* the last submission was refused: no worker is large enough */
 };
 
 /* -- The core ------------------------------------------------------------------------------------
@@ -254,7 +255,7 @@ static void stint_ends(struct patience *patience, struct booth *booth, size_t at
     say(patience, booth->peer, message);
 }
 
-/* One thing that is due at a worker now; false: nothing. */
+/* Does one thing that is due at a worker now. Returns false if there is none. */
 static bool booth_acts(struct patience *patience, struct booth *booth)
 {
     uint64_t now_ns = patience->sim->now_ns;
@@ -295,7 +296,7 @@ static bool booth_acts(struct patience *patience, struct booth *booth)
 /* -- The client ----------------------------------------------------------------------------------
  */
 
-/* False: it was refused. */
+/* Returns false if the job was refused. */
 static bool submit(struct patience *patience, struct gw_msg_spec spec, uint32_t rows)
 {
     uint32_t zeros[8] = {0};
@@ -319,7 +320,7 @@ static bool submit(struct patience *patience, struct gw_msg_spec spec, uint32_t 
     return !patience->refused;
 }
 
-/* What a task or rank is like. */
+/* Makes a random spec of a task or a rank. */
 static struct gw_msg_spec any_spec(struct sim *sim)
 {
     struct gw_msg_spec spec = {.slots = 1 + sim_chance(sim, 25),
@@ -331,7 +332,7 @@ static struct gw_msg_spec any_spec(struct sim *sim)
     return spec;
 }
 
-/* As many ranks as all workers hold together, or fewer. */
+/* Makes a gang with at most as many ranks as all workers can hold together. */
 static struct gw_msg_spec any_gang(const struct patience *patience)
 {
     struct gw_msg_spec spec = any_spec(patience->sim);
@@ -348,7 +349,7 @@ static struct gw_msg_spec any_gang(const struct patience *patience)
     spec.ranks = sim_chance(patience->sim, 40) ? (uint32_t)most
                                                : 1 + (uint32_t)sim_below(patience->sim, most);
     if (spec.ranks <= patience->booths[0].slots && sim_chance(patience->sim, 25)) {
-        spec.slots = 1; /* all of it at one worker: the first has room */
+        spec.slots = 1; /* all ranks on one worker: the first has room for them */
         spec.memory_bytes = 0;
         spec.ranks_per_node = spec.ranks;
     }
@@ -356,7 +357,7 @@ static struct gw_msg_spec any_gang(const struct patience *patience)
     return spec;
 }
 
-/* Instead of any hosts: so many ranks at each of some, in an order of its own. */
+/* Chooses places instead of any hosts: so many ranks on each of some hosts, in random order. */
 static void choose_places(const struct patience *patience, struct party *party)
 {
     struct sim *sim = patience->sim;
@@ -406,7 +407,7 @@ static bool client_acts(struct patience *patience)
         return false;
     uint32_t rows = 1 + (uint32_t)sim_below(sim, 6);
     struct gw_msg_spec spec = any_spec(sim);
-    spec.slots = patience->losses ? 1 : spec.slots; /* so that it fits whoever is left */
+    spec.slots = patience->losses ? 1 : spec.slots; /* so that it fits any remaining worker */
     spec.priority = patience->urgent ? PRIORITY_MAX : spec.priority;
     if (submit(patience, spec, rows))
         patience->submitted += rows;
@@ -421,7 +422,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* When something happens next, if nothing is due now. */
+/* Returns the time of the next event if nothing is due now. */
 static uint64_t next_ns(const struct patience *patience)
 {
     uint64_t at_ns = gw_sched_deadline_ns(patience->sched);
@@ -475,7 +476,8 @@ static void make(struct patience *patience)
     }
     patience->losses = sim_chance(sim, 30) ? 1 + (uint32_t)sim_below(sim, 2) : 0;
     patience->loss_ns = sim->now_ns + sim_below(sim, 2 * SECOND);
-    /* Nothing comes before this gang, so that its room is reserved when the guest comes. */
+    /* No task has a higher priority than this gang, so its room is reserved when the guest arrives.
+     */
     patience->guest = patience->gangs == 1 && !patience->losses;
     if (patience->guest)
         patience->parties[0].spec.priority = PRIORITY_MAX + 1;

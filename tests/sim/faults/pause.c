@@ -1,8 +1,8 @@
-/* An operator pauses detached jobs, some of them as a gang prepares, or in a life of the scheduler
- * that does not know yet what runs, and has each go on after a while. From when it was told that a
- * job is paused until it wants that to go on, in whichever life, nothing of the job is placed, no
- * gang of it goes, and those that had gone were told to pause. Its link loses nothing: what is
- * looked at is what an answer means. */
+/* An operator pauses detached jobs and resumes them later. Some jobs are paused while a gang
+ * prepares, or when a new scheduler does not know yet what runs. From the answer to the pause until
+ * the resume request, in every term: nothing of the job is placed, no gang of it starts, and
+ * running gangs were told to pause. The operator's connection loses no messages, because the
+ * meaning of the answers is checked. */
 #include "tests/sim/faults/pause.h"
 
 #include "tests/sim/faults/crash_time.h"
@@ -12,8 +12,8 @@
 
 enum {
     PAUSES_PERCENT = 30,  /* of all seeds */
-    CRASHES_PERCENT = 40, /* of what is answered, where schedulers die */
-    OPERATOR = 900000000, /* its connections, each of which asks for one thing */
+    CRASHES_PERCENT = 40, /* of the answers, in seeds where schedulers die */
+    OPERATOR = 900000000, /* numbers of its connections; each makes one request */
 };
 
 struct pause {
@@ -24,8 +24,8 @@ struct pause {
 struct sim_pauses {
     uint64_t peer;
     GW_ARRAY(struct pause) list;
-    struct gw_map told; /* attempt -> the life that told it to pause, from 1 on */
-    struct gw_map seen; /* attempts that prepared when somebody looked */
+    struct gw_map told; /* attempt -> term in which it was told to pause, from 1 */
+    struct gw_map seen; /* attempts that were preparing at the last check */
 };
 
 static struct pause *find(struct sim *sim, uint64_t job)
@@ -56,7 +56,7 @@ static void leave(struct sim *sim, uint64_t peer)
     (void)sim_sched_step(sim, &(struct gw_event){.type = GW_EVENT_CLOSE, .peer = {peer}});
 }
 
-/* It wants the job to go on, and has it so as soon as a scheduler is there. */
+/* The operator resumes the job as soon as there is a scheduler. */
 static void on_resume(struct sim *sim, void *arg)
 {
     const uint64_t job = *(const uint64_t *)arg;
@@ -88,7 +88,7 @@ static void pause_job(struct sim *sim, const struct gw_job *job, uint64_t chance
     ask(sim, peer, *id, (chance >> 32) % 3 ? GW_ASK_PAUSE : GW_ASK_PAUSE_NOW);
 }
 
-/* A gang of it prepares, or somebody may come back with one. */
+/* Returns true if a gang of the job prepares, or a worker may return with one. */
 static bool is_of_use(struct sim *sim, const struct gw_job *job, bool anew)
 {
     for (uint32_t row = 0; row < job->tasks.count; row++) {
@@ -105,7 +105,8 @@ static bool is_of_use(struct sim *sim, const struct gw_job *job, bool anew)
     return false;
 }
 
-/* That some were to go on may have been lost with a scheduler. None dies from here on. */
+/* Resumes all jobs, because a resume may have been lost with a scheduler. No scheduler dies after
+ * this. */
 static void resume_all(struct sim *sim)
 {
     for (struct gw_job *job = sim->sched->first_job, *next; job; job = next) {
@@ -139,7 +140,7 @@ static void on_operator(struct sim *sim, void *arg)
     }
 }
 
-/* Not by the stream of chance that all else follows: the other seeds are as they were. */
+/* Uses a hash, so that the random numbers of other seeds do not change. */
 void sim_pause_plan(struct sim *sim)
 {
     if (sim_hash(sim->seed, 770) % 100 >= PAUSES_PERCENT)

@@ -1,5 +1,5 @@
-/* Calls of actors that are cancelled before they began: as soon as their worker knows that the call
- * before them runs long they have ended, and do not wait for it. */
+/* Calls of actors that are cancelled before they begin. As soon as their worker knows that the call
+ * before them runs long, they must end without waiting for it. */
 #include "tests/sim/faults/recant.h"
 
 #include "tests/sim/checks/limit.h"
@@ -19,7 +19,7 @@ void sim_recant_assigned(struct sim *sim, const struct gw_msg_assign *assign)
 static void hear(struct sim *sim, struct host *host, const struct gw_message *message)
 {
     uint64_t actor;
-    if (message->type == GW_MESSAGE_welcome) /* what ended before that was told to nobody */
+    if (message->type == GW_MESSAGE_welcome) /* calls that ended before this were not reported */
         gw_map_deinit(&host->recanted);
     if (message->type != GW_MESSAGE_kill || message->kill.reason == GW_KILL_TAKE_BACK)
         return;
@@ -30,7 +30,8 @@ static void hear(struct sim *sim, struct host *host, const struct gw_message *me
     }
 }
 
-/* The process of an actor here whose call has said that it runs long; NULL: none. */
+/* Returns the process of an actor on this host whose call has reported that it runs long, or NULL.
+ */
 static const struct process *long_one(const struct host *host, uint64_t actor)
 {
     for (size_t i = 0; i < host->processes.count; i++) {
@@ -60,7 +61,7 @@ void sim_recant_told(struct sim *sim, struct host *host, const struct gw_message
     }
 }
 
-/* Not by the stream of chance that all else follows. */
+/* Uses a hash, so that the random numbers of the rest of the world do not change. */
 void sim_recant_begin(struct sim *sim, struct process *process)
 {
     if (!process->actor || process->rows.count < 2)

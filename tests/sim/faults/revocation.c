@@ -1,9 +1,10 @@
-/* Tokens are revoked, workers' and clients'. The connection closes at once, and nothing that was
- * said by it and is under way is heard.
+/* Tokens of workers and clients that are revoked. The connection closes immediately, and messages
+ * on their way are dropped.
  *
- * A worker that is told so, or is refused, ends; its next life has another token. What it ran is
- * charged to nobody (charge.c looks at the facts of that step), and ends well by no attempt that it
- * had, also where the scheduler dies right after that. Of a client what is its alone goes. */
+ * A worker whose token was revoked, or that is refused, ends. Its next incarnation has another
+ * token. The end of its tasks counts against no budget (charge.c checks the facts of that step),
+ * and no task may end successfully by one of its attempts, even if the scheduler dies directly
+ * afterwards. The jobs that only a revoked client holds are cancelled. */
 #include "tests/sim/faults/revocation.h"
 
 #include "tests/sim/checks/ledger.h"
@@ -12,9 +13,9 @@
 enum { REVOKES_PERCENT = 20, CRASH_PERCENT = 40, CLIENT_PERCENT = 30 };
 
 struct sim_revocations {
-    struct gw_map placed;  /* attempt, of no gang -> the life of the host that it was sent to */
-    struct gw_map revoked; /* lives of hosts */
-    bool client;           /* one was */
+    struct gw_map placed;  /* attempt (of no gang) -> incarnation of its host */
+    struct gw_map revoked; /* incarnations of hosts */
+    bool client;           /* the token of a client was revoked */
 };
 
 /* -- Workers -------------------------------------------------------------------------------------
@@ -56,7 +57,7 @@ void sim_revocation_ended(struct sim *sim, uint64_t attempt)
               (unsigned long long)attempt);
 }
 
-/* The scheduler closes it, and tells why. */
+/* The scheduler closes the connection with the reason. */
 static void close_revoked(struct sim *sim, struct conn *conn)
 {
     conn->ends[0].open = false;
@@ -72,7 +73,7 @@ static void close_revoked(struct sim *sim, struct conn *conn)
 static void revoke_worker(struct sim *sim, struct host *host)
 {
     sim_fault(sim, FAULT_REVOKED);
-    if (host->scheduler->held_until_ns > sim->now_ns) /* it waits to be mended */
+    if (host->scheduler->held_until_ns > sim->now_ns) /* it waits to reconnect */
         sim_fault(sim, FAULT_REVOKED_BROKEN);
     sim_log(sim, "the token of host %u is revoked", host->number);
     GW_MUST(gw_map_put(&sim->revocations->revoked, host->incarnation, 1));
@@ -82,7 +83,7 @@ static void revoke_worker(struct sim *sim, struct host *host)
 /* -- Clients -------------------------------------------------------------------------------------
  */
 
-/* Nobody else may need or hold any of it. */
+/* Returns true if no other client can need or hold anything of the job. */
 static bool is_its_alone(const struct sim *sim, const struct sim_job *job)
 {
     if (!job->accepted || job->rejected || job->detached || job->pure || job->scattered ||
@@ -111,7 +112,7 @@ static const char *state_in(const struct gw_value *tasks, size_t at)
     return state;
 }
 
-/* What something waits for that is being ended goes with that. */
+/* A task that waits for a task which is being cancelled is cancelled with it. */
 static void check_gone(struct sim *sim, const struct sim_job *job)
 {
     struct gw_value *arguments = gw_dict(), *tasks = NULL;
@@ -138,7 +139,7 @@ static void revoke_client(struct sim *sim, struct client *client)
     sim_log(sim, "the token of client %u is revoked", client->number);
     sim->revocations->client = true;
     struct conn *conn = client->conn;
-    client->alive = false; /* what it holds is others' from now on */
+    client->alive = false; /* what it holds belongs to others from now on */
     client->conn = NULL;
     sim_sync_end(sim, client);
     close_revoked(sim, conn);
@@ -155,7 +156,7 @@ static bool may_close(const struct conn *conn)
     return conn && !conn->cut && conn->ends[0].open && conn->ends[1].open;
 }
 
-/* Not by the stream of chance that all else follows: the other seeds are as they were. */
+/* Uses a hash, so that the random numbers of other seeds do not change. */
 static void on_revoke(struct sim *sim, void *arg)
 {
     const uint64_t chance = sim_hash(sim->now_ns ^ sim->seed, 741);

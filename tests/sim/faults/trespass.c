@@ -1,8 +1,8 @@
-/* Clients that reach for what is another user's: cancel, retry, read, fetch, end the cluster. All
- * of it is refused, and none of it shows in what the other's tasks become. */
+/* Clients that send requests for another user's jobs: cancel, retry, read, fetch, shut down the
+ * cluster. All are refused, and none has an effect on the other user's tasks. */
 #include "tests/sim/sim.h"
 
-/* An accepted job of another user; NULL: there is none. */
+/* Returns an accepted job of another user, or NULL. */
 static struct sim_job *foreign_job(struct sim *sim, const struct client *client)
 {
     struct client *other = &sim->clients[sim_below(sim, sim->client_count)];
@@ -23,7 +23,7 @@ void sim_trespass_act(struct sim *sim, struct client *client)
     struct gw_message message = {0};
     uint64_t what = sim_below(sim, 4);
     if (client->admin || client->work)
-        return; /* who may; and a task is its job's user */
+        return; /* an admin may do this, and a task has the user of its job */
     if (what == 0) {
         message.type = GW_MESSAGE_shutdown;
         message.shutdown.request = sim_client_call(client, GW_MESSAGE_reply);
