@@ -1,5 +1,6 @@
-/* Receipts: when a client is told that something was cancelled, or will run again, a scheduler that
- * begins with what is committed by then knows it, too. Of ranges, range.c sees to that. */
+/* Acknowledgements. If a client is told that a task was cancelled or will run again, this must be
+ * in the committed facts, so that a scheduler that starts from them knows it. range.c checks this
+ * for ranges. */
 #include "tests/sim/checks/acknowledgement.h"
 
 #include "tests/sim/faults/crash.h"
@@ -12,7 +13,7 @@ void sim_acknowledgement_asked(struct client *client, uint64_t request, const st
     uint64_t at = 0;
     while (client->jobs.count > at && client->jobs.items[at] != job)
         at++;
-    if (at < client->jobs.count) /* else another client's: an admin may */
+    if (at < client->jobs.count) /* else another client's job: an admin may cancel it */
         GW_MUST(gw_map_put(&client->cancelling, request, at << 32 | row));
 }
 
@@ -37,12 +38,13 @@ static bool ended_badly(const struct gw_value *tasks, uint32_t row)
     return is(tasks, row, "failed") || is(tasks, row, "cancelled");
 }
 
-/* A row that was named, or all of a job: as it is now, and as it would be. */
+/* Compares the state of one row (or of all rows) of a job in the running scheduler with the state
+ * in a scheduler restored from the committed facts. */
 static void check(struct sim *sim, const struct sim_job *job, uint32_t row, bool retried)
 {
     struct gw_sched *sched = sim_sched_new();
     sim_sched_restore(sim, sched, sim->facts_committed);
-    if (!retried) /* what was told to end at its worker ends as another life begins */
+    if (!retried) /* a cancelled attempt ends when the restored scheduler starts */
         sim_sched_begin(sim, sched);
     struct gw_value *now = tasks_in(sim->sched, job->id), *then = tasks_in(sched, job->id);
     size_t count = now ? gw_value_count(now) : 0;

@@ -1,4 +1,5 @@
-/* Tasks that are handed over to the worker of what they wait for, and take other slots than it. */
+/* Tasks that are prefetched to the worker that runs their dependency, and that need other slots
+ * than the dependency. */
 #include "tests/sim/checks/across.h"
 
 #include "tests/sim/checks/limit.h"

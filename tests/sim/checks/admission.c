@@ -1,7 +1,8 @@
-/* A host whose memory is beyond its line lets nothing new begin, however it counts: what its worker
- * and its processes use, and the results that lie there, are counted here. Ranks begin, for others
- * of their gang wait for them, and so do calls of actors, which are there already. One more begins
- * where nothing of all that runs would give anything back, or has not for a while. */
+/* A host whose memory is above its threshold starts no new task. This file counts the memory
+ * independently: the worker, its processes, and the results at the host. Ranks may start, because
+ * other ranks of their gang wait for them. Calls of actors may start, because their process exists
+ * already. One more task may start if nothing that runs would free memory, or has not done so for a
+ * while. */
 #include "tests/sim/checks/admission.h"
 
 #include "tests/sim/world/turn.h"
@@ -26,11 +27,11 @@ void sim_admission_measured(struct host *host, uint64_t own_bytes,
 static uint64_t bytes_of(const struct sim *sim, uint64_t token)
 {
     uint64_t bytes = 0;
-    (void)gw_map_get(&sim->sizes, token, &bytes); /* of a file on its disk: 0 */
+    (void)gw_map_get(&sim->sizes, token, &bytes); /* 0 if the content is a file on disk */
     return bytes;
 }
 
-/* At the end of a step, what it lets go of is gone. */
+/* Counts the memory at the end of a step. What the step releases no longer counts. */
 static uint64_t count_bytes(const struct sim *sim, const struct host *host)
 {
     uint64_t bytes = host->admission.own_bytes, gone = 0;
@@ -47,7 +48,7 @@ static uint64_t count_bytes(const struct sim *sim, const struct host *host)
     return bytes > gone ? bytes - gone : 0;
 }
 
-/* Something runs that will end, or end something. */
+/* Returns true if a process runs a task, which will end or make other tasks end. */
 static bool is_busy(const struct host *host)
 {
     for (size_t i = 0; i < host->processes.count; i++) {
@@ -81,11 +82,11 @@ static void assigned(struct sim *sim, struct host *host, const struct gw_msg_ass
         const struct work *work =
             sim_work_find(sim, sim_turn_work(args, gw_col32_at(assign->args_size, i)));
         args += gw_col32_at(assign->args_size, i);
-        /* An actor's process was started for it, before this perhaps. */
+        /* The process of an actor may have been started before. */
         if (gw_col32_at(assign->rank, i) != GW_RANK_NONE || work->calls || work->makes_actor)
             continue;
         begin(sim, host, work);
-        return; /* what stands behind it in the same runner begins after it */
+        return; /* later rows of the same runner begin after it */
     }
 }
 
@@ -102,7 +103,7 @@ void sim_admission_stepped(struct sim *sim, struct host *host)
     }
     if (!admission->over_ns)
         admission->over_ns = sim->now_ns;
-    admission->offers = admission->offers || !is_busy(host); /* until it comes */
+    admission->offers = admission->offers || !is_busy(host); /* until a task starts */
     for (size_t i = 0; i < host->effects.list.count; i++) {
         const struct gw_effect *effect = &host->effects.list.items[i];
         if (effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)

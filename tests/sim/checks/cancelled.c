@@ -1,10 +1,10 @@
-/* Tasks that their worker was told to end: it gives them to no runner after that, whatever became
- * of the one in whose queue they waited. Calls of actors have rules of their own (recant.c). */
+/* Tasks that their worker was told to end. The worker must not send them to a runner after that,
+ * even if the runner in whose queue they waited has died. recant.c checks calls of actors. */
 #include "tests/sim/checks/cancelled.h"
 
-enum { DIES_OF = 3 }; /* one in so many */
+enum { DIES_OF = 3 }; /* one in this many */
 
-/* The process in which an attempt waits behind another; NULL: it does not. */
+/* Returns the process in whose queue an attempt waits, or NULL. */
 static struct process *queue_of(const struct host *host, uint64_t attempt)
 {
     for (size_t i = 0; i < host->processes.count; i++)

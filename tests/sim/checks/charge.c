@@ -1,9 +1,9 @@
-/* An attempt is judged once, over all lives of the scheduler: what its end was charged to, or how
- * it ended its task, stays, and nothing that is told of it later counts again. A judgement whose
- * facts were lost with the scheduler was none.
+/* Each attempt is decided once, in all terms of the scheduler: the budget that its end counts
+ * against, or how it ended its task, does not change, and later reports about it do not count
+ * again. A decision whose facts were lost with the scheduler does not exist.
  *
- * Seen in the durable facts themselves, and in what is assigned and taken over: which attempt a
- * task has is known here without asking the scheduler. */
+ * This file reads the durable facts, the assigns and the attempts that are taken over. So it knows
+ * the attempt of a task without asking the scheduler. */
 #include "tests/sim/checks/charge.h"
 #include "tests/sim/checks/quarantine.h"
 #include "tests/sim/faults/revocation.h"
@@ -13,7 +13,7 @@
 
 enum { HEADER_BYTES = 6, CHARGES_BYTES = 8, TRIES_BYTES = 2, UNCHARGED_AT = 5 };
 
-/* A task, as facts name it. */
+/* A task as the facts identify it. */
 struct task {
     uint64_t job;
     uint32_t index;
@@ -21,14 +21,14 @@ struct task {
 
 struct decided {
     uint64_t attempt;
-    size_t end; /* of the facts that say so */
+    size_t end; /* end of the facts that contain the decision */
     bool well;
 };
 
 struct sim_charges {
-    struct gw_map current; /* task -> its attempt in this life */
-    struct gw_map sums;    /* task -> all that was charged to it */
-    struct gw_map paid;    /* task -> that, without what nobody is charged for */
+    struct gw_map current; /* task -> its attempt in this term */
+    struct gw_map sums;    /* task -> sum of all counted ends */
+    struct gw_map paid;    /* task -> the same without ends that count against no budget */
     GW_ARRAY(struct decided) decided;
 };
 
@@ -44,8 +44,8 @@ static struct sim_charges *charges_of(struct sim *sim)
     return sim->charges;
 }
 
-/* A good end is told again to the next life of the scheduler, which may have forgotten the result
- * (worker/core/link/orphaned.c): the task is done once more then. */
+/* A successful end may be reported again to the next scheduler, which may have lost the result
+ * (worker/core/link/orphaned.c). The task is then done a second time. */
 static void judge(struct sim *sim, struct task task, struct decided judgement)
 {
     struct sim_charges *charges = charges_of(sim);
@@ -57,7 +57,7 @@ static void judge(struct sim *sim, struct task task, struct decided judgement)
                   "attempt %llx of task %u of job %llu is judged twice",
                   (unsigned long long)judgement.attempt, task.index, (unsigned long long)task.job);
         if (decided->attempt == judgement.attempt)
-            return; /* charged, and over */
+            return; /* its end was counted, and it is over */
     }
     GW_MUST(gw_array_push(&charges->decided, judgement));
 }
@@ -76,7 +76,7 @@ static uint64_t u64_at(const uint8_t *at)
     return x;
 }
 
-/* job, index, charges. Who has a task run again takes away what was charged to it. */
+/* Fields: job, index, charges. A retry resets the counts of a task. */
 static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
 {
     struct sim_charges *charges = charges_of(sim);
@@ -88,7 +88,7 @@ static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
     (void)gw_map_get(&charges->paid, key_of(task), &paid_before);
     GW_MUST(gw_map_put(&charges->paid, key_of(task), paid));
     if (paid_before == UINT64_MAX && sim->life == 0)
-        paid_before = 0; /* else it may be of an earlier life */
+        paid_before = 0; /* otherwise the task may be from an earlier term */
     (void)gw_map_get(&charges->sums, key_of(task), &before);
     GW_MUST(gw_map_put(&charges->sums, key_of(task), sum));
     if (sum <= before)
@@ -104,11 +104,12 @@ static void on_charged(struct sim *sim, const uint8_t *fields, size_t end)
     judge(sim, task, (struct decided){attempt, end, false});
 }
 
-/* job, index, state, code, exit_code, attempt, text, cause_job. */
+/* Fields: job, index, state, code, exit_code, attempt, text, cause_job. */
 static void on_ended(struct sim *sim, const uint8_t *fields, size_t end)
 {
     const struct task task = {u64_at(fields), u32_at(fields + 8)};
-    const uint32_t state = u32_at(fields + 12); /* RELEASED, among them, never is written */
+    const uint32_t state =
+        u32_at(fields + 12); /* RELEASED, one of the states in between, is never written */
     const uint64_t attempt = u64_at(fields + 24), cause = u64_at(fields + 36 + u32_at(fields + 32));
     uint64_t current;
     if (state < GW_TASK_DONE || state > GW_TASK_CANCELLED || !attempt || cause)
@@ -117,7 +118,7 @@ static void on_ended(struct sim *sim, const uint8_t *fields, size_t end)
         sim_revocation_ended(sim, attempt);
     if (gw_map_get(&charges_of(sim)->current, key_of(task), &current) && current == attempt)
         judge(sim, task, (struct decided){attempt, end, state == GW_TASK_DONE});
-    /* else it shares the result of another */
+    /* otherwise it shares the result of another task */
 }
 
 static void on_facts(struct sim *sim, const struct gw_bin *facts)
@@ -170,7 +171,7 @@ void sim_charge_crashed(struct sim *sim)
     struct sim_charges *charges = charges_of(sim);
     gw_map_deinit(&charges->current);
     gw_map_deinit(&charges->paid);
-    gw_map_deinit(&charges->sums); /* each task's is said again where it grows */
+    gw_map_deinit(&charges->sums); /* each count is written again when it grows */
     while (charges->decided.count &&
            charges->decided.items[charges->decided.count - 1].end > sim->facts.size)
         charges->decided.count--;

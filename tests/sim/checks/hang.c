@@ -1,5 +1,5 @@
-/* Where simulated ranks stand, for a worker that looks for those that hang, and whom it may blame.
- */
+/* The progress of simulated ranks, for a worker that looks for ranks that hang, and the ranks that
+ * it may name. */
 #include "tests/sim/sim.h"
 
 #include <stdio.h>
@@ -73,7 +73,7 @@ void sim_hang_survey(struct sim *sim, struct host *host, const struct gw_effect 
     sim_plan_own(sim, 50000 + sim_below(sim, MS), on_survey, survey, survey_drop);
 }
 
-/* Who is stopped does nothing any more, and ends by SIGKILL alone. */
+/* A stopped process does nothing, and only SIGKILL ends it. */
 bool sim_hang_stops(struct sim *sim, struct process *process)
 {
     const struct row *row = &process->rows.items[0];
@@ -87,7 +87,8 @@ bool sim_hang_stops(struct sim *sim, struct process *process)
     return true;
 }
 
-/* The text of a failure names a rank only if that one hung, or was slow to come, some time. */
+/* Checks that the text of a failure names a rank only if that rank hung, or joined late, at some
+ * time. */
 void sim_hang_told(struct sim *sim, const struct work *work, const char *text)
 {
     unsigned rank = 0;

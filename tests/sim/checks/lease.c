@@ -1,5 +1,6 @@
-/* Ports that workers lease for gangs, and the rendezvous beside them: each stays until its attempt
- * has ended at the worker of rank 0, and no longer. Rank 0 starts when the port is free for it. */
+/* Ports that workers lease for gangs, and the rendezvous of each: a lease lasts until the attempt
+ * has ended at the worker of rank 0, and not longer. Rank 0 may start only after the port was
+ * released for it. */
 #include "tests/sim/sim.h"
 
 enum { LEASE_BOUND = 1, LEASE_FREE };
@@ -19,5 +20,5 @@ void sim_lease_unbind(struct sim *sim, struct host *host, uint64_t attempt)
 
 void sim_lease_close(struct host *host, uint64_t attempt)
 {
-    (void)gw_map_remove(&host->leases, attempt); /* only who leads a gang has one */
+    (void)gw_map_remove(&host->leases, attempt); /* only the worker that leads a gang has a lease */
 }

@@ -1,10 +1,10 @@
-/* The ledger: queues, variables, events and published names of each user, as the scheduler's
- * answers make them, in the order in which it gives them.
+/* A model of the queues, variables, events and published names of each user, built from the
+ * scheduler's answers in their order.
  *
- * A queue gives out what was put, in that order, once, and never has more than it may; nobody is
- * sent away empty while there is a value, or room. A variable has one version after the other, and
- * who reads it gets what was set last. An event lets those pass who come while it is set. A name
- * stands for one result, and who looks it up finds that. */
+ * A queue delivers the values that were put into it, in order, once, and never exceeds its bound. A
+ * request is not refused while there is a value, or room. The versions of a variable increase by
+ * one, and a reader gets the value that was set last. An event lets clients pass while it is set. A
+ * name refers to one result, and a look-up returns that result. */
 #include "tests/sim/checks/ledger.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@
 enum { USERS = 2, FIRST_UID = 1000, NAME_BYTES = 16 };
 enum asked_for { ASKED_SYNC, ASKED_PUBLISH, ASKED_UNPUBLISH, ASKED_LOOKUP };
 
-/* A request, until it is answered. */
+/* A request that was not answered yet. */
 struct asked {
     const struct client *client;
     uint64_t request, number, value;
@@ -28,10 +28,10 @@ struct published {
     const struct work *work;
 };
 
-/* What one user has. */
+/* The objects of one user. */
 struct shelf {
     GW_ARRAY(uint64_t) queue;
-    uint64_t bound; /* of the queue; 0: nobody said */
+    uint64_t bound; /* of the queue; 0: not set */
     uint64_t version, value;
     bool set;
 };
@@ -210,7 +210,7 @@ static void name_told(struct sim *sim, const struct asked *asked, const struct g
 /* -- Being told ----------------------------------------------------------------------------------
  */
 
-/* The request that is answered; false: it was none of these. */
+/* Finds and removes the request that is answered. Returns false if it is not one of these. */
 static bool take_asked(struct ledger *ledger, const struct client *client, uint64_t request,
                        struct asked *asked)
 {

@@ -1,10 +1,11 @@
-/* Folders of workers, which outlive them: after each welcome a worker tells of which jobs something
- * lies there, in some seeds. What the scheduler does not know goes, and nothing else. */
+/* Orphaned files in the folders of workers, which outlive the workers. In some seeds, a worker
+ * reports after each welcome for which jobs it has files. The scheduler must release the files of
+ * jobs that it does not know, and no others. */
 #include "tests/sim/checks/leftovers.h"
 
-enum { TOLD_MAX = 64, SEEDS = 8 }; /* SEEDS: one in so many */
+enum { TOLD_MAX = 64, SEEDS = 8 }; /* SEEDS: one seed in this many */
 
-/* Of which there never was one. */
+/* Returns the number of a job that never existed. */
 static uint64_t stray(const struct host *host)
 {
     return UINT64_MAX - host->number;

@@ -1,13 +1,13 @@
-/* Limits: what runs ends when it has run, or been silent, for as long as it may, and not before;
- * and no more tasks of a range are under way than it lets. */
+/* Limits. A task must end when it has reached its time limit or inactivity timeout, and not
+ * earlier. No more tasks of a range may be unfinished than its limit. */
 #include "tests/sim/checks/limit.h"
 
-#define START_NS (100 * MS)  /* the worker's clock runs before a command's program does */
+#define START_NS (100 * MS)  /* the worker's clock starts before a command's program */
 #define MEASURE_NS (10 * MS) /* until output is measured, twice */
 
 struct limits {
-    struct gw_map begun; /* attempt -> when its first process began */
-    struct gw_map work;  /* attempt -> id */
+    struct gw_map begun; /* attempt -> start of its first process */
+    struct gw_map work;  /* attempt -> work id */
 };
 
 static struct limits *limits_of(struct sim *sim)

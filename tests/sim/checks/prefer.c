@@ -1,5 +1,5 @@
-/* A task that prefers some workers goes to one of them, where that has nothing else to do. What
- * failed there is tried elsewhere. */
+/* A task that prefers some workers is placed on one of them if that worker is idle. After a failure
+ * there, other workers are tried. */
 #include "tests/sim/checks/prefer.h"
 
 #include "tests/sim/checks/limit.h"
@@ -25,7 +25,7 @@ static bool names(const struct work *work, const struct host *host)
     return strstr(work->on, host->worker_name) || strstr(work->on, host->name);
 }
 
-/* Whether a worker lies idle, as the scheduler has it, and could run this. */
+/* Returns true if a worker is idle according to the scheduler, and could run this task. */
 static bool is_idle(const struct gw_value *worker, const struct work *work)
 {
     return is(worker, "state", "ready") && is(worker, "memory_state", "open") &&
@@ -34,7 +34,7 @@ static bool is_idle(const struct gw_value *worker, const struct work *work)
            number_in(worker, "slots") >= (int64_t)work->slots;
 }
 
-/* Tasks that ask for nothing but slots. */
+/* Returns true for tasks that need only slots. */
 static bool is_plain(const struct work *work)
 {
     return work->prefers && *work->on && work->ranks == 0 && work->gpus == 0 &&
@@ -64,7 +64,7 @@ static void check(struct sim *sim, const struct work *work, const struct host *t
 void sim_prefer_assigned(struct sim *sim, const struct host *to, const struct gw_msg_assign *assign)
 {
     if (sim->committed)
-        return; /* it was placed before, when others may not have been here */
+        return; /* it was placed before, when other workers may have been absent */
     for (uint32_t i = 0; to && i < assign->job.count; i++) {
         const struct sim_job *job = sim_limit_job(sim, gw_col64_at(assign->job, i));
         for (size_t k = 0; job && k < job->work.count; k++) {
@@ -73,7 +73,8 @@ void sim_prefer_assigned(struct sim *sim, const struct host *to, const struct gw
                 continue;
             if (names(work, to))
                 sim_fault(sim, FAULT_PREFERRED);
-            else if (gw_col32_at(assign->try_number, i) == 0) /* else it may be avoided */
+            else if (gw_col32_at(assign->try_number, i) ==
+                     0) /* otherwise the worker may be avoided */
                 check(sim, work, to);
         }
     }

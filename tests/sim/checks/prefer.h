@@ -4,7 +4,7 @@
 
 #include "tests/sim/sim.h"
 
-/* sim_prefer_assigned: the scheduler gives a host work; its step is over. */
+/* sim_prefer_assigned: the scheduler has assigned work to a host, and its step has ended. */
 void sim_prefer_assigned(struct sim *sim, const struct host *to,
                          const struct gw_msg_assign *assign);
 

@@ -1,10 +1,12 @@
-/* Workers that rest. One that was lost under a gang, or where a rank did not get ready, takes no
- * ranks for a second, twice as long each time, until a gang has ended well there, by whatever
- * connection it comes; nor, where it could not lay files and others might, what has files. The next
- * life of the scheduler knows nothing of that.
+/* Workers in quarantine. If a worker was lost while a gang ran on it, or a rank there did not
+ * become ready, it gets no ranks for one second. The time doubles with each further failure, until
+ * a gang has ended successfully there. The quarantine stays if the worker reconnects. Likewise, a
+ * worker that could not create the files of a task gets no tasks with files, if other workers might
+ * be able to. The next scheduler does not know about a quarantine.
  *
- * What begins and ends a rest is seen in what becomes of gangs, workers and tasks; how long it is
- * is counted here; and the scheduler must say the same of each at every step. */
+ * This file finds the start and the end of a quarantine from the states of gangs, workers and
+ * tasks, and computes its length. At every step, the scheduler must report the same for each
+ * worker. */
 #include "tests/sim/checks/quarantine.h"
 
 #include "scheduler/core/lifecycle/task_end.h"
@@ -24,31 +26,31 @@ struct rest {
     uint64_t until_ns;
 };
 
-/* A rank that could take its worker into a rest: as it was before the step. */
+/* A rank that could put its worker into quarantine: its state before the step. */
 struct placed {
     uint32_t host, worker;
     bool live;
 };
 
-/* A gang, likewise. */
+/* A gang: its state before the step. */
 struct stake {
     uint64_t attempt, job;
     uint32_t row, count;
     uint8_t state;
     bool files;
-    bool due; /* it ought to stand by now */
+    bool due; /* the time for its ranks to become ready is over */
     struct placed placed_ranks[RANKS_MAX];
 };
 
 struct sim_quarantine {
     struct rest rests[HOSTS_MAX][KINDS];
     GW_ARRAY(struct stake) stakes;
-    uint32_t unsure[KINDS]; /* bits of hosts of which a step does not tell what to expect */
-    uint32_t files_host;    /* where files of a task were not laid; GW_NO_INDEX: nowhere */
-    uint64_t files_job;     /* whose task that was */
+    uint32_t unsure[KINDS]; /* bit mask of hosts for which this step does not show what to expect */
+    uint32_t files_host;    /* host where files of a task could not be created; GW_NO_INDEX: none */
+    uint64_t files_job;     /* the job of that task */
     uint32_t files_row;
     uint8_t files_state;
-    uint32_t laid; /* bits of hosts where something with files ended well */
+    uint32_t laid; /* bit mask of hosts where a task with files ended successfully */
 };
 
 static struct sim_quarantine *quarantine_of(struct sim *sim)
@@ -74,7 +76,7 @@ static bool is_there(const struct sim *sim, uint32_t id)
     return worker && worker->state != GW_WORKER_LOST;
 }
 
-/* How a task of a job is; GW_TASK_RETIRED: nobody knows. */
+/* Returns the state of a task; GW_TASK_RETIRED if it is unknown. */
 static uint8_t state_of(const struct sim *sim, uint64_t id, uint32_t row)
 {
     const struct gw_job *job = gw_sched_job_find(sim->sched, id);
@@ -188,7 +190,7 @@ static void end(struct sim *sim, uint32_t host, int kind)
     *rest = (struct rest){0};
 }
 
-/* All of its ranks are over. */
+/* All ranks of the gang have ended. */
 static void take_end(struct sim *sim, const struct stake *stake)
 {
     const uint8_t state = state_of(sim, stake->job, stake->row);
@@ -204,7 +206,7 @@ static void take_end(struct sim *sim, const struct stake *stake)
     }
 }
 
-/* Hosts whose workers were lost in this step, and had ranks of it, bits. */
+/* Returns a bit mask of hosts whose workers were lost in this step and had ranks of the gang. */
 static uint32_t lost_under(const struct sim *sim, const struct stake *stake)
 {
     uint32_t lost = 0;
@@ -216,7 +218,8 @@ static uint32_t lost_under(const struct sim *sim, const struct stake *stake)
     return lost;
 }
 
-/* The host of the rank that did not get ready; GW_NO_INDEX: it is not for that that it ends. */
+/* Returns the host of the rank that did not become ready, or GW_NO_INDEX if the gang ends for
+ * another reason. */
 static uint32_t late_at(const struct sim *sim, const struct stake *stake)
 {
     const struct gw_gang_attempt *gang = gw_sched_gang_find(sim->sched, stake->attempt);
@@ -232,7 +235,8 @@ static void take_gang(struct sim *sim, const struct stake *stake, bool dismissed
     const uint32_t lost = lost_under(sim, stake), late = late_at(sim, stake);
     const bool over = !gw_sched_gang_find(sim->sched, stake->attempt);
     if (stake->state == GW_GANG_ENDING || (lost & (lost - 1)) || (lost && stake->due))
-        sim->quarantine->unsure[RANKS] |= lost; /* it may be the cause after all; one of them is */
+        sim->quarantine->unsure[RANKS] |= lost; /* the loss may be the cause of the end; if several
+                                                   workers were lost, one of them is */
     else if (lost && !dismissed)
         begin(sim, (uint32_t)__builtin_ctz(lost), RANKS);
     else if (late != GW_NO_INDEX)
@@ -241,8 +245,9 @@ static void take_gang(struct sim *sim, const struct stake *stake, bool dismissed
         take_end(sim, stake);
 }
 
-/* It is not tried where it failed because others may do better; else it fails. What becomes of a
- * gang, or of what was cancelled, does not say which. */
+/* A task whose files could not be created is tried elsewhere if other workers may succeed;
+ * otherwise it fails. The end of a gang, or of a cancelled task, does not show which of the two
+ * applies. */
 static void take_files(struct sim *sim)
 {
     struct sim_quarantine *quarantine = sim->quarantine;
@@ -327,7 +332,7 @@ void sim_quarantine_stepped(struct sim *sim, const struct gw_event *event)
 /* -- What it places ------------------------------------------------------------------------------
  */
 
-/* Whether a rank went elsewhere although this one rests. */
+/* Returns true if a rank could go to another worker although this one is in quarantine. */
 static bool lets_pass(const struct sim *sim, const struct host *host)
 {
     for (uint32_t i = 0; i < sim->host_count; i++)

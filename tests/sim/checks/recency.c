@@ -1,29 +1,30 @@
-/* What goes to disk where memory is short: of the results that nobody there waits for the one that
- * was used last the longest ago, and before any that somebody waits for.
+/* Which results are spilled to disk if memory is short: among the results that no task at the
+ * worker waits for, the least recently used one. A result that a task waits for is spilled only
+ * after all those.
  *
- * A result is used when it is made, when one that takes it is given to the host, and when that has
- * ended; not all of that is seen at the moment when the worker sees it, so that each result was
- * used last between two times. Where those of two results overlap, either may go first. What came
- * from other hosts, and what lies in memory files, is not looked at. */
+ * A result is used when it is made, when a task that needs it is sent to the host, and when that
+ * task has ended. The simulator does not see all of this at the same time as the worker, so it
+ * knows only an interval for the last use. If the intervals of two results overlap, either may be
+ * spilled first. Results from other hosts and results in memory files are not checked. */
 #include "tests/sim/checks/recency.h"
 
 #include "tests/sim/world/memfile.h"
 #include "tests/sim/world/turn.h"
 
-/* A result in memory; used last at used_ns at the earliest, and at used_most_ns at the latest. */
+/* A result in memory. It was last used between used_ns and used_most_ns. */
 struct recent {
     uint64_t token, used_ns, used_most_ns;
     const struct work *work;
     uint32_t rank;
-    bool several;  /* of this work: it is not known which of them is used */
-    uint64_t file; /* that it is being written to; 0: none */
+    bool several;  /* several results of this task: it is unknown which of them is used */
+    uint64_t file; /* the file to which it is being written; 0: none */
 };
 
-/* What the scheduler has given to the host, and what has not ended there. */
+/* An attempt that the scheduler has sent to the host and that has not ended there. */
 struct taker {
     uint64_t attempt;
-    uint32_t rank;           /* each rank of a gang takes what it takes until it has ended */
-    const struct work *work; /* NULL: not known */
+    uint32_t rank;           /* of a gang; each rank uses its inputs until it has ended */
+    const struct work *work; /* NULL: unknown */
 };
 
 struct recency {
@@ -51,7 +52,7 @@ void sim_recency_forget(struct host *host)
 /* -- Use -----------------------------------------------------------------------------------------
  */
 
-/* Which all that are alike run as. */
+/* Returns the task that runs for all tasks with the same arguments. */
 static const struct work *as_run(const struct work *work)
 {
     return work->twin_of ? work->twin_of : work;
@@ -63,12 +64,12 @@ static bool takes(const struct taker *taker, const struct recent *result)
         const struct dep *dep = &taker->work->deps[i];
         if (as_run(dep->on) == result->work &&
             (dep->rank == GW_DEP_ALL || dep->rank == result->rank))
-            return true; /* and not what only comes after it */
+            return true; /* but not if it only runs after it */
     }
     return !taker->work;
 }
 
-/* What a run takes is used now; surely: the worker sees it so, too. */
+/* The inputs of an attempt are used now. surely: the worker sees this at the same time. */
 static void use_inputs(struct sim *sim, struct recency *recency, const struct taker *taker,
                        bool surely)
 {
@@ -95,7 +96,7 @@ static void begin(struct sim *sim, struct recency *recency, const struct gw_msg_
     }
 }
 
-/* The work of an attempt, which has ended; NULL: it is not known. */
+/* Ends an attempt and returns its task, or NULL if unknown. */
 static const struct work *end(struct sim *sim, struct recency *recency, struct taker ended,
                               bool surely)
 {
@@ -140,7 +141,7 @@ static void make(struct sim *sim, struct recency *recency, const struct gw_event
     }
 }
 
-/* It stays where it is when it cannot be written, and is tried again after the others. */
+/* If a result could not be written, it stays in memory and is tried again after the others. */
 static void written(struct sim *sim, struct recency *recency, const struct gw_event *event)
 {
     for (size_t i = 0; i < recency->results.count; i++) {

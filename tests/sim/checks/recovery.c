@@ -1,6 +1,6 @@
-/* What workers made for a scheduler that died stays theirs: another life takes it from who comes
- * back with it in time, and places no task again of which all results may still come, or are there.
- * What a worker has that is of nobody goes. */
+/* Results that workers still have after the scheduler has died. The next scheduler takes them over
+ * from workers that reconnect in time. It does not run a task again while all its results may still
+ * be reported, or exist. A worker's results that belong to no job are released. */
 #include "tests/sim/checks/recovery.h"
 
 #include "scheduler/core/model/state.h"
@@ -11,19 +11,19 @@
 
 #define HOLD_NS GW_LOST_NS
 
-/* A rank's result of a task that had ended well, at a host, when the scheduler died. */
+/* A rank's result of a successful task, at a host, at the time when the scheduler died. */
 struct left {
     uint64_t job, attempt;
     uint32_t index, rank;
-    uint32_t ranks; /* of the task, that lie at workers alone */
+    uint32_t ranks; /* ranks of the task whose results are only at workers */
     bool held;      /* its client holds its future */
     struct host *host;
     uint64_t incarnation;
-    uint64_t conn; /* by which its host came back; 0: it has not */
-    bool due;      /* it is in the registration that is being taken */
+    uint64_t conn; /* connection on which its host reconnected; 0: it has not */
+    bool due;      /* it is in the registration that is being processed */
 };
 
-/* What a host says that it has, and was not at it when the scheduler died. */
+/* A result that a host reports and that was not known there when the scheduler died. */
 struct unknown {
     uint64_t job;
     uint32_t index, rank;
@@ -32,7 +32,7 @@ struct unknown {
 struct sim_recovery {
     uint64_t begun_ns;
     GW_ARRAY(struct left) left;
-    GW_ARRAY(struct unknown) unknown; /* of the registration that is being taken */
+    GW_ARRAY(struct unknown) unknown; /* of the registration that is being processed */
 };
 
 static struct sim_recovery *recovery_of(struct sim *sim)
@@ -68,7 +68,7 @@ static int64_t number_in(const struct gw_value *dict, const char *name)
     return number;
 }
 
-/* The attempt by which a task is in this state; 0: it is not. */
+/* Returns the attempt of a task if the task is in this state; otherwise 0. */
 static uint64_t attempt_of(struct sim *sim, uint64_t job, uint32_t index, const char *wanted)
 {
     struct gw_value *tasks = ask(sim, "tasks", job, index);
@@ -92,7 +92,8 @@ static bool is_placed(struct sim *sim, uint64_t job, uint32_t index)
     return attempt_of(sim, job, index, "placed") != 0;
 }
 
-/* Whether the scheduler counts a worker among those that have a rank's result (0: any). */
+/* Returns true if, according to the scheduler, a worker has a rank's result (worker 0: any worker).
+ */
 static bool has(struct sim *sim, uint64_t job, uint32_t index, uint32_t rank, uint32_t worker)
 {
     struct gw_value *list = ask(sim, "who_has", job, index);
@@ -132,7 +133,7 @@ static struct host *host_of(struct sim *sim, int64_t worker)
     return NULL;
 }
 
-/* The results of a task that workers have. */
+/* Records the results of a task that workers have. */
 static void leave_task(struct sim *sim, const struct work *work)
 {
     struct sim_recovery *recovery = recovery_of(sim);
@@ -160,7 +161,8 @@ static void leave_task(struct sim *sim, const struct work *work)
     gw_value_unref(list);
 }
 
-/* Tasks that may have a result at a worker: small ones travel. */
+/* Returns true for tasks whose results may be at a worker: small results are sent to the scheduler.
+ */
 static bool is_large(const struct work *work)
 {
     return work->job->detached && work->job->promised && work->ended_well &&
@@ -180,7 +182,8 @@ bool sim_recovery_lies(struct sim *sim)
 void sim_recovery_on_crash(struct sim *sim)
 {
     struct sim_recovery *recovery = recovery_of(sim);
-    for (size_t i = recovery->left.count; i-- > 0;) /* who has not come back may do so later */
+    for (size_t i = recovery->left.count;
+         i-- > 0;) /* hosts that have not reconnected may do so later */
         if (recovery->left.items[i].conn)
             forget(recovery, i);
     for (size_t i = 0; i < sim->work.count; i++)
@@ -197,7 +200,7 @@ void sim_recovery_on_restored(struct sim *sim)
             forget(recovery, i);
 }
 
-/* What nobody needs any more is released then, and may be needed later. */
+/* The scheduler starts. Results that no task needs are released now, and may be needed later. */
 void sim_recovery_on_begun(struct sim *sim)
 {
     struct sim_recovery *recovery = recovery_of(sim);
@@ -237,7 +240,8 @@ void sim_recovery_says(struct sim *sim, const struct host *host,
     gw_array_clear(&recovery->unknown);
     for (uint32_t i = 0; i < registration->object_job.count; i++) {
         struct left *left = find(recovery, host, registration, i);
-        if (left && held) /* who needed it may have ended meanwhile, and nobody holds it */
+        if (left &&
+            held) /* the task that needed it may have ended meanwhile, and no client holds it */
             left->due = left->held || awaits(sim, left->job, left->index);
         else if (!left)
             GW_MUST(gw_array_push(&recovery->unknown,
@@ -263,8 +267,8 @@ void sim_recovery_released(struct sim *sim, const struct gw_msg_release *release
         }
 }
 
-/* Tells whether the scheduler keeps a worker's claim of the task until the tasks before it are
- * done: a successor may have ended at its worker while no scheduler was there. */
+/* Returns true if the scheduler keeps a worker's claim of the task until the tasks before it are
+ * done. A successor may have ended at its worker while there was no scheduler. */
 static bool has_late_claim(struct sim *sim, const struct host *host, const struct unknown *unknown)
 {
     const struct gw_worker *worker = gw_sched_worker_find(sim->sched, host->worker);
@@ -277,8 +281,9 @@ static bool has_late_claim(struct sim *sim, const struct host *host, const struc
     return false;
 }
 
-/* The scheduler has told a worker to release each result that no task needs. The end of a task that
- * it counts as placed, or whose claim it keeps, is reported after the registration. */
+/* Checks that the scheduler has told a worker to release each result that no task needs. The end of
+ * a task that the scheduler counts as placed, or whose claim it keeps, is reported after the
+ * registration. */
 static void check_unknown(struct sim *sim, const struct host *host)
 {
     struct sim_recovery *recovery = sim->recovery;
@@ -294,9 +299,9 @@ static void check_unknown(struct sim *sim, const struct host *host)
     gw_array_clear(&recovery->unknown);
 }
 
-/* Its client does not hold it, and who needed it has ended in that very step (a task whose end its
- * worker came back with, say): it went as soon as it was there. What is disowned is awaited still,
- * or made again. */
+/* Returns true if no client holds the result, and the task that needed it has ended in this step
+ * (for example, its worker reported the end when it reconnected). The result was then released
+ * immediately. A result that was given up is still awaited, or is made again. */
 static bool is_needed_no_more(struct sim *sim, const struct left *left)
 {
     return !left->held && done_by(sim, left->job, left->index) == left->attempt &&
@@ -313,7 +318,7 @@ void sim_recovery_said(struct sim *sim, const struct host *host)
         if (left->host != host || left->conn)
             continue;
         if (!left->due) {
-            forget(recovery, i); /* it has it no more, or came too late */
+            forget(recovery, i); /* the host does not have it any more, or reconnected too late */
             continue;
         }
         if (!has(sim, left->job, left->index, left->rank, host->worker) &&
@@ -337,7 +342,7 @@ void sim_recovery_closed(struct sim *sim, const struct conn *conn)
             forget(sim->recovery, i);
 }
 
-/* A worker may say that something is not where it should be. */
+/* A worker may report that a result is not where it should be. */
 void sim_recovery_hears(struct sim *sim, const struct host *host, const struct gw_message *message)
 {
     struct sim_recovery *recovery = sim->recovery;
@@ -356,7 +361,7 @@ void sim_recovery_hears(struct sim *sim, const struct host *host, const struct g
 /* -- Running again -------------------------------------------------------------------------------
  */
 
-/* The scheduler has just given it up. */
+/* Returns true if the scheduler has just closed the connection. */
 static bool is_closing(const struct sim *sim, const struct conn *conn)
 {
     for (size_t i = 0; i < sim->effects.list.count; i++)

@@ -1,8 +1,8 @@
-/* What a task or a rank finds as it begins: slots that nobody else uses, all that it named, the
- * values that it should have of what it waited for, and its rest after a failure behind it. */
+/* Checks at the start of a task or a rank: no other task uses its slots; its named resources are
+ * available; the values of its dependencies are right; and the backoff after a failure is over. */
 #include "tests/sim/checks/start.h"
 
-/* What runs leaves no slot to two. */
+/* Checks that no slot is used twice. */
 static void check_slots(struct sim *sim, const struct host *host)
 {
     uint32_t slots = 0;
@@ -17,8 +17,8 @@ static void check_slots(struct sim *sim, const struct host *host)
               host->slots);
 }
 
-/* What a rank needs by name is there, and nobody else has it; so is the memory that was declared.
- */
+/* Checks that the named resources and the declared memory of a rank are available and not used by
+ * others. */
 static void check_needs(struct sim *sim, const struct process *process)
 {
     const struct host *host = process->host;
@@ -44,7 +44,8 @@ static void check_needs(struct sim *sim, const struct process *process)
         sim_fault(sim, FAULT_RESTRICTED);
 }
 
-/* What failed by itself at a connected worker waits, but for older attempts at lost workers. */
+/* Checks that a task that failed by itself waits for its backoff. Older attempts at lost workers
+ * are excepted. */
 static void check_backoff(struct sim *sim, struct work *work, uint64_t attempt)
 {
     uint64_t assigned_ns;
@@ -69,7 +70,7 @@ static void check_backoff(struct sim *sim, struct work *work, uint64_t attempt)
     work->failed_ns = 0;
 }
 
-/* What it waited for has ended, and its values are those of that. */
+/* Checks that the dependencies have ended and that the inputs are their values. */
 static void check_inputs(struct sim *sim, const struct process *process)
 {
     const struct row *row = &process->rows.items[0];

@@ -1,7 +1,7 @@
-/* Checkpoints as they lie on the hosts' disks, which these do not share: saved there, carried
- * there, or kept there as copies. A host's next life has nothing of them.
+/* Checkpoints on the hosts' disks, which the hosts do not share: saved there, transferred there, or
+ * stored there as copies. The next incarnation of a host does not have them.
  *
- * No gang goes on from one that is not where its rank 0 is. */
+ * Check: a gang continues only from a checkpoint that is at its rank 0. */
 #include "tests/sim/faults/leave.h"
 
 #include <stdio.h>
@@ -23,7 +23,8 @@ static struct sim_saved *find_any(struct host *host, const struct gw_msg_checkpo
     return NULL;
 }
 
-/* A file of an attempt, or (attempt 0) the folder of commands; copy: of those kept for others. */
+/* Finds a file of an attempt, or (attempt 0) the folder of commands. copy: among the copies stored
+ * for other workers. */
 static struct sim_saved *find(struct host *host, const struct gw_msg_checkpoint_transfer *what,
                               bool copy)
 {
@@ -51,13 +52,13 @@ struct trip {
     struct host *host;
     uint64_t incarnation, number;
     struct gw_msg_checkpoint_transfer what;
-    char address[16]; /* of who has it; empty: this host itself */
+    char address[16]; /* of the host that has it; empty: this host itself */
     bool copy, keep;
-    uint32_t tries; /* to reach who has it */
+    uint32_t tries; /* to reach that host */
 };
 
-/* Somebody has removed its folder, and it does not know that before it is asked. Who was told that
- * a checkpoint is there may find that it went. */
+/* The folder of a host is removed, and the host notices this only when it is asked. A rank that was
+ * told that a checkpoint exists may find that it is gone. */
 static void lose_folder(struct sim *sim, struct host *host)
 {
     if (sim->healed || !host->saved.count || !sim_chance(sim, EMPTIED_PERCENT))
@@ -74,9 +75,11 @@ static void lose_folder(struct sim *sim, struct host *host)
     sim_fault(sim, FAULT_EMPTIED);
 }
 
-enum { TRIES = 40 }; /* one in 500 ms: for as long as the scheduler may need to see a loss */
+enum {
+    TRIES = 40
+}; /* one in 500 ms, for as long as the scheduler may need to notice a lost worker */
 
-/* A worker's next life is another worker, with other keys. */
+/* The next incarnation of a worker is another worker with other keys. */
 static struct host *source_of(struct sim *sim, const struct trip *trip)
 {
     for (uint32_t i = 0; i < sim->host_count; i++)
@@ -107,7 +110,7 @@ static void on_trip(struct sim *sim, void *arg)
     bool there = saved && saved->attempt == trip.what.attempt;
     const bool looks = !trip.address[0] && !trip.copy;
     if (gone)
-        gone->looked = false; /* who looks now sees that */
+        gone->looked = false; /* the next request finds that it is gone */
     if (there && looks)
         saved->looked = true;
     if (!source) {
@@ -126,7 +129,7 @@ static void on_trip(struct sim *sim, void *arg)
         sim->some_did_not_start = true;
     } else {
         put(trip.host, &trip.what, trip.keep);
-        if (!trip.keep) /* for a rank 0, which is told so */
+        if (!trip.keep) /* for a rank 0, which is told */
             find(trip.host, &trip.what, false)->looked = true;
         sim_fault(sim, trip.keep ? FAULT_COPIED : FAULT_TRANSFERRED);
         if (trip.copy)
@@ -139,10 +142,10 @@ static void on_trip(struct sim *sim, void *arg)
     int rc = sim_host_step(sim, trip.host, &event);
     SIM_CHECK(sim, rc == 0, "a worker refuses the checkpoint that it had transferred");
     if (trip.keep && event.code == 0 && !sim->healed && sim_chance(sim, 12))
-        sim_host_kill(sim, source); /* so that the copy is of use, sometimes */
+        sim_host_kill(sim, source); /* so that the copy is needed sometimes */
 }
 
-/* A command's folder changes a few times, and is still. */
+/* A command's folder changes a few times, then no more. */
 static void on_save(struct sim *sim, void *arg)
 {
     struct trip *trip = arg;

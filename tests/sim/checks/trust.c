@@ -1,5 +1,5 @@
-/* Keys of gangs that stand at several workers. A key is the attempt's alone: every rank of
- * functions has it when it goes, and a worker tells it to nobody else. */
+/* Keys of gangs on several workers. A key belongs to one attempt: every rank of functions has it
+ * when it starts, and a worker tells it to nobody else. */
 #include "tests/sim/sim.h"
 
 static void key_of(uint64_t attempt, uint8_t key[32])
