@@ -1,8 +1,8 @@
-/* comm_bench [--ranks N] [--json] [--quick]: how long collectives of the host backend take on this
- * machine. Ranks are processes; each line is the median of rank 0's times, every operation begun by
- * a barrier. Float sums; "shared" works in place in memory of gw_comm_alloc, "private" in place in
- * any other memory. algbw is bytes / time, busbw that times 2 (n - 1) / n (as nccl-tests defines
- * it). */
+/* comm_bench [--ranks N] [--json] [--quick]: measures the collectives of the host backend on this
+ * machine. Ranks are processes. Each line is the median of rank 0's times; a barrier comes before
+ * every operation. The reductions are sums of floats. "shared" works in place in memory of
+ * gw_comm_alloc, "private" in place in any other memory. algbw is bytes / time, busbw is algbw
+ * times 2 (n - 1) / n, as in nccl-tests. */
 #include "tests/bench/timing.h"
 
 #include <gangway/comm.h>
@@ -37,7 +37,7 @@ static const struct line lines[] = {
     {"all_reduce", 105000000, false, 15}, {"all_reduce", 105000000, true, 15},
 };
 
-/* Times one line; the median in microseconds. */
+/* Measures one line. Returns the median in microseconds. */
 static double line_run(struct gw_comm *comm, const struct line *line, int count)
 {
     static double times[TIMES_MAX];
@@ -53,7 +53,7 @@ static double line_run(struct gw_comm *comm, const struct line *line, int count)
     memset(memory, 0, line->bytes);
     const struct gw_comm_args args = {
         .recv = memory, .count = line->bytes / sizeof(float), .dtype = GW_DTYPE_F32};
-    for (int i = -3; i < count; i++) { /* three to warm up */
+    for (int i = -3; i < count; i++) { /* three of them to warm up */
         timing_must(gw_comm_barrier(comm, &error), &error);
         double start_us = timing_now_us();
         timing_must(line->bytes ? gw_comm_all_reduce(comm, &args, &error)

@@ -1,6 +1,7 @@
-/* gang_bench: how many gangs the scheduler's core places in a second. One session has queued gangs
- * of all sizes on workers with 8 slots and 8 GPUs each; workers, simulated here, let the oldest
- * gang stand, go and end at once, and what that frees is placed. Messages pass by pointer.
+/* gang_bench: how many gangs the scheduler core places per second. One session has queued gangs of
+ * all sizes on workers with 8 slots and 8 GPUs each. The simulated workers make the oldest gang
+ * ready, start it and end it immediately, and its resources go to the next gangs. Messages are
+ * passed by pointer.
  *
  *     gang_bench [workers] [gangs] [decisions]
  */
@@ -24,10 +25,10 @@ struct placed {
 struct bench {
     struct gw_sched *sched;
     struct gw_effects effects;
-    uint64_t *sequence; /* of each worker, and of the client */
+    uint64_t *sequence; /* sequence number of each worker, and of the client */
     uint64_t workers, now_ns, placed;
-    GW_ARRAY(struct placed) placed_ranks; /* of all gangs that were placed, in order */
-    size_t ended;                         /* of the seats */
+    GW_ARRAY(struct placed) placed_ranks; /* ranks of all placed gangs, in order */
+    size_t ended;                         /* number of ranks in placed_ranks that have ended */
 };
 
 static void take_effects(struct bench *bench)
@@ -79,7 +80,7 @@ static void add_worker(struct bench *bench, uint64_t number)
                                              .address = host}});
 }
 
-/* Gangs of 1, 2, 4, ... ranks with a GPU each, in turns. */
+/* Gangs of 1, 2, 4, ... ranks with one GPU each, in turn. */
 static void queue_gang(struct bench *bench, uint64_t number)
 {
     uint32_t zero = 0, ranks = 1u << number % SIZES;
@@ -104,7 +105,7 @@ static void queue_gang(struct bench *bench, uint64_t number)
     say(bench, CLIENT, submit);
 }
 
-/* The oldest gang stands, goes, and ends: a row a rank. */
+/* The oldest gang becomes ready, starts, and ends: one row per rank. */
 static void end_oldest(struct bench *bench)
 {
     size_t first = bench->ended, end = first;

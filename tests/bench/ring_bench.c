@@ -1,7 +1,8 @@
-/* ring_bench [--plain] [--bytes N] [--times N] ENDPOINT RANK: all-reduce in place of two ranks on
- * two hosts, one process each, by TLS unless --plain. Rank 0 listens at ENDPOINT (numeric
- * HOST:PORT) and says so, then prints a line of JSON: the median of its times, and busbw, which for
- * two ranks is bytes / time. `ring_bench` alone runs both ranks here, as a test. */
+/* ring_bench [--plain] [--bytes N] [--times N] ENDPOINT RANK: measures all-reduce in place between
+ * two ranks on two hosts, one process each, with TLS unless --plain is given. Rank 0 listens at
+ * ENDPOINT (numeric HOST:PORT) and prints that it does. Then it prints one line of JSON: the median
+ * of its times, and busbw, which for two ranks is bytes / time. `ring_bench` without arguments runs
+ * both ranks on this machine, as a test. */
 #include "graph/wire/endpoint.h"
 #include "tests/bench/timing.h"
 
@@ -32,7 +33,7 @@ static double median_us(struct gw_comm *comm, const struct options *options)
         abort();
     const struct gw_comm_args args = {
         .recv = data, .count = options->bytes / sizeof *data, .dtype = GW_DTYPE_F32};
-    for (int i = -1; i < options->times; i++) { /* one to warm up */
+    for (int i = -1; i < options->times; i++) { /* one of them to warm up */
         timing_must(gw_comm_barrier(comm, &error), &error);
         const double start_us = timing_now_us();
         timing_must(gw_comm_all_reduce(comm, &args, &error), &error);
@@ -44,7 +45,7 @@ static double median_us(struct gw_comm *comm, const struct options *options)
     return times[options->times / 2];
 }
 
-/* listener: of rank 0. */
+/* listener: used by rank 0 */
 static int rank_run(const struct options *options, int listener)
 {
     static const uint8_t key[32] = "a key that everybody may know";
@@ -83,7 +84,7 @@ static int listen_at(const char *endpoint, char actual[GW_ENDPOINT_TEXT_MAX])
     return listener;
 }
 
-/* Both ranks, on loopback. */
+/* Runs both ranks on loopback. */
 static int run_here(void)
 {
     char endpoint[GW_ENDPOINT_TEXT_MAX];

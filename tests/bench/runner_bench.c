@@ -1,5 +1,5 @@
-/* runner_bench [COUNT]: COUNT tasks that do nothing, through one real runner, arguments distinct
- * and every result read, in batches as a worker sends them; prints nanoseconds a task. */
+/* runner_bench [COUNT]: runs COUNT empty tasks through one real runner, with distinct arguments, in
+ * batches like those of a worker. Every result is read. Prints nanoseconds per task. */
 #include "graph/base/clock.h"
 #include "graph/wire/channel.h"
 #include "graph/wire/enums.h"
@@ -43,7 +43,7 @@ static pid_t start_runner(struct gw_channel **channel)
         must(out && dup2(fileno(out), 1) == 1 && dup2(fileno(out), 2) == 2, "capture files");
         snprintf(fd_text, sizeof fd_text, "%d", fds[1]);
         setenv("GANGWAY_RUNNER_FD", fd_text, 1);
-        setenv("GANGWAY_LOG_DIR", "/nowhere", 1); /* so that output is looked for */
+        setenv("GANGWAY_LOG_DIR", "/nowhere", 1); /* so that the runner handles output */
         fcntl(fds[1], F_SETFD, 0);
         execl("/proc/self/exe", "runner", (char *)NULL);
         _exit(127);

@@ -1,10 +1,11 @@
-/* sched_bench: how long the scheduler's core takes for a task, and what a live one takes in memory;
- * what is done stands in client/cli/bench/core.h.
+/* sched_bench: measures the time of the scheduler core per task, and its memory per unfinished
+ * task. client/cli/bench/core.h describes the measurement.
  *
  *     sched_bench [tasks] [chunk] [workers]
- *     sched_bench --live [tasks] [chunk]      exits with 1 where 100 million would not fit 24 GiB
- *     sched_bench --instructions [workers]    for callgrind, --instr-atstart=no: a dump of so many
- *                                             tasks as it says, from end to place of the next
+ *     sched_bench --live [tasks] [chunk]      exits with 1 if 100 million would not fit in 24 GiB
+ *     sched_bench --instructions [workers]    for callgrind with --instr-atstart=no: dumps the
+ *                                             instructions of a range of tasks, from the end of a
+ *                                             task to the placement of the next
  */
 #include "client/cli/bench/core.h"
 
@@ -21,13 +22,13 @@
 #define CALLGRIND_DUMP_STATS_AT(name) (void)(name)
 #endif
 
-/* All windows of many workers hold a million tasks: so many are in flight, and some wait still when
- * the last that counts has ended. */
+/* The windows of many workers hold a million tasks together. So many tasks run at the same time,
+ * and some still wait when the last counted task has ended. */
 enum { COUNTED_TASKS = 1300000, COUNTED_FROM = 100000, COUNTED_UPTO = 160000 };
 
 struct counted {
     uint64_t from, upto;
-    char name[64]; /* of the dump */
+    char name[64]; /* name of the dump */
 };
 
 static void count(uint64_t ended, void *arg)

@@ -1,6 +1,6 @@
-/* spawn_bench [COUNT]: COUNT times /bin/true, two at a time, bare and through the supervisor
- * (session, files for output, burial), in turns in the same run; prints microseconds each and the
- * ratio. */
+/* spawn_bench [COUNT]: runs /bin/true COUNT times, two at a time, directly and through the
+ * supervisor (session, output files, reaping), alternating in one run. Prints microseconds per
+ * process and the ratio. */
 #include "graph/base/clock.h"
 #include "graph/wire/channel.h"
 #include "graph/wire/codec.h"
@@ -27,7 +27,8 @@ static void must(int ok, const char *what)
     }
 }
 
-/* Microseconds of CPU that this process and all it waited for have used. */
+/* Returns the CPU time, in microseconds, of this process and of all processes that it has waited
+ * for. */
 static double cpu_us(void)
 {
     double us = 0;
@@ -123,7 +124,7 @@ int main(int argc, char **argv)
     close(fds[1]);
     struct gw_channel *channel;
     must(gw_channel_new(fds[0], &channel) == 0, "channel");
-    guarded(channel, dir, IN_FLIGHT); /* reapers stand */
+    guarded(channel, dir, IN_FLIGHT); /* so that the reapers exist */
     double began_us = cpu_us(), bare_cpu_us = 0;
     int each = count / ROUNDS + 1;
     for (int i = 0; i < ROUNDS; i++) {

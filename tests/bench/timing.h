@@ -1,4 +1,4 @@
-/* What benchmarks of communicators time with; for one file of a program. */
+/* Timing functions for benchmarks of communicators. Include it in one file of a program. */
 #ifndef GW_TESTS_BENCH_TIMING_H
 #define GW_TESTS_BENCH_TIMING_H
 
@@ -22,7 +22,7 @@ static int timing_compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ends the process, which may be a rank among others, where something fails. */
+/* Ends the process on an error. The process may be one rank of several. */
 static void timing_must(int rc, const struct gw_error *error)
 {
     if (rc < 0) {

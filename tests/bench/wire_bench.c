@@ -1,4 +1,4 @@
-/* How long hot messages take to encode and decode, per row: wire_bench [rounds]. */
+/* wire_bench [rounds]: measures encoding and decoding of frequent messages, per row. */
 #include "graph/base/clock.h"
 #include "graph/wire/enums.h"
 #include "graph/wire/frame.h"
@@ -9,7 +9,8 @@
 
 enum { ROWS = 1000, VALUE_BYTES = 16 };
 
-/* A row has a value of 16 bytes, an argument list of 16, and one dependency with a value. */
+/* Each row has a value of 16 bytes, a list of arguments of 16 bytes, and one dependency with a
+ * value. */
 static uint32_t ones[ROWS], sizes[ROWS], numbers[ROWS];
 static uint64_t ids[ROWS];
 static uint8_t blob[ROWS * VALUE_BYTES];

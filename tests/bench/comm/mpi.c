@@ -1,5 +1,6 @@
-/* What comm_bench measures, by MPI: medians of rank 0's times of float sums, in place, each begun
- * by a barrier. One line of JSON a size. Built by compare.py with the machine's mpicc. */
+/* The measurements of comm_bench with MPI: medians of rank 0's times for sums of floats, in place,
+ * each after a barrier. Prints one line of JSON per size. compare.py builds it with the machine's
+ * mpicc. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

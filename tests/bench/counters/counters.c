@@ -1,10 +1,11 @@
-/* counters: what a task costs each process, in figures that noise cannot touch.
+/* counters: counts the cost of a task in each process, in figures that do not vary between runs.
  *
- *     counters                  allocations and bytes sent, a line each: scenario role what figure
- *     counters --instructions   for callgrind: one dump a scenario and role
- *     counters --compiler       what the figures depend on
+ *     counters                  allocations and bytes sent, one per line: scenario role what figure
+ *     counters --instructions   for callgrind: one dump per scenario and role
+ *     counters --compiler       the compiler version, on which the figures depend
  *
- * tests/bench/counters/check runs it and compares. A runner's figures hold its start, too. */
+ * tests/bench/counters/check runs this program and compares the figures with recorded ones. The
+ * figures of a runner include its start. */
 #include "tests/bench/counters/pipeline.h"
 
 #include <stdio.h>
@@ -25,11 +26,11 @@ static int counted(struct gw_task *task)
 }
 GW_TASK(counted);
 
-/* A scenario is a function from a node to the nodes before it that it takes. */
+/* A scenario is a function that returns the earlier nodes on which a node depends. */
 struct scenario {
     const char *name;
     uint32_t tasks;
-    uint32_t each; /* tasks a submission */
+    uint32_t each; /* tasks per submission */
     uint32_t (*inputs)(uint32_t i, uint32_t count, uint32_t from[2]);
 };
 
@@ -52,7 +53,7 @@ static uint32_t two(uint32_t i, uint32_t count, uint32_t from[2])
     return i >= leaves ? 2 : 0;
 }
 
-/* One or two that lie anywhere before it: half of them ready when it comes, half not. */
+/* One or two random earlier tasks: half of them are ready when the task arrives, half are not. */
 static uint32_t any(uint32_t i, uint32_t count, uint32_t from[2])
 {
     for (uint32_t k = 0; k < 2 && i > 0; k++)
@@ -75,7 +76,7 @@ static void check(uint32_t i, int64_t value, const void *arg)
         abort();
 }
 
-/* Tasks first to first + each: one submission. */
+/* Submits the tasks from first to first + each - 1. */
 static void submit(struct pipeline *pipeline, const struct scenario *scenario, uint32_t first)
 {
     uint32_t from[2], each = scenario->each;

@@ -1,13 +1,13 @@
-/* counters_live: what a task makes each process of a real cluster ask of the kernel, so that noise
- * adds little: all of them share one CPU under SCHED_BATCH, where who is woken waits until the
- * others have nothing left to do.
+/* counters_live: counts the context switches and system calls per task in each process of a real
+ * cluster. To keep the variation small, all processes share one CPU under SCHED_BATCH: a process
+ * that is woken waits until the others have nothing left to do.
  *
- *     counters_live   a line each: scenario role switches|syscalls figure
+ *     counters_live   one per line: scenario role switches|syscalls figure
  *
- * Switches are voluntary ones, of all of a process's threads; of a runner, of which one goes by the
- * clock, of the first. System calls are counted by ptrace, of one process after the other; where
- * that is not allowed their lines are left out. A process cannot trace itself: helpers do, forked
- * while there is one thread.
+ * Only voluntary switches are counted, of all threads of a process. In a runner only the first
+ * thread is counted, because another one depends on the clock. System calls are counted by ptrace,
+ * one process after another; if ptrace is not allowed, these lines are left out. A process cannot
+ * trace itself, so helper processes do it, which are forked before there are other threads.
  *
  * tests/bench/counters/check runs it and compares. */
 #include "client/cli/bench/bench.h"
@@ -50,8 +50,8 @@ struct helper {
     int fd;
 };
 
-/* Gets a process, says whether it can be traced (0 or an error), then the count whenever it is
- * asked. Who it traces goes on untraced when it ends. */
+/* Receives a process, answers whether it can be traced (0 or an error), and then answers each
+ * request with the count. When the helper ends, the process continues untraced. */
 static void help(int fd)
 {
     pid_t pid;
@@ -92,7 +92,7 @@ static int64_t helper_ask(const struct helper *helper, const void *pending, size
     return answer;
 }
 
-/* Others hold copies of its socket: those forked after it. */
+/* Helpers that were forked later have copies of the socket. */
 static void helper_close(struct helper *helper)
 {
     (void)shutdown(helper->fd, SHUT_RDWR);
@@ -103,7 +103,7 @@ static void helper_close(struct helper *helper)
 /* -- Tasks ---------------------------------------------------------------------------------------
  */
 
-/* Tasks first to first + count, all at once; gives the runner's process. */
+/* Submits the tasks from first to first + count - 1 at once. Returns the process of the runner. */
 static pid_t submit(struct gw_client *client, int64_t first, uint32_t count)
 {
     enum { MAX = 2048 };
@@ -148,7 +148,7 @@ static double run(struct gw_client *client, const struct scenario *scenario)
 /* -- Figures -------------------------------------------------------------------------------------
  */
 
-/* Of a process and its first thread; 0 where it is gone. */
+/* Reads a number from the status of a process and its first thread; 0 if the process has ended. */
 static uint64_t status_of(pid_t pid, const char *what)
 {
     char path[64], line[256];
@@ -163,7 +163,7 @@ static uint64_t status_of(pid_t pid, const char *what)
     return number;
 }
 
-/* The daemon above a runner whose command line says that it is a worker. */
+/* Finds the worker daemon above a runner, by its command line. */
 static pid_t worker_of(pid_t pid)
 {
     while ((pid = (pid_t)status_of(pid, "PPid:")) > 1) {
@@ -192,7 +192,7 @@ static void read_switches(const pid_t pids[ROLES], uint64_t switches[ROLES])
     switches[RUNNER] = status_of(pids[RUNNER], "voluntary_ctxt_switches:");
 }
 
-/* Of tasks one by one: those of a bag are few, and as the moment has it. */
+/* Only for tasks that run one by one: in a bag the switches are few and vary by chance. */
 static void count_switches(struct gw_client *client, const pid_t pids[ROLES])
 {
     uint64_t before[ROLES], after[ROLES];
@@ -208,7 +208,8 @@ static void count_calls(struct gw_client *client, struct helper *helper, enum ro
 {
     if (helper_ask(helper, &pid, sizeof pid) < 0)
         return;
-    for (int s = 0; s < (role == CLIENT ? 1 : SCENARIOS); s++) { /* of a bag it makes a few */
+    for (int s = 0; s < (role == CLIENT ? 1 : SCENARIOS);
+         s++) { /* in a bag, the client makes only a few */
         (void)submit(client, 0, 1);
         int64_t before = helper_ask(helper, "", 1);
         double tasks = run(client, &scenarios[s]);

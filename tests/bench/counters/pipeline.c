@@ -1,5 +1,5 @@
-/* The pipeline. One buffer a direction; each is emptied by its receiver in turn until all are
- * empty. A runner gets one message at a time and has answered all of it before anything else
+/* The pipeline. There is one buffer per direction. The receivers empty their buffers in turn until
+ * all are empty. A runner gets one message at a time and answers it completely before anything else
  * happens. */
 #include "tests/bench/counters/pipeline.h"
 
@@ -28,16 +28,16 @@
 #endif
 
 enum { RUNNERS = 2, PEER_CLIENT = 10, PEER_WORKER = 1 };
-enum { PEER_SCHEDULER = 1, PEER_SUPERVISOR = 2, PEER_RUNNER = 100 }; /* + process */
+enum { PEER_SCHEDULER = 1, PEER_SUPERVISOR = 2, PEER_RUNNER = 100 }; /* + process number */
 enum link { CLIENT_SCHEDULER, SCHEDULER_CLIENT, SCHEDULER_WORKER, WORKER_SCHEDULER, LINKS };
 
 const char *const role_names[ROLES] = {"nobody", "client", "scheduler", "worker", "runner"};
 
 struct runner {
     pid_t pid;
-    int fd, report; /* report: what it counted, at its end */
+    int fd, report; /* report: the counts that it sends at its end */
     uint64_t process;
-    GW_ARRAY(uint32_t) rows; /* of each message that waits in `out` */
+    GW_ARRAY(uint32_t) rows; /* number of rows of each message that waits in `out` */
     struct gw_buffer out, in;
 };
 
@@ -61,7 +61,7 @@ struct pipeline {
 
 static struct pipeline *current;
 static enum role role = NOBODY;
-static _Atomic uint64_t runner_allocations; /* in a runner: its own */
+static _Atomic uint64_t runner_allocations; /* in a runner: its own count */
 static bool in_runner;
 
 void *__real_malloc(size_t bytes);
@@ -98,7 +98,7 @@ void *__wrap_realloc(void *memory, size_t bytes)
     return __real_realloc(memory, bytes);
 }
 
-/* The runners' clock: each look at it takes half a microsecond. */
+/* The clock of the runners: each call advances it by half a microsecond. */
 uint64_t __wrap_gw_clock_now_ns(void)
 {
     static _Atomic uint64_t now_ns = GW_NS_PER_S;
@@ -184,7 +184,7 @@ static void read_all(int fd, void *data, size_t bytes)
     }
 }
 
-/* Appends one frame to what came in; gives how many rows of results it brought. */
+/* Appends one frame to the input buffer. Returns how many rows of results it has. */
 static uint32_t read_frame(struct pipeline *p, struct runner *runner)
 {
     uint8_t head[GW_FRAME_HEADER_BYTES];
@@ -213,7 +213,7 @@ static uint32_t read_frame(struct pipeline *p, struct runner *runner)
 
 static void node_step(struct pipeline *p, struct gw_event event);
 
-/* Adds a message to a link; the role that sends it is on. */
+/* Adds a message to a link, and counts it for the current role. */
 static void put(struct pipeline *p, enum link link, const struct gw_message *message)
 {
     size_t before = p->links[link].size;
@@ -332,7 +332,7 @@ static void client_receive(struct pipeline *p, const struct gw_message *message,
     }
 }
 
-/* Decodes what lies in a buffer, as its receiver; true when there was something. */
+/* Decodes the messages in a buffer as the receiver. Returns true if there were any. */
 static bool deliver(struct pipeline *p, struct gw_buffer *from, enum role to, receive_fn receive,
                     uint64_t peer)
 {
@@ -353,16 +353,16 @@ static bool deliver(struct pipeline *p, struct gw_buffer *from, enum role to, re
         at += GW_FRAME_HEADER_BYTES + header.bytes;
     }
     bool any = taken.size > 0;
-    if (from->data || !any) { /* it was written to meanwhile */
+    if (from->data || !any) { /* messages were added meanwhile */
         gw_buffer_deinit(&taken);
     } else {
         taken.size = 0;
-        *from = taken; /* as a channel keeps its buffer */
+        *from = taken; /* keep the buffer, as a channel does */
     }
     return any;
 }
 
-/* Sends one message and waits for all the results of its rows. */
+/* Sends one message at a time and waits for the results of its rows. */
 static bool pump_runner(struct pipeline *p, struct runner *runner)
 {
     struct gw_buffer out = runner->out;

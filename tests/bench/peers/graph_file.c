@@ -1,4 +1,4 @@
-/* Reading a graph: what a row takes comes before it, so one pass gives every value. */
+/* Reads a graph. The inputs of a row come before it, so one pass computes every value. */
 #include "tests/bench/peers/graph_file.h"
 
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* replay GRAPH [--repeats N] [--workers N] [--slots N] [--kill]: runs a graph of graphs.py on a
- * private cluster and prints a line of JSON a run: seconds from before the graph is built until the
- * value of every sink is here and right. --kill: a runner is killed in each run, right after the
- * graph was handed over. Before the first run as many runners as there are slots have worked, two
- * at most are asked for; otherwise it fails.
+ * private cluster. Prints one line of JSON per run: the seconds from before the graph is built
+ * until the right value of every sink has arrived. --kill: a runner is killed in each run, directly
+ * after the graph was submitted. Before the first run, warm-up tasks run on as many runners as
+ * there are slots (at most two); otherwise the program fails.
  *
- * replay --commands N [...]: N commands `true` instead, as one bag.
+ * replay --commands N [...]: runs N commands `true` instead, as one bag.
  *
- * What a row computes is `combine` of graphs.py: a sink's value is right only when all before it
- * were. */
+ * A row computes `combine` of graphs.py: the value of a sink is right only if all rows before it
+ * were right. */
 #include "tests/bench/peers/graph_file.h"
 
 #include <gangway/gangway.h>
@@ -48,7 +48,7 @@ static int take(struct gw_task *task, uint32_t i, uint64_t *sum)
     return 0;
 }
 
-/* Arguments: its index, nanoseconds, bytes, then what it depends on. */
+/* Arguments: index, nanoseconds, bytes, then its dependencies. */
 static int row(struct gw_task *task)
 {
     uint64_t begin_ns = now_ns(), sum = 0;
@@ -60,7 +60,7 @@ static int row(struct gw_task *task)
         if (take(task, i, &sum) < 0)
             return GW_EINVAL;
     uint64_t value = graph_file_combine((uint64_t)index, sum);
-    while (now_ns() - begin_ns < (uint64_t)duration_ns) /* it computes */
+    while (now_ns() - begin_ns < (uint64_t)duration_ns) /* busy loop instead of a computation */
         ;
     if (size <= (int64_t)sizeof value)
         return gw_task_return(task, gw_bytes(&value, sizeof value));
@@ -74,7 +74,8 @@ static int row(struct gw_task *task)
 }
 GW_TASK(row);
 
-/* Who runs tasks; it takes a while, so that others run some, too. */
+/* Returns the process that runs the task. It takes a while, so that other processes run some tasks,
+ * too. */
 static int pid(struct gw_task *task)
 {
     uint64_t begin_ns = now_ns();
@@ -116,7 +117,7 @@ static void check_sink(const struct graph_file *rows, uint32_t index, const stru
     }
 }
 
-/* Which processes run tasks: two different ones, or one twice. */
+/* Finds two processes that run tasks, or one twice. */
 static void find_runners(struct gw_client *client, pid_t pids[2])
 {
     enum { TASKS = 64 };
@@ -142,7 +143,7 @@ static void find_runners(struct gw_client *client, pid_t pids[2])
     gw_graph_free(graph);
 }
 
-/* victim: who is killed once all is handed over; 0: nobody. */
+/* victim: process to kill after the submission; 0: none */
 static double run_graph(struct gw_client *client, const struct graph_file *rows, pid_t victim)
 {
     struct gw_error error;
@@ -219,7 +220,7 @@ static double run_commands(struct gw_client *client, uint32_t count)
     return (double)(end_ns - begin_ns) / 1e9;
 }
 
-/* Runners stand and have run something before anything is measured. */
+/* Runs some tasks so that the runners have started before the measurement. */
 static void warm_up(struct gw_client *client)
 {
     static uint32_t zeros[65], sizes[64];
@@ -291,7 +292,7 @@ int main(int argc, char **argv)
     warm_up(client);
     pid_t runners[2];
     int looks = 0;
-    do /* one may run all of so little if the machine is busy */
+    do /* if the machine is busy, one runner may run all of these tasks */
         find_runners(client, runners);
     while (runners[0] == runners[1] && options.slots > 1 && ++looks < LOOKS_MAX);
     if (runners[0] == runners[1] && options.slots > 1) {

@@ -1,4 +1,5 @@
-/* HEFT and b-level: what can be had by one who knows every duration, size and edge beforehand. */
+/* HEFT and b-level: policies that know every duration, size and edge in advance. They show what is
+ * possible. */
 #include "graph/base/must.h"
 #include "tests/bench/quality/policies.h"
 
@@ -11,7 +12,8 @@ static void *zeroed(size_t count, size_t bytes)
     return memory;
 }
 
-/* The longest way from a row's start to the end, copies at their mean cost. */
+/* Computes for each row the longest path from its start to the end of the graph, with copies at
+ * their mean cost. */
 static double *upward_ranks(const struct model *model)
 {
     const struct graph_file *graph = model->graph;
@@ -35,7 +37,7 @@ struct busy {
 };
 
 struct timeline {
-    GW_ARRAY(struct busy) busy; /* by begin */
+    GW_ARRAY(struct busy) busy; /* sorted by begin */
 };
 
 struct planned {
@@ -60,8 +62,8 @@ static int by_begin(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* The earliest begin at or after `from` of a gap that is long enough; at: its place. Gaps far back
- * are not looked at: what is planned lately lies late. */
+/* Finds the earliest gap of length_ns at or after from_ns. Writes its index to *at. Only the last
+ * gaps are searched, because rows that are planned late also run late. */
 static uint64_t find_gap(const struct timeline *line, uint64_t from_ns, uint64_t length_ns,
                          size_t *at)
 {
@@ -89,7 +91,8 @@ static void fill_gap(struct timeline *line, size_t at, struct busy busy)
     line->busy.items[at] = busy;
 }
 
-/* When all that a row takes is at a worker, had it been assigned at once. */
+/* Returns when all inputs of a row would be at a worker if the row had been assigned immediately.
+ */
 static uint64_t inputs_ns(const struct model *model, const uint64_t *end_ns, const uint32_t *placed,
                           uint32_t row, uint32_t worker)
 {
@@ -165,7 +168,7 @@ uint64_t policies_heft(struct model *model)
 
 struct b_level {
     double *ranks;
-    GW_ARRAY(uint32_t) ready; /* heap, longest way first */
+    GW_ARRAY(uint32_t) ready; /* heap, longest path first */
     GW_ARRAY(uint32_t) idle;
 };
 
@@ -240,7 +243,7 @@ static void b_level_finished(struct model *model, void *arg, uint32_t row, uint3
     struct b_level *state = arg;
     GW_MUST(gw_array_push(&state->idle, worker));
     for (uint32_t k = model->users_at[row]; k < model->users_at[row + 1]; k++)
-        if (model->unmade[model->users[k]] == 1) /* this was the last */
+        if (model->unmade[model->users[k]] == 1) /* this was its last missing input */
             b_level_push(state, model->users[k]);
     b_level_place(model, state);
 }

@@ -1,6 +1,6 @@
-/* The scheduler's core as a policy: the graph is submitted as the client library would, in the
- * order of gw_order_sort; the model's workers answer its messages. It learns durations and sizes
- * as a real one does, from what has run. */
+/* The scheduler core as a policy. The graph is submitted as the client library does it, in the
+ * order of gw_order_sort. The workers of the model answer the core's messages. The core learns
+ * durations and sizes from tasks that have run, as in a real cluster. */
 #include "graph/base/must.h"
 #include "graph/model/order.h"
 #include "graph/wire/enums.h"
@@ -15,11 +15,11 @@ enum { CLIENT = MODEL_WORKERS_MAX + 1, INLINE_BYTES = 4096 };
 struct state {
     struct gw_sched *sched;
     struct gw_effects effects;
-    uint64_t *sequence; /* by peer */
-    struct gw_map rows; /* attempt -> row of the graph, until it ended */
-    uint64_t *attempt;  /* of each row */
+    uint64_t *sequence; /* indexed by peer */
+    struct gw_map rows; /* attempt -> row of the graph, until the attempt has ended */
+    uint64_t *attempt;  /* the attempt of each row */
     uint32_t *row_of_index, *index_of_row;
-    GW_ARRAY(uint64_t) taken_back; /* attempts to be given back, with their workers */
+    GW_ARRAY(uint64_t) taken_back; /* attempts that must be returned, with their workers */
     GW_ARRAY(uint32_t) taken_back_worker;
 };
 
@@ -88,7 +88,7 @@ static void send(struct model *model, struct state *state, uint64_t peer,
                  struct gw_message *message)
 {
     send_one(model, state, peer, message);
-    for (size_t i = 0; i < state->taken_back.count; i++) { /* may grow meanwhile */
+    for (size_t i = 0; i < state->taken_back.count; i++) { /* the list may grow during the loop */
         struct gw_message ended = {.type = GW_MESSAGE_ended,
                                    .ended = {.attempt = state->taken_back.items[i],
                                              .rank = GW_RANK_NONE,
@@ -128,7 +128,7 @@ static void open_peers(struct model *model, struct state *state)
     send(model, state, CLIENT, &spec);
 }
 
-/* Rows in the order that the client gives them; chunks as it makes them. */
+/* Submits the rows in the order and in the chunks of the client library. */
 static void submit(struct model *model, struct state *state)
 {
     enum { CHUNK = 16384 };

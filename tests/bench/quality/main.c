@@ -1,5 +1,6 @@
-/* quality GRAPH WORKERS...: the makespan of a graph (a file of graphs.py) on so many workers of one
- * slot under each policy, in virtual time; a line of JSON for each number of workers. */
+/* quality GRAPH WORKERS...: computes the makespan of a graph (a file of graphs.py) on the given
+ * numbers of workers with one slot, under each policy, in virtual time. Prints one line of JSON per
+ * number of workers. */
 #include "tests/bench/quality/policies.h"
 
 #include <inttypes.h>

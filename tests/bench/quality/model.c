@@ -1,5 +1,5 @@
-/* The model's loop: rows end, copies arrive; both in the order of time, then of their numbers, so
- * that a run is the same always. */
+/* The loop of the model: rows end and copies arrive, in the order of their times and then of their
+ * numbers. So every run gives the same result. */
 #include "tests/bench/quality/model.h"
 
 #include "graph/base/must.h"
@@ -170,7 +170,8 @@ static uint64_t copy_key(uint32_t row, uint32_t worker)
     return (uint64_t)row * MODEL_WORKERS_MAX + worker;
 }
 
-/* Whether the value of a row is at a worker; where it is made elsewhere, its copy sets out. */
+/* Returns true if the value of a row is at a worker. If it exists only at another worker, starts a
+ * copy. */
 static bool have(struct model *model, uint32_t row, uint32_t worker)
 {
     uint64_t state = 0;
@@ -190,7 +191,7 @@ static bool have(struct model *model, uint32_t row, uint32_t worker)
     return false;
 }
 
-/* A value came to a worker: those of its users that wait there may start. */
+/* A value has arrived at a worker. Rows there that waited for it may start. */
 static void arrived(struct model *model, uint32_t row, uint32_t worker)
 {
     for (uint32_t k = model->users_at[row]; k < model->users_at[row + 1]; k++) {
@@ -235,7 +236,8 @@ static void row_ended(struct model *model, uint32_t row, uint32_t worker)
     for (uint32_t k = model->users_at[row]; k < model->users_at[row + 1]; k++) {
         const struct model_pending *user = &model->pending[model->users[k]];
         if (user->worker != MODEL_NONE && user->worker != worker)
-            (void)have(model, row, user->worker); /* assigned ahead: it sets out now */
+            (void)have(model, row,
+                       user->worker); /* the user is already assigned: start the copy now */
     }
     arrived(model, row, worker);
     if (model->policy->finished)
@@ -269,6 +271,6 @@ uint64_t model_run(struct model *model, const struct model_policy *policy, void 
             arrived(model, event.row, event.worker);
         }
     }
-    assert(model->left == 0); /* else the policy forgot something */
+    assert(model->left == 0); /* otherwise the policy left rows unassigned */
     return end_ns;
 }

@@ -1,8 +1,8 @@
-/* A cluster in virtual time, on which policies are compared: workers of one slot, each with a link
- * of its own, over which what its tasks take is fetched one after the other.
+/* A cluster in virtual time, in which policies are compared. Each worker has one slot and one
+ * network link, over which the inputs of its tasks are fetched one after another.
  *
- * Control costs nothing; a task starts when the slot is free and all that it takes is here. Among
- * those that could start, the one that was assigned first does. */
+ * Control messages take no time. A task starts when the slot is free and all its inputs are at the
+ * worker. If several tasks could start, the one that was assigned first starts. */
 #ifndef GW_TESTS_QUALITY_MODEL_H
 #define GW_TESTS_QUALITY_MODEL_H
 
@@ -14,11 +14,12 @@ enum { MODEL_NONE = UINT32_MAX, MODEL_WORKERS_MAX = 4096 };
 
 struct model;
 
-/* Who decides. All are called from model_run; each may assign. */
+/* A policy. model_run calls its functions, and each of them may assign rows. */
 struct model_policy {
     const char *name;
     void (*start)(struct model *model, void *arg);
-    void (*ready)(struct model *model, void *arg, uint32_t row); /* all that it takes was made */
+    void (*ready)(struct model *model, void *arg,
+                  uint32_t row); /* all inputs of the row were made */
     void (*finished)(struct model *model, void *arg, uint32_t row, uint32_t worker);
 };
 
@@ -27,14 +28,14 @@ struct model_event {
     uint32_t kind, worker, row;
 };
 
-/* A row at the worker that it was assigned to. */
+/* A row at the worker to which it is assigned. */
 struct model_pending {
     uint64_t order;
     uint32_t worker, missing;
     bool started;
 };
 
-/* A row that could start; void when the row was taken back, which gives it another order. */
+/* A row that could start. The entry is void if the row was taken back, which changes its order. */
 struct model_startable {
     uint64_t order;
     uint32_t row;
@@ -43,7 +44,7 @@ struct model_startable {
 struct model_worker {
     uint64_t link_free_ns;
     bool busy;
-    GW_ARRAY(struct model_startable) startable; /* heap, by order */
+    GW_ARRAY(struct model_startable) startable; /* heap, sorted by order */
 };
 
 struct model {
@@ -54,33 +55,34 @@ struct model {
     uint64_t now_ns;
     uint32_t left; /* rows that have not finished */
 
-    /* the model's own */
+    /* used only by the model */
     uint64_t numbers;
-    uint32_t *users_at, *users; /* of each row, compressed */
-    uint32_t *unmade;           /* of each row: inputs that were not made yet */
-    uint32_t *made_at;          /* worker; MODEL_NONE */
+    uint32_t *users_at, *users; /* the users of each row, as compressed rows */
+    uint32_t *unmade;           /* for each row: number of inputs that were not made yet */
+    uint32_t *made_at;          /* the worker that made each row; MODEL_NONE */
     struct model_pending *pending;
     struct model_worker *workers;
-    struct gw_map copies; /* (row, worker): 1 on its way, 2 there */
+    struct gw_map copies; /* (row, worker) -> 1: on its way, 2: arrived */
     GW_ARRAY(struct model_event) events;
     const struct model_policy *policy;
     void *arg;
 };
 
-/* model_init prepares; graph is borrowed. model_deinit frees. */
+/* model_init prepares a model. graph is borrowed. model_deinit frees the model. */
 void model_init(struct model *model, const struct graph_file *graph, uint32_t workers);
 void model_deinit(struct model *model);
 
-/* model_run runs the graph under a policy and gives the makespan in nanoseconds; aborts where the
- * policy leaves work undone. */
+/* model_run runs the graph under a policy and returns the makespan in nanoseconds. It aborts if the
+ * policy leaves rows unassigned. */
 uint64_t model_run(struct model *model, const struct model_policy *policy, void *arg);
 
-/* model_assign gives a row to a worker: at once, or when what it takes is made. A row is assigned
- * once, or again after model_take_back, which tells whether it had not started. */
+/* model_assign assigns a row to a worker. It starts immediately, or when its inputs are made. A row
+ * is assigned once, or again after model_take_back. model_take_back returns true if the row had not
+ * started. */
 void model_assign(struct model *model, uint32_t row, uint32_t worker);
 bool model_take_back(struct model *model, uint32_t row);
 
-/* model_transfer_ns is what fetching so many bytes takes. */
+/* model_transfer_ns returns the time to fetch this many bytes. */
 uint64_t model_transfer_ns(const struct model *model, uint32_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-/* Random and round-robin: what a scheduler that knows nothing does. */
+/* Random and round-robin: policies that know nothing about the tasks. */
 #include "tests/bench/quality/policies.h"
 
 struct turns {
