@@ -1,15 +1,16 @@
-/* What a trial runs: a gang that counts in step, as a command or as a function, and keeps where it
- * is in its folder for checkpoints.
+/* The program of a trial: a gang that counts in step, as a command or as a function, and saves its
+ * state in its checkpoint folder.
  *
- *     chaos_gang rank STEPS STEP_MS TRAITS                as a rank of a command
+ *     chaos_gang rank STEPS STEP_MS TRAITS                runs as a rank of a command
  *     chaos_gang function STEPS STEP_MS TRAITS RANKS RETRIES HANG_MS GPUS
- *                                                          submits it, and waits
+ *                                                          submits the function, and waits
  *
  * In step s each rank adds (rank + 1) * (s + 1) of all ranks to its sum, so that N ranks have
- * STEPS (STEPS + 1) / 2 * N (N + 1) / 2 in the end, however often they started again; rank 0 says
+ * STEPS (STEPS + 1) / 2 * N (N + 1) / 2 in the end, however often they restarted; rank 0 prints
  * "sum N from STEP". TRAITS are letters: d ignores SIGTERM, o leaves a descendant in a session of
- * its own, s stays when the others are gone (else it fails), c keeps checkpoints, - none. Each rank
- * leaves "PID PORT" in $CHAOS_DIR/rank-RANK-TRY when it begins. GPUS: none, 1 or a part of one. */
+ * its own, s stays when the other ranks are gone (else it fails), c saves checkpoints, - none. Each
+ * rank writes "PID PORT" to $CHAOS_DIR/rank-RANK-TRY when it begins. GPUS: none, 1 or a part of
+ * one. */
 #include <gangway/gangway.h>
 
 #include <arpa/inet.h>
@@ -29,7 +30,7 @@
 
 enum { RANKS_MAX = 64, COME_MS_MAX = 10000 };
 
-/* Stands for work that a device does, which tells when it is done. */
+/* Represents work of a device, which reports its completion. */
 static void work(int64_t ms)
 {
     const struct itimerspec length = {.it_value = {ms / 1000, ms % 1000 * 1000000}};
@@ -78,7 +79,7 @@ static uint32_t number(const char *name)
     return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
-/* The others are gone: a rank fails, or waits for its end, as programs do. */
+/* The other ranks are gone: this rank fails, or waits for its end, as programs do. */
 static _Noreturn void lose_others(const char *traits)
 {
     fprintf(stderr, "rank %u: the others are gone\n", number("RANK"));
@@ -109,17 +110,17 @@ static struct sockaddr_in master(void)
     return to;
 }
 
-/* A byte in it says to the ranks of a try that rank 0 listens. */
+/* A byte in this fifo tells the ranks of an attempt that rank 0 listens. */
 static int open_door(void)
 {
     char path[512];
     (void)snprintf(path, sizeof path, "%s/door-%u", getenv("CHAOS_DIR"),
                    number("GANGWAY_RESTART_COUNT"));
-    (void)mkfifo(path, 0600); /* who comes first makes it */
+    (void)mkfifo(path, 0600); /* the first rank creates it */
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* Rank 0 waits for all others, at the port that is the gang's. */
+/* Rank 0 waits for all other ranks at the port of the gang. */
 static void gather(int *fds, uint32_t ranks)
 {
     struct sockaddr_in at = master();
@@ -178,7 +179,7 @@ static struct state load(void)
     return state;
 }
 
-/* Adds up what all ranks have, and gives it to all. */
+/* Adds up the numbers of all ranks, and sends the sum to all. */
 static int64_t add_up(int64_t mine, const int *fds, uint32_t ranks, const char *traits)
 {
     struct state one = {0, mine};

@@ -1,16 +1,17 @@
-/* A stand-in for libnvidia-ml.so.1: any GPUs with any faults, on machines that have none. The file
- * that FAKE_NVML names says what there is, and is read again at each question, so that a test can
- * change it while a worker runs (by renaming another one over it). A line a thing:
+/* A replacement for libnvidia-ml.so.1: any GPUs with any faults, on machines without a GPU. The
+ * file named by FAKE_NVML describes them, and is read again at each query, so that a test can
+ * change it while a worker runs (by renaming another file over it). One item a line:
  *
- *     driver 9                   what nvmlInit answers (9: no driver)
+ *     driver 9                   the result of nvmlInit (9: no driver)
  *     gpu GPU-a memory=1000 used=10 power=250000 busy=7 numa=0 cpus=f switch=1 nvlink=1 lost=1
  *     mig GPU-a MIG-1 memory=500 used=0        an instance: its GPU is partitioned
  *     process GPU-a 4711                       a context on a GPU or an instance
- *     xid GPU-a 79 1                           an error, told once while its number is the largest
+ *     xid GPU-a 79 1                           an error, reported once while its number is the
+ *                                              largest
  *
- * refuses=4: the code with which the GPU is not given to this process; fails=16: with which its
- * memory is not told. nvlink=5: bits: linked to all GPUs with one of them; nvswitch=1: has links to
- * a switch. cpus: a mask in hexadecimal. name=X; without: Fake. */
+ * refuses=4: the code with which this process is denied the GPU; fails=16: the code of its memory
+ * query. nvlink=5: bits: linked to all GPUs with one of them; nvswitch=1: has links to a switch.
+ * cpus: a hexadecimal mask. name=X; default: Fake. */
 #include "gpu/device/nvml.h"
 
 #include <stdbool.h>
@@ -119,7 +120,7 @@ static void read_words(struct fake *fake, char *rest)
     }
 }
 
-/* What is told once is kept over a reading. */
+/* Items that are reported once survive a new reading. */
 static void reset(struct fake *fake, const char *uuid, unsigned index)
 {
     struct fake kept = *fake;
@@ -174,7 +175,7 @@ static void look(void)
     (void)fclose(file);
 }
 
-/* The device as the file says now; NULL: it is lost. */
+/* The device as described by the file now; NULL: it is lost. */
 static struct fake *device_of(void *device)
 {
     look();
@@ -248,7 +249,7 @@ int nvmlDeviceGetPciInfo_v3(void *device, struct gw_nvml_pci *pci)
     return SUCCESS;
 }
 
-/* Link k leads to GPU k, or all of them to the switch. */
+/* Link k leads to GPU k, or all links lead to the switch. */
 int nvmlDeviceGetNvLinkState(void *device, unsigned link, unsigned *active)
 {
     const struct fake *fake = device;

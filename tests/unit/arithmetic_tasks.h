@@ -1,4 +1,4 @@
-/* Functions that several programs have as tasks; for one file of a program. */
+/* Task functions shared by several programs; include it in a single file of a program. */
 #ifndef GW_TESTS_ARITHMETIC_TASKS_H
 #define GW_TESTS_ARITHMETIC_TASKS_H
 

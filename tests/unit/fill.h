@@ -1,5 +1,6 @@
-/* One small valid message of every type, for tests, fuzz seeds and benchmarks; and comparing two.
- * Every column has one row whose number is 1 and every blob one byte, so all relations hold. */
+/* A small valid message of every type, for tests, fuzz seeds and benchmarks, and a comparison of
+ * two messages. Every column has one row with the number 1 and every blob one byte, so that all
+ * relations hold. */
 #ifndef GW_TESTS_FILL_H
 #define GW_TESTS_FILL_H
 
@@ -7,7 +8,7 @@
 
 #include <string.h>
 
-/* gw_fill_types lists all types; the count comes with it. */
+/* gw_fill_types lists all types and their number. */
 static const uint32_t gw_fill_types[] = {
 #define M(name, number, ...) number,
 #include "graph/wire/messages.def"
@@ -57,7 +58,7 @@ static inline struct gw_message gw_fill(uint32_t type)
     return message;
 }
 
-/* gw_fill_difference names the first field in which two messages differ; NULL when none. */
+/* gw_fill_difference names the first field in which two messages differ; NULL: they are equal. */
 static inline const char *gw_fill_difference(const struct gw_message *a, const struct gw_message *b)
 {
     if (a->type != b->type || a->term != b->term || a->peer != b->peer ||

@@ -1,4 +1,4 @@
-/* What a task printed, wherever it lies. Link with gangway_worker_store. */
+/* The output of a task, wherever it is stored. Link with gangway_worker_store. */
 #ifndef GW_TESTS_UNIT_PRINTED_H
 #define GW_TESTS_UNIT_PRINTED_H
 
@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* In <log_dir>/<job>, to a stream (1, 2); NULL: nothing. Good until the next call. */
+/* The output in <log_dir>/<job> to a stream (1, 2); NULL: none. Valid until the next call. */
 static inline const char *printed(const char *folder, uint64_t attempt, uint32_t stream)
 {
     static char text[GW_SCROLL_BYTES_MAX + 1];

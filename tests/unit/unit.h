@@ -1,4 +1,4 @@
-/* What every unit test includes first: cmocka, with the headers that it needs before it. */
+/* Every unit test includes this first: cmocka, and the headers that it needs before it. */
 #ifndef GW_TESTS_UNIT_H
 #define GW_TESTS_UNIT_H
 

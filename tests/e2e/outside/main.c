@@ -1,5 +1,5 @@
 /* A program outside the tree, built against an installed Gangway: a task, and then a gang of two
- * ranks that takes its result's place in the order. */
+ * ranks that comes after it. */
 #include <gangway/gangway.h>
 #include <stdio.h>
 

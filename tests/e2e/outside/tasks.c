@@ -1,5 +1,5 @@
-/* Tasks of the program in main.c, in a file of their own, which becomes a static library: nothing
- * but the call in main.c asks the linker for this object. */
+/* Tasks of the program in main.c, in a file of their own, which becomes a static library: only the
+ * call in main.c makes the linker include this object. */
 #include <gangway/gangway.h>
 
 static int find(struct gw_task *task)

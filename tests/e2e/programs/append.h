@@ -1,4 +1,4 @@
-/* By what a test counts how often tasks ran: each appends a line to a file. */
+/* Lets a test count how often tasks ran: each appends a line to a file. */
 #ifndef GW_TESTS_E2E_APPEND_H
 #define GW_TESTS_E2E_APPEND_H
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* append writes the line by one call, so that lines of several tasks do not mix; 0 or GW_EIO. */
+/* append writes the line with one call, so that lines of several tasks do not mix; 0 or GW_EIO. */
 __attribute__((format(printf, 3, 4))) static inline int
 append(struct gw_task *task, const char *path, const char *format, ...)
 {

@@ -1,4 +1,4 @@
-/* What every program here does when something does not hold: it says where, and why, and ends. */
+/* If a condition does not hold, each program here prints where and why, and ends. */
 #ifndef GW_TESTS_E2E_CHECK_H
 #define GW_TESTS_E2E_CHECK_H
 
@@ -17,7 +17,7 @@ static struct gw_error error; /* of the last call */
         }                                                                                          \
     } while (0)
 
-/* Of a call that gives 0 or an error. */
+/* For a call that returns 0 or an error. */
 #define MUST(x) CHECK((x) >= 0)
 
 #endif

@@ -2,23 +2,23 @@
  *
  *     network HOSTS INTERFACE...
  *
- * Every host is a network namespace that lives as long as a process that holds it, which dies with
- * this one; every interface is a TAP device there. The other ends are here, and this program
- * carries the frames. It needs nothing but /dev/net/tun and to be root, or unprivileged user
- * namespaces; where it may not, it says why and exits with 77. On the first lines of its output:
+ * Every host is a network namespace that lives as long as a process in it, which dies with this
+ * one; every interface is a TAP device there. The other ends are here, and this program carries the
+ * frames. It needs only /dev/net/tun, and root or unprivileged user namespaces; if these are not
+ * available, it prints why and exits with 77. The first lines of its output:
  *
- *     user                  only where it made a user namespace, to be entered first
+ *     user                  only if it made a user namespace, to be entered first
  *     host 1 PID            of a process in the namespace; host H has address 10.77.N.H
  *     ready                 at its interface N (from 0)
  *
- * Then it is told what the network does to frames, a line each, and answers "ok":
+ * Then it reads what the network does to frames, one command a line, and answers "ok":
  *
- *     cut H | heal H        nothing comes to or from the host any more, and nobody is told
- *     part H I | join H I   nothing comes from the one to the other any more
+ *     cut H | heal H        no frame reaches or leaves the host any more, without a notice
+ *     part H I | join H I   no frame of the first host reaches the second any more
  *     loss PERMILLE         of all frames
- *     delay MILLISECONDS    of each frame, so twice that there and back
+ *     delay MILLISECONDS    of each frame, so twice that for a round trip
  *
- * Always: frames leave in the order in which they came. Ends with its input. */
+ * Frames always leave in the order of their arrival. Ends with its input. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ enum {
     HOSTS_MAX = 16,
     NETWORKS_MAX = 4,
     FRAME_BYTES = 2048,
-    QUEUE = 4096, /* frames on their way; more are lost */
+    QUEUE = 4096, /* frames on their way; further frames are lost */
     SKIPPED = 77,
     MS_NS = 1000000,
 };
@@ -88,7 +88,7 @@ static void write_file(const char *path, const char *text)
     close(fd);
 }
 
-/* Root in a user namespace of its own, where this is not root. */
+/* Becomes root in a user namespace of its own, if this is not root. */
 static void become_root(void)
 {
     char map[64];
@@ -148,7 +148,7 @@ static int open_tap(const char *name)
     return fd;
 }
 
-/* A process that keeps the namespace as long as this one lives. */
+/* A process that holds the namespace as long as this program lives. */
 static void hold(int host)
 {
     const pid_t parent = getpid();
@@ -213,7 +213,7 @@ static void send_to(int network, int host, const struct frame *frame)
 static void forward(int network, int from)
 {
     static struct frame frame;
-    for (int i = 0; i < 64; i++) { /* then the others have their turn */
+    for (int i = 0; i < 64; i++) { /* then the other interfaces have their turn */
         const ssize_t got = read(taps[network][from], frame.data, sizeof frame.data);
         if (got < 14)
             return;
@@ -227,7 +227,8 @@ static void forward(int network, int from)
     }
 }
 
-/* Sends what is due; how long until the next is, in milliseconds, -1: there is none. */
+/* Sends the frames that are due; returns the time until the next, in milliseconds, -1: there is
+ * none. */
 static int deliver(void)
 {
     while (queue_count) {
@@ -271,7 +272,7 @@ static void obey(const char *line)
     (void)fflush(stdout);
 }
 
-/* False at the end of the input; lines come whole, since each is answered. */
+/* False at the end of the input; lines arrive complete, since each is answered. */
 static bool listen_to_orders(void)
 {
     char line[64];

@@ -1,4 +1,4 @@
-/* Programs of subjects: a test names one of them, and a path of its own, often a fifo. */
+/* Programs of subjects: a test selects one of them, and passes a path of its own, often a fifo. */
 #ifndef GW_TESTS_E2E_SUBJECT_H
 #define GW_TESTS_E2E_SUBJECT_H
 
@@ -12,36 +12,37 @@ struct subject {
 struct subjects {
     const struct gw_client_options *options; /* NULL: defaults */
     struct gw_client **client;               /* open while a subject runs */
-    struct gw_client **other;                /* likewise; NULL: one client is enough */
+    struct gw_client **other;                /* likewise; NULL: a second client is not needed */
     const struct subject *list;
     size_t count;
 };
 
-/* subjects_main is main: `NAME PATH` runs a subject and says on stdout that it went well. 2 where
- * there is no such subject. */
+/* subjects_main is main: `NAME PATH` runs a subject and reports on stdout that it succeeded.
+ * Returns 2 if there is no such subject. */
 int subjects_main(const struct subjects *subjects, int argc, char **argv);
 
-/* subject_i64 waits for the number that a rank of a future (borrowed) gives. */
+/* subject_i64 waits for the number returned by a rank of a future (borrowed). */
 int64_t subject_i64(struct gw_future *future, uint32_t rank);
 
-/* subject_say writes a line into a fifo when somebody reads it, subject_say_pid "TEXT PID";
- * subject_hear waits until somebody has written there, and gives the line (NULL: it does not
+/* subject_say writes a line to a fifo when it is read, subject_say_pid writes "TEXT PID";
+ * subject_hear waits until a line was written there and returns it (NULL: the line does not
  * matter). */
 void subject_say(const char *path, const char *text);
 void subject_say_pid(const char *path, const char *text);
 void subject_hear(const char *path, char *text, size_t size);
 
-/* subject_make_file makes an empty file, as need_file wants. */
+/* subject_make_file makes an empty file for need_file. */
 void subject_make_file(const char *path);
 
-/* hang says "hangs PID" on a fifo, then waits for ever. */
+/* hang writes "hangs PID" to a fifo, and then waits without end. */
 GW_TASK_DECLARE(hang);
 
-/* march says that it runs by opening a fifo, rank 0 alone, and makes steps until they are answered
- * with other than "go on", which it returns. Each rank writes that and its step to PATH.RANK. */
+/* march reports that it runs by opening a fifo, by rank 0 only, and makes steps until the answer is
+ * other than "continue", which it returns. Each rank writes that answer and its step to PATH.RANK.
+ */
 GW_TASK_DECLARE(march);
 
-/* need_file fails until the file is there. */
+/* need_file fails until the file exists. */
 GW_TASK_DECLARE(need_file);
 
 #endif

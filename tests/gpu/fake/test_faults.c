@@ -69,7 +69,7 @@ static void test_error_in_the_background(void **state)
     gw_comm_close(comm);
 }
 
-/* On a stream nobody waits for the collective: the next one who looks sees the error. */
+/* A collective on a stream is not awaited, so the next call that waits reports the error. */
 static void test_error_on_a_stream(void **state)
 {
     struct gw_comm *comm;
@@ -118,7 +118,8 @@ static void test_stuck(void **state)
     }
 }
 
-/* What a stream still does with memory that is given back is waited for, and not for ever. */
+/* Freeing waits for the work that a stream still does with the memory, but only until the
+ * deadline. */
 static void test_dealloc_waits(void **state)
 {
     struct gw_comm *comm;
@@ -141,7 +142,7 @@ static void test_dealloc_waits(void **state)
     gw_comm_close(comm);
 }
 
-/* Memory of another GPU than the rank's: kernels do not reach it, copies do. */
+/* Kernels cannot reach the memory of another GPU than the rank's; copies can. */
 static void test_memory_of_another_gpu(void **state)
 {
     struct gw_comm *comm;
@@ -182,8 +183,8 @@ static void test_split_hangs(void **state)
     gw_comm_close(comm);
 }
 
-/* An allocation that fails leaves the communicator as it is; a copy's memory that is not there says
- * what it was for. */
+/* A failed allocation leaves the communicator usable; if the memory for a copy is missing, the
+ * error says so. */
 static void test_out_of_memory(void **state)
 {
     static float x[1 << 20];
@@ -254,7 +255,8 @@ static void test_one_without_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_without_gpu), /* forks: before this process uses CUDA */
+        cmocka_unit_test(test_one_without_gpu), /* forks: before this
+                                                                              process uses CUDA */
         cmocka_unit_test(test_two_ranks_on_one_gpu),
         cmocka_unit_test(test_init_hangs),
         cmocka_unit_test(test_duplicate_gpu),

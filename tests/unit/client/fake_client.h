@@ -1,4 +1,4 @@
-/* A client of a fake scheduler, as what a test begins with. */
+/* A fixture with a client of a fake scheduler. */
 #ifndef GW_TESTS_FAKE_CLIENT_H
 #define GW_TESTS_FAKE_CLIENT_H
 
@@ -13,7 +13,7 @@ struct fixture {
     struct gw_error error;
 };
 
-/* FAKED is a function of which only the name counts: what it does is the fake's business. */
+/* FAKED defines a function of which only the name counts: the fake scheduler decides the result. */
 #define FAKED(name)                                                                                \
     static int name(struct gw_task *task)                                                          \
     {                                                                                              \
@@ -21,15 +21,15 @@ struct fixture {
     }                                                                                              \
     GW_TASK(name)
 
-/* fake_setup makes a fixture whose client does not connect again; fake_setup_alone, one without a
- * client, which the test opens. fake_teardown closes what there is. For cmocka. */
+/* fake_setup makes a fixture whose client does not reconnect; fake_setup_alone makes one without a
+ * client, which the test opens. fake_teardown closes what is open. For cmocka. */
 int fake_setup(void **state);
 int fake_setup_alone(void **state);
 int fake_teardown(void **state);
 #define WITH_FAKE(test) cmocka_unit_test_setup_teardown(test, fake_setup, fake_teardown)
 #define WITH_FAKE_ALONE(test) cmocka_unit_test_setup_teardown(test, fake_setup_alone, fake_teardown)
 
-/* count_of gives one of the scheduler's "counts". */
+/* count_of returns one of the scheduler's "counts". */
 int64_t count_of(struct fixture *f, const char *what);
 
 #endif

@@ -1,4 +1,5 @@
-/* The fake scheduler. One thread, blocking; ends when its listening socket is shut down. */
+/* The fake scheduler: one thread with blocking calls, which ends when its listening socket is shut
+ * down. */
 #include "tests/unit/client/fake_scheduler.h"
 
 #include "graph/base/array.h"
@@ -30,11 +31,11 @@ struct spec {
     char function[FUNCTION_BYTES];
 };
 
-/* A job of which the last task's arguments are kept; enough for every test. */
+/* A job, with the arguments of its last task only; that is enough for every test. */
 struct job {
     uint64_t request, job;
     uint32_t rows;
-    char function[FUNCTION_BYTES]; /* of its last task */
+    char function[FUNCTION_BYTES]; /* of the last task */
     uint8_t args[64];
     uint32_t args_bytes;
 };
@@ -43,9 +44,9 @@ struct gw_fake_scheduler {
     char dir[32], path[64], address[80];
     int listener;
     atomic_bool refuse, over, away;
-    bool left;            /* "leaves" and "breaks" have */
-    uint64_t first_job;   /* of this connection: numbers up to it are another's */
-    bool stale;           /* the job that comes in takes results of another connection */
+    bool left;            /* "leaves" and "breaks" have run once */
+    uint64_t first_job;   /* of this connection: smaller ids are of earlier connections */
+    bool stale;           /* the incoming job takes results of another connection */
     pthread_mutex_t lock; /* guards fd */
     int fd;               /* of the connection, or -1 */
     pthread_t thread;
@@ -54,12 +55,13 @@ struct gw_fake_scheduler {
     uint32_t spec_count;
     GW_ARRAY(struct job) jobs;
     uint64_t last_job;
-    GW_ARRAY(struct gw_msg_accepted) held; /* of quiet submits: until there is more to say */
+    GW_ARRAY(struct gw_msg_accepted)
+    held; /* answers to quiet submits, held until there is another message */
     GW_ARRAY(struct gw_msg_fetch) fetches; /* that wait for others */
     atomic_uint fetches_held;
     atomic_bool late;
     struct gw_buffer large;     /* an encoded value */
-    struct gw_buffer scattered; /* the last large value that came in */
+    struct gw_buffer scattered; /* the last large value received */
     uint64_t scattered_job;
     uint32_t wanted;
     uint8_t program[GW_HASH_BYTES];
@@ -133,7 +135,7 @@ static void reply(struct gw_fake_scheduler *fake, uint64_t request, struct gw_va
 /* -- Submission ----------------------------------------------------------------------------------
  */
 
-/* Rows of one done message. */
+/* The rows of a done message. */
 struct rows {
     GW_ARRAY(uint64_t) request, bytes;
     GW_ARRAY(uint32_t) index, rank, size;
@@ -177,7 +179,7 @@ static void rows_add(struct gw_fake_scheduler *fake, struct rows *rows, const st
         rows_send(fake, rows);
 }
 
-/* What happens to a target; false when the connection is to end. */
+/* Processes a target; returns false if the connection must end. */
 static bool run(struct gw_fake_scheduler *fake, struct rows *rows, struct job *job, uint32_t index,
                 uint32_t ranks)
 {
@@ -230,7 +232,7 @@ static bool on_submit(struct gw_fake_scheduler *fake, const struct gw_msg_submit
         const struct spec *spec = find_spec(fake, submit->request, gw_col32_at(submit->spec, i));
         assert(spec);
         strcpy(job->function, spec->function);
-        static const uint8_t none[] = {0x90}; /* for those that are too large to be kept */
+        static const uint8_t none[] = {0x90}; /* for arguments that are too large to be stored */
         uint32_t bytes = gw_col32_at(submit->args_size, i);
         bool keeps = bytes <= sizeof job->args;
         job->args_bytes = keeps ? bytes : sizeof none;
@@ -461,7 +463,7 @@ static bool on_hello(struct gw_fake_scheduler *fake)
 
 static void on_spec(struct gw_fake_scheduler *fake, const struct gw_msg_spec *spec)
 {
-    if (fake->spec_count == SPECS_MAX) /* the older half is of jobs that have been sent whole */
+    if (fake->spec_count == SPECS_MAX) /* the older half is of jobs that were sent completely */
         memmove(fake->specs, fake->specs + SPECS_MAX / 2,
                 (fake->spec_count = SPECS_MAX / 2) * sizeof *fake->specs);
     struct spec *kept = &fake->specs[fake->spec_count++];
@@ -525,7 +527,7 @@ static void set_fd(struct gw_fake_scheduler *fake, int fd)
     pthread_mutex_unlock(&fake->lock);
 }
 
-/* Waits for what comes, and where fetches wait for others, not for ever. */
+/* Waits for input; if fetches wait for each other, only for a limited time. */
 static void await(struct gw_fake_scheduler *fake, int fd)
 {
     struct pollfd wanted = {.fd = fd, .events = POLLIN};
@@ -537,7 +539,7 @@ static void await(struct gw_fake_scheduler *fake, int fd)
     gw_channel_flush(fake->channel);
 }
 
-/* The next message; false: the connection has ended. */
+/* Reads the next message; false: the connection has ended. */
 static bool next(struct gw_fake_scheduler *fake, int fd, struct gw_message *message,
                  int fds[GW_FRAME_FDS_MAX], uint8_t *fd_count)
 {

@@ -114,7 +114,7 @@ static void test_ranges(void **state)
         assert_int_equal(gw_units_parse_ranges(bad[i], ranges), GW_EINVAL);
 }
 
-/* Everything that options can be. */
+/* Options of every kind. */
 struct parsed {
     bool flag;
     const char *text;
@@ -125,7 +125,7 @@ struct parsed {
     char *argv[17];
 };
 
-/* Parses words that are separated by single spaces; the result is where they stand. */
+/* Parses words separated by single spaces. */
 static bool parse(struct parsed *parsed, int arguments, bool command_line, char *line)
 {
     memset(parsed, 0, sizeof *parsed);
@@ -174,7 +174,7 @@ static void test_options(void **state)
     assert_string_equal(p.argv[p.first], "-f");
 }
 
-/* The arguments are argv[first] to argv[argc - 1], wherever options stand between them. */
+/* Arguments are argv[first] to argv[argc - 1], wherever options stand between them. */
 static void test_arguments_have_a_count(void **state)
 {
     static const char *const lines[] = {"test -n 2 -f a b c", "test a -n 2 b -f c",
@@ -212,7 +212,7 @@ static void test_options_stop_at_a_command(void **state)
     assert_string_equal(p.argv[p.first], "-n");
 }
 
-/* For a library's 0 is the default. */
+/* In the library, an option of 0 means the default; on the command line, 0 means 0. */
 static void test_zero_that_is_typed_is_zero(void **state)
 {
     static const char *const keys[] = {"max-worker-losses", "max-preemptions", "grace",
@@ -257,7 +257,7 @@ static void test_zero_that_is_typed_is_zero(void **state)
     assert_int_equal(exit_code, 2);
 }
 
-/* Reads the words of `dispatch` or `submit`, as main() gets them. */
+/* Parses the words of `dispatch` or `submit` as main() receives them. */
 static bool launch_with(struct gw_launch_options *launch, bool gang, const char *words,
                         int *exit_code)
 {
@@ -272,7 +272,7 @@ static bool launch_with(struct gw_launch_options *launch, bool gang, const char 
     return gw_launch_options_init(launch, gang, argc, argv, exit_code);
 }
 
-/* Slurm's and torchrun's names of options are read as those of ours that they mean. */
+/* Option names of Slurm and torchrun are read as the options of Gangway with the same meaning. */
 static void test_options_of_other_tools(void **state)
 {
     static const char *const gangs[] = {
@@ -297,7 +297,7 @@ static void test_options_of_other_tools(void **state)
     gw_launch_options_deinit(&launch);
 }
 
-/* What would be something else here than there is refused, and so are ranks of `submit`. */
+/* Options that mean something else in the other tool are refused, and so are ranks of `submit`. */
 static void test_options_of_other_tools_are_refused(void **state)
 {
     static const char *const words[] = {
@@ -397,7 +397,7 @@ static void test_tables(void **state)
     gw_value_unref(rows);
 }
 
-/* Texts are cut where the terminal is narrow; numbers never are. */
+/* Texts are cut if the terminal is narrow; numbers are never cut. */
 static void test_tables_fit_the_terminal(void **state)
 {
     const char expected[] = "   JOB  NAME    TIME  BYTES\r\n"
@@ -416,7 +416,7 @@ static void test_tables_fit_the_terminal(void **state)
     gw_table_print(out, columns, rows);
     unsetenv("NO_COLOR");
     fflush(out);
-    for (size_t at = 0; at < sizeof expected - 1;) { /* a terminal gives what it has */
+    for (size_t at = 0; at < sizeof expected - 1;) { /* a terminal returns what is available */
         ssize_t bytes = read(master, text + at, sizeof expected - 1 - at);
         assert_true(bytes > 0);
         at += (size_t)bytes;
@@ -427,7 +427,7 @@ static void test_tables_fit_the_terminal(void **state)
     gw_value_unref(rows);
 }
 
-/* Of bytes that are no UTF-8 only those are replaced, and nothing steers the terminal. */
+/* Only bytes that are not valid UTF-8 are replaced, and no byte can control the terminal. */
 static void test_foreign_bytes(void **state)
 {
     static const struct {
@@ -531,7 +531,7 @@ static void test_hosts(void **state)
     }
     char text[600];
     memset(text, 'a', sizeof text - 1);
-    for (size_t length = 250; length < sizeof text; length++) { /* about the limits */
+    for (size_t length = 250; length < sizeof text; length++) { /* near the limits */
         text[length] = '\0';
         int rc = gw_hosts_init(&hosts, text, &error);
         assert_int_equal(rc, length < GW_HOSTS_NAME_BYTES ? 0 : GW_EINVAL);

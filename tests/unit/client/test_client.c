@@ -1,5 +1,5 @@
-/* The client library against a scheduler that does what functions are called for: every state of a
- * future, every way in which the other side can end, and nothing that hangs. */
+/* The client library against a scheduler that treats each task by its function name: every state of
+ * a future and every way in which the other side can end; no call hangs. */
 #include "tests/unit/arithmetic_tasks.h"
 #include "tests/unit/client/fake_client.h"
 
@@ -25,7 +25,7 @@ FAKED(refused);
 FAKED(gone);
 FAKED(garbage);
 
-/* For the tests that run in this process, as are those of arithmetic_tasks.h. */
+/* For the tests that run inside this process, like the functions of arithmetic_tasks.h. */
 static int rank_of(struct gw_task *task)
 {
     return gw_task_return(task, gw_i64(gw_task_rank(task) + 10));
@@ -84,7 +84,7 @@ static void test_failure_carries_its_cause(void **state)
     assert_string_equal(f->error.text, "boom");
     assert_int_equal(gw_future_exit_code(future), 7);
     assert_int_equal(gw_future_state(future), GW_FAILED);
-    /* The scheduler does not want to: it stays failed, for the same cause. */
+    /* The scheduler refuses the retry: the future stays failed, with the same cause. */
     assert_int_equal(gw_future_retry(future, &f->error), GW_EINVAL);
     assert_string_equal(f->error.text, "it would fail again");
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ETASK);
@@ -156,7 +156,7 @@ static void test_large_value_is_mapped_once(void **state)
     gw_value_unref(again);
 }
 
-/* Were one asked for after the other, the first would not be answered. */
+/* The fake scheduler answers only after it has received all requests. */
 static void test_gather_asks_for_all_at_once(void **state)
 {
     enum { COUNT = 40 };
@@ -210,7 +210,7 @@ static void test_graph_with_many_targets(void **state)
     assert_int_equal(gw_future_index(futures[1]), 0);
     assert_int_equal(gw_future_index(futures[0]), 1);
     assert_int_equal(gw_future_index(futures[2]), 1);
-    /* The task of two futures is given up with the last of them. */
+    /* A task with two futures is released with the last of them. */
     gw_future_release(futures[0]);
     gw_future_release(futures[1]);
     gw_future_release(futures[2]);
@@ -324,7 +324,7 @@ static void test_completions_give_each_once(void **state)
         gw_future_release(futures[i]);
 }
 
-/* As a search does: what ends makes the next one. */
+/* A search does so: each result that arrives leads to the next submission. */
 static void test_completions_are_added_to(void **state)
 {
     enum { ADDED = 40 };
@@ -339,7 +339,7 @@ static void test_completions_are_added_to(void **state)
     assert_int_equal(place, 0);
     for (size_t i = 1; i <= ADDED; i++) {
         assert_int_equal(gw_submit(f->client, &futures[i], &f->error, echo, NULL), 0);
-        if (i % 2) /* some have ended before they are added, some have not */
+        if (i % 2) /* some futures have ended before they are added, others have not */
             assert_int_equal(gw_future_wait(futures[i], S(30)), 0);
         assert_int_equal(gw_completions_add(completions, futures[i], &place), 0);
         assert_int_equal(place, i);
@@ -395,7 +395,7 @@ static void test_scatter_and_references(void **state)
     gw_future_release(future);
 }
 
-/* A large argument goes ahead; the task itself stays small. */
+/* A large argument is sent separately; the task message stays small. */
 static void test_large_arguments_go_ahead(void **state)
 {
     struct fixture *f = *state;
@@ -408,17 +408,17 @@ static void test_large_arguments_go_ahead(void **state)
     assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(3), list), 0);
     assert_true(count_of(f, "bytes") < 100);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
-    reference = gw_value_at(value, 1); /* [3, reference]: the whole list went ahead */
+    reference = gw_value_at(value, 1); /* [3, reference]: the whole list was scattered */
     assert_int_equal(gw_value_type(reference), GW_RESULT);
     assert_int_equal(gw_value_get_result(reference, &node, &(int32_t){0}), 0);
     assert_int_equal(node.index, 0);
     gw_value_unref(value);
     gw_future_release(future);
-    while (count_of(f, "releases") < 2) /* the task's and the argument's */
+    while (count_of(f, "releases") < 2) /* of the task and of the argument */
         continue;
 }
 
-/* But not a command's: it is given as it is, to a process that knows no references. */
+/* A command's line is sent unchanged, because its process cannot read references. */
 static void test_large_line_of_a_command_stays(void **state)
 {
     enum { LINE_BYTES = 100000 };
@@ -487,11 +487,12 @@ static void test_nobody_hangs_when_the_scheduler_goes(void **state)
     assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL, gw_i64(1)), 0);
     assert_int_equal(gw_future_wait(done, S(30)), 0);
     assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
-    (void)gw_submit(f->client, &future, &f->error, gone, NULL); /* accepted or too late */
+    (void)gw_submit(f->client, &future, &f->error, gone, NULL); /* accepted, or too late */
     assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);
     assert_string_equal(f->error.text, "the scheduler went away");
     assert_int_equal(gw_future_state(pending), GW_FAILED);
-    assert_int_equal(gw_future_get(done, 0, &value, &f->error), 0); /* it was there already */
+    assert_int_equal(gw_future_get(done, 0, &value, &f->error),
+                     0); /* the result was received before */
     gw_value_unref(value);
     assert_int_equal(gw_future_retry(pending, &f->error), GW_ECLOSED);
     assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL), GW_ECLOSED);
@@ -521,12 +522,12 @@ static void test_futures_of_a_closed_client(void **state)
     assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL), 0);
     assert_int_equal(gw_future_wait(done, S(30)), 0);
     assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
-    gw_client_close(f->client); /* cancels it, and waits for that */
+    gw_client_close(f->client); /* cancels the task and waits for that */
     f->client = NULL;
     assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);
     assert_string_equal(f->error.text, "the client was closed");
     assert_int_equal(gw_future_get(done, 0, &value, &f->error), GW_ECLOSED);
-    assert_int_equal(gw_future_cancel(pending, false, &f->error), 0); /* it has ended */
+    assert_int_equal(gw_future_cancel(pending, false, &f->error), 0); /* the future has ended */
     gw_future_release(done);
     gw_future_release(pending);
 }
@@ -541,7 +542,7 @@ static void test_opening_what_is_not_there(void **state)
     assert_int_equal(gw_error_exit_code(&error), 3);
     (void)unsetenv("GANGWAY_TOKEN");
     assert_int_equal(setenv("GANGWAY_TOKEN_FILE", "/nowhere/token", 1), 0);
-    options.address = "tcp:127.0.0.1:99"; /* who has no token is told so before anything is sent */
+    options.address = "tcp:127.0.0.1:99"; /* a missing token is reported before anything is sent */
     assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOENT);
     assert_non_null(strstr(error.text, "/nowhere/token"));
     options.address = "host.example:8080";
@@ -573,7 +574,7 @@ static void test_what_is_shipped(void **state)
     assert_false(gw_program_is_system("/opt/lib/libmine.so"));
 
     assert_int_equal(gw_program_new(&first, &error), 0);
-    assert_int_equal(gw_program_new(&second, &error), 0); /* out of the cache, where it is there */
+    assert_int_equal(gw_program_new(&second, &error), 0); /* from the cache, if that is available */
     assert_memory_equal(first->hash, second->hash, GW_HASH_BYTES);
     assert_string_equal(first->files[0].name, "test_client");
     assert_int_equal(gw_program_open(first, first->files[0].hash, &fd, &bytes), 0);
@@ -585,8 +586,8 @@ static void test_what_is_shipped(void **state)
     gw_program_free(first);
     gw_program_free(second);
     snprintf(path, sizeof path, "%s/gangway/hashes", home);
-    if (unlink(path) <
-        0) /* what was linked within two seconds may change unseen: no hash is kept */
+    if (unlink(path) < 0) /* a program linked within the last two seconds may change unnoticed, so
+                             its hash is not cached */
         assert_int_equal(errno, ENOENT);
     assert_int_equal(gw_dir_remove(home, NULL), 0);
     unsetenv("XDG_CACHE_HOME");

@@ -1,4 +1,4 @@
-/* Files of hosts: what others write for mpirun, mpiexec, horovodrun and batch systems. */
+/* Host files in the formats of mpirun, mpiexec, horovodrun and batch systems. */
 #include "client/cli/hosts/host_file.h"
 #include "tests/unit/unit.h"
 
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Reads a file of this text into "a:4,b:0". */
+/* Converts a file with this text to "a:4,b:0". */
 static int read_text(const char *content, char *all, size_t bytes, struct gw_error *error)
 {
     char path[] = "/tmp/gangway-hosts-XXXXXX";
@@ -35,7 +35,7 @@ static void what_files_of_hosts_say(void **state)
         {"a slots=4\nb slots=2 max_slots=8\n", "a:4,b:2"}, /* Open MPI, Horovod */
         {"a:4\nb:2", "a:4,b:2"},                           /* MPICH */
         {"# all\n\n  a slots = 4 # ours\r\nb\t\n", "a:4,b:0"},
-        {"a\na\nb\na\n", "a:3,b:0"}, /* PBS: a line a slot */
+        {"a\na\nb\na\n", "a:3,b:0"}, /* PBS: a line per slot */
         {"a slots=2\na slots=3\n", "a:5"},
         {"bob@a:2\n[fe80::1]:3\nfe80::2 slots=4\n", "bob@a:2,fe80::1:3,fe80::2:4"},
     };

@@ -1,4 +1,5 @@
-/* Printing what tasks print: complete for who reads, and no endless wait for who does not. */
+/* Printing the output of tasks: complete if somebody reads it, and no endless wait if nobody does.
+ */
 #include "tests/unit/unit.h"
 
 #include "client/services/printer.h"
@@ -13,12 +14,12 @@
 
 enum { PIECE_BYTES = 64 << 10 };
 
-/* Our standard streams are a pipe meanwhile. */
+/* During a test, the standard streams are a pipe. */
 struct world {
-    struct gw_client client; /* has a printer alone */
+    struct gw_client client; /* has only a printer */
     int kept[2], pipe[2];
     pthread_t thread;
-    FILE *copy; /* what was read */
+    FILE *copy; /* the bytes read */
     char *text;
     size_t bytes;
 };
@@ -53,7 +54,7 @@ static void start_reader(struct world *w)
     pthread_create(&w->thread, NULL, read_all, w);
 }
 
-/* Gives the streams back; a reader has read all then. */
+/* Restores the streams; by then a reader has read everything. */
 static void restore(struct world *w)
 {
     for (int i = 0; i < 2; i++) {
@@ -73,7 +74,7 @@ static void free_world(struct world *w)
     free(w);
 }
 
-/* One line of so many x. */
+/* Adds a line of `bytes` times x. */
 static void take(struct world *w, uint32_t bytes)
 {
     static char text[PIECE_BYTES];
@@ -119,7 +120,7 @@ static void closing_ends_though_nobody_reads(void **state)
     free_world(w);
 }
 
-/* As a thread of the program does that is stuck in a printf of its own. */
+/* A thread of the program that is blocked in printf holds the lock. */
 static void closing_ends_though_the_stream_is_held(void **state)
 {
     struct world *w = new_world();

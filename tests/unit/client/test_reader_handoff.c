@@ -1,4 +1,4 @@
-/* Tasks one at a time: calls whose answer nobody waits for, and who reads what comes. */
+/* Single tasks: calls whose answer is not awaited, and which thread reads the connection. */
 #include "tests/unit/client/fake_client.h"
 
 #include "client/link/client.h"
@@ -15,10 +15,10 @@ FAKED(refused);
 FAKED(gone);
 FAKED(leaves);
 
-/* The fake keeps the specs of few jobs that are half said. */
+/* The fake scheduler stores the specs of only a few unfinished submissions. */
 static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
 
-/* The fake tells of none of these before it is asked. */
+/* The fake scheduler answers none of these calls before the client sends another request. */
 static void test_plain_calls_are_not_waited_for(void **state)
 {
     struct fixture *f = *state;
@@ -42,12 +42,13 @@ static void test_plain_calls_are_not_waited_for(void **state)
     assert_string_equal(f->error.text, "too large");
     gw_future_release(future);
     assert_int_equal(gw_submit(f->client, &future, &f->error, refused, GW_OPTIONS(.retries = 1)),
-                     GW_EINFEASIBLE);   /* what has options is waited for */
-    while (count_of(f, "releases") < 4) /* they follow some milliseconds later */
+                     GW_EINFEASIBLE);   /* a call with options waits for its answer */
+    while (count_of(f, "releases") < 4) /* the releases follow some milliseconds later */
         continue;
 }
 
-/* Each of them is let go before it is answered, and the scheduler hears of each. */
+/* Each future is released before its submission is answered, and the scheduler receives each
+ * release. */
 static void test_plain_calls_given_up_at_once(void **state)
 {
     enum { CALLS = 200 };
@@ -59,7 +60,7 @@ static void test_plain_calls_given_up_at_once(void **state)
         while (i == 0 && gw_fake_scheduler_releases(f->fake) < 1)
             sched_yield();
     }
-    while (gw_fake_scheduler_releases(f->fake) <= CALLS) /* nothing else is said to it */
+    while (gw_fake_scheduler_releases(f->fake) <= CALLS) /* nothing else is sent to the scheduler */
         sched_yield();
 }
 
@@ -70,7 +71,7 @@ static void test_plain_calls_when_the_scheduler_goes(void **state)
     struct gw_value *value;
     assert_int_equal(gw_submit(f->client, &first, &f->error, never, NULL), 0);
     assert_int_equal(gw_submit(f->client, &second, &f->error, never, NULL), 0);
-    int rc = gw_submit(f->client, &last, &f->error, gone, NULL); /* told so here, or by `last` */
+    int rc = gw_submit(f->client, &last, &f->error, gone, NULL); /* reported here, or by `last` */
     assert_int_equal(gw_future_get(second, 0, &value, &f->error), GW_ECLOSED);
     if (rc == 0)
         rc = gw_future_get(last, 0, &value, &f->error);
@@ -98,7 +99,7 @@ static int64_t echo_of(struct fixture *f, int64_t n)
     return got;
 }
 
-/* Until who waits is who reads. */
+/* Waits until the waiting thread is the reader. */
 static void be_lent(struct fixture *f)
 {
     int64_t i = 0;
@@ -119,7 +120,8 @@ static void *get_never(void *arg)
     return future;
 }
 
-/* Or until it sleeps: on a slow machine the loop thread has taken the link back before that. */
+/* Or until that thread sleeps: on a slow machine, the loop thread may have taken the link back
+ * before. */
 static void wait_for_reader(struct fixture *f)
 {
     bool reading = false;
@@ -141,14 +143,15 @@ static void test_who_waits_reads(void **state)
     gw_future_release(future);
     be_lent(f);
     assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(5)), 0);
-    while (gw_future_state(future) == GW_PENDING) /* who only looks is told, too */
+    while (gw_future_state(future) == GW_PENDING) /* polling also receives the answer */
         sched_yield();
     gw_future_release(future);
-    while (atomic_load(&f->client->turn.lent)) /* by itself, when nobody reads */
+    while (atomic_load(&f->client->turn.lent)) /* the link returns by itself if no thread reads */
         sched_yield();
 }
 
-/* One reads for a long time; another's answers come through it, and then by the loop thread. */
+/* One thread reads for a long time and delivers the other thread's answers; the loop thread
+ * takes over afterwards. */
 static void test_two_wait(void **state)
 {
     struct fixture *f = *state;
@@ -159,7 +162,7 @@ static void test_two_wait(void **state)
     wait_for_reader(f);
     for (int64_t i = 0; i < 100; i++)
         assert_int_equal(echo_of(f, i), i);
-    gw_client_close(f->client); /* and wakes who reads */
+    gw_client_close(f->client); /* and wakes the reader */
     f->client = NULL;
     assert_int_equal(pthread_join(thread, &future), 0);
     assert_non_null(future);
@@ -185,7 +188,7 @@ static void test_many_wait(void **state)
         assert_int_equal(pthread_create(&threads[i], NULL, echo_some, f), 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_join(threads[i], NULL), 0);
-    be_lent(f); /* again, now that one is alone */
+    be_lent(f); /* again, now that only one thread waits */
 }
 
 static void test_cancelled_while_one_reads(void **state)
@@ -216,7 +219,8 @@ static void *wait_in_turn(void *arg)
     return NULL;
 }
 
-/* Whatever the loop thread delivered: who is asleep already would not read. */
+/* A waiter that already sleeps would not read, even if the loop thread has delivered all
+ * answers. */
 static void test_it_is_not_lent_to_who_sleeps(void **state)
 {
     (void)state;
@@ -243,12 +247,13 @@ static void test_it_is_not_lent_to_who_sleeps(void **state)
     gw_reader_handoff_keep(&turn);
     assert_int_equal(gw_reader_handoff_look(&turn, false), GW_READER_HANDOFF_BACK);
     gw_reader_handoff_unkeep(&turn);
-    assert_false(gw_reader_handoff_lend(&turn, NULL)); /* nobody has slept since */
+    assert_false(gw_reader_handoff_lend(&turn, NULL)); /* no thread has slept since */
     gw_reader_handoff_deinit(&turn);
 }
 
-/* It is lent, and who read it gave up. Lent once more, it would be refused to the loop thread if
- * somebody began to read just then; and that reads what it is refused. */
+/* The reader has given up after the connection was handed over. A second handover would be
+ * refused to the loop thread if another thread had just begun to read, and the loop thread reads
+ * what it is refused. */
 static void test_it_is_lent_once(void **state)
 {
     (void)state;
@@ -270,7 +275,7 @@ static void test_it_is_lent_once(void **state)
     pthread_mutex_unlock(&turn.lock);
     gw_reader_handoff_recall(&turn);
     assert_int_equal(gw_reader_handoff_look(&turn, false), GW_READER_HANDOFF_BACK);
-    assert_true(gw_reader_handoff_is_wanted(&turn)); /* who slept meanwhile counts then */
+    assert_true(gw_reader_handoff_is_wanted(&turn)); /* a thread that slept meanwhile counts then */
     gw_reader_handoff_deinit(&turn);
 }
 

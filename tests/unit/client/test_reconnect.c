@@ -1,5 +1,5 @@
-/* A client whose scheduler goes away and is back: what was unfinished is submitted again, with what
- * it takes, and nobody hangs where none is back. */
+/* A client whose scheduler ends and comes back: unfinished tasks are submitted again with their
+ * inputs, and no call hangs if no scheduler comes back. */
 #include "tests/unit/client/fake_client.h"
 
 #include <gangway/gangway.h>
@@ -21,7 +21,7 @@ static void open_for(struct fixture *f, uint64_t reconnect_ns)
     assert_int_equal(gw_client_open(&options, &f->client, &f->error), 0);
 }
 
-/* Its value is a list that begins with this number. */
+/* The value is a list that begins with this number. */
 static void assert_gives(struct fixture *f, struct gw_future *future, int64_t wanted)
 {
     struct gw_value *list;
@@ -48,7 +48,7 @@ static struct gw_future *submit_one(struct fixture *f, const struct gw_function 
     return future;
 }
 
-/* A task that takes n and the result of another. */
+/* A task that takes n and the result of another task. */
 static struct gw_future *submit_behind(struct fixture *f, const struct gw_function *function,
                                        int64_t n, const struct gw_future *before)
 {
@@ -72,8 +72,8 @@ static void test_unfinished_is_submitted_again(void **state)
     struct gw_future *pending = submit_one(f, GW_FUNCTION(leaves), 2);
     assert_gives(f, pending, 2);
     assert_gives(f, done, 1);
-    assert_int_equal(count_of(f, "submits"), 3); /* what was here already did not run again */
-    assert_int_equal(gw_future_job(pending), 3); /* it was 2 */
+    assert_int_equal(count_of(f, "submits"), 3); /* results already received were not recomputed */
+    assert_int_equal(gw_future_job(pending), 3); /* it was job 2 */
     assert_int_equal(count_of(f, "programs"), 2);
     gw_future_release(done);
     gw_future_release(pending);
@@ -95,7 +95,7 @@ static void test_what_it_takes_comes_along(void **state)
     struct gw_future *first = submit_one(f, GW_FUNCTION(echo), 4);
     assert_gives(f, first, 4);
     struct gw_future *second = submit_behind(f, GW_FUNCTION(leaves), 5, first);
-    gw_future_release(first); /* the second one needs it all the same */
+    gw_future_release(first); /* the second task still needs the result */
     assert_gives(f, second, 5);
     assert_int_equal(count_of(f, "submits"), 4);
     gw_future_release(second);
@@ -112,7 +112,7 @@ static void test_a_later_graph_takes_what_was_done(void **state)
     assert_int_equal(count_of(f, "submits"), 3);
     struct gw_future *later = submit_behind(f, GW_FUNCTION(echo), 8, done);
     assert_gives(f, later, 8);
-    assert_int_equal(count_of(f, "submits"), 5); /* done ran again, when it was needed */
+    assert_int_equal(count_of(f, "submits"), 5); /* `done` ran again when its result was needed */
     gw_future_release(done);
     gw_future_release(leaver);
     gw_future_release(later);
@@ -170,7 +170,7 @@ static void test_a_call_that_was_not_answered(void **state)
     gw_future_release(pending);
 }
 
-/* More than travel at once, and large ones among them. */
+/* There are more values than one batch holds, and some of them are large. */
 static void test_values_travel_at_once(void **state)
 {
     enum { COUNT = 700 };
@@ -197,7 +197,7 @@ static void test_values_travel_at_once(void **state)
     assert_int_equal(gw_scatter_many(f->client, borrowed, 0, futures, &f->error), 0);
 
     gw_value_unref(values[600]);
-    values[600] = NULL; /* none is left of those before it, whether they had been awaited or not */
+    values[600] = NULL; /* no future before it is left, whether or not it had been awaited */
     assert_int_equal(gw_scatter_many(f->client, borrowed, COUNT, futures, &f->error), GW_ENOMEM);
     while (count_of(f, "releases") < COUNT + 600)
         continue;
@@ -206,7 +206,7 @@ static void test_values_travel_at_once(void **state)
         gw_value_unref(values[i]);
 }
 
-/* The connection ends while many values are on their way: all are there in the end. */
+/* The connection ends during the scatter; all values arrive in the end. */
 static void test_many_values_are_said_again(void **state)
 {
     enum { COUNT = 1000 };
@@ -291,7 +291,7 @@ static void test_closed_while_it_looks(void **state)
     gw_future_release(pending);
 }
 
-/* A job that the scheduler dies of is not submitted for ever. */
+/* A job that makes the scheduler crash is not resubmitted without end. */
 static void test_each_time_it_goes(void **state)
 {
     struct fixture *f = *state;

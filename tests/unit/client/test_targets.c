@@ -1,4 +1,4 @@
-/* Targets come in the order of their rows, few among many rows as well as all of them. */
+/* Targets are in the order of their rows, for a few of many rows as well as for all of them. */
 #include "tests/unit/unit.h"
 
 #include "client/submit/targets.h"
@@ -7,7 +7,7 @@
 
 enum { NODES = 1000, WANTED_MAX = 1500 };
 
-/* Row r is of node (r * 7 + 3) % NODES; nodes from `rows` on have none. */
+/* Row r is node (r * 7 + 3) % NODES; nodes from `rows` on have no row. */
 static struct gw_graph_rows make_rows(uint32_t *row_of_node, uint32_t rows)
 {
     for (uint32_t r = 0; r < NODES; r++)
@@ -25,7 +25,7 @@ static void check_sorted(const struct gw_targets *targets, const struct gw_graph
         if (i == 0)
             continue;
         assert_true(target->row >= target[-1].row);
-        if (target->row == target[-1].row) /* asked for twice: as they were asked for */
+        if (target->row == target[-1].row) /* a row requested twice: in the requested order */
             assert_true(target->at > target[-1].at);
     }
 }

@@ -26,7 +26,8 @@ static void test_windows(void **state)
         assert_int_equal(pet_window_symbol(window, place), PET_BLANK);
     assert_int_equal(pet_window_symbol(window, PET_CONTEXT - 3), 'z' - 'a');
     assert_int_equal(pet_window_symbol(window, PET_CONTEXT - 1), 'e' - 'a');
-    assert_true(window_of("abcdefghijklmn") == window_of("efghijklmn")); /* the last ten */
+    assert_true(window_of("abcdefghijklmn") ==
+                window_of("efghijklmn")); /* the last ten characters */
 
     uint64_t sample = sample_of("zoe", '+');
     assert_true(pet_sample_window(sample) == window);
@@ -37,7 +38,7 @@ static void test_windows(void **state)
     assert_int_equal(pet_symbol('7'), -1);
 }
 
-/* Three contexts: nothing, "l", "la". They share 8, and the last two nothing more. */
+/* The three contexts "", "l" and "la" share 8 levels; the last two contexts share nothing more. */
 static void test_small_tree(void **state)
 {
     const uint64_t samples[] = {sample_of("la", '+'), sample_of("", 'l'), sample_of("l", 'a'),
@@ -60,7 +61,7 @@ static void test_small_tree(void **state)
     pet_batch_free(batch);
 }
 
-/* Every sample's symbols can be read back from its leaf upwards, and siblings lie together. */
+/* The symbols of every sample can be read back from its leaf upwards, and siblings are adjacent. */
 static void check_tree(const struct pet_batch *batch)
 {
     for (size_t i = 0; i < batch->sample_count; i++) {
@@ -74,7 +75,7 @@ static void check_tree(const struct pet_batch *batch)
         }
     }
     for (int level = 1; level < PET_CONTEXT; level++) {
-        size_t expected = batch->level_start[level - 1]; /* parents in order, none without child */
+        size_t expected = batch->level_start[level - 1]; /* parents in order, each with a child */
         for (size_t k = batch->level_start[level]; k < batch->level_start[level + 1]; k++) {
             assert_true(batch->parent[k] == expected || batch->parent[k] == expected + 1);
             expected = batch->parent[k];

@@ -1,6 +1,6 @@
-/* The demo's promise, on the real names where they lie: two ranks on two cores, trained as the demo
- * does, predict names they have never seen better than an interpolated trigram, and the names they
- * make look like names. Prints what it measures. */
+/* The promise of the demo, on the real names if they are available: two ranks on two cores, trained
+ * as in the demo, predict unseen names better than an interpolated trigram, and the names they
+ * generate look like names. Prints what it measures. */
 #include "tests/unit/gpu/comm_world.h"
 #include "tests/unit/unit.h"
 
@@ -80,7 +80,7 @@ static void test_demo(void **state)
     struct run run = {.options = {.seed = 1}};
     uint64_t *samples, *held_out;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* minutes with sanitizers: the release build runs it */
+    skip(); /* takes minutes with sanitizers; the release build runs it */
 #endif
     if (access(source.data, R_OK) < 0)
         skip();

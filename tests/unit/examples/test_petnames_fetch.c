@@ -1,4 +1,4 @@
-/* Fetching into the cache, from a small HTTP server of our own on a port that the system chose. */
+/* Downloads into the cache, from a small HTTP server of the test on a port chosen by the system. */
 #include "tests/unit/unit.h"
 
 #include "examples/petnames/fetch.h"
@@ -40,10 +40,10 @@ static void respond_large(int fd)
 {
     char block[4096];
     memset(block, 'a', sizeof block);
-    dprintf(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"); /* of a length it does not tell */
+    dprintf(fd, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"); /* of unstated length */
     for (size_t sent = 0; sent < LARGE_BYTES; sent += sizeof block)
         if (write(fd, block, sizeof block) < 0)
-            return; /* the client has had enough */
+            return; /* the client has closed the connection */
 }
 
 static void respond_to(int fd, const char *path)
@@ -65,7 +65,7 @@ static void respond_to(int fd, const char *path)
         dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nMax\n");
     } else if (strcmp(path, "/stall") == 0) {
         dprintf(fd, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
-        (void)!read(fd, rest, sizeof rest); /* until the client hangs up */
+        (void)!read(fd, rest, sizeof rest); /* until the client closes the connection */
     } else {
         respond(fd, "404 Not Found", "", "no such file\n");
     }
@@ -74,7 +74,7 @@ static void respond_to(int fd, const char *path)
 static void serve(int listener, atomic_int *requests)
 {
     signal(SIGPIPE, SIG_IGN);
-    alarm(50); /* in case the test dies */
+    alarm(50); /* in case the test crashes */
     for (;;) {
         char request[4096] = "", path[64];
         size_t used = 0;
@@ -207,7 +207,7 @@ static void test_errors(void **state)
     check_error(fixture, "/large", GW_ELIMIT, "limit of 1048576 bytes");
     check_error(fixture, "/cut", GW_EIO, "bytes");
     DIR *files = opendir(folder);
-    for (struct dirent *entry; (entry = readdir(files));) /* locks only, nothing half written */
+    for (struct dirent *entry; (entry = readdir(files));) /* only locks, and no partial file */
         assert_true(entry->d_type != DT_REG || strstr(entry->d_name, ".lock"));
     closedir(files);
 }
@@ -237,7 +237,7 @@ static void test_plain_http_is_refused(void **state)
     assert_int_equal(atomic_load(fixture->requests), before);
 }
 
-/* Several processes want one file at once: the server sees one request. */
+/* Several processes ask for the same file at the same time; the server receives one request. */
 static void test_one_fetch_a_host(void **state)
 {
     const struct fixture *fixture = *state;
@@ -249,7 +249,7 @@ static void test_one_fetch_a_host(void **state)
         if (readers[i] == 0) {
             char go, path[PATH_MAX];
             close(gate[1]);
-            (void)!read(gate[0], &go, 1); /* all start when the gate closes */
+            (void)!read(gate[0], &go, 1); /* all processes start when the gate closes */
             _exit(fetch(fixture, "/names.csv?one", path, NULL) == 0 ? 0 : 1);
         }
     }
@@ -275,7 +275,7 @@ static void test_names_by_url(void **state)
     assert_int_equal(names->name_count, 2);
     pet_names_free(names);
 
-    /* A page instead of data is not kept: the next run asks again. */
+    /* A page instead of data is not cached: the next run downloads it again. */
     (void)snprintf(url, sizeof url, "%s/page", fixture->base);
     int before = atomic_load(fixture->requests);
     for (int i = 1; i <= 2; i++) {

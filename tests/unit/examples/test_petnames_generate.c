@@ -1,4 +1,5 @@
-/* Drawing names, from models whose distribution is known: all weights 0, the dense bias set. */
+/* Generates names from models of known distribution: all weights are 0 and the dense bias is set.
+ */
 #include "tests/unit/unit.h"
 
 #include "examples/petnames/generate.h"
@@ -58,7 +59,7 @@ static void test_ends(void **state)
     generate(&fixture, 1, 1);
     for (size_t i = 0; i < NAMES; i++)
         assert_string_equal(fixture.names[i], "aaaaaaaaaaaaaaaaaaaaaaaa"); /* PET_NAME_MAX */
-    fixture.bias[PET_END] = 40; /* ends as soon as it may */
+    fixture.bias[PET_END] = 40; /* ends as soon as possible */
     generate(&fixture, 1, 1);
     for (size_t i = 0; i < NAMES; i++)
         assert_string_equal(fixture.names[i], "a");
@@ -85,7 +86,7 @@ static void test_blanks(void **state)
     tear_down(&fixture);
 }
 
-/* Logits 1 and 0: the ratio of what is drawn is e^(1/temperature). */
+/* With logits 1 and 0, the ratio of the drawn letters is e^(1/temperature). */
 static void test_temperature(void **state)
 {
     static const double temperatures[] = {0.5, 1, 2};

@@ -1,5 +1,6 @@
-/* The pet-names model against a plain one: a sample at a time, a step at a time, in double. The
- * program is built twice, on the model in double (tight) and in float (what users run). */
+/* The pet-names model against a plain implementation: sample by sample, step by step, in double.
+ * The program is built twice, with the model in double (tight tolerance) and in float (what users
+ * run). */
 #include "tests/unit/unit.h"
 
 #include "examples/petnames/gates.h"
@@ -33,7 +34,7 @@ static double dot_column(const double *x, size_t count, const double *weight, si
     return sum;
 }
 
-/* One step of one layer: x[in] and the states h, c in; the states out. */
+/* A step of one layer: input x[in] and the states h, c; returns the new states. */
 static void plain_cell(const struct pet_model *model, const double *parameters, int layer,
                        const double *x, double *h, double *c)
 {
@@ -101,7 +102,7 @@ struct fixture {
 
 static void set_up(struct fixture *fixture)
 {
-    /* Several labels after one context, a context twice, names longer than the context. */
+    /* Several labels after one context, a repeated context, and names longer than the context. */
     static const char *const prefixes[SAMPLES] = {
         "",    "",    "l",   "l",     "lu",          "luc",          "lucy",          "m",
         "max", "max", "max", "mr. p", "sir barksal", "sir barksalo", "sir barksalot", "-"};
@@ -114,7 +115,7 @@ static void set_up(struct fixture *fixture)
     fixture->plain = malloc(count * sizeof *fixture->plain);
     pet_model_randomise(&fixture->model, 5, fixture->parameters);
     for (size_t i = 0; i < count; i++) {
-        fixture->parameters[i] *= 2; /* away from where everything is linear */
+        fixture->parameters[i] *= 2; /* away from the linear region */
         fixture->plain[i] = (double)fixture->parameters[i];
     }
     for (size_t i = 0; i < SAMPLES; i++) {
@@ -173,8 +174,8 @@ static double difference(const struct fixture *f, size_t offset, double step)
     return (up - down) / (2 * step);
 }
 
-/* Some numbers of each tensor, among them the largest gradient, and a random direction that all of
- * them have a part in. */
+/* Some numbers of each tensor, among them the largest gradient, and a random direction in all of
+ * them. */
 static void check_tensor(const struct fixture *f, int t, struct gw_rng *rng)
 {
     const struct pet_tensor *tensor = &f->model.tensors[t];
@@ -219,7 +220,8 @@ static void test_gradients(void **state)
     struct gw_rng rng;
     set_up(&f);
     gw_rng_init(&rng, 11);
-    for (int round = 0; round < 2; round++) { /* the second finds the first's leftovers */
+    for (int round = 0; round < 2;
+         round++) { /* the second round starts with the buffers of the first */
         for (int t = 0; t < PET_TENSORS; t++)
             memset(f.gradients[t], 0xff, f.model.tensors[t].count * sizeof(pet_real)); /* NaN */
         pet_model_forward(&f.model, f.parameters, f.batch, f.workspace);
@@ -302,7 +304,7 @@ static void test_randomise(void **state)
     free(b);
 }
 
-/* The vectorised exponential, through the softmax, over its whole range. */
+/* Compares the vectorised exponential with exp() over the whole range of the softmax. */
 static void test_softmax(void **state)
 {
     pet_real row[PET_LABELS], normaliser;
@@ -317,7 +319,7 @@ static void test_softmax(void **state)
         assert_true(fabs((double)normaliser - (shift + log(sum))) < 1e-5);
         for (int j = 0; j < PET_LABELS; j++) {
             double expected = exp(logits[j] - shift) / sum;
-            /* away from 0 the difference to the highest logit is itself rounded */
+            /* unless the shift is 0, the difference to the highest logit is itself rounded */
             assert_true(fabs((double)row[j] - expected) < (shift ? 1e-5 : 1e-6) * expected);
         }
     }

@@ -1,4 +1,4 @@
-/* Names: cleaning, files of every kind and what is wrong with them, the split, made-up names. */
+/* Names: cleaning, file formats and their errors, the split, made-up names. */
 #include "tests/unit/unit.h"
 
 #include "examples/petnames/alphabet.h"
@@ -44,7 +44,7 @@ static void test_clean(void **state)
     }
 }
 
-/* A file without a name: its path is of the descriptor, which the caller closes. */
+/* A file without a name: the path refers to the descriptor, which the caller closes. */
 static int make_file(const void *bytes, size_t length, char path[64])
 {
     int fd = memfd_create("petnames", MFD_CLOEXEC);
@@ -167,7 +167,7 @@ static void test_gzip(void **state)
     assert_int_equal(names->kept_count, 1000);
     pet_names_free(names);
 
-    check_error(packed, used / 2, NULL, GW_ECORRUPT, "not a whole gzip file"); /* cut off */
+    check_error(packed, used / 2, NULL, GW_ECORRUPT, "not a whole gzip file"); /* truncated */
     check_error(packed, used - 4, NULL, GW_ECORRUPT, "not a whole gzip file");
     packed[used / 2] ^= 0x55;
     check_error(packed, used, NULL, GW_ECORRUPT, "not a whole gzip file");
@@ -181,7 +181,7 @@ static int by_value(const void *left, const void *right)
 
 static void test_samples(void **state)
 {
-    /* "max" five times, "lu" once; neither is held out, "jack" is (by their hashes) */
+    /* "max" five times, "lu" once; neither is held out, but "jack" is (by their hashes) */
     const char text[] = "max\nmax\nlu\nmax\nmax\nmax\njack\njack\n";
     struct pet_names *names;
     struct gw_error error;
@@ -217,7 +217,7 @@ static void test_samples(void **state)
     pet_names_free(names);
 }
 
-/* What holds for any source: sorted, distinct, a tenth held out, never trained on. */
+/* Properties of any source: sorted, distinct, a tenth held out and never used for training. */
 static void check_split(const struct pet_names *names)
 {
     size_t held_out = 0, total = 0;
@@ -234,8 +234,8 @@ static void check_split(const struct pet_names *names)
     double part = (double)held_out / (double)names->name_count;
     assert_true(part > 0.08 && part < 0.12);
 
-    /* No training sample is a held-out name and its end. Names with less than two fillers before
-     * them are left out here: the end of "sir barksalot" looks like one. */
+    /* No training sample is a held-out name with its end. Names with fewer than two fillers before
+     * them are excluded here: the end of "sir barksalot" looks like such a name. */
     uint64_t *samples;
     size_t count;
     assert_int_equal(pet_names_samples(names, PET_TRAIN_COUNT, &samples, &count, NULL), 0);

@@ -1,4 +1,4 @@
-/* SVG plots: where lines and ticks lie, and what could break the picture. */
+/* SVG plots: the positions of lines and ticks, and inputs that could break the picture. */
 #include "tests/unit/unit.h"
 
 #include "examples/petnames/plot.h"
@@ -32,7 +32,7 @@ static int tear_down(void **state)
 {
     struct fixture *fixture = *state;
     unlink(fixture->path);
-    return rmdir(fixture->folder); /* fails where something else was left */
+    return rmdir(fixture->folder); /* fails if another file was left */
 }
 
 static const char *draw(struct fixture *fixture, const struct pet_plot *plot)
@@ -70,7 +70,7 @@ static void test_lines(void **state)
     const struct pet_plot plot = {
         .title = "t", .x_label = "epoch", .y_label = "loss", .series = series, .series_count = 2};
     const char *text = draw(*state, &plot);
-    /* From the left edge (72) to the right (876), the middle in the middle. */
+    /* From the left edge (72) to the right (876), with the middle between them. */
     double x1, y1, x2, y2, x3, y3;
     const char *line = strstr(text, "d=\"M72.0 4");
     while (line && sscanf(line, "d=\"M%lf %lfL%lf %lfL%lf %lf", &x1, &y1, &x2, &y2, &x3, &y3) != 6)
@@ -78,7 +78,7 @@ static void test_lines(void **state)
     assert_non_null(line);
     assert_true(fabs(x1 - 72) < 0.1 && fabs(x2 - 474) < 0.1 && fabs(x3 - 876) < 0.1);
     assert_true(y1 > y2 && y2 > y3 && fabs(y1 + y3 - 2 * y2) < 0.2);
-    assert_int_equal(count_of(text, "<circle"), 5); /* the gap has none */
+    assert_int_equal(count_of(text, "<circle"), 5); /* the gap has no circle */
     assert_non_null(strstr(text, ">10</text>"));
     assert_non_null(strstr(text, ">0.5</text>"));
     assert_non_null(strstr(text, ">epoch</text>"));
@@ -96,7 +96,7 @@ static void test_families(void **state)
     const char *text = draw(*state, &plot);
     assert_int_equal(count_of(text, ">run</text>"), 40);
     char first[8], second[8];
-    const char *at = strstr(text, "fill=\"none\" stroke=\"#1"); /* first family's two shades */
+    const char *at = strstr(text, "fill=\"none\" stroke=\"#1"); /* two shades of the first family */
     assert_non_null(at);
     assert_int_equal(sscanf(at, "fill=\"none\" stroke=\"%7s", first), 1);
     at = strstr(at + 1, "fill=\"none\" stroke=\"#");

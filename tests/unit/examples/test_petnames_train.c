@@ -1,5 +1,5 @@
-/* The training loop: that ranks together do what one rank does with the whole batch, that a run
- * goes on from a checkpoint as if it had never stopped, and what callbacks are told. */
+/* The training loop: several ranks together compute what one rank computes with the whole batch, a
+ * run resumes from a checkpoint as if it had never stopped, and callbacks receive the progress. */
 #include "tests/unit/gpu/comm_world.h"
 #include "tests/unit/unit.h"
 
@@ -12,11 +12,11 @@
 
 enum { STEPS = 50, BATCH = 128, RANKS = 4, HIDDEN = 24, SAMPLES_MAX = 4096 };
 
-/* What a run left, in memory that all processes share. */
+/* The results of a run, in memory shared by all processes. */
 struct result {
     double losses[STEPS];
     double held_out;
-    uint64_t parameters[RANKS]; /* a hash of each rank's */
+    uint64_t parameters[RANKS]; /* a hash of each rank's parameters */
 };
 
 struct run {
@@ -121,7 +121,7 @@ static void forget(struct result *result)
     munmap(result, sizeof *result);
 }
 
-/* The largest relative difference of per-step losses. */
+/* The largest relative difference of the losses per step. */
 static double difference(const struct result *a, const struct result *b)
 {
     double largest = 0;
@@ -144,7 +144,8 @@ static void test_ranks_follow_one(void **state)
     forget(four);
 }
 
-/* The test above can see a gradient that is not reduced, once, wherever in the run. */
+/* This proves that the test above detects a gradient that is not reduced once, anywhere in the
+ * run. */
 static void test_a_skipped_reduction_shows(void **state)
 {
     struct result *one = train(1, 0);
@@ -180,7 +181,7 @@ static void test_checkpoint(void **state)
     assert_int_equal(pet_train_new(&options, comm, &first, &error), 0);
     for (int step = 0; step < STEPS; step++)
         assert_int_equal(pet_train_step(whole, &error), 0);
-    for (int step = 0; step < 20; step++) /* an epoch has 17 */
+    for (int step = 0; step < 20; step++) /* an epoch has 17 steps */
         assert_int_equal(pet_train_step(first, &error), 0);
 
     struct gw_checkpoint *checkpoint = gw_checkpoint_new();
@@ -267,7 +268,7 @@ static void test_callbacks(void **state)
     assert_true(told.held_out[2] < told.held_out[0]);
     assert_true(told.last.samples_per_s > 0 && told.last.seconds > 0);
     assert_true(told.last.seconds_left == 0);
-    assert_true(told.last.lr >= 0 && told.last.lr < 0.001); /* the cosine's end */
+    assert_true(told.last.lr >= 0 && told.last.lr < 0.001); /* the end of the cosine */
     pet_train_free(train);
 
     told = (struct told){.stop_at = per_epoch + 2};

@@ -47,13 +47,14 @@ static void check_sums(const struct pet_trigram *trigram)
             assert_true(probability > 0);
             sum += probability;
         }
-        assert_true(fabs(sum - 1) < 1e-9 || i == 4); /* "mr. " may never have been seen */
+        assert_true(fabs(sum - 1) < 1e-9 || i == 4); /* "mr. " may be unseen */
         assert_true(sum < 1 + 1e-9);
     }
 }
 
-/* "ab" over and over: by hand. After "a" always "b", left out or not, so the longest order gets all
- * votes but the two extra ones that every order starts from. */
+/* The text is "ab", repeated; the expected weights are computed by hand. After "a" always
+ * follows "b", whether or not a sample is left out, so the longest order gets all votes except
+ * the two extra votes that every order starts with. */
 static void test_by_hand(void **state)
 {
     uint64_t samples[30];

@@ -1,13 +1,13 @@
 /* comm_grid [--full] [--table] [--seconds S] [--ranks N]...: every operation of a communicator that
  * moves data x every type x every reduction x sizes from 1 to 2^24 elements x 1 to 8 ranks, against
- * a serial reference. Without --full a sample, of smaller sizes; --table prints a line each, with
- * rank 0's time. With --seconds nothing begins after that time, small sizes come first, and what
- * was left out is counted. For any backend that fills in comm_backend_hooks. Ends with 1 if
- * anything was wrong.
+ * a serial reference. Without --full, a sample of smaller sizes; --table prints a line for each,
+ * with the time of rank 0. With --seconds, nothing starts after that time, small sizes come first,
+ * and skipped cases are counted. For any backend that fills in comm_backend_hooks. Exits with 1 if
+ * any result was wrong.
  *
  * Inputs repeat after PERIOD elements, so that a reference of one period is enough, and are small
  * whole numbers, so that all types hold every result exactly; only averages are compared with a
- * tolerance. Sizes are what the larger of both buffers holds, at least an element a rank. */
+ * tolerance. Sizes are those of the larger buffer, with at least one element per rank. */
 #include "tests/unit/gpu/comm_values.h"
 #include "tests/unit/gpu/comm_world.h"
 
@@ -36,7 +36,7 @@ static const size_t sizes_sampled[] = {1, 5, 4097, 100003};
 struct grid {
     bool full, table;
     bool ranks[RANKS_MAX + 1];
-    double end_us; /* no line begins after it; 0: never */
+    double end_us; /* no line starts after this time; 0: no limit */
 };
 
 /* One line of the table. */
@@ -51,10 +51,10 @@ struct bench {
     struct world_rank *self;
     const struct grid *grid;
     void *send, *recv; /* of the communicator */
-    char *mirror;      /* what is read and written here */
+    char *mirror;      /* read and written here */
     char period[PERIOD * 8 * RANKS_MAX];
     size_t lines, failed, left_out;
-    bool late; /* for all that is left */
+    bool late; /* for all remaining lines */
 };
 
 static double input(const struct line *line, int rank, size_t i)
@@ -95,8 +95,8 @@ static double reduced(const struct line *line, int ranks, size_t i)
     return line->dtype == GW_DTYPE_U8 ? fmod(result, 256) : result;
 }
 
-/* Writes `count` elements from element `first` of a pattern on, of which one period is in
- * bench->period. */
+/* Writes `count` elements, from element `first` on, of a pattern whose period is in bench->period.
+ */
 static void repeat(const struct bench *bench, const struct line *line, void *to, size_t first,
                    size_t count)
 {
@@ -121,7 +121,7 @@ static void period_of_all(struct bench *bench, const struct line *line)
         value_set(line->dtype, bench->period, i, reduced(line, bench->self->ranks, i));
 }
 
-/* How much a result may be off: an average is a sum of rounded parts. */
+/* The tolerance of a result: an average is a sum of rounded parts. */
 static double tolerance_of(const struct line *line)
 {
     if (line->reduce != GW_REDUCE_AVG || is_whole(line->dtype))
@@ -132,7 +132,7 @@ static double tolerance_of(const struct line *line)
                                          : 1e-13;
 }
 
-/* Whether `count` elements in the mirror, from `at` on, are the period's from `first` on. */
+/* Whether `count` elements in the mirror, from `at` on, equal the period from `first` on. */
 static bool is_right(const struct bench *bench, const struct line *line, size_t at, size_t first,
                      size_t count)
 {
@@ -190,7 +190,7 @@ static int call(const struct bench *bench, const struct line *line, struct gw_er
     return GW_EINVAL;
 }
 
-/* What this rank sends, and a mark where it receives. */
+/* Fills the send buffer of this rank, and marks its receive buffer. */
 static void prepare(struct bench *bench, const struct line *line)
 {
     const size_t element = gw_dtype_size(line->dtype);
@@ -246,7 +246,7 @@ static bool is_late(const struct grid *grid)
     return grid->end_us > 0 && now_us() >= grid->end_us;
 }
 
-/* Rank 0 says how it went everywhere. */
+/* Rank 0 prints the result of all ranks. */
 static void tell(const struct bench *bench, const struct line *line, int32_t wrong, double us)
 {
     const bool reduces = line->operation == ALL_REDUCE || line->operation == REDUCE_SCATTER;
@@ -283,11 +283,11 @@ static int line_run(struct bench *bench, const struct line *line)
     tell(bench, line, said[WRONG], us);
     bench->lines++;
     bench->failed += said[WRONG] != 0;
-    bench->late = said[LATE] != 0; /* for one is for all */
+    bench->late = said[LATE] != 0; /* if one rank is late, all are */
     return 0;
 }
 
-/* Every reduction of an operation that reduces, else the first one. */
+/* Runs every reduction of an operation that reduces, else the first one. */
 static int reductions_run(struct bench *bench, struct line line)
 {
     const bool reduces = line.operation == ALL_REDUCE || line.operation == REDUCE_SCATTER;
@@ -343,7 +343,7 @@ int main(int argc, char **argv)
 {
     struct grid grid = {0};
     bool chosen = false, failed = false;
-    setlinebuf(stdout); /* what is there when it is killed is read */
+    setlinebuf(stdout); /* output before a kill is not lost */
     for (int i = 1; i < argc; i++) {
         const int number = i + 1 < argc ? atoi(argv[i + 1]) : 0;
         if (strcmp(argv[i], "--seconds") == 0)

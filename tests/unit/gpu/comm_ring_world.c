@@ -1,5 +1,5 @@
-/* The host backend across hosts, for the conformance suite: every `hosts` of a world is a segment
- * of its own, and all of them are on this machine. */
+/* The host backend across hosts, for the conformance suite: every host of a world is a segment of
+ * its own, and all of them are on this machine. */
 #include "tests/unit/gpu/comm_world.h"
 
 #include "graph/wire/endpoint.h"
@@ -11,7 +11,7 @@
 
 enum { HOSTS_MAX = 4 };
 
-/* One world at a time, whose processes inherit it. */
+/* One world at a time, inherited by its processes. */
 static struct {
     int hosts;
     int segment[HOSTS_MAX];
@@ -27,7 +27,7 @@ static int ring_create(int ranks, int *handle)
     int rc = gw_endpoint_listen("127.0.0.1:0", &ring.listener, ring.endpoint, NULL);
     if (rc < 0)
         return rc;
-    /* Hosts of different sizes where ranks do not divide evenly: the last ones have more. */
+    /* The hosts have different sizes if the ranks do not divide evenly: the last ones have more. */
     for (int i = 0; i <= ring.hosts; i++)
         ring.first[i] = i * ranks / ring.hosts;
     for (int i = 0; i < ring.hosts && rc == 0; i++)
@@ -63,7 +63,8 @@ static int ring_open_rank(int handle, int rank, int ranks, uint64_t timeout_ns,
     return rc;
 }
 
-/* From outside, as the worker of one host: the last one, to see that it goes round. */
+/* Aborts from outside, as the worker of a host does: the last host, so that the abort must pass the
+ * ring. */
 static int ring_abort(int handle, int cause, int rank)
 {
     return gw_comm_segment_abort(ring.segment[ring.hosts - 1], cause, rank, NULL);

@@ -159,5 +159,5 @@ void world_open_gate(struct world *world)
 void world_wait_gate(const struct world_rank *self)
 {
     char byte;
-    must(read(self->world->gate[0], &byte, 1) == 0, "gate"); /* its end was closed */
+    must(read(self->world->gate[0], &byte, 1) == 0, "gate"); /* the gate's end was closed */
 }

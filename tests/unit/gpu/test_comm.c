@@ -1,6 +1,6 @@
-/* The conformance suite of communicators: what comm.h promises, for any backend that fills in
- * comm_backend_hooks. Ranks are processes; one run of the whole table is in threads, which is what
- * ThreadSanitizer sees. Inputs are small whole numbers, so that all types hold every result
+/* The conformance suite of communicators: the promises of comm.h, for any backend that fills in
+ * comm_backend_hooks. Ranks are processes; one run of the whole table uses threads, which
+ * ThreadSanitizer can check. Inputs are small whole numbers, so that all types hold every result
  * exactly, and every result is compared with one computed here in double. */
 #include "tests/unit/gpu/comm_values.h"
 #include "tests/unit/gpu/comm_world.h"
@@ -35,7 +35,7 @@ static const int worlds[] = {1, 2, 3, 4, 7};
 
 enum { COUNT_MAX = 70001 };
 
-/* Where the buffers of an operation lie. */
+/* Where the buffers of an operation are. */
 enum placement {
     IN_PLACE_SHARED,
     IN_PLACE_PRIVATE,
@@ -45,8 +45,8 @@ enum placement {
     PLACEMENTS,
 };
 
-/* Element i of rank's input: -4 to 4, or 1 and 2 (with signs) for products; bytes are not
- * negative.*/
+/* Element i of the rank's input: -4 to 4, or 1 and 2 (with signs) for products; bytes are not
+ * negative. */
 static double input(enum gw_dtype dtype, enum gw_reduce reduce, int rank, size_t i)
 {
     unsigned mixed = (unsigned)(i * 7 + (size_t)rank * 5 + i / 3);
@@ -74,7 +74,7 @@ static double expected(enum gw_dtype dtype, enum gw_reduce reduce, int ranks, si
     return result;
 }
 
-/* Only an average is not exact: its divisor may be 3. */
+/* Only an average may be inexact: its divisor may be 3. */
 static bool is_equal(enum gw_dtype dtype, enum gw_reduce reduce, double value, double wanted)
 {
     double tolerance = 0;
@@ -87,11 +87,11 @@ static bool is_equal(enum gw_dtype dtype, enum gw_reduce reduce, double value, d
     return fabs(value - wanted) <= tolerance * 4;
 }
 
-/* Two buffers of each kind, large enough for every rank's part. */
+/* Two buffers of each kind, large enough for the parts of all ranks. */
 struct buffers {
     void *shared[2];
     void *private[2];
-    void *mirror; /* where inputs are made and results are looked at */
+    void *mirror; /* for inputs and for reading results */
 };
 
 static int buffers_init(struct world_rank *self, struct buffers *buffers)
@@ -137,7 +137,7 @@ struct line {
     enum placement placement;
 };
 
-/* Fills a buffer with count elements of rank's input. */
+/* Fills a buffer with `count` elements of the rank's input. */
 static void fill(const struct buffers *buffers, void *to, const struct line *line, int rank,
                  size_t count)
 {
@@ -146,7 +146,7 @@ static void fill(const struct buffers *buffers, void *to, const struct line *lin
     hooks->copy(to, buffers->mirror, count * gw_dtype_size(line->dtype));
 }
 
-/* The first count elements of a buffer, where they can be read; until the next fill or look. */
+/* The first `count` elements of a buffer, readable until the next fill or look. */
 static const void *look(const struct buffers *buffers, const void *from, const struct line *line,
                         size_t count)
 {
@@ -171,7 +171,7 @@ static int line_all_reduce(struct world_rank *self, const struct buffers *buffer
         RANK_CHECK(is_equal(line->dtype, line->reduce, value_get(line->dtype, result, i),
                             expected(line->dtype, line->reduce, self->ranks, i)));
     const void *sent = look(buffers, send, line, line->count);
-    for (size_t i = 0; i < line->count && recv != send; i++) /* inputs stay what they were */
+    for (size_t i = 0; i < line->count && recv != send; i++) /* inputs stay unchanged */
         RANK_CHECK(value_get(line->dtype, sent, i) ==
                    input(line->dtype, line->reduce, self->rank, i));
     return 0;
@@ -242,7 +242,7 @@ static int line_broadcast(struct world_rank *self, const struct buffers *buffers
     return 0;
 }
 
-/* Around the ring: even ranks send first, and the odd one out at the end receives first. */
+/* Around the ring: even ranks send first, and an odd last rank receives first. */
 static int line_send_recv(struct world_rank *self, const struct buffers *buffers,
                           const struct line *line)
 {
@@ -298,8 +298,8 @@ static int rank_table(struct world_rank *self)
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
         for (size_t c = 0; c < sizeof counts / sizeof counts[0]; c++)
             for (int placement = 0; placement < PLACEMENTS; placement++) {
-                /* The largest size once a type is enough beyond the first. The ways between
-                 * threads are the same for all types. */
+                /* Beyond the first placement, the largest size is tested once per type. The data
+                 * paths between threads are the same for all types. */
                 const bool other = placement != (int)d % PLACEMENTS;
                 if (other && ((self->ranks > 2 || d > 0) && counts[c] > 5000))
                     continue;
@@ -322,7 +322,8 @@ static void run_table(int ranks, bool threads)
     assert_int_equal(world_run(&world), 0);
 }
 
-/* In processes; ThreadSanitizer sees nothing of what those share, and has the next test. */
+/* The ranks are processes. ThreadSanitizer cannot see memory that processes share; the next test
+ * uses threads. */
 static void test_table(void **state)
 {
     if (IS_WATCHED)
@@ -337,7 +338,7 @@ static void test_table_in_threads(void **state)
         run_table(ranks, true);
 }
 
-/* Fractions that round: the order must be 0, 1, 2 ... whatever way the data takes. */
+/* Fractions that round: the order of the sum must be 0, 1, 2 ..., whatever path the data takes. */
 static int rank_order(struct world_rank *self)
 {
     enum { COUNT = 30011 };
@@ -377,7 +378,7 @@ static void test_order_is_fixed(void **state)
     }
 }
 
-/* 16-bit sums happen in float: 256 + 1 + 1 in bfloat16 arithmetic would be 256. */
+/* 16-bit sums are computed in float: 256 + 1 + 1 in bfloat16 arithmetic would be 256. */
 static int rank_half(struct world_rank *self)
 {
     uint16_t value = gw_bf16_from_f32(self->rank == 0 ? 256 : 1);
@@ -391,7 +392,7 @@ static int rank_half(struct world_rank *self)
                                      GW_COMM_ARGS(.recv = &most, .count = 1, .dtype = GW_DTYPE_I32),
                                      NULL),
                   0);
-    RANK_CHECK(most == INT32_MAX - 2); /* 3 * (2^31 - 1) wrapped */
+    RANK_CHECK(most == INT32_MAX - 2); /* 3 * (2^31 - 1), wrapped */
     float nan = self->rank == 1 ? NAN : 1;
     RANK_CHECK_RC(gw_comm_all_reduce(self->comm,
                                      GW_COMM_ARGS(.recv = &nan, .count = 1, .dtype = GW_DTYPE_F32),
@@ -435,7 +436,7 @@ static int rank_invalid(struct world_rank *self)
         GW_EINVAL);
     void *memory;
     RANK_CHECK_RC(gw_comm_alloc(self->comm, 0, &memory, NULL), GW_EINVAL);
-    RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0); /* nothing of that broke it */
+    RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0); /* the communicator still works */
     RANK_CHECK_RC(gw_comm_wait(self->comm, NULL, NULL), 0);
     RANK_CHECK(gw_comm_size(self->comm) == self->ranks && gw_comm_rank(self->comm) == self->rank);
     return 0;
@@ -474,7 +475,7 @@ static int rank_memory(struct world_rank *self)
         for (int i = 0; i < 3; i++)
             hooks->copy(memory[i], mirror, bytes[i]);
         RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0);
-        for (int i = 0; i < 3; i++) /* every rank's is its own */
+        for (int i = 0; i < 3; i++) /* every rank has its own memory */
             RANK_CHECK(is_filled(memory[i], mirror, bytes[i], 1 + self->rank));
         RANK_CHECK_RC(gw_comm_alloc(self->comm, (size_t)1 << 61, memory, &error), GW_ENOMEM);
         RANK_CHECK(strstr(error.text, hooks->on_device ? "device memory" : "shared memory"));
@@ -483,7 +484,7 @@ static int rank_memory(struct world_rank *self)
         gw_comm_dealloc(self->comm, memory[2]);
         gw_comm_dealloc(self->comm, NULL);
     }
-    /* One rank frees and the others do not: seen at the next allocation. */
+    /* One rank frees and the others do not: the next allocation detects that. */
     RANK_CHECK_RC(gw_comm_alloc(self->comm, 5, &memory[0], NULL), 0);
     if (self->rank == 0)
         gw_comm_dealloc(self->comm, memory[0]);
@@ -499,8 +500,9 @@ static void test_memory(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
-/* Ranks that wait and those that come late both see the deadline; the text says who was missing: a
- * second, for a processor that is busy elsewhere keeps a rank for a tenth of it. */
+/* Ranks that wait and ranks that arrive late both reach the deadline, and the error names the
+ * missing rank. The deadline is a second, because a busy processor may delay a rank for a tenth of
+ * it. */
 static int rank_deadline(struct world_rank *self)
 {
     struct gw_error error;
@@ -508,7 +510,7 @@ static int rank_deadline(struct world_rank *self)
         world_wait_gate(self);
     RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), GW_ETIMEDOUT);
     RANK_CHECK(strstr(error.text, "waited 1.000 s for rank 1"));
-    RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), GW_ETIMEDOUT); /* broken for good */
+    RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), GW_ETIMEDOUT); /* permanently broken */
     world_tell(self);
     return 0;
 }
@@ -568,10 +570,10 @@ static void test_abort_from_outside(void **state)
 
 struct killing {
     int wanted;
-    bool is_told; /* to the others, by who sees it */
+    bool is_told; /* the others learn of the death from an observer */
 };
 
-/* Rank 2 is killed in the middle of a stream of operations. */
+/* Rank 2 is killed during a series of operations. */
 static int rank_stream(struct world_rank *self)
 {
     static float x[50000];
@@ -584,8 +586,8 @@ static int rank_stream(struct world_rank *self)
         if (i == 3)
             world_tell(self);
     }
-    /* What a device was doing at its deadline does not say for whom it waits; NCCL may see before
-     * it that a connection is gone, and does not say whose either. */
+    /* At its deadline, a device cannot tell which rank it waits for; NCCL may notice earlier that a
+     * connection is gone, and cannot tell which rank's either. */
     const bool unsaid = hooks->on_device && !killing->is_told && !hooks->has_hosts;
     if (unsaid && rc == GW_EABORTED) {
         RANK_CHECK(strstr(error.text, "NCCL: "));
@@ -609,16 +611,17 @@ static void run_killed(int wanted, uint64_t timeout_ns, bool is_told)
     assert_int_equal(kill(world.pid[2], SIGKILL), 0);
     if (is_told)
         assert_int_equal(hooks->abort(world.handle, GW_ECRASHED, 2), 0);
-    assert_int_equal(world_join(&world), 1); /* the killed one */
+    assert_int_equal(world_join(&world), 1); /* the killed rank */
 }
 
 static void test_killed_rank(void **state)
 {
     run_killed(GW_EABORTED, 0, true);
     if (hooks->has_hosts)
-        run_killed(GW_EABORTED, 0, false); /* its connection says so */
+        run_killed(GW_EABORTED, 0, false); /* the closed connection reports the death */
     else
-        run_killed(GW_ETIMEDOUT, 2000000000, false); /* nobody says so: the deadline does */
+        run_killed(GW_ETIMEDOUT, 2000000000,
+                   false); /* nothing reports the death except the deadline */
 }
 
 static int rank_closed(struct world_rank *self)
@@ -626,7 +629,7 @@ static int rank_closed(struct world_rank *self)
     struct gw_error error;
     RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0);
     if (self->rank == 1)
-        return 0; /* closes */
+        return 0; /* closes the communicator */
     RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), GW_EABORTED);
     RANK_CHECK(strstr(error.text, "closed communicator of rank 1"));
     return 0;

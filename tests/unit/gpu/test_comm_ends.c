@@ -1,6 +1,6 @@
-/* Every operation of a communicator when a rank is missing: aborted from outside, and past its
- * deadline. Nobody hangs, all ranks get the same code, and nothing goes on afterwards. For any
- * backend that fills in comm_backend_hooks. */
+/* Every operation of a communicator with a missing rank: aborted from outside, and past its
+ * deadline. No rank hangs, all ranks get the same code, and later operations fail. For any backend
+ * that fills in comm_backend_hooks. */
 #include "tests/unit/gpu/comm_world.h"
 
 #include <sched.h>
@@ -55,7 +55,7 @@ static int group(struct gw_comm *comm, float *data, struct gw_error *error)
     return rc < 0 ? rc : gw_comm_group_end(comm, error);
 }
 
-/* One operation in which rank MISSING is needed. */
+/* One operation that needs rank MISSING. */
 static int call(struct gw_comm *comm, enum operation operation, float *data, struct gw_error *error)
 {
     const bool missing = gw_comm_rank(comm) == MISSING;
@@ -94,8 +94,8 @@ static int call(struct gw_comm *comm, enum operation operation, float *data, str
     return GW_EINVAL;
 }
 
-/* The one that comes late from another host finds what the others had sent, of this operation or of
- * the one before, until the cause reaches it. */
+/* A rank that arrives late from another host finds data that the others had sent, of this operation
+ * or of the previous one, until the cause reaches it. */
 static bool is_end(const struct trial *trial, bool late, int rc)
 {
     return rc == trial->wanted || (late && (rc == 0 || rc == GW_EMISMATCH));
@@ -107,7 +107,7 @@ static int rank_trial(struct world_rank *self)
     struct gw_error error;
     void *memory;
     RANK_CHECK_RC(gw_comm_alloc(self->comm, sizeof(float) * 2 * RANKS * COUNT, &memory, &error), 0);
-    /* No rank is still in the alloc; one may be in here when the others' deadline has passed. */
+    /* No rank is still in the alloc; a rank may be here after the others' deadline has passed. */
     const int met = gw_comm_barrier(self->comm, &error);
     RANK_CHECK(met == 0 || (met == trial->wanted && self->rank == MISSING));
     if (trial->wanted == GW_ETIMEDOUT)
@@ -115,7 +115,8 @@ static int rank_trial(struct world_rank *self)
     world_tell(self);
     if (self->rank == MISSING)
         world_wait_gate(self);
-    /* The cause takes a moment to another host: what needs nobody there may still go well. */
+    /* The cause takes a moment to reach another host: an operation that needs no rank there may
+     * still succeed. */
     const bool late = self->rank == MISSING && hooks->has_hosts;
     const bool alone = late && (trial->operation == SEND || trial->operation == BROADCAST);
     for (int twice = 0; twice < 2 && !alone; twice++) {
@@ -129,7 +130,7 @@ static int rank_trial(struct world_rank *self)
     return 0;
 }
 
-/* Returns once the ranks that are not missing are inside their operation, where one can see it. */
+/* Returns once the ranks that are not missing are visibly inside their operation. */
 static void wait_inside(const struct world *world)
 {
     struct gw_comm_progress progress;
@@ -158,7 +159,9 @@ static void run_trial(struct trial trial)
         wait_inside(&world);
         assert_int_equal(hooks->abort(world.handle, GW_ECRASHED, MISSING), 0);
     }
-    world_hear(&world, RANKS - 1); /* those inside are out, and the missing one did nothing */
+    world_hear(
+        &world,
+        RANKS - 1); /* the other ranks have left the operation, and the missing rank did nothing */
     world_open_gate(&world);
     assert_int_equal(world_join(&world), 0);
     assert_true(now_ns() - start_ns < 30000000000); /* of a deadline of 60 s, or of 0.05 */
@@ -179,14 +182,14 @@ static void test_late_in_each(void **state)
 /* -- Ranks that do not agree ---------------------------------------------------------------------
  */
 
-/* Rank 1 differs in one thing. */
+/* Rank 1 differs in one argument. */
 struct difference {
     struct gw_comm_args usual, other;
     bool broadcast[2];
     const char *texts[2];
 };
 
-/* Across hosts, each compares with the one before it: any two that differ may be named. */
+/* Across hosts, each rank compares with the previous one: any two that differ may be named. */
 static bool says(const char *text, const char *wanted)
 {
     const char *call = strstr(wanted, "called ");
@@ -200,7 +203,7 @@ static int rank_mismatch(struct world_rank *self)
     const bool odd = self->rank == 1;
     struct gw_comm_args args = odd ? difference->other : difference->usual;
     struct gw_error error;
-    world_tell(self); /* nobody breaks it while another is still joining */
+    world_tell(self); /* no rank breaks the communicator while another still joins */
     world_wait_gate(self);
     args.recv = x;
     int rc = difference->broadcast[odd] ? gw_comm_broadcast(self->comm, &args, &error)

@@ -1,5 +1,5 @@
-/* Who may join a communicator of several hosts, and who is refused. Each rank is a thread, and a
- * host of its own where a test does not say otherwise. */
+/* Which ranks may join a communicator of several hosts, and which are refused. Each rank is a
+ * thread and a host of its own, unless a test says otherwise. */
 #include "gpu/ring/comm_ring.h"
 #include "gpu/ring/ring_link.h"
 #include "graph/wire/endpoint.h"
@@ -22,12 +22,12 @@ enum { SEATS_MAX = 4, LONG_S = 60, SHORT_NS = 200000000 };
 
 struct seat {
     int number;
-    int end; /* a pipe: its number goes there when it is through */
+    int end; /* a pipe: receives the rank's number when the rank has joined or failed */
     struct gw_comm_hosts_options options;
     pthread_t thread;
     int rc;
     struct gw_error error;
-    float sum; /* of an all-reduce of rank + 1, where it could join */
+    float sum; /* of an all-reduce of rank + 1, if the rank joined */
 };
 
 struct hall {
@@ -107,7 +107,7 @@ static void stand(struct hall *hall, int seat, int rc)
     assert_int_equal(hall->seats[seat].rc, rc);
 }
 
-/* Ranks 0 and 1 join and agree, whoever else is there. */
+/* Ranks 0 and 1 join and agree, whatever else connects. */
 static void pair_is_well(struct hall *hall)
 {
     sit(hall, 1);
@@ -129,7 +129,7 @@ static void test_other_key(void **state)
     hall_deinit(&hall);
 }
 
-/* By its key's name where there are keys, by its hello where there are none. */
+/* With keys, the key's name tells the attempt; without keys, the hello message does. */
 static void test_old_attempt(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
@@ -147,15 +147,15 @@ static void test_old_attempt(void **state)
     }
 }
 
-/* The first one counts, the second is told; neither the first nor rank 0 notice. */
+/* The first rank counts and the second is refused; neither the first nor rank 0 is affected. */
 static void test_two_of_one_number(void **state)
 {
     struct hall hall;
     hall_init(&hall, 3);
     sit(&hall, 0);
     sit(&hall, 2);
-    sit(&hall, 3); /* rank 2 too */
-    int refused;   /* the other one waits for rank 1 */
+    sit(&hall, 3); /* rank 2, too */
+    int refused;   /* the other rank waits for rank 1 */
     assert_int_equal(read(hall.ends[0], &refused, sizeof refused), sizeof refused);
     stand(&hall, refused, GW_EEXIST);
     assert_non_null(strstr(hall.seats[refused].error.text, "rank 0 has others"));
@@ -168,7 +168,7 @@ static void test_two_of_one_number(void **state)
     hall_deinit(&hall);
 }
 
-/* One who says nothing, and one who says something else, hold up nobody. */
+/* A connection that sends nothing and a connection that sends junk delay no rank. */
 static void test_strangers(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
@@ -190,7 +190,7 @@ static void test_strangers(void **state)
     }
 }
 
-/* The seat gave up at its deadline, and says whom it waited for. */
+/* The rank gave up at its deadline and names the rank it waited for. */
 static void stand_late(struct hall *hall, int seat, const char *text)
 {
     stand(hall, seat, GW_ETIMEDOUT);
@@ -198,7 +198,7 @@ static void stand_late(struct hall *hall, int seat, const char *text)
         fail_msg("seat %d: %s", seat, hall->seats[seat].error.text);
 }
 
-/* Somebody stands at rank 0's door. */
+/* Waits until a connection arrives at rank 0. */
 static void await_knock(const struct hall *hall)
 {
     struct pollfd one = {.fd = hall->listener, .events = POLLIN};
@@ -219,7 +219,7 @@ static void test_missing_rank(void **state)
     hall_deinit(&hall);
 }
 
-/* Its socket is there, as its worker made it, but never its program. */
+/* The worker made the socket of rank 0, but its program never starts. */
 static void test_missing_rank_zero(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
@@ -234,7 +234,8 @@ static void test_missing_rank_zero(void **state)
     }
 }
 
-/* With all of its host: its worker's scheduler says so a moment later, and that is the cause. */
+/* If the whole host of rank 0 is lost, the scheduler reports the loss a moment later, and that
+ * is the cause. */
 static void test_rank_zero_that_goes(void **state)
 {
     for (int told = 0; told < 2; told++) {
@@ -247,7 +248,7 @@ static void test_rank_zero_that_goes(void **state)
         assert_true(door >= 0);
         close(door);
         struct pollfd through = {.fd = hall.ends[0], .events = POLLIN};
-        if (told) /* it has not given up yet */
+        if (told) /* the rank has not given up yet */
             assert_int_equal(poll(&through, 1, SHORT_NS / 1000000), 0);
         if (told)
             assert_int_equal(gw_comm_segment_abort(hall.seats[1].options.fd, GW_EABORTED, 0, NULL),
@@ -259,8 +260,8 @@ static void test_rank_zero_that_goes(void **state)
     }
 }
 
-/* The report of each rank of a host may be the first, so each names the rank that was not reached:
- * also the one that only waited for its leader. */
+/* The report of any rank of a host may arrive first, so each rank names the unreached rank, even
+ * a rank that only waited for its leader. */
 static void test_all_ranks_of_a_host_name_the_unreached_rank(void **state)
 {
     struct hall hall;
@@ -289,7 +290,7 @@ static void test_all_ranks_of_a_host_name_the_unreached_rank(void **state)
     hall_deinit(&hall);
 }
 
-/* On the same host as one that waits. */
+/* The missing rank shares a host with the waiting rank. */
 static void test_missing_neighbour(void **state)
 {
     struct hall hall;
@@ -306,8 +307,8 @@ static void test_missing_neighbour(void **state)
     hall_deinit(&hall);
 }
 
-/* Rank 1 as far as rank 0's door, and no word after `bytes` of what it is to say there. NULL: rank
- * 0 had given up by then, on a slow machine. */
+/* Connects as rank 1 to rank 0 and sends nothing after `bytes` of its announcement. NULL: on a slow
+ * machine, rank 0 had given up by then. */
 static struct gw_transport *come_and_stop(struct hall *hall, size_t bytes)
 {
     const struct gw_ring_trust trust = {.attempt = 40, .ranks = 2};
@@ -327,7 +328,8 @@ static struct gw_transport *come_and_stop(struct hall *hall, size_t bytes)
     return link;
 }
 
-/* Let in, it says nothing of itself; or all of it, and then nobody is where it said. */
+/* The rank is accepted and then sends nothing, or it announces an address where no process
+ * listens. */
 static void test_rank_that_stops_on_the_way(void **state)
 {
     for (int said = 0; said < 2; said++) {
@@ -345,7 +347,8 @@ static void test_rank_that_stops_on_the_way(void **state)
     }
 }
 
-/* Rank 1, let in as such, says that it is rank 2: it is turned away, and neither is missed. */
+/* Rank 1 is accepted as rank 1 and then claims to be rank 2. The connection is refused, and both
+ * real ranks can still join. */
 static void test_rank_that_lies(void **state)
 {
     struct hall hall;
@@ -401,7 +404,7 @@ static void test_wrong_options(void **state)
     options.endpoint = NULL;
     assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EINVAL);
     options = hall.seats[1].options;
-    options.ranks = 3; /* the segment is for one rank: two were never made */
+    options.ranks = 3; /* the segment is for one rank: a segment for two was never made */
     options.local_ranks = 2;
     assert_int_equal(gw_comm_open_hosts(&options, &comm, &error), GW_EMISMATCH);
     hall_deinit(&hall);

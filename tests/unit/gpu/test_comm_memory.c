@@ -1,11 +1,11 @@
-/* Memory of host communicators when one rank has none: the same on all ranks, then and afterwards.
- */
+/* Memory of host communicators if one rank has none: the result is the same on all ranks, then and
+ * afterwards. */
 #include "tests/unit/alloc.h"
 #include "tests/unit/gpu/comm_world.h"
 #include "tests/unit/unit.h"
 
-/* Rank 1 runs out of memory at its k-th allocation. All fail alike, and the lists of extents stay
- * the same everywhere: what is allocated afterwards lies at one place for all, and is zeroed. */
+/* Rank 1 runs out of memory at its k-th allocation. All ranks fail alike, and the lists of extents
+ * stay equal: later allocations are at the same place on all ranks, and zeroed. */
 static int rank_no_memory(struct world_rank *self)
 {
     enum { COUNT = 100000 };

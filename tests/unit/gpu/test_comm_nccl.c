@@ -1,5 +1,5 @@
-/* The NCCL backend where it cannot work: an error with a reason, never a crash. What it does where
- * there is a GPU, tests/gpu tests. */
+/* The NCCL backend on a machine where it cannot work: an error with a reason, never a crash.
+ * tests/gpu tests it with a GPU. */
 #include "tests/unit/unit.h"
 
 #include <gangway/comm.h>
@@ -24,7 +24,7 @@ static void test_says_what_is_missing(void **state)
         assert_true(strstr(error.text, "libgangway-cuda.so") || strstr(error.text, "no GPU: "));
         assert_null(comm);
     }
-    assert_int_equal(gw_comm_barrier(host, &error), 0); /* it can be used as it is */
+    assert_int_equal(gw_comm_barrier(host, &error), 0); /* the host communicator still works */
     gw_comm_close(host);
     close(fd);
 }

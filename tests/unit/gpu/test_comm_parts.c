@@ -1,5 +1,5 @@
 /* Parts and groups of communicators, on any backend that fills in comm_backend_hooks: smaller
- * communicators of one, several operations at once, and what only some backends have. */
+ * communicators of a larger one, several operations at once, and features of some backends. */
 #include "tests/unit/gpu/comm_world.h"
 
 #include <setjmp.h>
@@ -26,8 +26,8 @@ static void run(int ranks, world_function *function)
         assert_int_equal(world_run(&world), 0);
 }
 
-/* Lets ranks pass world_wait_gate when all have told that they are there: so nobody breaks the
- * communicator while another is still in what comes before. */
+/* Lets ranks pass world_wait_gate once all have reported, so that no rank breaks the communicator
+ * while another is still in an earlier operation. */
 static void run_gated(int ranks, world_function *function)
 {
     struct world world = {.hooks = hooks, .ranks = ranks, .function = function};
@@ -37,7 +37,7 @@ static void run_gated(int ranks, world_function *function)
     assert_int_equal(world_join(&world), 0);
 }
 
-/* The sum of a value over the ranks of a communicator; -1: it failed. */
+/* The sum of a value over the ranks of a communicator; -1: the operation failed. */
 static int64_t sum(struct gw_comm *comm, int64_t value, struct gw_error *error)
 {
     const struct gw_comm_args args = {.recv = &value, .count = 1, .dtype = GW_DTYPE_I64};
@@ -47,7 +47,7 @@ static int64_t sum(struct gw_comm *comm, int64_t value, struct gw_error *error)
 /* -- Parts ---------------------------------------------------------------------------------------
  */
 
-/* Even ones and odd ones, numbered from the end: every operation stays among them. */
+/* Even and odd ranks, numbered from the end: every operation stays within its part. */
 static int rank_halves(struct world_rank *self)
 {
     struct gw_comm *half;
@@ -62,7 +62,7 @@ static int rank_halves(struct world_rank *self)
 
     int64_t mine = self->rank % 2 ? odd * odd : even * (even - 1);
     RANK_CHECK(sum(half, self->rank, &error) == mine);
-    RANK_CHECK(sum(self->comm, 1, &error) == self->ranks); /* the parent goes on beside it */
+    RANK_CHECK(sum(self->comm, 1, &error) == self->ranks); /* the parent works beside it */
     int32_t who[8] = {0};
     who[gw_comm_rank(half)] = self->rank;
     RANK_CHECK_RC(gw_comm_all_gather(
@@ -81,7 +81,7 @@ static int rank_halves(struct world_rank *self)
     return 0;
 }
 
-/* Some are in no part; a part of a part outlives both it came from. */
+/* Some ranks are in no part; a part of a part outlives both of its parents. */
 static int rank_nested(struct world_rank *self)
 {
     struct gw_comm *part, *inner = NULL;
@@ -97,7 +97,8 @@ static int rank_nested(struct world_rank *self)
         RANK_CHECK(sum(inner, 1, &error) == self->ranks - 1);
     }
     gw_comm_close(inner);
-    /* Keys that alternate between hosts: a ring cannot, and says so to all; nothing broke. */
+    /* Keys that alternate between hosts are impossible in a ring: all ranks get an error, and
+     * nothing breaks. */
     const struct gw_comm_split mixed = {.key = self->rank % 2};
     int rc = gw_comm_split(self->comm, &mixed, &part, &error);
     if (hooks->has_hosts && self->ranks == 5) {
@@ -121,7 +122,7 @@ static void test_split(void **state)
         run(worlds[i], rank_nested);
 }
 
-/* Who waits in a part is told when the whole is aborted. */
+/* A rank that waits in a part is woken if the whole is aborted. */
 static int rank_orphan(struct world_rank *self)
 {
     struct gw_comm *part;
@@ -148,7 +149,7 @@ static void test_parent_aborted(void **state)
     assert_int_equal(world_join(&world), 0);
 }
 
-/* A part that breaks leaves the whole as it is. */
+/* A part that breaks leaves the whole communicator usable. */
 static int rank_broken_part(struct world_rank *self)
 {
     struct gw_comm *part;
@@ -171,7 +172,7 @@ static void test_part_aborted(void **state)
 /* -- Groups --------------------------------------------------------------------------------------
  */
 
-/* Everybody sends to everybody, in an order that would be a circle without a group. */
+/* All ranks send to all ranks, in an order that would deadlock without a group. */
 static int rank_exchange(struct world_rank *self)
 {
     const size_t counts[] = {1, 3000, LONG};
@@ -207,7 +208,7 @@ static int rank_exchange(struct world_rank *self)
     return 0;
 }
 
-/* Sums of one kind and of others, beside a broadcast. */
+/* Sums of one type and of others, beside a broadcast. */
 static int rank_together(struct world_rank *self)
 {
     struct gw_error error;
@@ -242,7 +243,7 @@ static int rank_refused(struct world_rank *self)
     struct gw_error error;
     struct gw_comm *part;
     void *memory, *device;
-    const struct gw_comm_args none = {.recv = &error, .count = 1}; /* no type */
+    const struct gw_comm_args none = {.recv = &error, .count = 1}; /* without a type */
     RANK_CHECK_RC(gw_comm_group_end(self->comm, &error), GW_EINVAL);
     RANK_CHECK_RC(gw_comm_alloc(self->comm, 64, &device, &error), 0);
     RANK_CHECK_RC(gw_comm_group_begin(self->comm, &error), 0);
@@ -260,7 +261,7 @@ static int rank_refused(struct world_rank *self)
         0);
     RANK_CHECK_RC(gw_comm_group_end(self->comm, &error), 0);
     RANK_CHECK_RC(gw_comm_group_begin(self->comm, &error), 0);
-    RANK_CHECK_RC(gw_comm_group_end(self->comm, &error), 0); /* an empty one */
+    RANK_CHECK_RC(gw_comm_group_end(self->comm, &error), 0); /* an empty group */
     RANK_CHECK_RC(gw_comm_barrier(self->comm, &error), 0);
     return 0;
 }
@@ -275,7 +276,7 @@ static void test_groups(void **state)
     run(2, rank_refused);
 }
 
-/* Two sums whose lengths differ between ranks, but not in all. */
+/* Two sums whose lengths differ between some ranks. */
 static int rank_group_mismatch(struct world_rank *self)
 {
     struct gw_error error;
@@ -300,7 +301,7 @@ static int rank_group_mismatch(struct world_rank *self)
                                     GW_COMM_ARGS(.recv = memory, .count = 1, .dtype = GW_DTYPE_F32),
                                     &error),
                   0);
-    RANK_CHECK_RC(gw_comm_group_end(self->comm, &error), GW_EMISMATCH); /* broken for good */
+    RANK_CHECK_RC(gw_comm_group_end(self->comm, &error), GW_EMISMATCH); /* permanently broken */
     return 0;
 }
 
@@ -334,7 +335,8 @@ static int rank_special(struct world_rank *self)
     RANK_CHECK_RC(gw_comm_nccl(self->comm, &handle, &error), 0);
     RANK_CHECK(handle);
     RANK_CHECK_RC(gw_comm_register(self->comm, bytes, sizeof bytes, &error), GW_EINVAL);
-    RANK_CHECK_RC(gw_comm_register(self->comm, memory, 4096, &error), GW_EINVAL); /* it is */
+    RANK_CHECK_RC(gw_comm_register(self->comm, memory, 4096, &error),
+                  GW_EINVAL); /* already registered */
     RANK_CHECK_RC(gw_comm_stream(self->comm, &stream, &error), 0);
     RANK_CHECK_RC(gw_comm_follow(self->comm, stream, stream, &error), 0);
     RANK_CHECK_RC(gw_comm_all_reduce(self->comm,

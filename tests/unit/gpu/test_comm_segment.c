@@ -1,4 +1,5 @@
-/* The segment of the host backend, from outside: wrong ones, aborts, and where its ranks stand. */
+/* The segment of the host backend, seen from outside: invalid segments, aborts, and the progress of
+ * its ranks. */
 #include "tests/unit/gpu/comm_world.h"
 
 #include <sched.h>
@@ -33,7 +34,7 @@ static void test_segment(void **state)
     assert_int_equal(rank, -1);
     assert_int_equal(gw_comm_barrier(comm, &error), GW_EABORTED);
     gw_comm_close(comm);
-    assert_int_equal(ftruncate(fd, 100), -1); /* nobody can cut it off under the others */
+    assert_int_equal(ftruncate(fd, 100), -1); /* no process can truncate it under the others */
     close(fd);
 
     options.fd = memfd_create("foreign", MFD_CLOEXEC);
@@ -46,7 +47,7 @@ static void test_segment(void **state)
     assert_int_equal(gw_comm_open_host(&options, &comm, &error), GW_EINVAL);
 }
 
-/* Rank 2 is late: where each rank stands can be seen from outside. */
+/* Rank 2 is late: the progress of each rank is visible from outside. */
 static int rank_progress(struct world_rank *self)
 {
     RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0);
@@ -69,7 +70,7 @@ static void test_progress(void **state)
     assert_int_equal(progress.presence, GW_COMM_OPEN);
     assert_int_equal(progress.begun, 1);
     assert_null(progress.operation);
-    do /* it has told of nothing: it comes there, or the test's time ends */
+    do /* it reports nothing; it arrives there, or the test's time limit ends */
         assert_int_equal(gw_comm_segment_progress(world.handle, 0, &progress, NULL), 0);
     while (progress.begun < 2 && sched_yield() == 0);
     assert_string_equal(progress.operation, "all_reduce");

@@ -1,5 +1,5 @@
-/* Gradient buckets: how they are cut, when they are launched, and that every rank ends with the
- * mean of all; what happens to parameters that some or all ranks do not use. */
+/* Gradient buckets: how they are formed, when they are launched, that every rank ends with the mean
+ * of all, and parameters that some or all ranks do not use. */
 #include "tests/unit/gpu/comm_world.h"
 #include "tests/unit/unit.h"
 
@@ -93,7 +93,7 @@ static int rank_steps(struct world_rank *self)
             data_f32[i][k] = (float)(self->rank * 1000 + i * 300 + k);
     struct gw_ddp_options options = options_of(self, params);
     RANK_CHECK_RC(gw_ddp_open(&options, &ddp, &error), 0);
-    for (int i = 0; i < 4; i++) /* rank 0's everywhere */
+    for (int i = 0; i < 4; i++) /* rank 0's values on all ranks */
         for (size_t k = 0; k < count_of(&params[i < 3 ? i : 4]); k++)
             RANK_CHECK(data_f32[i][k] == (float)(i * 300 + (int)k));
 
@@ -105,7 +105,7 @@ static int rank_steps(struct world_rank *self)
         RANK_CHECK(gradient_is(ddp, params, i, 0));
     }
 
-    /* Each rank marks in another order; launches are in order all the same. */
+    /* Each rank marks gradients in another order; the launches are in order nevertheless. */
     for (int step = 1; step <= 3; step++) {
         gw_ddp_zero(ddp);
         RANK_CHECK_RC(gw_ddp_begin(ddp, true, &error), 0);
@@ -140,7 +140,7 @@ static void test_steps(void **state)
     }
 }
 
-/* A bucket is launched when it is complete and all before it are, not earlier and not later. */
+/* A bucket is launched exactly when it and all buckets before it are complete. */
 static int rank_launch(struct world_rank *self)
 {
     struct gw_ddp_param params[PARAMS];
@@ -153,14 +153,15 @@ static int rank_launch(struct world_rank *self)
         gradient_add(ddp, params, i, self->rank + 1);
 
     static const size_t order[PARAMS] = {2, 3, 1, 4, 0};
-    static const int launched[PARAMS] = {0, 0, 0, 3, 4}; /* buckets, after each */
+    static const int launched[PARAMS] = {0, 0, 0, 3, 4}; /* number of launched buckets after each */
     for (size_t n = 0; n < PARAMS; n++) {
         RANK_CHECK_RC(gw_ddp_ready(ddp, order[n], NULL), 0);
         for (size_t i = 0; i < PARAMS; i++) {
             bool done = (int)gw_ddp_bucket_of(ddp, i) < launched[n];
             RANK_CHECK(gradient_is(ddp, params, i, done ? mean(self, 1) : self->rank + 1));
         }
-        /* A gradient that a faster rank reduced already must not be looked at before all did. */
+        /* A gradient that a faster rank has already reduced must not be read before all ranks have
+         * done so. */
         RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0);
     }
     RANK_CHECK_RC(gw_ddp_finish(ddp, NULL), 0);
@@ -203,7 +204,8 @@ static void test_accumulation(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
-/* Parameter 1 is used by rank 0 only, parameter 2 by nobody, 0 only in the first micro-step. */
+/* Parameter 1 is used by rank 0 only, parameter 2 by no rank, and parameter 0 only in the first
+ * micro-step. */
 static int rank_unused(struct world_rank *self)
 {
     struct gw_ddp_param params[PARAMS];
@@ -212,7 +214,7 @@ static int rank_unused(struct world_rank *self)
     struct gw_ddp_options options = options_of(self, params);
     options.find_unused = true;
     RANK_CHECK_RC(gw_ddp_open(&options, &ddp, NULL), 0);
-    gradient_add(ddp, params, 2, 1000 + self->rank); /* differs by rank, and stays as it is */
+    gradient_add(ddp, params, 2, 1000 + self->rank); /* differs between ranks and stays unchanged */
     for (int micro = 0; micro < 2; micro++) {
         RANK_CHECK_RC(gw_ddp_begin(ddp, micro == 1, NULL), 0);
         for (size_t i = PARAMS; i-- > 0;) {
@@ -238,7 +240,7 @@ static void test_unused(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
-/* What rank 2 changes, and what everybody is told. */
+/* The change that rank 2 makes, and the error on all ranks. */
 struct change {
     void (*apply)(struct gw_ddp_param *params, size_t *count);
     const char *text;
@@ -247,7 +249,7 @@ struct change {
 static void change_shape(struct gw_ddp_param *params, size_t *count)
 {
     params[1].shape[0] = 21;
-    params[4].shape[0] = 11; /* a later one does not count */
+    params[4].shape[0] = 11; /* a later difference does not count */
 }
 
 static void change_dtype(struct gw_ddp_param *params, size_t *count)
@@ -279,7 +281,7 @@ static int rank_disagree(struct world_rank *self)
     if (strcmp(error.text, change->text) != 0)
         (void)fprintf(stderr, "%s\n", error.text);
     RANK_CHECK(strcmp(error.text, change->text) == 0);
-    RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0); /* the communicator is as good as before */
+    RANK_CHECK_RC(gw_comm_barrier(self->comm, NULL), 0); /* the communicator still works */
     return 0;
 }
 
@@ -334,7 +336,7 @@ static void test_invalid(void **state)
     assert_int_equal(world_run(&world), 0);
 }
 
-/* The usual limits: the first bucket closes at 1 MiB, later ones at 25 MiB. */
+/* The default limits: the first bucket closes at 1 MiB, later ones at 25 MiB. */
 static int rank_limits(struct world_rank *self)
 {
     static float shared_by_all[1];

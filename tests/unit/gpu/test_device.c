@@ -1,6 +1,6 @@
-/* Devices of a machine that a fake NVML makes up (tests/tools/fake_nvml.c): what they are, how near
- * they are, instances, errors, and one that falls off the bus; and without a library, with another
- * one, without a driver, and with one that does not answer. */
+/* Devices of a machine simulated by a fake NVML (tests/tools/fake_nvml.c): properties, distances,
+ * instances, errors, and a GPU that falls off the bus; also without a library, with a wrong one,
+ * without a driver, and with a driver that does not answer. */
 #include "tests/unit/unit.h"
 
 #include "gpu/device/device.h"
@@ -96,13 +96,13 @@ static void instances_are_devices(void **state)
     assert_int_equal(list[2].numa_node, 1);
     gw_devices_look(devices, states);
     assert_int_equal(states[2].used_bytes, 20);
-    assert_int_equal(states[1].xid_count, 1); /* an error of the GPU befalls all of it */
+    assert_int_equal(states[1].xid_count, 1); /* an error of a GPU affects all its instances */
     assert_int_equal(states[2].xids[0], 48);
     assert_int_equal(states[0].xid_count, 0);
     gw_devices_close(devices);
 }
 
-/* Neighbours stay together; the first ones are larger; there may be more parts than GPUs. */
+/* Neighbours stay together, the first parts are larger, and there may be more parts than GPUs. */
 static void parts_of_them_are_kept(void **state)
 {
     static const char *const parts[3][7] = {
@@ -132,7 +132,7 @@ static void parts_of_them_are_kept(void **state)
         }
 }
 
-/* Nor does a GPU that is partitioned link others to each other. */
+/* A partitioned GPU also does not link other GPUs to each other. */
 static void instances_are_linked_to_nothing(void **state)
 {
     const struct gw_device *list;
@@ -185,16 +185,16 @@ static void how_they_are_doing(void **state)
     assert_int_equal(states[1].xid_count, 1);
     assert_int_equal(states[1].xids[0], 13);
     machine("gpu GPU-a memory=1000\ngpu GPU-b memory=1000 fails=999\n");
-    gw_devices_look(devices, states); /* an error is told once */
+    gw_devices_look(devices, states); /* an error is reported once */
     assert_int_equal(states[1].xid_count, 0);
-    assert_int_equal(states[1].used_bytes, 5); /* nobody says that it is back */
+    assert_int_equal(states[1].used_bytes, 5); /* nothing reports that it is back */
     machine("gpu GPU-a memory=1000\ngpu GPU-b memory=1000 used=2\n");
     gw_devices_look(devices, states);
     assert_int_equal(states[1].used_bytes, 2);
     gw_devices_close(devices);
 }
 
-/* One that the driver does not give to this process costs nobody the others. */
+/* A GPU that the driver refuses does not make the other GPUs unusable. */
 static void some_are_left_out(void **state)
 {
     const struct gw_device *list;
@@ -214,7 +214,7 @@ static void some_are_left_out(void **state)
     machine("gpu GPU-a memory=1000 fails=16\ngpu GPU-b memory=1000\n"
             "gpu GPU-c memory=1000\ngpu GPU-d memory=1000\n");
     gw_devices_look(devices, states);
-    assert_true(states[0].lost); /* it wants a reset */
+    assert_true(states[0].lost); /* it needs a reset */
     assert_false(states[1].lost);
     gw_devices_close(devices);
     machine("gpu GPU-a memory=1000 refuses=4\n");

@@ -39,7 +39,8 @@ static void test_f16_to_f32(void **state)
     }
 }
 
-/* Between two neighbours: below the middle down, above it up, on it to the even one. */
+/* Between two neighbours, values below the middle round down and above it round up; the middle
+ * itself rounds to the even neighbour. */
 static void test_f16_rounds_to_even(void **state)
 {
     for (uint16_t low = 0; low < 0x7c00; low++) {

@@ -1,4 +1,4 @@
-/* Each optimizer against its formula, computed here in double with nothing folded together. */
+/* Each optimizer against its formula, computed here in double without simplifications. */
 #include "tests/unit/unit.h"
 
 #include <gangway/optimizer.h>
@@ -43,7 +43,7 @@ static void reference_adam(struct reference *r, const struct gw_optimizer_option
     r->w[i] -= o->lr * mean / (sqrt(variance) + o->eps);
 }
 
-/* Two tensors, so that the state of the second one lies behind the first one's. */
+/* Two tensors, so that the state of the second lies behind that of the first. */
 static void check(const struct gw_optimizer_options *options)
 {
     float w[COUNT], g[COUNT];
@@ -117,7 +117,7 @@ static void test_no_decay_and_rate(void **state)
     gw_optimizer_free(optimizer);
 }
 
-/* Stopped, stored and gone on with is the same, bit for bit, as never stopped. */
+/* A run that is stopped, saved and resumed equals an uninterrupted run bit for bit. */
 static void test_state(void **state)
 {
     float w[2][COUNT], g[COUNT];

@@ -1,4 +1,4 @@
-/* The door of a ring, where no descriptor is left for who stands outside. */
+/* The port of a ring if no descriptor is left for a caller. */
 #include "tests/unit/unit.h"
 
 #include "gpu/ring/ring_door.h"
@@ -52,7 +52,8 @@ static void *call(void *arg)
     return NULL;
 }
 
-/* Someone stands outside: nobody spins, and when descriptors come free all come in. */
+/* A caller waits while no descriptor is free. The door does not spin, and it accepts all callers
+ * once descriptors are free. */
 static void test_a_full_door_rests(void **state)
 {
     struct caller caller = {0};
@@ -72,7 +73,7 @@ static void test_a_full_door_rests(void **state)
     assert_int_equal(connect(outside, (struct sockaddr *)&to, sizeof to), 0);
 
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    int next = fcntl(outside, F_DUPFD_CLOEXEC, 0); /* all below it are taken */
+    int next = fcntl(outside, F_DUPFD_CLOEXEC, 0); /* all lower numbers are in use */
     close(next);
     small = (struct rlimit){(rlim_t)next, limit.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &small), 0);

@@ -1,5 +1,5 @@
-/* Both directions of a ring have their turns: where the wire takes and gives whatever is asked, no
- * more than a small part of a flow goes one way before some goes the other. */
+/* Both directions of a ring alternate: even if the wire accepts and delivers everything, only a
+ * small part of a flow moves in one direction before some of the other moves. */
 #include "tests/unit/unit.h"
 
 #include "gpu/ring/ring.h"
@@ -9,14 +9,14 @@
 
 enum {
     FLOW_BYTES = 8 << 20,
-    RUN_BYTES_MAX = 512 << 10, /* less than a socket's buffer holds of a fast wire */
+    RUN_BYTES_MAX = 512 << 10, /* less than the socket buffer of a fast wire */
 };
 
-/* Two links to nowhere; what each moved since the other did. */
+/* Two links to nowhere, and what each moved since the other moved. */
 struct wire {
-    struct gw_transport next, prev; /* next first: the cast goes both ways */
-    size_t sent, received;          /* of all */
-    size_t sending, receiving;      /* since the other direction */
+    struct gw_transport next, prev; /* next must be first, because of a cast */
+    size_t sent, received;          /* in total */
+    size_t sending, receiving;      /* since the last move of the other direction */
     size_t sending_max, receiving_max;
 };
 

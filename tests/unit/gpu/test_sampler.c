@@ -1,4 +1,4 @@
-/* Ranks partition the data set, whatever its size; orders depend on seed and epoch only. */
+/* Ranks partition the data set, whatever its size; the order depends on seed and epoch only. */
 #include "tests/unit/unit.h"
 
 #include <gangway/sampler.h>
@@ -12,7 +12,7 @@ static struct gw_sampler *sampler_of(const struct gw_sampler_options *options)
     return sampler;
 }
 
-/* Counts how often each sample comes, over all ranks. */
+/* Counts how often each sample occurs, over all ranks. */
 static void check_partition(int64_t samples, int ranks, bool drop_last, bool in_order)
 {
     int *seen = calloc((size_t)samples, sizeof *seen);
@@ -40,7 +40,7 @@ static void check_partition(int64_t samples, int ranks, bool drop_last, bool in_
                 continue;
             }
             real++;
-            assert_int_equal(seen[index]++, 0); /* nobody else has it */
+            assert_int_equal(seen[index]++, 0); /* no other rank has it */
         }
         gw_sampler_free(sampler);
     }
@@ -61,7 +61,7 @@ static void test_partition(void **state)
             }
 }
 
-/* An epoch that is begun by some ranks and ended by others: each sample once. */
+/* Some ranks begin an epoch and another number of ranks ends it; each sample is used once. */
 static void test_other_ranks_go_on(void **state)
 {
     enum { SAMPLES = 53, EACH = 6 };
@@ -104,7 +104,7 @@ static void order_of(uint64_t seed, uint64_t epoch, int64_t order[50])
 {
     struct gw_sampler *sampler =
         sampler_of(&(const struct gw_sampler_options){.samples = 50, .ranks = 1, .seed = seed});
-    gw_sampler_set_epoch(sampler, 99); /* what came before does not matter */
+    gw_sampler_set_epoch(sampler, 99); /* the earlier state does not matter */
     gw_sampler_set_epoch(sampler, epoch);
     for (int64_t i = 0; i < 50; i++)
         order[i] = gw_sampler_index(sampler, i);
@@ -123,7 +123,7 @@ static void test_epochs(void **state)
     assert_memory_not_equal(one, seed, sizeof one);
     assert_memory_equal(other, seed, sizeof seed); /* seed + epoch, as its contract says */
 
-    /* Fixed for ever: checkpoints in the middle of an epoch depend on it. */
+    /* Must never change: checkpoints in the middle of an epoch depend on it. */
     static const int64_t first[] = {16, 10, 21, 47, 5, 25, 1, 11};
     assert_memory_equal(one, first, sizeof first);
 }

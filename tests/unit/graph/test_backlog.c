@@ -1,4 +1,5 @@
-/* Backlogs: what is kept, what is forgotten, and what a connection can be mended with. */
+/* Backlogs: which messages are stored, which are dropped, and whether a connection can be resumed.
+ */
 #include "tests/unit/descriptors.h"
 #include "tests/unit/unit.h"
 
@@ -18,7 +19,7 @@ static const struct gw_backlog_item *add(struct gw_backlog *backlog, uint64_t jo
     return item;
 }
 
-/* Which job an item is about. */
+/* The job of an item. */
 static uint64_t job_of(const struct gw_backlog_item *item)
 {
     struct gw_arena arena = {0};
@@ -49,7 +50,7 @@ static void test_keeps_what_was_not_taken(void **state)
             assert_int_equal(job_of(gw_backlog_item(backlog, i)), i);
         assert_null(gw_backlog_item(backlog, 101));
     }
-    assert_int_equal(gw_backlog_took(backlog, 3), 0); /* said late: known already */
+    assert_int_equal(gw_backlog_took(backlog, 3), 0); /* acknowledged late: known already */
     assert_int_equal(gw_backlog_took(backlog, 101), GW_EPROTO);
     assert_int_equal(gw_backlog_took(backlog, 100), 0);
     assert_int_equal(job_of(add(backlog, 7, -1)), 7);
@@ -80,7 +81,7 @@ static void test_the_oldest_goes_when_it_is_too_much(void **state)
     assert_non_null(gw_backlog_item(backlog, 21));
     message.log_data.data.size = 2 * MB;
     assert_int_equal(gw_backlog_add(backlog, &message, NULL, 0, &item), GW_ELIMIT);
-    assert_true(gw_backlog_can_mend(backlog, MESSAGES)); /* nothing was counted */
+    assert_true(gw_backlog_can_mend(backlog, MESSAGES)); /* nothing was added */
     assert_false(gw_backlog_can_mend(backlog, MESSAGES + 1));
     free(blob);
     gw_backlog_free(backlog);

@@ -1,4 +1,4 @@
-/* Containers, arena, log and transition tables, held against naive versions of themselves. */
+/* Containers, arena, log and transition tables, compared with naive versions of themselves. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/arena.h"
@@ -78,7 +78,7 @@ static void test_heap_gives_the_least_and_removes_any(void **state)
         assert_int_equal(gw_array_push(&heap, &all[i]), 0);
         things_up(heap.items, heap.count - 1);
     }
-    for (uint32_t i = 0; i < THINGS; i += 3) { /* each third, wherever it lies */
+    for (uint32_t i = 0; i < THINGS; i += 3) { /* every third item, wherever it is */
         assert_ptr_equal(heap.items[all[i].at], &all[i]);
         things_remove(heap.items, &heap.count, all[i].at);
     }
@@ -93,7 +93,7 @@ static void test_heap_gives_the_least_and_removes_any(void **state)
 
 enum { KEYS = 512 };
 
-/* The special keys of the open addressing are ordinary ones for the user. */
+/* The special keys of the open addressing are ordinary keys for the user. */
 static uint64_t key_of(uint32_t i)
 {
     return i == 0 ? UINT64_MAX : i == 1 ? 0 : (uint64_t)i << (i % 2 * 40);
@@ -301,7 +301,7 @@ static void test_clock_goes_on(void **state)
     assert_true(gw_clock_wall_ns() > UINT64_C(1700000000) * GW_NS_PER_S);
 }
 
-/* The first two vectors of the authors' table: key 00 to 0f, input 00 01 02... */
+/* These are the first two vectors of the authors' table: key 00 to 0f, input 00 01 02... */
 static void test_digest_is_siphash(void **state)
 {
     static const struct {
@@ -319,7 +319,7 @@ static void test_digest_is_siphash(void **state)
         struct gw_digest digest = gw_digest_bytes(key, input, vectors[i].bytes);
         assert_memory_equal(&digest, vectors[i].digest, sizeof digest);
     }
-    for (size_t a = 0; a < sizeof input; a++) /* every byte and every length counts */
+    for (size_t a = 0; a < sizeof input; a++) /* every byte and every length matters */
         for (size_t b = 0; b < a; b++) {
             struct gw_digest x = gw_digest_bytes(key, input, a), y = gw_digest_bytes(key, input, b);
             assert_memory_not_equal(&x, &y, sizeof x);
@@ -369,22 +369,23 @@ static void test_text_is_a_line(void **state)
                                        "\xe2\x80\xa7",
                                        "\xe2\x80\xaf",
                                        "\xe2\x81\xa5"};
-    static const char *const ill[] = {"a\nb",
-                                      "\x7f",
-                                      "\xff\xfe",
-                                      "\xc3",
-                                      "\xc0\xaf",
-                                      "\xed\xa0\x80",
-                                      "\xc2\x85",
-                                      "\xe2\x82\xacx\x80",
-                                      "\xf4\x90\x80\x80",
-                                      "\t",
-                                      "a\xe2\x80\xa8z", /* U+2028 ends a line */
-                                      "\xe2\x80\xa9",
-                                      "\xe2\x80\xaa", /* U+202A to U+202E turn what follows */
-                                      "\xe2\x80\xae z",
-                                      "\xe2\x81\xa6", /* as do U+2066 to U+2069 */
-                                      "\xe2\x81\xa9"};
+    static const char *const ill[] = {
+        "a\nb",
+        "\x7f",
+        "\xff\xfe",
+        "\xc3",
+        "\xc0\xaf",
+        "\xed\xa0\x80",
+        "\xc2\x85",
+        "\xe2\x82\xacx\x80",
+        "\xf4\x90\x80\x80",
+        "\t",
+        "a\xe2\x80\xa8z", /* U+2028 ends a line */
+        "\xe2\x80\xa9",
+        "\xe2\x80\xaa", /* U+202A to U+202E reverse the following text */
+        "\xe2\x80\xae z",
+        "\xe2\x81\xa6", /* so do U+2066 to U+2069 */
+        "\xe2\x81\xa9"};
     (void)state;
     for (size_t i = 0; i < sizeof well / sizeof *well; i++)
         assert_true(gw_text_is_line(well[i], strlen(well[i])));

@@ -1,4 +1,4 @@
-/* The content store: what lies in it was verified; nothing half-written ever shows. */
+/* The content store: its content was verified, and a partial file is never visible. */
 #include "graph/wire/blobs.h"
 #include "graph/wire/tokens.h"
 
@@ -56,7 +56,7 @@ static void test_put_verifies_and_opens(void **state)
     assert_false(gw_blobs_has(&blobs, other, 5));
     assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
     assert_int_equal(gw_blobs_put(&blobs, hash, fd, &error), 0);
-    assert_int_equal(lseek(fd, 0, SEEK_CUR), 5); /* how far it is read */
+    assert_int_equal(lseek(fd, 0, SEEK_CUR), 5); /* the number of bytes read */
     assert_true(gw_blobs_has(&blobs, hash, 5));
     assert_false(gw_blobs_has(&blobs, hash, 6));
     assert_int_equal(gw_blobs_open(&blobs, hash, &opened, &bytes, &error), 0);
@@ -129,18 +129,19 @@ static void test_trims_what_was_used_first(void **state)
     put_at(&blobs, "bbbbbbbbbb", 1, oldest);
     put_at(&blobs, "cccccccccc", 2, old);
     assert_int_equal(gw_blobs_trim(&blobs, 30, keeps_nothing, NULL), 30);
-    assert_int_equal(gw_blobs_trim(&blobs, 25, keeps_one, oldest), 20); /* pinned: the next goes */
+    assert_int_equal(gw_blobs_trim(&blobs, 25, keeps_one, oldest),
+                     20); /* pinned: the next file goes */
     assert_true(gw_blobs_has(&blobs, oldest, 10) && gw_blobs_has(&blobs, new, 10));
     assert_false(gw_blobs_has(&blobs, old, 10));
     assert_int_equal(gw_blobs_trim(&blobs, 10, keeps_nothing, NULL), 10);
     assert_true(gw_blobs_has(&blobs, new, 10));
-    assert_int_equal(gw_blobs_trim(&blobs, 0, keeps_one, new), 10); /* more than there may be */
+    assert_int_equal(gw_blobs_trim(&blobs, 0, keeps_one, new), 10); /* more than the limit */
     remove_tree(dir);
 }
 
-/* Between stores the file itself is shared; what anybody may write to is copied. */
-/* Several workers of a host put the same content at once, and one links what another one put: a
- * file that gives way to another has no name any more, and cannot be linked. */
+/* Between stores the file itself is linked; a file that anybody may write to is copied. */
+/* Several workers of a host store the same content at the same time, and one worker links the
+ * file of another. A file that is replaced has no name any more and cannot be linked. */
 static void test_what_is_there_stays(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX", path[PATH_MAX];
@@ -161,7 +162,7 @@ static void test_what_is_there_stays(void **state)
     assert_int_equal(stat(path, &then), 0);
     assert_int_equal(then.st_ino, first.st_ino);
     assert_int_equal(then.st_nlink, 1);
-    assert_true(then.st_atim.tv_sec > first.st_atim.tv_sec); /* it is used now */
+    assert_true(then.st_atim.tv_sec > first.st_atim.tv_sec); /* it counts as used now */
     assert_int_equal(gw_blobs_open(&blobs, hash, &fd, &bytes, NULL), 0);
     assert_int_equal(gw_blobs_take(&blobs, hash, fd, NULL), 0);
     close(fd);
@@ -170,7 +171,7 @@ static void test_what_is_there_stays(void **state)
     remove_tree(dir);
 }
 
-/* Who tidies takes away the store itself. */
+/* A cleanup of the host may remove the store itself. */
 static void test_a_store_that_is_gone_is_made_again(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX";
@@ -195,7 +196,7 @@ static void write_into(const struct gw_blobs *blobs, const uint8_t *hash, const 
     close(fd);
 }
 
-/* What lies in a store outlives workers; people, and hosts that lose power, change it. */
+/* The content of a store outlives workers; people and power failures can change it. */
 static void test_what_was_changed_is_not_there(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX", text[8] = "";
@@ -214,7 +215,7 @@ static void test_what_was_changed_is_not_there(void **state)
         assert_false(gw_blobs_has(&blobs, hash, 3));
         gw_blobs_look(&blobs, hash);
         assert_false(gw_blobs_has(&blobs, hash, 3));
-        put_at(&blobs, "one", 1, hash); /* takes its place */
+        put_at(&blobs, "one", 1, hash); /* replaces the damaged file */
     }
     assert_int_equal(gw_blobs_open(&blobs, hash, &fd, &bytes, NULL), 0);
     assert_int_equal(read(fd, text, sizeof text), 3);

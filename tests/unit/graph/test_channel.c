@@ -1,5 +1,5 @@
-/* Channels over socket pairs: descriptors with their frames, in small pieces, and from peers that
- * cheat. After every test this process has as many descriptors as before. */
+/* Channels over socket pairs: descriptors with their frames, in small pieces, and from hostile
+ * peers. After every test this process has as many descriptors as before. */
 #include "tests/unit/alloc.h"
 #include "tests/unit/descriptors.h"
 #include "tests/unit/fill.h"
@@ -23,7 +23,7 @@ static void open_pair(struct gw_channel **a, struct gw_channel **b)
     assert_int_equal(gw_channel_new(fds[1], b), 0);
 }
 
-/* A channel whose other end is bare. */
+/* A channel whose other end is a plain socket. */
 static int open_bare(struct gw_channel **channel)
 {
     int fds[2];
@@ -32,7 +32,7 @@ static int open_bare(struct gw_channel **channel)
     return fds[1];
 }
 
-/* A pipe's reading end that holds one byte, so that a test can tell which descriptor came. */
+/* The reading end of a pipe that holds one byte, so that a test can identify the descriptor. */
 static int marked_fd(uint8_t mark)
 {
     int fds[2];
@@ -139,7 +139,8 @@ static void test_borrowed_descriptors_stay_open(void **state)
     gw_channel_free(b);
 }
 
-/* Nobody fetches what is under way: nothing may leak on either side. */
+/* Neither side receives the messages that are still queued; no descriptor may leak on either
+ * side. */
 static void test_unsent_and_unread_descriptors_are_closed(void **state)
 {
     struct gw_channel *a, *b;
@@ -170,7 +171,7 @@ static void test_unsent_and_unread_descriptors_are_closed(void **state)
     gw_channel_free(b);
 }
 
-/* Large frames with descriptors through a small socket: writes and reads end anywhere. */
+/* Large frames with descriptors pass a small socket, so writes and reads end at any byte. */
 static void test_frames_in_pieces(void **state)
 {
     enum { MESSAGES = 30 };
@@ -293,8 +294,8 @@ static void send_raw(int fd, const void *bytes, size_t size, const int *fds, siz
     assert_int_equal(sendmsg(fd, &header, MSG_NOSIGNAL), size);
 }
 
-/* Sends a forget that announces `announced` descriptors and brings `brought`; gives get's answer.
- */
+/* Sends a forget that announces `announced` descriptors and has `brought`; returns the result of
+ * get. */
 static int cheat(uint8_t announced, size_t brought)
 {
     struct gw_channel *channel;
@@ -314,7 +315,7 @@ static int cheat(uint8_t announced, size_t brought)
         close(given[i]);
     if (rc == 0)
         rc = gw_channel_get(channel, true, &message, given, &count, NULL);
-    if (rc == GW_EPROTO) /* and it stays so */
+    if (rc == GW_EPROTO) /* and the failure is permanent */
         assert_int_equal(gw_channel_get(channel, true, &message, given, &count, NULL), GW_EPROTO);
     gw_buffer_deinit(&buffer);
     close(bare);
@@ -330,10 +331,10 @@ static void test_cheating_with_descriptors(void **state)
     assert_int_equal(cheat(1, 0), GW_EPROTO);
     assert_int_equal(cheat(0, 1), GW_EPROTO);
     assert_int_equal(cheat(1, 2), GW_EPROTO);
-    assert_int_equal(cheat(GW_FRAME_FDS_MAX, 250), GW_EPROTO); /* the kernel cuts the rest off */
+    assert_int_equal(cheat(GW_FRAME_FDS_MAX, 250), GW_EPROTO); /* the kernel drops the rest */
 }
 
-/* Descriptors on and on, never a whole frame. */
+/* The peer sends more and more descriptors, but never a whole frame. */
 static void test_hoarding_descriptors(void **state)
 {
     struct gw_channel *channel;
@@ -371,7 +372,7 @@ static void test_garbage_is_refused(void **state)
     gw_channel_free(channel);
 }
 
-/* Who asks again, perhaps another thread, must not go on behind a message that nobody got. */
+/* A later call, perhaps from another thread, must not continue behind a message that was lost. */
 static void test_no_memory_for_a_message(void **state)
 {
     struct gw_channel *a, *b;
@@ -393,7 +394,7 @@ static void test_no_memory_for_a_message(void **state)
     gw_channel_free(b);
 }
 
-/* Allocations that a channel makes while it reads so many small messages, one at a time. */
+/* The allocations of a channel that reads `count` small messages, one at a time. */
 static uint64_t allocations_of_small_reads(struct gw_channel *a, struct gw_channel *b, int count)
 {
     struct gw_message message;
@@ -419,7 +420,7 @@ static void test_room_for_a_large_frame_is_given_back(void **state)
     char *value = calloc(1, LARGE);
     assert_non_null(value);
     open_pair(&a, &b);
-    (void)allocations_of_small_reads(a, b, 1); /* what each makes once */
+    (void)allocations_of_small_reads(a, b, 1); /* allocations made only once */
     uint64_t usual = allocations_of_small_reads(a, b, SMALL_READS);
 
     struct gw_message message = gw_fill(GW_MESSAGE_object);

@@ -1,5 +1,5 @@
-/* Channels over a transport whose speed the test sets, in virtual time: contents go in pieces, and
- * heartbeats between them; and peers that cheat with pieces. */
+/* Channels over a transport whose speed the test sets, in virtual time: contents are sent in pieces
+ * with heartbeats between them; and peers that send wrong pieces. */
 #include "tests/unit/unit.h"
 
 #include "graph/wire/channel.h"
@@ -13,8 +13,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One way of a line: what was written and not yet read, and how much more it takes now. With a
- * window a transport keeps up to so much of what the line does not take (held), as TLS does. */
+/* One direction of a line: the bytes written and not yet read, and how many more it accepts now.
+ * With a window, a transport buffers up to that many bytes that the line does not accept (held), as
+ * TLS does. */
 struct line {
     uint8_t *bytes;
     size_t start, end, room, window, held;
@@ -176,7 +177,8 @@ static void put_inputs(struct gw_channel *channel, const size_t *bytes, uint8_t 
                      0);
 }
 
-/* 60 s of contents on a line of 1 MB/s, a heartbeat every 2 s: each is there within a second. */
+/* Contents occupy a line of 1 MB/s for 60 s. Every 2 s a heartbeat is sent; each heartbeat
+ * arrives within a second. */
 static void test_heartbeats_pass_contents(void **state)
 {
     enum { MB = 1000000, TENTH = MB / 10 };
@@ -207,7 +209,7 @@ static void test_heartbeats_pass_contents(void **state)
                 for (int i = 0; i < 3; i++)
                     assert_content(fds[i], sizes[i]);
             } else {
-                assert_int_equal(inputs, 1); /* that waits its turn */
+                assert_int_equal(inputs, 1); /* it waits its turn */
                 forgets++;
             }
         }
@@ -220,7 +222,7 @@ static void test_heartbeats_pass_contents(void **state)
     world_free(world);
 }
 
-/* The line takes few bytes at a time: heartbeats never fall into the middle of a frame. */
+/* The line accepts few bytes at a time, and heartbeats never arrive in the middle of a frame. */
 static void test_heartbeats_pass_frames_whole(void **state)
 {
     static const size_t sizes[] = {300, 5};
@@ -265,7 +267,7 @@ static void test_heartbeats_pass_frames_whole(void **state)
 /* -- Cheating ------------------------------------------------------------------------------------
  */
 
-/* How many bytes a line takes before a heartbeat that comes behind contents is there. */
+/* How many bytes a line accepts before a heartbeat that was queued behind contents arrives. */
 static size_t bytes_before_beat(bool brisk)
 {
     struct world *world = world_new();
@@ -292,8 +294,8 @@ static size_t bytes_before_beat(bool brisk)
     return taken;
 }
 
-/* What TLS and the socket were given is in front of a heartbeat, and on its way for seconds where
- * the line is slow. */
+/* Bytes already given to TLS and the socket are sent before a heartbeat, and take seconds on a
+ * slow line. */
 static void test_brisk_channels_give_little_at_a_time(void **state)
 {
     (void)state;
@@ -379,7 +381,7 @@ static void test_pieces_of_cheats_are_refused(void **state)
     assert_refused(world, "not a Gangway peer");
 }
 
-/* A file on disk, whole when it is put; what became of its channel when the file lost most of
+/* A file on disk, complete when it is sent; the result of its channel after the file lost most of
  * itself behind the first piece. */
 static int send_shrinking(struct world *world, const struct gw_message *message)
 {
@@ -397,8 +399,8 @@ static int send_shrinking(struct world *world, const struct gw_message *message)
     return rc;
 }
 
-/* What a client ships may get shorter while it goes out. Shipped content has a hash, by which the
- * receiver knows; a value has none, and its connection ends. */
+/* A file that a client uploads may shrink during the upload. Uploaded content has a hash, so the
+ * receiver notices; a value has no hash, so its connection ends. */
 static void test_files_that_get_shorter(void **state)
 {
     const uint8_t hash[32] = {0};

@@ -1,4 +1,5 @@
-/* Values as MessagePack: there and back, read by msgpack-c too, and refused when they are wrong. */
+/* Values as MessagePack: encoded and decoded, read by msgpack-c, too, and refused if they are
+ * malformed. */
 #include "tests/unit/alloc.h"
 #include "tests/unit/unit.h"
 
@@ -13,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* One of everything, with integers at the borders of their encodings. */
+/* A value of every type, with integers at the limits of their encodings. */
 static struct gw_value *sample(void)
 {
     static const int64_t borders[] = {
@@ -266,7 +267,7 @@ static void test_memory_runs_out_anywhere(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-/* Where they stand apart from each other: the same as in one. */
+/* A header that is encoded apart from its bytes equals the header of a joint encoding. */
 static void test_head_of_bytes(void **state)
 {
     static const size_t sizes[] = {256, 65535, 65536, 300000};
@@ -286,7 +287,7 @@ static void test_head_of_bytes(void **state)
     }
 }
 
-/* A file with a list of one bytes value, all of them x; gives how many bytes the list has. */
+/* A file with a list of one bytes value, all of them x; returns the size of the list. */
 static size_t file_with(size_t bytes, int x, int *fd)
 {
     struct gw_buffer buffer = {0};
@@ -305,7 +306,7 @@ static size_t file_with(size_t bytes, int x, int *fd)
     return size;
 }
 
-/* What is read is the value's own; what is mapped lives as long as a piece of it. */
+/* Small files are read into the value's own memory; a mapping lives as long as any piece of it. */
 static void test_values_in_files(void **state)
 {
     static const size_t sizes[] = {1, 8192, 60000, 70000, 1 << 20};

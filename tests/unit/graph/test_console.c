@@ -1,4 +1,5 @@
-/* Frames of a console: any cut of the stream gives the same frames; what is too long breaks it. */
+/* Frames of a console: any split of the stream gives the same frames; an oversized frame is an
+ * error. */
 #include "graph/wire/console.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Private folders: made closed, refused when open to others, removed whole and never through a
- * link. */
+/* Private folders: created closed, refused if open to others, and removed completely but never
+ * through a link. */
 #include "graph/base/dir.h"
 
 #include <fcntl.h>

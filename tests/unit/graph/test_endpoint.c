@@ -1,4 +1,4 @@
-/* Endpoints: which texts name one. */
+/* Endpoints: which texts are valid. */
 #include "graph/wire/endpoint.h"
 
 #include <setjmp.h>
@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-/* The resolver takes 72606 for 7070. */
+/* The system resolver would accept 72606 as 7070. */
 static void a_port_is_a_number_to_65535(void **state)
 {
     static const char *const refused[] = {"127.0.0.1:72606", "127.0.0.1:65536", "[::1]:99999",

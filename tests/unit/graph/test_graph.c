@@ -1,5 +1,5 @@
-/* Task graphs: built by the macros, refused with words, sealed into rows that a submit can carry.
- */
+/* Task graphs: built by the macros, refused with an explanation, sealed into rows for a submit
+ * message. */
 #include "tests/unit/alloc.h"
 #include "tests/unit/unit.h"
 
@@ -19,7 +19,7 @@ static int run_nothing(struct gw_task *task)
 static const struct gw_function gw_registered_add = {"add", run_nothing};
 static const struct gw_function gw_registered_train = {"train", run_nothing};
 
-/* Holds what must be true of every sealed graph. */
+/* Checks the properties of every sealed graph. */
 static struct gw_graph_rows seal(struct gw_graph *graph)
 {
     struct gw_graph_rows rows = {0};
@@ -70,7 +70,7 @@ static void test_calls_become_rows(void **state)
     assert_int_equal(gw_graph_check(graph, NULL), 0);
     struct gw_graph_rows rows = seal(graph);
     assert_int_equal(rows.count, 4);
-    assert_int_equal(rows.spec_count, 2); /* names do not count */
+    assert_int_equal(rows.spec_count, 2); /* names do not matter */
     uint32_t row = rows.row_of_node[model.index];
     assert_int_equal(rows.deps_at[row + 1] - rows.deps_at[row], 2);
     assert_int_equal(rows.dep_row[rows.deps_at[row]], rows.row_of_node[sum.index]);
@@ -114,7 +114,7 @@ static void test_commands_share_specs(void **state)
     gw_graph_command(graph, &command, NULL);
     command.cwd = NULL;
     gw_graph_command(graph, &command, NULL);
-    name[0] = 'b'; /* all was copied */
+    name[0] = 'b'; /* everything was copied */
     struct gw_graph_rows rows = seal(graph);
     assert_int_equal(rows.count, 6);
     assert_int_equal(rows.spec_count, 5);
@@ -161,7 +161,7 @@ static void test_external_results(void **state)
     assert_fails(graph, GW_EINVAL, "gw_graph_after");
 }
 
-/* The first rows of a large graph are known at once, and stay what they are. */
+/* The first rows of a large graph are known at once and do not change afterwards. */
 static void test_a_large_graph_has_a_head(void **state)
 {
     enum { NODES = 40000 };
@@ -177,7 +177,7 @@ static void test_a_large_graph_has_a_head(void **state)
     }
     assert_int_equal(gw_graph_rows_head(graph, &head, NULL), 0);
     assert_in_range(head.count, 1, NODES / 10);
-    gw_call(graph, add, NULL); /* it takes no more nodes */
+    gw_call(graph, add, NULL); /* the graph accepts no more nodes */
     assert_int_equal(gw_graph_rows_seal(graph, &rows, NULL), GW_EINVAL);
     gw_graph_free(graph);
 
@@ -203,14 +203,14 @@ static void test_a_large_graph_has_a_head(void **state)
     gw_graph_free(small);
 }
 
-/* The head of a graph ends where a node of another graph stands, which has no edges of its own. */
+/* The head of a graph may end at an external node, which has no dependencies of its own. */
 static void test_a_head_before_an_external_node(void **state)
 {
     enum { NODES = 40000 };
     struct gw_graph *graph = gw_graph_new();
     struct gw_graph_rows head, rows;
     (void)state;
-    for (uint32_t i = 0; i < NODES; i += 2) /* also where the head ends, at an even place */
+    for (uint32_t i = 0; i < NODES; i += 2) /* also if the head ends there, at an even index */
         gw_call(graph, train, NULL, gw_result(gw_graph_external(graph, 7, i)));
     assert_int_equal(gw_graph_rows_head(graph, &head, NULL), 0);
     assert_in_range(head.count, 1, NODES / 10);
@@ -238,7 +238,7 @@ static struct gw_graph *make_ladder(uint32_t count)
     return graph;
 }
 
-/* Rows that are written some at a time are those of a sealed graph, as far as they go. */
+/* Rows that are written in several steps equal the rows of a graph that is sealed at once. */
 static void test_rows_are_written_in_steps(void **state)
 {
     enum { NODES = 2000, STEP = 77 };
@@ -301,7 +301,7 @@ static void test_names_are_unique(void **state)
     struct gw_graph *graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.name = "twin"));
     gw_node second = gw_call(graph, add, GW_OPTIONS(.name = "twin"));
-    gw_call(graph, add, NULL, gw_result(second)); /* the first error is the one that is told */
+    gw_call(graph, add, NULL, gw_result(second)); /* the first error is reported */
     assert_fails(graph, GW_EEXIST, "two nodes are named \"twin\"");
     graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.name = ""));
@@ -362,7 +362,7 @@ static void test_wrong_references_are_refused(void **state)
 
 static void test_arguments_have_limits(void **state)
 {
-    /* Large ones are the client's to send ahead of the task; the graph takes them. */
+    /* The client scatters large arguments before the task; the graph accepts them. */
     struct gw_graph *graph = gw_graph_new();
     void *giant = calloc(1, 2 << 20);
     gw_call(graph, add, NULL, gw_bytes(giant, 2 << 20));
@@ -377,7 +377,7 @@ static void test_arguments_have_limits(void **state)
         gw_list_push(outer, deep);
         deep = outer;
     }
-    gw_call(graph, add, NULL, deep); /* 16 deep: with the list of arguments 17 */
+    gw_call(graph, add, NULL, deep); /* 16 deep, and 17 with the list of arguments */
     assert_fails(graph, GW_EINVAL, "nested too deeply");
 }
 
@@ -419,8 +419,8 @@ static void test_memory_runs_out_anywhere(void **state)
     }
 }
 
-/* How many results are alive at once when the rows run in order and each is dropped with its last
- * user. */
+/* The largest number of live results if the rows run in order and each result is dropped with its
+ * last user. */
 static uint32_t alive_max(const struct gw_graph_rows *rows)
 {
     uint32_t *users = calloc(rows->count, sizeof *users), alive = 0, most = 0;
@@ -448,11 +448,12 @@ static void test_a_tree_keeps_few_results(void **state)
             nodes[i] =
                 gw_call(graph, add, NULL, gw_result(nodes[2 * i]), gw_result(nodes[2 * i + 1]));
     struct gw_graph_rows rows = seal(graph);
-    assert_true(alive_max(&rows) <= 14); /* 12 levels; breadth first would keep 4,096 */
+    assert_true(alive_max(&rows) <= 14); /* 12 levels; breadth first would hold 4,096 */
     gw_graph_free(graph);
 }
 
-/* The deep side first: the other result would wait all the time. */
+/* The branch that needs more live results runs first; otherwise the small result would wait all
+ * the time. */
 static void test_the_wide_side_goes_first(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -469,7 +470,7 @@ static void test_the_wide_side_goes_first(void **state)
     gw_graph_free(graph);
 }
 
-/* Recursion would overflow the stack here. */
+/* A recursive sort would overflow the stack here. */
 static void test_a_long_chain_and_a_wide_bag(void **state)
 {
     enum { TASKS = 200000 };
@@ -489,7 +490,8 @@ static void test_a_long_chain_and_a_wide_bag(void **state)
     gw_graph_free(graph);
 }
 
-/* Random graphs with edges both ways: either a cycle is named, or the rows are in order. */
+/* Random graphs have edges in both directions: either the error names a cycle, or the rows are
+ * in order. */
 static void test_random_graphs(void **state)
 {
     uint64_t random = 3;

@@ -1,4 +1,4 @@
-/* Connections that have not said who they are: the oldest goes where there are too many. */
+/* Connections without a hello: the oldest is closed if there are too many. */
 #include "tests/unit/unit.h"
 
 #include "graph/wire/greeting.h"
@@ -16,7 +16,7 @@ static void test_the_oldest_goes(void **state)
         assert_true(greetings.count <= GW_GREETINGS_MAX);
     }
     assert_true(greetings.crowded);
-    for (int i = 0; i < STRANGERS; i++) /* those that went are on no list */
+    for (int i = 0; i < STRANGERS; i++) /* closed connections are on no list */
         gw_greetings_remove(&greetings, &all[i]);
     assert_int_equal(greetings.count, 0);
     assert_null(greetings.first);

@@ -1,4 +1,4 @@
-/* Intakes: each message counts once, whatever connection it comes by. */
+/* Intakes: each message counts once, whatever connection delivers it. */
 #include "tests/unit/unit.h"
 
 #include "graph/wire/intake.h"
@@ -32,7 +32,7 @@ static void test_what_the_first_still_brought_comes_again(void **state)
     (void)state;
     take(&intake, 5, 0);
     assert_int_equal(gw_intake_say(&intake), 5);
-    take(&intake, 3, 0); /* it came to itself before the answer */
+    take(&intake, 3, 0); /* the connection revived before the answer */
     gw_intake_move(&intake);
     take(&intake, 2, 3);
     assert_int_equal(intake.taken, 10);
@@ -69,8 +69,8 @@ static void test_a_connection_that_was_dialled_in_vain_changes_nothing(void **st
     assert_int_equal(intake.taken, 6);
 }
 
-/* Who hears on the first connection that more was taken than the second was told would forget what
- * the second lacks. */
+/* If a peer learned on the first connection of a higher count than the second connection
+ * announced, the peer would forget messages that the second connection needs. */
 static void test_nothing_more_is_forgettable_while_another_is_dialled(void **state)
 {
     struct gw_intake intake = {0};

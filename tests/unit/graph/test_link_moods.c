@@ -1,8 +1,7 @@
-/* Links over TLS on a socket with moods: it takes or gives nothing for no reason, or less than it
- * was asked for, and is as ready as ever in the next moment. All that was sent comes, without that
- * anything else happens that could wake somebody; and a link that waits sleeps.
- *
- * send and recv of tls.c are wrapped (CMakeLists.txt). */
+/* Links over TLS on a socket with moods: it accepts or delivers nothing for no reason, or less than
+ * requested, and is ready again at once. Everything that was sent arrives without another event
+ * that could wake the loop, and a waiting link sleeps. send and recv of tls.c are wrapped
+ * (CMakeLists.txt). */
 #include "tests/unit/unit.h"
 
 #include "graph/wire/frame.h"
@@ -18,11 +17,11 @@
 
 enum {
     SEEDS = 40,
-    MESSAGES = 400, /* each way */
+    MESSAGES = 400, /* in each direction */
     VALUE_EVERY = 50,
     HEARTBEAT_EVERY = 7,
     VALUE_BYTES = 600000, /* more than all windows on the way together */
-    IDLE_TURNS_MAX = 200, /* of the loop, in which no byte was moved */
+    IDLE_TURNS_MAX = 200, /* loop turns without a moved byte */
 };
 
 /* -- The socket ----------------------------------------------------------------------------------
@@ -30,11 +29,11 @@ enum {
 
 static struct {
     uint64_t random;
-    uint32_t refuses_of_8, shortens_of_8; /* how often, of 8 calls */
-    bool pauses;                          /* who gets a message */
+    uint32_t refuses_of_8, shortens_of_8; /* of 8 calls */
+    bool pauses;                          /* the receiver of a message pauses */
     uint64_t moved;
     size_t sends_max; /* bytes */
-    bool garbles;     /* the last byte of each send */
+    bool garbles;     /* corrupts the last byte of each send */
 } mood = {.sends_max = SIZE_MAX};
 
 static uint32_t draw(uint32_t below)
@@ -45,7 +44,7 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)(mood.random >> 33) % below;
 }
 
-/* How many of so many bytes are to be moved; 0: none, for now. */
+/* How many of `bytes` bytes are moved; 0: none now. */
 static size_t some_of(size_t bytes)
 {
     if (draw(8) < mood.refuses_of_8)
@@ -135,7 +134,7 @@ static void end_on_message(struct gw_link *link, const struct gw_message *messag
         close(fds[i]);
     }
     if (mood.pauses && draw(16) == 0)
-        gw_link_pause(link); /* `run` resumes it */
+        gw_link_pause(link); /* `run` resumes the link */
 }
 
 static void end_on_close(struct gw_link *link, const struct gw_error *error, void *arg)
@@ -196,8 +195,8 @@ static bool all_came(const struct world *world)
     return true;
 }
 
-/* Turns of the loop until all has come. Nobody but the links has anything to do in it, so turns
- * without a byte are turns in which they wait for what will never be. */
+/* Turns of the loop until everything has arrived. Only the links work in it, so turns without a
+ * byte are turns in which they wait for an event that never comes. */
 static void run(struct world *world, uint64_t seed)
 {
     uint64_t moved = mood.moved;
@@ -205,7 +204,7 @@ static void run(struct world *world, uint64_t seed)
         (void)uv_run(&world->loop, UV_RUN_NOWAIT);
         for (int i = 0; i < 2; i++) {
             assert_false(world->ends[i].closed);
-            gw_link_resume(world->ends[i].link); /* does nothing to one that was not paused */
+            gw_link_resume(world->ends[i].link); /* has no effect on a link that was not paused */
         }
         idle = mood.moved == moved ? idle + 1 : 0;
         moved = mood.moved;
@@ -239,7 +238,7 @@ static void test_all_comes_whatever_the_socket_takes(void **state)
 /* -- What waits, sleeps --------------------------------------------------------------------------
  */
 
-/* Turns of the loop, in which the channel goes on with its handshake. */
+/* Turns of the loop, in which the channel continues its handshake. */
 static void turn(uv_loop_t *loop, struct gw_channel *channel)
 {
     struct gw_message message;
@@ -252,7 +251,7 @@ static void turn(uv_loop_t *loop, struct gw_channel *channel)
         (void)uv_run(loop, UV_RUN_NOWAIT);
 }
 
-/* A channel that speaks, and a link on a loop that hears it; their handshake is over. */
+/* A channel that sends, and a link on a loop that receives; their handshake is complete. */
 struct speech {
     uv_loop_t loop;
     struct gw_channel *from;
@@ -293,7 +292,7 @@ static void put(struct speech *speech, uint64_t number)
     assert_int_equal(gw_channel_put(speech->from, &message, (struct gw_channel_fds){0}), 0);
 }
 
-/* Two messages come a byte at a time: in between the loop would sleep, if one let it. */
+/* Two messages arrive a byte at a time; between the bytes, the loop must sleep. */
 static void test_it_sleeps_in_the_middle_of_a_record(void **state)
 {
     struct speech speech;
@@ -312,7 +311,7 @@ static void test_it_sleeps_in_the_middle_of_a_record(void **state)
     speech_deinit(&speech);
 }
 
-/* A message and, in the same breath, garbage: it is not the next message that finds it. */
+/* Corrupt bytes arrive together with a message and are detected before another message arrives. */
 static void test_garbage_behind_a_message_is_seen_at_once(void **state)
 {
     struct speech speech;
@@ -328,7 +327,7 @@ static void test_garbage_behind_a_message_is_seen_at_once(void **state)
         (void)uv_run(&speech.loop, UV_RUN_NOWAIT);
     assert_int_equal(speech.to.got, 1);
     assert_true(speech.to.closed);
-    assert_int_equal(speech.to.code, GW_EIO); /* nobody has sent it: the connection broke */
+    assert_int_equal(speech.to.code, GW_EIO); /* no peer has sent it: the connection is broken */
     speech_deinit(&speech);
 }
 

@@ -1,4 +1,4 @@
-/* Logs that roll: how much is kept of them, in which order, and what is left alone. */
+/* Log rotation: how much is retained, in which order, and which files are not rotated. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -53,7 +53,7 @@ static void log_lines(int from, int count)
         gw_log_info("line %d", i);
 }
 
-/* What a file has, as a text; gives its size. */
+/* The content of a file as a text; returns its size. */
 static size_t content(const char *of, char *text)
 {
     FILE *file = fopen(of, "re");
@@ -64,7 +64,7 @@ static size_t content(const char *of, char *text)
     return bytes;
 }
 
-/* All of its lines are whole, and follow each other; gives the number after the last. */
+/* All lines are complete and consecutive; returns the number after the last. */
 static int lines_follow(const char *text, int next)
 {
     for (const char *at = text; *at; at = strchr(at, '\n') + 1) {
@@ -89,14 +89,15 @@ static void two_files_are_kept(void **state)
         assert_int_equal(stat(path, &stats), 0);
         assert_true(stats.st_size < LIMIT);
     }
-    assert_in_range(content(old_path, text), LIMIT, LIMIT + 100); /* whole, but for one line */
+    assert_in_range(content(old_path, text), LIMIT,
+                    LIMIT + 100); /* complete, except for one line */
     int next = lines_follow(text, -1);
     (void)content(path, text);
     assert_int_equal(lines_follow(text, next), LINES);
     free(text);
 }
 
-/* Who has it open goes on in the new one. */
+/* A process that has the log open continues in the new file. */
 static void others_write_on(void **state)
 {
     char *text = malloc(TEXT_BYTES);
@@ -136,7 +137,7 @@ static void what_is_not_appended_to_is_left_alone(void **state)
     log_to(path, O_APPEND | O_TRUNC);
     assert_int_equal(unlink(path), 0); /* of a cluster that has ended */
     log_lines(0, LINES);
-    assert_int_equal(rmdir(dir), 0); /* nothing was left in it */
+    assert_int_equal(rmdir(dir), 0); /* no file was left in it */
     assert_int_equal(mkdir(dir, 0700), 0);
     free(text);
 }

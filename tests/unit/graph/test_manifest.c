@@ -1,4 +1,4 @@
-/* Manifests: there and back; what comes from a peer cannot name a file outside its folder. */
+/* Manifests: encoded and decoded; a manifest from a peer cannot name a file outside its folder. */
 #include "graph/wire/codec.h"
 #include "graph/wire/manifest.h"
 
@@ -32,7 +32,7 @@ static int there_and_back(const char *name, struct gw_arena *arena, struct gw_ma
     return two_there_and_back(&file, arena, back, error);
 }
 
-/* Of the kinds of files only links; and those can be written. */
+/* Links are the only special files in a manifest, and a manifest with links can be written. */
 static void test_links(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Memory lines: what is refused, and the way to a worker and back. */
+/* Memory thresholds: which are refused, and how they reach a worker. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/memory_lines.h"
@@ -15,7 +15,7 @@ static void what_is_out_of_order_is_refused(void **state)
     lines.target = 900;
     assert_int_equal(gw_memory_lines_check(&lines, &error), GW_EINVAL);
     assert_non_null(strstr(error.text, "memory target (0.9) lies above memory spill (0.7)"));
-    lines.spill = lines.pause = 0; /* off: what is left must be in order */
+    lines.spill = lines.pause = 0; /* off: the others must be in order */
     assert_int_equal(gw_memory_lines_check(&lines, &error), 0);
     lines.terminate = 1001;
     assert_int_equal(gw_memory_lines_check(&lines, &error), GW_EINVAL);

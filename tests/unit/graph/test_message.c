@@ -1,5 +1,5 @@
-/* Frames and messages: every type there and back, cut at every byte, with every bit turned, and
- * what a peer might send on purpose. */
+/* Frames and messages: every type encoded and decoded, truncated at every byte, with every bit
+ * flipped, and with malicious content. */
 #include "tests/unit/alloc.h"
 #include "tests/unit/fill.h"
 #include "tests/unit/unit.h"
@@ -18,12 +18,12 @@ static void encode(const struct gw_message *message, struct gw_buffer *buffer)
 static int decode(const uint8_t *payload, size_t bytes, struct gw_arena *arena,
                   struct gw_message *message, struct gw_error *error)
 {
-    /* a copy of exactly this size, so that ASan sees a read behind it */
+    /* a copy of exactly this size, so that ASan detects a read beyond it */
     uint8_t *copy = malloc(bytes ? bytes : 1);
     memcpy(copy, payload, bytes);
     struct gw_message decoded;
     int rc = gw_message_decode(copy, bytes, arena, &decoded, error);
-    if (rc == 0) { /* reads all that it refers to */
+    if (rc == 0) { /* reads all bytes that it refers to */
         assert_null(gw_fill_difference(&decoded, &decoded));
         for (const struct gw_relation *r = gw_relation_of(decoded.type); r->kind; r++)
             assert_true(gw_relation_holds(r, &decoded));
@@ -59,7 +59,7 @@ static void test_header_there_and_back(void **state)
     assert_string_equal(error.text, "not a Gangway peer");
 }
 
-/* What messages look like must not change by accident: other versions read them. */
+/* The encoding must not change by accident, because other versions read it. */
 static void test_golden_bytes(void **state)
 {
     static const uint8_t wanted[] = {
@@ -152,13 +152,13 @@ static void test_every_bit_turned(void **state)
             buffer.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
         }
     }
-    assert_true(accepted > 1000); /* turned numbers are numbers */
+    assert_true(accepted > 1000); /* flipped numbers are still numbers */
     assert_true(refused > 1000);
     gw_arena_deinit(&arena);
     gw_buffer_deinit(&buffer);
 }
 
-/* Decodes payload bytes that stand in the test; the text must hold `wanted`. */
+/* Decodes payload bytes of the test; the error must contain `wanted`. */
 static void assert_refused(const void *payload, size_t bytes, const char *wanted)
 {
     struct gw_arena arena = {0};
@@ -170,7 +170,8 @@ static void assert_refused(const void *payload, size_t bytes, const char *wanted
     gw_arena_deinit(&arena);
 }
 
-/* A hello of the first version, and one of a later: understood, so that it can be refused. */
+/* A hello of the first version and a hello of a later version are understood, so that they can
+ * be refused. */
 static void test_a_hello_of_any_version(void **state)
 {
     static const char *const hellos[] = {
@@ -224,7 +225,7 @@ static void test_what_a_newer_peer_appends_is_skipped(void **state)
     gw_arena_deinit(&arena);
 }
 
-/* Each relation in the table is broken once, by a row too many in its first field. */
+/* Each relation in the table is broken once, by an extra row in its first field. */
 static void test_columns_that_disagree_are_refused(void **state)
 {
     static const uint32_t numbers[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -242,7 +243,7 @@ static void test_columns_that_disagree_are_refused(void **state)
         }
     assert_int_equal(broken, 62);
 
-    /* through the decoder: bytes cannot be encoded from a broken message, so turn them */
+    /* through the decoder: a broken message cannot be encoded, so its bytes are changed */
     struct gw_message message = gw_fill(GW_MESSAGE_finished), decoded;
     encode(&message, &buffer);
     size_t at = 0;
@@ -273,7 +274,7 @@ static void test_too_large_is_a_limit(void **state)
     message.object.value.size = (1 << 20) - 200;
     assert_int_equal(gw_message_encode(&message, 0, &buffer), 0);
 
-    struct gw_message bulk = {.type = GW_MESSAGE_submit}; /* rows of tasks may be more */
+    struct gw_message bulk = {.type = GW_MESSAGE_submit}; /* rows of tasks may be larger */
     bulk.submit.args = (struct gw_bin){giant, 1 << 21};
     bulk.submit.args_size = (struct gw_col32){(const uint32_t[]){1 << 21}, 1};
     bulk.submit.spec = bulk.submit.dep_count = (struct gw_col32){(const uint32_t[]){0}, 1};
@@ -285,7 +286,7 @@ static void test_too_large_is_a_limit(void **state)
     assert_int_equal(gw_message_encode(&bulk, 0, &buffer), GW_ELIMIT);
     free(larger);
 
-    /* A control message that pretends to be as large is refused before it is decoded. */
+    /* A control message that claims the same size is refused before it is decoded. */
     size_t at = buffer.size;
     struct gw_arena arena = {0};
     struct gw_error error;

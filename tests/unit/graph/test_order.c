@@ -1,5 +1,5 @@
-/* The order of a graph whose nodes need earlier ones only, which is found without a look at who
- * needs them, is that which is found for any graph. */
+/* If nodes depend only on earlier nodes, their order is found without examining their dependents,
+ * and equals the order found for any graph. */
 #include "tests/unit/unit.h"
 
 #include "graph/model/order.h"
@@ -16,7 +16,7 @@ static uint32_t below(uint32_t n)
     return (uint32_t)(chance >> 33) % n;
 }
 
-/* Two more nodes, the first of which needs the second: that is not earlier. */
+/* Two more nodes, the first of which depends on the second: that is not an earlier node. */
 static void add_forward(struct gw_order_graph *graph, uint32_t *at, uint32_t *needs)
 {
     needs[at[NODES]] = NODES + 1;

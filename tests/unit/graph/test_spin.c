@@ -1,5 +1,5 @@
-/* Who waits looks first: when, how often, and for how long. Limits are long or short beyond doubt:
- * no clock decides. */
+/* A waiting thread polls first: when, how often, and for how long. The limits are clearly long or
+ * short, so no test depends on a clock. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/spin.h"
@@ -41,7 +41,7 @@ static void looks_more_rarely_where_that_is_in_vain(void **state)
     assert_int_equal(spin.skips, 0);
     for (uint32_t skips = 1; skips < 200; skips = 2 * skips + 1) {
         const uint32_t wanted = skips < 63 ? skips : 63;
-        assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1), 0); /* it looks */
+        assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1), 0); /* it polls */
         assert_int_equal(spin.skips, wanted);
         for (uint32_t left = wanted; left; left--) {
             assert_int_equal(spin.skip, left);
@@ -49,7 +49,7 @@ static void looks_more_rarely_where_that_is_in_vain(void **state)
         }
     }
     assert_int_equal(write(pipe.ends[1], "x", 1), 1);
-    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, UINT64_MAX), 1); /* and finds */
+    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, UINT64_MAX), 1); /* and succeeds */
     assert_int_equal(pipe.fd.revents, POLLIN);
     assert_int_equal(spin.skip, 0);
     assert_int_equal(spin.skips, 0);
@@ -61,11 +61,11 @@ static void does_not_look_after_a_long_wait(void **state)
     struct pipe pipe = pipe_new();
     struct gw_spin spin = {.limit_ns = 1, .soon = true};
     (void)state;
-    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1000000), 0); /* looks, then sleeps */
+    assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1000000), 0); /* polls, then sleeps */
     assert_int_equal(spin.skips, 1);
     assert_false(spin.soon);
     assert_int_equal(gw_spin_poll(&spin, &pipe.fd, 1, 1000000), 0);
-    assert_int_equal(spin.skip, 1); /* it did not come to that */
+    assert_int_equal(spin.skip, 1); /* it did not get that far */
     pipe_free(&pipe);
 }
 
@@ -96,7 +96,7 @@ static void gives_what_poll_gives(void **state)
     close(pipe.ends[0]);
 }
 
-/* What it cannot take it says, and how it is written. */
+/* The warning quotes the refused value and states the accepted form. */
 static void a_wrong_limit_is_told_of(void **state)
 {
     char said[256] = "";
@@ -107,7 +107,7 @@ static void a_wrong_limit_is_told_of(void **state)
     (void)state;
     assert_int_equal(sched_getaffinity(0, sizeof cpus, &cpus), 0);
     if (CPU_COUNT(&cpus) == 1)
-        skip(); /* it is not asked for there */
+        skip(); /* one CPU: the setting is not read */
     assert_true(saved >= 0 && dup2(pipe.ends[1], STDERR_FILENO) >= 0);
     assert_int_equal(setenv("GANGWAY_SPIN_US", "7", 1), 0);
     gw_spin_init(&spin);
@@ -150,7 +150,7 @@ static void is_told_for_how_long(void **state)
         if (CPU_ISSET(cpu, &before))
             CPU_SET(cpu, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    gw_spin_init(&spin); /* nobody else could run meanwhile */
+    gw_spin_init(&spin); /* with one CPU, no other thread could run meanwhile */
     assert_int_equal(spin.limit_ns, 0);
     assert_int_equal(sched_setaffinity(0, sizeof before, &before), 0);
 }

@@ -1,4 +1,4 @@
-/* The threads of a loop's pool, in a process that may have no more of them. */
+/* The threads of a loop's pool, in a process that may start no more threads. */
 #include "tests/unit/unit.h"
 
 #include "graph/wire/threads.h"
@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { NOBODY_ELSE = 2000000000 }; /* root is not limited: a user whom nobody is */
+enum { NOBODY_ELSE = 2000000000 }; /* root is not limited, so the test uses an unused user id */
 
 static bool limit_threads(void)
 {
@@ -22,7 +22,7 @@ static void work_on_thread(uv_work_t *work)
     *(bool *)work->data = true;
 }
 
-/* In a process of its own, which ends with 0 where all is well. */
+/* Runs it in a process of its own, which exits with 0 on success. */
 static void assert_well(int (*body)(void))
 {
     int status;

@@ -1,5 +1,5 @@
-/* TLS by keys, under channels and links: values as bytes, refusals in words, and every way that a
- * handshake goes wrong. After every test this process has as many descriptors as before. */
+/* TLS by keys, below channels and links: values as bytes, refusals with a reason, and every failure
+ * of a handshake. After every test this process has as many descriptors as before. */
 #include "tests/unit/descriptors.h"
 #include "tests/unit/fill.h"
 #include "tests/unit/unit.h"
@@ -29,7 +29,7 @@ static bool find_alice(const char *identity, uint8_t secret[GW_TLS_SECRET_BYTES]
     return true;
 }
 
-/* OpenSSL and libuv may keep descriptors of their own from their first use on. */
+/* OpenSSL and libuv may open descriptors of their own on their first use. */
 static int setup(void **state)
 {
     struct gw_transport *transport;
@@ -101,7 +101,7 @@ static void assert_filled(int fd, size_t bytes, uint8_t seed)
     close(fd);
 }
 
-/* The next message at `to`, while `from` sends what it has. */
+/* The next message at `to`, while `from` sends its queue. */
 static void pass(struct gw_channel *from, struct gw_channel *to, struct gw_message *message,
                  int *fds, uint8_t *fd_count)
 {
@@ -120,7 +120,7 @@ static void pass(struct gw_channel *from, struct gw_channel *to, struct gw_messa
         int none_fds[GW_FRAME_FDS_MAX];
         uint8_t none_count;
         assert_int_equal(gw_channel_get(from, true, &none, none_fds, &none_count, NULL),
-                         GW_EAGAIN); /* the handshake's other half */
+                         GW_EAGAIN); /* the other half of the handshake */
     }
 }
 
@@ -182,7 +182,7 @@ static void test_a_value_cut_short_gives_nothing(void **state)
     (void)state;
     open_channels(&a, &b);
     assert_int_equal(gw_channel_put(a, &message, (struct gw_channel_fds){fds, 1, true}), 0);
-    for (int i = 0; i < 8; i++) { /* the handshake, and what a socket holds */
+    for (int i = 0; i < 8; i++) { /* the handshake, and the content of a socket buffer */
         (void)gw_channel_flush(a);
         assert_int_equal(gw_channel_get(b, true, &message, fds, &count, NULL), GW_EAGAIN);
         (void)gw_channel_flush(b);
@@ -196,7 +196,7 @@ static void test_a_value_cut_short_gives_nothing(void **state)
     gw_channel_free(b);
 }
 
-/* Drives a handshake until both sides have said how it ended. */
+/* Runs a handshake until both sides know its result. */
 static void shake(struct gw_transport *a, struct gw_transport *b, int *rc_a, int *rc_b,
                   struct gw_error *error_a, struct gw_error *error_b)
 {
@@ -280,7 +280,7 @@ static void test_garbage_is_no_handshake(void **state)
     }
 }
 
-/* A connection that shook hands over TCP. */
+/* A connection over TCP after its handshake. */
 static void open_tcp_pair(struct gw_transport **a, struct gw_transport **b)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -303,7 +303,7 @@ static void open_tcp_pair(struct gw_transport **a, struct gw_transport **b)
     assert_int_equal(rc_b, 0);
 }
 
-/* Closes the socket under a transport, by FIN or by RST, without a word of TLS. */
+/* Closes the socket below a transport, by FIN or by RST, without a TLS message. */
 static void pull(struct gw_transport *transport, bool resets)
 {
     const struct linger linger = {.l_onoff = 1};
@@ -316,8 +316,8 @@ static void pull(struct gw_transport *transport, bool resets)
     close(null);
 }
 
-/* What broke can be mended, what ended cannot, also where a send hears of it first: the kernel says
- * why only once. */
+/* A broken connection can be reestablished and an ended one cannot, even if a send sees the
+ * failure first: the kernel reports the cause only once. */
 static void test_what_broke_has_not_ended(void **state)
 {
     static const struct {
@@ -343,7 +343,8 @@ static void test_what_broke_has_not_ended(void **state)
     }
 }
 
-/* Nor has what somebody put between its bytes: an alert that anybody can say, or anything else. */
+/* Bytes injected by a third party, such as an alert or anything else, also do not end the
+ * connection properly. */
 static void test_what_is_garbled_has_not_ended(void **state)
 {
     static const char *const said[] = {"\x15\x03\x03\x00\x02\x01\x00",
@@ -364,7 +365,7 @@ static void test_what_is_garbled_has_not_ended(void **state)
     }
 }
 
-/* Who abandons a connection says no farewell: the other side waits for another. */
+/* An abandoned connection sends no farewell, so the other side waits for a new connection. */
 static void test_what_is_abandoned_has_not_ended(void **state)
 {
     struct gw_transport *a, *b;
@@ -385,13 +386,13 @@ static void test_what_is_abandoned_has_not_ended(void **state)
 
 /* -- Somebody in between -- */
 
-/* Two channels, and who carries their bytes: ends[i] talks to wires[i]. */
+/* Two channels, and the code that carries their bytes: ends[i] is connected to wires[i]. */
 struct carried {
     struct gw_channel *ends[2];
     int wires[2];
 };
 
-/* What has come from one end, up to now; *bytes: how much. */
+/* The bytes that one end has sent so far; *bytes: their number. */
 static void overhear(const struct carried *carried, int from, char room[4096], size_t *bytes)
 {
     const ssize_t got = recv(carried->wires[from], room, 4096, MSG_DONTWAIT);
@@ -404,7 +405,7 @@ static void tell(const struct carried *carried, int to, const char *bytes, size_
     assert_int_equal(send(carried->wires[to], bytes, count, MSG_NOSIGNAL), count);
 }
 
-/* Handshake and all that follows it by itself: in far more turns than it takes. */
+/* The handshake and the messages that follow it, in more turns than needed. */
 static void carried_init(struct carried *carried)
 {
     struct gw_transport *transports[2];
@@ -443,7 +444,7 @@ static void carried_deinit(struct carried *carried)
     }
 }
 
-/* One message, as it goes over the wire. */
+/* A message, as its bytes on the wire. */
 static void record(struct carried *carried, int from, uint64_t job, char room[4096], size_t *bytes)
 {
     const struct gw_message message = forget(job);
@@ -453,8 +454,8 @@ static void record(struct carried *carried, int from, uint64_t job, char room[40
     assert_true(*bytes > 0);
 }
 
-/* A record that is heard again, and one that comes without the one before it, end the connection;
- * neither is taken, nor what follows. */
+/* A replayed record and a record whose predecessor is missing end the connection; neither that
+ * record nor a later one is accepted. */
 static void test_what_is_said_again_is_not_taken(void **state)
 {
     enum { AGAIN, SKIPPED, CASES };
@@ -480,10 +481,10 @@ static void test_what_is_said_again_is_not_taken(void **state)
         }
         tell(&carried, to, second, second_bytes);
         assert_int_equal(gw_channel_get(carried.ends[to], true, &message, fds, &count, &error),
-                         GW_EIO); /* of a connection: the other side has not sent it */
+                         GW_EIO); /* an error of the connection: the other side has not sent it */
         assert_non_null(strstr(error.text, "bad record mac"));
         assert_int_equal(gw_channel_get(carried.ends[to], true, &message, fds, &count, &error),
-                         GW_EIO); /* and it stays so */
+                         GW_EIO); /* and the error is permanent */
         carried_deinit(&carried);
     }
 }
@@ -569,7 +570,7 @@ static void test_a_link_says_that_it_was_refused(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-/* A port that was free a moment ago, on an address of the loopback network that nobody uses. */
+/* The port was free a moment ago, on an address of the loopback network that nothing else uses. */
 static void test_a_link_says_why_nobody_answers(void **state)
 {
     uv_loop_t loop;

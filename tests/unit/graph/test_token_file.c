@@ -1,5 +1,5 @@
-/* Tokens: what is written comes back; what is torn, foreign or open to others is refused with what
- * to do, and no text ever shows a secret. */
+/* Tokens: written tokens are read back; damaged, foreign or open files are refused with advice, and
+ * no text ever contains a secret. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -125,7 +125,8 @@ static void test_is_refused(void **state)
     assert_int_equal(gw_token_role_parse("root", &role, &w->error), GW_EINVAL);
 }
 
-/* Cut at every byte, and the highest bit of each turned: refused. */
+/* The file is truncated at every byte, and the highest bit of each byte is flipped; each variant
+ * is refused. */
 static void test_damage(void **state)
 {
     struct world *w = *state;
@@ -147,7 +148,7 @@ static void test_damage(void **state)
     assert_int_equal(gw_token_file_add(w->path, &bob, &w->error), GW_ECORRUPT);
     assert_int_equal(gw_token_file_revoke(w->path, alice.id, &w->error), GW_ECORRUPT);
     memcpy(copy, whole, bytes);
-    copy[bytes] = '\n'; /* more behind the end */
+    copy[bytes] = '\n'; /* extra bytes at the end */
     assert_int_equal(gw_token_file_decode(copy, bytes + 1, &file, &w->error), GW_ECORRUPT);
     gw_token_file_deinit(&file);
     spit(w->path, whole, bytes);

@@ -1,4 +1,4 @@
-/* A user's folders, and what kind of disk they are on. */
+/* A user's folders, and the kind of disk they are on. */
 #include "graph/base/disk_kind.h"
 #include "graph/base/user_dir.h"
 #include "graph/wire/endpoint.h"
@@ -25,13 +25,13 @@ static void state_is_in_the_users_home(void **state)
     assert_int_equal(gw_user_dir_state(dir, &error), 0);
     snprintf(wanted, sizeof wanted, "/s/gangway/%s", host);
     assert_string_equal(dir, wanted);
-    setenv("XDG_STATE_HOME", "relative", 1); /* as the XDG specification has it: passed over */
+    setenv("XDG_STATE_HOME", "relative", 1); /* ignored, as the XDG specification says */
     setenv("HOME", "/h", 1);
     assert_int_equal(gw_user_dir_state(dir, &error), 0);
     snprintf(wanted, sizeof wanted, "/h/.local/state/gangway/%s", host);
     assert_string_equal(dir, wanted);
     unsetenv("XDG_STATE_HOME");
-    unsetenv("HOME"); /* the home that the system knows */
+    unsetenv("HOME"); /* the home known to the system */
     assert_int_equal(gw_user_dir_state(dir, &error), 0);
     assert_non_null(strstr(dir, "/.local/state/gangway/"));
 }
@@ -96,7 +96,8 @@ static void links_to_folders_of_others_are_not_followed(void **state)
     assert_string_equal(followed, named);
     assert_int_equal(chmod(path, 0777), 0);
     assert_int_equal(gw_endpoint_follow(link, followed, &error), GW_EPERM);
-    assert_int_equal(rmdir(path), 0); /* nothing there: nobody to be taken for another */
+    assert_int_equal(rmdir(path),
+                     0); /* nothing there: no other user's socket can be taken for it */
     assert_int_equal(gw_endpoint_follow(link, followed, &error), 0);
     assert_int_equal(unlink(link), 0);
     assert_int_equal(rmdir(root), 0);

@@ -1,4 +1,4 @@
-/* Values: made, read, compared, shown; and what happens when memory runs out at any point. */
+/* Values: created, read, compared and printed, and out-of-memory errors at every allocation. */
 #include "graph/value/value.h"
 #include "tests/unit/alloc.h"
 #include "tests/unit/unit.h"
@@ -165,7 +165,7 @@ static void test_nesting_has_a_limit(void **state)
     gw_value_unref(outer);
 }
 
-/* A list that lost an item says so to whoever it is given to. */
+/* A list with a failed item reports the failure to the container that it is added to. */
 static void test_a_lost_item_sticks(void **state)
 {
     struct gw_value *list = gw_list(), *outer = gw_list();
@@ -205,7 +205,7 @@ static void test_what_cannot_be_encoded_says_why(void **state)
 {
     (void)state;
     struct gw_value *list = gw_list();
-    for (int i = 0; i < 18; i++) { /* the code sticks to what is around it, too */
+    for (int i = 0; i < 18; i++) { /* the error also sticks to the containers around it */
         struct gw_value *outer = gw_list();
         assert_int_equal(gw_list_push(outer, list), i < 15 ? 0 : GW_EINVAL);
         list = outer;
@@ -259,7 +259,7 @@ static void test_format(void **state)
     assert_format(gw_result((gw_node){4}), "<result of node 4>");
 }
 
-/* Whatever allocation fails, nothing leaks and nothing is lost without a word. */
+/* Whatever allocation fails, nothing leaks and every failure is reported. */
 static void test_memory_runs_out_anywhere(void **state)
 {
     bool done = false;

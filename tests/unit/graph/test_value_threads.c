@@ -1,4 +1,4 @@
-/* One value, many threads: counts are atomic, and the last one to let go frees it once. */
+/* One value, many threads: counts are atomic, and the last thread to release it frees it once. */
 #include "tests/unit/unit.h"
 
 #include <gangway/value.h>
@@ -11,7 +11,7 @@ static int released;
 
 static void count_release(void *data, size_t bytes)
 {
-    released++; /* by one thread, after all others have let go */
+    released++; /* by one thread, after all others have released it */
     free(data);
 }
 

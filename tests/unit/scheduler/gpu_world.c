@@ -8,10 +8,10 @@ static void push(struct gw_value *list, struct gw_value *value)
     assert_int_equal(gw_list_push(list, value), 0);
 }
 
-/* A worker with a GPU of 16 GiB a letter; those of one letter are one NVLink domain. Capital
- * letters are MIG instances of 5 GiB, on the physical GPU of that letter; 'X' has one of 20 GiB.
- * bridges, nodes: the same of switches (NULL: each has its own) and of NUMA nodes (NULL: all are of
- * one). */
+/* A worker with a GPU of 16 GiB per letter; GPUs of the same letter are one NVLink domain. Capital
+ * letters are MIG instances of 5 GiB on the physical GPU of that letter; 'X' has one of 20 GiB.
+ * bridges, nodes: the same for switches (NULL: each GPU has its own) and for NUMA nodes (NULL: all
+ * GPUs are on one). */
 void add_gpus_at(struct world *w, int number, const char *name, const char *domains,
                  const char *bridges, const char *nodes)
 {
@@ -53,7 +53,7 @@ void add_gpus(struct world *w, int number, const char *name, const char *domains
     add_gpus_at(w, number, name, domains, NULL, NULL);
 }
 
-/* The same, on a machine that others run on, too; each GPU has the name of its number. */
+/* The same, on a machine with other workers; each GPU is named by its number. */
 void add_machine(struct world *w, int number, const char *name, uint32_t gpus, const uint32_t *held)
 {
     struct gw_value *list = gw_list();
@@ -100,7 +100,7 @@ void leaves(struct world *w, int number)
                       .type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)number}, .text = "gone"});
 }
 
-/* Seconds pass, in which worker b is there. */
+/* Lets seconds pass while worker b is connected. */
 void pass_seconds(struct world *w, int seconds)
 {
     for (int i = 0; i < seconds; i++) {
@@ -109,7 +109,7 @@ void pass_seconds(struct world *w, int seconds)
     }
 }
 
-/* "0,1 2,3": the GPUs of each row of the assign that a worker was sent. */
+/* "0,1 2,3": the GPUs of each row of the assign message to a worker. */
 void assert_gpus(struct world *w, int worker, const char *wanted)
 {
     const struct gw_msg_assign *assign =

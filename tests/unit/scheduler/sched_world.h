@@ -1,4 +1,4 @@
-/* A scheduler's core in a test: one client, workers, and what is sent to them. */
+/* A scheduler's core in a test: one client, workers, and the messages to them. */
 #ifndef GW_TESTS_SCHED_WORLD_H
 #define GW_TESTS_SCHED_WORLD_H
 
@@ -19,73 +19,72 @@ struct world {
     uint64_t now_ns, sequence[32];
 };
 
-/* step gives the core an event, a nanosecond later, and checks every invariant. */
+/* step passes an event to the core, a nanosecond later, and checks every invariant. */
 int step(struct world *w, struct gw_event event);
 
-/* say is a message from a peer, with the next number. */
+/* say passes a message from a peer, with the next sequence number. */
 void say(struct world *w, uint64_t peer, struct gw_message message);
 
-/* pass lets time go by, and ticks. */
+/* pass lets time go by and ticks. */
 void pass(struct world *w, uint64_t ns);
 
-/* sent gives the nth message of a type to a peer in the last step; NULL: there are fewer. must
- * fails the test where there is none. */
+/* sent returns the nth message of a type to a peer in the last step; NULL: there are fewer. must
+ * fails the test if there is none. */
 const struct gw_message *sent(const struct world *w, uint64_t peer, uint32_t type, int n);
 const struct gw_message *must(const struct world *w, uint64_t peer, uint32_t type);
 
-/* add_worker adds one of this number, peer WORKER + number; its name is that of its host. */
+/* add_worker adds worker `number`, peer WORKER + number; its name is that of its host. */
 void add_worker_with(struct world *w, int number, uint32_t slots, const char *host,
                      uint64_t memory_bytes);
 void add_worker(struct world *w, int number, uint32_t slots, const char *host);
 
-/* new_world has a client, and no worker; new_world_with is one of these options. */
+/* new_world has a client and no worker; new_world_with has these options. */
 struct world *new_world(void);
 struct world *new_world_with(struct gw_sched_options options);
 void free_world(struct world *w);
 
-/* send_spec is from the client, of a function unless it says otherwise. */
+/* send_spec comes from the client and is of a function unless it says otherwise. */
 void send_spec(struct world *w, struct gw_msg_spec spec);
 
-/* A chunk of rows of spec 0, each row taking the one before it where `chain`. */
+/* A chunk of rows of spec 0; with `chain`, each row takes the row before it. */
 struct chunk {
     uint64_t request;
     uint32_t rows, flags;
     bool chain;
-    uint32_t rank; /* of the edges */
+    uint32_t rank; /* of the dependencies */
 };
 void submit(struct world *w, struct chunk c);
 
-/* submit_in_turns is the same of so many specs, in turns. */
+/* submit_in_turns submits the same with several specs, in turns. */
 void submit_in_turns(struct world *w, struct chunk c, uint32_t specs);
 
-/* submit_task is of one row with a spec of its own, both called `request`, unless that is refused:
- * a task, or a gang. */
+/* submit_task submits one row with a spec of its own, both called `request`, unless that is
+ * refused: a task or a gang. */
 void submit_task(struct world *w, uint64_t request, struct gw_msg_spec spec);
 
-/* finish ends an attempt well with a value of so many bytes; finish_after is of a task's, with one
- * byte after so long. */
+/* finish ends an attempt well with a value of `bytes` bytes; finish_after ends a task's attempt
+ * with one byte after a run time. */
 void finish(struct world *w, int worker, uint64_t attempt, uint32_t rank, uint64_t bytes);
 void finish_after(struct world *w, int worker, uint64_t attempt, uint64_t run_ns);
 
-/* attempt_ended ends one, or a rank of it, as is said; texts that are NULL are empty. fail_attempt
- * is of a task that ran and failed, with "no luck", give_back of one that was not begun. */
+/* attempt_ended ends an attempt, or a rank of it, as given; NULL texts are empty. fail_attempt is
+ * for a task that ran and failed, with "no luck", give_back for a task that did not start. */
 void attempt_ended(struct world *w, int worker, struct gw_msg_ended how);
 void fail_attempt(struct world *w, int worker, uint64_t attempt);
 void give_back(struct world *w, int worker, uint64_t attempt);
 
 uint64_t attempt_in(const struct gw_message *assign, uint32_t row);
 
-/* ask is a query of a job, or of its task `index` where that is not negative; its answer is the
- * caller's. */
+/* ask queries a job, or its task `index` if that is not negative; the caller owns the answer. */
 struct gw_value *ask(const struct world *w, const char *what, int64_t job, int64_t index);
 
-/* explain gives what is explained of the same, until it is called again. explained wants words in
- * that, of a job; explained_of, of a task. */
+/* explain returns the explanation of a job or task, valid until the next call. explained expects
+ * words in the explanation of a job; explained_of, of a task. */
 const char *explain(const struct world *w, int64_t job, int64_t index);
 void explained(const struct world *w, int64_t job, const char *words);
 void explained_of(const struct world *w, int64_t job, int64_t index, const char *words);
 
-/* event_log_says: whether a fact in the events of a job's first task has these words. */
+/* event_log_says: whether an event of the job's first task contains these words. */
 bool event_log_says(const struct world *w, int64_t job, const char *words);
 
 #endif

@@ -1,12 +1,12 @@
-/* A gang that trains on each of 240 samples once, whatever becomes of its hosts:
+/* A gang that trains on each of 240 samples once, whatever happens to its hosts:
  *
  *     elastic FOLDER
  *
- * 4 ranks, or as few as 2, take 24 samples a step together; each adds the numbers of its own, and
- * all add theirs up. Saves every step. In its first attempt it stays in step 2 for ever, after each
- * rank wrote a line into FOLDER/told; in its second it waits there for FOLDER/gate to be closed,
- * and makes one step more.
- * Prints the sum, how many ranks each attempt had, and what the result of rank 3 is. */
+ * 4 ranks, or as few as 2, take 24 samples a step together; each adds the numbers of its own
+ * samples, and all ranks add up their sums. It saves every step. In its first attempt it stays in
+ * step 2, after each rank wrote a line to FOLDER/told; in its second it waits there until
+ * FOLDER/gate is closed, and makes one more step. Prints the sum, how many ranks each attempt had,
+ * and the result of rank 3. */
 #include <gangway/gangway.h>
 
 #include <gangway/sampler.h>
@@ -19,7 +19,7 @@
 
 enum { SAMPLES = 240, A_STEP = 24, STAYS_IN = 2, ATTEMPTS_MAX = 8 };
 
-/* What is saved: all that the next attempt needs, however many ranks it has. */
+/* The saved state: all that the next attempt needs, however many ranks it has. */
 struct state {
     int64_t sum, taken;
     int64_t worlds[ATTEMPTS_MAX];
@@ -42,12 +42,12 @@ static void wait_at_gate(const char *folder)
     snprintf(path, sizeof path, "%s/gate", folder);
     char byte;
     int fd = open(path, O_RDONLY);
-    if (fd < 0 || read(fd, &byte, 1) != 0) /* until whoever opened it closes it */
+    if (fd < 0 || read(fd, &byte, 1) != 0) /* until the other side closes it */
         abort();
     close(fd);
 }
 
-/* The samples of this rank that belong to a step of all ranks. */
+/* Adds the samples of this rank in a step of all ranks. */
 static int64_t add_samples(struct gw_task *task, int64_t taken, int64_t *sum)
 {
     struct gw_sampler *sampler;

@@ -1,5 +1,5 @@
-/* What functions see of the GPUs that they are given, on a real cluster: each rank of a gang its
- * own, a task the part that it shares, one without none. Prints a line. */
+/* Prints the GPUs that functions see on a real cluster: each rank of a gang sees its own, a task
+ * sees the part that it shares, and a task without a GPU sees none. */
 #include <gangway/gangway.h>
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
-/* A gang of four functions with a GPU each, on workers that have two each: its communicator is
- * NCCL's, on one host or several. `nccl N`: of N functions, and how long each of two gangs took.
- * `nccl die`: rank 3 exits in the middle. `nccl fails`: NCCL does not start. `nccl without`: there
- * is none, and the gang goes on without. Prints "ok". */
+/* A gang of four functions with a GPU each, on workers that have two each: its communicator uses
+ * NCCL, on one host or several. `nccl N`: of N functions, and how long each of two gangs took.
+ * `nccl die`: rank 3 exits during the run. `nccl fails`: NCCL does not start. `nccl without`: there
+ * is no NCCL, and the gang runs without it. Prints "ok". */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>
@@ -14,7 +14,7 @@
 
 enum { COUNT = 100000 };
 
-/* Everybody's sum, of buffers on the host: the backend copies them. */
+/* The sum of all ranks, from buffers on the host, which the backend copies. */
 static int sum(struct gw_task *task, struct gw_comm *comm, float wanted)
 {
     static float data[COUNT];
@@ -29,7 +29,7 @@ static int sum(struct gw_task *task, struct gw_comm *comm, float wanted)
     return rc;
 }
 
-/* Of the ranks from first on, in steps. */
+/* The sum of the ranks from `first` on, in steps. */
 static float ranks_added(const struct gw_task *task, uint32_t first, uint32_t step)
 {
     float all = 0;
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
     const bool dies = strcmp(mode, "die") == 0, fails = strcmp(mode, "fails") == 0;
     const bool without = strcmp(mode, "without") == 0;
     CHECK(gw_client_open(NULL, &client, &error) == 0);
-    for (int round = 0; round < (*mode ? 1 : 2); round++) { /* warm runners join anew */
+    for (int round = 0; round < (*mode ? 1 : 2); round++) { /* warm runners join again */
         struct gw_graph *graph = gw_graph_new();
         const double start_ms = now_ms();
         gw_node node = gw_call(

@@ -1,13 +1,13 @@
-/* A gang that counts, saves every step, and is stopped in the middle by whoever runs the test:
+/* A gang that counts, saves every step, and is stopped during the run by the test:
  *
  *     restarts FOLDER RESTARTS [HANG_MS]
  *
- * Every rank adds its rank + 1 to a sum in each of 8 steps, and all ranks add theirs up. In attempt
- * 0 all ranks, or with HANG_MS only rank 1, stay in step 4 for ever, after they wrote "RANK PID"
- * into FOLDER/pids. In attempt 1 the file of the checkpoint is cut short first where FOLDER/tear
- * exists. Where FOLDER/full exists, attempt 0 does not stay, but has no room for the checkpoint of
- * step 4. Where there is a FIFO FOLDER/gate, ranks stay until it is opened for writing. Prints the
- * sum, and the step that the last attempt began with. */
+ * Every rank adds its rank + 1 to a sum in each of 8 steps, and all ranks add up their sums. In
+ * attempt 0, all ranks, or with HANG_MS only rank 1, stay in step 4, after they wrote "RANK PID" to
+ * FOLDER/pids. In attempt 1, the checkpoint file is first truncated if FOLDER/tear exists. If
+ * FOLDER/full exists, attempt 0 does not stay, but has no room for the checkpoint of step 4. If
+ * there is a fifo FOLDER/gate, ranks stay until it is opened for writing. Prints the sum, and the
+ * step at which the last attempt began. */
 #include <gangway/gangway.h>
 
 #include <dirent.h>
@@ -43,7 +43,7 @@ static bool pass_gate(const char *folder)
     return fd >= 0;
 }
 
-/* Cuts the newest checkpoint short, as a disk that fails would. */
+/* Truncates the newest checkpoint, as a failing disk would. */
 static void tear(struct gw_task *task, const char *folder)
 {
     char path[1024];
@@ -61,7 +61,7 @@ static void tear(struct gw_task *task, const char *folder)
         closedir(files);
 }
 
-/* Files of this process may have so many bytes, or as many as ever. */
+/* Limits the files of this process to this size; UINT64_MAX: no limit. */
 static void limit_files(uint64_t bytes)
 {
     struct rlimit limit;
@@ -72,7 +72,7 @@ static void limit_files(uint64_t bytes)
         abort();
 }
 
-/* No file of rank 0's process can grow any more, as on a disk that is full. */
+/* No file of rank 0's process can grow any more, as on a full disk. */
 static bool fill_up(struct gw_task *task, const char *folder)
 {
     char path[512];

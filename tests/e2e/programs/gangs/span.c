@@ -1,6 +1,6 @@
-/* A gang of four functions on a cluster whose workers have room for two each: the ranks reduce,
- * gather and send to each other. `span die`: rank 3 exits in the middle, which the others see.
- * Prints "ok". */
+/* A gang of four functions on a cluster whose workers have two slots each: the ranks reduce, gather
+ * and send to each other. `span die`: rank 3 exits during the run, and the others notice. Prints
+ * "ok". */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
     gw_init(&argc, &argv);
     const bool dies = argc > 1 && strcmp(argv[1], "die") == 0;
     CHECK(gw_client_open(NULL, &client, &error) == 0);
-    for (int round = 0; round < (dies ? 1 : 3); round++) { /* warm runners join anew */
+    for (int round = 0; round < (dies ? 1 : 3); round++) { /* warm runners join again */
         struct gw_graph *graph = gw_graph_new();
         gw_node node = gw_call(graph, sum, GW_GANG(.ranks = RANKS), gw_i64(dies));
         CHECK(gw_client_submit(client, graph, node, &future, &error) == 0);

@@ -1,5 +1,5 @@
-/* Actors against a real cluster: state, order, futures as arguments, crashes and restarts, names,
- * who holds whom. `actors WHAT [ARGUMENT]`; prints "ok". */
+/* Actors on a real cluster: state, order, futures as arguments, crashes and restarts, names, and
+ * which client holds which actor. `actors WHAT [ARGUMENT]`; prints "ok". */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -14,7 +14,7 @@ static struct gw_client *client;
 
 struct tally {
     int64_t n, last;
-    char path[256]; /* written to when it is let go; "" : nothing */
+    char path[256]; /* written to when the actor is released; "": nothing */
 };
 
 static void let_go(void *state)
@@ -31,7 +31,7 @@ static void let_go(void *state)
     free(tally);
 }
 
-/* (start, path): makes the actor. */
+/* (start, path): creates the actor. */
 static int tally(struct gw_task *task)
 {
     struct tally *state = calloc(1, sizeof *state);
@@ -48,7 +48,7 @@ static int tally(struct gw_task *task)
 }
 GW_TASK(tally);
 
-/* (by): adds and gives the sum. */
+/* (by): adds, and returns the sum. */
 static int tally_add(struct gw_task *task)
 {
     struct tally *state = gw_task_state(task);
@@ -59,7 +59,7 @@ static int tally_add(struct gw_task *task)
 }
 GW_TASK(tally_add);
 
-/* (number): fails where it is not the next one. */
+/* (number): fails if it is not the next number. */
 static int tally_next(struct gw_task *task)
 {
     struct tally *state = gw_task_state(task);
@@ -96,7 +96,7 @@ static int tally_hang(struct gw_task *task)
 }
 GW_TASK(tally_hang);
 
-/* (bytes): how many. */
+/* (bytes): returns their size. */
 static int tally_size(struct gw_task *task)
 {
     const void *data;
@@ -117,7 +117,7 @@ static int twice(struct gw_task *task)
 }
 GW_TASK(twice);
 
-/* (job of an actor, by): calls it from inside a task. */
+/* (job of an actor, by): calls the actor from inside a task. */
 static int from_task(struct gw_task *task)
 {
     int64_t job, by;
@@ -168,7 +168,7 @@ static void state(void)
           0);
     CHECK(get(future) == sizeof large);
 
-    /* futures of tasks and of calls go in, futures of calls go out */
+    /* arguments are futures of tasks and of calls; results are futures of calls */
     CHECK(gw_submit(client, &other, &error, twice, NULL, gw_i64(7)) == 0);
     CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_result_of(other)) == 0);
     struct gw_future *after;
@@ -199,7 +199,7 @@ static void order(void)
     for (int64_t i = 0; i < CALLS; i++)
         CHECK(gw_actor_call(actor, i % 7 ? &futures[i] : NULL, &error, tally_next, NULL,
                             gw_i64(i + 1)) == 0);
-    gw_actor_free(actor); /* what was called goes on */
+    gw_actor_free(actor); /* the calls continue */
     for (int i = 0; i < CALLS; i++) {
         struct gw_value *value;
         if (i % 7 == 0)
@@ -210,7 +210,7 @@ static void order(void)
     }
 }
 
-/* The call that runs fails; the others go on where the actor may be made again. */
+/* The running call fails; the other calls continue if the actor may be restarted. */
 static void crash(void)
 {
     struct gw_actor *actor = make(GW_ACTOR(.restarts = 1), "");
@@ -222,7 +222,7 @@ static void crash(void)
     CHECK(gw_actor_call(actor, &after, &error, tally_add, NULL, gw_i64(2)) == 0);
     CHECK(gw_future_get(down, 0, &value, &error) == GW_ECRASHED);
     CHECK(strstr(error.text, "signal 9") && strstr(error.text, "going down"));
-    CHECK(get(after) == 102); /* made again, with the same arguments */
+    CHECK(get(after) == 102); /* restarted with the same arguments */
     gw_future_release(down);
     CHECK(gw_actor_call(actor, &down, &error, tally_crash, NULL) == 0);
     CHECK(gw_actor_call(actor, &late, &error, tally_add, NULL, gw_i64(2)) == 0);
@@ -237,8 +237,8 @@ static void crash(void)
     gw_actor_free(actor);
 }
 
-/* Somebody ends it, though it is busy: the call that it has, those behind it and all that come
- * later fail, and say why. */
+/* The actor is killed while it is busy: its running call, the queued calls and all later calls fail
+ * with the reason. */
 static void killed(void)
 {
     struct gw_actor *actor = make(GW_ACTOR(.restarts = 1), "");
@@ -252,7 +252,7 @@ static void killed(void)
     CHECK(gw_actor_call(actor, &futures[2], &error, tally_add, NULL, gw_i64(2)) == 0);
     for (int i = 0; i < 3; i++) {
         int rc = gw_future_get(futures[i], 0, &value, &error);
-        CHECK(rc == GW_EACTOR || (i == 0 && rc == GW_ECRASHED)); /* it had begun, or not */
+        CHECK(rc == GW_EACTOR || (i == 0 && rc == GW_ECRASHED)); /* the call had begun, or not */
         CHECK(rc == GW_ECRASHED || strstr(error.text, "it was cancelled"));
         gw_future_release(futures[i]);
     }
@@ -260,7 +260,7 @@ static void killed(void)
     gw_actor_free(actor);
 }
 
-/* What makes it fails: calls say so. */
+/* The creation of the actor fails: its calls fail with the reason. */
 static void cannot(void)
 {
     struct gw_actor *actor;
@@ -274,7 +274,7 @@ static void cannot(void)
     gw_actor_free(actor);
     CHECK(gw_actor_new(client, &actor, &error, tally, GW_ACTOR(.restarts = 1000), gw_i64(1),
                        gw_str("")) == GW_EINVAL);
-    /* a method is no method in a plain task */
+    /* a method cannot be called as a plain task */
     CHECK(gw_submit(client, &future, &error, tally, NULL, gw_i64(1), gw_str("")) == 0);
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK &&
           strstr(error.text, "gw_actor_new"));
@@ -288,7 +288,7 @@ static void inside(void)
     CHECK(gw_submit(client, &future, &error, from_task, NULL, gw_i64((int64_t)gw_actor_job(actor)),
                     gw_i64(5)) == 0);
     CHECK(get(future) == 105);
-    /* What a call of it waits for cannot be another one. */
+    /* A call of an actor must not wait for another call of the same actor. */
     CHECK(gw_actor_call(actor, &future, &error, from_task, NULL,
                         gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)) == 0);
     struct gw_value *value;
@@ -298,7 +298,7 @@ static void inside(void)
     gw_actor_free(actor);
 }
 
-/* Whether `explain` has this text of a future's task. */
+/* Whether `explain` prints this text for the task of a future. */
 static bool is_explained(const struct gw_future *future, const char *text)
 {
     struct gw_value *question = gw_dict(), *answer;
@@ -313,15 +313,15 @@ static bool is_explained(const struct gw_future *future, const char *text)
     return has;
 }
 
-/* Calls behind one that waits for others come after it; those behind one that runs long end at once
- * when they are cancelled, and itself goes on. */
+/* Calls behind a call that waits run after it; calls behind a long call end at once if they are
+ * cancelled, and the long call continues. */
 static void behind(void)
 {
     struct gw_actor *actor = make(NULL, ""), *other = make(NULL, "");
     struct gw_future *future, *long_one, *queued;
     struct gw_value *value;
     CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(1)) == 0);
-    CHECK(get(future) == 101); /* they are short: the next are with their runner together */
+    CHECK(get(future) == 101); /* the calls are short: the next ones are in the runner together */
     CHECK(gw_actor_call(actor, &future, &error, from_task, NULL,
                         gw_i64((int64_t)gw_actor_job(other)), gw_i64(5)) == 0);
     CHECK(gw_actor_call(actor, &queued, &error, tally_add, NULL, gw_i64(1)) == 0);
@@ -337,7 +337,8 @@ static void behind(void)
     }
     CHECK(gw_future_cancel(long_one, false, &error) == 0);
     bool told = false;
-    for (int i = 0; i < 500 && !told; i++) { /* once its runner has said so, and it goes on */
+    for (int i = 0; i < 500 && !told;
+         i++) { /* after its runner has reported that, and it continues */
         told = is_explained(long_one, "and has begun: as a call of an actor it goes on to its end");
         CHECK(gw_future_wait(long_one, 20000000) == GW_ETIMEDOUT);
     }
@@ -348,7 +349,7 @@ static void behind(void)
     gw_actor_free(other);
 }
 
-/* Makes a named one and calls it until somebody ends this program. path: see tally. */
+/* Creates a named actor and calls it until this program is killed. path: see tally. */
 static void keep(const char *path)
 {
     struct gw_actor *actor = make(GW_ACTOR(.name = "kept"), path);
@@ -364,7 +365,7 @@ static void keep(const char *path)
         pause();
 }
 
-/* Finds it, says so, waits until somebody writes to a fifo, and calls it. */
+/* Finds the actor, prints that, waits until a line is written to a fifo, and calls it. */
 static void find(const char *fifo)
 {
     struct gw_actor *actor;
@@ -381,7 +382,7 @@ static void find(const char *fifo)
     gw_actor_free(actor);
 }
 
-/* The handle of one is freed, of the other not: both let go of what they have before the client has
+/* The handle of one actor is freed, that of the other is not: both are released when the client has
  * closed, and their names are free. */
 static void names(const char *path)
 {

@@ -1,4 +1,4 @@
-/* Walks the C API against a real cluster; a function a subject, asserts inside. Argument: the
+/* Calls the C API on a real cluster; each subject is a function with asserts. Argument: the
  * subject. */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
@@ -21,7 +21,7 @@ static int square(struct gw_task *task)
 }
 GW_TASK(square);
 
-/* Bytes of a size, each the low byte of its place plus a seed. */
+/* Bytes of a size, each the low byte of its index plus a seed. */
 static int make_bytes(struct gw_task *task)
 {
     int64_t bytes, seed;
@@ -89,7 +89,7 @@ static int square_args(size_t i, struct gw_value **args, void *arg)
     return 0;
 }
 
-/* Futures may be released as soon as they were given. */
+/* Futures may be released at once. */
 static void subject_map_released(void)
 {
     enum { COUNT = 200 };
@@ -140,7 +140,7 @@ static void subject_map(const char *path)
         gw_future_release(futures[i]);
 }
 
-/* Values of every way of travelling: inline, by descriptor; as results, inputs and arguments. */
+/* Values by every path: inline and by descriptor; as results, inputs and arguments. */
 static void subject_large(const char *path)
 {
     static const int64_t sizes[] = {0, 1, 4000, 4096, 4097, 70000, 300000, 5000000};
@@ -187,7 +187,7 @@ static void subject_large(const char *path)
     }
 }
 
-/* A gang as a node: N results, one rank's and all ranks' values into later tasks. */
+/* A gang as a node: N results, and the values of one rank and of all ranks in later tasks. */
 static void subject_gang(const char *path)
 {
     (void)path;
@@ -228,7 +228,7 @@ static void subject_cancel(const char *path)
     queued = futures[1];
     char line[32] = "";
     int pid = 0;
-    subject_hear(path, line, sizeof line); /* waits until it runs */
+    subject_hear(path, line, sizeof line); /* waits until the task runs */
     assert(sscanf(line, "hangs %d", &pid) == 1 && pid > 0);
     assert(gw_future_wait(future, 1000000) == GW_ETIMEDOUT);
     MUST(gw_future_cancel(future, false, &error));
@@ -251,7 +251,7 @@ static void subject_stop(const char *path)
     struct gw_future *future;
     struct gw_value *value;
     MUST(gw_dispatch(client, 2, &future, &error, march, gw_str(path)));
-    subject_hear(path, NULL, 0); /* waits until they march */
+    subject_hear(path, NULL, 0); /* waits until the ranks run */
     MUST(gw_future_cancel(future, false, &error));
     assert(gw_future_get(future, 0, &value, &error) == GW_ECANCELLED);
     gw_future_release(future);

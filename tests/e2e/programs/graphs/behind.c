@@ -1,6 +1,6 @@
-/* Short tasks behind one that waits for them, on a cluster without runners. `behind GO`: a row of
- * three calls, of which the last waits until somebody writes into the fifo GO; those of a map that
- * is submitted right after it end all the same, though they were given to its runner. Prints "ok".
+/* Short tasks behind a task that waits, on a cluster without runners. `behind GO`: a row of three
+ * calls, the last of which waits until a line is written to the fifo GO; the tasks of a map that is
+ * submitted right afterwards end nevertheless, although they were sent to its runner. Prints "ok".
  */
 #include "tests/e2e/programs/check.h"
 
@@ -13,7 +13,7 @@ enum { BEHIND = 8 };
 
 static struct gw_client *client;
 
-/* (number, fifo or ""): the number, when somebody wrote there. */
+/* (number, fifo or ""): returns the number once a line was written to the fifo. */
 static int step(struct gw_task *task)
 {
     int64_t number;

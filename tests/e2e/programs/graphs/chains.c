@@ -1,5 +1,5 @@
-/* Chains, trees and fans of short tasks, which are handed over to the worker and the runner that
- * make their inputs. Every value is checked. Argument: the subject, and a path of the test's. */
+/* Chains, trees and fans of short tasks, which are pipelined to the worker and the runner of their
+ * inputs. Every value is checked. Argument: the subject, and a path of the test. */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -13,7 +13,7 @@
 
 enum { HOPS = 3000, LEAVES = 512, BYTES = 20000 };
 
-/* The sum of all its arguments, and one. */
+/* The sum of all arguments, plus one. */
 static int sum(struct gw_task *task)
 {
     int64_t total = 1;
@@ -27,7 +27,7 @@ static int sum(struct gw_task *task)
 }
 GW_TASK(sum);
 
-/* As sum; but the one that would be `bad` fails. */
+/* Like sum, but the task with the result `bad` fails. */
 static int sum_or_fail(struct gw_task *task)
 {
     int64_t n, bad;
@@ -39,7 +39,7 @@ static int sum_or_fail(struct gw_task *task)
 }
 GW_TASK(sum_or_fail);
 
-/* As sum; but some kill their runner, once each: a file says which did. */
+/* Like sum, but some tasks kill their runner, once each: a file tells which did. */
 static int sum_or_crash(struct gw_task *task)
 {
     int64_t n;
@@ -55,7 +55,7 @@ static int sum_or_crash(struct gw_task *task)
 }
 GW_TASK(sum_or_crash);
 
-/* Bytes, each one more than before. */
+/* Bytes, each one larger than before. */
 static int raise_bytes(struct gw_task *task)
 {
     const void *data;
@@ -90,7 +90,7 @@ static int64_t get(struct gw_future *future)
     return n;
 }
 
-/* Twice: the second time it is known from the start that its tasks are short. */
+/* Runs twice: the second time it is known from the start that its tasks are short. */
 static void subject_chain(const char *path)
 {
     (void)path;
@@ -117,7 +117,7 @@ static void subject_tree(const char *path)
     assert(get(submit(graph, nodes[0])) == LEAVES * (LEAVES - 1) / 2 + 2 * LEAVES - 1);
 }
 
-/* Waves: one task, many that take it, one that takes some of those, and so on. */
+/* Waves: a task, many tasks that take its result, one that takes some of theirs, and so on. */
 static void subject_fan(const char *path)
 {
     enum { WAVES = 40, WIDTH = 12 };

@@ -1,5 +1,5 @@
-/* Coordination between clients and tasks, against a running cluster; a function a subject, asserts
- * inside. Arguments: the subject, and a fifo on which tasks say that they are there. */
+/* Coordination between clients and tasks, on a running cluster; each subject is a function with
+ * asserts. Arguments: the subject, and a fifo on which tasks report that they run. */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -25,7 +25,7 @@ static int64_t number_of(struct gw_value *value)
 /* -- Task functions ------------------------------------------------------------------------------
  */
 
-/* Raises a variable by one, `n` times, under a lock: no raise may be lost. */
+/* Increments a variable `n` times under a lock: no increment may be lost. */
 static int raise_locked(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -54,7 +54,7 @@ static int raise_locked(struct gw_task *task)
 }
 GW_TASK(raise_locked);
 
-/* Raises it without a lock, by comparing versions. */
+/* Increments it without a lock, by comparing versions. */
 static int raise_compared(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -79,7 +79,7 @@ static int raise_compared(struct gw_task *task)
 }
 GW_TASK(raise_compared);
 
-/* Puts 0 to n - 1 into a queue and closes it; it has room for few. */
+/* Puts 0 to n - 1 into a small queue and closes it. */
 static int produce(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -98,7 +98,7 @@ static int produce(struct gw_task *task)
 }
 GW_TASK(produce);
 
-/* Sums what it gets until the queue is closed. */
+/* Sums the values of the queue until it is closed. */
 static int consume(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -123,7 +123,7 @@ static int consume(struct gw_task *task)
 }
 GW_TASK(consume);
 
-/* Takes the semaphore "gate", says so, and dies, hangs or returns with it. */
+/* Takes the semaphore "gate", reports that, and dies, hangs or returns with it. */
 static int hold(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -140,7 +140,7 @@ static int hold(struct gw_task *task)
 }
 GW_TASK(hold);
 
-/* Waits for one of each kind, by its number. */
+/* Waits for one object of each kind, selected by number. */
 static int wait_for(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -230,8 +230,8 @@ static void test_queue(const char *fifo)
     MUST(gw_sync_delete(client, "queue", "work", &error));
 }
 
-/* A lease goes with its holder: one that returned, one that is killed (by the test), a client that
- * closed. */
+/* A lease ends with its holder: a task that returned, a task that is killed (by the test), a client
+ * that closed. */
 static void test_holders(const char *fifo)
 {
     struct gw_future *future;
@@ -256,7 +256,7 @@ static void test_holders(const char *fifo)
 
     static const struct gw_task_options once = {.name = "holder"};
     MUST(gw_semaphore_acquire_fenced(client, "gate", 30 * SECOND, &after, &error));
-    assert(before > 0 && after > before); /* whatever the other one still writes is older */
+    assert(before > 0 && after > before); /* later writes of the other holder have an older fence */
     struct gw_value *all;
     int64_t shown;
     MUST(gw_client_query(client, "sync", NULL, &all, &error));
@@ -265,7 +265,7 @@ static void test_holders(const char *fifo)
     gw_value_unref(all);
     MUST(gw_submit(client, &future, &error, hold, &once, gw_str(fifo), gw_str("hangs")));
     MUST(gw_semaphore_release(client, "gate", &error));
-    puts("holder"); /* the test kills it as often as it comes */
+    puts("holder"); /* the test kills it each time it starts */
     fflush(stdout);
     rc = gw_future_get(future, 0, &value, &error);
     assert(rc == GW_ECRASHED);
@@ -286,12 +286,12 @@ static void test_events(const char *fifo)
     assert(rc == GW_ETIMEDOUT);
     struct gw_value *all;
     MUST(gw_client_query(client, "sync", NULL, &all, &error));
-    assert(gw_value_count(all) == 0); /* a cleared event takes no room */
+    assert(gw_value_count(all) == 0); /* a cleared event uses no memory */
     gw_value_unref(all);
 }
 
-/* Whoever follows a variable sees the latest, once; every lease has a larger number than those
- * before it. */
+/* A follower of a variable sees its latest value, once; every lease has a larger number than the
+ * leases before it. */
 static void test_news(const char *fifo)
 {
     struct gw_variable news = {0};
@@ -304,7 +304,7 @@ static void test_news(const char *fifo)
         gw_value_unref(value);
         assert(version == (uint64_t)i);
         if (i == 2)
-            continue; /* was not looked at */
+            continue; /* the value was not examined */
         MUST(gw_variable_next(client, "news", UINT64_MAX, &news, &error));
         assert(news.version == version && number_of(news.value) == 10 * i);
     }
@@ -352,7 +352,8 @@ static void test_wrong(const char *fifo)
     gw_value_unref(value);
     rc = gw_variable_set(client, "nothing", NULL, NULL, &error);
     assert(rc == GW_ENOMEM);
-    rc = gw_queue_put(client, "nothing", NULL, 0, &error); /* who gets many would lose them all */
+    rc = gw_queue_put(client, "nothing", NULL, 0,
+                      &error); /* a request for many values would lose them all */
     assert(rc == GW_ENOMEM && strstr(error.text, "nothing: there is no value"));
     for (int i = 0; i < 10000; i++) {
         snprintf(name, sizeof name, "many %d", i);
@@ -366,7 +367,7 @@ static void test_wrong(const char *fifo)
     }
 }
 
-/* Waits for what never comes: the test deletes it. */
+/* Waits for an object that is never set: the test deletes it. */
 static void test_deleted(const char *fifo)
 {
     MUST(gw_semaphore_open(client, "stuck", 1, &error));
@@ -377,7 +378,7 @@ static void test_deleted(const char *fifo)
     assert(rc == GW_ECANCELLED);
 }
 
-/* Tasks that wait inside, one for each kind: the test has them explained, and kills this. */
+/* Tasks that wait, one for each kind: the test checks explain, and kills this program. */
 static void test_waits(const char *fifo)
 {
     struct gw_future *futures[6];

@@ -1,4 +1,4 @@
-/* Crowds: very many tasks at once, that fail, wait, or follow one another. `crowd WHAT COUNT
+/* Crowds: very many tasks at once that fail, wait, or follow one another. `crowd WHAT COUNT
  * [FIFO]`; prints "ok". */
 #include "tests/e2e/programs/check.h"
 
@@ -15,7 +15,7 @@ static int refuse(struct gw_task *task)
 }
 GW_TASK(refuse);
 
-/* Fails with a long text: a million of them would be more than anybody is to be sent at once. */
+/* Fails with a long text: a million such texts are too much to be sent at once. */
 static int refuse_at_length(struct gw_task *task)
 {
     return gw_task_fail(task, GW_EIO, "never, %0500d", 7);
@@ -32,7 +32,7 @@ static int next(struct gw_task *task)
 }
 GW_TASK(next);
 
-/* (path): blocks until somebody writes to a fifo. */
+/* (path): blocks until a line is written to a fifo. */
 static int block(struct gw_task *task)
 {
     const char *path;
@@ -54,7 +54,8 @@ static int no_args(size_t i, struct gw_value **args, void *arg)
     return 0;
 }
 
-/* All fail at once: each future says why, and so do all that wait for one that fails. */
+/* All tasks fail at once: each future has the reason, and so have all tasks that wait for a failed
+ * one. */
 static void fail(size_t count)
 {
     struct gw_future **futures = calloc(count, sizeof *futures), *first;
@@ -88,7 +89,7 @@ static void fail(size_t count)
     free(nodes);
 }
 
-/* A graph in which all wait for one that blocks. Says "there", and waits for it. */
+/* A graph in which all tasks wait for one that blocks. Prints "there", and waits for it. */
 static void wait_for_one(size_t count, const char *fifo)
 {
     struct gw_graph *graph = gw_graph_new();

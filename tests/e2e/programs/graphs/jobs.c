@@ -1,5 +1,5 @@
-/* Calls on jobs by number, on GPUs and on the cluster, on one that is up; a function a subject,
- * asserts inside. Arguments: the subject, a fifo. */
+/* Calls on jobs by number, on GPUs and on the cluster, on a running cluster; each subject is a
+ * function with asserts. Arguments: the subject, a fifo. */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As main would say that it failed. */
+/* Returns 1, as a failing main function does. */
 static int return_one(struct gw_task *task)
 {
     (void)task;
@@ -17,7 +17,7 @@ static int return_one(struct gw_task *task)
 }
 GW_TASK(return_one);
 
-enum { SHORT = 120, ABORTS = 100 }; /* of so many short ones, the one that aborts */
+enum { SHORT = 120, ABORTS = 100 }; /* the number of short tasks, and the one that aborts */
 
 static int abort_once(struct gw_task *task)
 {
@@ -77,7 +77,7 @@ static void subject_retry(const char *path)
     (void)unlink(file);
 }
 
-/* Ended twice, it marches from the beginning until it is stopped, which is well. */
+/* Restarted twice, the gang steps from the beginning until it is stopped, which is a success. */
 static void subject_gang(const char *path)
 {
     struct gw_future *future;
@@ -107,7 +107,7 @@ static void subject_gpu(const char *path)
     MUST(gw_gpu_drain(client, "GPU-a", &error));
 }
 
-/* What runs ends with it. */
+/* Running tasks end with the cluster. */
 static void subject_shutdown(const char *path)
 {
     struct gw_future *runs;
@@ -118,7 +118,7 @@ static void subject_shutdown(const char *path)
     gw_future_release(runs);
 }
 
-/* A job of short tasks of which one crashes, and that stays to be asked about. */
+/* A job of short tasks, one of which crashes; it stays listed for queries. */
 static void subject_crash(const char *path)
 {
     struct gw_future *futures[SHORT];
@@ -140,7 +140,7 @@ static void subject_crash(const char *path)
     }
 }
 
-/* Reports two metrics, one after the other and faster than either is sent; 0.5 and 0.75 at last. */
+/* Reports two metrics, faster than they are sent; 0.5 and 0.75 in the end. */
 static int measure(struct gw_task *task)
 {
     int64_t i;

@@ -1,5 +1,5 @@
-/* A client that does one thing wrong, named by its argument, and says what it was told:
- * "<error name>: <text>". Ends with gw_error_exit's code. */
+/* A client that makes one mistake, named by its argument, and prints the error: "<error name>:
+ * <text>". Exits with gw_error_exit's code. */
 #include <gangway/gangway.h>
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ static int fail(struct gw_task *task)
 }
 GW_TASK(fail);
 
-/* A gang whose rank 1 leaves while the others wait for it. */
+/* A gang whose rank 1 exits while the others wait for it. */
 static int desert(struct gw_task *task)
 {
     if (gw_task_rank(task) == 1)

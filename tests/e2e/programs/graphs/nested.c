@@ -1,5 +1,5 @@
-/* Tasks that submit tasks, against a real cluster; a function a subject, asserts inside. Arguments:
- * the subject, and a fifo on which tasks say that they are there. */
+/* Tasks that submit tasks, on a real cluster; each subject is a function with asserts. Arguments:
+ * the subject, and a fifo on which tasks report that they run. */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -55,7 +55,7 @@ static int square(struct gw_task *task)
 }
 GW_TASK(square);
 
-/* (after): waits for the task of its own job that is so many after it. */
+/* (after): waits for the task of its own job with this distance in the graph. */
 static int wait_for(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -84,7 +84,7 @@ static int number(size_t i, struct gw_value **args, void *arg)
     return args[0] ? 0 : GW_ENOMEM;
 }
 
-/* Sum of the squares below n: n tasks at once, taken as they end. */
+/* The sum of the squares below n: n tasks at once, taken as they end. */
 static int sum_squares(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -121,7 +121,7 @@ static int sum_squares(struct gw_task *task)
 }
 GW_TASK(sum_squares);
 
-/* Says that it runs, and stays. */
+/* Reports that it runs, and stays. */
 static int stay(struct gw_task *task)
 {
     const char *fifo;
@@ -133,7 +133,7 @@ static int stay(struct gw_task *task)
 }
 GW_TASK(stay);
 
-/* Has a child that hangs; waits for it for ever, or not at all. */
+/* Has a child that hangs; waits for it without end, or not at all. */
 static int parent(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -155,7 +155,7 @@ static int parent(struct gw_task *task)
 }
 GW_TASK(parent);
 
-/* Asks for its own kind for ever. */
+/* Calls itself without end. */
 static int bottomless(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -176,7 +176,7 @@ static int bottomless(struct gw_task *task)
 }
 GW_TASK(bottomless);
 
-/* Every rank of a gang asks for a task of its own. */
+/* Every rank of a gang submits a task of its own. */
 static int ranks(struct gw_task *task)
 {
     struct gw_error *why = gw_task_error(task);
@@ -236,7 +236,7 @@ static void test_gang(void)
     gw_future_release(future);
 }
 
-/* What a task submitted and did not wait for ends with it. */
+/* Child tasks that are not awaited end with their parent. */
 static void test_leaves(void)
 {
     struct gw_future *future;
@@ -274,8 +274,8 @@ static void test_limits(void)
     gw_future_release(future);
 }
 
-/* Who waits for itself, or for what comes after it, is told so; others of its job are waited for.
- */
+/* A task that waits for itself or for a later task gets an error; other tasks of its job can be
+ * awaited. */
 static void test_cycle(void)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -286,7 +286,7 @@ static void test_cycle(void)
     gw_node between = gw_call(graph, square, NULL, gw_result(before));
     (void)gw_call(graph, square, NULL, gw_result(between));
     gw_node beside = gw_call(graph, wait_for, NULL, gw_i64(1));
-    /* It may be over before it is asked after: somebody holds it. */
+    /* The task may end before it is looked up, so this future holds it. */
     gw_node last = gw_call(graph, square, NULL, gw_i64(5));
     const gw_node nodes[4] = {self, before, beside, last};
     int rc = gw_client_submit_many(client, graph, NULL, nodes, 4, futures, &error);
@@ -301,7 +301,7 @@ static void test_cycle(void)
         gw_future_release(futures[i]);
 }
 
-/* Deeper than tasks may wait inside one another. */
+/* Deeper than tasks may wait inside each other. */
 static void test_bottomless(void)
 {
     struct gw_future *future;
@@ -329,7 +329,7 @@ int main(int argc, char **argv)
         {"limits", test_limits, 1, 1},
         {"bottomless", test_bottomless, 1, 1},
         {"cycle", test_cycle, 1, 1},
-        {"running", test_killed, 0, 0}, /* a cluster that the test has started */
+        {"running", test_killed, 0, 0}, /* on a cluster started by the test */
     };
     gw_init(&argc, &argv);
     assert(argc == 3);

@@ -1,5 +1,5 @@
-/* What task functions do with their options, against a private cluster; a function a subject,
- * asserts inside. Argument: the subject. */
+/* Options of task functions, on a private cluster; each subject is a function with asserts.
+ * Argument: the subject. */
 #include <gangway/gangway.h>
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #define MS UINT64_C(1000000)
-#define LIMIT_NS (2000 * MS) /* of what goes on for longer; machines stand still for less */
+#define LIMIT_NS (2000 * MS) /* for continuous activity; machines stand still for less */
 #define GOES_ON_MS 3000
 
 static struct gw_client *client;
@@ -30,7 +30,7 @@ static uint64_t now_ns(void)
 /* -- Task functions ------------------------------------------------------------------------------
  */
 
-/* Works for so many milliseconds, and says so, or does not. */
+/* Works for this many milliseconds, and reports progress or not. */
 static int work(struct gw_task *task)
 {
     int64_t ms;
@@ -107,7 +107,7 @@ static void subject_progress(void)
     gw_future_release(future);
 }
 
-/* Rank 0 decides when it is over; every rank steps, rank 0 alone would be heard. */
+/* Rank 0 decides when to stop; every rank makes steps, but only rank 0 reports. */
 static int march(struct gw_task *task)
 {
     uint64_t start_ns = now_ns();
@@ -140,7 +140,7 @@ static void subject_steps(void)
     gw_graph_free(graph);
 }
 
-/* On a cluster and inside this process alike. */
+/* On a cluster and inside this process. */
 static void subject_tries(void)
 {
     const char *const files[] = {"/no/such/file", NULL};

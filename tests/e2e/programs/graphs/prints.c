@@ -1,6 +1,6 @@
 /* Tasks that print. `prints SHOW HERE`: with show_output SHOW, a task that prints a line and waits
- * until somebody writes into the fifo HERE, then one that prints to both streams, without an end to
- * its last line, a gang of two, one that prints much, and one that prints nothing. */
+ * until a line is written to the fifo HERE, then a task that prints to both streams, without a
+ * newline at the end, a gang of two, a task that prints much, and one that prints nothing. */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>

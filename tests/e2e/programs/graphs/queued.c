@@ -1,6 +1,6 @@
-/* Many detached jobs, one after the other. `queued COUNT [BYTES]`: so many jobs of one command,
- * called "queued", each with an annotation of so many bytes; prints "ok". Eight threads submit, so
- * that many are committed together. */
+/* Many detached jobs, one after the other. `queued COUNT [BYTES]`: COUNT jobs of one command,
+ * called "queued", each with an annotation of BYTES bytes; prints "ok". Eight threads submit, so
+ * that many jobs are committed together. */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>

@@ -1,5 +1,5 @@
-/* Ranges, streams, and jobs after jobs, against a real cluster. `ranges WHAT`; prints "ok", or what
- * was asked for. */
+/* Ranges, streams, and job dependencies on a real cluster. `ranges WHAT`; prints "ok", or the
+ * requested figures. */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>
@@ -48,7 +48,7 @@ static int large(struct gw_task *task)
 }
 GW_TASK(large);
 
-/* Blocks until somebody writes to the fifo that this argument names. */
+/* Blocks until a line is written to the fifo named by this argument. */
 static int read_fifo(struct gw_task *task, uint32_t argument)
 {
     const char *path;
@@ -76,7 +76,7 @@ static int block_at(struct gw_task *task)
 }
 GW_TASK(block_at);
 
-/* Takes all results of a run; each number once; gives how many failed. */
+/* Takes all results of a run, each number once; returns how many failed. */
 static size_t take_all(struct gw_range_run *run, int64_t begin, int64_t step, int64_t add)
 {
     struct gw_range_result result;
@@ -121,7 +121,7 @@ static void results(void)
         .ahead = 1000,
     };
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
-    gw_future_release(input); /* the range holds them as long as it needs them */
+    gw_future_release(input); /* the range holds the input as long as it needs it */
     gw_future_release(scattered);
     CHECK(take_all(run, -5, 3, 1006) == 0);
     CHECK(gw_range_wait(run, UINT64_MAX, &error) == 0);
@@ -166,7 +166,7 @@ static void failures(void)
     CHECK(gw_range_next(run, 0, &result, &error) == GW_EINVAL);
     gw_range_close(run);
 
-    /* An input that fails fails all of it at once. */
+    /* A failing input fails the whole range at once. */
     struct gw_future *bad;
     CHECK(gw_submit(client, &bad, &error, picky, NULL, gw_i64(3)) == 0);
     range.inputs = &bad;
@@ -184,7 +184,7 @@ static void failures(void)
                        &run, &error) == GW_ELIMIT);
 }
 
-/* What inline is as in a cluster. */
+/* Behaviour that is the same inline and on a cluster. */
 static void alike(void)
 {
     struct gw_range_run *run;
@@ -196,7 +196,7 @@ static void alike(void)
         gw_value_unref(result.value);
     }
     CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == GW_ENOENT);
-    CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ETASK); /* all were taken before */
+    CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ETASK); /* all results were taken before */
     CHECK(strstr(error.text, "does not like"));
     gw_range_close(run);
 
@@ -208,7 +208,7 @@ static void alike(void)
     CHECK(strstr(error.text, "does not like 3"));
     gw_range_close(run);
 
-    /* Three numbers, as far apart as there are. */
+    /* Three numbers with the largest possible distances. */
     static const int64_t numbers[] = {INT64_MIN, -1, INT64_MAX - 1};
     range = (struct gw_range){
         .function = GW_FUNCTION(picky), .begin = INT64_MIN, .end = INT64_MAX, .step = INT64_MAX};
@@ -224,7 +224,7 @@ static void alike(void)
     gw_range_close(run);
 }
 
-/* Whoever takes nothing gets no further than `ahead`; whoever closes it ends it. */
+/* If the client takes nothing, the range stops at `ahead`; closing the range ends it. */
 static void flow(void)
 {
     struct gw_range_run *run;
@@ -248,7 +248,7 @@ static void flow(void)
     gw_range_close(run);
 }
 
-/* What runs is ended, nothing more begins, and the rest is told at once. */
+/* Running tasks are ended, no more tasks begin, and the rest is reported at once. */
 static void cancelled(const char *fifo)
 {
     struct gw_value *path = gw_str(fifo);
@@ -259,7 +259,7 @@ static void cancelled(const char *fifo)
                                    .arguments = &path,
                                    .argument_count = 1};
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
-    FILE *file = fopen(fifo, "w"); /* when the first one has begun */
+    FILE *file = fopen(fifo, "w"); /* after the first task has begun */
     CHECK(file && gw_range_cancel(run, false, &error) == 0);
     uint32_t taken = 0;
     int rc;
@@ -269,13 +269,13 @@ static void cancelled(const char *fifo)
     }
     CHECK(rc == GW_ENOENT && taken < HUGE_RANGE / 2);
     CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ECANCELLED);
-    CHECK(gw_range_cancel(run, true, &error) == 0); /* once more is no mistake */
+    CHECK(gw_range_cancel(run, true, &error) == 0); /* cancelling again is no error */
     gw_range_close(run);
     fclose(file);
     gw_value_unref(path);
 }
 
-/* What a range of 10^8 costs before its tasks run: prints the memory of both ends, in KiB. */
+/* The memory of a range of 10^8 before its tasks run: prints it for both ends, in KiB. */
 static long resident_kib(int64_t pid)
 {
     char path[64], line[256];
@@ -308,8 +308,8 @@ static void memory(const char *pid, const char *count, const char *go)
     gw_range_close(run);
 }
 
-/* A stream's first tasks end before its last ones are made; each graph takes what the one before
- * it made; a graph that the scheduler refuses ends all of it. */
+/* The first tasks of a stream end before its last ones are made; each graph takes a result of the
+ * graph before it; a graph that the scheduler refuses ends the stream. */
 static void stream(const char *fifo)
 {
     struct gw_stream *of;
@@ -323,7 +323,7 @@ static void stream(const char *fifo)
                          : gw_call(graph, sum, NULL, gw_result(a));
         CHECK(gw_stream_add(of, graph, &b, 1, &next, &error) == 0);
         gw_graph_free(graph);
-        if (i == 10) { /* it runs already */
+        if (i == 10) { /* the stream runs already */
             struct gw_value *value;
             CHECK(gw_future_get(next, 0, &value, &error) == 0);
             gw_value_unref(value);
@@ -341,7 +341,7 @@ static void stream(const char *fifo)
     gw_value_unref(value);
     gw_future_release(last);
 
-    /* One that nobody could hold: what came before it ends, too, though it blocks. */
+    /* A graph that is too large: earlier tasks are ended, too, although they block. */
     struct gw_graph *good = gw_graph_new(), *bad = gw_graph_new();
     gw_node node = gw_call(good, block, NULL, gw_str(fifo));
     gw_node never = gw_call(bad, sum, GW_OPTIONS(.memory_bytes = UINT64_MAX / 2), gw_i64(1));
@@ -389,8 +389,8 @@ static void after(const char *fifo)
     gw_graph_free(graph);
 }
 
-/* A pending future of one session is an input in another one's graph; futures are released in any
- * order, all of them before the task ends. */
+/* A pending future of one session is an input in another session's graph; futures are released in
+ * any order, all of them before the task ends. */
 static void sessions(const char *fifo)
 {
     for (int order = 0; order < 2; order++) {
@@ -417,7 +417,7 @@ static void sessions(const char *fifo)
     }
 }
 
-/* gw_map with results of earlier tasks as arguments, pending ones too. */
+/* gw_map with results of earlier tasks as arguments, including pending ones. */
 struct refs {
     struct gw_graph *graph;
     struct gw_future *first, *second;

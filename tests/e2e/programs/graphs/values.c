@@ -1,4 +1,4 @@
-/* The client's API against a real cluster: large values both ways, references, failures, retries,
+/* The client API on a real cluster: large values in both directions, references, failures, retries,
  * completions, gangs that need more slots than there are. `values WHAT`; prints "ok". */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
@@ -12,7 +12,7 @@ enum { LARGE = 5 << 20 };
 
 static struct gw_client *client;
 
-/* (n): n bytes of pattern. */
+/* (n): n bytes of a pattern. */
 static int make(struct gw_task *task)
 {
     int64_t n;
@@ -27,7 +27,7 @@ static int make(struct gw_task *task)
 }
 GW_TASK(make);
 
-/* (bytes...): how many bytes of all of them are as make makes them. */
+/* (bytes...): how many of these bytes follow the pattern. */
 static int count(struct gw_task *task)
 {
     int64_t right = 0;
@@ -43,7 +43,7 @@ static int count(struct gw_task *task)
 }
 GW_TASK(count);
 
-/* (path): fails until the file is there. */
+/* (path): fails until the file exists. */
 static int wants_file(struct gw_task *task)
 {
     const char *path;
@@ -79,7 +79,7 @@ static struct gw_value *pattern(size_t bytes)
     return value;
 }
 
-/* Values of every way to travel: inline, in slabs, in files of their own. */
+/* Values of every storage kind: inline, in slabs, in files of their own. */
 static void large(void)
 {
     static const size_t sizes[] = {0, 1, 10, 4000, 4096, 5000, 65536, 300000, LARGE};
@@ -116,7 +116,7 @@ static void large(void)
     }
 }
 
-/* ([bytes...]): the same of a list. */
+/* ([bytes...]): the same for a list. */
 static int count_list(struct gw_task *task)
 {
     int64_t right = 0;
@@ -135,7 +135,7 @@ static int count_list(struct gw_task *task)
 }
 GW_TASK(count_list);
 
-/* Large values of ranks, one and all of them taken by other tasks, also inside of lists. */
+/* Large values of ranks; other tasks take one or all of them, also inside lists. */
 static void gang(void)
 {
     enum { RANKS = 2, BYTES = 200000 };
@@ -208,7 +208,8 @@ static void retry(void)
     CHECK(gw_future_get(futures[1], 0, &value, &error) == GW_EDEPENDENCY);
     FILE *file = fopen(path, "w");
     CHECK(file && fclose(file) == 0);
-    CHECK(gw_future_retry(futures[1], &error) == 0); /* with what failed before it */
+    CHECK(gw_future_retry(futures[1], &error) ==
+          0); /* together with the tasks that failed before it */
     CHECK(gw_future_get(futures[1], 0, &value, &error) == 0);
     gw_value_unref(value);
     CHECK(unlink(path) == 0);
@@ -226,7 +227,7 @@ static void cancel(void)
     CHECK(gw_future_cancel(future, true, &error) == 0);
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ECANCELLED);
     gw_future_release(future);
-    /* Nobody wants the result any more: the task ends, its slot is free for the next. */
+    /* The result is not needed any more: the task ends, and its slot is free for the next. */
     for (int i = 0; i < 8; i++) {
         CHECK(gw_submit(client, &future, &error, forever, GW_OPTIONS(.grace_ns = 1)) == 0);
         gw_future_release(future);
@@ -252,7 +253,7 @@ static void leave(void)
 {
     struct gw_future *future;
     CHECK(gw_submit(client, &future, &error, forever, GW_OPTIONS(.grace_ns = 1)) == 0);
-    gw_client_close(client); /* cancels what is unfinished */
+    gw_client_close(client); /* cancels unfinished tasks */
     client = NULL;
     CHECK(gw_future_state(future) == GW_FAILED);
     gw_future_release(future);

@@ -1,6 +1,6 @@
 /* `links FILE CHAINS LENGTH MS [command]`: one detached job of chains of tasks, functions or
- * commands, of which each starts after the one before it, appends "CHAIN LINK" to FILE and takes
- * MS ms. None may run twice when a worker is lost. Prints the number of the job. */
+ * commands; each task starts after its predecessor, appends "CHAIN LINK" to FILE and takes MS ms.
+ * None may run twice if a worker is lost. Prints the number of the job. */
 #include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 

@@ -1,8 +1,8 @@
-/* Attached work whose scheduler is killed. `reconnect COUNTS GO MS` looks for it for MS ms: submits
- * a graph of three tasks in a row, a map of eight and a large scattered value that a task takes;
- * each appends its number to the file COUNTS, the last of the row waits until somebody writes into
- * the fifo GO. Says "running" when the map has ended, and checks all values when the row has.
- * Prints "ok". */
+/* Attached work whose scheduler is killed. `reconnect COUNTS GO MS` searches the scheduler for MS
+ * ms: submits a graph of three tasks in a row, a map of eight and a large scattered value that a
+ * task takes; each task appends its number to the file COUNTS, and the last of the row waits until
+ * a line is written to the fifo GO. Prints "running" when the map has ended, and checks all values
+ * when the row has ended. Prints "ok". */
 #include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
@@ -17,7 +17,8 @@ enum { CALLS = 8, BYTES = 1 << 20 };
 
 static struct gw_client *client;
 
-/* (number, counts, go or "", result before): number more than before, when it may go. */
+/* (number, counts, go or "", previous result): `number` more than the previous result, when it may
+ * continue. */
 static int step(struct gw_task *task)
 {
     int64_t number, before = 0;
@@ -36,7 +37,7 @@ static int step(struct gw_task *task)
 }
 GW_TASK(step);
 
-/* (counts, bytes, result before): their sum. */
+/* (counts, bytes, previous result): their sum. */
 static int sum(struct gw_task *task)
 {
     const char *path;
@@ -64,7 +65,7 @@ static int make_args(size_t i, struct gw_value **args, void *arg)
     return 0;
 }
 
-/* A row of three, of which the last waits. */
+/* A row of three tasks, the last of which waits. */
 static struct gw_future *row(const char *go)
 {
     struct gw_future *last;
@@ -77,7 +78,7 @@ static struct gw_future *row(const char *go)
     return last;
 }
 
-/* Takes a value that lies in the cluster, and what the row gives. */
+/* Takes a scattered value, and the result of the row. */
 static struct gw_future *sum_of(struct gw_future *scattered, struct gw_future *before)
 {
     struct gw_future *future;

@@ -1,8 +1,8 @@
-/* Results that outlive the scheduler at their workers. Each task, and rank 0 of the gang, appends
- * its number to the file COUNTS. `regain make COUNTS`: a detached job of a task, a gang of two that
- * takes its result, and a task that takes the gang's; waits for it, prints its number and leaves.
- * `regain take COUNTS JOB`: a task after that job that takes what two of them gave; checks what
- * comes of it. Prints "ok". */
+/* Results at workers that survive the scheduler. Each task, and rank 0 of the gang, appends its
+ * number to the file COUNTS. `regain make COUNTS`: a detached job of a task, a gang of two that
+ * takes its result, and a task that takes the gang's result; waits for it, prints its number and
+ * exits. `regain take COUNTS JOB`: a task after that job that takes two of its results; checks its
+ * value. Prints "ok". */
 #include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 
@@ -14,7 +14,7 @@
 enum { BYTES = 64 << 10 };
 
 static struct gw_client *client;
-static struct gw_future *kept[2]; /* released when nobody can be told: the results stay */
+static struct gw_future *kept[2]; /* released when no scheduler can be told: the results stay */
 
 static int count(struct gw_task *task, int64_t number)
 {
@@ -24,7 +24,7 @@ static int count(struct gw_task *task, int64_t number)
     return append(task, path, "%lld\n", (long long)number);
 }
 
-/* (number, counts, bytes...): the sum of the bytes, and its number. */
+/* (number, counts, bytes...): the sum of the bytes, plus its number. */
 static int add_up(struct gw_task *task)
 {
     static uint8_t made[BYTES];

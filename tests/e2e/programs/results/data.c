@@ -1,5 +1,5 @@
-/* Results that several clients of one user hold, against the cluster that is up; a function a
- * subject, asserts inside. Arguments: the subject, and a fifo or file of its own. */
+/* Results held by several clients of a user, on a running cluster; each subject is a function with
+ * asserts. Arguments: the subject, and a fifo or file of its own. */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -17,8 +17,7 @@ static struct gw_client *first, *second;
 /* -- Task functions ------------------------------------------------------------------------------
  */
 
-/* Gives as many bytes as are asked for, all of one letter, and says on a line of a file that it
- * ran. */
+/* Returns bytes of this size, all of one letter, and appends a line to a file. */
 static int fill(struct gw_task *task)
 {
     int64_t bytes, letter;
@@ -55,7 +54,7 @@ static int count_bytes(struct gw_task *task)
 }
 GW_TASK(count_bytes);
 
-/* Ends when somebody has written into the fifo. */
+/* Ends when a line was written to the fifo. */
 static int gate(struct gw_task *task)
 {
     const char *path;
@@ -67,7 +66,7 @@ static int gate(struct gw_task *task)
 }
 GW_TASK(gate);
 
-/* As many texts as it is given, which it looks at. */
+/* Examines as many texts as it is given. */
 static int count_texts(struct gw_task *task)
 {
     const char *text;
@@ -126,7 +125,8 @@ static void subject_names(const char *path)
     assert(gw_client_lookup(second, "middle", &none, &error) == GW_ENOENT);
     assert(strstr(error.text, "middle"));
 
-    /* The first of two holders lets go: the other one still has it, as an input, too. */
+    /* The first of two holders releases the result: the other one still has it, also as an input.
+     */
     gw_future_release(own[0]);
     gw_future_release(own[1]);
     check_filled(left, 100, 'l');
@@ -145,13 +145,13 @@ static void subject_names(const char *path)
     gw_value_unref(value);
     gw_future_release(sum);
 
-    /* The last holder lets go: it is gone. */
+    /* The last holder releases the result: it is gone. */
     (void)snprintf(name, sizeof name, "%llu/right", (unsigned long long)gw_future_job(right));
     gw_future_release(right);
     gw_future_release(left);
     int rc;
     while ((rc = gw_client_lookup(second, name, &none, &error)) == 0)
-        gw_future_release(none); /* the releases of `first` leave a few milliseconds later */
+        gw_future_release(none); /* the releases of `first` are sent some milliseconds later */
     assert(rc == GW_ENOENT && strstr(error.text, "released"));
 }
 
@@ -162,15 +162,15 @@ static void subject_outlives(const char *path)
     MUST(gw_client_task(second, gw_future_job(own), gw_future_index(own), &shared, &error));
     assert(gw_future_state(shared) == GW_PENDING);
     gw_future_release(own);
-    gw_client_close(first); /* the task goes on: somebody holds it */
+    gw_client_close(first); /* the task continues: another client holds it */
     first = NULL;
     subject_say(path, "open");
     check_text(shared, "open");
     gw_future_release(shared);
 }
 
-/* A client that closes, with its future, leaves a task to others that hold it; who cancels a pure
- * task, or all of its job, cancels it for itself. */
+/* If a client closes, with its future, the task stays for the other holders; cancelling a pure
+ * task, or all of its job, affects only the caller. */
 static void subject_shared(const char *path)
 {
     struct gw_future *own, *shared, *theirs;
@@ -185,7 +185,7 @@ static void subject_shared(const char *path)
     gw_future_release(own);
     gw_future_release(theirs);
 
-    struct gw_graph *graph = gw_graph_new(); /* what stands before a shared one goes on, too */
+    struct gw_graph *graph = gw_graph_new(); /* the tasks before a shared one continue, too */
     gw_node before = gw_call(graph, gate, GW_OPTIONS(.pure = true), gw_str(path), gw_i64(1));
     gw_node node = gw_call(graph, count_texts, GW_OPTIONS(.pure = true), gw_result(before));
     MUST(gw_client_submit(first, graph, node, &own, &error));
@@ -280,7 +280,7 @@ static void check_sum(struct gw_future *sum)
     gw_future_release(sum);
 }
 
-/* The same calls by two clients, and again after both let go, run once; others run. */
+/* Equal calls of two clients, and again after both released them, run once; other calls run. */
 static void subject_pure(const char *path)
 {
     struct gw_future *sums[2], *one = fill_pure(first, path, 'a', &sums[0]);
@@ -295,7 +295,7 @@ static void subject_pure(const char *path)
     first = NULL;
     check_filled(two, LARGE, 'a');
     gw_future_release(two);
-    one = fill_pure(second, path, 'a', &sums[0]); /* kept for a while */
+    one = fill_pure(second, path, 'a', &sums[0]); /* retained for a while */
     check_filled(one, LARGE, 'a');
     check_sum(sums[0]);
     gw_future_release(one);
@@ -306,7 +306,7 @@ static void subject_pure(const char *path)
     gw_future_release(one);
     assert(runs(path) == 2);
 
-    /* A failure is nobody's but who was there: the next one runs. */
+    /* A failure is shared only with the clients that were waiting: the next call runs. */
     char file[4096];
     struct gw_value *value;
     (void)snprintf(file, sizeof file, "%s.made", path);
@@ -322,7 +322,7 @@ static void subject_pure(const char *path)
     (void)unlink(file);
 }
 
-/* Many large values at once, in batches; one that failed is an error, and gives none. */
+/* Many large values at once, in batches; a failed one is an error, and no value is returned. */
 static void subject_gather(const char *path)
 {
     enum { COUNT = 300 };
@@ -344,7 +344,7 @@ static void subject_gather(const char *path)
         gw_value_unref(values[i]);
     }
     assert(gw_gather(first, futures, COUNT + 1, values, &error) == GW_ETASK);
-    char fifo[4096]; /* what stands behind a failure is not waited for */
+    char fifo[4096]; /* tasks behind a failure are not awaited */
     struct gw_future *late, *pair[2] = {futures[COUNT]};
     (void)snprintf(fifo, sizeof fifo, "%s.fifo", path);
     assert(mkfifo(fifo, 0600) == 0);
@@ -365,7 +365,7 @@ static void subject_gather(const char *path)
 }
 
 /* Two tasks of one job fail, and with them a diamond of another job, each with a first cause; a
- * retry of its end runs all of that again. */
+ * retry of its end runs all of them again. */
 static void subject_retry(const char *path)
 {
     char files[2][4096];
@@ -388,7 +388,7 @@ static void subject_retry(const char *path)
     assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
     assert(strstr(error.text, "is not there") && strstr(error.text, "need_file"));
     for (int i = 0; i < 2; i++)
-        MUST(gw_future_wait(inputs[i], UINT64_MAX)); /* neither looks any more */
+        MUST(gw_future_wait(inputs[i], UINT64_MAX)); /* neither client reads them any more */
     subject_make_file(files[0]);
     MUST(gw_future_retry(end, &error)); /* the other one fails again */
     assert(gw_future_get(end, 0, &value, &error) == GW_EDEPENDENCY);
@@ -396,7 +396,7 @@ static void subject_retry(const char *path)
     subject_make_file(files[1]);
     MUST(gw_future_retry(end, &error));
     check_text(end, "all");
-    /* What failed before it was run again with it, and its other futures say how it ended now. */
+    /* The earlier failures were run again with it, and its other futures show the new end. */
     check_text(ends[1], "all");
     MUST(gw_future_get(inputs[1], 0, &value, &error));
     gw_value_unref(value);

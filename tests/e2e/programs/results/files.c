@@ -1,4 +1,4 @@
-/* Files that tasks find in their folders, from C. `files FOLDER`: a folder with in.txt ("one") and
+/* Files in the folders of tasks, from C. `files FOLDER`: a folder with in.txt ("one") and
  * tree/deep/leaf ("leaf"); prints "ok". */
 #include "tests/e2e/programs/check.h"
 
@@ -11,7 +11,7 @@
 
 static struct gw_client *client;
 
-/* (name): what is in the file, which is written to then. */
+/* (name): returns the content of the file, and then overwrites it. */
 static int look(struct gw_task *task)
 {
     const char *name;
@@ -37,7 +37,7 @@ static int where(struct gw_task *task)
 }
 GW_TASK(where);
 
-/* Makes an actor, which stays where its files are. */
+/* Creates an actor, which stays in its folder. */
 static int keeper(struct gw_task *task)
 {
     static int state;
@@ -59,7 +59,7 @@ static void must_say(struct gw_future *future, const char *wanted)
     gw_future_release(future);
 }
 
-/* One slot, so one runner: what a task does to its files the next one does not see. */
+/* One slot, so one runner: a task's changes of its files are invisible for the next task. */
 static void test_runner(const char *in, const char *tree)
 {
     const char *const files[] = {in, tree, NULL};
@@ -82,8 +82,7 @@ static void test_runner(const char *in, const char *tree)
     CHECK(gw_future_wait(futures[0], UINT64_MAX) == 0);
     CHECK(gw_future_get(futures[0], 0, NULL, &error) == GW_ETASK);
     gw_future_release(futures[0]);
-    CHECK(gw_submit(client, &futures[0], &error, where, NULL) ==
-          0); /* also after one that failed */
+    CHECK(gw_submit(client, &futures[0], &error, where, NULL) == 0); /* also after a failed task */
     must_say(futures[0], here);
 }
 
@@ -108,7 +107,7 @@ static void test_actor(const char *in)
     CHECK(gw_actor_call(actor, &calls[0], &error, look, NULL, gw_str("in.txt")) == 0);
     CHECK(gw_actor_call(actor, &calls[1], &error, look, NULL, gw_str("in.txt")) == 0);
     must_say(calls[0], "one");
-    must_say(calls[1], "spoilt"); /* the folder is the actor's */
+    must_say(calls[1], "spoilt"); /* the folder belongs to the actor */
     gw_actor_free(actor);
 }
 
@@ -147,7 +146,7 @@ static void test_wrong(const char *in)
     CHECK(strstr(error.text, "both be called in.txt"));
 }
 
-/* Inside this process there are no folders for several. */
+/* Inside this process there are no separate folders. */
 static void test_one_folder(const char *in)
 {
     const char *const files[] = {in, NULL};
@@ -176,7 +175,7 @@ int main(int argc, char **argv)
         test_one_folder(in);
     } else {
         test_actor(in);
-        test_gang(in); /* last: the cluster grows for it */
+        test_gang(in); /* last, because the cluster grows for it */
     }
     gw_client_close(client);
     printf("ok\n");

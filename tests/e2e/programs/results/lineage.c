@@ -1,10 +1,10 @@
-/* A chain of five tasks with large results, whose worker is killed when it has run.
- * `lineage all|tail|value|peer COUNTS GO`: says "computed", waits until somebody writes into the
- * fifo GO, gets the last result and checks it. Each task appends its number to the file COUNTS.
- * all: only the last result is held, and all of it lies at worker-1. tail: that of the third one is
- * held, too, and lies at worker-2. value: instead of a chain, one task that takes a scattered
- * value, which is given up. peer: one task, whose result lies at worker-1 and is taken by another
- * at worker-2. Prints "ok". */
+/* A chain of five tasks with large results, whose worker is killed afterwards. `lineage
+ * all|tail|value|peer COUNTS GO`: prints "computed", waits until a line is written to the fifo GO,
+ * gets the last result and checks it. Each task appends its number to the file COUNTS. all: only
+ * the last result is held, and all results are at worker-1. tail: the third result is held, too,
+ * and is at worker-2. value: instead of a chain, one task that takes a scattered value, which is
+ * released. peer: one task, whose result is at worker-1 and is taken by another task at worker-2.
+ * Prints "ok". */
 #include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 
@@ -19,7 +19,7 @@ enum { DEPTH = 5, BYTES = 64 << 10 };
 
 static struct gw_client *client;
 
-/* (number, counts, what the one before made): adds its number to every byte. */
+/* (number, counts, previous result): adds its number to every byte. */
 static int link_of_chain(struct gw_task *task)
 {
     static uint8_t made[BYTES];
@@ -75,7 +75,7 @@ static void must_lie_at(const struct gw_future *future, const char *name)
     gw_value_unref(workers);
 }
 
-/* Returns when the worker was killed. */
+/* Returns after the worker was killed. */
 static void say_computed(const char *go)
 {
     char byte;
@@ -86,7 +86,7 @@ static void say_computed(const char *go)
     close(fd);
 }
 
-/* What is made of a scattered value that was given up cannot be made again: it says so. */
+/* A result made of a released scattered value cannot be recomputed; the error says so. */
 static void say_what_is_lost(const char *counts, const char *go)
 {
     static uint8_t zeros[BYTES];
@@ -113,7 +113,7 @@ static void say_what_is_lost(const char *counts, const char *go)
     gw_value_unref(value);
 }
 
-/* What lies at worker-1, which was stopped meanwhile, goes to worker-2 all the same. */
+/* A result at worker-1, which was stopped meanwhile, still reaches worker-2. */
 static void pass_on(const char *counts, const char *go)
 {
     struct gw_task_options options = {.workers = "worker-1", .workers_prefer = true};

@@ -1,5 +1,5 @@
 /* Large results, one after another in the same memory. `memfiles WHAT ROUNDS`; prints what
- * test_memfiles.py reads. Every byte that anybody reads is looked at. */
+ * test_memfiles.py reads. Every byte that is read is checked. */
 #include "tests/e2e/programs/check.h"
 
 #include <dirent.h>
@@ -34,7 +34,8 @@ static bool is_of(const void *data, size_t bytes, uint64_t seed)
 /* -- Task functions ------------------------------------------------------------------------------
  */
 
-/* (seed): a result that says where each word is and of which seed; every other one is shorter. */
+/* (seed): a result in which each word tells its position and seed; every other result is shorter.
+ */
 static int make(struct gw_task *task)
 {
     int64_t seed;
@@ -50,7 +51,7 @@ static int make(struct gw_task *task)
 }
 GW_TASK(make);
 
-/* (seed, bytes): how many page faults it took to read them; they are of that seed. */
+/* (seed, bytes): how many page faults it took to read them; all of them have that seed. */
 static int look(struct gw_task *task)
 {
     int64_t seed;
@@ -67,12 +68,12 @@ static int look(struct gw_task *task)
 }
 GW_TASK(look);
 
-/* The first result lies in no memory file: nobody knew how large it would be. */
+/* The first result is in no memory file, because its size was unknown. */
 enum { KEPT = 4 };
 static struct gw_value *kept;
 
-/* (seed, bytes): as look, and keeps the bytes of seed KEPT for good, which stay as they are; gives
- * what it keeps: its seed, or 0. */
+/* (seed, bytes): like look, and retains the bytes of seed KEPT, which stay unchanged; returns the
+ * retained seed, or 0. */
 static int keep(struct gw_task *task)
 {
     int64_t seed;
@@ -91,8 +92,8 @@ static int keep(struct gw_task *task)
 }
 GW_TASK(keep);
 
-/* Whether a word there is one of another thousand of seeds. A value's data lie behind a head of a
- * few bytes: any of the words that begin in the first eight. */
+/* Whether a word there is of another thousand of seeds. A value's data begin behind a header of a
+ * few bytes: at any of the first eight. */
 static bool is_strange(const unsigned char bytes[16], uint64_t at, int64_t seed)
 {
     for (uint64_t shift = 0; shift < 8; shift++)
@@ -107,7 +108,7 @@ static bool is_strange(const unsigned char bytes[16], uint64_t at, int64_t seed)
     return false;
 }
 
-/* Of a memory file that this process has open. */
+/* Checks a memory file that this process has open. */
 static bool has_strange(int files, const char *name, int64_t seed)
 {
     unsigned char bytes[16];
@@ -120,8 +121,8 @@ static bool has_strange(int files, const char *name, int64_t seed)
     return strange;
 }
 
-/* (seed): as make; fails where the file that its result is to lie in has what is of another
- * thousand of seeds. Gives that result, and says on its output how many files it looked at. */
+/* (seed): like make; fails if the file for its result contains data of another thousand of seeds.
+ * Returns that result, and prints how many files it examined. */
 static int pry(struct gw_task *task)
 {
     int64_t seed, looked = 0;
@@ -150,7 +151,7 @@ GW_TASK(pry);
 
 static const struct gw_function *maker = GW_FUNCTION(make);
 
-/* What a task of this function says of the result with that seed. */
+/* The report of a task of this function on the result with that seed. */
 static int64_t round_of(const struct gw_function *function, int64_t seed)
 {
     struct gw_future *future;
@@ -158,7 +159,8 @@ static int64_t round_of(const struct gw_function *function, int64_t seed)
     int64_t said;
     struct gw_graph *graph = gw_graph_new();
     struct gw_value *seeds[] = {gw_i64(seed)};
-    const uint32_t retries = maker == GW_FUNCTION(make) ? 20 : 0; /* what was seen once was seen */
+    const uint32_t retries =
+        maker == GW_FUNCTION(make) ? 20 : 0; /* data that was seen once was seen */
     gw_node made = gw_graph_call(graph, maker, GW_OPTIONS(.retries = retries), seeds, 1);
     struct gw_value *args[] = {gw_i64(seed), gw_result(made)};
     gw_node looked = gw_graph_call(graph, function, GW_OPTIONS(.slots = 2, .retries = 20), args, 2);
@@ -171,7 +173,7 @@ static int64_t round_of(const struct gw_function *function, int64_t seed)
     return said;
 }
 
-/* Faults of the first round, and the fewest of the later ones. */
+/* The page faults of the first round, and the fewest of the later rounds. */
 static void faults(int rounds)
 {
     int64_t first = round_of(GW_FUNCTION(look), 1), fewest = first;
@@ -191,7 +193,7 @@ static void keeping(int rounds)
     printf("kept\n");
 }
 
-/* A result that this program has stays as it is, too. */
+/* A result held by this program stays unchanged, too. */
 static void having(int rounds)
 {
     struct gw_value *values[4];
@@ -216,8 +218,8 @@ static void having(int rounds)
     printf("had\n");
 }
 
-/* Two users take turns, here by GANGWAY_TOKEN and $OTHER_TOKEN: each may be given what lies idle.
- */
+/* Two users alternate, by GANGWAY_TOKEN and $OTHER_TOKEN: each might be given idle memory of the
+ * other. */
 static void prying(int rounds)
 {
     struct gw_client *users[2] = {client};

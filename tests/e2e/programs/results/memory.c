@@ -1,5 +1,4 @@
-/* Graphs whose results are larger than memory. `memory WHAT ...`; prints what test_memory.py reads.
- */
+/* Graphs whose results exceed the memory. `memory WHAT ...`; prints what test_memory.py reads. */
 #include "tests/e2e/programs/check.h"
 #include "tests/e2e/programs/subject.h"
 
@@ -10,7 +9,7 @@
 
 static struct gw_client *client;
 
-/* (seed, bytes): so many bytes, each of which says where it is and of which seed. */
+/* (seed, bytes): bytes that tell their position and seed. */
 static int make(struct gw_task *task)
 {
     int64_t seed, bytes;
@@ -25,8 +24,7 @@ static int make(struct gw_task *task)
 }
 GW_TASK(make);
 
-/* (seed, bytes...): how many of these, made with seed, seed + 1 and so on, are as they should be.
- */
+/* (seed, bytes...): how many of these, made with seed, seed + 1 and so on, are correct. */
 static int check(struct gw_task *task)
 {
     int64_t seed, right = 0;
@@ -61,7 +59,7 @@ static int sum(struct gw_task *task)
 }
 GW_TASK(sum);
 
-/* (bytes): takes so much memory, and keeps it; where that is much, until it is killed for it. */
+/* (bytes): allocates this much memory and retains it; if it is too much, until it is killed. */
 static int hog(struct gw_task *task)
 {
     static void *kept;
@@ -83,7 +81,7 @@ static int hog(struct gw_task *task)
 }
 GW_TASK(hog);
 
-/* Roots, and a task behind each that lets go of it: memory need not hold more than a few. */
+/* Roots, and a task behind each that releases it: memory need not hold more than a few. */
 static void stream(int count, int64_t bytes)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -107,7 +105,7 @@ static void stream(int count, int64_t bytes)
     free(checks);
 }
 
-/* All results first, held by futures; then somebody wants them all at once, twice. */
+/* All results first, held by futures; then all of them are read at once, twice. */
 static void hold(int count, int64_t bytes)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -121,7 +119,7 @@ static void hold(int count, int64_t bytes)
     gw_graph_free(graph);
     printf("made\n");
     fflush(stdout);
-    (void)getchar(); /* the test looks, and damages what it likes */
+    (void)getchar(); /* the test looks, and damages some files */
     int64_t right = 0;
     for (int times = 0; times < 2; times++) {
         graph = gw_graph_new();
@@ -149,7 +147,7 @@ static void hold(int count, int64_t bytes)
     free(nodes);
 }
 
-/* Results of one worker, all of them inputs of one task at the other. */
+/* Results of one worker, all of them inputs of a task at the other. */
 static void apart(int count, int64_t bytes)
 {
     struct gw_graph *graph = gw_graph_new();
@@ -168,7 +166,7 @@ static void apart(int count, int64_t bytes)
     free(arguments);
 }
 
-/* Two tasks that together take more than there is, one of them much more than the other. */
+/* Two tasks that together need more memory than there is, one of them much more than the other. */
 static void hogs(int64_t large, int64_t small)
 {
     struct gw_future *first, *second;
@@ -182,8 +180,8 @@ static void hogs(int64_t large, int64_t small)
     gw_future_release(second);
 }
 
-/* More results than there is room for, no disk: some are refused, but what is held is of use all
- * the same, and there is room again when it is let go. */
+/* More results than there is room for, without a disk: some are refused, but the held ones are
+ * usable, and releasing them makes room. */
 static void fill(int count, int64_t bytes)
 {
     struct gw_future **futures = calloc((size_t)count, sizeof(void *)), *future;

@@ -1,6 +1,5 @@
-/* Results that pass from worker to worker, against the cluster that is up, whose workers are
- * worker-1 and worker-2: each size is made at one and looked at, byte for byte, at the other.
- * Prints "ok". */
+/* Results that pass from worker to worker, on a running cluster with worker-1 and worker-2: each
+ * size is made at one and checked, byte for byte, at the other. Prints "ok". */
 #include "tests/e2e/programs/check.h"
 
 #include <gangway/gangway.h>
@@ -30,7 +29,8 @@ static int make(struct gw_task *task)
 }
 GW_TASK(make);
 
-/* (seed, bytes...): each input was made with the next seed. Gives the bytes that it saw. */
+/* (seed, bytes...): each input was made with the next seed. Returns the number of bytes it checked.
+ */
 static int look(struct gw_task *task)
 {
     int64_t seed, sum = 0;

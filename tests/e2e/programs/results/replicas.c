@@ -1,9 +1,9 @@
-/* Copies of results, against the cluster that is up, whose workers are worker-1 to worker-3.
- * `replicas spread`: a scattered value goes to all of them, is read at each, and published as
- * "everywhere"; copies are counted, refused where there are too few workers, and go with their
- * release. `replicas loss COUNTS GO`: a result of worker-1 is copied to one more, says "computed",
- * waits until somebody writes into the fifo GO, and gets it: each run of the task appended a line
- * to the file COUNTS. Prints "ok". */
+/* Replicas of results, on a running cluster with worker-1 to worker-3. `replicas spread`: a
+ * scattered value goes to all of them, is read at each, and is published as "everywhere"; replicas
+ * are counted, refused if there are too few workers, and removed on release. `replicas loss COUNTS
+ * GO`: a result of worker-1 is copied to another worker, prints "computed", waits until a line is
+ * written to the fifo GO, and gets it: each run of the task appended a line to the file COUNTS.
+ * Prints "ok". */
 #include "tests/e2e/programs/append.h"
 #include "tests/e2e/programs/check.h"
 
@@ -117,7 +117,7 @@ static void spread(const char *counts)
     CHECK(gw_scatter_to(client, few, &one, &small, &error) == 0 && holders(small) == 1);
     CHECK(replicate(small, 2, "worker-2,worker-3") == 0 && holders(small) == 2);
 
-    /* pending ones, and too many */
+    /* pending results, and too many replicas */
     for (int i = 0; i < 2; i++)
         CHECK(gw_submit(client, &made[i], &error, make, NULL, gw_i64(i), gw_str(counts)) == 0);
     CHECK(gw_replicate(client, made, 2, &(struct gw_replicate_options){.copies = 2}, &error) == 0);
@@ -164,7 +164,7 @@ static void loss(const char *counts, const char *go)
         must_read(made, 5, i);
         must_read(given, 3, i);
     }
-    CHECK(holders(made) == 2); /* what takes its place, perhaps already, begins with nothing */
+    CHECK(holders(made) == 2); /* its replacement, which may already run, begins with no results */
     gw_value_unref(got);
     gw_value_unref(value);
     gw_future_release(made);

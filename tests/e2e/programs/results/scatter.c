@@ -1,9 +1,7 @@
-/* Scatters values until all are there, or the first is refused, against the cluster that is up.
- * Arguments: how many, of how many bytes each, and how many of them tasks are to look at; then
- * "many" to give all of them at once.
- *
- * Prints how many were taken, and the refusal. What was taken must be whole, a second client must
- * not notice, and what is released must make room. */
+/* Scatters values until all are stored, or the first is refused, on a running cluster. Arguments:
+ * how many, their size in bytes, and how many of them tasks are to check; then "many" to pass all
+ * of them at once. Prints how many were accepted, and the refusal. Accepted values must be intact,
+ * a second client must not be affected, and releases must make room. */
 #include <gangway/gangway.h>
 
 #include <assert.h>
@@ -56,7 +54,7 @@ static long pages_touched(void)
     return usage.ru_minflt;
 }
 
-/* A large one goes from where it is into the file that is sent: no copy of it is made here. */
+/* A large value is written directly into the file that is sent: no copy of it is made here. */
 static int put(struct gw_client *client, size_t bytes, uint64_t number, struct gw_future **future)
 {
     char *data = malloc(bytes);
@@ -71,7 +69,7 @@ static int put(struct gw_client *client, size_t bytes, uint64_t number, struct g
     return rc;
 }
 
-/* All at once; how many were taken is all of them, or none. */
+/* All at once; either all values are accepted, or none. */
 static int put_many(struct gw_client *client, size_t bytes, size_t count,
                     struct gw_future **futures)
 {
@@ -91,7 +89,7 @@ static int put_many(struct gw_client *client, size_t bytes, size_t count,
     return rc;
 }
 
-/* Tasks look at the first ones. */
+/* Tasks check the first values. */
 static void check(struct gw_client *client, struct gw_future **futures, size_t count)
 {
     if (!count)
@@ -139,7 +137,8 @@ int main(int argc, char **argv)
     if (rc < 0)
         printf("refused %d: %s\n", rc, error.text);
 
-    if (taken == count || rc == GW_ELIMIT) { /* others, and what is here, are as they were */
+    if (taken == count ||
+        rc == GW_ELIMIT) { /* other values, and those of this client, are unchanged */
         check(client, futures, tasks < taken ? tasks : taken);
         MUST(put(other, 100, 0, &one));
         check(other, &one, 1);

@@ -1,17 +1,17 @@
-/* Durable facts over lives of the scheduler's core: what they give, and what is left of them once
- * jobs are forgotten. */
+/* Durable facts over restarts of the scheduler's core: the state they restore, and what is left of
+ * them once jobs are forgotten. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #include <stdlib.h>
 
-/* Facts as they are committed, and a world that begins with those so far. */
+/* The committed facts, and a world that begins with them. */
 struct lives {
     struct gw_buffer facts;
     struct world *w;
-    bool keeps_workers; /* they live on while there is no scheduler */
-    bool alone;         /* and have not come back when it begins */
-    uint64_t begin_ns;  /* by its clocks; 0: one millisecond */
-    uint32_t history;   /* ended jobs that it lists; 0: one */
+    bool keeps_workers; /* workers live on while there is no scheduler */
+    bool alone;         /* and have not reconnected when it begins */
+    uint64_t begin_ns;  /* by the scheduler's clocks; 0: one millisecond */
+    uint32_t history;   /* ended jobs that the scheduler lists; 0: one */
 };
 
 static void keep(struct lives *lives)
@@ -62,7 +62,7 @@ static uint64_t attempt_now(const struct lives *lives)
     return attempt_in(must(lives->w, WORKER, GW_MESSAGE_assign), 0);
 }
 
-/* A detached job of one task; gives its number. Its attempt, where it is placed at once. */
+/* A detached job of one task; returns its id, and its attempt if it is placed at once. */
 static uint64_t submit_one(struct lives *lives, uint64_t request, uint64_t *attempt)
 {
     send_spec(lives->w, (struct gw_msg_spec){.key = request});
@@ -94,7 +94,8 @@ static void what_was_under_way_runs_again(void **state)
     assert_int_equal(gw_col64_at(must(lives.w, WORKER, GW_MESSAGE_assign)->assign.job, 0), job);
     uint64_t again = attempt_now(&lives);
     assert_int_not_equal(again, attempt);
-    finish(lives.w, 0, attempt, GW_RANK_NONE, 3); /* of the life before: it counts for nothing */
+    finish(lives.w, 0, attempt, GW_RANK_NONE,
+           3); /* of the scheduler before: the message has no effect */
     assert_int_not_equal(gw_sched_idle_since_ns(lives.w->sched), 0);
     finish_one(&lives, again);
     assert_true(gw_sched_job_knows(lives.w->sched, done) ||
@@ -127,7 +128,7 @@ static void how_often_a_task_was_tried_is_known(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-/* For the table of an array's results: also after a second restart. */
+/* The table of an array's results needs them, also after a second restart. */
 static void how_a_task_ran_outlives_the_scheduler(void **state)
 {
     struct lives lives = {0};
@@ -159,7 +160,7 @@ static void how_a_task_ran_outlives_the_scheduler(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-/* By the time of day, and no longer than it would have waited where that was set back. */
+/* The time of day decides. If the clock was set back, the task waits no longer than its backoff. */
 static void what_waits_for_its_next_try_goes_on_waiting(void **state)
 {
     struct lives lives = {.begin_ns = 100000 * MS};
@@ -194,8 +195,8 @@ static void what_waits_for_its_next_try_goes_on_waiting(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-/* Its end was not reported yet when the scheduler died: nobody who cancelled it sees it run again.
- */
+/* The scheduler died before the end of the attempt was reported; the cancelled task must not run
+ * again. */
 static void what_was_cancelled_stays_cancelled(void **state)
 {
     struct lives lives = {0};
@@ -216,7 +217,7 @@ static void what_was_cancelled_stays_cancelled(void **state)
     end(&lives);
     struct gw_sched *sched = gw_sched_new(&(struct gw_sched_options){.state_dir = "/s"});
     assert_int_equal(gw_sched_durable_restore(sched, lives.facts.data, lives.facts.size), 0);
-    assert_int_equal(gw_sched_idle_since_ns(sched), 0); /* nothing is unfinished */
+    assert_int_equal(gw_sched_idle_since_ns(sched), 0); /* no job is unfinished */
     gw_sched_free(sched);
     gw_buffer_deinit(&lives.facts);
 }
@@ -249,7 +250,7 @@ static uint64_t submit_keyed(struct lives *lives, uint64_t request, const char *
     return accepted->job;
 }
 
-/* In one life of the scheduler, and in the next. */
+/* This holds for the present scheduler and after a restart. */
 static void one_key_is_one_job(void **state)
 {
     struct lives lives = {.history = 100};
@@ -268,15 +269,15 @@ static void one_key_is_one_job(void **state)
     end(&lives);
     begin(&lives);
     send_spec(lives.w, (struct gw_msg_spec){.key = 4, .job_key = "a key"});
-    commit(&lives); /* what it says is on disk as all before it */
+    commit(&lives); /* the reply waits until everything before it is on disk */
     assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.job, job);
     assert_int_equal(must(lives.w, CLIENT, GW_MESSAGE_accepted)->accepted.known, 1);
     end(&lives);
     gw_buffer_deinit(&lives.facts);
 }
 
-/* If it began before, and was lost with its scheduler, whoever asks again would have it run twice.
- * Without a key nobody can ask again, and nothing waits. */
+/* If the job ran earlier and was lost with its scheduler, a client that repeats the request
+ * would run it twice. A job without a key cannot be repeated in this way, so it need not wait. */
 static void a_job_with_a_key_starts_when_it_is_on_disk(void **state)
 {
     struct lives lives = {0};
@@ -294,7 +295,7 @@ static void a_job_with_a_key_starts_when_it_is_on_disk(void **state)
     }
 }
 
-/* Nothing is told of a job that is not on disk, to whoever asks. */
+/* No client learns of a job before the job is on disk. */
 static void two_of_one_key_at_once_are_one_job(void **state)
 {
     struct lives lives = {0};
@@ -379,7 +380,7 @@ static void forgotten_jobs_leave_nothing(void **state)
     same_state(&lives.facts, &less);
     assert_int_equal(gw_sched_compact(&less, &again), 0);
     assert_int_equal(again.size, less.size);
-    less.size--; /* the last fact is cut */
+    less.size--; /* the last fact is truncated */
     again.size = 0;
     assert_int_equal(gw_sched_compact(&less, &again), GW_ECORRUPT);
     gw_buffer_deinit(&less);
@@ -387,7 +388,7 @@ static void forgotten_jobs_leave_nothing(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-/* Request 2: a detached job of one task after another. */
+/* Request 2: a detached job of one task that comes after another job. */
 static uint64_t submit_after(struct lives *lives, uint64_t before, uint32_t any)
 {
     send_spec(lives->w, (struct gw_msg_spec){.key = 2});
@@ -399,8 +400,8 @@ static uint64_t submit_after(struct lives *lives, uint64_t before, uint32_t any)
     return must(lives->w, CLIENT, GW_MESSAGE_accepted)->accepted.job;
 }
 
-/* A job that another one's content names stays, forgotten or not: its rows are looked up when that
- * is applied. */
+/* A job stays if the facts of another job name it, because its rows are looked up when those
+ * facts are applied. */
 static void what_a_job_comes_after_stays(void **state)
 {
     struct lives lives = {0};
@@ -413,7 +414,7 @@ static void what_a_job_comes_after_stays(void **state)
     finish(lives.w, 0, attempt, GW_RANK_NONE, 3);
     attempt = attempt_now(&lives);
     commit(&lives);
-    finish_one(&lives, attempt); /* two have ended: the first is forgotten */
+    finish_one(&lives, attempt); /* two jobs have ended: the first is forgotten */
     assert_false(gw_sched_job_knows(lives.w->sched, before));
     end(&lives);
     assert_int_equal(gw_sched_compact(&lives.facts, &less), 0);
@@ -432,7 +433,7 @@ static uint64_t job_placed(const struct lives *lives)
     return gw_col64_at(must(lives->w, WORKER, GW_MESSAGE_assign)->assign.job, 0);
 }
 
-/* Both failed once, of which the facts say nothing to the gate of what runs again. */
+/* Both jobs failed once; the facts do not tell the dependency of the retried job about that. */
 static void what_is_retried_after_another_is_so_in_the_next_life(void **state)
 {
     struct lives lives = {.history = 2};
@@ -463,7 +464,7 @@ static void what_is_retried_after_another_is_so_in_the_next_life(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-/* Who asks for output that lies at a worker that is not here hears of that. */
+/* A client that asks for output on a worker that is not connected receives an error. */
 static void output_of_who_is_gone_is_lost(void **state)
 {
     struct lives lives = {0};
@@ -487,7 +488,7 @@ static void output_of_who_is_gone_is_lost(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-/* Where that worker may come back, the question waits for it, and not for ever. */
+/* If that worker may come back, the request waits for it, for a limited time. */
 static void output_is_waited_for(void **state)
 {
     (void)state;
@@ -495,7 +496,7 @@ static void output_is_waited_for(void **state)
         struct lives lives = {.keeps_workers = true};
         uint64_t attempt;
         begin(&lives);
-        commit(&lives); /* that it is there */
+        commit(&lives); /* the registration of the worker */
         uint64_t job = submit_one(&lives, 1, &attempt);
         finish_one(&lives, attempt);
         end(&lives);
@@ -529,7 +530,7 @@ static void stand_and_go(struct lives *lives, uint64_t attempt)
     must(lives->w, WORKER, GW_MESSAGE_gang_go);
 }
 
-/* Another life of the scheduler knows where a checkpoint lies, and that it lies nowhere. */
+/* A restarted scheduler knows which worker has a checkpoint, and that no worker has it. */
 static void where_a_checkpoint_lies_is_known(void **state)
 {
     struct lives lives = {0};
@@ -548,7 +549,7 @@ static void where_a_checkpoint_lies_is_known(void **state)
     begin(&lives);
     struct gw_msg_gang told = *gang_now(&lives);
     assert_true(told.checkpoint == saved && !told.checkpoint_lost);
-    assert_int_not_equal(told.transfer_worker, 0); /* it looks where it is to be */
+    assert_int_not_equal(told.transfer_worker, 0); /* rank 0 looks for the checkpoint */
     keep(&lives);
     say(lives.w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_transfer_absent,

@@ -1,11 +1,11 @@
-/* Answers to what changes durable state: none before its commit, and errors at once. */
+/* Replies to requests that change durable state: none before the commit, and errors at once. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #include <stdlib.h>
 
 enum { OTHER = 2 };
 
-/* The number of what the last step wrote; fails where it wrote nothing. */
+/* The number of the commit of the last step; fails if nothing was written. */
 static uint64_t written(const struct world *w)
 {
     for (size_t i = 0; i < w->effects.list.count; i++)
@@ -21,7 +21,7 @@ static void commit(struct world *w)
     (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = number});
 }
 
-/* What was asked in the last step is answered by the commit of what that wrote, not by one before.
+/* The request of the last step is answered by the commit of its own facts, not by an earlier one.
  */
 static const struct gw_msg_reply *answered_by_its_commit(struct world *w, uint64_t request)
 {
@@ -79,19 +79,21 @@ static void pauses_are_answered_when_they_are_durable(void **state)
     uint64_t job = submit_some(w, 1, 1, GW_SUBMIT_DETACHED);
     ask_gang(w, 7, job, GW_ASK_PAUSE);
     const uint64_t number = written(w);
-    ask_gang(w, 8, job, GW_ASK_PAUSE); /* it is: but that is not on disk either */
+    ask_gang(w, 8, job, GW_ASK_PAUSE); /* it is paused already, but that is not on disk either */
     assert_null(sent(w, CLIENT, GW_MESSAGE_reply, 0));
     (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = number});
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.request, 7);
     assert_int_equal(sent(w, CLIENT, GW_MESSAGE_reply, 1)->reply.request, 8);
     ask_gang(w, 9, job, GW_ASK_PAUSE);
-    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.request, 9); /* nothing to wait for */
+    assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.request,
+                     9); /* there is no commit to wait for */
     ask_gang(w, 10, job, GW_ASK_RESUME);
     (void)answered_by_its_commit(w, 10);
     free_world(w);
 }
 
-/* It ends with the scheduler: nothing of it is durable, and nobody waits for a disk. */
+/* An attached job ends with the scheduler, so nothing of it is durable and no reply waits for a
+ * disk. */
 static void of_what_ends_with_its_client_all_is_answered_at_once(void **state)
 {
     struct world *w = new_world();

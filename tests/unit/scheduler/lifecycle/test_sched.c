@@ -1,5 +1,5 @@
-/* The scheduler's core, decision by decision: what it sends for what it is told. Long runs and
- * faults are the simulator's. */
+/* The scheduler's core, decision by decision: the messages it sends for its events. The simulator
+ * covers long runs and faults. */
 #include "tests/unit/scheduler/sched_world.h"
 
 /* -- Tests ---------------------------------------------------------------------------------------
@@ -20,7 +20,7 @@ static void a_task_runs_and_its_end_is_told(void **state)
     assert_int_equal(done->request.count, 1);
     assert_int_equal(gw_col32_at(done->rank, 0), GW_RANK_NONE);
     assert_memory_equal(done->values.data, "123", 3);
-    finish(w, 0, attempt, GW_RANK_NONE, 3); /* told twice: the attempt is over */
+    finish(w, 0, attempt, GW_RANK_NONE, 3); /* reported twice: the attempt is over */
     assert_null(sent(w, CLIENT, GW_MESSAGE_done, 0));
     free_world(w);
 }
@@ -59,7 +59,9 @@ static void what_never_fits_is_refused_in_words(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    send_spec(w, (struct gw_msg_spec){.key = 1, .slots = 9}); /* no worker yet: it may come */
+    send_spec(w,
+              (struct gw_msg_spec){
+                  .key = 1, .slots = 9}); /* no worker is connected yet: a suitable one may come */
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
     add_worker(w, 0, 2, "a");
     add_worker(w, 1, 2, "b");
@@ -72,8 +74,8 @@ static void what_never_fits_is_refused_in_words(void **state)
     rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
     assert_non_null(strstr(rejected->text, "a gang of 5"));
     assert_non_null(strstr(rejected->text, "4 slots"));
-    send_spec(w,
-              (struct gw_msg_spec){.key = 3, .number = 1}); /* was under way: no protocol error */
+    send_spec(w, (struct gw_msg_spec){
+                     .key = 3, .number = 1}); /* the message was on its way: no protocol error */
     submit(w, (struct chunk){3, 1, GW_SUBMIT_LAST, false, 0});
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
     free_world(w);
@@ -84,7 +86,7 @@ static void a_task_goes_where_its_input_is(void **state)
     struct world *w = new_world();
     (void)state;
     add_worker_with(w, 0, 4, "a", 100);
-    add_worker_with(w, 1, 2, "b", 1000); /* fewer slots, but the only one with so much memory */
+    add_worker_with(w, 1, 2, "b", 1000); /* fewer slots, but the only worker with enough memory */
     send_spec(w, (struct gw_msg_spec){.key = 1, .memory_bytes = 900});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
     const struct gw_message *assign = must(w, WORKER + 1, GW_MESSAGE_assign);
@@ -123,7 +125,7 @@ static void a_gang_is_packed_and_goes_together(void **state)
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_gang, 0)); /* two workers suffice */
     const struct gw_msg_gang *gang = &must(w, WORKER + 2, GW_MESSAGE_gang)->gang;
-    assert_int_equal(gang->first_rank, 0); /* host-major */
+    assert_int_equal(gang->first_rank, 0); /* ordered by host */
     assert_int_equal(gang->world, 4);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.first_rank, 1);
     attempt = gang->attempt;
@@ -212,7 +214,7 @@ static void a_detached_job_is_told_after_its_commit(void **state)
     free_world(w);
 }
 
-/* A large one of task 0 of job 1, at a; b has nothing. */
+/* Task 0 of job 1 has a large result at a; b has nothing. */
 static struct world *world_with_a_result(void)
 {
     struct world *w = new_world();
@@ -231,13 +233,15 @@ static void a_lost_result_is_made_again(void **state)
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
     const struct gw_message *assign = must(w, WORKER + 1, GW_MESSAGE_assign);
     say(w, CLIENT,
-        (struct gw_message){.type = GW_MESSAGE_fetch, .fetch = {7, 1, 0, 0}}); /* waits for it */
+        (struct gw_message){.type = GW_MESSAGE_fetch,
+                            .fetch = {7, 1, 0, 0}}); /* waits for the result */
     assert_null(sent(w, CLIENT, GW_MESSAGE_object, 0));
     (void)assign;
     free_world(w);
 }
 
-/* It may have it still, and be out of reach of who says so: what is made again is not that. */
+/* The worker may still have the result and only be unreachable for the reporter; the recomputed
+ * result must not be mixed with it. */
 static void who_is_said_to_have_lost_a_result_lets_go(void **state)
 {
     struct world *w = world_with_a_result();
@@ -278,7 +282,7 @@ static void failures_alike_are_each_decided(void **state)
         assert_non_null(strstr(failed->failed.text, "on a: no such file\nlast line"));
     }
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 2));
-    say(w, WORKER, message); /* as after a connection that broke: they were judged */
+    say(w, WORKER, message); /* as after a broken connection: the failures were decided before */
     free_world(w);
 }
 
@@ -296,13 +300,13 @@ static void a_failure_reaches_what_depends_on_it(void **state)
     assert_int_equal(others->failed.code, GW_EDEPENDENCY);
     assert_int_equal(others->failed.index, 1);
     assert_non_null(strstr(others->failed.text, "no luck"));
-    assert_int_equal(others->failed.more.count, 1); /* the same is said once */
+    assert_int_equal(others->failed.more.count, 1); /* equal failures are reported once */
     assert_int_equal(gw_col32_at(others->failed.more, 0), 2);
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 2));
     free_world(w);
 }
 
-/* What a worker of 1000 MiB says of its memory, in MiB. */
+/* A memory report of a worker with 1000 MiB, in MiB. */
 static void report(struct world *w, int worker, uint32_t state, uint64_t resident)
 {
     enum { MIB = 1 << 20 };
@@ -317,7 +321,7 @@ static void report(struct world *w, int worker, uint32_t state, uint64_t residen
                                        .idle_bytes = state == GW_MEMORY_OPEN ? 3 * MIB : 0}});
 }
 
-/* As a query has it: of the first worker, or of all; -1: it does not say. */
+/* As in a query: of the first worker, or of all workers; -1: not given. */
 static int64_t idle_bytes(struct world *w, const char *what)
 {
     struct gw_value *answer = ask(w, what, -1, -1);
@@ -337,7 +341,7 @@ static void a_paused_worker_gets_nothing(void **state)
     submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, false, 0});
     const struct gw_message *assign = must(w, WORKER, GW_MESSAGE_assign);
     uint64_t first = attempt_in(assign, 0), second = attempt_in(assign, 1);
-    report(w, 0, GW_MEMORY_PAUSED, 900); /* what it has not begun is taken back */
+    report(w, 0, GW_MEMORY_PAUSED, 900); /* tasks that have not started are taken back */
     const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
     assert_int_equal(kill->reason, GW_KILL_TAKE_BACK);
     assert_int_equal(kill->attempt.count, 2);
@@ -345,7 +349,8 @@ static void a_paused_worker_gets_nothing(void **state)
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     finish(w, 0, first, GW_RANK_NONE, 3);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    report(w, 0, GW_MEMORY_ONE, 900); /* nothing else would help: one after the other */
+    report(w, 0, GW_MEMORY_ONE,
+           900); /* nothing else would help: the tasks run one after the other */
     assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
     assert_int_equal(idle_bytes(w, "status"), -1);
     report(w, 0, GW_MEMORY_OPEN, 100);
@@ -363,7 +368,7 @@ static void what_is_given_back_again_and_again_waits(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, GW_RANK_NONE});
     finish(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_RANK_NONE, 5000000);
-    for (int i = 0; i < 2; i++) { /* its input takes what there is, and goes with it */
+    for (int i = 0; i < 2; i++) { /* the input occupies the memory, and moves with the task */
         uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
         report(w, 0, GW_MEMORY_PAUSED, 900);
         give_back(w, 0, attempt);
@@ -380,8 +385,8 @@ static void what_is_given_back_again_and_again_waits(void **state)
     free_world(w);
 }
 
-/* It has most free slots, takes one task at a time, and has no room for what that makes: what it
- * refused three times, and waited for that, does not go there again while another is free. */
+/* The full worker has the most free slots and takes one task at a time. A task that it refused
+ * three times does not go there again while another worker is free. */
 static void what_a_full_worker_refuses_goes_elsewhere(void **state)
 {
     struct world *w = new_world();
@@ -416,11 +421,11 @@ static void what_failed_is_tried_elsewhere(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    add_worker(w, 0, 2, "a"); /* it has most free slots, each time */
+    add_worker(w, 0, 2, "a"); /* it always has the most free slots */
     send_spec(w, (struct gw_msg_spec){.key = 1, .retries = 3});
     submit(w, (struct chunk){1, 1, GW_SUBMIT_LAST, false, 0});
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    fail_attempt(w, 0, attempt); /* there is no other */
+    fail_attempt(w, 0, attempt); /* there is no other worker */
     attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     add_worker(w, 1, 1, "b");
     fail_attempt(w, 0, attempt);
@@ -445,7 +450,7 @@ static void what_a_spec_took_is_expected_again(void **state)
         (struct gw_message){.type = GW_MESSAGE_measured,
                             .measured = {{&attempts[0], 1}, {&peak, 1}}});
     report(w, 0, GW_MEMORY_OPEN, 0);
-    finish(w, 0, attempts[0], GW_RANK_NONE, 3); /* three that were placed before: they may */
+    finish(w, 0, attempts[0], GW_RANK_NONE, 3); /* three tasks that were placed before may run */
     must(w, WORKER, GW_MESSAGE_assign);         /* 350 of 800 */
     finish(w, 0, attempts[1], GW_RANK_NONE, 3);
     must(w, WORKER, GW_MESSAGE_assign); /* 700 */
@@ -455,7 +460,7 @@ static void what_a_spec_took_is_expected_again(void **state)
     free_world(w);
 }
 
-/* Rows 0 to 3 make 100 MiB each, row 4 takes row 0, row 5 row 1. */
+/* Rows 0 to 3 produce 100 MiB each; row 4 takes row 0, row 5 takes row 1. */
 static void roots_wait_for_those_that_let_go(void **state)
 {
     struct world *w = new_world();
@@ -485,7 +490,7 @@ static void roots_wait_for_those_that_let_go(void **state)
     uint64_t first = attempt_in(assign, 0);
     report(w, 0, GW_MEMORY_OPEN, 550);
     finish(w, 0, first, GW_RANK_NONE, UINT64_C(100) << 20);
-    /* Row 2 would come first, and 650 is below the line where it pauses, but above the target. */
+    /* Row 2 would come first; 650 is below the pause threshold but above the target. */
     assert_int_equal(gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.index, 0), 4);
     free_world(w);
 }
@@ -530,7 +535,7 @@ static void a_registration_of_a_lost_worker_is_too_late(void **state)
     free_world(w);
 }
 
-/* A worker that was on its way when the cluster was shut down ends, too, and delays nothing. */
+/* A worker that connects during the shutdown ends, too, and delays nothing. */
 static void a_shutdown_waits_for_those_that_were_there(void **state)
 {
     enum { ADMIN = CLIENT + 1 };
@@ -557,7 +562,7 @@ static void a_shutdown_waits_for_those_that_were_there(void **state)
     free_world(w);
 }
 
-/* It waits as long as the longest grace of what runs, unless somebody wants it sooner. */
+/* It waits as long as the longest grace period of a running task, unless an admin asks for less. */
 static void a_shutdown_waits_for_what_runs(void **state)
 {
     enum { ADMIN = CLIENT + 1 };
@@ -585,7 +590,7 @@ static void a_shutdown_waits_for_what_runs(void **state)
             assert_int_equal(must(w, ADMIN, GW_MESSAGE_reply)->reply.request, 6);
         }
         const uint64_t most_ns = (hurried ? 12000 : 72000) * MS; /* and 12 s beside that */
-        while (w->now_ns < most_ns - 5000 * MS) {                /* it says that it lives */
+        while (w->now_ns < most_ns - 5000 * MS) {                /* the worker sends a heartbeat */
             w->now_ns += 2000 * MS;
             say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
             assert_null(sent(w, ADMIN, GW_MESSAGE_reply, 0));
@@ -596,7 +601,7 @@ static void a_shutdown_waits_for_what_runs(void **state)
     }
 }
 
-/* A worker that ends by itself says why, and that is why it is lost. */
+/* A worker that ends by itself reports the reason, and that reason explains its loss. */
 static void a_workers_last_words_are_told(void **state)
 {
     struct world *w = new_world();

@@ -1,4 +1,4 @@
-/* Gangs that start again: budgets, workers that cool down, and what their users ask. */
+/* Gangs that restart: budgets, workers in quarantine, and requests of users. */
 #include "scheduler/core/model/jobs/job.h"
 #include "scheduler/core/model/state.h"
 #include "tests/unit/scheduler/gang_world.h"
@@ -27,8 +27,8 @@ static void fail_gang(struct world *w, int worker, uint64_t attempt)
         (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
 }
 
-/* Rank 1 of a gang of two, at different workers, says that it cannot reach rank 0. Gives the
- * workers where they were, as bits. */
+/* Rank 1 of a gang of two, on different workers, reports that it cannot reach rank 0. Returns the
+ * two workers, as bits. */
 static uint32_t part_gang(struct world *w, int workers)
 {
     uint32_t where = 0;
@@ -68,7 +68,8 @@ static void ranks_that_cannot_meet_are_placed_where_they_can(void **state)
     const uint32_t third = part_gang(w, 3);
     assert_true(third != first && third != second);
     for (int i = 0; i < 3; i++)
-        assert_null(sent(w, WORKER + (uint64_t)i, GW_MESSAGE_assign, 0)); /* no pair is left */
+        assert_null(
+            sent(w, WORKER + (uint64_t)i, GW_MESSAGE_assign, 0)); /* no pair of workers is left */
     explained(w, 1, "could not reach each other: ");
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
     free_world(w);
@@ -170,18 +171,19 @@ static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
     const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
     assert_int_equal(kill->grace_ns, 5 * SECOND);
     assert_int_equal(kill->reason, GW_KILL_PREEMPT);
-    ask_restart(w, 1); /* it is being ended */
+    ask_restart(w, 1); /* the gang is being ended */
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
-    finish(w, 0, attempt, 0, 1); /* it saved, and ended well: that is no result */
+    finish(w, 0, attempt, 0, 1); /* it saved a checkpoint and returned: that value is no result */
     attempt_ended(
         w, 0, (struct gw_msg_ended){.attempt = attempt, .rank = 1, .outcome = GW_OUTCOME_KILLED});
     (void)go(w, 0);
     refuses_restart(w, 1,
-                    "1 time, and its limit is 1 (--max-preemptions)"); /* that would be its end */
+                    "1 time, and its limit is 1 (--max-preemptions)"); /* a further restart would
+                                                                          end the gang */
     free_world(w);
 }
 
-/* Rank 0 says that it returns because it was told to; then both do. */
+/* Rank 0 reports that it returns because of the request; then both ranks return. */
 static void pause_at_a_step(struct world *w, uint64_t attempt)
 {
     assert_int_equal(must(w, WORKER, GW_MESSAGE_control)->control.command, 1);
@@ -197,7 +199,7 @@ static void what_a_paused_gang_returns_is_no_result(void **state)
     (void)state;
     add_worker(w, 0, 2, "a");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .preemptions_max = 1});
-    for (int i = 0; i < 3; i++) { /* nothing is charged */
+    for (int i = 0; i < 3; i++) { /* no budget counts this */
         uint64_t attempt = go(w, 0);
         ask_for(w, 1, GW_ASK_PAUSE);
         assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
@@ -308,7 +310,7 @@ static void a_gang_that_was_stopped_does_not_start_again(void **state)
     add_worker(w, 0, 2, "a");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .retries = 9});
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    ask_for(w, 1, GW_ASK_STOP); /* it does not go yet */
+    ask_for(w, 1, GW_ASK_STOP); /* the gang has not started yet */
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, GW_ENOENT);
     ready(w, 0, attempt, 0);
     ready(w, 0, attempt, 1);
@@ -321,8 +323,8 @@ static void a_gang_that_was_stopped_does_not_start_again(void **state)
     free_world(w);
 }
 
-/* A gang that is told to stop (or not) and ends without a value, and a task that takes that and
- * fails; gives what is said of the task. */
+/* A gang that receives a stop request (or not) and ends without a value, and a task that takes the
+ * value and fails; returns the error of the task. */
 static struct world *world_without_value(bool stopped, const char **text)
 {
     const uint32_t rank = 0, size = 1;
@@ -378,7 +380,8 @@ static void nothing_of_a_paused_job_starts(void **state)
     free_world(w);
 }
 
-/* It was about to: what stands for that ends, uncharged, and never goes. */
+/* The gang was about to start. Its prepared ranks end without counting against the budget and
+ * never start. */
 static void a_gang_that_prepares_is_paused_before_it_begins(void **state)
 {
     static const uint32_t verbs[] = {GW_ASK_PAUSE, GW_ASK_PAUSE_NOW};
@@ -417,7 +420,7 @@ static void revoke(struct world *w, int worker)
                                     .code = GW_EPERM});
 }
 
-/* It was told to end, and has ended what it ran. */
+/* The worker was told to end and has ended its processes. */
 static void say_goodbye(struct world *w, int worker)
 {
     say(w, WORKER + (uint64_t)worker,
@@ -458,8 +461,8 @@ static void leaves_uncharged(void (*leave)(struct world *w, int worker))
     free_world(w);
 }
 
-/* Whose token is revoked, or who is told to end, has not failed: neither its tasks nor its name pay
- * for it. But who allows no loss at all wants what ran never to run twice. */
+/* A worker whose token is revoked or that is told to end has not failed: neither its tasks nor
+ * its name count the loss. But a task that allows no loss must never run twice. */
 static void a_dismissed_worker_counts_against_no_budget(void **state)
 {
     (void)state;
@@ -501,7 +504,7 @@ static void without_a_budget_the_first_is_the_last(void **state)
     free_world(w);
 }
 
-/* Loses worker 0, which comes back at once as the next number. */
+/* Loses worker 0, which reconnects at once with the next number. */
 static void lose(struct world *w, int number)
 {
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)number}});
@@ -528,7 +531,7 @@ static void a_worker_that_was_lost_cools_down(void **state)
     finish(w, 3, attempt, 0, 1);
     finish(w, 3, attempt, 1, 1);
     must(w, CLIENT, GW_MESSAGE_done);
-    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2}); /* that it ended well is what counts now */
+    submit_task(w, 2, (struct gw_msg_spec){.ranks = 2}); /* now the good end counts */
     (void)go(w, 3);
     lose(w, 3);
     pass(w, SECOND);
@@ -544,7 +547,7 @@ static void others_take_the_ranks_meanwhile(void **state)
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2});
     (void)go(w, 0);
     lose(w, 0);
-    send_spec(w, (struct gw_msg_spec){.key = 2}); /* what is no gang runs there */
+    send_spec(w, (struct gw_msg_spec){.key = 2}); /* a task that is no gang runs there */
     submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
     must(w, WORKER + 1, GW_MESSAGE_assign);
     add_worker(w, 2, 2, "b");
@@ -559,7 +562,7 @@ static void submit_files(struct world *w, uint64_t request)
     submit(w, (struct chunk){request, 1, GW_SUBMIT_LAST, false, 0});
 }
 
-/* The task that a worker has just been assigned gets no files there. */
+/* The task just assigned to a worker gets no files there. */
 static void lack_files(struct world *w, int worker)
 {
     uint64_t attempt = attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
@@ -573,7 +576,7 @@ static void lack_files(struct world *w, int worker)
                                       .stderr_tail = ""}});
 }
 
-/* A worker whose disk is full is idle, and would draw all that has files. */
+/* A worker with a full disk is idle and would attract every task with files. */
 static void who_cannot_lay_files_gets_none(void **state)
 {
     struct world *w = new_world();
@@ -586,11 +589,11 @@ static void who_cannot_lay_files_gets_none(void **state)
     submit_files(w, 2);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     explained(w, 2, "could not lay files, and take no task with any: a, for ");
-    send_spec(w, (struct gw_msg_spec){.key = 3}); /* what has none runs there */
+    send_spec(w, (struct gw_msg_spec){.key = 3}); /* a task without files runs there */
     submit(w, (struct chunk){3, 1, GW_SUBMIT_LAST, false, 0});
     must(w, WORKER, GW_MESSAGE_assign);
     pass(w, SECOND);
-    lack_files(w, 0); /* it tries again, in vain, and b is still busy: 2 s */
+    lack_files(w, 0); /* the second failure, while b is still busy: 2 s */
     pass(w, SECOND);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     finish(w, 1, attempt, GW_RANK_NONE, 1);
@@ -598,14 +601,14 @@ static void who_cannot_lay_files_gets_none(void **state)
     must(w, WORKER + 1, GW_MESSAGE_assign);
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
     pass(w, 2 * SECOND);
-    lack_files(w, 0); /* nobody else is left: that is what its user wants to know */
+    lack_files(w, 0); /* no other worker is left: the user must learn the cause */
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
     assert_int_equal(failed->code, GW_ESTART);
     assert_non_null(strstr(failed->text, "its files: no space left"));
     free_world(w);
 }
 
-/* A gang with files that ends well has laid them. */
+/* If a gang with files ends well, its worker has written the files. */
 static void a_gang_whose_files_are_laid_ends_that_rest(void **state)
 {
     static const uint8_t hash[32] = {7};
@@ -623,7 +626,7 @@ static void a_gang_whose_files_are_laid_ends_that_rest(void **state)
     finish(w, 0, attempt, 1, 1);
     must(w, CLIENT, GW_MESSAGE_done);
     submit_files(w, 3);
-    lack_files(w, 0); /* the first time, again: 1 s */
+    lack_files(w, 0); /* counts as the first failure again: 1 s */
     pass(w, SECOND);
     must(w, WORKER, GW_MESSAGE_assign);
     free_world(w);

@@ -1,4 +1,4 @@
-/* Gangs whose ranks stand still, and whose end is the cause of the others'. */
+/* Gangs whose ranks stand still, and which end is the cause of the others. */
 #include "scheduler/core/lifecycle/hang.h"
 #include "tests/unit/scheduler/gang_world.h"
 
@@ -37,12 +37,12 @@ static void who_hangs_is_named(void **state)
          "rank 1 hangs: it is in broadcast 5, the other is in no collective (5 so far)");
     hang((struct gw_standing[]){{0, 5, "all_reduce", false, NULL},
                                 {1, 5, "all_reduce", false, NULL}},
-         2, "nobody"); /* its own deadline ends it */
+         2, "nobody"); /* a collective's own deadline ends it */
     hang((struct gw_standing[]){{0, 5, "", false, NULL}, {1, 9, "", false, NULL}}, 2,
-         "nobody"); /* they work */
+         "nobody"); /* the ranks work */
 }
 
-/* Where processes are is told in a line each place, those that hang first. */
+/* Each distinct stack is a line; the hanging ranks come first. */
 static void where_ranks_are_is_told_once(void **state)
 {
     char text[256];
@@ -98,7 +98,7 @@ static void prints(struct world *w, uint32_t peer, uint64_t attempt, uint32_t ra
             .printed = {.attempt = attempt, .rank = rank, .stream = 2, .data = {"hello\n", 6}}});
 }
 
-/* Its client, by the worker where it runs. */
+/* Only the worker that runs the rank may send its output. */
 static void what_a_task_prints_is_told_its_client(void **state)
 {
     struct world *w = new_world();
@@ -126,14 +126,14 @@ static void a_gang_that_hangs_is_ended(void **state)
     add_worker(w, 0, 2, "a");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
     uint64_t attempt = go(w, 0);
-    stuck(w, attempt, 0, 1, false); /* one of two: the other moves */
+    stuck(w, attempt, 0, 1, false); /* one of two: the other rank moves */
     assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
-    stuck(w, attempt, 0, 0, false); /* it moves again */
+    stuck(w, attempt, 0, 0, false); /* the rank moves again */
     stuck(w, attempt, 0, 2, false);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang_look)->gang_look.attempt, attempt);
-    stuck(w, attempt, 0, 2, false); /* it was asked already */
+    stuck(w, attempt, 0, 2, false); /* the worker was asked before */
     assert_null(sent(w, WORKER, GW_MESSAGE_gang_look, 0));
-    stuck(w, attempt, 0, 0, false); /* it moved while it was looked at: it hangs later */
+    stuck(w, attempt, 0, 0, false); /* the rank moved during the inspection: it hangs later */
     stuck(w, attempt, 0, 2, false);
     must(w, WORKER, GW_MESSAGE_gang_look);
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
@@ -153,7 +153,7 @@ static void a_gang_that_hangs_is_ended(void **state)
     free_world(w);
 }
 
-/* Rank 0 at worker 0 and rank 1 at worker 1; gives the attempt, which runs. */
+/* Rank 0 at worker 0 and rank 1 at worker 1; returns the running attempt. */
 static uint64_t go_apart(struct world *w, struct gw_msg_spec spec)
 {
     add_worker(w, 0, 1, "a");
@@ -167,7 +167,8 @@ static uint64_t go_apart(struct world *w, struct gw_msg_spec spec)
     return attempt;
 }
 
-/* A rank that is not ready in time is looked at before its gang is ended: it may be stopped. */
+/* A rank that is not ready in time is inspected before its gang is ended, because its process
+ * may be stopped. */
 static void a_rank_that_is_not_ready_is_looked_at(void **state)
 {
     (void)state;
@@ -200,7 +201,7 @@ static void a_rank_that_is_not_ready_is_looked_at(void **state)
                                                  .stacks = {"loadpause", 9}});
         else if (answers == 0)
             pass(w, GW_HANG_LOOK_NS);
-        if (answers == 2) { /* they come all the same */
+        if (answers == 2) { /* the stacks still arrive */
             ready(w, 0, attempt, 1);
             ready(w, 0, attempt, 2);
             must(w, WORKER, GW_MESSAGE_gang_go);
@@ -223,7 +224,7 @@ static void a_rank_that_is_not_ready_is_looked_at(void **state)
     }
 }
 
-/* All workers are asked where their ranks are, and all answers waited for. */
+/* The scheduler asks all workers for the stacks of their ranks and waits for all answers. */
 static void stacks_come_from_all_workers(void **state)
 {
     struct world *w = new_world();
@@ -260,8 +261,8 @@ static void stacks_come_from_all_workers(void **state)
     free_world(w);
 }
 
-/* Rank 0 ends by an error, which is told first; rank 1 by something that the caller says (an
- * outcome of 0: its worker is lost). The failure's text then, or that there is none. */
+/* Rank 0 ends by an error, which is reported first; rank 1 ends as the caller says (an outcome of
+ * 0: its worker is lost). Returns the error text, or that there is none. */
 static const char *told_first(struct world *w, struct gw_msg_ended error, struct gw_msg_ended other)
 {
     error.attempt = other.attempt = go_apart(w, (struct gw_msg_spec){.ranks = 2});
@@ -294,11 +295,14 @@ static void a_death_that_is_told_late_is_the_cause(void **state)
         {error, killed, "rank 1 on b: signal 9"},
         {returned, killed, "rank 1 on b: signal 9"},
         {error, {.outcome = GW_OUTCOME_OOM, .text = "out of memory"}, "rank 1 on b: out of memory"},
-        {error, {.outcome = 0}, "it may start again"}, /* of the budget for lost workers */
+        {error,
+         {.outcome = 0},
+         "it may start again"}, /* counts against the budget of worker losses */
         {error, {.outcome = GW_OUTCOME_KILLED, .text = "another rank ended"}, "rank 0 on a: exit"},
-        {error, crash, "rank 0 on a: exit code 3"}, /* a program's own way to end, too */
+        {error, crash, "rank 0 on a: exit code 3"}, /* a program may also end itself in this way */
         {error, error, "rank 0 on a: exit code 3"},
-        {crash, killed, "rank 0 on a: signal 11"}, /* nobody's death makes others crash */
+        {crash, killed,
+         "rank 0 on a: signal 11"}, /* the death of one rank does not make others crash */
         {killed, killed, "rank 0 on a: signal 9"},
     };
     (void)state;
@@ -311,8 +315,8 @@ static void a_death_that_is_told_late_is_the_cause(void **state)
     }
 }
 
-/* On one host, too: each rank has a supervisor of its own, and those tell in any order. Of two
- * errors the first that is told is kept; a worker that is lost after it told of one is no cause. */
+/* Each rank has a supervisor of its own, and the reports arrive in any order. Of two errors the
+ * first report counts; a worker that is lost after its report of an error is no cause. */
 static void on_one_host_a_kill_is_the_cause(void **state)
 {
     struct world *w = new_world();

@@ -1,4 +1,4 @@
-/* What a worker that registers says that it runs. */
+/* The attempts that a registering worker claims to run. */
 #include "tests/unit/scheduler/membership/claims.h"
 
 const char *claims_are_of = "";

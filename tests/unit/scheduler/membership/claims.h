@@ -1,4 +1,4 @@
-/* What a worker that registers says that it runs. */
+/* The attempts that a registering worker claims to run. */
 #ifndef GW_TESTS_SCHEDULER_CLAIMS_H
 #define GW_TESTS_SCHEDULER_CLAIMS_H
 
@@ -12,9 +12,9 @@ struct row {
 
 enum { ROWS_MAX = 16 };
 
-extern const char *claims_are_of; /* which cluster */
+extern const char *claims_are_of; /* the cluster of the claims */
 
-/* connect_worker has worker "w" register, with these rows. */
+/* connect_worker registers worker "w" with these rows. */
 void connect_worker(struct world *w, uint64_t peer, uint64_t incarnation, const struct row *rows,
                     uint32_t count);
 

@@ -1,5 +1,5 @@
-/* What another life of the scheduler takes over of what workers say that they run, what it does
- * not, and for how long it waits for them. */
+/* Which of the attempts claimed by workers a restarted scheduler adopts, which it does not, and how
+ * long it waits for the workers. */
 #include "scheduler/core/lifecycle/checkpoint.h"
 #include "scheduler/core/model/jobs/checkpoint.h"
 #include "scheduler/core/model/jobs/job.h"
@@ -9,7 +9,7 @@
 
 #define SECOND (1000 * MS)
 
-/* A life in which a detached task is placed at worker 7; gives its attempt. */
+/* A scheduler run in which a detached task is placed at worker 7; returns its attempt. */
 static struct row one_runs(void)
 {
     life_facts.size = 0;
@@ -26,7 +26,7 @@ static struct row one_runs(void)
     return row;
 }
 
-/* Whoever begins to submit when the workers are there must not come before they are. */
+/* A client that waits for the workers and then submits must find them registered. */
 static void a_worker_takes_part_when_it_is_on_disk(void **state)
 {
     (void)state;
@@ -44,7 +44,7 @@ static void what_runs_is_taken_over(void **state)
     (void)state;
     struct row row = one_runs();
     struct world *w = life_begin();
-    connect_worker(w, WORKER + 1, 8, NULL, 0); /* another, which has room */
+    connect_worker(w, WORKER + 1, 8, NULL, 0); /* another worker with free slots */
     life_commit(w);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     connect_worker(w, WORKER, 7, &row, 1);
@@ -58,7 +58,7 @@ static void what_runs_is_taken_over(void **state)
     free_world(w);
 }
 
-/* Its jobs have the same numbers, and its attempts may. */
+/* Another cluster's jobs have the same ids, and its attempts may have the same ids. */
 static void what_is_of_another_cluster_is_ended(void **state)
 {
     (void)state;
@@ -71,7 +71,7 @@ static void what_is_of_another_cluster_is_ended(void **state)
     free_world(w);
 }
 
-/* Whatever a worker says, nothing of it is believed that cannot be. */
+/* The scheduler believes no claim that cannot be true. */
 static void what_makes_no_sense_is_ended(void **state)
 {
     (void)state;
@@ -85,13 +85,14 @@ static void what_makes_no_sense_is_ended(void **state)
     rows[3].world = 2;
     rows[4].claim = 99;
     rows[5].gpus = 1;
-    rows[6].attempt = (right.attempt & 0xffffffffffff) | UINT64_C(2) << 48; /* of this life */
+    rows[6].attempt = (right.attempt & 0xffffffffffff) | UINT64_C(2)
+                                                             << 48; /* of the present scheduler */
     struct world *w = life_begin();
     connect_worker(w, WORKER, 7, rows, 8);
     for (uint32_t i = 0; i < 7; i++)
         assert_true(killed(w, rows[i].attempt));
     assert_false(killed(w, right.attempt));
-    struct row thief = right; /* somebody else's, which is taken already */
+    struct row thief = right; /* another worker's attempt, which was adopted already */
     connect_worker(w, WORKER + 1, 8, &thief, 1);
     assert_non_null(sent(w, WORKER + 1, GW_MESSAGE_kill, 0));
     finish(w, 1, right.attempt, GW_RANK_NONE, 3);
@@ -131,11 +132,11 @@ static void who_is_gone_is_not_waited_for(void **state)
     free_world(w);
 }
 
-/* Bytes of the facts of the last gang's going. */
+/* The size of the facts of the last gang's start. */
 static size_t unwritten;
 
-/* A life in which a detached gang goes, rank 0 at worker 7 and rank 1 at worker 8; gives its rows.
- */
+/* A scheduler run in which a detached gang starts, rank 0 at worker 7 and rank 1 at worker 8;
+ * returns its rows. */
 static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
 {
     life_facts.size = 0;
@@ -165,7 +166,8 @@ static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
     free_world(w);
 }
 
-/* Its workers tell once that ranks stand still, whoever is back by then and has ended since. */
+/* A worker reports only once that its ranks stand still, whether or not the other workers are
+ * back by then. */
 static void who_hangs_before_all_are_back_hangs(void **state)
 {
     (void)state;
@@ -197,7 +199,7 @@ static void who_hangs_before_all_are_back_hangs(void **state)
     free_world(w);
 }
 
-/* As users see it. */
+/* As shown to users. */
 static int64_t tries_of(const struct world *w, uint64_t job)
 {
     struct gw_value *tasks = ask(w, "tasks", (int64_t)job, 0);
@@ -208,7 +210,7 @@ static int64_t tries_of(const struct world *w, uint64_t job)
     return tries;
 }
 
-/* When nobody else is awaited a rank that comes back alone does not wait for the others. */
+/* If no other worker is awaited, a rank that comes back alone does not wait for the others. */
 static void who_comes_back_alone_and_late_does_not_gather(void **state)
 {
     (void)state;
@@ -222,14 +224,14 @@ static void who_comes_back_alone_and_late_does_not_gather(void **state)
     free_world(w);
 }
 
-/* Both workers of a life before are here, and have nothing of it. */
+/* Both earlier workers are connected, and run nothing of the gang. */
 static void begin_anew(struct world *w)
 {
     for (uint32_t i = 0; i < 2; i++)
         connect_worker(w, WORKER + i, 7 + i, NULL, 0);
 }
 
-/* Which attempt of its gang rank 0 is told that it is, from 0. */
+/* The restart count that rank 0 receives, from 0. */
 static uint32_t try_number(const struct world *w)
 {
     return gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.try_number, 0);
@@ -240,7 +242,7 @@ static void a_gang_that_went_is_counted(void **state)
     (void)state;
     struct row rows[2];
     gang_runs(rows, (struct gw_msg_spec){0});
-    for (uint32_t life = 1; life < 4; life++) { /* one that did not go is none */
+    for (uint32_t life = 1; life < 4; life++) { /* a gang that did not start does not count */
         struct world *w = life_begin();
         assert_int_equal(tries_of(w, rows[0].job), 1);
         begin_anew(w);
@@ -269,7 +271,8 @@ static void a_gang_that_is_taken_over_is_counted_once(void **state)
     free_world(w);
 }
 
-/* The last facts of a life may be lost: what runs all the same is counted when it is seen. */
+/* The last facts before a crash may be lost; a gang that runs nevertheless is counted when its
+ * worker reports it. */
 static void a_gang_that_went_unwritten_is_counted(void **state)
 {
     (void)state;
@@ -288,7 +291,7 @@ static void a_gang_that_went_unwritten_is_counted(void **state)
     free_world(w);
 }
 
-/* And where it saves is where it runs, though nothing of its going was written. */
+/* Its checkpoints are at the workers where it runs, although the fact of its start was lost. */
 static void commands_of_a_gang_that_went_unwritten_have_a_home(void **state)
 {
     (void)state;
@@ -325,14 +328,14 @@ static void ranks_that_are_taken_over_are_told_as_such(void **state)
     assert_false(event_log_says(w, (int64_t)rows[0].job, "attempt 1 started"));
     free_world(w);
     w = life_begin();
-    connect_worker(w, WORKER, 7, rows, 2); /* it says that both are there */
+    connect_worker(w, WORKER, 7, rows, 2); /* the worker reports both ranks */
     assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
     assert_false(event_log_says(w, (int64_t)rows[0].job, "rank 1 runs"));
     free_world(w);
 }
 
-/* Its workers may still be on their way to another life, however often it went in the one before.
- */
+/* Its workers may still be about to reconnect to this scheduler, however often the gang started
+ * before. */
 static void a_gang_waits_for_all_in_each_life(void **state)
 {
     (void)state;
@@ -341,14 +344,14 @@ static void a_gang_waits_for_all_in_each_life(void **state)
     struct world *w = life_begin();
     connect_worker(w, WORKER, 7, NULL, 0);
     life_commit(w);
-    (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"}); /* the other one */
+    (void)step(w, (struct gw_event){.type = GW_EVENT_GONE, .text = "w"}); /* the other worker */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     connect_worker(w, WORKER + 1, 9, NULL, 0);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.world, 2);
     free_world(w);
 }
 
-/* A worker tells how an attempt ended that it had listed as such. */
+/* A worker reports the end of an attempt that it had listed as ended. */
 static void tell_crash(struct world *w, uint64_t peer, const struct row *row)
 {
     say(w, peer,
@@ -362,8 +365,9 @@ static void tell_crash(struct world *w, uint64_t peer, const struct row *row)
                                       .stderr_tail = ""}});
 }
 
-/* Worker 8, with rank 1, comes when the attempt has failed by rank 0, in the same life or in the
- * next, and others are still awaited. With one restart, it starts again. */
+/* Worker 8, with rank 1, connects after the attempt has failed because of rank 0, before or
+ * after another restart, while other workers are still awaited. The gang has one restart and
+ * starts again. */
 static void a_gang_that_ended_in_parts_is_charged_once(void **state)
 {
     (void)state;
@@ -397,7 +401,7 @@ static void a_gang_that_ended_in_parts_is_charged_once(void **state)
     }
 }
 
-/* Nor does one come back that was lost with its worker, which lives on. */
+/* A task that was lost with its worker stays lost, even if the worker lives on. */
 static void a_task_that_was_lost_is_not_taken_over(void **state)
 {
     (void)state;
@@ -418,7 +422,8 @@ static void a_task_that_was_lost_is_not_taken_over(void **state)
     }
 }
 
-/* A life that takes over both ranks; gives it in the step in which they have gathered. */
+/* A restarted scheduler that adopts both ranks; returns it in the step in which both are connected.
+ */
 static struct world *take_over(const struct row rows[2])
 {
     struct world *w = life_begin();
@@ -430,7 +435,8 @@ static struct world *take_over(const struct row rows[2])
     return w;
 }
 
-/* A life in which this is asked of a gang that goes, which ends before its workers hear of it. */
+/* A scheduler run that receives these requests for a running gang and ends before its workers
+ * receive them. */
 static void ask_and_die(const struct row rows[2], const uint32_t verbs[2])
 {
     struct world *w = take_over(rows);
@@ -465,7 +471,7 @@ static void what_was_asked_of_a_gang_is_asked_again(void **state)
     }
 }
 
-/* Its job is paused, or resumed, by a life that does not know of the gang yet. */
+/* The job is paused or resumed before the restarted scheduler knows of the gang. */
 static void a_gang_is_told_what_became_of_its_job_meanwhile(void **state)
 {
     (void)state;
@@ -504,7 +510,7 @@ static void who_is_to_start_again_is_ended_again(void **state)
     free_world(w);
 }
 
-/* It was to end with what it has, and has nothing. */
+/* The gang was to stop with its present result, and it has none. */
 static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **state)
 {
     (void)state;
@@ -522,7 +528,7 @@ static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **stat
     connect_worker(w, WORKER + 2, 9, &rows[0], 1); /* too late */
     assert_non_null(sent(w, WORKER + 2, GW_MESSAGE_kill, 0));
     free_world(w);
-    w = life_begin(); /* a new attempt, which its user wants, has nothing to do with that */
+    w = life_begin(); /* the old request does not affect the new attempt that the user wants */
     begin_anew(w);
     life_commit(w);
     say(w, CLIENT,

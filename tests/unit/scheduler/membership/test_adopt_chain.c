@@ -1,9 +1,9 @@
-/* What another life of the scheduler takes over of tasks that follow one another: the end of the
- * first is not on disk, and the second was placed already. */
+/* What a restarted scheduler adopts of tasks that follow each other: the end of the first is not on
+ * disk, and the second was placed already. */
 #include "tests/unit/scheduler/membership/claims.h"
 
-/* A life that ends when the first of two tasks in a row has ended, and the second was placed; that
- * the first ended is not on disk. */
+/* A scheduler run that ends when the first of two chained tasks has ended and the second was
+ * placed; the end of the first is not on disk. */
 static void chain_runs(struct row rows[2])
 {
     life_facts.size = 0;
@@ -29,7 +29,7 @@ static void assert_ended_well(struct world *w, uint64_t job)
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
 }
 
-/* Its claim comes with that of the first, whichever is listed first. */
+/* The claim of the second task arrives with that of the first, in any order. */
 static void a_claim_waits_for_the_end_behind_it(void **state)
 {
     (void)state;
@@ -55,8 +55,8 @@ static void a_claim_waits_for_the_end_behind_it(void **state)
         }
 }
 
-/* What is queued in a process behind what runs is begun there: before a kill could come, perhaps.
- * Until then its worker is given other work. */
+/* A task that is queued behind a running task in a runner may start before a kill could arrive.
+ * Until then its worker gets other work. */
 static void what_is_queued_in_a_process_is_taken_over(void **state)
 {
     (void)state;
@@ -77,7 +77,8 @@ static void what_is_queued_in_a_process_is_taken_over(void **state)
     free_world(w);
 }
 
-/* The first ran at another worker, which is back later: the second may have ended by then. */
+/* The first task ran at another worker, which reconnects later; the second may have ended by
+ * then. */
 static void a_claim_waits_for_the_worker_of_the_end(void **state)
 {
     (void)state;
@@ -109,7 +110,7 @@ static void a_claim_waits_for_the_worker_of_the_end(void **state)
     }
 }
 
-/* Nobody tells of the first any more: both run again, one after the other. */
+/* No worker reports the end of the first task, so both tasks run again, one after the other. */
 static void a_claim_whose_end_does_not_come_is_refused(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* What lasts of GPUs over lives of their workers and of the scheduler: those that stay drained, and
- * those that something of a lost worker may be on. */
+/* What survives of the state of GPUs when workers or the scheduler restart: drained GPUs, and GPUs
+ * that a process of a lost worker may use. */
 #include "graph/wire/codec.h"
 #include "tests/unit/scheduler/sched_life.h"
 
@@ -28,7 +28,7 @@ static void push(struct gw_value *list, struct gw_value *value)
     assert_int_equal(gw_list_push(list, value), 0);
 }
 
-/* A worker of this number, of one machine, comes in this incarnation with two GPUs of this name. */
+/* Worker `number`, of one machine, connects in this incarnation with two GPUs of this name. */
 static void come_with(struct world *w, int number, uint64_t incarnation, const char *gpus)
 {
     struct gw_value *list = gw_list();
@@ -90,7 +90,7 @@ static int32_t ask_gpu(struct world *w, const char *uuid, bool out)
     return code;
 }
 
-/* What the query "gpus" says of the first worker's: "free", "drained: why". */
+/* The state of the first worker's GPU in the query "gpus": "free", "drained: why". */
 static void assert_gpu(struct world *w, size_t number, const char *wanted)
 {
     struct gw_value *answer;
@@ -111,8 +111,8 @@ static void over(void)
     life_facts = (struct gw_buffer){0};
 }
 
-/* One that broke is as bad when its worker, or the scheduler, starts again; one whose memory was
- * not back is what its new worker says of it. */
+/* A broken GPU stays drained if its worker or the scheduler restarts; a GPU whose memory was not
+ * freed is judged by its new worker. */
 static void what_broke_stays_drained(void **state)
 {
     struct world *w = begin();
@@ -131,7 +131,8 @@ static void what_broke_stays_drained(void **state)
     assert_gpu(w, 0, "drained: Xid 79");
     assert_int_equal(ask_gpu(w, "a1", false), GW_EINVAL);
     assert_int_equal(ask_gpu(w, "a0", false), 0);
-    assert_null(sent(w, WORKER, GW_MESSAGE_gpu_undrain, 0)); /* it does not know of it */
+    assert_null(
+        sent(w, WORKER, GW_MESSAGE_gpu_undrain, 0)); /* the worker does not know of the drain */
     assert_gpu(w, 0, "free");
     free_world(w);
 
@@ -142,7 +143,7 @@ static void what_broke_stays_drained(void **state)
     over();
 }
 
-/* However many break, none is forgotten. */
+/* No broken GPU is forgotten, however many there are. */
 static void all_that_broke_stay_drained(void **state)
 {
     enum { WORKERS = 2100 };
@@ -182,7 +183,7 @@ static void one_is_given_back_while_nobody_has_it(void **state)
     over();
 }
 
-/* By an admin: what runs there runs on, and nothing follows it. */
+/* An admin drains the GPU: its task continues, and no task follows. */
 static void one_is_taken_out_by_hand(void **state)
 {
     struct world *w = begin();
@@ -208,7 +209,8 @@ static void one_is_taken_out_by_hand(void **state)
     over();
 }
 
-/* In another life of the scheduler, too, nobody gets a GPU that a lost worker's task may be on. */
+/* After a restart of the scheduler, too, no task gets a GPU that a task of a lost worker may
+ * still use. */
 static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
 {
     struct world *w = begin();
@@ -219,7 +221,7 @@ static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
     free_world(w);
 
     w = begin();
-    come(w, 1, 2); /* it offers them, too, and does not know who has them */
+    come(w, 1, 2); /* it offers the GPUs, too, and does not know who has them */
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 0});
     must(w, WORKER + 1, GW_MESSAGE_assign);
     submit_task(w, 2, (struct gw_msg_spec){.gpus = 1});
@@ -232,7 +234,8 @@ static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
     life_commit(w);
     free_world(w);
 
-    w = begin(); /* it is forgotten by now: all that it waits for is the other one */
+    w = begin(); /* the first worker is forgotten by now: the scheduler waits only for the other one
+                  */
     come(w, 1, 2);
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     must(w, WORKER + 1, GW_MESSAGE_assign);
@@ -240,7 +243,7 @@ static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
     over();
 }
 
-/* A worker that was lost is forgotten when nothing of it can be on its GPUs. */
+/* A lost worker is forgotten once none of its processes can be on its GPUs. */
 static void a_lost_worker_is_forgotten_in_time(void **state)
 {
     struct world *w = begin();

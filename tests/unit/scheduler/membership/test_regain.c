@@ -1,11 +1,11 @@
-/* Results that workers made for an earlier life of the scheduler: who is believed to have them, who
- * waits for them, and when they count as lost. */
+/* Results that workers made for an earlier scheduler: which claims are accepted, which requests
+ * wait for them, and when they count as lost. */
 #include "tests/unit/scheduler/sched_life.h"
 
 #include <stdlib.h>
 
 #define SECOND (1000 * MS)
-#define LARGE 5000 /* bytes of a result that stays at its worker */
+#define LARGE 5000 /* size of a result that stays at its worker */
 
 /* A result at a worker. */
 struct thing {
@@ -15,9 +15,9 @@ struct thing {
 
 enum { THINGS_MAX = 8 };
 
-static const char *results_are_of = ""; /* which cluster */
+static const char *results_are_of = ""; /* the cluster of the results */
 
-/* The worker of this number comes with what it has; its incarnation is 7 + number. */
+/* Worker `number` connects with its results; its incarnation is 7 + number. */
 static void come(struct world *w, int number, const struct thing *things, uint32_t count)
 {
     uint64_t job[THINGS_MAX], bytes[THINGS_MAX], attempt[THINGS_MAX], peer = WORKER + number;
@@ -60,8 +60,8 @@ static bool released(const struct world *w, int number, const struct thing *thin
     return false;
 }
 
-/* A life in which a detached task ends with a large result at worker 0, another worker being there;
- * gives the result. */
+/* A scheduler run in which a detached task ends with a large result at worker 0, while another
+ * worker is connected; returns the result. */
 static struct thing one_ended(void)
 {
     life_facts.size = 0;
@@ -96,7 +96,7 @@ static void what_a_worker_still_has_is_its(void **state)
     struct world *w = life_begin();
     come(w, 1, NULL, 0);
     life_commit(w);
-    fetch(w, &thing); /* it waits, and nothing is made again */
+    fetch(w, &thing); /* the request waits, and nothing is recomputed */
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
     assert_null(sent(w, CLIENT, GW_MESSAGE_object, 0));
     explained_of(w, (int64_t)thing.job, 0, "may still have its result");
@@ -110,7 +110,7 @@ static void what_a_worker_still_has_is_its(void **state)
     free_world(w);
 }
 
-/* Its jobs have the same numbers, and its attempts may. */
+/* Another cluster's jobs have the same ids, and its attempts may have the same ids. */
 static void what_is_of_another_cluster_goes(void **state)
 {
     (void)state;
@@ -123,7 +123,8 @@ static void what_is_of_another_cluster_goes(void **state)
     free_world(w);
 }
 
-/* Only what it says of the very attempt is believed; the rest it is to let go. */
+/* Only a result of exactly the recorded attempt is accepted; the worker has to release the
+ * others. */
 static void what_is_not_the_same_goes(void **state)
 {
     (void)state;
@@ -139,7 +140,8 @@ static void what_is_not_the_same_goes(void **state)
         come(w, 1, NULL, 0);
         come(w, 0, &things[i], 1);
         assert_true(released(w, 0, &things[i]));
-        assert_true(sent(w, WORKER, GW_MESSAGE_assign, 0) || /* all are back: it is made again */
+        assert_true(sent(w, WORKER, GW_MESSAGE_assign,
+                         0) || /* all workers are back: the result is recomputed */
                     sent(w, WORKER + 1, GW_MESSAGE_assign, 0));
         free_world(w);
         (void)one_ended(); /* the same facts again */
@@ -164,7 +166,8 @@ static void who_comes_too_late_lets_go(void **state)
     free_world(w);
 }
 
-/* A job of this life takes it: it is placed when its worker is back, and fetches from there. */
+/* A job that was submitted after the restart takes the result: it is placed when the worker is
+ * back, and fetches from there. */
 static void a_later_job_waits_for_it(void **state)
 {
     (void)state;
@@ -204,7 +207,7 @@ static void a_later_job_waits_for_it(void **state)
     }
 }
 
-/* It has a copy, beside the worker that made it. */
+/* This worker has a replica; the worker that produced the result is gone. */
 static void a_copy_is_as_good(void **state)
 {
     (void)state;

@@ -22,7 +22,8 @@ static uint32_t first_of(const bool *members, uint32_t count)
     return i;
 }
 
-/* What is near lies behind i and is the next member, or there is none that near. */
+/* If near finds a member, it lies behind i and is the next member; otherwise no member is that
+ * near. */
 static void check_near(const struct gw_bits *bits, const bool *members, uint32_t i)
 {
     const uint32_t near = gw_bits_near(bits, i), count = (i / 64 + 1) * 64;

@@ -1,5 +1,5 @@
-/* Which row an edge leads to, in jobs whose rows have very different numbers of edges.
- * gw_sched_check looks at every edge after each step; here is that there are some to look at. */
+/* The target row of each dependency in jobs whose rows have very different numbers of dependencies.
+ * gw_sched_check examines every dependency after each step; this test provides some. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@ enum { ROWS = 3000, EDGES_MAX = 60000 };
 static uint32_t zeros[ROWS], counts[ROWS], from[EDGES_MAX], ranks[EDGES_MAX];
 static uint64_t jobs[EDGES_MAX];
 
-/* A chunk of rows behind `base` others; edges_of gives how many edges a row has, of the rows before
- * it. */
+/* A chunk of rows behind `base` others; edges_of returns how many dependencies on earlier rows a
+ * row has. */
 static void submit_rows(struct world *w, uint32_t base, uint32_t rows, uint32_t flags,
                         uint32_t (*edges_of)(uint32_t row))
 {
@@ -56,7 +56,7 @@ static uint32_t alike(uint32_t row)
     return row ? 2 : 0;
 }
 
-/* Long stretches without an edge, then one row with as many as lie in several blocks. */
+/* Long stretches without a dependency, then a row with enough of them for several blocks. */
 static uint32_t few_with_many(uint32_t row)
 {
     return row % 700 == 699 ? 3000 : 0;

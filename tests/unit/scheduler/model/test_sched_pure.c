@@ -1,8 +1,8 @@
-/* Pure tasks: which ones share a result, and what becomes of one whose result others share. */
+/* Pure tasks: which of them share a result, and the shared original if a task is cancelled. */
 #include "tests/unit/scheduler/sched_world.h"
 
-/* Two jobs of one pure task each, of which the second shares the result of the first; gives the
- * attempt. */
+/* Two jobs of one pure task each; the second shares the result of the first. Returns the attempt.
+ */
 static uint64_t submit_twins(struct world *w)
 {
     add_worker(w, 0, 4, "a");
@@ -19,7 +19,8 @@ static void cancel(struct world *w, uint64_t job)
         (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {9, job, 0, GW_CANCEL_HARD}});
 }
 
-/* Job 1 is told that it was cancelled; the original goes on for the other, whose result comes. */
+/* Job 1 is reported as cancelled; the original continues for the other job, which gets the result.
+ */
 static void goes_on_for(struct world *w, uint64_t request, uint64_t attempt)
 {
     const struct gw_msg_failed *failed = &must(w, CLIENT, GW_MESSAGE_failed)->failed;
@@ -43,7 +44,8 @@ static void one_goes_on_when_the_other_is_cancelled(void **state)
     free_world(w);
 }
 
-/* Seed 3276 of 6abf340: what failed is shared by nobody who comes later, but still by who did. */
+/* Seed 3276 of 6abf340: a failed task is shared with no later task, but still with the twin that
+ * shared it before. */
 static void one_that_runs_again_goes_on_too(void **state)
 {
     struct world *w = new_world();
@@ -57,8 +59,8 @@ static void one_that_runs_again_goes_on_too(void **state)
     free_world(w);
 }
 
-/* Of each list all are the first one, but for one thing: each runs by itself, and the first, sent
- * again, shares its own result. */
+/* All specs of a list differ from the first in one property: each runs separately, and the first,
+ * submitted again, shares its own result. */
 static void run_apart(const struct gw_msg_spec *specs, uint64_t count)
 {
     struct world *w = new_world();

@@ -1,5 +1,5 @@
-/* The table of a job's tasks: rows stay what they are while it grows, and one that is large already
- * grows where it lies. */
+/* The table of a job's tasks: rows stay unchanged while it grows, and a large table grows in place.
+ */
 #include "tests/unit/unit.h"
 
 #include "scheduler/core/model/jobs/task.h"
@@ -33,11 +33,11 @@ static void rows_stay_while_it_grows(void **state)
     fill(&tasks, LARGE);
     expect(&tasks);
     const void *block = tasks.block;
-    assert_false(tasks.forgets); /* only a range's rows are given back one by one */
+    assert_false(tasks.forgets); /* only the rows of a range are freed one by one */
     fill(&tasks, MANY);
     assert_ptr_equal(tasks.block, block);
     expect(&tasks);
-    fill(&tasks, 2 * MANY); /* beyond what it took room for */
+    fill(&tasks, 2 * MANY); /* beyond the reserved size */
     expect(&tasks);
     gw_sched_tasks_deinit(&tasks);
 }

@@ -1,5 +1,5 @@
-/* What the scheduler does about a peer that does not read: it waits to a limit, says who it was and
- * why it went, and nobody else notices. And how values leave that lie at it. */
+/* A peer that does not read: the scheduler waits up to a limit, logs the peer and the cause, and no
+ * other peer is affected. Also how stored values are sent. */
 #include "tests/unit/unit.h"
 
 #include "scheduler/net/connection.h"
@@ -14,11 +14,11 @@
 
 enum { LIMIT_BYTES = 64 << 20, VALUE_BYTES = 512 << 10, ROUNDS_MAX = 200 };
 
-/* A connection as the scheduler has it, and the peer's end. */
+/* A connection of the scheduler, and the peer's end. */
 struct side {
     struct gw_connection connection;
     struct gw_link *peer; /* NULL: the peer does not read */
-    int fd;               /* the peer's, where it does not */
+    int fd;               /* the peer's socket, if it does not read */
     int closes, code;     /* of the scheduler's link */
     int sent, got;
 };
@@ -72,7 +72,7 @@ static void side_send(struct side *side, const char *value)
     gw_connection_send(&side->connection, &message, NULL, 0);
 }
 
-/* Standard error goes to a file of its own from here on; what was there comes back at the end. */
+/* Redirects standard error to a file; the original is restored at the end. */
 struct heard {
     int before, file;
     char text[4096];
@@ -97,8 +97,7 @@ static void heard_deinit(struct heard *heard)
     close(heard->file);
 }
 
-/* What a peer finds that begins to read when it is too late: no more than its socket held, and then
- * the end. */
+/* A peer that begins to read too late finds only the content of its socket, and then the end. */
 static void read_to_the_end(int fd)
 {
     static char room[1 << 16];
@@ -133,14 +132,14 @@ static void test_a_peer_that_does_not_read(void **state)
     }
     heard_deinit(&heard);
     assert_int_equal(deaf.closes, 1);
-    assert_int_equal(deaf.code, 0); /* we closed it */
+    assert_int_equal(deaf.code, 0); /* the scheduler closed it */
     assert_in_range(queued_bytes, LIMIT_BYTES - VALUE_BYTES, LIMIT_BYTES);
     char *line = strstr(heard.text, "process 4712 does not read: disconnected with 64 MiB unsent");
     assert_non_null(line);
-    assert_null(strstr(strchr(line, '\n'), "does not read")); /* said once */
+    assert_null(strstr(strchr(line, '\n'), "does not read")); /* logged once */
     read_to_the_end(deaf.fd);
 
-    for (int i = 0; i < 3; i++) { /* it goes on for the other */
+    for (int i = 0; i < 3; i++) { /* the other peer continues */
         side_send(&reads, value);
         (void)uv_run(&loop, UV_RUN_NOWAIT);
     }
@@ -160,7 +159,7 @@ static void test_a_peer_that_does_not_read(void **state)
 
 enum { PRINTED_BYTES = 64 << 10, PRINTS = 2048 }; /* twice the limit */
 
-/* Bytes of both kinds add up to what was sent. */
+/* Received and omitted bytes add up to the bytes sent. */
 static void printed_on_message(struct gw_link *link, const struct gw_message *message,
                                const int *fds, uint8_t fd_count, void *arg)
 {
@@ -198,7 +197,7 @@ static void test_what_functions_print_disconnects_nobody(void **state)
     assert_int_equal(gw_link_open(&loop, slow.fd, &reads, &slow.peer), 0);
     while (gw_link_queued_bytes(slow.connection.link) > 0)
         (void)uv_run(&loop, UV_RUN_ONCE);
-    print_to(&slow, text); /* tells what was left out before it */
+    print_to(&slow, text); /* reports the bytes omitted before */
     while (slow.got < slow.sent)
         (void)uv_run(&loop, UV_RUN_ONCE);
     assert_int_equal(slow.got, slow.sent);
@@ -241,7 +240,8 @@ static int descriptors(void)
     return count;
 }
 
-/* A small one travels in its message; a large one as all large values do. Nothing is left open. */
+/* A small value travels inside its message, a large value by descriptor. No descriptor stays
+ * open. */
 static void test_a_value_gets_a_descriptor_for_its_way(void **state)
 {
     static const uint32_t sizes[] = {1, GW_INLINE_BYTES_MAX, GW_INLINE_BYTES_MAX + 1,

@@ -1,4 +1,5 @@
-/* What the scheduler tells workers, so that they and their ranks know each other. */
+/* The secrets that the scheduler sends to workers, so that they and their ranks recognize each
+ * other. */
 #include "tests/unit/unit.h"
 
 #include "scheduler/net/secrets.h"
@@ -34,8 +35,8 @@ static bool same(const struct made *a, const struct made *b)
     return memcmp(a->bin.data, b->bin.data, GW_TLS_SECRET_BYTES) == 0;
 }
 
-/* All workers of an attempt get one key, no other attempt or life of a scheduler has it, and who
- * has no use for one gets none. */
+/* All workers of an attempt get the same key; other attempts and a restarted scheduler use other
+ * keys, and a worker without need for a key gets none. */
 static void test_gangs(void **state)
 {
     struct gw_secrets secrets, other;
@@ -50,7 +51,7 @@ static void test_gangs(void **state)
     assert_false(same(&a, &b));
     add(&other, 1, gang(7, 2, 0), &b);
     assert_false(same(&a, &b));
-    add(&secrets, 1, gang(7, 1, 0), &b); /* at one worker */
+    add(&secrets, 1, gang(7, 1, 0), &b); /* at a single worker */
     assert_int_equal(b.bin.size, 0);
     add(&secrets, 1, gang(7, 2, 1), &b); /* of commands */
     assert_int_equal(b.bin.size, 0);
@@ -58,7 +59,8 @@ static void test_gangs(void **state)
     gw_secrets_deinit(&other);
 }
 
-/* A worker derives what another shows from its own secret; nobody else has that key. */
+/* A worker derives the key that another worker shows from its own secret; no other worker has
+ * that key. */
 static void test_neighbours(void **state)
 {
     struct gw_secrets secrets;

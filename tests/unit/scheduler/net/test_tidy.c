@@ -1,4 +1,4 @@
-/* Folders of jobs go when their job is not known any more, without holding up the loop. */
+/* Folders of forgotten jobs are removed without blocking the loop. */
 #include "scheduler/net/tidy.h"
 
 #include "graph/base/dir.h"

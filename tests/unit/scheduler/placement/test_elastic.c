@@ -1,21 +1,21 @@
-/* Gangs that may have fewer ranks: with how many they start, when they wait for all, and when those
- * that have fewer start again with more. */
+/* Elastic gangs: with how many ranks they start, when they wait for their full size, and when
+ * smaller ones restart with more. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #define SECOND (1000 * MS)
 
 enum { RANKS_MAX = 16, WORKERS = 4 };
 
-/* An attempt, as it was placed. */
+/* A placed attempt. */
 struct placed {
     uint64_t attempt;
     uint32_t count, world;
     int worker[RANKS_MAX]; /* by rank */
 };
 
-static uint64_t request; /* the last one */
+static uint64_t request; /* the last request */
 
-/* What the last step placed; count 0: nothing. */
+/* The gang placed by the last step; count 0: none. */
 static struct placed placed_now(const struct world *w)
 {
     struct placed placed = {0};
@@ -37,7 +37,7 @@ static struct placed submit_gang(struct world *w, struct gw_msg_spec spec)
     return placed_now(w);
 }
 
-/* All of its ranks stand, and go. */
+/* All of its ranks report ready and start. */
 static void go(struct world *w, const struct placed *placed)
 {
     for (uint32_t i = 0; i < placed->count; i++)
@@ -47,7 +47,7 @@ static void go(struct world *w, const struct placed *placed)
     must(w, WORKER + (uint64_t)placed->worker[0], GW_MESSAGE_gang_go);
 }
 
-/* A worker is gone, and what else ran of the gang is ended. */
+/* A worker is lost, and the other ranks of the gang are ended. */
 static struct placed lose(struct world *w, int worker, const struct placed *placed)
 {
     step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)worker}});
@@ -72,7 +72,8 @@ static void save(struct world *w, const struct placed *placed, int64_t at)
                             .checkpointed = {placed->attempt, 0, at}});
 }
 
-/* While it waits for all it starts at the end of that: who ends before may run until then. */
+/* While the gang waits for its full size, it starts at the end of that timeout; a task that ends
+ * before then may run. */
 static void who_ends_before_a_smaller_start_may_run(void **state)
 {
     const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 2, .full_wait_ns = 12 * SECOND};
@@ -115,7 +116,7 @@ static void a_gang_whose_host_is_lost_goes_on_smaller(void **state)
     finish(w, 0, second.attempt, 0, 1);
     finish(w, 0, second.attempt, 1, 1);
     const struct gw_msg_done *done = &must(w, CLIENT, GW_MESSAGE_done)->done;
-    assert_int_equal(done->rank.count, 4); /* nil of those that it had not */
+    assert_int_equal(done->rank.count, 4); /* nil for ranks it did not have */
     assert_int_equal(gw_col64_at(done->bytes, 3), 1);
     assert_int_equal(((const uint8_t *)done->values.data)[done->values.size - 1], 0xc0);
     free_world(w);
@@ -153,7 +154,8 @@ static void the_first_attempt_waits_for_all(void **state)
     free_world(w);
 }
 
-/* Room that is taken comes back: it waits, with a reservation, but no longer than it would. */
+/* Occupied slots become free again: the gang waits with a reservation, but no longer than its
+ * timeout. */
 static void room_that_is_taken_is_waited_for(void **state)
 {
     struct world *w = new_world();
@@ -164,8 +166,8 @@ static void room_that_is_taken_is_waited_for(void **state)
     struct placed first = submit_gang(w, spec);
     go(w, &first);
     (void)submit_gang(w, (struct gw_msg_spec){.ranks = 2, .priority = 1});
-    assert_int_equal(lose(w, 1, &first).count, 2); /* the other one, which comes first */
-    add_worker(w, 2, 3, "c");                      /* 3 of 4 are free, and 4 would fit */
+    assert_int_equal(lose(w, 1, &first).count, 2); /* the other gang, which comes first */
+    add_worker(w, 2, 3, "c");                      /* 3 of 4 slots are free, and 4 would fit */
     assert_int_equal(placed_now(w).count, 0);
     assert_int_equal(placed_after(w, 11 * SECOND).count, 3);
     free_world(w);
@@ -182,7 +184,7 @@ static void nodes_are_whole(void **state)
     assert_int_equal(first.count, 6);
     go(w, &first);
     struct placed second = lose(w, 2, &first);
-    assert_int_equal(second.count, 4); /* and not 6 of the 6 slots that are left */
+    assert_int_equal(second.count, 4); /* and not 6 on the 6 slots that are left */
     free_world(w);
 
     w = new_world();
@@ -196,7 +198,8 @@ static void nodes_are_whole(void **state)
     free_world(w);
 }
 
-/* It is told to return at the checkpoint after there is room again, and that costs nothing. */
+/* The gang is told to return at the first checkpoint after slots became free; that counts
+ * against no budget. */
 static void it_grows_at_a_checkpoint(void **state)
 {
     struct world *w = new_world();
@@ -208,7 +211,7 @@ static void it_grows_at_a_checkpoint(void **state)
     struct placed second = lose(w, 1, &first);
     go(w, &second);
     save(w, &second, 10);
-    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0)); /* there is no room */
+    assert_null(sent(w, WORKER, GW_MESSAGE_control, 0)); /* there are no free slots */
     add_worker(w, 2, 2, "c");
     assert_null(sent(w, WORKER, GW_MESSAGE_control, 0));
     save(w, &second, 20);
@@ -239,7 +242,7 @@ static void end_all(struct world *w, const struct placed *placed)
                                           .stderr_tail = ""}});
 }
 
-/* Rank 0 goes where the checkpoint is, and is told when that host is lost. */
+/* Rank 0 starts at the worker with the checkpoint, and learns if that host is lost. */
 static void it_goes_where_its_checkpoint_is(void **state)
 {
     struct world *w = new_world();
@@ -264,7 +267,7 @@ static void it_goes_where_its_checkpoint_is(void **state)
     free_world(w);
 }
 
-/* Its worker was asked, and has nothing (of its copies). */
+/* Its worker was asked and has no checkpoint (of its copies). */
 static void has_it_no_more(struct world *w, const struct placed *placed, int says, bool copy)
 {
     const uint64_t rank_0 = WORKER + (uint64_t)placed->worker[0];
@@ -275,7 +278,7 @@ static void has_it_no_more(struct world *w, const struct placed *placed, int say
     end_all(w, placed);
 }
 
-/* Whoever says that it is not there any more is not asked again: the copy's turn, then step 0. */
+/* After a worker reports that it has no checkpoint, the copy is used, and then step 0. */
 static void who_has_it_no_more_is_not_asked_again(void **state)
 {
     struct world *w = new_world();
@@ -299,12 +302,12 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     assert_int_equal(at.worker[0], home);
     const struct gw_msg_gang *told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
     assert_true(told->checkpoint == saved && told->transfer_worker == copied.worker);
-    assert_int_equal(told->transfer_copy, 0); /* it only looks */
-    has_it_no_more(w, &at, other, false);     /* who has no rank 0 is not believed */
+    assert_int_equal(told->transfer_copy, 0); /* only a search, not a copy */
+    has_it_no_more(w, &at, other, false);     /* a report of a worker without rank 0 is ignored */
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
     assert_int_equal(told->transfer_worker, copied.worker);
-    has_it_no_more(w, &at, home, true); /* nor what is said of another */
+    has_it_no_more(w, &at, home, true); /* and so is a report about another checkpoint */
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)home, GW_MESSAGE_gang)->gang;
     assert_int_equal(told->transfer_worker, copied.worker);
@@ -321,7 +324,7 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
     assert_true(told->checkpoint_lost && !told->transfer_worker);
     go(w, &at);
-    save(w, &at, 1); /* a new beginning is as good as any */
+    save(w, &at, 1); /* a new checkpoint works again */
     end_all(w, &at);
     at = placed_now(w);
     told = &must(w, WORKER + (uint64_t)at.worker[0], GW_MESSAGE_gang)->gang;
@@ -329,8 +332,8 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
     free_world(w);
 }
 
-/* What ranks of commands wrote lies on several hosts: rank 0's worker asks all that are still
- * there, and only then the others are told to have the same. */
+/* The files of command ranks lie on several hosts. The worker of rank 0 collects them from all
+ * hosts that are still there, and then the other workers fetch the same folder. */
 static void the_folder_of_commands_goes_to_all_hosts(void **state)
 {
     struct world *w = new_world();
@@ -341,7 +344,7 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
     const uint64_t rank_0 = WORKER + (uint64_t)at.worker[0];
     const uint64_t rank_1 = WORKER + (uint64_t)at.worker[1];
     assert_int_equal(must(w, rank_0, GW_MESSAGE_gang)->gang.transfer_worker,
-                     0); /* nobody has any */
+                     0); /* no worker has a checkpoint */
     assert_int_equal(must(w, rank_1, GW_MESSAGE_gang)->gang.transfer_after, 0);
     go(w, &at);
     end_all(w, &at);
@@ -349,7 +352,8 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
     assert_int_equal(WORKER + (uint64_t)at.worker[0], rank_0);
     const struct gw_msg_gang *told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
     const uint32_t home = told->transfer_worker;
-    assert_true(home && !told->transfer_member && !told->transfer_after); /* where it is itself */
+    assert_true(home && !told->transfer_member &&
+                !told->transfer_after); /* it is at this worker itself */
     assert_int_equal(told->transfer_others.count, 2);
     told = &must(w, rank_1, GW_MESSAGE_gang)->gang;
     assert_true(told->transfer_worker == home && told->transfer_after &&
@@ -364,7 +368,7 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
             (struct gw_message){.type = GW_MESSAGE_rank_ready,
                                 .rank_ready = {at.attempt, i, {"", 0}}});
 
-    add_worker(w, 3, 1, "d"); /* who is lost is not asked; who comes new has nothing */
+    add_worker(w, 3, 1, "d"); /* a lost worker is not asked, and a new worker has nothing */
     at = lose(w, at.worker[1], &at);
     assert_int_equal(at.count, 3);
     told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
@@ -375,8 +379,9 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
     free_world(w);
 }
 
-/* A command may have saved what nobody has seen yet: that it begins anew is told; but not where its
- * host is still there, which is asked, nor where nothing ever ran. */
+/* A command may have saved a checkpoint that the scheduler does not know of, so the restart from
+ * step 0 is logged. Nothing is logged if its host is still there and can be asked, or if it
+ * never started. */
 static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
 {
     struct world *w = new_world();
@@ -384,7 +389,7 @@ static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
     add_worker(w, 0, 1, "a");
     add_worker(w, 1, 1, "b");
     struct placed at = submit_gang(w, (struct gw_msg_spec){.ranks = 1, .kind = GW_SPEC_COMMAND});
-    at = lose(w, at.worker[0], &at); /* before it went */
+    at = lose(w, at.worker[0], &at); /* before the gang started */
     assert_int_equal(at.count, 1);
     assert_false(event_log_says(w, 1, "STARTS FROM STEP 0"));
     go(w, &at);
@@ -407,7 +412,7 @@ static uint32_t try_number_now(struct world *w, const struct placed *placed)
     return gw_col32_at(assign->assign.try_number, 0);
 }
 
-/* Which steps a command saved nobody knows, and an attempt that never went does not count. */
+/* The steps that a command saved are unknown, and an attempt that never started does not count. */
 static void what_never_began_is_no_try(void **state)
 {
     struct world *w = new_world();
@@ -434,7 +439,8 @@ static void what_never_began_is_no_try(void **state)
     free_world(w);
 }
 
-/* A folder that changes whenever it is copied: one copy may fail, but not all of them unheard. */
+/* The folder changes during each copy. A single copy may fail, but repeated failures are
+ * reported. */
 static void that_no_copy_succeeds_is_told(void **state)
 {
     struct world *w = new_world();
@@ -459,8 +465,9 @@ static void that_no_copy_succeeds_is_told(void **state)
     free_world(w);
 }
 
-/* Whatever else a gang asks for: rank 0 is where it was, though others have more room and come
- * first by name. other: where the last rank is then. crowded: half of home is taken meanwhile. */
+/* Whatever else a gang requests, rank 0 returns to its worker, although others have more slots and
+ * come first by name. other: where the last rank is then. crowded: half of the home worker is
+ * occupied meanwhile. */
 static void goes_home(struct gw_msg_spec spec, int other, bool crowded)
 {
     struct world *w = new_world();
@@ -506,7 +513,7 @@ static void what_cannot_be_is_refused(void **state)
     } cases[] = {
         {{.ranks = 2, .min_ranks = 3}, "a minimum of 3 ranks"},
         {{.ranks = 4, .ranks_per_node = 2, .min_ranks = 3}, "a multiple of 2"},
-        {{.ranks = 8, .min_ranks = 3}, "a gang of 3"}, /* the fewest do not fit */
+        {{.ranks = 8, .min_ranks = 3}, "a gang of 3"}, /* even the minimum does not fit */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct gw_msg_spec spec = cases[i].spec;

@@ -1,9 +1,9 @@
-/* Where the ranks of a gang go: few hosts, many, so many at each, or one. */
+/* Where the ranks of a gang are placed: on few hosts, on many, with equal counts, or on one. */
 #include "tests/unit/scheduler/sched_world.h"
 
 enum { HOSTS = 4 };
 
-/* A gang of this spec; gives how many ranks each worker got. */
+/* A gang of this spec; returns how many ranks each worker got. */
 static uint32_t place(struct world *w, struct gw_msg_spec spec, uint32_t ranks[static HOSTS])
 {
     static uint64_t request;
@@ -43,7 +43,8 @@ static void placed(struct gw_msg_spec spec, const uint32_t wanted[static HOSTS])
 static void few_workers_are_taken(void **state)
 {
     (void)state;
-    placed((struct gw_msg_spec){.ranks = 2}, (uint32_t[]){2, 0, 0, 0}); /* least to spare */
+    placed((struct gw_msg_spec){.ranks = 2},
+           (uint32_t[]){2, 0, 0, 0}); /* the worker with the fewest spare slots */
     placed((struct gw_msg_spec){.ranks = 5}, (uint32_t[]){0, 0, 0, 5});
     placed((struct gw_msg_spec){.ranks = 8}, (uint32_t[]){0, 2, 0, 6});
     placed((struct gw_msg_spec){.ranks = 16}, (uint32_t[]){2, 4, 4, 6});
@@ -67,7 +68,7 @@ static void nodes_have_so_many_each(void **state)
     placed((struct gw_msg_spec){.ranks = 5, .ranks_per_node = 5}, (uint32_t[]){0, 0, 0, 5});
 }
 
-/* Each place has its ranks, and they are numbered in the order of the places. */
+/* Each place gets its ranks, numbered in the order of the places. */
 static void places_are_taken_in_their_order(void **state)
 {
     (void)state;
@@ -89,8 +90,8 @@ static void places_are_taken_in_their_order(void **state)
     free_world(w);
 }
 
-/* Of two workers on a host the one that has least to spare takes the place; another that is named
- * itself never does. */
+/* Of two workers on a host, the worker with the fewest spare slots takes the place; a worker
+ * that is named by another place never does. */
 static void one_worker_takes_a_place(void **state)
 {
     struct world *w = new_world();
@@ -108,7 +109,7 @@ static void one_worker_takes_a_place(void **state)
     free_world(w);
 }
 
-/* What is short at one place is kept at the others, until all ranks fit. */
+/* If a place lacks room, the other places are reserved until all ranks fit. */
 static void places_wait_for_each_other(void **state)
 {
     struct world *w = new_world();
@@ -119,7 +120,7 @@ static void places_wait_for_each_other(void **state)
     assert_int_equal(place(w, (struct gw_msg_spec){.workers = "a"}, ranks), 1);
     uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     assert_int_equal(place(w, (struct gw_msg_spec){.ranks = 3, .workers = "b:2,a:1"}, ranks), 0);
-    assert_int_equal(place(w, (struct gw_msg_spec){0}, ranks), 0); /* b is kept */
+    assert_int_equal(place(w, (struct gw_msg_spec){0}, ranks), 0); /* b is reserved */
     finish(w, 0, first, GW_RANK_NONE, 1);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
     assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.attempt.count, 2);
@@ -173,7 +174,7 @@ static void what_never_fits_is_refused(void **state)
     refused((struct gw_msg_spec){.ranks = 4, .ranks_per_node = 2, .spread = 1}, "not spread");
 }
 
-/* A node is reserved as a whole: what comes free there is kept until all of it is. */
+/* A node is reserved as a whole: slots that become free there stay reserved until all are free. */
 static void nodes_wait_for_whole_nodes(void **state)
 {
     struct world *w = new_world();
@@ -188,7 +189,7 @@ static void nodes_wait_for_whole_nodes(void **state)
     assert_int_equal(place(w, (struct gw_msg_spec){0}, ranks), 0);
     finish(w, 0, first, GW_RANK_NONE, 1);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    add_worker(w, 1, 2, "b"); /* a whole one, before that has come free */
+    add_worker(w, 1, 2, "b"); /* a whole node, before the first is free */
     assert_int_equal(must(w, WORKER + 1, GW_MESSAGE_assign)->assign.attempt.count, 2);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_assign)->assign.attempt.count, 1);
     finish(w, 0, second, GW_RANK_NONE, 1);

@@ -1,12 +1,12 @@
-/* The reservation of a waiting gang: what is kept for it, who may use that all the same, and how
- * gangs that wait rise in the order. */
+/* The reservation of a waiting gang: the slots reserved for it, the tasks that may use them
+ * nevertheless, and how waiting gangs gain priority. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #define SECOND (1000 * MS)
 
 enum { TASKS_MAX = 32 };
 
-/* What runs, in the order in which it was placed. */
+/* The running tasks, in the order of their placement. */
 struct runs {
     uint64_t attempt[TASKS_MAX];
     int worker[TASKS_MAX];
@@ -14,7 +14,7 @@ struct runs {
     int count;
 };
 
-/* Takes note of all that the last step assigned; gives how many rows that were. */
+/* Stores all assignments of the last step; returns how many rows there were. */
 static int note(const struct world *w, struct runs *runs)
 {
     int rows = 0;
@@ -31,7 +31,7 @@ static int note(const struct world *w, struct runs *runs)
     return rows;
 }
 
-/* A job of so many alike tasks, or gangs; gives how many rows were assigned at once. */
+/* A job of `count` equal tasks or gangs; returns how many rows were assigned at once. */
 static int add(struct world *w, struct runs *runs, struct gw_msg_spec spec, uint32_t rows)
 {
     static uint64_t request;
@@ -69,7 +69,7 @@ static void what_comes_free_is_kept(void **state)
     add_worker(w, 0, 3, "a");
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 3}, 1), 0);
-    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 0); /* it comes later */
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 2), 0); /* comes later than the gang */
     assert_int_equal(end(w, &runs, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
     assert_int_equal(end(w, &runs, 2), 3);
@@ -86,7 +86,7 @@ static void what_is_beside_it_is_for_others(void **state)
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.slots = 1}, 3), 3);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
-    add_worker(w, 1, 1, "b"); /* a rank could go there, and then two stand: one on each */
+    add_worker(w, 1, 1, "b"); /* a rank could go there, and then both run: one on each worker */
     assert_int_equal(note(w, &runs), 2);
     free_world(w);
 
@@ -124,7 +124,7 @@ static void time_limits_let_others_in(void **state)
     assert_int_equal(
         add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 40 * SECOND, .grace_ns = grace_ns}, 1),
         1);
-    assert_int_equal(end(w, &runs, 1), 0); /* it waits for what was let in, no longer */
+    assert_int_equal(end(w, &runs, 1), 0); /* the gang waits only for the task that was let in */
     assert_int_equal(
         add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 40 * SECOND, .grace_ns = grace_ns}, 1),
         0);
@@ -157,7 +157,7 @@ static void two_gangs_never_have_half_each(void **state)
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1), 0);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
-    assert_int_equal(end(w, &runs, 1), 0); /* the second would fit */
+    assert_int_equal(end(w, &runs, 1), 0); /* the second gang would fit */
     assert_int_equal(end(w, &runs, 2), 0);
     assert_int_equal(end(w, &runs, 3), 4);
     free_world(w);
@@ -174,15 +174,15 @@ static void ranks_go_where_room_comes_free(void **state)
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 0);
-    /* Whichever two were reserved: the two that end first are taken. */
+    /* Whichever two were reserved: the two that end first are used. */
     assert_int_equal(end(w, &runs, 1), 0);
     assert_int_equal(end(w, &runs, 2), 2);
     assert_true(runs.worker[3] != runs.worker[0] && runs.worker[4] != runs.worker[0]);
     free_world(w);
 }
 
-/* A place goes as a whole to the worker of its host that has room first; what comes free at another
- * place is no reason. */
+/* A place goes as a whole to the first worker of its host with enough free slots; free slots at
+ * another place do not matter. */
 static void places_go_where_room_comes_free(void **state)
 {
     struct world *w = new_world();
@@ -195,9 +195,11 @@ static void places_go_where_room_comes_free(void **state)
         assert_int_equal(add(w, &runs, (struct gw_msg_spec){.slots = 2}, 1), 1);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.workers = "k"}, 1), 1);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 3, .workers = "k:1,h:2"}, 1), 0);
-    int second = runs.worker[0] == 1 ? 0 : 1; /* what runs at worker 1; it is kept at worker 0 */
+    int second =
+        runs.worker[0] == 1 ? 0 : 1; /* the task at worker 1; slots are reserved at worker 0 */
     assert_int_equal(end(w, &runs, second), 0);
-    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1), 0); /* it is kept there now */
+    assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 1),
+                     0); /* slots are reserved there now */
     assert_int_equal(end(w, &runs, 2), 3);
     for (int i = 3; i < 6; i++)
         assert_int_equal(runs.worker[i], runs.ranks[i] == 0 ? 2 : 1);
@@ -232,7 +234,7 @@ static void a_lost_worker_is_made_good(void **state)
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){0}, 3), 3);
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 0}});
-    assert_int_equal(note(w, &runs), 0); /* the task that was lost comes before the gang */
+    assert_int_equal(note(w, &runs), 0); /* the lost task comes before the gang */
     add_worker(w, 3, 1, "d");
     assert_int_equal(note(w, &runs), 1);
     assert_int_equal(end(w, &runs, 1), 0);
@@ -266,12 +268,12 @@ static void who_waits_rises(void **state)
     assert_int_equal(add(w, &runs, (struct gw_msg_spec){.ranks = 2}, 1), 0);
     assert_int_equal(end(w, &runs, 0), 0);
     int last = 1;
-    for (int i = 0; i < 4; i++) { /* priority 2 comes first, one by one */
+    for (int i = 0; i < 4; i++) { /* priority 2 comes first, one task at a time */
         assert_int_equal(add(w, &runs, (struct gw_msg_spec){.priority = 2}, 1), 1);
         assert_int_equal(end(w, &runs, last), 0);
         last = runs.count - 1;
     }
-    for (int i = 0; i < 15; i++) { /* its first 10 minutes: 1 more, its second: 3 */
+    for (int i = 0; i < 15; i++) { /* one level in its first 10 minutes, three in the second */
         w->now_ns += 90 * SECOND;
         say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
         assert_int_equal(note_after(w, &runs, SECOND), 0);
@@ -281,7 +283,7 @@ static void who_waits_rises(void **state)
     free_world(w);
 }
 
-/* Each of the words is in the explanation, in that order. */
+/* The explanation contains each of the words, in this order. */
 static void explained_in_order(struct world *w, int64_t job, const char *const words[])
 {
     const char *text = explain(w, job, -1), *at = text;
@@ -329,7 +331,8 @@ static void who_waits_is_told_for_what(void **state)
     free_world(w);
 }
 
-/* Tasks that come before a gang have none kept before they ran; nor has one that does not fit. */
+/* Earlier tasks take the slots before the gang, so none is reserved for it; a gang that does not
+ * fit gets no reservation either. */
 static void nothing_is_kept_and_why(void **state)
 {
     struct world *w = new_world();
@@ -357,7 +360,8 @@ static void nothing_is_kept_and_why(void **state)
     free_world(w);
 }
 
-/* A worker whose connection broke may be back in a moment: what fits with it is not refused. */
+/* A worker whose connection broke may be back in a moment, so a gang that fits with it is not
+ * refused. */
 static void the_scheduler_waits_for_a_worker_that_reconnects(void **state)
 {
     struct world *w = new_world();

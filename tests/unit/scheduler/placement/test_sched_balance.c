@@ -1,4 +1,4 @@
-/* Work that queues while a slot is free elsewhere. */
+/* Tasks that queue while a slot is free elsewhere. */
 #include "tests/unit/scheduler/sched_world.h"
 
 enum { TASKS = 8 };
@@ -11,7 +11,8 @@ static uint32_t take_assigned(struct world *w, uint64_t *attempts, uint32_t know
     return known;
 }
 
-/* One worker of one slot has all that is left of a bag; gives from where on, in order. */
+/* One worker with one slot has all remaining tasks of a bag; returns where its queue begins, in
+ * order. */
 static uint32_t queue_all(struct world *w, uint64_t attempts[static TASKS], uint64_t run_ns)
 {
     uint32_t known = 0, ended = 0;
@@ -19,7 +20,7 @@ static uint32_t queue_all(struct world *w, uint64_t attempts[static TASKS], uint
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, TASKS, GW_SUBMIT_LAST, false, 0});
     known = take_assigned(w, attempts, known);
-    while (known < TASKS) { /* each end widens the window */
+    while (known < TASKS) { /* each end widens the queue */
         finish_after(w, 0, attempts[ended++], run_ns);
         known = take_assigned(w, attempts, known);
     }
@@ -31,20 +32,20 @@ static void an_idle_worker_gets_half_of_what_queues(void **state)
     uint64_t attempts[TASKS];
     struct world *w = new_world();
     (void)state;
-    uint32_t queued = TASKS - queue_all(w, attempts, MS) - 1; /* one runs */
+    uint32_t queued = TASKS - queue_all(w, attempts, MS) - 1; /* one task runs */
     assert_in_range(queued, 2, TASKS);
     add_worker(w, 1, 1, "b");
     const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
     assert_int_equal(kill->reason, GW_KILL_TAKE_BACK);
     assert_int_equal(kill->attempt.count, (queued + 1) / 2);
-    for (uint32_t i = 0; i < kill->attempt.count; i++) /* the youngest */
+    for (uint32_t i = 0; i < kill->attempt.count; i++) /* the last tasks of the queue */
         assert_int_equal(gw_col64_at(kill->attempt, i), attempts[TASKS - 1 - i]);
-    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0)); /* not before it was given back */
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0)); /* not before the task was returned */
 
     give_back(w, 0, attempts[TASKS - 1]);
     uint64_t moved = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
-    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));         /* nobody is idle now */
-    for (uint32_t i = TASKS - 1 - queued; i < TASKS - 1; i++) /* others run all the same */
+    assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));         /* no worker is idle now */
+    for (uint32_t i = TASKS - 1 - queued; i < TASKS - 1; i++) /* the other tasks still run */
         finish_after(w, 0, attempts[i], MS);
     assert_null(sent(w, CLIENT, GW_MESSAGE_failed, 0));
     finish_after(w, 1, moved, MS);
@@ -54,7 +55,8 @@ static void an_idle_worker_gets_half_of_what_queues(void **state)
     free_world(w);
 }
 
-/* Else it would go back to where it waited, and the idle one would get a single task of it. */
+/* Otherwise they would go back to their first worker, and the idle worker would get a single
+ * task. */
 static void all_that_is_given_back_goes_to_the_idle_worker(void **state)
 {
     uint64_t attempts[TASKS], given_back[TASKS];
@@ -79,14 +81,14 @@ static void what_is_soon_done_is_left_alone(void **state)
     uint64_t attempts[TASKS];
     struct world *w = new_world();
     (void)state;
-    assert_in_range(TASKS - queue_all(w, attempts, 1000), 3, TASKS); /* a microsecond each */
+    assert_in_range(TASKS - queue_all(w, attempts, 1000), 3, TASKS); /* each takes a microsecond */
     add_worker(w, 1, 1, "b");
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
     free_world(w);
 }
 
-/* All windows together have a limit: with a million slots elsewhere, none has more than one task.
- */
+/* The sum of all worker queues is limited: with a million slots elsewhere, no worker has more
+ * than one task queued. */
 static void windows_shrink_where_slots_are_many(void **state)
 {
     uint64_t attempts[TASKS];
@@ -132,7 +134,7 @@ static void submit_users(struct world *w)
     say(w, CLIENT, message);
 }
 
-/* An attempt at the first worker has made what is too large for a message, in a millisecond. */
+/* An attempt at the first worker makes, in a millisecond, a result too large for a message. */
 static void finish_large(struct world *w, uint64_t attempt)
 {
     uint32_t rank = GW_RANK_NONE, size = 0;
@@ -146,7 +148,8 @@ static void finish_large(struct world *w, uint64_t attempt)
                                          .run_ns = {&run_ns, 1}}});
 }
 
-/* Where an input lies is no reason for more than half of the tasks to wait at one of two slots. */
+/* The location of an input does not justify queueing more than half of the tasks at one of two
+ * slots. */
 static void each_slot_gets_its_share_of_few_tasks(void **state)
 {
     uint64_t attempts[TASKS];

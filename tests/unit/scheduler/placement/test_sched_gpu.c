@@ -1,5 +1,5 @@
-/* GPUs in the scheduler's core: which ones a rank gets, shares of them, those that are drained, and
- * what is said where there are not enough. */
+/* GPUs in the scheduler's core: which GPUs a rank gets, fractions of GPUs, drained GPUs, and the
+ * explanation if there are too few. */
 #include "tests/unit/scheduler/gpu_world.h"
 
 static void a_gang_is_packed_into_an_nvlink_domain(void **state)
@@ -7,12 +7,12 @@ static void a_gang_is_packed_into_an_nvlink_domain(void **state)
     struct world *w = new_world();
     (void)state;
     add_gpus(w, 0, "a", "aaaabbbb");
-    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1}); /* one NVLink domain is left whole */
+    submit_task(w, 1, (struct gw_msg_spec){.gpus = 1}); /* one NVLink domain stays whole */
     assert_gpus(w, 0, "0");
     uint64_t one = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
     assert_gpus(w, 0, "4,5 6,7");
-    submit_task(w, 3, (struct gw_msg_spec){.gpus = 2}); /* of the one that was begun */
+    submit_task(w, 3, (struct gw_msg_spec){.gpus = 2}); /* of the domain that is in use */
     assert_gpus(w, 0, "1,2");
     finish(w, 0, one, GW_RANK_NONE, 1);
     submit_task(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
@@ -45,7 +45,7 @@ static void the_smallest_nvlink_domain_that_suffices_is_taken(void **state)
     free_world(w);
 }
 
-/* One is taken of the first pair: what is left of that is no place for two. */
+/* One GPU of the first pair is in use, so the rest of the pair has no room for two. */
 static void takes_the_whole_pair(const char *bridges, const char *nodes)
 {
     struct world *w = new_world();
@@ -78,14 +78,14 @@ static void shares_fill_a_gpu_before_the_next(void **state)
         assert_gpus(w, 0, gpus[i]);
         attempts[i] = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     }
-    submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* none is left whole */
+    submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* no GPU is whole */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     submit_task(w, 6, (struct gw_msg_spec){.gpus = 1, .gpu_fraction = 600});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     finish(w, 0, attempts[2], GW_RANK_NONE, 1); /* its GPU is whole again */
     assert_gpus(w, 0, "1");
     finish(w, 0, attempts[0], GW_RANK_NONE, 1);
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* half of it is free */
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* half of the GPU is free */
     finish(w, 0, attempts[1], GW_RANK_NONE, 1);
     assert_gpus(w, 0, "0");
     free_world(w);
@@ -196,7 +196,7 @@ static void nothing_is_placed_on_one_that_is_drained(void **state)
     uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     drain(w, 0, 0, "it fell off the bus");
     end_badly(w, 0, attempt, GW_OUTCOME_GPU, "");
-    assert_gpus(w, 0, "1"); /* tried again at once, and uncharged */
+    assert_gpus(w, 0, "1"); /* retried at once, and not counted */
     attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     drain(w, 0, 1, "it fell off the bus");
     end_badly(w, 0, attempt, GW_OUTCOME_GPU, "");
@@ -225,7 +225,7 @@ static void an_admin_gives_back_what_is_drained(void **state)
                                     .role = GW_ROLE_CLIENT,
                                     .admin = true,
                                     .text = "ops"});
-    /* from here on all is on disk at once, and answered so */
+    /* from here on, everything is on disk at once and answered */
     (void)step(w, (struct gw_event){.type = GW_EVENT_COMMITTED, .number = 1000});
     assert_int_equal(ask_back(w, admin, "a1"), GW_EINVAL);
     assert_int_equal(ask_back(w, admin, "a7"), GW_ENOENT);
@@ -235,7 +235,7 @@ static void an_admin_gives_back_what_is_drained(void **state)
     assert_int_equal(ask_back(w, admin, "a1"), 0);
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gpu_undrain)->gpu_undrain.gpu, 1);
     struct gw_value *told = ask(w, "gpus", 1, -1);
-    assert_formatted(told, "\"state\": \"drained\""); /* its worker has the last word */
+    assert_formatted(told, "\"state\": \"drained\""); /* the worker has to confirm the state */
     gw_value_unref(told);
     drain(w, 0, 1, "");
     told = ask(w, "gpus", 1, -1);
@@ -268,7 +268,9 @@ static void running_out_of_memory_is_named(void **state)
         if (!strstr(text, "out of GPU memory (the task may use 16.0 GiB): exit code 1"))
             fail_msg("%s", text);
     }
-    submit_task(w, 1 + count, (struct gw_msg_spec){.gpus = 0}); /* what has no GPU cannot */
+    submit_task(
+        w, 1 + count,
+        (struct gw_msg_spec){.gpus = 0}); /* a task without a GPU cannot run out of GPU memory */
     end_badly(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), GW_OUTCOME_FAILED,
               "CUDA out of memory");
     assert_null(strstr(must(w, CLIENT, GW_MESSAGE_failed)->failed.text, "out of GPU memory"));

@@ -1,4 +1,5 @@
-/* Successors of another shape, handed over with slots that are idle until their makers end. */
+/* Successors of another resource class, pipelined with slots that are idle until their predecessors
+ * end. */
 #include "tests/unit/scheduler/sched_world.h"
 
 enum { ROWS = 8 };
@@ -13,15 +14,15 @@ static int64_t slots_free(const struct world *w)
     return number;
 }
 
-/* A worker of three slots, and a chain of tasks that take one and two in turns, of which two have
- * run: the third runs, and others wait at the worker for it. Gives their attempts. */
+/* A worker of three slots, and a chain of tasks that need one and two slots in turns. Two have run,
+ * the third runs, and others wait at the worker for it. Returns their attempts. */
 static void chain(struct world *w, uint64_t attempts[static 4])
 {
     add_worker(w, 0, 3, "a");
     send_spec(w, (struct gw_msg_spec){.key = 1, .number = 0, .slots = 1});
     send_spec(w, (struct gw_msg_spec){.key = 1, .number = 1, .slots = 2});
     submit_in_turns(w, (struct chunk){1, ROWS, GW_SUBMIT_LAST, true, 0}, 2);
-    for (int i = 0; i < 2; i++) { /* how long they run is not known yet */
+    for (int i = 0; i < 2; i++) { /* their run time is not known yet */
         const struct gw_msg_assign *assign = &must(w, WORKER, GW_MESSAGE_assign)->assign;
         assert_int_equal(assign->attempt.count, 1);
         finish_after(w, 0, gw_col64_at(assign->attempt, 0), MS);
@@ -31,12 +32,12 @@ static void chain(struct world *w, uint64_t attempts[static 4])
     for (uint32_t i = 0; i < 4; i++) {
         attempts[i] = gw_col64_at(assign->attempt, i);
         assert_int_equal(gw_col32_at(assign->index, i), 2 + i);
-        if (i > 0) { /* the one before it makes what it takes */
+        if (i > 0) { /* its input is made by the task before it */
             assert_int_equal(gw_col32_at(assign->dep_worker, i), GW_DEP_HERE);
             assert_int_equal(gw_col64_at(assign->dep_bytes, i), attempts[i - 1]);
         }
     }
-    assert_int_equal(slots_free(w), 0); /* those of the next one are kept */
+    assert_int_equal(slots_free(w), 0); /* the slots of the next task are reserved */
 }
 
 static void a_chain_of_two_shapes_stays_at_its_worker(void **state)
@@ -72,13 +73,13 @@ static void who_waits_gets_slots_that_are_idle(void **state)
     const struct gw_msg_kill *kill = &must(w, WORKER, GW_MESSAGE_kill)->kill;
     assert_int_equal(kill->reason, GW_KILL_TAKE_BACK);
     assert_int_equal(kill->attempt.count, 2);
-    assert_int_equal(gw_col64_at(kill->attempt, 0), attempts[3]); /* the youngest first */
+    assert_int_equal(gw_col64_at(kill->attempt, 0), attempts[3]); /* the last one first */
     assert_int_equal(gw_col64_at(kill->attempt, 1), attempts[1]);
     give_back(w, 0, attempts[3]);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     give_back(w, 0, attempts[1]);
     uint64_t other = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
-    give_back(w, 0, attempts[2]); /* what it was to take is not made */
+    give_back(w, 0, attempts[2]); /* its input is not made */
 
     finish_after(w, 0, attempts[0], MS);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* of its successor: no slots */
@@ -97,7 +98,7 @@ static void no_task_is_pipelined_while_another_waits(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 2, .slots = 3});
     submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
     must(w, WORKER, GW_MESSAGE_kill);
-    finish_after(w, 0, attempts[0], MS); /* it was under way: the next one runs all the same */
+    finish_after(w, 0, attempts[0], MS); /* it was sent before: the next task still runs */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     finish_after(w, 0, attempts[1], MS);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));

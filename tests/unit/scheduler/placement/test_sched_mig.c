@@ -1,4 +1,4 @@
-/* MIG instances in the scheduler's core: who gets one, and who needs whole GPUs. */
+/* MIG instances in the scheduler's core: which tasks get one, and which need whole GPUs. */
 #include "tests/unit/scheduler/gpu_world.h"
 
 static void a_task_gets_an_instance_before_a_whole_one(void **state)
@@ -10,13 +10,14 @@ static void a_task_gets_an_instance_before_a_whole_one(void **state)
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 1, "3");
     submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "a", .workers_prefer = 1});
-    assert_gpus(w, 0, "2"); /* though it has more memory */
+    assert_gpus(w, 0, "2"); /* although it has more memory */
     submit_task(w, 3, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = 6 * GIB, .workers = "b"});
     assert_gpus(w, 1, "0"); /* the instance is too small */
-    submit_task(
-        w, 4, (struct gw_msg_spec){.gpu_mode = GW_GPU_MODE_IF_ANY}); /* not where slots are free */
+    submit_task(w, 4,
+                (struct gw_msg_spec){
+                    .gpu_mode = GW_GPU_MODE_IF_ANY}); /* not at the worker with free slots */
     assert_gpus(w, 1, "4");
-    submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* and then whatever there is */
+    submit_task(w, 5, (struct gw_msg_spec){.gpus = 1}); /* and then any kind */
     assert_gpus(w, 0, "0");
     free_world(w);
 }
@@ -32,8 +33,9 @@ static void a_gang_waits_for_whole_ones(void **state)
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     explained(w, 2, "3 of 5 GPUs (3 of them are MIG instances, and it waits for whole ones)");
-    submit_task(w, 3,
-                (struct gw_msg_spec){.gpus = 1}); /* of no use to it: nothing is kept of those */
+    submit_task(
+        w, 3,
+        (struct gw_msg_spec){.gpus = 1}); /* useless for the gang, so no instance is reserved */
     assert_gpus(w, 0, "2");
     for (uint32_t rank = 0; rank < 2; rank++)
         say(w, WORKER,
@@ -51,7 +53,7 @@ static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
     (void)state;
     add_gpus(w, 0, "a", "aaAAABBC");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
-    assert_gpus(w, 0, "2 5 7"); /* each on another physical GPU, and none whole */
+    assert_gpus(w, 0, "2 5 7"); /* each on another physical GPU, and none of them whole */
     assert_int_equal(must(w, WORKER, GW_MESSAGE_gang)->gang.physical_gpu_shared, 0);
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 3, .gpus = 1});
     assert_gpus(w, 0, "3 4 6"); /* as many as there are */
@@ -76,7 +78,7 @@ static void what_a_gang_gets_follows_the_workers(void **state)
     add_gpus(w, 1, "b", "a");
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* it could have whole ones */
+    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* whole GPUs would fit */
     drain(w, 0, 0, "Xid 79");
     assert_gpus(w, 0, "1 2");
     free_world(w);
@@ -110,7 +112,8 @@ static void what_needs_whole_ones_is_refused(void **state)
             "there are 1 GPU and 4 instances");
     submit_task(w, 4, (struct gw_msg_spec){.ranks = 2, .gpus = 1, .gpu_memory_bytes = 6 * GIB});
     refused(w, GW_EINFEASIBLE, "does not fit this cluster");
-    submit_task(w, 5, (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* instances alone suffice */
+    submit_task(w, 5,
+                (struct gw_msg_spec){.ranks = 4, .gpus = 1}); /* the instances alone suffice */
     assert_gpus(w, 0, "1 2 3 4");
     free_world(w);
 }

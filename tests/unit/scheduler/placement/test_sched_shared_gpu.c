@@ -1,7 +1,7 @@
 /* GPUs that two workers of one machine offer. */
 #include "tests/unit/scheduler/gpu_world.h"
 
-/* What the list of GPUs says of one. */
+/* The listing's text about a GPU. */
 static void assert_by(struct world *w, size_t at, const char *wanted)
 {
     struct gw_value *gpus = ask(w, "gpus", 1, -1);
@@ -34,7 +34,7 @@ static void a_gpu_of_two_workers_is_given_once(void **state)
     free_world(w);
 }
 
-/* What the other ran may live until it has been silent for long. */
+/* Processes of the lost worker may live until the worker has been silent for the whole timeout. */
 static void a_gpu_is_left_while_what_was_there_may_live(void **state)
 {
     struct world *w = new_world();
@@ -42,7 +42,7 @@ static void a_gpu_is_left_while_what_was_there_may_live(void **state)
     add_machine(w, 0, "a", 1, NULL);
     add_machine(w, 1, "b", 1, NULL);
     pass_seconds(w, 3);
-    leaves(w, 0); /* it was heard 3 s ago */
+    leaves(w, 0); /* its last message was 3 s ago */
     assert_by(w, 0, "a was lost, and may run something there for 17 s yet");
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     pass_seconds(w, LOST_S - 4);
@@ -52,7 +52,8 @@ static void a_gpu_is_left_while_what_was_there_may_live(void **state)
     free_world(w);
 }
 
-/* It counts once while one that offers it is away: as that one's own, or as who got it then. */
+/* While a worker that offers the GPU is disconnected, the GPU counts once: as that worker's, or
+ * as the other worker's afterwards. */
 static void a_gpu_of_who_is_disconnected_counts_once(void **state)
 {
     struct world *w = new_world();
@@ -65,14 +66,16 @@ static void a_gpu_of_who_is_disconnected_counts_once(void **state)
     add_machine(w, 1, "b", 2, NULL);
     leaves(w, 0);
     send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 2, .gpus = 1});
-    assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are a's, which may be back */
+    assert_null(
+        sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they belong to a, which may come back */
     pass_seconds(w, LOST_S + 1);
     send_spec(w, (struct gw_msg_spec){.key = 3, .ranks = 3, .gpus = 1});
     must(w, CLIENT, GW_MESSAGE_rejected);
     free_world(w);
 }
 
-/* Two of a host have its name; both are cut off, and the one that had none is back first. */
+/* Two workers of a host have the same name; both lose their connection, and the worker without
+ * the GPU returns first. */
 static void who_is_back_from_the_same_break_is_not_the_other(void **state)
 {
     struct world *w = new_world();
@@ -113,11 +116,11 @@ static void who_comes_with_something_on_it_has_it(void **state)
     add_machine(w, 1, "b", 2, NULL);
     add_machine(w, 0, "a", 2, (const uint32_t[]){0});
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
-    assert_gpus(w, 1, "1"); /* not the first: it is the other's */
+    assert_gpus(w, 1, "1"); /* not the first GPU: that is the other worker's */
     free_world(w);
 }
 
-/* A broken one is drained by all that offer it. */
+/* A broken GPU is drained by every worker that offers it. */
 static void a_gpu_that_two_workers_drained_is_counted_once(void **state)
 {
     struct world *w = new_world();

@@ -1,9 +1,9 @@
-/* Copies of results at the scheduler: who is asked for one, and what is told of it. */
+/* Replicas of results at the scheduler: which workers are asked, and what the client learns. */
 #include "tests/unit/scheduler/sched_world.h"
 
 enum { LARGE = 100000 };
 
-/* A job of one task, whose large result lies at worker 0, among `workers`. */
+/* A job of one task, whose large result is at worker 0 of `workers`. */
 static struct world *world_with_result(int workers)
 {
     struct world *w = new_world();
@@ -61,7 +61,7 @@ static void lose(struct world *w, int worker)
                       .type = GW_EVENT_CLOSE, .peer = {WORKER + (uint64_t)worker}, .text = "gone"});
 }
 
-/* One that has it serves two at a time; each copy that came serves two more. */
+/* A worker with the result serves two others at a time, and so does each new replica. */
 static void copies_spread_like_a_tree(void **state)
 {
     enum { WORKERS = 7 };
@@ -101,7 +101,7 @@ static void a_copy_that_does_not_come_is_asked_for_three_times(void **state)
     for (int i = 0; i < 3; i++) {
         assert_non_null(keep_of(w, 1));
         uint64_t request = keep_of(w, 1)->request;
-        kept(w, 1, request + 100, GW_ELOST); /* an answer to nothing */
+        kept(w, 1, request + 100, GW_ELOST); /* a reply without a request */
         assert_null(keep_of(w, 1));
         kept(w, 1, request, GW_ELOST);
     }
@@ -117,7 +117,8 @@ static void who_is_short_of_memory_is_passed_over(void **state)
     paused.memory = (struct gw_msg_memory){.state = GW_MEMORY_PAUSED, .trouble = ""};
     replicate(w, 2, "");
     int first = keep_of(w, 1) ? 1 : 2, second = 3 - first;
-    kept(w, first, keep_of(w, first)->request, GW_ELIMIT); /* it knew before we did */
+    kept(w, first, keep_of(w, first)->request,
+         GW_ELIMIT); /* the worker knew before the scheduler did */
     kept(w, second, keep_of(w, second)->request, 0);
     told(w, 0, 2, "");
     say(w, WORKER + (uint64_t)first, paused);
@@ -130,7 +131,7 @@ static void who_is_short_of_memory_is_passed_over(void **state)
 
 static void names_narrow_it_down(void **state)
 {
-    struct world *w = world_with_result(3); /* a; b and b */
+    struct world *w = world_with_result(3); /* hosts a, b and b */
     (void)state;
     replicate(w, 3, "b");
     assert_non_null(keep_of(w, 1));
@@ -148,7 +149,7 @@ static void names_narrow_it_down(void **state)
     free_world(w);
 }
 
-/* The copy is what is left: nothing is computed again, and who takes it goes there. */
+/* Only the replica is left: nothing is recomputed, and a task that takes the result goes there. */
 static void a_copy_outlives_who_made_the_result(void **state)
 {
     struct world *w = world_with_result(3);
@@ -197,7 +198,8 @@ static void who_is_lost_on_the_way_is_made_up_for(void **state)
     free_world(w);
 }
 
-/* The only one that had it goes while it is copied: it is made again, and copied then. */
+/* The only worker with the result is lost during the copy: the result is recomputed and then
+ * replicated. */
 static void what_is_lost_on_the_way_is_made_again(void **state)
 {
     struct world *w = world_with_result(3);
@@ -232,7 +234,7 @@ static void a_release_takes_what_is_on_its_way(void **state)
     told(w, GW_ENOENT, 0, "was released");
     must(w, WORKER, GW_MESSAGE_release);
     must(w, WORKER + 1, GW_MESSAGE_release);
-    kept(w, 1, request, 0); /* it had come before that */
+    kept(w, 1, request, 0); /* the replica had arrived before */
     free_world(w);
 }
 
@@ -261,7 +263,7 @@ static void a_task_that_has_not_ended_is_waited_for(void **state)
     free_world(w);
 }
 
-/* Two jobs share a result, and both are asked for copies of it: one copy is both's. */
+/* Two jobs share a result, and both ask for replicas: one replica counts for both. */
 static void a_copy_is_that_of_all_who_share_the_result(void **state)
 {
     struct world *w = new_world();

@@ -1,4 +1,4 @@
-/* Scattered values in the scheduler's core: what many small ones take. */
+/* Scattered values in the scheduler's core: the memory of many small values. */
 #include "scheduler/core/requests/scattered.h"
 
 #include "scheduler/core/model/counts.h"
@@ -7,7 +7,7 @@
 #include <malloc.h>
 #include <stdlib.h>
 
-/* Of the sanitizers, in builds with one: mallinfo2 knows nothing there. */
+/* Provided by the sanitizers in such builds, where mallinfo2 has no data. */
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak));
 
 static size_t allocated(void)
@@ -24,12 +24,12 @@ static void scatter(struct world *w, uint64_t request, const void *value, uint32
         .scatter = {.request = request, .bytes = bytes, .value = {value, bytes}}};
     struct gw_event event = {.type = GW_EVENT_MESSAGE, .peer = {CLIENT}, .message = &message};
     event.now_ns = event.wall_ns = ++w->now_ns;
-    /* Without the check of all invariants, which looks at every value. */
+    /* Without the check of all invariants, which examines every value. */
     assert_int_equal(gw_sched_step(w->sched, &event, &w->effects), 0);
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_accepted)->accepted.request, request);
 }
 
-/* What is counted of a value is what it takes, and is not a multiple of that. */
+/* The counted size of a value must be near its real memory use, not a multiple of it. */
 static void test_memory_of_a_value(void **state)
 {
     enum { WARM = 5000, COUNT = 8000, BYTES = 100 };
@@ -37,7 +37,8 @@ static void test_memory_of_a_value(void **state)
     (void)state;
     static const uint8_t value[BYTES];
     uint64_t request = 1;
-    for (; request <= WARM; request++) /* tables that grow by doubling have room for all */
+    for (; request <= WARM;
+         request++) /* by then, tables that double their size have room for all */
         scatter(w, request, value, BYTES);
     size_t before = allocated();
     for (; request <= COUNT; request++)

@@ -9,7 +9,8 @@ static void read_log(struct world *w, uint64_t job, uint64_t after)
             .log_read = {.request = 9, .job = job, .stream = 1, .follow = true, .after = after}});
 }
 
-/* Who follows a task's output from attempt to attempt hears that the last one's is lost. */
+/* A client that follows a task's output across attempts learns that the output of the last
+ * attempt is lost. */
 static void lost_output_is_told(void **state)
 {
     struct world *w = new_world();
@@ -28,7 +29,7 @@ static void lost_output_is_told(void **state)
     free_world(w);
 }
 
-/* Numbers of attempts are used again: a later one may be the smaller one. */
+/* Attempt ids are reused, so a later attempt may have the smaller id. */
 static void output_is_followed_to_a_smaller_attempt(void **state)
 {
     struct world *w = new_world();
@@ -42,7 +43,7 @@ static void output_is_followed_to_a_smaller_attempt(void **state)
     }
     uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}, .text = "gone"});
-    add_worker(w, 1, 8, "b"); /* takes what was lost, and perhaps what is made again */
+    add_worker(w, 1, 8, "b"); /* gets the lost tasks, and perhaps recomputed ones */
     const struct gw_msg_assign *assign = &must(w, WORKER + 1, GW_MESSAGE_assign)->assign;
     uint64_t second = UINT64_MAX;
     for (uint32_t i = 0; i < assign->job.count; i++)
@@ -54,8 +55,8 @@ static void output_is_followed_to_a_smaller_attempt(void **state)
     free_world(w);
 }
 
-/* Workers leave when the cluster ends. A client that follows output hears of that end, and not that
- * the output is lost: it is kept for the next scheduler. */
+/* Workers disconnect when the cluster ends. A client that follows output learns of that end, not
+ * of lost output: the output stays for the next scheduler. */
 static void output_is_not_lost_while_the_cluster_ends(void **state)
 {
     enum { ADMIN = CLIENT + 1 };

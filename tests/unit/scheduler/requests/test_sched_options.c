@@ -1,5 +1,5 @@
-/* What tasks ask for, one by one, in the scheduler's core: named resources, GPU memory, workers by
- * name, pauses before a further try, priorities. */
+/* Options of tasks, one by one, in the scheduler's core: named resources, GPU memory, workers by
+ * name, retry backoff, priorities. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #define SECOND (1000 * MS)
@@ -7,7 +7,7 @@
 struct offer {
     const char *name, *host, *resources;
     uint32_t slots;
-    const char *gpus; /* a digit a GPU: half GiBs of memory */
+    const char *gpus; /* a digit per GPU: its memory in half GiB */
 };
 
 static void offer_from(struct world *w, int number, const char *address, struct offer o)
@@ -63,9 +63,9 @@ static void resources_are_taken_and_given_back(void **state)
     submit_task(w, 1, (struct gw_msg_spec){.resources = "license=2"});
     uint64_t first = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
     submit_task(w, 2, (struct gw_msg_spec){.resources = "license=2"});
-    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0)); /* one is left */
+    assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0)); /* one license is left */
     explained(w, 2, "2 of license; ");
-    submit_task(w, 3, (struct gw_msg_spec){.resources = "license=1"}); /* that one */
+    submit_task(w, 3, (struct gw_msg_spec){.resources = "license=1"}); /* the remaining license */
     must(w, WORKER + 1, GW_MESSAGE_assign);
     finish(w, 1, first, GW_RANK_NONE, 1);
     must(w, WORKER + 1, GW_MESSAGE_assign);
@@ -97,8 +97,9 @@ static void a_gpu_is_large_enough_and_not_larger_than_need_be(void **state)
     struct world *w = new_world();
     (void)state;
     offer(w, 0, (struct offer){"a", NULL, NULL, 8, "42"});
-    submit_task(w, 1,
-                (struct gw_msg_spec){.gpus = 1}); /* the small one: the other is for who needs it */
+    submit_task(
+        w, 1,
+        (struct gw_msg_spec){.gpus = 1}); /* the small GPU: the other is for tasks that need it */
     assert_int_equal(gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.gpus, 0), 1);
     submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .gpu_memory_bytes = UINT64_C(3) << 29});
     assert_int_equal(gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.gpus, 0), 0);
@@ -113,7 +114,9 @@ static void a_task_waits_for_the_worker_that_it_names(void **state)
 {
     struct world *w = new_world();
     (void)state;
-    submit_task(w, 9, (struct gw_msg_spec){.workers = "nobody"}); /* no worker yet: it may come */
+    submit_task(
+        w, 9,
+        (struct gw_msg_spec){.workers = "nobody"}); /* no worker is connected yet: it may come */
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
     offer(w, 0, (struct offer){"w-1", "h", NULL, 8, NULL});
     offer(w, 1, (struct offer){"w-2", "h", NULL, 1, NULL});
@@ -121,7 +124,8 @@ static void a_task_waits_for_the_worker_that_it_names(void **state)
     submit_task(w, 1, (struct gw_msg_spec){.workers = "w-2"});
     uint64_t first = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
     submit_task(w, 2, (struct gw_msg_spec){.workers = "w-2"});
-    assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* eight free slots do not matter */
+    assert_null(
+        sent(w, WORKER, GW_MESSAGE_assign, 0)); /* eight free slots elsewhere do not matter */
     finish(w, 1, first, GW_RANK_NONE, 1);
     must(w, WORKER + 1, GW_MESSAGE_assign);
     submit_task(w, 3, (struct gw_msg_spec){.workers = "i,w-2"}); /* by the name of its host */
@@ -148,7 +152,7 @@ static void a_named_worker_that_is_gone_is_waited_for(void **state)
     free_world(w);
 }
 
-/* As hostfiles have them. */
+/* Hostfiles use all of these forms. */
 static void a_host_is_meant_by_its_domain_and_its_address_too(void **state)
 {
     struct world *w = new_world();
@@ -165,13 +169,13 @@ static void a_host_is_meant_by_its_domain_and_its_address_too(void **state)
     submit_task(w, 12, (struct gw_msg_spec){.workers = "gpu0.other.org"});
     refused(w, GW_ENOENT, "no worker or host is called gpu0.other.org");
     submit_task(w, 13,
-                (struct gw_msg_spec){.workers = "W-0"}); /* names of workers are as they are */
+                (struct gw_msg_spec){.workers = "W-0"}); /* worker names are case sensitive */
     refused(w, GW_ENOENT, "no worker or host is called W-0");
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
     static const char *const gone[] = {"gpu0", "GPU0.site.org", "10.0.0.2"};
     for (uint64_t i = 0; i < sizeof gone / sizeof *gone; i++) {
         submit_task(w, 20 + i, (struct gw_msg_spec){.workers = gone[i]});
-        assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* they are waited for */
+        assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0)); /* lost workers are waited for */
     }
     submit_task(w, 30, (struct gw_msg_spec){.workers = "gpu0.other.org"});
     refused(w, GW_ENOENT, "no worker or host is called gpu0.other.org");
@@ -186,7 +190,9 @@ static void a_preferred_worker_is_taken_while_it_has_room(void **state)
     offer(w, 1, (struct offer){"w-2", NULL, NULL, 1, NULL});
     submit_task(w, 1, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
     must(w, WORKER + 1, GW_MESSAGE_assign);
-    explained(w, 1, "called unheard-of, which it prefers"); /* it runs, and that is said */
+    explained(
+        w, 1,
+        "called unheard-of, which it prefers"); /* the task runs, and the explanation says so */
     submit_task(w, 2, (struct gw_msg_spec){.workers = "w-2,unheard-of", .workers_prefer = 1});
     must(w, WORKER, GW_MESSAGE_assign);
     free_world(w);
@@ -240,7 +246,7 @@ static void a_pause_is_five_minutes_at_most(void **state)
     submit_task(w, 1, (struct gw_msg_spec){.retries = 9, .backoff_ns = 200 * SECOND});
     fail_attempt(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0));
     explained(w, 1, "it waits 200.0 s");
-    for (int i = 0; i < 100; i++) { /* of silence its worker would be lost */
+    for (int i = 0; i < 100; i++) { /* without heartbeats, its worker would be lost */
         say(w, WORKER, (struct gw_message){.type = GW_MESSAGE_heartbeat});
         pass(w, 2 * SECOND);
     }
@@ -249,8 +255,8 @@ static void a_pause_is_five_minutes_at_most(void **state)
     free_world(w);
 }
 
-/* Short tasks queue behind each other at a worker, for a window's time. What is more urgent and
- * comes later waits for those that are there already, and for no other. */
+/* Short tasks queue at a worker for the length of its queue. A later, more urgent task waits for
+ * the queued tasks and for no other. */
 static void overtakes_all_but_the_window(uint32_t kind)
 {
     enum { WINDOW = 4 }; /* 20 ms of tasks of 5 ms */
@@ -282,11 +288,11 @@ static void overtakes_all_but_the_window(uint32_t kind)
         for (uint32_t i = 0; assign && i < assign->assign.attempt.count; i++) {
             urgent = urgent || gw_col64_at(assign->assign.job, i) == 5;
             queued[count++] = attempt_in(assign, i);
-            assert_true(ended <= 6 || urgent); /* nothing else goes before it */
+            assert_true(ended <= 6 || urgent); /* no other task goes before it */
         }
     }
     assert_true(urgent && ended <= 6 + WINDOW);
-    assert_int_equal(most, WINDOW - 1); /* a run is a little longer than 5 ms */
+    assert_int_equal(most, WINDOW - 1); /* a run takes a little longer than 5 ms */
     free_world(w);
 }
 
@@ -318,8 +324,7 @@ static void within_a_job_the_more_urgent_goes_first(void **state)
     free_world(w);
 }
 
-/* Chains of an older job take each slot as it comes free: that is the order, and people are told.
- */
+/* The chains of an older job take each free slot first; explain says so. */
 static void that_older_work_goes_first_is_said(void **state)
 {
     struct world *w = new_world();

@@ -1,7 +1,8 @@
-/* Ranges, gates and streams, decision by decision. Long runs and faults are the simulator's. */
+/* Ranges, job dependencies and streams, decision by decision. The simulator covers long runs and
+ * faults. */
 #include "tests/unit/scheduler/sched_world.h"
 
-/* One worker, and ranges in blocks of so many rows; 0: as they are by default. */
+/* One worker, and ranges in blocks of `block` rows; 0: the default. */
 static struct world *range_world(uint32_t block, uint32_t slots)
 {
     struct world *w =
@@ -21,7 +22,7 @@ static void send_range(struct world *w, struct gw_msg_range range)
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_range, .range = range});
 }
 
-/* The number that row i of an assign was given. */
+/* The number given to row i of an assign message. */
 static int64_t number_in(const struct gw_message *assign, uint32_t row)
 {
     const uint8_t *args = assign->assign.args.data;
@@ -95,16 +96,16 @@ static void results_are_made_as_fast_as_they_are_taken(void **state)
     explained(w, 1, "3 of 10 tasks are done, and it waits for its client");
     release(w, 1, 1);
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
-    release(w, 1, 0); /* block 0 is given back */
+    release(w, 1, 0); /* block 0 is freed */
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 4);
     expect_text(w, "tasks", 1, "\"index\": 2");
     expect_text(w, "job", 1, "\"tasks\": 10");
-    release(w, 1, 0); /* twice: it is over */
+    release(w, 1, 0); /* a second release: it is over */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     free_world(w);
 }
 
-/* Its client may still ask for files and checkpoints of tasks whose results it has taken. */
+/* The client may still ask for files and checkpoints of tasks whose results it has taken. */
 static void a_range_is_over_when_its_client_closes_it(void **state)
 {
     struct world *w = range_world(2, 1);
@@ -128,13 +129,13 @@ static void what_is_given_up_before_it_is_made_never_runs(void **state)
     for (uint32_t row = 9; row >= 4; row--)
         release(w, 1, row);
     release(w, 1, 2);
-    release(w, 1, 10); /* there is none */
+    release(w, 1, 10); /* there is no such row */
     finish(w, 0, attempt, GW_RANK_NONE, 3);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     release(w, 1, 0);
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 1);
     finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
-    release(w, 1, 1); /* 2 is passed over */
+    release(w, 1, 1); /* 2 is skipped */
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
     finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 1");
@@ -174,7 +175,7 @@ static void the_first_failure_ends_a_range_that_wants_so(void **state)
     expect_text(w, "job", 1, "\"failed\": 1, \"cancelled\": 99999");
     expect_text(w, "job", 1, "no luck");
     send_range(w, (struct gw_msg_range){.request = 2, .count = 2, .limit = 1});
-    fail_attempt(w, 0, first_attempt(w)); /* another one goes on */
+    fail_attempt(w, 0, first_attempt(w)); /* another range continues */
     finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     expect_text(w, "job", 2, "\"done\": 1, \"failed\": 1");
     free_world(w);
@@ -196,11 +197,11 @@ static int32_t retry(struct world *w, uint64_t job, uint32_t index)
     return must(w, CLIENT, GW_MESSAGE_reply)->reply.code;
 }
 
-/* The range of six at one slot: the first is done, the second failed, the third is cancelled at its
- * worker, and with it what never began. */
+/* The range of six tasks at one slot: the first is done, the second failed, the third is cancelled
+ * at its worker together with the tasks that never began. */
 static void end_badly(struct world *w, uint64_t request)
 {
-    commit(w); /* from here on all is on disk at once, and answered so */
+    commit(w); /* from here on, everything is on disk at once and answered */
     send_range(w, (struct gw_msg_range){
                       .request = request, .flags = GW_SUBMIT_DETACHED, .count = 6, .limit = 1});
     finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
@@ -227,7 +228,7 @@ static void a_detached_range_runs_again(void **state)
     expect_text(w, "job", 1, "\"done\": 6, \"failed\": 0, \"cancelled\": 0");
     assert_int_equal(retry(w, 1, GW_INDEX_ALL), GW_EINVAL);
     send_range(w, (struct gw_msg_range){.request = 2, .count = 2, .limit = 1});
-    assert_int_equal(retry(w, 2, GW_INDEX_ALL), GW_ENOTSUP); /* it ends with its client */
+    assert_int_equal(retry(w, 2, GW_INDEX_ALL), GW_ENOTSUP); /* the range ends with its client */
     free_world(w);
 }
 
@@ -245,7 +246,7 @@ static void one_of_a_detached_range_runs_again(void **state)
     finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     expect_text(w, "job", 1, "\"done\": 3, \"failed\": 0, \"cancelled\": 3");
     commit(w);
-    expect_text(w, "job", 1, "\"text\": \"cancelled\""); /* what is left did not end well */
+    expect_text(w, "job", 1, "\"text\": \"cancelled\""); /* the remaining tasks did not end well */
     assert_int_equal(retry(w, 1, 4), GW_EINVAL);         /* it is done */
     assert_int_equal(retry(w, 1, 6), GW_ENOENT);
     free_world(w);
@@ -269,7 +270,7 @@ static void what_is_cancelled_before_it_is_made_never_runs(void **state)
     free_world(w);
 }
 
-/* The input is used by rows that are not made yet, too. */
+/* Rows that do not exist yet also use the input. */
 static void inputs_stay_until_the_last_task(void **state)
 {
     struct world *w = range_world(2, 1);
@@ -331,7 +332,7 @@ static void a_job_comes_after_another(void **state)
     free_world(w);
 }
 
-/* Job `request`, of one task, after some: it waits. */
+/* Job `request`, of one task, waits for other jobs. */
 static void submit_after(struct world *w, uint64_t request, uint64_t *before, uint32_t count)
 {
     uint32_t any[2] = {0};
@@ -363,7 +364,7 @@ static void what_runs_again_waits_for_what_runs_again_before_it(void **state)
     assert_int_equal(retry(w, 3, 0), 0);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     explained(w, 3, "its job comes after job 1 (j), job 2 (j), not ended yet");
-    finish(w, 0, attempts[1], GW_RANK_NONE, 3); /* which it has followed all the time */
+    finish(w, 0, attempts[1], GW_RANK_NONE, 3); /* which the job depended on all the time */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     fail_attempt(w, 0, attempts[0]);
     expect_text(w, "job", 3, "job 1, for which this job waits, did not succeed");
@@ -374,7 +375,7 @@ static void what_runs_again_waits_for_what_runs_again_before_it(void **state)
     finish(w, 0, attempts[0], GW_RANK_NONE, 3);
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), 3);
     fail_attempt(w, 0, first_attempt(w));
-    assert_int_equal(retry(w, 3, 0), 0); /* all before it have ended */
+    assert_int_equal(retry(w, 3, 0), 0); /* all its predecessors have ended */
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), 3);
     free_world(w);
 }
@@ -390,10 +391,10 @@ static void a_stream_runs_before_it_is_whole(void **state)
     finish(w, 0, first_attempt(w), GW_RANK_NONE, 3);
     must(w, CLIENT, GW_MESSAGE_done);
     expect_text(w, "job", 1, "\"state\": \"open\"");
-    release(w, 1, 0); /* and its result goes, though the stream is open */
+    release(w, 1, 0); /* and its result is released, although the stream is open */
     expect_text(w, "tasks", 1, "\"state\": \"done\"");
     submit(w, (struct chunk){1, 1, GW_SUBMIT_STREAM | GW_SUBMIT_PART, false,
-                             0}); /* its target is row 0: not of this chunk */
+                             0}); /* its target is row 0, which is not of this chunk */
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_rejected)->rejected.code, GW_EINVAL);
     free_world(w);
 }

@@ -1,4 +1,4 @@
-/* Tunnels that wait for their task, and those that stand. */
+/* Tunnels that wait for their task, and established tunnels. */
 #include "tests/unit/scheduler/gang_world.h"
 
 #include "scheduler/core/model/limits.h"
@@ -11,7 +11,8 @@ static struct gw_message open_message(uint64_t request, uint64_t job, uint32_t k
             .request = request, .job = job, .cwd = "", .kind = kind, .wait = 1, .number = 80}};
 }
 
-/* Commands that wait have input that waits, however many there are. */
+/* Each command that waits for a worker has an input stream that waits; their number must not
+ * matter. */
 static void input_that_waits_takes_no_tunnel_from_others(void **state)
 {
     struct world *w = new_world();

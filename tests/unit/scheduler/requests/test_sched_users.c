@@ -1,9 +1,9 @@
-/* Whose jobs a client acts on: a user on the user's own, an admin on all. */
+/* Which jobs a client may act on: a user on the user's own, an admin on all. */
 #include "tests/unit/scheduler/sched_world.h"
 
 enum { STRANGER = CLIENT + 1, ADMIN, SLOTS = 4 };
 
-/* A job of CLIENT's that runs, and two more clients. */
+/* A running job of CLIENT, and two more clients. */
 static struct world *with_job(void)
 {
     struct world *w = new_world();
@@ -45,11 +45,11 @@ static void an_admin_looks_into_what_is_anothers(void **state)
     say(w, STRANGER, open);
     assert_int_equal(must(w, STRANGER, GW_MESSAGE_tunnel_opened)->tunnel_opened.code, GW_EPERM);
     say(w, ADMIN, open);
-    assert_null(sent(w, ADMIN, GW_MESSAGE_tunnel_opened, 0)); /* it is asked for */
+    assert_null(sent(w, ADMIN, GW_MESSAGE_tunnel_opened, 0)); /* the task has to be asked first */
     free_world(w);
 }
 
-/* A job of its own that waits for the first one. */
+/* The peer submits a job that waits for the first one. */
 static void comes_after(struct world *w, uint64_t peer)
 {
     static const uint64_t jobs[] = {1};
@@ -74,7 +74,7 @@ static void an_admins_job_comes_after_anothers(void **state)
     free_world(w);
 }
 
-/* What is said when a client of a cluster submits with a priority: 0 where nothing is. */
+/* The reply when a client of a cluster submits with a priority; 0: there is none. */
 static int priority_of(const char *address, uint64_t peer, int32_t priority)
 {
     struct world *w =
@@ -108,7 +108,8 @@ static void priorities_above_0_are_an_admins(void **state)
     assert_int_equal(priority_of("10.0.0.1:1", STRANGER, 0), 0);
     assert_int_equal(priority_of("10.0.0.1:1", STRANGER, INT32_MIN), 0);
     assert_int_equal(priority_of("10.0.0.1:1", ADMIN, INT32_MAX), 0);
-    assert_int_equal(priority_of(NULL, STRANGER, 1), 0); /* of one user's, a task of that user's */
+    assert_int_equal(priority_of(NULL, STRANGER, 1),
+                     0); /* a cluster of a single user, and a task of that user */
 }
 
 int main(void)

@@ -30,13 +30,13 @@ int world_open(struct world *world, const char *dir);
 void world_close(struct world *world);
 void append(struct world *world, uint64_t number, const char *text);
 
-/* make_dir makes a folder for a test, remove_dir removes one with all that is in it. */
+/* make_dir makes a folder for a test, remove_dir removes a folder with its content. */
 char *make_dir(char dir[PATH_MAX]);
 void remove_dir(const char *dir);
 void path_in(const char *dir, const char *name, char path[PATH_MAX]);
 bool there_is(const char *dir, const char *name);
 
-/* read_file gives a file's bytes (owned by the caller; NULL and 0: there is none). */
+/* read_file returns a file's bytes (owned by the caller; NULL and 0: there is none). */
 size_t read_file(const char *path, uint8_t **bytes);
 void write_file(const char *path, const uint8_t *bytes, size_t size);
 

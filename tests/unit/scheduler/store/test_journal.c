@@ -1,5 +1,5 @@
-/* The journal: one commit covers what was appended in a turn; on disk it is there again after any
- * end of the process, whole or refused, and a full disk lets ends through. */
+/* The journal: one commit covers all appends of a turn; on disk it survives any end of the process,
+ * complete or refused, and on a full disk ends can still be committed. */
 #include "scheduler/store/journal.h"
 
 #include "scheduler/store/damaged_state.h"
@@ -34,7 +34,7 @@ static void test_commits_a_turn_at_once(void **state)
     assert_int_equal(world_open(&world, NULL), 0);
     append(&world, 1, "one");
     append(&world, 2, "three");
-    assert_int_equal(world.seen.calls, 0); /* never inside the call */
+    assert_int_equal(world.seen.calls, 0); /* never during the call */
     uv_run(&world.loop, UV_RUN_DEFAULT);
     assert_int_equal(world.seen.calls, 1);
     assert_int_equal(world.seen.last, 2);
@@ -99,8 +99,8 @@ static void test_is_one_schedulers(void **state)
     remove_dir(dir);
 }
 
-/* Facts as they were when the process was gone between two commits: what was not checkpointed lies
- * in the log beside the file. */
+/* Facts as they were when the process died between two commits: facts that were not checkpointed
+ * are in the log beside the file. */
 static void commits_without_end(const char *dir)
 {
     struct gw_database *database;
@@ -116,7 +116,7 @@ static void commits_without_end(const char *dir)
     _exit(0);
 }
 
-/* Opens and reads; what is accepted is a part of what was written, from its start; whole: all. */
+/* Opens and reads; accepted facts are a prefix of the written ones; whole: all of them. */
 static bool accepts(const char *dir, bool whole)
 {
     struct world world;
@@ -157,7 +157,7 @@ static void copy_make(struct copy *copy)
     copy->mark_size = read_file(copy->mark, &copy->mark_bytes);
 }
 
-/* As it was when the process was gone. */
+/* Restores the files as they were when the process died. */
 static void copy_restore(const struct copy *copy)
 {
     write_file(copy->db, copy->db_bytes, copy->db_size);
@@ -173,8 +173,8 @@ static void copy_free(struct copy *copy)
     remove_dir(copy->dir);
 }
 
-/* The log is cut anywhere, and the mark did not reach the disk: what was written before that is
- * there, and nothing else. */
+/* The log ends anywhere, and the mark did not reach the disk: all earlier commits are read, and
+ * nothing else. */
 static void test_torn_tail_is_rolled_back(void **state)
 {
     struct copy copy;
@@ -199,7 +199,7 @@ static uint32_t draw(uint32_t *seed, size_t below)
     return (uint32_t)(((uint64_t)*seed * below) >> 32);
 }
 
-/* One of the three files, the larger the more likely. */
+/* One of the three files; larger files are more likely. */
 static const char *draw_file(const struct copy *copy, uint32_t *seed, const uint8_t **bytes,
                              size_t *size)
 {
@@ -210,8 +210,8 @@ static const char *draw_file(const struct copy *copy, uint32_t *seed, const uint
     return db ? copy->db : wal ? copy->wal : copy->mark;
 }
 
-/* A bit is another, a file is cut, or gone: that is told, or nothing that was acknowledged is lost.
- * Nothing that is refused is changed. */
+/* A bit is flipped, or a file is truncated or removed: the damage is reported, or no
+ * acknowledged commit is lost. A refused file is left unchanged. */
 static void test_damage_is_told_or_harmless(void **state)
 {
     enum { FLIPS = 100, CUTS = 60 };
@@ -253,7 +253,7 @@ static void refuses(const char *dir, const char *words)
     world_close(&world);
 }
 
-/* What is behind a bad frame is seen without a mark, too, and stays where it is. */
+/* The log frames behind a damaged frame are noticed without a mark, too, and stay unchanged. */
 static void test_commits_behind_damage_are_told(void **state)
 {
     struct copy copy;
@@ -284,7 +284,8 @@ static void test_missing_commits_are_counted(void **state)
     copy_free(&copy);
 }
 
-/* Workers know of more than was read: that is noted, whatever was written meanwhile. */
+/* Workers know of more commits than the journal has; the journal records that, despite later
+ * commits. */
 static void test_commits_that_are_known_to_be_missing_are_counted(void **state)
 {
     char dir[PATH_MAX];
@@ -308,7 +309,7 @@ static void test_commits_that_are_known_to_be_missing_are_counted(void **state)
     remove_dir(dir);
 }
 
-/* One byte of the file itself is another: all facts are there all the same, or it is refused. */
+/* One byte of the database is changed: all facts are read nevertheless, or the file is refused. */
 static void test_damage_is_refused(void **state)
 {
     struct copy copy;
@@ -334,7 +335,7 @@ static void test_damage_is_refused(void **state)
     copy_free(&copy);
 }
 
-/* A file of no bytes, or none, is no new state where something else of an earlier life lies. */
+/* An empty or missing database is not a new state if other files of an earlier scheduler exist. */
 static void test_lost_facts_are_refused(void **state)
 {
     struct copy copy;
@@ -358,7 +359,7 @@ static void test_lost_facts_are_refused(void **state)
     copy_free(&copy);
 }
 
-/* A first life that ended before it had written anything leaves the lock and an empty file. */
+/* A first scheduler that ended before its first write leaves the lock and an empty file. */
 static void test_empty_beginning_is_new(void **state)
 {
     char dir[PATH_MAX], path[PATH_MAX];
@@ -410,7 +411,7 @@ static void test_foreign_state_is_refused(void **state)
 /* -- The cluster ---------------------------------------------------------------------------------
  */
 
-/* Opens, and gives the cluster's id. */
+/* Opens, and returns the id of the cluster. */
 static void cluster_of(const char *dir, char id[GW_CLUSTER_ID_BYTES])
 {
     struct world world;
@@ -436,7 +437,7 @@ static void test_a_state_keeps_its_cluster(void **state)
     remove_dir(dir);
 }
 
-/* The version before had the id in a file: one that is in doubt is not replaced. */
+/* The previous version had the cluster id in a file; a doubtful id is refused, not replaced. */
 static void test_an_older_state_is_taken_over(void **state)
 {
     static const char before[] = "CREATE TABLE old(number INTEGER NOT NULL, hash BLOB NOT NULL);"
@@ -457,13 +458,13 @@ static void test_an_older_state_is_taken_over(void **state)
     }
     write_file(path, (const uint8_t *)known, strlen(known));
     assert_true(accepts(copy.dir, true));
-    assert_int_equal(unlink(path), 0); /* it is not needed any more */
+    assert_int_equal(unlink(path), 0); /* the file is not needed any more */
     cluster_of(copy.dir, id);
     assert_memory_equal(id, known, strlen(id));
     copy_free(&copy);
 }
 
-/* All of it is there under another name, and a new one begins, of another cluster. */
+/* The old state stays under another name, and a new cluster begins. */
 static void test_damaged_state_is_set_aside(void **state)
 {
     struct copy copy;
@@ -502,7 +503,7 @@ static void test_log_is_folded_when_idle(void **state)
     assert_int_equal(gw_journal_sync(world.journal, &world.error), 0);
     assert_int_equal(stat(wal, &info), 0);
     assert_true(info.st_size > 0);
-    while (info.st_size > 0) { /* the test's own limit ends it */
+    while (info.st_size > 0) { /* the time limit of the test ends it */
         uv_run(&world.loop, UV_RUN_NOWAIT);
         assert_int_equal(stat(wal, &info), 0);
         sched_yield();

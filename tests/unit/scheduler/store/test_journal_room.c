@@ -1,4 +1,4 @@
-/* A journal without room on its disk, or without its file: what fails, and what still fits. */
+/* A journal on a full disk, or whose file was removed: what fails, and what still fits. */
 #include "scheduler/store/journal.h"
 
 #include "scheduler/store/damaged_state.h"
@@ -54,7 +54,7 @@ static void test_failure_is_told_once(void **state)
     assert_int_equal(gw_journal_sync(world.journal, &world.error), GW_EIO);
     world_close(&world);
     assert_int_equal(world.seen.failed, 1);
-    assert_int_equal(world.seen.calls, 0); /* nothing was committed, nothing told */
+    assert_int_equal(world.seen.calls, 0); /* nothing was committed, and nothing was reported */
     assert_int_equal(world_open(&world, dir), 0);
     assert_int_equal(world.facts.size, 0);
     world_close(&world);
@@ -62,7 +62,7 @@ static void test_failure_is_told_once(void **state)
     remove_dir(dir);
 }
 
-/* A small file system of our own; false where that is not permitted. */
+/* A small file system of its own; false if that is not permitted. */
 static bool mount_small(const char *dir)
 {
     if (unshare(CLONE_NEWNS) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
@@ -103,7 +103,7 @@ static void lives_on_reserve(const char *dir)
     assert_int_equal(world.seen.full, 0);
     fill(dir, 8192);
     world.seen.calls = 0;
-    append(&world, 2, fact); /* fits into what was kept in reserve alone */
+    append(&world, 2, fact); /* fits only into the reserve */
     await(&world, &world.seen.full);
     assert_int_equal(world.seen.failed, 0);
     assert_int_equal(world.seen.last, 2);
@@ -142,7 +142,7 @@ static void test_full_disk_lets_ends_through(void **state)
     in_small_disk(lives_on_reserve);
 }
 
-/* A process that is gone without a word, on a disk that is full since; facts of `bytes` bytes. */
+/* A process that died on a disk that is full since; facts of `bytes` bytes. */
 static void dies_on_full_disk(const char *dir, const char *state, size_t bytes)
 {
     struct gw_database *database;
@@ -179,7 +179,7 @@ static void starts_on_full_disk(const char *dir)
     dies_on_full_disk(dir, state, 3000);
     assert_int_equal(world_open(&world, state), 0);
     assert_int_equal(world.facts.size, 3000);
-    append(&world, 1, large); /* as each life begins, but more */
+    append(&world, 1, large); /* as each scheduler begins, but more */
     assert_int_equal(gw_journal_sync(world.journal, &world.error), 0);
     assert_false(there_is(state, "reserve"));
     world_close(&world);
@@ -208,8 +208,8 @@ static void await_lost(struct world *world)
     }
 }
 
-/* What nobody would read again is not told as committed, and that it is so is seen without facts,
- * too. */
+/* Facts that no scheduler could read again are not reported as committed; the loss is noticed
+ * even without new facts. */
 static void test_file_that_goes_is_seen(void **state)
 {
     char dir[PATH_MAX], facts[PATH_MAX], moved[PATH_MAX];

@@ -1,5 +1,5 @@
-/* What the scheduler's core tells of tasks: their facts in order, what is kept of large jobs, and
- * what it says when some have been dropped. */
+/* The event log of tasks in the scheduler's core: events in order, what is stored of large jobs,
+ * and the note that events were dropped. */
 #include "scheduler/core/model/logged.h"
 #include "tests/unit/scheduler/sched_world.h"
 
@@ -117,7 +117,7 @@ static void losses(void **state)
     free_world(w);
 }
 
-/* That it has begun may come behind the wish that it ends. */
+/* The report of the start may arrive after the cancel request. */
 static void begins_after_its_cancel(void **state)
 {
     (void)state;
@@ -128,7 +128,7 @@ static void begins_after_its_cancel(void **state)
     uint64_t attempt = assigned(w, 0);
     uint32_t rank = GW_RANK_NONE;
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {5, 1, 0, 0}});
-    for (int i = 0; i < 2; i++) /* once is enough */
+    for (int i = 0; i < 2; i++) /* a single report is enough */
         say(w, WORKER,
             (struct gw_message){.type = GW_MESSAGE_started,
                                 .started = {{&attempt, 1}, {&rank, 1}}});
@@ -136,7 +136,7 @@ static void begins_after_its_cancel(void **state)
     free_world(w);
 }
 
-/* Of a job that has ended the first cause is explained, not its first task. */
+/* For an ended job, explain shows the first cause and not the first task. */
 static void ends_of_jobs(void **state)
 {
     (void)state;
@@ -153,7 +153,7 @@ static void ends_of_jobs(void **state)
     free_world(w);
 }
 
-/* Numbers are said only beside names that two workers have. */
+/* Worker numbers are shown only if two workers have the same name. */
 static void names_that_repeat(void **state)
 {
     (void)state;
@@ -196,7 +196,7 @@ static void a_task_before_it_was_cancelled(void **state)
     free_world(w);
 }
 
-/* Who came by a token has a name, and a number that says nothing. */
+/* A client with a token has a name; its numeric user id is meaningless. */
 static void who_cancels(void **state)
 {
     enum { ALICE = CLIENT + 1 };
@@ -243,7 +243,7 @@ static void who_stops_a_gang_is_told(void **state)
     free_world(w);
 }
 
-/* A job of 2000 tasks, the first of which fails, and the second of which is slow. */
+/* In a job of 2000 tasks, the first task fails and the second is slow. */
 static void large(void **state)
 {
     (void)state;
@@ -265,7 +265,7 @@ static void large(void **state)
                                        .dep_count = {zeros, ROWS},
                                        .names = {"", 0},
                                        .targets = {targets, ROWS}}});
-    assert_int_equal(fact_count(w, 1, 5), 1); /* that it was submitted */
+    assert_int_equal(fact_count(w, 1, 5), 1); /* the submission */
     told(w, 1, 0, (const char *[]){"submitted", "placed at h", NULL});
     end_badly(w, 0, assigned(w, 0));
     told(w, 1, 0, (const char *[]){"submitted", "placed at h", "it is broken", "failed", NULL});
@@ -274,7 +274,7 @@ static void large(void **state)
     noted(w, 1, "only what is unusual is kept");
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
     struct gw_value *event_log =
-        ask(w, "events", 1, 2); /* it was quick: only how it ended, without a time */
+        ask(w, "events", 1, 2); /* the task was quick: only its end is stored, without a time */
     const struct gw_value *facts = gw_value_find(event_log, "events");
     assert_int_equal(gw_value_count(facts), 2);
     assert_string_equal(text_of(gw_value_at(facts, 1), "what"), "done");
@@ -283,8 +283,8 @@ static void large(void **state)
     free_world(w);
 }
 
-/* Memory is bounded: what has fallen out is said. A second job's task fails, and is retried, until
- * nothing of the first is left. */
+/* The log's memory is bounded, and the log tells that older events were dropped. A second job's
+ * task fails and is retried until no event of the first job is left. */
 static void dropped(void **state)
 {
     (void)state;
@@ -304,7 +304,8 @@ static void dropped(void **state)
     }
     noted(w, 1, "Older facts have been dropped");
     noted(w, 2, "These are the latest 1000 of");
-    told(w, 1, 0, (const char *[]){"submitted", "done", NULL}); /* its end, from the task itself */
+    told(w, 1, 0,
+         (const char *[]){"submitted", "done", NULL}); /* its end, taken from the task itself */
     told(w, 2, 0, (const char *[]){"submitted", "it is broken", "its user asked for that", NULL});
     free_world(w);
 }

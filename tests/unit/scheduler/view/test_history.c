@@ -1,11 +1,11 @@
-/* A scheduler whose history is shorter than what a worker was told ends, and nothing else does. */
+/* A scheduler ends if its history is shorter than a worker knows, and for no other reason. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #include <stdlib.h>
 
 enum { LIFE = 5, BEGAN_WITH = 20 };
 
-/* A life that began with so many commits. */
+/* A scheduler that began with this many commits. */
 static struct world *begin(void)
 {
     struct world *w = calloc(1, sizeof *w);
@@ -18,7 +18,7 @@ static struct world *begin(void)
     return w;
 }
 
-/* A worker that runs attempt 1<<48 of job 4 comes. */
+/* A worker that runs attempt 1<<48 of job 4 connects. */
 static void register_worker(struct world *w, const char *cluster, uint64_t life, uint64_t commits)
 {
     static const uint64_t attempt[] = {UINT64_C(1) << 48}, job[] = {4};
@@ -60,10 +60,13 @@ static void a_worker_that_knows_more_ends_the_scheduler(void **state)
         const char *cluster;
         uint64_t life, commits, missing;
     } cases[] = {
-        {"ours", LIFE - 1, BEGAN_WITH, 0},       {"ours", LIFE - 1, BEGAN_WITH + 1, 1},
-        {"ours", LIFE + 1, BEGAN_WITH + 9, 9}, /* a life whose facts are gone, its number too */
-        {"ours", LIFE, BEGAN_WITH + 9, 0},     /* it was told that in this life */
-        {"theirs", LIFE - 1, BEGAN_WITH + 9, 0}, {"", 0, 0, 0}, /* it was with nobody before */
+        {"ours", LIFE - 1, BEGAN_WITH, 0},
+        {"ours", LIFE - 1, BEGAN_WITH + 1, 1},
+        {"ours", LIFE + 1, BEGAN_WITH + 9, 9}, /* a scheduler whose facts are gone, with its number
+                                                */
+        {"ours", LIFE, BEGAN_WITH + 9, 0},     /* it learned that from the present scheduler */
+        {"theirs", LIFE - 1, BEGAN_WITH + 9, 0},
+        {"", 0, 0, 0}, /* it was with no scheduler before */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -73,7 +76,7 @@ static void a_worker_that_knows_more_ends_the_scheduler(void **state)
         register_worker(w, cases[i].cluster, cases[i].life, cases[i].commits);
         const struct gw_effect *effect = damage(w);
         assert_int_equal(effect ? effect->number : 0, cases[i].missing);
-        /* What it runs is ended where the history has no job 4, and not where it is damaged. */
+        /* Its task is ended if the history has no job 4, but not if the history is damaged. */
         assert_int_equal(sent(w, WORKER, GW_MESSAGE_kill, 0) == NULL, effect != NULL);
         if (cases[i].missing == 9)
             assert_string_equal((const char *)effect->bytes.data,

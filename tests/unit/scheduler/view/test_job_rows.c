@@ -1,4 +1,4 @@
-/* What listings say of jobs and tasks besides their states: users, metrics, what they use. */
+/* What listings show of jobs and tasks besides their states: users, metrics, resource use. */
 #include "tests/unit/scheduler/sched_world.h"
 
 static struct gw_value *row_of(const struct world *w, const char *what, int64_t job)
@@ -31,7 +31,7 @@ static const char *text_of(const struct gw_value *dict, const char *key)
     return text;
 }
 
-/* A gang of 2 ranks with 3 slots each, which holds them from its placement on. */
+/* A gang of 2 ranks with 3 slots each, which occupies them from its placement on. */
 static uint64_t place_gang(struct world *w)
 {
     add_worker_with(w, 0, 6, "a", 16 << 20);
@@ -56,7 +56,7 @@ static void slot_seconds_count_ranks_that_run(void **state)
                                             .outcome = GW_OUTCOME_FAILED,
                                             .code = GW_ETASK,
                                             .executing = 1});
-    pass(w, 1000 * MS); /* it has ended: nothing is added */
+    pass(w, 1000 * MS); /* the gang has ended: nothing is added */
     row = row_of(w, "job", 1);
     assert_true(real_of(row, "slot_seconds") > 5.99 && real_of(row, "slot_seconds") < 6.01);
     assert_int_equal(number_of(gw_value_find(row, "resources"), "slots"), 3);
@@ -65,7 +65,7 @@ static void slot_seconds_count_ranks_that_run(void **state)
     free_world(w);
 }
 
-/* Short tasks wait at their worker for its one slot: what they ran for counts, and no more. */
+/* Short tasks wait at their worker for its only slot; only their run time counts. */
 static void short_tasks_count_what_they_ran_for(void **state)
 {
     struct world *w = new_world();
@@ -82,7 +82,7 @@ static void short_tasks_count_what_they_ran_for(void **state)
     struct gw_value *row = row_of(w, "job", 1), *tasks = ask(w, "tasks", 1, -1);
     assert_true(real_of(row, "slot_seconds") > 0.049 && real_of(row, "slot_seconds") < 0.052);
     assert_int_equal(number_of(gw_value_at(tasks, 1), "run_ns"), 20 * MS);
-    assert_int_equal(number_of(gw_value_at(tasks, 0), "run_ns"), -1); /* too short to be kept */
+    assert_int_equal(number_of(gw_value_at(tasks, 0), "run_ns"), -1); /* too short to be stored */
     gw_value_unref(row);
     gw_value_unref(tasks);
     free_world(w);
@@ -121,7 +121,7 @@ static void the_latest_metric_of_each_name_is_kept_for_each_task(void **state)
     free_world(w);
 }
 
-/* At the limit of names, and one past it. */
+/* Eight names are accepted, and the ninth is not. */
 static void metrics_of_too_many_names_are_not_kept(void **state)
 {
     struct world *w = new_world();
@@ -135,7 +135,7 @@ static void metrics_of_too_many_names_are_not_kept(void **state)
         (void)snprintf(name, sizeof name, "m%d", i);
         report(w, attempt, i, name, i);
     }
-    report(w, attempt, 10, "m0", 10); /* one that is kept goes on */
+    report(w, attempt, 10, "m0", 10); /* a known name still accepts values */
     struct gw_value *row = row_of(w, "tasks", 1);
     assert_int_equal(gw_value_count(gw_value_find(row, "metrics")), 8);
     assert_true(real_of(gw_value_find(row, "metrics"), "m0") == 10);
@@ -143,7 +143,7 @@ static void metrics_of_too_many_names_are_not_kept(void **state)
     free_world(w);
 }
 
-/* The task that its worker was given last ends well, with this result. */
+/* The task that its worker received last ends well, with this result. */
 static void finish_with(struct world *w, struct gw_bin result)
 {
     const uint64_t attempt = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
@@ -182,7 +182,7 @@ static void small_results_are_shown_where_they_are_asked_for(void **state)
     free_world(w);
 }
 
-/* A task may return what is nested as deep as a message may be, or a reference. */
+/* A task may return a value nested as deeply as a message allows, or a reference. */
 static void results_that_fit_no_answer_are_left_out(void **state)
 {
     static const uint8_t deep[14] = {0x91, 0x91, 0x91, 0x91, 0x91, 0x91, 0x91,

@@ -1,9 +1,9 @@
-/* Lines for the scheduler's log: jobs, workers, and no more of them than a person reads. */
+/* Lines of the scheduler's log: jobs and workers, and no more lines than a person can read. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #include <string.h>
 
-/* The nth line for the log of the last step; NULL: there are fewer. */
+/* The nth log line of the last step; NULL: there are fewer. */
 static const char *line(const struct world *w, int n)
 {
     for (size_t i = 0; i < w->effects.list.count; i++)
@@ -29,7 +29,7 @@ static void jobs_and_workers_have_a_line(void **state)
     free_world(w);
 }
 
-/* A burst has ten lines a second, and one for all others. */
+/* A burst gets ten lines a second and one line for all other jobs. */
 static void a_burst_has_a_line(void **state)
 {
     enum { JOBS = 300 };
@@ -60,7 +60,7 @@ static void a_burst_has_a_line(void **state)
     free_world(w);
 }
 
-/* What a peer calls itself does not make another line of the log. */
+/* The name that a peer gives itself cannot add a line to the log. */
 static void names_stay_in_their_line(void **state)
 {
     struct world *w = new_world();

@@ -1,4 +1,5 @@
-/* What is counted as running: what workers have begun, and not all that they were handed. */
+/* Which tasks count as running: those that workers have started, and not all that are queued there.
+ */
 #include "tests/unit/scheduler/sched_world.h"
 
 static int64_t number_of(const struct gw_value *dict, const char *key)
@@ -8,7 +9,7 @@ static int64_t number_of(const struct gw_value *dict, const char *key)
     return number;
 }
 
-/* How many tasks of a job a listing has that are called so. */
+/* How many tasks of a job a listing shows in this state. */
 static uint32_t called(const struct world *w, int64_t job, const char *state)
 {
     struct gw_value *arguments = gw_dict(), *answer = NULL;
@@ -29,7 +30,8 @@ static int64_t of_job(const struct world *w, int64_t job, const char *key)
     return number;
 }
 
-/* The same wherever somebody asks: of a job, its tasks, the cluster and its first worker. */
+/* The count is the same in every listing: of the job, its tasks, the cluster and its first worker.
+ */
 static void expect(const struct world *w, int64_t job, uint32_t running, uint32_t queued)
 {
     struct gw_value *status = ask(w, "status", -1, -1), *workers = ask(w, "workers", -1, -1);
@@ -44,14 +46,15 @@ static void expect(const struct world *w, int64_t job, uint32_t running, uint32_
     gw_value_unref(workers);
 }
 
-/* One job whose first tasks were short: what its worker is handed now, of rows `from` on. */
+/* A job whose first tasks were short: the message with the next tasks for its worker, of rows
+ * `from` on. */
 static const struct gw_message *short_ones(struct world *w, uint32_t slots, uint32_t rows)
 {
     add_worker(w, 0, slots, "a");
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, rows, GW_SUBMIT_LAST, false, 0});
     const struct gw_message *assign = must(w, WORKER, GW_MESSAGE_assign);
-    assert_int_equal(assign->assign.attempt.count, slots); /* nobody knows how long they run */
+    assert_int_equal(assign->assign.attempt.count, slots); /* their run time is unknown */
     uint64_t first[2] = {attempt_in(assign, 0), attempt_in(assign, slots - 1)};
     finish_after(w, 0, first[0], 1000);
     assign = must(w, WORKER, GW_MESSAGE_assign);
@@ -73,7 +76,7 @@ static void as_many_pipelined_tasks_run_as_there_are_slots(void **state)
     assert_null(strstr(explain(w, 1, 1), "in line"));
     explained_of(w, 1, 2, "at a, attempt 1, in line behind what runs there");
     finish_after(w, 0, first, 1000);
-    assert_int_equal(of_job(w, 1, "running"), 1); /* the next has its slot */
+    assert_int_equal(of_job(w, 1, "running"), 1); /* the next task has its slot */
     assert_null(strstr(explain(w, 1, 2), "in line"));
     free_world(w);
 }
@@ -96,7 +99,7 @@ static void what_says_that_it_started_runs(void **state)
     const struct gw_message *assign = short_ones(w, 1, 8);
     const uint32_t pipelined = assign->assign.attempt.count, rank = GW_RANK_NONE;
     assert_true(pipelined > 1);
-    const uint64_t second = attempt_in(assign, 1); /* its worker took it first */
+    const uint64_t second = attempt_in(assign, 1); /* its worker started it first */
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_started, .started = {{&second, 1}, {&rank, 1}}});
     assert_int_equal(of_job(w, 1, "running"), 1);
@@ -121,7 +124,7 @@ static void a_gang_is_one_task_that_runs(void **state)
     free_world(w);
 }
 
-/* Each waits for the one before it at their worker. */
+/* Each task waits at its worker for the task before it. */
 static void what_waits_at_its_worker_does_not_run(void **state)
 {
     struct world *w = new_world();
@@ -130,7 +133,7 @@ static void what_waits_at_its_worker_does_not_run(void **state)
     submit_task(w, 1, (struct gw_msg_spec){0});
     send_spec(w, (struct gw_msg_spec){.key = 2});
     submit(w, (struct chunk){2, 4, GW_SUBMIT_LAST, true, 0});
-    for (int i = 0; i < 2; i++) /* until then it is not known that they are short */
+    for (int i = 0; i < 2; i++) /* until then, the tasks are not known to be short */
         finish_after(w, 0, attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0), MS);
     pass(w, 1);
     assert_true(called(w, 2, "handed") > 0);
@@ -148,8 +151,8 @@ static void ask_for(struct world *w, uint32_t verb)
     assert_int_equal(must(w, CLIENT, GW_MESSAGE_reply)->reply.code, 0);
 }
 
-/* Nor does it take the place, in what is counted, of what came to its lane after it and runs: here
- * the last task of the first job, which was paused meanwhile. */
+/* A queued task also does not take the place, in the counts, of a task that came later and runs:
+ * here the last task of the first job, which was paused meanwhile. */
 static void what_waits_at_its_worker_takes_no_slot_of_others(void **state)
 {
     struct world *w = new_world();

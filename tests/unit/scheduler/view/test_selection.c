@@ -1,4 +1,4 @@
-/* Which jobs a client means, and pages of listings: as a client asks, by messages. */
+/* Which jobs a client selects, and pages of listings, by messages as a client sends them. */
 #include "tests/unit/scheduler/sched_world.h"
 
 #include "graph/wire/codec.h"
@@ -10,7 +10,7 @@
 
 enum { STRANGER = CLIENT + 1, ADMIN };
 
-/* CLIENT's, a stranger's and an admin's connections; no worker, so that all jobs are queued. */
+/* Connections of CLIENT, a stranger and an admin; there is no worker, so all jobs are queued. */
 static struct world *with_users(void)
 {
     struct world *w = new_world();
@@ -24,7 +24,7 @@ static struct world *with_users(void)
     return w;
 }
 
-/* A job of so many tasks, each of the next of so many specs; gives its number. */
+/* A job of several tasks, each with the next of several specs; returns its id. */
 struct rows {
     uint64_t peer, request;
     const char *name;
@@ -64,7 +64,7 @@ static void spec_as(struct world *w, uint64_t peer, uint64_t key, uint32_t numbe
                                      .annotations = annotations}});
 }
 
-/* A job of one task that a peer submits; gives its number. */
+/* A job of one task submitted by a peer; returns its id. */
 static int64_t submit_as(struct world *w, uint64_t peer, const char *name, const char *annotations)
 {
     static uint64_t request = 100;
@@ -79,7 +79,7 @@ static struct gw_value *dict_of(const char *key, struct gw_value *value)
     return dict;
 }
 
-/* The code of a query's answer, and where it is 0 the answer; takes the arguments. */
+/* The code of a query's answer and, if that is 0, the answer; takes the arguments. */
 static int32_t query_as(struct world *w, uint64_t peer, const char *what,
                         struct gw_value *arguments, struct gw_value **answer)
 {
@@ -107,8 +107,8 @@ static int64_t number_of(const struct gw_value *dict, const char *key)
     return number;
 }
 
-/* The numbers of all jobs that the arguments mean, in the listing's order, as "3 2 1"; takes them.
- * pages (not NULL): how many pages that took. */
+/* The ids of all selected jobs, in the order of the listing, as "3 2 1"; takes the arguments. pages
+ * (not NULL): the number of pages. */
 static const char *jobs_as(struct world *w, uint64_t peer, struct gw_value *arguments, int *pages)
 {
     static char text[4096];
@@ -149,7 +149,8 @@ static void names_last_and_all_mean_ones_own(void **state)
     assert_string_equal(jobs_as(w, CLIENT, dict_of("last", gw_bool(true)), NULL), "2");
     assert_string_equal(jobs_as(w, CLIENT, dict_of("all", gw_bool(true)), NULL), "2 1");
     assert_string_equal(jobs_as(w, ADMIN, dict_of("all", gw_bool(true)), NULL), "");
-    assert_string_equal(jobs_as(w, CLIENT, gw_dict(), NULL), "4 3 2 1"); /* who asks for all */
+    assert_string_equal(jobs_as(w, CLIENT, gw_dict(), NULL),
+                        "4 3 2 1"); /* all jobs were requested */
     free_world(w);
 }
 
@@ -211,7 +212,7 @@ static void state_and_time_narrow_what_is_meant(void **state)
     free_world(w);
 }
 
-/* 300 jobs with 4,000 bytes of annotations each are more than a message holds. */
+/* 300 jobs with 4,000 bytes of annotations each exceed a message. */
 static void a_listing_comes_in_pages_that_fit_a_message(void **state)
 {
     enum { JOBS = 300 };
@@ -277,7 +278,7 @@ static void a_row_that_is_too_long_is_cut_with_a_mark(void **state)
     free_world(w);
 }
 
-/* The search for such a job and its row together take more than a page's time. */
+/* The search for such a job and its row together take more than the time of a page. */
 static void a_job_of_many_specs_does_not_end_its_page_empty(void **state)
 {
     enum { SPECS = 500 };
@@ -294,7 +295,7 @@ static void a_job_of_many_specs_does_not_end_its_page_empty(void **state)
     free_world(w);
 }
 
-/* A page is asked for after the job at which it begins was forgotten. */
+/* The page is requested after the job at which it begins was forgotten. */
 static void a_cursor_outlives_its_job(void **state)
 {
     struct world *w = new_world_with((struct gw_sched_options){.history_jobs = 1});
@@ -338,7 +339,7 @@ static void tasks_come_in_pages_too(void **state)
     free_world(w);
 }
 
-/* However little is left, one thing is looked at: each page gets further. */
+/* However few units are left, one item is examined, so that each page makes progress. */
 static void a_page_spends_no_more_than_its_units(void **state)
 {
     struct gw_page page;
@@ -356,7 +357,7 @@ static void a_page_spends_no_more_than_its_units(void **state)
     gw_value_unref(page.rows);
 }
 
-/* At the limit of bytes the row goes in, and the next one does not. */
+/* The row that reaches the byte limit is still added; the next row is not. */
 static void a_page_is_full_by_bytes(void **state)
 {
     static char text[GW_PAGE_ROW_BYTES - 5];

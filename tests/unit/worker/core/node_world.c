@@ -9,7 +9,7 @@ struct gw_bin bin(const void *data, size_t bytes)
     return (struct gw_bin){data, (uint32_t)bytes};
 }
 
-/* Keeps a copy of what was sent, as it would arrive. */
+/* Stores a copy of a sent message, as it would arrive. */
 static void keep(struct world *w, const struct gw_effect *effect)
 {
     struct gw_message copy;
@@ -123,7 +123,7 @@ void raise_event(struct world *w, struct gw_event event)
     assert_int_equal(step(w, event), 0);
 }
 
-/* A message from a peer, with what its columns point to alive during the call. */
+/* A message from a peer; the content of its columns lives during the call. */
 int deliver_with(struct world *w, uint64_t from, struct gw_message message, const uint64_t *tokens,
                  uint32_t token_count)
 {
@@ -256,7 +256,7 @@ void program_ready(struct world *w, int code, const char *text)
                                      .hash = bin(program_hash, sizeof program_hash)});
 }
 
-/* A spec of function "f", and its program there. */
+/* A spec of function "f" with its program. */
 void function_spec(struct world *w, struct gw_msg_spec spec)
 {
     spec.kind = GW_SPEC_FUNCTION;
@@ -313,7 +313,7 @@ void hello(struct world *w, uint64_t process, uint32_t protocol)
                                                          5)}});
 }
 
-/* Rows of one runner's results; bytes > 0: by descriptor (token 50). */
+/* A result row of a runner; bytes > 0: by descriptor (token 50). */
 int finish(struct world *w, uint64_t process, uint64_t attempt, uint32_t rank, uint64_t bytes,
            uint64_t run_ns)
 {
@@ -372,7 +372,7 @@ void kill_attempt(struct world *w, uint64_t attempt, uint32_t reason)
         (struct gw_message){.type = GW_MESSAGE_kill, .kill = {{&attempt, 1}, 3 * SECOND, reason}});
 }
 
-/* A runner of the function spec 0 that said hello and executes attempt 1. */
+/* A runner of the function spec 0 that has said hello and executes attempt 1. */
 struct world *world_with_runner(struct gw_msg_spec spec)
 {
     struct world *w = new_world(2);

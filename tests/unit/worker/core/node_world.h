@@ -1,4 +1,5 @@
-/* A world around one core of a worker: what the other sides say to it, and what it sent. */
+/* A world around the core of a worker: the messages of the other sides, and the messages it sent.
+ */
 #ifndef GW_TESTS_NODE_WORLD_H
 #define GW_TESTS_NODE_WORLD_H
 
@@ -17,7 +18,7 @@ enum { SCHEDULER = 1, GUARDIAN = 2, PEER = 3, RUNNER = 100 /* + process */ };
 #define MS UINT64_C(1000000)
 #define SECOND UINT64_C(1000000000)
 
-/* As bytes of finish: a value that is large, and its descriptor missing. */
+/* In place of finish's bytes: a large value whose descriptor is missing. */
 #define NO_DESCRIPTOR UINT64_C(5001)
 
 struct world {
@@ -33,11 +34,11 @@ struct world {
     uint64_t folders_gone, connects, programs, leases, unleases, unbinds, aborts, exits, drops;
     struct gw_map open_runners;       /* process -> 1 */
     GW_ARRAY(uint64_t) fresh;         /* runners spawned in this step */
-    GW_ARRAY(struct gw_event) looked; /* answers to looks of this step */
+    GW_ARRAY(struct gw_event) looked; /* answers to program checks of this step */
     int32_t look_code;                /* of all of them */
     GW_ARRAY(struct gw_effect) disk;  /* SPILL, RESTORE and UNLINK; without their tokens */
-    bool scheduler_closed;            /* the core asked for it */
-    uint64_t lazy;                    /* messages that may leave with others, in all */
+    bool scheduler_closed;            /* the core requested it */
+    uint64_t lazy;                    /* number of messages that may be sent with others */
     GW_ARRAY(struct gw_message) sent; /* since the last clear; borrowed memory copied to arena */
     GW_ARRAY(uint64_t) sent_to;
     struct gw_arena arena;
@@ -51,10 +52,10 @@ struct dep {
 
 struct task {
     uint64_t attempt;
-    uint32_t index, spec, rank; /* rank: + 1; 0 is none */
+    uint32_t index, spec, rank; /* rank: + 1; 0 means none */
     const struct dep *dep;      /* NULL: none */
     uint32_t gpu;               /* + 1; 0 is none */
-    uint64_t job;               /* 0 is 1 */
+    uint64_t job;               /* 0 means 1 */
 };
 
 struct gw_bin bin(const void *data, size_t bytes);
@@ -69,8 +70,8 @@ const struct gw_message *sent(const struct world *w, uint32_t type, size_t n);
 const struct gw_message *must_send(const struct world *w, uint32_t type);
 void open_scheduler(struct world *w);
 struct world *new_world(uint32_t slots);
-/* new_world_limited: memory_bytes, the lines, gpus_watched and kept_bytes_max of
- * `memory` hold. */
+/* new_world_limited: memory_bytes, the thresholds, gpus_watched and kept_bytes_max of `memory`
+ * apply. */
 struct world *new_world_limited(uint32_t slots, const struct gw_node_options *memory);
 void free_world(struct world *w);
 void send_spec(struct world *w, struct gw_msg_spec spec);
@@ -89,7 +90,7 @@ void dies(struct world *w, uint64_t process, int exit_code, int signal);
 void kill_attempt(struct world *w, uint64_t attempt, uint32_t reason);
 struct world *world_with_runner(struct gw_msg_spec spec);
 
-/* send_gang tells of a gang of `world` ranks, all of them here; leased gives it its port. */
+/* send_gang announces a gang of `world` ranks, all of them here; leased gives it its port. */
 void send_gang(struct world *w, uint64_t attempt, uint32_t world);
 void leased(struct world *w, uint64_t attempt);
 

@@ -1,5 +1,5 @@
-/* Memory files at the worker's core: who is given one to fill, when it is used again, and when its
- * memory is given back. Results have BYTES, of function "f"; runner 1 makes them. */
+/* Memory files in the worker's core: which task fills a file, when a file is reused, and when its
+ * memory is freed. Results have BYTES, of function "f"; runner 1 makes them. */
 #include "tests/unit/worker/core/node_world.h"
 
 enum { BYTES = GW_MEMFILE_BYTES_MIN, LIMIT = 100 * BYTES };
@@ -27,8 +27,8 @@ static void release(struct world *w, uint32_t index)
                                 .release = {{&job, 1}, {&index, 1}, {&rank, 1}}});
 }
 
-/* Task `attempt` (its index is the same) is sent to runner 1, which fills what it is given with
- * its result: what that is. */
+/* Task `attempt` (its index is the same) is sent to runner 1, which fills the file it is given with
+ * its result; returns that file. */
 static struct gw_msg_memfile_given make_in(struct world *w, uint64_t attempt, uint64_t bytes)
 {
     forget_sent(w);
@@ -40,7 +40,7 @@ static struct gw_msg_memfile_given make_in(struct world *w, uint64_t attempt, ui
     return given;
 }
 
-/* A world whose runner's function has made one result, which is gone: 2 is the next. */
+/* A world whose runner's function has made one result, which was released: 2 is the next. */
 static int learn(void **state, struct gw_node_options lines)
 {
     lines.memory_bytes = LIMIT;
@@ -49,7 +49,7 @@ static int learn(void **state, struct gw_node_options lines)
     must_assign(w, (struct task){.attempt = 1, .index = 1});
     spawned(w, 1, 0, "");
     hello(w, 1, GW_PROTOCOL);
-    assert_null(sent(w, GW_MESSAGE_memfile_given, 0)); /* nobody knows how large it will be */
+    assert_null(sent(w, GW_MESSAGE_memfile_given, 0)); /* the size of its result is unknown */
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, BYTES, 1000), 0);
     release(w, 1);
     return 0;
@@ -83,7 +83,8 @@ static struct gw_node_memory memory_of(const struct world *w)
     return memory;
 }
 
-/* Task `attempt` takes the result of task `index`, in runner `process`: what it was lent. */
+/* Task `attempt` takes the result of task `index` in runner `process`; returns the file passed to
+ * it. */
 static uint64_t lend(struct world *w, uint64_t attempt, uint32_t index)
 {
     struct dep dep = {.job = 1, .index = index, .worker = 5};
@@ -93,7 +94,7 @@ static uint64_t lend(struct world *w, uint64_t attempt, uint32_t index)
     return gw_col64_at(must_send(w, GW_MESSAGE_memfile_lent)->memfile_lent.memfile, 0);
 }
 
-/* The result of 2, which 3 took: what it lies in, which its runner has not returned. */
+/* The file with the result of 2, which 3 took and whose runner has not returned it. */
 static struct gw_msg_memfile_given make_and_read(struct world *w)
 {
     const struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
@@ -106,24 +107,24 @@ static void what_is_released_is_filled_again(void **state)
 {
     struct world *w = *state;
     struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
-    assert_int_equal(first.bytes, 0); /* there was none: the runner makes it */
+    assert_int_equal(first.bytes, 0); /* there was no idle file: the runner makes one */
     assert_int_equal(memory_of(w).used_bytes, BYTES);
     release(w, 2);
     assert_int_equal(memory_of(w).resident_bytes, 0);
-    assert_int_equal(memory_of(w).used_bytes, BYTES); /* it lies idle, and counts */
+    assert_int_equal(memory_of(w).used_bytes, BYTES); /* the idle memory counts */
     assert_int_equal(memory_of(w).idle_bytes, BYTES);
     struct gw_msg_memfile_given second = make_in(w, 3, BYTES + 100);
     assert_int_equal(second.memfile, first.memfile);
     assert_int_equal(second.bytes, BYTES);
     assert_int_equal(memory_of(w).used_bytes, BYTES + 100);
-    struct gw_msg_memfile_given third = make_in(w, 4, BYTES); /* 3 is still there */
+    struct gw_msg_memfile_given third = make_in(w, 4, BYTES); /* the file of 3 is still in use */
     assert_int_not_equal(third.memfile, first.memfile);
     release(w, 3);
     assert_int_equal(make_in(w, 5, 5 * BYTES).memfile, first.memfile);
     forget_sent(w);
-    release(w, 5); /* which is worth telling */
+    release(w, 5); /* worth a memory report */
     assert_int_equal(must_send(w, GW_MESSAGE_memory)->memory.idle_bytes, 5 * BYTES);
-    assert_int_equal(make_in(w, 6, BYTES).bytes, 5 * BYTES); /* nothing smaller is idle */
+    assert_int_equal(make_in(w, 6, BYTES).bytes, 5 * BYTES); /* no smaller file is idle */
     release(w, 4);
     release(w, 6);
     assert_int_equal(w->emptied, 0);
@@ -138,8 +139,9 @@ static void who_reads_it_has_to_return_it(void **state)
     assert_int_not_equal(make_in(w, 4, BYTES).memfile, first.memfile); /* it is still read */
     assert_int_equal(say_returned(w, 1, first.memfile), 0);
     assert_int_equal(make_in(w, 5, BYTES).memfile, first.memfile);
-    assert_int_equal(say_returned(w, 1, first.memfile), GW_EPROTO); /* once is enough */
-    assert_int_equal(say_returned(w, 1, 999), 0);                   /* it may be gone long since */
+    assert_int_equal(say_returned(w, 1, first.memfile),
+                     GW_EPROTO);                  /* a second return is an error */
+    assert_int_equal(say_returned(w, 1, 999), 0); /* the file may be long gone */
 }
 
 static void what_dead_runners_read_is_free(void **state)
@@ -163,7 +165,7 @@ static void what_went_elsewhere_is_not_filled_again(void **state)
     must_send(w, GW_MESSAGE_object);
     release(w, 2);
     assert_int_equal(memory_of(w).used_bytes, 0);
-    assert_int_equal(w->emptied, 0); /* somebody may read it */
+    assert_int_equal(w->emptied, 0); /* another process may read it */
     assert_int_not_equal(make_in(w, 3, BYTES).memfile, first.memfile);
 }
 
@@ -178,7 +180,7 @@ static void users_do_not_share_one(void **state)
     must_assign(w, (struct task){.attempt = 3, .index = 3, .job = 2});
     must_send(w, GW_MESSAGE_assign); /* in the same runner, */
     const struct gw_msg_memfile_given given = must_send(w, GW_MESSAGE_memfile_given)->memfile_given;
-    assert_int_not_equal(given.memfile, first.memfile); /* and not in the same memory */
+    assert_int_not_equal(given.memfile, first.memfile); /* but not in the same memory */
     assert_int_equal(given.bytes, 0);
 }
 
@@ -192,7 +194,7 @@ static void what_a_run_does_not_fill_is_given_up(void **state)
     assert_int_equal(must_send(w, GW_MESSAGE_memfile_given)->memfile_given.bytes, BYTES);
     assert_int_equal(memory_of(w).used_bytes, BYTES); /* while it may be written */
     uint64_t drops = w->drops;
-    dies(w, 1, 0, 9); /* in the middle of it */
+    dies(w, 1, 0, 9); /* while it fills the file */
     assert_int_equal(memory_of(w).used_bytes, 0);
     assert_int_equal(w->drops, drops + 1);
 }
@@ -209,7 +211,7 @@ static void idle_memory_goes_first(void **state)
     assert_int_equal(memory_of(w).idle_bytes, 0);
     assert_int_equal(w->emptied, 1);
     assert_int_equal(w->disk.count, 1); /* that is not enough */
-    release(w, 3);                      /* while it is written: a thread reads it */
+    release(w, 3);                      /* during the write: a thread reads it */
     assert_int_equal(memory_of(w).idle_bytes, 0);
     assert_int_equal(w->emptied, 1);
 }
@@ -271,11 +273,12 @@ static void what_runners_say_is_looked_at(void **state)
                                                           .memfile_filled = wrong[i]},
                                       NULL, 0),
                          GW_EPROTO);
-    assert_int_equal(say_returned(w, 1, number), GW_EPROTO); /* it was never lent */
+    assert_int_equal(say_returned(w, 1, number),
+                     GW_EPROTO); /* it was never passed to this runner */
     say_filled(w, 1, (struct gw_msg_memfile_filled){2, number, 1});
     assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, BYTES, 1000), 0);
     release(w, 2);
-    assert_int_equal(memory_of(w).idle_bytes, 0); /* the runner keeps it mapped */
+    assert_int_equal(memory_of(w).idle_bytes, 0); /* the runner still has it mapped */
     assert_int_equal(say_returned(w, 1, number), 0);
     assert_int_equal(memory_of(w).idle_bytes, BYTES);
 }

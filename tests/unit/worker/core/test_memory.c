@@ -1,10 +1,10 @@
-/* Memory of the worker's core: what goes to disk, and in which order; what comes back; when nothing
- * starts, and who is killed. Results have 10,000 bytes. */
+/* Memory in the worker's core: which results are spilled, in which order they are restored, when no
+ * task starts, and which process is killed. Results have 10,000 bytes. */
 #include "tests/unit/worker/core/node_world.h"
 
 enum { RESULT = 10000 };
 
-/* Slots, and a limit of a million bytes with lines in thousandths of it. */
+/* Slots, and a limit of a million bytes with thresholds in thousandths of it. */
 static struct world *limited(uint32_t slots, struct gw_node_options lines)
 {
     lines.memory_bytes = 1000000;
@@ -13,7 +13,7 @@ static struct world *limited(uint32_t slots, struct gw_node_options lines)
     return w;
 }
 
-/* Task `attempt` (its index is the same) gives a result, on runner 1. */
+/* Task `attempt` (its index is the same) makes a result on runner 1. */
 static void make(struct world *w, uint64_t attempt)
 {
     must_assign(w, (struct task){.attempt = attempt, .index = (uint32_t)attempt});
@@ -70,19 +70,19 @@ static void what_was_used_least_recently_goes(void **state)
     make(w, 1);
     make(w, 2);
     assert_int_equal(w->disk.count, 0);
-    fetch(w, 1); /* so that 2 is the oldest */
+    fetch(w, 1); /* so that 2 is the least recently used */
     make(w, 3);
     struct gw_effect spill = take(w, GW_EFFECT_SPILL);
     assert_int_equal(spill.size, RESULT);
-    assert_int_equal(w->disk.count, 0); /* with that, it is enough */
+    assert_int_equal(w->disk.count, 0); /* this is enough */
     assert_int_equal(memory_of(w).resident_bytes, 3 * RESULT);
     uint64_t drops = w->drops;
     disk_answers(w, GW_EVENT_SPILLED, spill.number, 0);
-    assert_int_equal(w->drops, drops + 2); /* the memory, and the file: nobody reads it */
+    assert_int_equal(w->drops, drops + 2); /* the memory and the file: no process reads it */
     assert_int_equal(memory_of(w).resident_bytes, 2 * RESULT);
     assert_int_equal(memory_of(w).spilled_bytes, RESULT);
     forget_sent(w);
-    fetch(w, 2); /* it is 2 that went */
+    fetch(w, 2); /* 2 was spilled */
     assert_null(sent(w, GW_MESSAGE_object, 0));
     struct gw_effect open = take(w, GW_EFFECT_RESTORE);
     assert_int_equal(open.number, spill.number);
@@ -100,7 +100,7 @@ static void what_was_used_least_recently_goes(void **state)
     free_world(w);
 }
 
-/* A result that went to disk, of three. */
+/* One result of three was spilled. */
 static struct world *with_spilled(struct gw_effect *spill)
 {
     struct world *w = limited(1, (struct gw_node_options){.target_permille = 25});
@@ -125,7 +125,7 @@ static void an_input_is_read_back_first(void **state)
     must_send(w, GW_MESSAGE_assign);
     uint64_t drops = w->drops;
     assert_int_equal(finish(w, 1, 4, GW_RANK_NONE, 0, 1000), 0);
-    assert_int_equal(w->drops, drops + 1); /* nobody uses it: it takes no descriptor */
+    assert_int_equal(w->drops, drops + 1); /* no task uses it: it has no descriptor */
     assert_int_equal(memory_of(w).files, 1);
     free_world(w);
 }
@@ -225,17 +225,17 @@ static void it_is_never_paused_for_ever(void **state)
     (void)state;
     make(w, 1);
     forget_sent(w);
-    measured(w, 1, 900000); /* an idle runner that keeps what it has gathered: it goes */
+    measured(w, 1, 900000); /* an idle runner that has accumulated memory: it is ended */
     assert_int_equal(memory_of(w).state, GW_MEMORY_PAUSED);
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
     dies(w, 1, 0, 15);
     assert_int_equal(memory_of(w).state, GW_MEMORY_OPEN);
     raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 900000});
-    assert_int_equal(memory_of(w).state, GW_MEMORY_ONE); /* nothing would help */
+    assert_int_equal(memory_of(w).state, GW_MEMORY_ONE); /* nothing else would help */
     must_assign(w, (struct task){.attempt = 2, .index = 2});
-    assert_int_equal(w->processes, 2); /* so one runs */
+    assert_int_equal(w->processes, 2); /* so a single task runs */
     assert_int_equal(memory_of(w).state, GW_MEMORY_PAUSED);
-    tick(w, 5 * SECOND); /* it may wait for what was not let in: one more */
+    tick(w, 5 * SECOND); /* it may wait for a task that was held back: one more */
     assert_int_equal(memory_of(w).state, GW_MEMORY_ONE);
     free_world(w);
 }
@@ -260,12 +260,12 @@ static void of_several_that_wait_one_begins(void **state)
     assert_int_equal(memory_of(w).state, GW_MEMORY_PAUSED);
     assert_int_equal(w->processes, 1);
     forget_sent(w);
-    tick(w, 5 * SECOND); /* the next one */
+    tick(w, 5 * SECOND); /* the next task */
     assert_int_equal(gw_col64_at(must_send(w, GW_MESSAGE_assign)->assign.attempt, 0), 3);
     free_world(w);
 }
 
-/* An input of 900,000 bytes comes, and the run that it came for is asked back. */
+/* An input of 900,000 bytes arrives, and its task is asked back. */
 static struct world *with_brought_input(struct gw_node_options lines)
 {
     struct world *w = limited(1, lines);
@@ -294,11 +294,11 @@ static void what_brought_its_inputs_stays(void **state)
     forget_sent(w);
     kill_attempt(w, 1, GW_KILL_TAKE_BACK);
     assert_null(sent(w, GW_MESSAGE_ended, 0));
-    kill_attempt(w, 2, GW_KILL_TAKE_BACK); /* it brought nothing */
+    kill_attempt(w, 2, GW_KILL_TAKE_BACK); /* its inputs brought nothing */
     assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 2);
     disk_answers(w, GW_EVENT_SPILLED, take(w, GW_EFFECT_SPILL).number, 0);
     assert_int_equal(memory_of(w).state, GW_MEMORY_OPEN);
-    assert_int_equal(memory_of(w).spilled_bytes, 900000); /* it is read from there */
+    assert_int_equal(memory_of(w).spilled_bytes, 900000); /* the spilled file is read */
     assert_int_equal(w->processes, 1);
     free_world(w);
 }
@@ -318,7 +318,7 @@ static void who_uses_most_is_killed(void **state)
     measured(w, 2, 700000);
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 2);
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 0);
-    measured(w, 1, 310000); /* one at a time */
+    measured(w, 1, 310000); /* one process at a time */
     assert_null(sent(w, GW_MESSAGE_bury, 1));
     dies(w, 2, 0, 9);
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
@@ -331,7 +331,7 @@ static void who_uses_most_is_killed(void **state)
     free_world(w);
 }
 
-/* There is room for it at the worker, but not in what it asked for. */
+/* The worker has enough memory, but the task exceeds its own request. */
 static void who_uses_more_than_it_asked_for_is_killed(void **state)
 {
     struct world *w = limited(3, (struct gw_node_options){.terminate_permille = 950});
@@ -355,7 +355,8 @@ static void who_uses_more_than_it_asked_for_is_killed(void **state)
     free_world(w);
 }
 
-/* What another task left in it counts for the next one; who asked for more gets another runner. */
+/* Memory left by an earlier task counts for the next task, so a task with a larger request gets
+ * another runner. */
 static void runners_are_for_tasks_that_ask_for_as_much(void **state)
 {
     struct world *w = limited(2, (struct gw_node_options){.terminate_permille = 950});
@@ -371,13 +372,13 @@ static void runners_are_for_tasks_that_ask_for_as_much(void **state)
     must_assign(w, (struct task){.attempt = 2, .index = 2, .spec = 2});
     assert_non_null(sent(w, GW_MESSAGE_spawn, 0));
     forget_sent(w);
-    measured(w, 1, 250000); /* a runner that lies idle: nobody is charged for it */
+    measured(w, 1, 250000); /* an idle runner: no task counts it */
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1);
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     free_world(w);
 }
 
-/* It began when there was room; what others hold took it. */
+/* The task started when there was enough memory; stored results took the memory later. */
 static void who_is_killed_for_results_is_told_so(void **state)
 {
     struct world *w =

@@ -1,4 +1,4 @@
-/* The worker's core, driven by messages: what it sends for what it is told. */
+/* The worker's core, driven by messages: what it sends for what it receives. */
 #include "tests/unit/worker/core/node_world.h"
 
 #include "graph/wire/hash.h"
@@ -45,7 +45,8 @@ static void test_runs_a_function(void **state)
 static void test_short_tasks_are_sent_ahead(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
-    must_assign(w, (struct task){.attempt = 2}); /* nothing is known of its time: a second runner */
+    must_assign(w,
+                (struct task){.attempt = 2}); /* the run time is unknown: a second runner starts */
     assert_int_equal(w->processes, 2);
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
     forget_sent(w);
@@ -56,7 +57,8 @@ static void test_short_tasks_are_sent_ahead(void **state)
     free_world(w);
 }
 
-/* What the runner said that it executes: those before it ended, and were not told. */
+/* The runner had reported which task it executes: the tasks before it had ended, although their
+ * ends were not reported. */
 static void test_a_crash_charges_what_was_executed(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -112,12 +114,15 @@ static void test_a_crash_charges_the_first_only(void **state)
     free_world(w);
 }
 
-/* Its guardian may have been stopped: what it says in the end about how the runner ended holds. */
+/* The supervisor may have been stopped; its final report of the runner's end is authoritative. */
 static void test_a_closed_connection_is_judged_by_the_guardian(void **state)
 {
     static const struct gw_msg_exited cases[] = {
-        {.process = 1, .signal = 9, .unasked = 1, .executing = 3}, /* it had crashed before */
-        {.process = 1, .signal = 9},                               /* it was alive */
+        {.process = 1,
+         .signal = 9,
+         .unasked = 1,
+         .executing = 3},            /* the process had crashed before */
+        {.process = 1, .signal = 9}, /* the process was alive */
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -168,13 +173,14 @@ static void test_cannot_start(void **state)
         must_assign(w, (struct task){.attempt = 1});
         program_ready(w, cases[i].program_code,
                       cases[i].program_code ? "damaged" : "/d/programs/p/prog");
-        if (cases[i].spawn_code) { /* it may be gone from there: it is asked for again, once */
+        if (cases[i]
+                .spawn_code) { /* the program may be gone from there: it is requested again, once */
             spawned(w, 1, cases[i].spawn_code, "no such file");
             runner_closes(w, 1);
             assert_int_equal(w->programs, 2);
             assert_null(sent(w, GW_MESSAGE_ended, 0));
             program_ready(w, 0, "/d/programs/p/prog");
-            for (uint64_t k = 2; k <= w->processes; k++) { /* one may have been under way */
+            for (uint64_t k = 2; k <= w->processes; k++) { /* one task may have been on its way */
                 spawned(w, k, cases[i].spawn_code, "no such file");
                 runner_closes(w, k);
             }
@@ -196,7 +202,7 @@ static void test_cannot_start(void **state)
     }
 }
 
-/* That says nothing about its program, but not for ever. */
+/* Such a kill proves nothing about the program, but it is not repeated without end. */
 static void test_a_runner_is_killed_before_its_hello(void **state)
 {
     struct world *w = new_world(2);
@@ -220,7 +226,7 @@ static void test_no_hello_in_time(void **state)
     w->now_ns = gw_node_core_deadline_ns(w->core);
     forget_sent(w);
     for (int i = 0; i < 10 && !sent(w, GW_MESSAGE_bury, 0); i++) {
-        uint64_t number = i + 100; /* the scheduler lives: no fence */
+        uint64_t number = i + 100; /* the scheduler answers: no heartbeat timeout */
         tick(w, 2 * SECOND);
         const struct gw_message *beat = sent(w, GW_MESSAGE_heartbeat, 0);
         uint64_t echo = beat ? beat->heartbeat.number : 0;
@@ -301,7 +307,7 @@ static void test_an_idle_runner_makes_room(void **state)
     free_world(w);
 }
 
-/* A stream of short tasks does not keep another program's from its slot for ever. */
+/* A stream of short tasks does not occupy the slot of another program's task without end. */
 static void test_what_is_older_gets_its_turn(void **state)
 {
     struct world *w = new_world(1);
@@ -342,7 +348,7 @@ static void test_kill(void **state)
     for (uint64_t attempt = 2; attempt < 5; attempt++)
         must_assign(w, (struct task){.attempt = attempt});
     forget_sent(w);
-    kill_attempt(w, 3, GW_KILL_CANCEL); /* behind 2: dies when its turn comes */
+    kill_attempt(w, 3, GW_KILL_CANCEL); /* behind 2: killed when its turn comes */
     assert_null(sent(w, GW_MESSAGE_bury, 0));
     finish(w, 1, 2, GW_RANK_NONE, 0, 1000);
     assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.grace_ns, 3 * SECOND);
@@ -439,7 +445,7 @@ static void test_inputs_are_fetched_once(void **state)
     free_world(w);
 }
 
-/* A row for all ranks has no data of its own, and a row for order has none at all. */
+/* A row for all ranks has no data of its own, and a row that only orders tasks has no data. */
 static void test_inputs_of_all_ranks(void **state)
 {
     static const uint32_t ranks[] = {GW_DEP_ALL, GW_DEP_AFTER};
@@ -490,7 +496,7 @@ static void test_lost_inputs(void **state)
                     .object = {
                         must_send(w, GW_MESSAGE_fetch)->fetch.request, GW_ENOENT, "no", 0, {0}}});
         }
-        if (way == 3) { /* nobody answers, and the scheduler lives */
+        if (way == 3) { /* the peer does not answer, and the scheduler lives */
             for (uint64_t i = 1; i <= 8; i++) {
                 tick(w, 2 * SECOND);
                 deliver(

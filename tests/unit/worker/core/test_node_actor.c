@@ -1,10 +1,10 @@
-/* The worker's core, calls of an actor: in their order, also where inputs come late, and never of
- * another life of the actor than the one that they came for. */
+/* The worker's core, calls of an actor: they run in order, even if inputs arrive late, and never in
+ * another incarnation of the actor. */
 #include "tests/unit/worker/core/node_world.h"
 
 enum { ACTOR = 1, CALLS = 2, OTHER = 3 }; /* jobs */
 
-/* Attempt `attempt` makes the actor, in runner `process`. */
+/* Attempt `attempt` creates the actor in runner `process`. */
 static void live(struct world *w, uint64_t attempt, uint64_t process)
 {
     must_assign(w, (struct task){.attempt = attempt, .job = ACTOR});
@@ -25,7 +25,7 @@ static struct world *with_actor(void)
     return w;
 }
 
-/* Attempts 2, whose input is on its way, and 3, which takes nothing. */
+/* Attempt 2, whose input is being fetched, and attempt 3, which takes nothing. */
 static uint64_t two_calls(struct world *w)
 {
     const struct dep late = {.job = OTHER};
@@ -63,7 +63,8 @@ static void must_come_back(struct world *w, size_t n, uint64_t attempt)
     assert_int_equal(ended->ended.executing, 0);
 }
 
-/* Attempt 3 was given back when the actor died: 2 must not come before it in the next life. */
+/* Attempt 3 was returned when the actor died: attempt 2 must not run before it in the restarted
+ * actor. */
 static void a_call_waits_for_no_other_life(void **state)
 {
     struct world *w = with_actor();
@@ -81,7 +82,7 @@ static void a_call_waits_for_no_other_life(void **state)
     free_world(w);
 }
 
-/* It was on its way when the actor died, and its input is not here. */
+/* The call was sent before the actor died, and its input is not here. */
 static void a_call_that_comes_late_goes_back(void **state)
 {
     struct world *w = with_actor();
@@ -98,12 +99,12 @@ static void a_call_that_comes_late_goes_back(void **state)
 /* -- Behind one that takes long ------------------------------------------------------------------
  */
 
-/* Attempt 2 runs, and 3 is in its runner behind it. */
+/* Attempt 2 runs, and 3 is queued behind it in its runner. */
 static struct world *with_two_in_runner(void)
 {
     struct world *w = with_actor();
     must_assign(w, (struct task){.attempt = 2, .index = 0, .job = CALLS});
-    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 1, 1), 0); /* they are short */
+    assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 1, 1), 0); /* the calls are short */
     must_assign(w, (struct task){.attempt = 3, .index = 1, .job = CALLS});
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 4, .index = 2, .job = CALLS});
@@ -120,7 +121,7 @@ static void says(struct world *w, uint64_t attempt, uint8_t blocked)
     deliver(w, RUNNER + 1, message);
 }
 
-/* It is taken back, and comes again when the one before it has ended, not before. */
+/* The call is taken back, and is sent again only when its predecessor has ended. */
 static void behind(uint8_t blocked)
 {
     struct world *w = with_two_in_runner();
@@ -149,7 +150,7 @@ static void a_cancelled_call_ends_before_one_that_runs_long(void **state)
 {
     struct world *w = with_two_in_runner();
     (void)state;
-    kill_attempt(w, 4, GW_KILL_CANCEL); /* perhaps its runner has begun it */
+    kill_attempt(w, 4, GW_KILL_CANCEL); /* its runner may have started it */
     assert_null(sent(w, GW_MESSAGE_ended, 0));
     says(w, 3, GW_BLOCKED_LONG);
     must_come_back(w, 0, 4);

@@ -1,4 +1,4 @@
-/* The worker's core, ends that were told to a scheduler which died before it had read them. */
+/* The worker's core, ends that were reported to a scheduler which died before it had read them. */
 #include "tests/unit/worker/core/node_world.h"
 
 static void let_command_end(struct world *w, uint64_t attempt, int exit_code)
@@ -8,7 +8,8 @@ static void let_command_end(struct world *w, uint64_t attempt, int exit_code)
     dies(w, w->processes, exit_code, 0);
 }
 
-/* One slot, and commands 1 and 2, which have ended well, and 3, which has not: all were told. */
+/* One slot, and commands 1 and 2, which have ended well, and 3, which has failed: all were
+ * reported. */
 static struct world *world_with_ends(void)
 {
     struct world *w = new_world(1);
@@ -45,7 +46,7 @@ static void what_was_told_to_a_dying_scheduler_is_told_again(void **state)
 {
     struct world *w = world_with_ends();
     (void)state;
-    for (int lives = 0; lives < 2; lives++) { /* the next one may die as soon */
+    for (int lives = 0; lives < 2; lives++) { /* the next scheduler may die as soon */
         const struct gw_msg_registration *said = come_back(w, true);
         assert_int_equal(said->attempt.count, 2);
         for (uint32_t i = 0; i < 2; i++) {
@@ -57,12 +58,12 @@ static void what_was_told_to_a_dying_scheduler_is_told_again(void **state)
             assert_non_null(finished);
             assert_int_equal(gw_col64_at(finished->finished.attempt, 0), i + 1);
         }
-        assert_null(sent(w, GW_MESSAGE_ended, 0)); /* 3 may have been charged */
+        assert_null(sent(w, GW_MESSAGE_ended, 0)); /* the failure of 3 may have been counted */
     }
     free_world(w);
 }
 
-/* It counted what was here as lost. */
+/* That scheduler has counted the tasks of this worker as lost. */
 static void a_scheduler_that_lives_hears_nothing_again(void **state)
 {
     struct world *w = world_with_ends();
@@ -111,7 +112,8 @@ static void ends_of_functions_that_must_not_run_again_are_told_again(void **stat
     free_world(w);
 }
 
-/* A runner has two tasks, and a command waits for its slots: that one the next scheduler places. */
+/* A runner has two tasks, and a command waits for slots: the new scheduler places that command
+ * itself. */
 static void what_a_runner_has_is_claimed_and_nothing_else(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.slots = 2});
@@ -129,7 +131,7 @@ static void what_a_runner_has_is_claimed_and_nothing_else(void **state)
     free_world(w);
 }
 
-/* A gang of two functions here that goes. */
+/* A gang of two functions runs here. */
 static struct world *world_with_gang(void)
 {
     struct world *w = new_world(2);
@@ -162,7 +164,7 @@ static void ends_of_ranks_are_told_again(void **state)
     struct world *w = world_with_gang();
     (void)state;
     assert_int_equal(finish(w, 1, 1, 0, 300000, 1000), 0);
-    const struct gw_msg_registration *said = come_back(w, true); /* rank 1 runs yet */
+    const struct gw_msg_registration *said = come_back(w, true); /* rank 1 still runs */
     assert_int_equal(said->attempt.count, 2);
     for (uint32_t i = 0; i < 2; i++)
         assert_int_equal(gw_col32_at(said->attempt_claim, i),
@@ -173,13 +175,13 @@ static void ends_of_ranks_are_told_again(void **state)
     assert_int_equal(said->attempt.count, 2);
     for (uint32_t i = 0; i < 2; i++) {
         assert_int_equal(gw_col32_at(said->attempt_claim, i), GW_CLAIM_ENDED);
-        assert_int_equal(gw_col64_at(said->object_attempt, i), 1); /* what they returned is here */
+        assert_int_equal(gw_col64_at(said->object_attempt, i), 1); /* their results are here */
         assert_non_null(sent(w, GW_MESSAGE_finished, i));
     }
     free_world(w);
 }
 
-/* What a rank returned was let go: that it ended is no use to anybody. */
+/* The result of a rank was released, so its end is of no use to a new scheduler. */
 static void what_was_let_go_is_not_told_again(void **state)
 {
     struct world *w = world_with_gang();
@@ -199,7 +201,8 @@ static void what_was_let_go_is_not_told_again(void **state)
     free_world(w);
 }
 
-/* Nobody was there to hear it: the first who comes does, and charges it, and no other. */
+/* No scheduler was connected. The first scheduler that connects receives the failure and counts
+ * it, and no later scheduler. */
 static void a_bad_end_is_told_to_one_scheduler(void **state)
 {
     struct world *w = new_world(1);
@@ -219,7 +222,8 @@ static void a_bad_end_is_told_to_one_scheduler(void **state)
     free_world(w);
 }
 
-/* The highest count of the same cluster is kept, and said to each scheduler that comes. */
+/* The worker stores the highest commit number of the same cluster and reports it to each
+ * scheduler that connects. */
 static void what_heartbeats_said_of_the_history_is_said_again(void **state)
 {
     static const struct {
@@ -227,7 +231,7 @@ static void what_heartbeats_said_of_the_history_is_said_again(void **state)
         uint64_t life, commits, known_life, known;
     } lives[] = {
         {"a", "", 1, 7, 0, 0},
-        {"a", "a", 2, 5, 1, 7}, /* a copy that is older: it may come again */
+        {"a", "a", 2, 5, 1, 7}, /* an older copy: it may come again */
         {"b", "a", 3, 2, 1, 7},
         {"b", "b", 4, 3, 3, 2},
     };

@@ -1,4 +1,4 @@
-/* Gangs of commands in the worker's core: what their ranks are told. */
+/* Command gangs in the worker's core: the environment of their ranks. */
 #include "tests/unit/worker/core/node_world.h"
 
 static bool has(const struct gw_msg_spawn *spawn, const char *text)
@@ -29,19 +29,20 @@ static void test_gang_of_commands(void **state)
         assert_true(has(&spawn->spawn, i ? "LOCAL_RANK=1" : "LOCAL_RANK=0"));
         assert_true(has(&spawn->spawn, "WORLD_SIZE=2"));
         assert_true(has(&spawn->spawn, "MASTER_ADDR=127.0.0.1"));
-        assert_true(has(&spawn->spawn, "MASTER_PORT=77")); /* the user's wins */
+        assert_true(has(&spawn->spawn, "MASTER_PORT=77")); /* the user's value takes precedence */
         assert_false(has(&spawn->spawn, "MASTER_PORT=4321"));
         assert_true(has(&spawn->spawn, "GLOO_SOCKET_IFNAME=lo"));
         assert_true(has(&spawn->spawn, "CUDA_VISIBLE_DEVICES=GPU-b,GPU-a"));
         assert_true(has(&spawn->spawn, i ? "GANGWAY_GPUS=1" : "GANGWAY_GPUS=0"));
-        assert_true(spawn->spawn.held); /* each rank has a reader, and the first one's input */
+        assert_true(
+            spawn->spawn.held); /* each rank has a reader, and the first rank has its input */
         assert_int_equal(spawn->spawn.in, i == 0);
         assert_string_equal(spawn->spawn.out, i ? "/d/logs/1/0.1.1.out" : "/d/logs/1/0.1.0.out");
     }
     free_world(w);
 }
 
-/* Ranks of a gang of `world` commands run, and process 1 turns out to be an MPI program. */
+/* Ranks of a gang of `world` commands run, and process 1 is detected as an MPI program. */
 static struct world *world_with_mpi(uint32_t world)
 {
     struct world *w = new_world(2);
@@ -60,7 +61,7 @@ static struct world *world_with_mpi(uint32_t world)
     return w;
 }
 
-/* No attempt of it is made again: the next one would load the same. */
+/* No further attempt is made, because it would run the same program. */
 static void test_several_ranks_of_mpi_are_refused(void **state)
 {
     struct world *w = world_with_mpi(2);
@@ -72,12 +73,13 @@ static void test_several_ranks_of_mpi_are_refused(void **state)
     assert_int_equal(ended->exit_code, 126);
     assert_string_equal(ended->text, "prog is an MPI program");
     free_world(w);
-    w = world_with_mpi(1); /* rank 0 of 1 is what it says */
+    w = world_with_mpi(1); /* rank 0 of 1 is correct */
     assert_null(sent(w, GW_MESSAGE_bury, 0));
     free_world(w);
 }
 
-/* A gang of three commands at two workers, of which the second has one: what launchers tell. */
+/* A gang of three commands runs at two workers, the second with one command; its environment is
+ * that of mpirun, Horovod and others. */
 static void test_gang_of_commands_is_told_as_launchers_do(void **state)
 {
     static const uint8_t locals[] = {2, 0, 0, 0, 1, 0, 0, 0};
@@ -131,7 +133,8 @@ static void test_gang_of_commands_is_told_as_launchers_do(void **state)
     free_world(w);
 }
 
-/* Each rank has a door of its own, tells it when it stands, and hears of all. */
+/* Each rank has a port of its own, reports it when the rank is ready, and learns the ports of
+ * all ranks. */
 static void test_doors_of_commands(void **state)
 {
     const uint32_t ports[] = {71, 72};
@@ -172,7 +175,7 @@ static void test_doors_of_commands(void **state)
     free_world(w);
 }
 
-/* What would not be JSON, or is not of all ranks, is not told. */
+/* Ports that would break the JSON, or that do not cover all ranks, are not passed on. */
 static void test_doors_that_are_none(void **state)
 {
     static const struct {

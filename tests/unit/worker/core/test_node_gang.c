@@ -1,4 +1,4 @@
-/* Gangs in the worker's core: ranks that stand, go and end together. */
+/* Gangs in the worker's core: ranks that become ready, start and end together. */
 #include "tests/unit/worker/core/node_world.h"
 
 static void go(struct world *w, uint64_t attempt)
@@ -10,8 +10,8 @@ static void go(struct world *w, uint64_t attempt)
     assert_int_equal(deliver_with(w, SCHEDULER, message, &token, 1), 0);
 }
 
-/* A gang of two function ranks that run. */
-/* Of commands it is told to be one; its processes are runners all the same. */
+/* A gang of two function ranks that runs. */
+/* The spec says it is a gang of commands; its processes are runners nevertheless. */
 static struct world *world_with_gang_of(struct gw_msg_spec spec)
 {
     struct world *w = new_world(2);
@@ -31,7 +31,7 @@ static struct world *world_with_gang_of(struct gw_msg_spec spec)
         deliver(w, RUNNER + rank + 1,
                 (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, rank, {0}}});
     }
-    assert_non_null(sent(w, GW_MESSAGE_gang, 1)); /* each runner was told of it */
+    assert_non_null(sent(w, GW_MESSAGE_gang, 1)); /* each runner received the request */
     assert_non_null(sent(w, GW_MESSAGE_rank_ready, 1));
     go(w, 1);
     assert_non_null(sent(w, GW_MESSAGE_gang_go, 1));
@@ -52,9 +52,9 @@ static void test_gang_of_functions(void **state)
     assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 10);
     deliver(w, SCHEDULER, (struct gw_message){.type = GW_MESSAGE_control, .control = {1, 2}});
     assert_int_equal(must_send(w, GW_MESSAGE_control)->control.command, 2);
-    assert_int_equal(w->unbinds, 1); /* before the ranks go, which bind the port */
+    assert_int_equal(w->unbinds, 1); /* before the ranks start, which bind the port */
     assert_int_equal(finish(w, 1, 1, 0, 0, 1000), 0);
-    assert_int_equal(w->unleases, 0); /* its number is theirs until they have ended */
+    assert_int_equal(w->unleases, 0); /* the port stays reserved until both ranks have ended */
     assert_int_equal(finish(w, 2, 1, 1, 0, 1000), 0);
     assert_int_equal(w->unleases, 1);
     assert_non_null(sent(w, GW_MESSAGE_finished, 1));
@@ -97,8 +97,8 @@ static void saves(struct world *w, uint32_t runner, uint64_t attempt, int64_t st
     assert_true(!is_told || message->checkpointed.step == step);
 }
 
-/* What rank 0 saves in the time that it has to end counts, whoever told it to; what it says of
- * another attempt, or when nobody gave it time, does not. */
+/* A checkpoint that rank 0 saves in its grace period counts, whatever ended the gang; a
+ * checkpoint of another attempt, or without a grace period, does not. */
 static void test_what_is_saved_in_the_grace_counts(void **state)
 {
     struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
@@ -114,13 +114,13 @@ static void test_what_is_saved_in_the_grace_counts(void **state)
     saves(w, 2, 1, 5, false); /* rank 1's runner */
     free_world(w);
     w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
-    tick(w, 20 * SECOND); /* it hears nothing, and gives up all that runs */
+    tick(w, 20 * SECOND); /* the worker hears nothing, and gives up all its tasks */
     must_send(w, GW_MESSAGE_bury);
     saves(w, 1, 1, 6, false);
     free_world(w);
 }
 
-/* Rank 1 is stopped, whenever it is looked at. */
+/* Rank 1 is stopped in every inspection. */
 static void surveyed(struct world *w, int32_t closely)
 {
     const struct gw_stand stands[] = {{.rank = 0, .process = 1, .begun = 3, .operation = "barrier"},
@@ -132,7 +132,8 @@ static void surveyed(struct world *w, int32_t closely)
                                      .stand_count = 2});
 }
 
-/* What it said to a scheduler that died, perhaps unheard, it says to the next. */
+/* The worker reports a hang to the next scheduler again, because the previous scheduler may have
+ * died before it received the report. */
 static void test_hang_is_told_to_each_life(void **state)
 {
     struct world *w =
@@ -165,7 +166,8 @@ static void surveyed_commands(struct world *w, uint64_t active)
                        .type = GW_EVENT_SURVEYED, .number = 1, .stands = stands, .stand_count = 2});
 }
 
-/* Commands that use no CPU and write nothing are told of, and that they do again, too. */
+/* The worker reports commands that use no CPU time and write nothing, and also reports when they
+ * continue. */
 static void test_idle_commands_are_told_of(void **state)
 {
     struct world *w = world_with_gang_of(
@@ -173,7 +175,7 @@ static void test_idle_commands_are_told_of(void **state)
     (void)state;
     surveyed_commands(w, 1);
     tick(w, SECOND);
-    surveyed_commands(w, 2); /* it works, and is in no collective for long */
+    surveyed_commands(w, 2); /* the rank works, and is in no collective for long */
     assert_int_equal(gw_col32_at(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.stopped, 1), 0);
     forget_sent(w);
     tick(w, SECOND);
@@ -189,14 +191,15 @@ static void test_idle_commands_are_told_of(void **state)
     free_world(w);
 }
 
-/* Only who is asked looks closely, and says so; who has moved meanwhile says that. */
+/* The worker inspects stacks only on request; a gang that has moved meanwhile is reported as
+ * such. */
 static void test_hang_is_looked_at_when_asked(void **state)
 {
     struct world *w =
         world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
     const struct gw_message look = {.type = GW_MESSAGE_gang_look, .gang_look = {1}};
     (void)state;
-    deliver(w, SCHEDULER, look); /* it said nothing */
+    deliver(w, SCHEDULER, look); /* the worker had reported nothing */
     surveyed(w, 0);
     tick(w, SECOND);
     surveyed(w, 0);
@@ -207,7 +210,7 @@ static void test_hang_is_looked_at_when_asked(void **state)
     assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.closely, 1);
     assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 2);
     forget_sent(w);
-    raise_event(w, (struct gw_event){.type = GW_EVENT_SURVEYED, .number = 1}); /* otherwise */
+    raise_event(w, (struct gw_event){.type = GW_EVENT_SURVEYED, .number = 1}); /* another attempt */
     assert_int_equal(must_send(w, GW_MESSAGE_gang_stuck)->gang_stuck.rank.count, 0);
     forget_sent(w);
     deliver(w, SCHEDULER, look);
@@ -216,7 +219,7 @@ static void test_hang_is_looked_at_when_asked(void **state)
     free_world(w);
 }
 
-/* Of a gang that forms, those are looked at that have a process and are not ready. */
+/* While a gang forms, the ranks that have a process and are not ready are inspected. */
 static void test_rank_that_is_not_ready_is_looked_at(void **state)
 {
     (void)state;
@@ -258,7 +261,7 @@ static void test_a_program_that_is_not_there(void **state)
     free_world(w);
 }
 
-/* Not that it could not start: its attempt is charged, and another follows. */
+/* The kill is not a failure to start: the attempt counts, and another attempt follows. */
 static void test_a_rank_is_killed_before_its_hello(void **state)
 {
     struct world *w = new_world(1);
@@ -273,8 +276,8 @@ static void test_a_rank_is_killed_before_its_hello(void **state)
     free_world(w);
 }
 
-/* A worker that was stopped hears of the kill first, and then that a rank had been killed before
- * that: what is told is the cause. */
+/* A worker that was stopped first receives the kill and then the report that a rank had crashed
+ * earlier; the crash is reported as the cause. */
 static void test_a_rank_fell_before_the_kill_came(void **state)
 {
     for (uint32_t unasked = 0; unasked < 2; unasked++) {
@@ -321,10 +324,8 @@ static bool holds(struct gw_bin info, const char *key)
     return info.size && memmem(info.data, info.size, key, strlen(key));
 }
 
-/* Ranks at several workers: each makes a segment of its own before its ranks stand; the first also
- * opens the door of the ring, which rank 0 gets. The key that the scheduler made goes to ranks
- * only.
- */
+/* Each worker makes a shared segment before its ranks are ready; the first worker also opens the
+ * port of the ring, which rank 0 gets. Only ranks get the key of the scheduler. */
 static void test_gang_on_several_workers(void **state)
 {
     const uint8_t key[32] = {7};
@@ -359,21 +360,21 @@ static void test_gang_on_several_workers(void **state)
                                          .token_count = leads ? 2 : 1});
         const struct gw_msg_rank_ready told = must_send(w, GW_MESSAGE_rank_ready)->rank_ready;
         assert_int_equal(holds(told.info, "ring_port"), leads);
-        assert_false(holds(told.info, "ring_key")); /* the scheduler made it, and knows it */
+        assert_false(holds(told.info, "ring_key")); /* the scheduler made the key and knows it */
         struct gw_message message = {.type = GW_MESSAGE_gang_go, .gang_go = {1, {0}}};
         message.gang_go.info = leads ? told.info : bin("\x81\xa9ring_port\x07", 12);
         deliver(w, SCHEDULER, message);
         const struct gw_bin info = must_send(w, GW_MESSAGE_gang_go)->gang_go.info;
         assert_true(holds(info, "ring_port"));
         assert_non_null(memmem(info.data, info.size, key, sizeof key));
-        assert_int_equal(w->drops, leads); /* the door is rank 0's now */
+        assert_int_equal(w->drops, leads); /* the port belongs to rank 0 now */
         assert_int_equal(w->unbinds, leads);
         free_world(w);
     }
 }
 
-/* What rank 0 goes on from is looked for before it stands; where it is no more, the scheduler is
- * told so before it is told that the rank has ended. */
+/* The worker searches the checkpoint of rank 0 before the rank is ready. If it is missing, the
+ * scheduler learns that first and then that the rank has ended. */
 static void test_a_checkpoint_that_is_no_more(void **state)
 {
     struct world *w = new_world(2);
@@ -398,7 +399,7 @@ static void test_a_checkpoint_that_is_no_more(void **state)
     hello(w, 1, GW_PROTOCOL);
     deliver(w, RUNNER + 1,
             (struct gw_message){.type = GW_MESSAGE_rank_ready, .rank_ready = {1, 0, {0}}});
-    assert_null(sent(w, GW_MESSAGE_rank_ready, 0)); /* it is not here yet */
+    assert_null(sent(w, GW_MESSAGE_rank_ready, 0)); /* the checkpoint is not here yet */
     forget_sent(w);
     raise_event(w, (struct gw_event){.type = GW_EVENT_CHECKPOINT_TRANSFERRED,
                                      .number = 1,
@@ -414,7 +415,7 @@ static void test_a_checkpoint_that_is_no_more(void **state)
     free_world(w);
 }
 
-/* What the last step asked for; NULL: nothing. */
+/* The transfer that the last step requested; NULL: none. */
 static const struct gw_msg_checkpoint_transfer *transfer_asked(const struct world *w)
 {
     for (size_t i = 0; i < w->effects.list.count; i++)
@@ -423,9 +424,9 @@ static const struct gw_msg_checkpoint_transfer *transfer_asked(const struct worl
     return NULL;
 }
 
-/* A rank of commands where rank 0 is not: it stands when its folder is what rank 0's is, which
- * rank 0's worker has put together by transfer_go. code: GW_ELOST if that worker is gone,
- * GW_EIO if this one's disk is full. The next scheduler must not take it for a rank that ran. */
+/* A command rank on another host than rank 0: it becomes ready when its folder equals rank 0's,
+ * which rank 0's worker has completed by transfer_go. code: GW_ELOST if that worker is gone, GW_EIO
+ * if this disk is full. The next scheduler must not take it for a rank that ran. */
 static void folder_of_another_rank(int code)
 {
     static const uint8_t locals[] = {1, 0, 0, 0, 1, 0, 0, 0};

@@ -1,5 +1,5 @@
-/* GPUs in the worker's core: the next process waits until the last one's memory is back, idle
- * runners make room, what breaks is drained and ends what is on it, and what processes see. */
+/* GPUs in the worker's core: the next process waits until the memory of the last one is freed, idle
+ * runners yield, a broken GPU is drained and its task ends, and which GPUs a process sees. */
 #include "tests/unit/worker/core/node_world.h"
 
 #include <signal.h>
@@ -12,7 +12,7 @@ static struct world *watched_world(uint32_t slots)
     return new_world_limited(slots, &(struct gw_node_options){.gpus_watched = true});
 }
 
-/* The driver shows GPU a like this, and b with nothing on it. */
+/* The driver shows GPU a in this state, and GPU b unused. */
 static void look(struct world *w, struct gw_gpu_sample a)
 {
     struct gw_gpu_sample samples[2] = {a, {0}};
@@ -33,7 +33,7 @@ static bool has(const struct gw_msg_spawn *spawn, const char *text)
     return memmem(spawn->env.data, spawn->env.size, text, strlen(text)) != NULL;
 }
 
-/* The scheduler has all heartbeats. */
+/* The scheduler has received all heartbeats. */
 static void heard(struct world *w)
 {
     uint64_t last = 0;
@@ -66,7 +66,7 @@ static void the_next_waits_until_memory_is_back(void **state)
     assert_true(gw_node_core_gpus_clearing(w->core));
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 2, .index = 1, .gpu = A});
-    must_assign(w, (struct task){.attempt = 3, .index = 2, .gpu = B}); /* that one is clear */
+    must_assign(w, (struct task){.attempt = 3, .index = 2, .gpu = B}); /* GPU b is free */
     assert_true(has(&must_send(w, GW_MESSAGE_spawn)->spawn, "CUDA_VISIBLE_DEVICES=GPU-b"));
     forget_sent(w);
     look(w, (struct gw_gpu_sample){.used_bytes = 5 * GIB});
@@ -145,7 +145,7 @@ static void processes_are_bound_near_their_gpus(void **state)
     command_spec(w, 1, (struct gw_msg_spec){.gpus = 1, .unbound = 1});
     command_spec(w, 2, (struct gw_msg_spec){0});
     assert_string_equal(cpus_of_next(w, (struct task){.attempt = 1, .gpu = A}), "0-3,8");
-    /* what is near that one is not known */
+    /* the CPUs near that GPU are unknown */
     assert_string_equal(cpus_of_next(w, (struct task){.attempt = 2, .index = 1, .gpu = B}), "");
     assert_string_equal(cpus_of_next(w, (struct task){.attempt = 3, .index = 2, .spec = 2}), "");
     free_world(w);
@@ -166,7 +166,7 @@ static void a_runner_is_of_those_that_are_bound_alike(void **state)
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 2, .index = 1, .spec = 1, .gpu = A});
-    assert_null(sent(w, GW_MESSAGE_spawn, 0)); /* the warm one is bound: it goes */
+    assert_null(sent(w, GW_MESSAGE_spawn, 0)); /* the warm runner is bound: it is ended */
     dies(w, 1, 0, SIGTERM);
     look(w, (struct gw_gpu_sample){0});
     assert_string_equal(must_send(w, GW_MESSAGE_spawn)->spawn.cpus, "");
@@ -183,7 +183,8 @@ static void an_idle_runner_makes_room(void **state)
     hello(w, 1, GW_PROTOCOL);
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
     forget_sent(w);
-    must_assign(w, (struct task){.attempt = 2, .index = 1, .gpu = A}); /* the warm one takes it */
+    must_assign(
+        w, (struct task){.attempt = 2, .index = 1, .gpu = A}); /* the warm runner gets the task */
     must_send(w, GW_MESSAGE_assign);
     assert_null(sent(w, GW_MESSAGE_spawn, 0));
     assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
@@ -220,13 +221,13 @@ static void one_that_breaks_ends_what_is_on_it(void **state)
     assert_int_equal(ended->outcome, GW_OUTCOME_GPU);
     assert_text(ended->text, "its GPU GPU-a failed: Xid 79");
     forget_sent(w);
-    look(w, (struct gw_gpu_sample){0}); /* it looks well, and is not trusted */
+    look(w, (struct gw_gpu_sample){0}); /* it looks well, but is not trusted */
     must_assign(w, (struct task){.attempt = 3, .index = 2, .gpu = A});
     assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, GW_OUTCOME_GPU);
     assert_null(sent(w, GW_MESSAGE_spawn, 0));
     forget_sent(w);
     raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {SCHEDULER}, .text = ""});
-    open_scheduler(w); /* a new connection hears of it again */
+    open_scheduler(w); /* the drain is reported again on a new connection */
     assert_text(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why, "Xid 79");
     free_world(w);
 }
@@ -236,7 +237,7 @@ static void give_back(struct world *w)
     forget_sent(w);
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_gpu_undrain, .gpu_undrain = {0, "somebody"}});
-    assert_null(sent(w, GW_MESSAGE_gpu_drained, 0)); /* it is looked at first */
+    assert_null(sent(w, GW_MESSAGE_gpu_drained, 0)); /* it is checked first */
 }
 
 static void one_that_broke_is_given_back_as_it_was_before(void **state)
@@ -248,13 +249,14 @@ static void one_that_broke_is_given_back_as_it_was_before(void **state)
     spawned(w, 1, 0, "");
     look(w, (struct gw_gpu_sample){.processes = 1, .xids = {48}, .xid_count = 1});
     give_back(w);
-    look(w, (struct gw_gpu_sample){0}); /* something of ours is there yet, and seen too early */
+    look(w, (struct gw_gpu_sample){
+                0}); /* a process of a task is still there, and the sample is too early */
     assert_null(sent(w, GW_MESSAGE_gpu_drained, 0));
     dies(w, 1, 0, 9);
     look(w, (struct gw_gpu_sample){.used_bytes = 2 * GIB});
     assert_text(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why,
                 "2.00 GiB of its memory and 0 processes are there, which are no task's");
-    give_back(w); /* it is known what that is */
+    give_back(w); /* the cause is known */
     look(w, (struct gw_gpu_sample){.used_bytes = 2 * GIB});
     assert_string_equal(must_send(w, GW_MESSAGE_gpu_drained)->gpu_drained.why, "");
     forget_sent(w);
@@ -312,7 +314,8 @@ static void shares_are_side_by_side(void **state)
     must_assign(w, (struct task){.attempt = 2, .index = 1, .gpu = A});
     must_send(w, GW_MESSAGE_spawn);
     forget_sent(w);
-    must_assign(w, (struct task){.attempt = 3, .index = 2, .spec = 1, .gpu = A}); /* all of it */
+    must_assign(w,
+                (struct task){.attempt = 3, .index = 2, .spec = 1, .gpu = A}); /* all of the GPU */
     dies(w, 1, 0, 0);
     look(w, (struct gw_gpu_sample){.processes = 1});
     dies(w, 2, 0, 0);
@@ -322,7 +325,8 @@ static void shares_are_side_by_side(void **state)
     free_world(w);
 }
 
-/* Else two that share a GPU end each other's runners as soon as they are up, for ever. */
+/* Otherwise two tasks that share a GPU would end each other's runners as soon as they are up,
+ * without end. */
 static void a_runner_that_work_waits_for_is_not_ended(void **state)
 {
     struct world *w = watched_world(1);
@@ -337,12 +341,12 @@ static void a_runner_that_work_waits_for_is_not_ended(void **state)
     must_send(w, GW_MESSAGE_assign);
     assert_null(sent(w, GW_MESSAGE_bury, 0));
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1); /* now it has nothing */
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1); /* now the runner is idle */
     free_world(w);
 }
 
-/* What came later than one that waits for slots is held back. When that one starts, it goes to the
- * runner that is idle, not to one more beside that (simulator, seed 1646). */
+/* A task that came after a task that waits for slots is held back. When it starts, it goes to
+ * the idle runner and not to a new one (simulator, seed 1646). */
 static void an_idle_runner_gets_no_other_beside_it(void **state)
 {
     struct world *w = new_world(4);
@@ -362,7 +366,8 @@ static void an_idle_runner_gets_no_other_beside_it(void **state)
     assert_null(sent(w, GW_MESSAGE_spawn, 0));
     assert_null(sent(w, GW_MESSAGE_assign, 0));
     dies(w, 2, 0, SIGTERM);
-    assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process, 3); /* the command's */
+    assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process,
+                     3); /* the process of the command */
     assert_null(sent(w, GW_MESSAGE_spawn, 1));
     must_send(w, GW_MESSAGE_assign);
     assert_int_equal(finish(w, 1, 4, GW_RANK_NONE, 0, 1000), 0);
@@ -377,11 +382,11 @@ static void what_has_none_sees_none(void **state)
     must_assign(w, (struct task){.attempt = 1});
     const struct gw_msg_spawn *spawn = &must_send(w, GW_MESSAGE_spawn)->spawn;
     assert_true(has(spawn, "\xb5"
-                           "CUDA_VISIBLE_DEVICES=")); /* 21 characters: and nothing behind */
+                           "CUDA_VISIBLE_DEVICES=")); /* 21 characters: the value is empty */
     free_world(w);
 }
 
-/* Its ranks, with these GPUs, are started. */
+/* Starts its ranks with these GPUs. */
 static void gang_of_two(struct world *w, uint32_t first, uint32_t second)
 {
     deliver(w, SCHEDULER,
@@ -421,7 +426,7 @@ static void isolated_ranks_see_their_own(void **state)
     free_world(w);
 }
 
-/* CUDA shows a process one of them. */
+/* CUDA shows a process a single MIG instance. */
 static void ranks_with_instances_see_their_own(void **state)
 {
     static const struct gw_node_gpu gpus[] = {

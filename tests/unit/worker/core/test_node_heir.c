@@ -1,5 +1,5 @@
-/* The worker's core, runs that wait for what other runs here make: values go from run to run, in
- * one batch where that can be, and nothing runs without what it was to take. */
+/* The worker's core, tasks that wait for the results of other tasks here: values pass from task to
+ * task, in one batch if possible, and no task runs without its input. */
 #include "tests/unit/worker/core/node_world.h"
 
 static void assign_heir(struct world *w, uint64_t attempt, uint64_t maker)
@@ -9,8 +9,8 @@ static void assign_heir(struct world *w, uint64_t attempt, uint64_t maker)
     must_assign(w, (struct task){.attempt = attempt, .index = (uint32_t)attempt, .dep = &dep});
 }
 
-/* Runner 2, which has said hello, and knows of tasks that they are short; attempts 2, 3, 4 are a
- * chain, and were sent to it in one batch. */
+/* Runner 2 has said hello and knows that its tasks are short; attempts 2, 3 and 4 are a chain, and
+ * were sent to it in one batch. */
 static struct world *world_with_chain(void)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -43,7 +43,7 @@ static void test_batch(void **state)
     assert_int_equal(given->attempt.count, 3);
     for (uint32_t i = 0; i < 3; i++)
         assert_int_equal(gw_col64_at(given->attempt, i), 2 + i);
-    for (uint32_t i = 0; i < 2; i++) { /* each takes what the row before it makes */
+    for (uint32_t i = 0; i < 2; i++) { /* each takes the result of the row before it */
         assert_int_equal(gw_col32_at(given->dep_worker, i), GW_DEP_HERE);
         assert_int_equal(gw_col64_at(given->dep_bytes, i), i);
         assert_int_equal(gw_col32_at(given->dep_value_size, i), 0);
@@ -66,7 +66,7 @@ static void fails(struct world *w, uint64_t process, uint64_t attempt)
     deliver(w, RUNNER + process, ended);
 }
 
-/* Of protocol 6: it says that it skipped a row. */
+/* A runner of protocol 6 reports that it skipped a row. */
 static void test_older_runner(void **state)
 {
     (void)state;
@@ -110,7 +110,7 @@ static void test_ended_before(void **state)
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     assert_int_equal(finish(w, 1, 1, GW_RANK_NONE, 0, 1000), 0);
     forget_sent(w);
-    assign_heir(w, 2, 1); /* the value went to the scheduler: it is asked */
+    assign_heir(w, 2, 1); /* the value went to the scheduler, so the scheduler is asked */
     const struct gw_message *fetch = must_send(w, GW_MESSAGE_fetch);
     assert_int_equal(fetch->fetch.index, 1);
     struct gw_message object = {.type = GW_MESSAGE_object};
@@ -128,7 +128,7 @@ static void test_failure(void **state)
     struct world *w = world_with_chain();
     must_assign(w, (struct task){.attempt = 5, .index = 5});
     forget_sent(w);
-    fails(w, 2, 2); /* the runner skips 3 and 4, and goes on with 5 */
+    fails(w, 2, 2); /* the runner skips 3 and 4, and continues with 5 */
     must_end(w, 0, 2, GW_OUTCOME_FAILED, 1);
     must_end(w, 1, 3, GW_OUTCOME_KILLED, 0);
     must_end(w, 2, 4, GW_OUTCOME_KILLED, 0);
@@ -160,8 +160,8 @@ static void must_fail_alike(struct world *w, size_t n, const uint64_t *attempts,
         assert_int_equal(gw_col64_at(told->failures.attempt, i), attempts[i]);
 }
 
-/* What fails alike is told in one message; but what waits for one of them is given back behind it,
- * and before the next. */
+/* Equal failures are reported in one message; but successors of a failed task are returned right
+ * after it, before the next failure. */
 static void test_failures_alike(void **state)
 {
     (void)state;
@@ -187,14 +187,15 @@ static void test_crash(void **state)
     struct world *w = world_with_chain();
     assert_int_equal(finish(w, 2, 2, GW_RANK_NONE, 0, 1000), 0);
     forget_sent(w);
-    dies(w, 2, 0, 11); /* as 3 ran: it is charged, 4 is given back, 2 stands */
+    dies(w, 2, 0, 11); /* while 3 ran: it counts, 4 is returned, and 2 stays finished */
     must_end(w, 0, 3, GW_OUTCOME_CRASHED, 1);
     must_end(w, 1, 4, GW_OUTCOME_KILLED, 0);
     assert_null(sent(w, GW_MESSAGE_ended, 2));
     free_world(w);
 }
 
-/* The runner is gone, in 3, and 2, which was not told, is cancelled before that is judged. */
+/* The runner crashed in task 3. Task 2, whose end was not reported, is cancelled before the
+ * crash is decided. */
 static void test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -207,7 +208,7 @@ static void test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back(void
             (struct gw_message){.type = GW_MESSAGE_exited,
                                 .exited = {.process = 1, .signal = 11, .executing = 3}});
     kill_attempt(w, 2, GW_KILL_CANCEL);
-    assert_null(sent(w, GW_MESSAGE_ended, 0)); /* its runner may still have told of it */
+    assert_null(sent(w, GW_MESSAGE_ended, 0)); /* its runner may still have reported it */
     bury(w, 1);
     runner_closes(w, 1);
     for (size_t i = 0; i < 2; i++) {
@@ -225,7 +226,7 @@ static void test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back(void
     free_world(w);
 }
 
-/* 3 is cancelled in its runner's queue, and then 2 fails, which was to make its input. */
+/* Task 3 is cancelled in its runner's queue, and then task 2 fails, which was to make its input. */
 static void test_what_is_cancelled_is_skipped(void **state)
 {
     (void)state;
@@ -245,7 +246,7 @@ static void test_next_runner(void **state)
     (void)state;
     struct world *w = world_with_chain();
     assert_int_equal(finish(w, 2, 2, GW_RANK_NONE, 0, 1000), 0);
-    kill_attempt(w, 3, GW_KILL_CANCEL); /* and with it what was to take its value */
+    kill_attempt(w, 3, GW_KILL_CANCEL); /* and with it the task that takes its value */
     forget_sent(w);
     dies(w, 2, 0, 15);
     must_end(w, 0, 3, GW_OUTCOME_KILLED, 1);
@@ -266,7 +267,7 @@ static void test_take_back(void **state)
     free_world(w);
 }
 
-/* A command is waited for, and waits, as functions do; each has a process of its own. */
+/* Commands precede and succeed each other as functions do; each command has its own process. */
 static void test_commands(void **state)
 {
     (void)state;
@@ -292,8 +293,8 @@ static void test_commands(void **state)
     }
 }
 
-/* What is taken here is told lazily while much is in hand: nothing at the scheduler waits for it.
- */
+/* If the value is used here and much work is in hand, the end is reported lazily, because
+ * nothing at the scheduler waits for it. */
 static void test_lazy(void **state)
 {
     (void)state;
@@ -307,7 +308,7 @@ static void test_lazy(void **state)
         must_send(w, GW_MESSAGE_finished);
         assert_int_equal(w->lazy, others > 32);
         assert_int_equal(finish(w, 1, 100, GW_RANK_NONE, 0, 1000), 0);
-        assert_int_equal(w->lazy, others > 32); /* nobody here takes it: it is told at once */
+        assert_int_equal(w->lazy, others > 32); /* no task here takes it: it is reported at once */
         free_world(w);
     }
 }

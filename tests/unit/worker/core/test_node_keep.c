@@ -1,4 +1,4 @@
-/* Copies that the scheduler wants at a worker: fetched, kept, refused, given up. */
+/* Replicas that the scheduler requests from a worker: fetched, stored, refused, cancelled. */
 #include "tests/unit/worker/core/node_world.h"
 
 enum { OTHER = 6 }; /* the worker that has the object */
@@ -31,14 +31,14 @@ static void open_peer(struct world *w)
                     .type = GW_EVENT_OPEN, .peer = {PEER}, .number = OTHER, .role = GW_ROLE_PEER});
 }
 
-/* A worker that knows the other one, and is connected to it where `open`. */
+/* A worker that knows the other one and, with `open`, is connected to it. */
 static struct world *world_with_peer(bool open)
 {
     struct world *w = new_world(2);
     function_spec(w, (struct gw_msg_spec){0});
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_neighbour, .neighbour = {OTHER, "/d/o"}});
-    if (open) { /* it connects when it first wants something */
+    if (open) { /* it connects on its first request */
         keep(w, 1);
         open_peer(w);
     }
@@ -73,13 +73,13 @@ static void it_is_fetched_once_and_kept(void **state)
     (void)state;
     keep(w, 2);
     assert_null(sent(w, GW_MESSAGE_kept, 0));
-    assert_null(sent(w, GW_MESSAGE_fetch, 1)); /* one for both */
+    assert_null(sent(w, GW_MESSAGE_fetch, 1)); /* one fetch for both */
     answer(w, 0);
     must_say(w, 0, 1, 0);
     must_say(w, 1, 2, 0);
     assert_true(gw_node_core_holds(w->core, 8, 2, 0));
     forget_sent(w);
-    keep(w, 3); /* it is here */
+    keep(w, 3); /* the object is here */
     must_say(w, 0, 3, 0);
     assert_null(sent(w, GW_MESSAGE_fetch, 0));
     release(w);
@@ -88,15 +88,15 @@ static void it_is_fetched_once_and_kept(void **state)
     free_world(w);
 }
 
-/* A run that takes the object meanwhile waits for the same fetch, and it stays when the run is
- * killed; without the copy it would not. */
+/* A task that takes the object meanwhile waits for the same fetch. The replica stays if the task
+ * is killed; without a replica request it would not stay. */
 static void a_run_shares_the_fetch(void **state)
 {
     for (int kept = 0; kept < 2; kept++) {
         struct world *w = world_with_peer(true);
         struct dep dep = {.job = 8, .index = 2, .rank = 0, .worker = OTHER};
         (void)state;
-        if (!kept) /* it was given up, and asked for anew by the run */
+        if (!kept) /* the request was cancelled, and the task requested the object again */
             release(w);
         forget_sent(w);
         must_assign(w, (struct task){.attempt = 1, .dep = &dep});
@@ -104,7 +104,7 @@ static void a_run_shares_the_fetch(void **state)
             assert_null(sent(w, GW_MESSAGE_fetch, 0));
             keep(w, 2);
             release(w);
-            must_say(w, 0, 1, GW_ECANCELLED); /* the run waits all the same */
+            must_say(w, 0, 1, GW_ECANCELLED); /* the task still waits */
             keep(w, 3);
         }
         kill_attempt(w, 1, GW_KILL_CANCEL);
@@ -132,8 +132,8 @@ static bool assigned_with(const struct world *w, uint64_t attempt, uint64_t toke
     return false;
 }
 
-/* The task was run again, here, while its result was fetched: the copy does not take the place of
- * what is made here, which is told by its attempt to another life of the scheduler. */
+/* The task ran again here while its result was fetched. The replica does not replace the new
+ * result, which is reported with its attempt to a new scheduler. */
 static void what_is_made_meanwhile_stays(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0}); /* which executes attempt 1 */
@@ -175,7 +175,7 @@ static void a_release_gives_it_up(void **state)
     free_world(w);
 }
 
-/* Only who says that he has not got it has lost it. */
+/* Only a peer that reports that it has no such object has lost the object. */
 static void what_does_not_come_is_told(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void what_does_not_come_is_told(void **state)
     free_world(w);
 }
 
-/* A scheduler that is gone wants nothing any more. */
+/* A scheduler that is gone needs no replica any more. */
 static void it_goes_with_the_scheduler(void **state)
 {
     struct world *w = world_with_peer(true);
@@ -214,7 +214,7 @@ static void who_is_short_of_memory_refuses(void **state)
     keep(w, 1);
     must_say(w, 0, 1, GW_ELIMIT);
     raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .number = 100000});
-    keep(w, 2); /* now it tries */
+    keep(w, 2); /* now the worker accepts */
     must_say(w, 1, 2, GW_ELOST);
     free_world(w);
 }

@@ -1,4 +1,4 @@
-/* Folders that commands with files left: kept, counted, dropped. */
+/* Work folders of commands with files: retained, counted, removed. */
 #include "tests/unit/worker/core/node_world.h"
 
 #include "graph/wire/hash.h"
@@ -14,7 +14,7 @@ static struct world *kept_world(uint64_t bytes_max)
     return w;
 }
 
-/* A command starts in its folder; returns the number of that. */
+/* A command starts in its folder; returns the folder's number. */
 static uint64_t starts(struct world *w, uint32_t index)
 {
     char path[32];
@@ -35,7 +35,7 @@ static void counted(struct world *w, uint64_t folder, uint64_t bytes, uint64_t f
                                      .free_bytes = free_bytes});
 }
 
-/* Task `index` runs and ends by itself; what it left is counted. */
+/* Task `index` runs and ends by itself; the size of its folder is counted. */
 static uint64_t leaves(struct world *w, uint32_t index, uint64_t bytes)
 {
     uint64_t folder = starts(w, index);
@@ -99,13 +99,13 @@ static void test_the_last_attempt_wins(void **state)
     uint64_t second = leaves(w, 3, 10);
     assert_int_equal(w->folder_gone, first);
     assert_string_equal(kept(w, 3), "/d/work/2");
-    starts(w, 3); /* what is killed leaves nothing, and nothing older passes for it */
+    starts(w, 3); /* a killed task retains no folder, and no older folder is used instead */
     kill_attempt(w, 3, GW_KILL_CANCEL);
     assert_non_null(kept(w, 3));
     dies(w, 3, 0, 15);
     assert_null(kept(w, 3));
     assert_int_equal(w->folders_gone, 3);
-    counted(w, second, 10, LEFT_FREE); /* too late: nothing follows */
+    counted(w, second, 10, LEFT_FREE); /* too late: no effect */
     assert_int_equal(w->folders_gone, 3);
     free_world(w);
 }
@@ -115,7 +115,7 @@ static void test_the_oldest_go_for_bytes(void **state)
     struct world *w = kept_world(LIMIT);
     leaves(w, 0, 400);
     leaves(w, 1, 400);
-    uint64_t large = leaves(w, 2, LIMIT + 1); /* too much by itself: the others stay */
+    uint64_t large = leaves(w, 2, LIMIT + 1); /* too large by itself: the others stay */
     assert_int_equal(w->folder_gone, large);
     assert_int_equal(w->folders_gone, 1);
     assert_null(kept(w, 2));
@@ -129,7 +129,7 @@ static void test_the_oldest_go_for_bytes(void **state)
     free_world(w);
 }
 
-/* What is kept never takes more of a disk than it leaves free. */
+/* Retained folders never use more of a disk than they leave free. */
 static void test_a_disk_that_fills_up(void **state)
 {
     struct world *w = kept_world(LIMIT);
@@ -176,7 +176,7 @@ static void test_they_go_with_their_job(void **state)
     assert_null(kept(w, 0));
     assert_null(kept(w, 1));
     assert_int_equal(w->folders_gone, 2);
-    dies(w, 3, 0, 0); /* too late to be asked for */
+    dies(w, 3, 0, 0); /* too late to be requested */
     assert_null(kept(w, 2));
     assert_int_equal(w->folders_gone, 3);
     free_world(w);

@@ -62,7 +62,8 @@ static void test_fence(void **state)
     tick(w, 2 * SECOND);
     const struct gw_message *beat = sent(w, GW_MESSAGE_heartbeat, 1);
     assert_non_null(beat);
-    w->now_ns += 3 * SECOND; /* the fence counts from when it was sent, not from the answer */
+    w->now_ns +=
+        3 * SECOND; /* the timeout counts from the sending of the heartbeat, not from the answer */
     deliver(w, SCHEDULER,
             (struct gw_message){.type = GW_MESSAGE_heartbeat,
                                 .heartbeat = {1, beat->heartbeat.number, 0}});
@@ -87,7 +88,7 @@ static void refuse(struct world *w)
     raise_event(w, (struct gw_event){.type = GW_EVENT_REFUSED, .number = w->now_ns});
 }
 
-/* That nobody is there to connect to is no silence. */
+/* A refused connection is not the silence of a scheduler. */
 static void test_refused_runs_on(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -141,7 +142,8 @@ static void told_to_end(struct world *w, uint64_t grace_ns_max, uint64_t wanted_
     forget_sent(w);
 }
 
-/* What runs has its own grace, but no more than is given; told again, it has less. */
+/* Each task has its own grace period, but at most the given maximum; a second request can
+ * shorten it. */
 static void test_shutdown_leaves_time(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
@@ -165,8 +167,8 @@ static void leave(struct world *w, const char *why, uint64_t wanted_ns)
     assert_int_equal(w->exits, 0);
 }
 
-/* A worker that is told to end leaves what runs its own grace, up to a bound, and waits as long
- * again for who takes its checkpoints; told twice it does neither. */
+/* A worker that is told to end grants each task its grace period, up to a bound, and then waits
+ * as long for transfers of its checkpoints; a second request ends both. */
 static void test_leaving_leaves_time(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
@@ -189,7 +191,7 @@ static void test_leaving_leaves_time(void **state)
     assert_int_equal(w->exits, 1);
     free_world(w);
     w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
-    leave(w, NULL, SECOND / 2); /* nobody wants its tasks any more */
+    leave(w, NULL, SECOND / 2); /* its tasks are not needed any more */
     free_world(w);
 }
 
@@ -199,7 +201,7 @@ static void test_folders_go_with_their_processes(void **state)
     struct world *w = new_world(2);
     function_spec(w, (struct gw_msg_spec){.files = bin(hash, sizeof hash)});
     must_assign(w, (struct task){.attempt = 1});
-    assert_int_equal(w->processes, 0); /* it waits for its files */
+    assert_int_equal(w->processes, 0); /* the task waits for its files */
     raise_event(
         w, (struct gw_event){.type = GW_EVENT_FOLDER, .number = w->folder, .text = "/d/work/1"});
     spawned(w, 1, 0, "");
@@ -212,7 +214,8 @@ static void test_folders_go_with_their_processes(void **state)
     free_world(w);
 }
 
-/* A disk that is full here may not be elsewhere; files that are nowhere any more are not. */
+/* A full disk may not be full elsewhere; files that exist nowhere any more are missing
+ * everywhere. */
 static void test_why_there_are_no_files(void **state)
 {
     static const uint8_t hash[GW_HASH_BYTES] = {1};

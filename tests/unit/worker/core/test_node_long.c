@@ -1,4 +1,4 @@
-/* The worker's core, tasks behind one that runs long: they go to whoever can begin them. */
+/* The worker's core, tasks behind a long task: they go to any runner that can start them. */
 #include "tests/unit/worker/core/node_world.h"
 
 static void say_long(struct world *w, uint64_t process, uint64_t attempt)
@@ -10,7 +10,7 @@ static void say_long(struct world *w, uint64_t process, uint64_t attempt)
                                                  .blocked = GW_BLOCKED_LONG}});
 }
 
-/* The attempts of an assign to a runner, as a number: 45 for 4 and 5. */
+/* The attempts of an assign message to a runner, as a number: 45 for 4 and 5. */
 static uint64_t assigned_to(const struct world *w, uint64_t process)
 {
     uint64_t digits = 0;
@@ -24,7 +24,8 @@ static uint64_t assigned_to(const struct world *w, uint64_t process)
     return digits;
 }
 
-/* What waits in a runner behind a long task goes to another, which starts for it, and not back. */
+/* Tasks that wait in a runner behind a long task go to another runner, which starts for them,
+ * and do not return. */
 static void test_another_runner_takes_them(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -48,14 +49,14 @@ static void test_another_runner_takes_them(void **state)
     for (uint64_t attempt = 3; attempt < 6; attempt++)
         assert_int_equal(finish(w, 2, attempt, GW_RANK_NONE, 0, 1000), 0);
     assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
-    must_assign(w, (struct task){.attempt = 6, .index = 6}); /* both may have work again */
+    must_assign(w, (struct task){.attempt = 6, .index = 6}); /* both may get work again */
     must_assign(w, (struct task){.attempt = 7, .index = 7});
     assert_true(assigned_to(w, 1) > 0);
     free_world(w);
 }
 
-/* Where nobody else can begin them they wait here, may be taken back, and go there when it ended.
- */
+/* If no other runner can start them, they wait in the worker, may be taken back, and go to the
+ * runner when the long task has ended. */
 static void test_one_slot(void **state)
 {
     struct world *w = new_world(1);
@@ -70,7 +71,7 @@ static void test_one_slot(void **state)
     say_long(w, 1, 2);
     assert_int_equal(must_send(w, GW_MESSAGE_task_taken)->task_taken.attempt, 2);
     assert_int_equal(assigned_to(w, 1), 0);
-    kill_attempt(w, 3, GW_KILL_TAKE_BACK); /* another worker begins it */
+    kill_attempt(w, 3, GW_KILL_TAKE_BACK); /* another worker starts it */
     assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.attempt, 3);
     forget_sent(w);
     assert_int_equal(finish(w, 1, 2, GW_RANK_NONE, 0, 1000), 0);
@@ -78,7 +79,7 @@ static void test_one_slot(void **state)
     free_world(w);
 }
 
-/* Who is to end, and takes its time for that, holds up nobody either. */
+/* A task that is being ended and takes its time does not delay other tasks either. */
 static void test_one_that_is_ended(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});

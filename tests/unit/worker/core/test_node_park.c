@@ -1,8 +1,7 @@
-/* Parked runners: their slots are others' while they have nothing to do, and they are used again.
- */
+/* Parked runners: other tasks use their slots while they are idle, and they are reused. */
 #include "tests/unit/worker/core/node_world.h"
 
-/* Specs that differ in nothing but their slots: number 0 has one, 1 two and 2 three. */
+/* Specs that differ only in their slots: number 0 has one, 1 two and 2 three. */
 static struct world *shapes_world(uint32_t slots)
 {
     struct world *w = new_world(slots);
@@ -11,7 +10,7 @@ static struct world *shapes_world(uint32_t slots)
     return w;
 }
 
-/* Runs one of a spec in a process, which is new where `first`. */
+/* Runs a task of a spec in a process, which is new if `first`. */
 static void run_one(struct world *w, uint64_t attempt, uint32_t spec, uint64_t process, bool first)
 {
     forget_sent(w);
@@ -42,13 +41,13 @@ static void tasks_of_two_shapes_in_turns_start_two_runners(void **state)
     free_world(w);
 }
 
-/* What runs has the slots, and what waits for them is first in line when it ends. */
+/* The running task has the slots, and the waiting task is first in line for them. */
 static void a_parked_runner_gets_work_when_there_is_room_for_it(void **state)
 {
     struct world *w = shapes_world(2);
     (void)state;
     run_one(w, 1, 0, 1, true);
-    run_one(w, 2, 1, 2, true); /* parks the first */
+    run_one(w, 2, 1, 2, true); /* parks the first runner */
     must_assign(w, (struct task){.attempt = 3, .spec = 1});
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 4});
@@ -72,14 +71,15 @@ static void no_more_are_parked_than_there_are_slots(void **state)
     run_one(w, 2, 1, 2, true);
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 3, .spec = 2});
-    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process, 1); /* was idle longest */
+    assert_int_equal(must_send(w, GW_MESSAGE_bury)->bury.process,
+                     1); /* the runner that was idle longest */
     assert_null(sent(w, GW_MESSAGE_bury, 1));
     assert_int_equal(must_send(w, GW_MESSAGE_spawn)->spawn.process, 3); /* at once */
     dies(w, 1, 0, 15);
     free_world(w);
 }
 
-/* It gives no slots back: it had none. */
+/* A parked runner occupies no slots, so none become free. */
 static void a_parked_runner_that_dies_frees_nothing(void **state)
 {
     struct world *w = shapes_world(2);

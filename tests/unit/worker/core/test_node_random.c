@@ -1,8 +1,7 @@
 /* The worker's core in a random world: processes that start, work, fail and die in any order, a
- * scheduler that kills, forgets and goes away, fetches that fail. After every step the invariants
- * hold; no attempt ends twice; when all is healed, every attempt has ended. A failure prints its
- * seed: run the program with it as its argument
- * (two: from, to). */
+ * scheduler that kills, forgets and disconnects, fetches that fail. After every step the invariants
+ * hold; no attempt ends twice; when everything is repaired, every attempt has ended. A failure
+ * prints its seed: run the program with it as its argument (two: from, to). */
 #include "tests/unit/worker/core/node_world.h"
 #include "tests/unit/worker/core/transitions.h"
 
@@ -10,7 +9,7 @@
 #include <stdio.h>
 
 enum { SEEDS = 150, STEPS = 400, SLOTS = 3, NEIGHBOUR = 6, STRANGER = 7 };
-enum { CALLS = 1000000 }; /* the job of its calls: the number of the actor's, and this */
+enum { CALLS = 1000000 }; /* the job of an actor's calls: the number of the actor's job plus this */
 enum {
     SPEC_F,
     SPEC_G,
@@ -22,19 +21,19 @@ enum {
     SPEC_CALL
 };
 
-/* What a runner was given. takes: the attempt of its batch that makes its input; 0: none. */
+/* An assignment to a runner. takes: the attempt of its batch that makes its input; 0: none. */
 struct given {
     uint64_t attempt, takes;
     uint32_t rank;
-    bool makes; /* an actor */
+    bool makes; /* creates an actor */
 };
 
-/* What a simulated process is at. */
+/* The state of a simulated process. */
 struct actor {
     uint64_t id;
     bool runner, started, hello, buried_asked, gone, ready, keeps, let_go;
-    uint64_t go;     /* attempt that was told to go */
-    uint64_t behind; /* the process whose turn is before its own; 0: it may begin */
+    uint64_t go;     /* the attempt that was started */
+    uint64_t behind; /* the process that runs before it; 0: it may start */
     GW_ARRAY(struct given) queue;
 };
 
@@ -50,9 +49,9 @@ struct random {
     GW_ARRAY(struct actor *) actors;
     GW_ARRAY(struct gang) gangs;
     GW_ARRAY(struct gw_msg_fetch) fetches;
-    GW_ARRAY(uint64_t) fetched_from; /* peers, of fetches */
+    GW_ARRAY(uint64_t) fetched_from; /* the peers that fetch */
     struct gw_map live;              /* attempt * 4 + rank + 1 (0: none) -> 1 */
-    uint64_t kept;                   /* the attempt, and the job, of the actor made last */
+    uint64_t kept;                   /* the attempt and the job of the last actor */
     uint64_t attempt, heartbeat, acked, peer_open;
     bool healing;
 };
@@ -96,7 +95,7 @@ static void on_work(struct random *r, uint64_t to, const struct gw_msg_assign *a
 {
     struct actor *actor = actor_of(r, to - RUNNER);
     assert_non_null(actor);
-    uint32_t dep = 0; /* a task here has one at most */
+    uint32_t dep = 0; /* a task has at most one dependency here */
     for (uint32_t i = 0; i < assign->attempt.count; i++) {
         struct given given = {.attempt = gw_col64_at(assign->attempt, i),
                               .rank = gw_col32_at(assign->rank, i),
@@ -121,7 +120,7 @@ static void on_spawn(struct random *r, const struct gw_msg_spawn *spawn)
     assert_int_equal(gw_array_push(&r->actors, actor), 0);
 }
 
-/* From a registration on, what it does not list has ended for the scheduler. */
+/* After a registration, the scheduler treats attempts that it does not list as ended. */
 static void on_registration(struct random *r, const struct gw_msg_registration *now)
 {
     gw_map_deinit(&r->live);
@@ -211,7 +210,7 @@ static void new_task(struct random *r)
     struct dep dep = {.job = 8,
                       .index = (uint32_t)(next(r) % 4),
                       .worker = workers[next(r) % (sizeof workers / sizeof *workers)]};
-    if (chance(r, 60)) { /* what an attempt here makes, or made */
+    if (chance(r, 60)) { /* the result of an attempt that runs or ran here */
         dep.worker = GW_DEP_HERE;
         dep.maker = r->attempt - next(r) % (r->attempt < 5 ? r->attempt + 1 : 5);
     }
@@ -245,7 +244,7 @@ static void specs_of_actor(struct random *r)
     send_spec(r->w, spec);
 }
 
-/* One lives at a time: it keeps a slot, and the others are for a gang. */
+/* Only one actor lives at a time: it occupies a slot, and the others are for a gang. */
 static void new_actor(struct random *r)
 {
     if (r->kept && gw_map_get(&r->live, key(r->kept, GW_RANK_NONE), NULL))
@@ -261,7 +260,7 @@ static void new_gang(struct random *r)
 {
     struct gang gang = {.attempt = ++r->attempt};
     uint32_t spec = chance(r, 50) ? SPEC_GANG_F : SPEC_GANG_COMMAND;
-    for (size_t i = 0; i < r->gangs.count; i++) /* the scheduler has debited what they need */
+    for (size_t i = 0; i < r->gangs.count; i++) /* the scheduler has reserved their slots */
         for (uint32_t rank = 0; rank < 2; rank++)
             if (gw_map_get(&r->live, key(r->gangs.items[i].attempt, rank), NULL))
                 return;
@@ -305,7 +304,7 @@ static void kill_something(struct random *r)
         kill_attempt(r->w, found / 4, chance(r, 50) ? GW_KILL_GANG : GW_KILL_CANCEL);
 }
 
-/* Nobody holds the actor any more. */
+/* No client holds the actor any more. */
 static void release_actor(struct random *r)
 {
     if (r->kept && gw_map_get(&r->live, key(r->kept, GW_RANK_NONE), NULL))
@@ -349,7 +348,7 @@ static void reconnect(struct random *r)
     r->w->scheduler_closed = false;
     absorb(r);
     if (chance(r, 30))
-        tick(r->w, 11 * SECOND); /* long enough for the fence */
+        tick(r->w, 11 * SECOND); /* long enough for the heartbeat timeout */
     open_scheduler(r->w);
     absorb(r);
     specs(r);
@@ -409,7 +408,7 @@ static void lose_neighbour(struct random *r)
 /* -- Processes -----------------------------------------------------------------------------------
  */
 
-/* Rows that take what a failed one was to make, and those that take theirs. */
+/* Rows that take the result of a failed row, and rows that take theirs. */
 static void skip_after(struct actor *actor, uint64_t failed)
 {
     for (size_t i = 0; i < actor->queue.count;) {
@@ -424,7 +423,7 @@ static void skip_after(struct actor *actor, uint64_t failed)
     }
 }
 
-/* One that failed, and some behind it that fail alike. */
+/* A row that failed, and some behind it that fail alike. */
 static void report_alike(struct random *r, struct actor *actor, uint64_t failed)
 {
     enum { ALIKE_MAX = 4 };
@@ -483,7 +482,7 @@ static void report(struct random *r, struct actor *actor)
     deliver(r->w, RUNNER + id, ended);
 }
 
-/* An end comes in pieces, in this order but for the closing of the link. */
+/* An end arrives in pieces, in this order except for the closing of the link. */
 static void die(struct random *r, struct actor *actor)
 {
     uint64_t id = actor->id;
@@ -496,7 +495,7 @@ static void die(struct random *r, struct actor *actor)
     else
         exits(r->w, id, chance(r, 30) ? 3 : 0, chance(r, 60) ? 9 : 0);
     absorb(r);
-    exits(r->w, id, 0, 9); /* where the link was closed first; else said already */
+    exits(r->w, id, 0, 9); /* if the link was closed first; else reported before */
     absorb(r);
     bury(r->w, id);
     absorb(r);
@@ -517,12 +516,13 @@ static void fail_to_start(struct random *r, struct actor *actor)
     actor->gone = true;
 }
 
-/* Whether it has yet to wait; some come back without having begun. */
+/* Whether it still has to wait; some are returned without having started. */
 static bool waits(struct random *r, struct actor *actor)
 {
-    for (size_t i = r->actors.count; i-- > 0;) /* backwards: each may be behind one before it */
+    for (size_t i = r->actors.count;
+         i-- > 0;) /* backwards: each may be behind a process before it */
         if (r->actors.items[i]->id == actor->behind && r->actors.items[i]->gone)
-            actor->behind = r->actors.items[i]->behind; /* 0: it began, and is buried */
+            actor->behind = r->actors.items[i]->behind; /* 0: it started, and is reaped */
     if (!actor->behind)
         return false;
     if (actor->buried_asked || chance(r, 20)) {

@@ -1,4 +1,5 @@
-/* Progress limits in the worker's core: who is ended for saying nothing, and who is not. */
+/* Inactivity timeouts in the worker's core: which tasks are ended for their silence, and which are
+ * not. */
 #include "tests/unit/worker/core/node_world.h"
 
 static bool measures(const struct world *w)
@@ -29,7 +30,7 @@ static struct world *world_with_limit(void)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){
         .inactivity_timeout_ns = 400 * MS, .grace_ns = SECOND, .output_bytes_max = 5000});
-    until_measured(w, 100); /* what was there when it began */
+    until_measured(w, 100); /* the output size at the start */
     forget_sent(w);
     return w;
 }
@@ -56,7 +57,7 @@ static void output_progress_and_steps_keep_it_alive(void **state)
     (void)state;
     for (uint64_t i = 0; i < 15; i++)
         until_measured(w, 101 + i);
-    for (int i = 0; i < 5; i++) { /* a sign of life that nobody else hears of */
+    for (int i = 0; i < 5; i++) { /* a sign of life that is not forwarded */
         tick(w, 200 * MS);
         until_measured(w, 140);
         deliver(w, RUNNER + 1,
@@ -104,7 +105,7 @@ static void queued(struct world *w, uint64_t bytes)
     raise_event(w, (struct gw_event){.type = GW_EVENT_QUEUED, .bytes = bytes});
 }
 
-/* What a scheduler that reads slowly is told of progress is the newest; of an end, always. */
+/* A scheduler that reads slowly receives only the newest progress, but every end. */
 static void a_slow_scheduler_is_told_the_newest(void **state)
 {
     struct world *w = world_with_limit();
@@ -120,12 +121,12 @@ static void a_slow_scheduler_is_told_the_newest(void **state)
     assert_string_equal(must_send(w, GW_MESSAGE_metric)->metric.name, "loss");
     assert_string_equal(must_send(w, GW_MESSAGE_progress)->progress.text, "so far");
     assert_null(sent(w, GW_MESSAGE_metric, 1));
-    says(w, 1, 1001); /* it reads again: at once */
+    says(w, 1, 1001); /* the scheduler reads again: at once */
     assert_int_equal(sent(w, GW_MESSAGE_metric, 1)->metric.step, 1001);
     queued(w, UINT64_C(60) << 20);
     forget_sent(w);
     says(w, 1, 1002);
-    finish(w, 1, 1, GW_RANK_NONE, 0, 1000); /* before the end, which is not kept back */
+    finish(w, 1, 1, GW_RANK_NONE, 0, 1000); /* before the end, which is never held back */
     assert_int_equal(must_send(w, GW_MESSAGE_metric)->metric.step, 1002);
     assert_non_null(must_send(w, GW_MESSAGE_finished));
     size_t metric = SIZE_MAX, end = SIZE_MAX;
@@ -149,7 +150,7 @@ static void prints(struct world *w, const char *text, uint64_t left_out)
                                             .data = {text, (uint32_t)strlen(text)}}});
 }
 
-/* It is told later how much it has missed. */
+/* It learns later how many bytes of output it missed. */
 static void a_slow_scheduler_is_not_told_what_is_printed(void **state)
 {
     struct world *w = world_with_limit();
@@ -171,7 +172,7 @@ static void a_slow_scheduler_is_not_told_what_is_printed(void **state)
     free_world(w);
 }
 
-/* What was told before it went is not told again, and what was printed meanwhile is counted. */
+/* Output sent before the disconnect is not sent again, and output printed meanwhile is counted. */
 static void a_scheduler_that_comes_back_is_told_how_much_it_missed(void **state)
 {
     struct world *w = world_with_limit();
@@ -224,7 +225,7 @@ static void what_is_measured_late_is_about_nobody(void **state)
     forget_sent(w);
     must_assign(w, (struct task){.attempt = 2, .index = 1});
     until_measured(w, 100);
-    tick(w, 300 * MS); /* the next task has its own time */
+    tick(w, 300 * MS); /* the next task has a timeout of its own */
     measured(w, 100);
     assert_null(sent(w, GW_MESSAGE_bury, 0));
     free_world(w);

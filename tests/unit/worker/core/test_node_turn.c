@@ -1,4 +1,4 @@
-/* The worker's core, short commands that wait for their turn behind another in its warden. */
+/* The worker's core, short commands that queue behind another command at its supervisor. */
 #include "tests/unit/worker/core/node_world.h"
 
 /* One slot, and a kind of command of which one has ended: it was short. */
@@ -39,15 +39,15 @@ static void test_a_line(void **state)
     (void)state;
     struct world *w = world_with_short_command();
     assign_all(w, 2, 9);
-    assert_int_equal(w->processes, 8); /* 9 waits here: six behind one are enough */
+    assert_int_equal(w->processes, 8); /* 9 waits here: six behind a command are enough */
     for (uint64_t i = 0; i < 7; i++) {
         assert_int_equal(spawn_sent(w, i)->process, 2 + i);
         assert_int_equal(spawn_sent(w, i)->behind, i ? 1 + i : 0);
     }
     dies(w, 2, 0, 0);
     must_finish(w, 0, 2);
-    assert_int_equal(spawn_sent(w, 7)->behind, 8); /* 9, as there is a place again */
-    exits(w, 3, 0, 0);                             /* it had its turn without a word from here */
+    assert_int_equal(spawn_sent(w, 7)->behind, 8); /* 9, because there is a place again */
+    exits(w, 3, 0, 0); /* its turn came without a message of the worker */
     assert_null(sent(w, GW_MESSAGE_finished, 1));
     bury(w, 3);
     dies(w, 4, 2, 0);
@@ -58,7 +58,7 @@ static void test_a_line(void **state)
     free_world(w);
 }
 
-/* Nobody waits for more than 6 ms, as far as one can tell. */
+/* As far as the worker can estimate, no command waits for more than 6 ms. */
 static void test_a_line_of_what_takes_longer(void **state)
 {
     (void)state;
@@ -80,7 +80,7 @@ static void test_who_was_not_begun_waits_again(void **state)
     struct world *w = world_with_short_command();
     assign_all(w, 2, 4);
     assert_int_equal(w->processes, 4);
-    tick(w, 5 * MS); /* 2 runs for longer than they do: nobody is sent behind it any more */
+    tick(w, 5 * MS); /* 2 runs for longer than they do: no more commands are sent behind it */
     spawned(w, 2, 0, "");
     spawned(w, 3, GW_EAGAIN, "not begun");
     spawned(w, 4, GW_EAGAIN, "not begun");
@@ -95,7 +95,8 @@ static void test_who_was_not_begun_waits_again(void **state)
     free_world(w);
 }
 
-/* The one before was buried while the spawn was on its way, and is not known to the guardian. */
+/* The predecessor was reaped while the spawn message was on its way, so the supervisor does not
+ * know it. */
 static void test_it_comes_too_late(void **state)
 {
     (void)state;
@@ -137,14 +138,14 @@ static void test_who_is_killed_comes_back(void **state)
     struct world *w = world_with_short_command();
     assign_all(w, 2, 3);
     kill_attempt(w, 3, GW_KILL_CANCEL);
-    spawned(w, 3, GW_EAGAIN, "not begun"); /* before it was told */
+    spawned(w, 3, GW_EAGAIN, "not begun"); /* before it received the kill */
     assert_int_equal(must_send(w, GW_MESSAGE_ended)->ended.outcome, GW_OUTCOME_KILLED);
     dies(w, 2, 0, 0);
-    assert_int_equal(w->processes, 3); /* none for it */
+    assert_int_equal(w->processes, 3); /* no process for it */
     free_world(w);
 }
 
-/* What is not known to be short, or takes more slots, has its own start. */
+/* A command that is not known to be short, or that needs more slots, is started separately. */
 static void test_nobody_waits_behind_what_may_be_long(void **state)
 {
     (void)state;
@@ -161,7 +162,7 @@ static void test_nobody_waits_behind_what_may_be_long(void **state)
     free_world(w);
 }
 
-/* Its descriptor goes with the message that starts it at once. */
+/* Its descriptor is sent with the message that starts it at once. */
 static void test_what_reads_input_waits_behind_nobody(void **state)
 {
     (void)state;
@@ -186,7 +187,8 @@ static void test_what_reads_input_waits_behind_nobody(void **state)
     }
 }
 
-/* The fence: whoever waits is given up with the one before it, and has no turn any more. */
+/* If the worker hears no scheduler for too long, queued commands are given up with the command
+ * before them and never start. */
 static void test_a_line_that_is_given_up(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* Transitions that were taken, in the tables of a worker's core. */
+/* Transitions taken in the state tables of a worker's core. */
 #include "tests/unit/worker/core/transitions.h"
 
 #include "tests/unit/worker/core/node_world.h"
@@ -19,7 +19,7 @@ void transitions_want_all(void)
     for (size_t i = 0; (sm = gw_node_core_machine(i)) != NULL; i++) {
         if (strcmp(sm->name, "worker object") == 0 || strcmp(sm->name, "worker GPU") == 0 ||
             strcmp(sm->name, "worker memfile") == 0)
-            continue; /* tests/sim takes them all */
+            continue; /* tests/sim takes all of them */
         for (unsigned from = 0; from < sm->count; from++)
             for (unsigned to = 0; to < sm->count; to++)
                 if (gw_sm_may(sm, from, to) && !sm->taken[from * sm->count + to]) {

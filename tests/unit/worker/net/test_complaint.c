@@ -1,4 +1,4 @@
-/* Complaints: once, on change, and once a minute. */
+/* Complaints are logged once, on change, and once a minute. */
 #include "tests/unit/unit.h"
 #include "worker/net/parts/complaint.h"
 
@@ -19,7 +19,7 @@ static void one_is_said_once_a_minute_and_on_change(void **state)
     assert_true(gw_complaint_is_due(&complaint, "no route", 67 * S, &times));
     assert_int_equal(times, 1);
     assert_true(gw_complaint_is_due(&complaint, "refused", 68 * S, &times));
-    complaint = (struct gw_complaint){0}; /* it went well in between */
+    complaint = (struct gw_complaint){0}; /* a success in between */
     assert_true(gw_complaint_is_due(&complaint, "refused", 69 * S, &times));
 }
 

@@ -1,4 +1,4 @@
-/* Stacks from gdb, with scripts on PATH in its place. */
+/* Stacks from gdb; scripts on PATH replace it. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -55,7 +55,7 @@ static void on_done(const char *said, void *arg)
     snprintf(answer->said, sizeof answer->said, "%s", said);
 }
 
-/* A process that lasts as long as this one, to be looked at; nobody but a signal ends it. */
+/* A process to be inspected that lasts as long as this one; only a signal ends it. */
 static pid_t look_at(void)
 {
     pid_t pid = fork();
@@ -106,7 +106,7 @@ static void test_says(void **state)
     run(60000, false, true, &answer);
     unsetenv("DEBUGINFOD_URLS");
     assert_int_equal(answer.times, 1);
-    assert_true(strncmp(answer.said, ".\n", 2) == 0); /* no servers */
+    assert_true(strncmp(answer.said, ".\n", 2) == 0); /* no debuginfod servers */
     gw_debugger_frames(answer.said, 7, frames, sizeof frames);
     assert_string_equal(frames, "  Thread 1 (LWP 1 \"train\"):\n  #0  read () at io.c:3\n");
 }
@@ -128,7 +128,7 @@ static void test_hangs(void **state)
     assert_int_equal(answer.times, 1);
 }
 
-/* Its child has the pipe, and goes with it. */
+/* The child of the debugger holds the pipe open, so it is killed, too. */
 static void test_hangs_with_a_child(void **state)
 {
     struct answer answer = {0};
@@ -174,7 +174,7 @@ static void test_frames(void **state)
     assert_string_equal(frames, "  Thread 1 (LWP 2 \"b\"):\n  #0  twelve? (...)\n");
     gw_debugger_frames(said, 12, frames, 32); /* whole lines only */
     assert_string_equal(frames, "  Thread 1 (LWP 2 \"b\"):\n");
-    gw_debugger_frames(said, 3, frames, sizeof frames); /* could not be attached to */
+    gw_debugger_frames(said, 3, frames, sizeof frames); /* the debugger could not attach to it */
     assert_string_equal(frames, "");
     gw_debugger_frames("", 1, frames, sizeof frames);
     assert_string_equal(frames, "");
@@ -213,14 +213,14 @@ static void test_brief(void **state)
           "  #2  gw_task_run (...) at ../../worker/runner/task.c:54\n"
           "  #3  execute (...) at ../../worker/runner/runner.c:669\n",
           "count (restarts.c:107)");
-    brief("  Thread 1 (LWP 7 \"it\"):\n" /* the second thread is in code of its own */
+    brief("  Thread 1 (LWP 7 \"it\"):\n" /* the second thread is in code of the program */
           "  #0  syscall () from /lib/x86_64-linux-gnu/libc.so.6\n"
           "  #1  ?? ()\n"
           "  Thread 2 (LWP 8 \"it\"):\n"
           "  #0  0x00001 in a::work<int> (this=...) at x.cc:3\n"
           "  #1  run () from /opt/lib/librun.so.1\n  #2  two ()\n  #3  three ()\n  #4  four ()\n",
           "a::work<int> (x.cc:3), run (librun.so.1), two, three");
-    brief("  Thread 1 (LWP 7 \"it\"):\n" /* nobody is */
+    brief("  Thread 1 (LWP 7 \"it\"):\n" /* no thread is */
           "  #0  poll () from /lib/libc.so.6\n",
           "poll (libc.so.6)");
     brief("  #0  "

@@ -1,5 +1,5 @@
-/* The rendezvous of Horovod scripts, against a client that speaks HTTP by hand, and the ports that
- * are leased beside it. */
+/* The rendezvous of Horovod scripts, against a client that writes HTTP by hand, and the leased
+ * ports beside it. */
 #include "tests/unit/unit.h"
 
 #include "worker/net/parts/port.h"
@@ -19,7 +19,7 @@ struct visit {
     uv_async_t *over;
 };
 
-/* One request on a connection of its own; the status, and the body in `body`. */
+/* A request on a connection of its own; returns the status, and the body in `body`. */
 static int ask(const struct visit *visit, const char *head, size_t bytes, char body[static 64])
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(visit->port)};
@@ -61,7 +61,7 @@ static void *client(void *arg)
         {"GET /global/0", 0, 404, ""},
         {"PUT /global/0", 5, 200, ""},
         {"GET /global/0", 0, 200, "xxxxx"},
-        {"PUT /global/0", 2, 200, ""}, /* over it */
+        {"PUT /global/0", 2, 200, ""}, /* replaces it */
         {"GET /global/0", 0, 200, "xx"},
         {"GET /local_h/0", 0, 404, ""}, /* another scope */
         {"PUT /global/none", 0, 200, ""},
@@ -148,7 +148,7 @@ static void test_a_port_is_nobody_elses(void **state)
         assert_int_equal(gw_port_open(&ports[i], &error), 0);
         for (size_t k = 0; k < i; k++)
             assert_int_not_equal(ports[k].number, ports[i].number);
-        if (i % 2) /* a number that was let go is no other lease's either */
+        if (i % 2) /* a released number is not leased again either */
             gw_port_unbind(&ports[i]);
         assert_int_equal(gw_port_is_taken(&ports[i]), i % 2 == 0);
     }

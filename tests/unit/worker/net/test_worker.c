@@ -1,5 +1,4 @@
-/* A whole worker: daemon, supervisor and runners as processes, against a scheduler made of paper.
- */
+/* A whole worker: daemon, supervisor and runners as processes, against a simulated scheduler. */
 #include "tests/unit/arithmetic_tasks.h"
 #include "tests/unit/worker/net/worker_harness.h"
 
@@ -26,7 +25,7 @@ static int talk(struct gw_task *task)
 }
 GW_TASK(talk);
 
-/* Goes on when somebody opens the fifo beside the folder of output. */
+/* Continues when the fifo beside the output folder is opened. */
 static int hold(struct gw_task *task)
 {
     char fifo[256];
@@ -144,7 +143,8 @@ static void test_crashes_bring_their_last_lines(void **state)
     assert_string_equal(harness_read_log(&harness, 3, GW_RANK_NONE, 2), "about to go\n");
 }
 
-/* Whose output lies in one file: each finds its own, who runs too, and who crashes behind them. */
+/* The output of many tasks lies in one file; each task's output is found, also that of a running
+ * task and of a task that crashes later. */
 static void test_output_of_many_in_one_file(void **state)
 {
     enum { MANY = 40 };
@@ -224,7 +224,7 @@ static void test_commands(void **state)
     assert_string_equal(harness_read_log(&harness, 5, GW_RANK_NONE, 1), "yes\n");
 }
 
-/* What is written while somebody follows arrives, and so does the end. */
+/* Output that is written while a client follows arrives, and so does the end. */
 static void test_follows_a_command(void **state)
 {
     char fifo[128], script[512];
@@ -259,9 +259,9 @@ static void read_log_of(uint64_t attempt, bool follow)
     harness_send(&harness, ask, -1);
 }
 
-/* Who follows hears of the end when it comes, and not at the next look at the file, which is 100 ms
- * after the question at the soonest: of many short commands one at least is through before that,
- * however busy this machine is. */
+/* The end is reported when it happens and not at the next poll of the file, at least 100 ms
+ * after the request. Of many short commands, at least one beats that, however busy this machine
+ * is. */
 static void test_follower_hears_the_end(void **state)
 {
     char fifo[128], script[256];
@@ -272,11 +272,11 @@ static void test_follower_hears_the_end(void **state)
     harness_script(&harness, 0, script);
     for (uint64_t attempt = 1; attempt <= 20; attempt++) {
         harness_assign(&harness, 0, attempt, 1);
-        FILE *writer = fopen(fifo, "we"); /* when cat reads */
+        FILE *writer = fopen(fifo, "we"); /* when cat reads it */
         assert_non_null(writer);
         uint64_t asked_ns = gw_clock_now_ns();
         read_log_of(attempt, true);
-        read_log_of(attempt, false); /* answered at once: then the worker has both */
+        read_log_of(attempt, false); /* answered at once: then the worker has both requests */
         assert_int_equal(harness_wait(&harness, GW_MESSAGE_log_data)->log_data.request, 0);
         fclose(writer);
         const struct gw_msg_log_data *data = &harness_wait(&harness, GW_MESSAGE_log_data)->log_data;
@@ -303,7 +303,7 @@ static void test_kill_reaches_descendants(void **state)
     assert_int_equal(ended->executing, 1);
 }
 
-/* Sends a gang of two, and goes when both stand. */
+/* Sends a gang of two, and starts it when both ranks are ready. */
 static void start_gang(uint32_t spec, uint64_t attempt)
 {
     harness_send(&harness,
@@ -345,7 +345,7 @@ static void test_gang_of_functions(void **state)
     assert_string_equal(harness_read_log(&harness, 21, 1, 1), "rank 1\n");
 }
 
-/* A rank that waits for one that hangs is woken when the gang is killed. */
+/* One rank hangs and the other waits for it; both end when the gang is killed. */
 static void test_gang_is_killed(void **state)
 {
     harness_function(&harness, 0, "hang");
@@ -373,7 +373,7 @@ static void test_gang_of_commands(void **state)
     assert_string_equal(harness_read_log(&harness, 40, 1, 1), "1/2 127.0.0.1 lo\n");
 }
 
-/* The scheduler of a private cluster goes: so does the worker, with the folder. */
+/* If the scheduler of a private cluster ends, the worker ends, too, and removes its folder. */
 static void test_private_worker_goes_with_its_scheduler(void **state)
 {
     struct harness own;

@@ -1,4 +1,5 @@
-/* A real worker and a scheduler made of paper. All waits end by themselves: the socket gives up. */
+/* A real worker and a simulated scheduler. All waits end by themselves: the socket has a timeout.
+ */
 #include "tests/unit/worker/net/worker_harness.h"
 
 #include "graph/base/dir.h"
@@ -93,7 +94,7 @@ void harness_open(struct harness *harness, bool private_cluster)
 void harness_wait_gone(struct harness *harness)
 {
     int status = 0;
-    alarm(WAIT_S); /* ends the test where the worker does not end */
+    alarm(WAIT_S); /* ends the test if the worker does not end */
     assert_int_equal(waitpid(harness->worker, &status, 0), harness->worker);
     alarm(0);
     assert_true(WIFEXITED(status));
@@ -103,7 +104,7 @@ void harness_wait_gone(struct harness *harness)
 void harness_close(struct harness *harness)
 {
     kill(harness->worker, SIGTERM);
-    gw_channel_free(harness->channel); /* it waits for no scheduler that is not there */
+    gw_channel_free(harness->channel); /* it does not wait for a missing scheduler */
     harness_wait_gone(harness);
     char sockets[128];
     snprintf(sockets, sizeof sockets, "%s/worker-%d.sock", harness->dir, (int)harness->worker);
@@ -183,7 +184,7 @@ const struct gw_message *harness_wait(struct harness *harness, uint32_t type)
             assert_int_equal(harness->message.peer, PEER);
         }
         if (harness->message.type != GW_MESSAGE_hello &&
-            harness->message.type != GW_MESSAGE_heartbeat) { /* which have none */
+            harness->message.type != GW_MESSAGE_heartbeat) { /* these have none */
             assert_true(harness->message.sequence > harness->seen);
             harness->seen = harness->message.sequence;
         }

@@ -1,5 +1,5 @@
-/* A real worker, with its supervisor and runners, and a scheduler that says what the test wants.
- * The test's own executable is all of them: worker_harness_main sorts out which. */
+/* A real worker, with its supervisor and runners, and a scheduler controlled by the test. The
+ * test's own executable is all of them: worker_harness_main selects which. */
 #ifndef GW_TESTS_WORKER_HARNESS_H
 #define GW_TESTS_WORKER_HARNESS_H
 
@@ -19,43 +19,43 @@ struct harness {
     int listen_fd;
     pid_t worker;
     struct gw_channel *channel;
-    struct gw_msg_registration registration; /* counts and numbers alone */
+    struct gw_msg_registration registration; /* only counts and numbers */
     uint64_t sequence, seen;
-    struct gw_message message; /* the last that was waited for */
-    int fd;                    /* its descriptor, the harness's; -1: none */
+    struct gw_message message; /* the message that was awaited last */
+    int fd;                    /* its descriptor, owned by the harness; -1: none */
     uint8_t program[GW_HASH_BYTES];
     struct gw_buffer manifest;
 };
 
-/* worker_harness_main is the first call of main: runs the worker or the supervisor, if this process
- * was started as one, and returns otherwise. */
+/* worker_harness_main is the first call of main: it runs the worker or the supervisor, if this
+ * process was started as one, and returns otherwise. */
 void worker_harness_main(int argc, char **argv);
 
 /* harness_open starts a worker of two slots and accepts its registration. harness_close tells it to
- * end, waits for that, and wants no file of its own left. */
+ * end, waits for that, and expects that none of its files is left. */
 void harness_open(struct harness *harness, bool private_cluster);
 void harness_close(struct harness *harness);
 
-/* harness_wait_gone waits until the worker has ended, well. */
+/* harness_wait_gone waits until the worker has ended with success. */
 void harness_wait_gone(struct harness *harness);
 
 void harness_send(struct harness *harness, struct gw_message message, int fd);
 
-/* harness_wait waits for a message of a type, answering heartbeats and questions for content;
- * what it points to is valid until the next call. */
+/* harness_wait waits for a message of a type, and answers heartbeats and requests for content; its
+ * content is valid until the next call. */
 const struct gw_message *harness_wait(struct harness *harness, uint32_t type);
 
-/* harness_spec sends a spec of a function of this program, shipped with it, or of a shell script;
- * key 1. */
+/* harness_function sends a spec of a function of this program, shipped with it; harness_script, of
+ * a shell script; key 1. */
 void harness_function(struct harness *harness, uint32_t number, const char *function);
 void harness_script(struct harness *harness, uint32_t number, const char *script);
 
-/* harness_assign sends `count` tasks with attempts from `attempt` on (indices too), one of argument
- * i each. harness_rank sends one rank of a gang. */
+/* harness_assign sends `count` tasks with attempts from `attempt` on (indices too), each with the
+ * argument i. harness_rank sends one rank of a gang. */
 void harness_assign(struct harness *harness, uint32_t spec, uint64_t attempt, uint32_t count);
 void harness_rank(struct harness *harness, uint32_t spec, uint64_t attempt, uint32_t rank);
 
-/* harness_read_log reads all of an attempt's output, following it to its end. */
+/* harness_read_log reads the whole output of an attempt and follows it to its end. */
 const char *harness_read_log(struct harness *harness, uint64_t attempt, uint32_t rank,
                              uint32_t stream);
 

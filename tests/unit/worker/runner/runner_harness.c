@@ -135,7 +135,7 @@ static void get_one(struct side *side, uint32_t type)
         side->checkpointed = side->message.checkpointed;
 }
 
-/* On a loaded machine a task may run for longer than a moment. */
+/* On a loaded machine, a task may run long enough to be reported. */
 static bool passes_long(struct side *side, uint32_t type)
 {
     const struct gw_message nothing = {.type = GW_MESSAGE_task_taken};
@@ -242,7 +242,7 @@ void side_spec(struct side *side, uint32_t number, const char *function, uint64_
     side_put(side, &message, -1);
 }
 
-/* The columns of an assign while it is made. */
+/* The columns of an assign message under construction. */
 struct assign {
     uint64_t job[ROWS_MAX], attempt[ROWS_MAX];
     uint32_t index[ROWS_MAX], spec[ROWS_MAX], try_number[ROWS_MAX], rank[ROWS_MAX];
@@ -291,8 +291,7 @@ static void add_dep(struct assign *assign, const struct side_dep *dep)
 static void add_row(struct assign *assign, uint32_t i, const struct side_row *row)
 {
     size_t before = assign->args.size;
-    /* the references in the arguments are numbered 0, 1, 2 already, in the order in which they come
-     */
+    /* the references in the arguments are already numbered 0, 1, 2 in their order */
     struct gw_codec_deps deps = {0};
     if (row->args)
         assert_int_equal(gw_codec_encode(row->args, &deps, &assign->args), 0);

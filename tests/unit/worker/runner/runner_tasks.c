@@ -1,4 +1,4 @@
-/* What the runners of tests run: this program is one, too. */
+/* The task functions of the tests' runners: this program is a runner, too. */
 #include "tests/unit/arithmetic_tasks.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static int bytes_of(struct gw_task *task)
 }
 GW_TASK(bytes_of);
 
-/* Waits until somebody writes to the fifo. */
+/* Waits until a line is written to the fifo. */
 static int block(struct gw_task *task)
 {
     const char *path;
@@ -65,14 +65,14 @@ static int print(struct gw_task *task)
     const char *text;
     if (gw_task_arg_str(task, 0, &text) < 0)
         return GW_EINVAL;
-    printf("%s", text); /* without a newline at the end: it must arrive all the same */
+    printf("%s", text); /* without a newline at the end: it must arrive nevertheless */
     if (gw_task_arg_count(task) > 1)
         fprintf(stderr, "error of %u\n", gw_task_index(task));
     return 0;
 }
 GW_TASK(print);
 
-/* What a program that a task starts can see of the runner. */
+/* What a program started by a task can see of the runner. */
 static int look_around(struct gw_task *task)
 {
     fflush(stdout);
@@ -81,7 +81,7 @@ static int look_around(struct gw_task *task)
 }
 GW_TASK(look_around);
 
-/* Every rank's number summed; the rank in argument 0 fails instead. */
+/* Sums the numbers of all ranks; the rank in argument 0 fails instead. */
 static int sum_ranks(struct gw_task *task)
 {
     int64_t wrong, sum = gw_task_rank(task);
@@ -98,7 +98,7 @@ static int sum_ranks(struct gw_task *task)
 }
 GW_TASK(sum_ranks);
 
-/* Trains until it is told to pause, saves, and gives the step; with an argument, for that many
+/* Trains until it is told to pause, saves, and returns the step; with an argument, for that many
  * steps. */
 static int train(struct gw_task *task)
 {

@@ -1,4 +1,4 @@
-/* A runner whose tasks close its streams, or make them other files. */
+/* A runner whose tasks close their output streams or redirect them. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/clock.h"
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Ends with the streams closed (0, 1), made another file (2, 3), or both, as FILEs (4, 5). */
+/* Ends with the streams closed (0, 1), redirected to a file (2, 3), or both, as FILEs (4, 5). */
 static int spoil_streams(struct gw_task *task)
 {
     int64_t how;
@@ -49,7 +49,7 @@ GW_TASK(print);
 
 enum { LARGE_BYTES = 5000 };
 
-/* Closes a stream before there is a result, which is large, and prints. */
+/* Closes a stream before it returns a large result, and prints. */
 static int close_early(struct gw_task *task)
 {
     static const char data[LARGE_BYTES] = "large";
@@ -64,7 +64,7 @@ static int close_early(struct gw_task *task)
 }
 GW_TASK(close_early);
 
-/* Closes both streams, and hears of what comes until it is told to stop. */
+/* Closes both streams, and receives messages until it is told to stop. */
 static int close_and_listen(struct gw_task *task)
 {
     close(STDOUT_FILENO);
@@ -108,7 +108,7 @@ static void test_streams_that_a_task_spoilt(void **state)
     char wanted[64];
     strcpy(dir, "/tmp/gangway-test-XXXXXX");
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(chdir(dir), 0); /* the runner's, too */
+    assert_int_equal(chdir(dir), 0); /* also the runner's folder */
     assert_int_equal(mkdir("log", 0700), 0);
     side_open(&side, dir);
     side_spec(&side, 0, "spoil_streams", 0);
@@ -131,7 +131,7 @@ static void test_streams_that_a_task_spoilt(void **state)
         assert_string_equal(printed("log/42", 1001 + 2 * i, 2), wanted);
     }
     assert_string_equal(read_file("other"),
-                        "mine\nmine\nmine\nmine\nmine\nmine\n"); /* it was not emptied */
+                        "mine\nmine\nmine\nmine\nmine\nmine\n"); /* the file was not emptied */
     side_close(&side);
     assert_int_equal(chdir("/"), 0);
     assert_int_equal(gw_dir_remove(dir, NULL), 0);
@@ -153,7 +153,7 @@ static void assert_large(struct gw_value *value)
     gw_value_unref(value);
 }
 
-/* The result has a file of its own then: not the place of the stream. */
+/* The file of the result must not take the descriptor number of the closed stream. */
 static void test_result_without_a_stream(void **state)
 {
     struct side side;
@@ -179,7 +179,7 @@ static void test_result_without_a_stream(void **state)
     assert_int_equal(side_tear_down(&side, dir), 0);
 }
 
-/* What comes while streams are closed is there when they are put back. */
+/* Inputs that arrive while the streams are closed are still there when the streams are restored. */
 static void test_inputs_without_streams(void **state)
 {
     static const char data[LARGE_BYTES] = "large";
@@ -191,7 +191,8 @@ static void test_inputs_without_streams(void **state)
     side_spec(&side, 1, "echo", 0);
     side_assign(&side, &(struct side_row){.index = 0}, 1);
     side_flush(&side);
-    (void)side_get(&side, GW_MESSAGE_task_blocked); /* it runs for a while: they are closed */
+    (void)side_get(&side,
+                   GW_MESSAGE_task_blocked); /* it runs for a while: the streams are closed */
     for (uint32_t i = 1; i < 3; i++) {
         struct gw_value *args = side_list(gw_result((gw_node){0}), NULL);
         rows[i] = (struct side_row){.index = i, .spec = 1, .args = args, .dep_count = 1};
@@ -200,7 +201,8 @@ static void test_inputs_without_streams(void **state)
     side_assign(&side, rows + 1, 2);
     struct gw_message stop = {.type = GW_MESSAGE_control, .control = {1000, GW_STOP}};
     side_put(&side, &stop, -1);
-    side_put(&side, &(struct gw_message){.type = GW_MESSAGE_task_taken}, -1); /* nothing was */
+    side_put(&side, &(struct gw_message){.type = GW_MESSAGE_task_taken},
+             -1); /* nothing was taken */
     side_flush(&side);
     for (uint32_t got = 0; got < 3;) {
         uint32_t count = side_get(&side, GW_MESSAGE_finished)->finished.attempt.count;
@@ -211,8 +213,8 @@ static void test_inputs_without_streams(void **state)
     assert_int_equal(side_tear_down(&side, dir), 0);
 }
 
-/* Streams 1 and 2 as the supervisor opens them, of a process of its own. How many tasks of `count`
- * that do nothing but close a stream, in the least time, have the next one find none. */
+/* Streams 1 and 2 as the supervisor opens them, in a process of its own. Returns how many of
+ * `count` tasks that only close a stream, in the shortest time, leave the next task without one. */
 static int shut_streams(int count)
 {
     static struct gw_output output;
@@ -239,7 +241,7 @@ static int shut_streams(int count)
     return missed;
 }
 
-/* What it does to a stream is seen however short a task is. */
+/* A change to a stream is noticed however short the task is. */
 static void test_streams_that_are_closed_at_once(void **state)
 {
     (void)state;

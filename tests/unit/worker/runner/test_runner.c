@@ -101,7 +101,7 @@ static void test_batches_run_in_order(void **state)
         }
     }
     assert_int_equal(got, MANY);
-    assert_true(messages < MANY / 4); /* they shared messages */
+    assert_true(messages < MANY / 4); /* the results share messages */
 }
 
 static void test_what_ended_does_not_wait_for_what_runs(void **state)
@@ -123,7 +123,7 @@ static void test_what_ended_does_not_wait_for_what_runs(void **state)
         (void)side_get(&side, GW_MESSAGE_finished);
         assert_int_equal(i64_of(side_value(&side, 0)), 2);
         assert_int_equal(side_get(&side, GW_MESSAGE_ended)->ended.attempt, 1001);
-        int fd = open(fifo, O_WRONLY | O_CLOEXEC); /* waits until it blocks there */
+        int fd = open(fifo, O_WRONLY | O_CLOEXEC); /* waits until the task blocks there */
         assert_int_equal(write(fd, "x", 1), 1);
         close(fd);
         assert_int_equal(gw_col64_at(side_get(&side, GW_MESSAGE_finished)->finished.attempt, 0),
@@ -195,7 +195,7 @@ static void test_errors_are_told_and_do_not_stop_it(void **state)
     assert_int_equal(i64_of(side_value(&side, 0)), 10);
 }
 
-/* Of failures alike only the first brings its text; they stay in order with all else. */
+/* Only the first of equal failures has a text; the failures stay in order with all other ends. */
 static void test_failures_alike_share_a_message(void **state)
 {
     enum { ALIKE = 300, ROWS = ALIKE + 3 };
@@ -203,11 +203,11 @@ static void test_failures_alike_share_a_message(void **state)
     uint32_t seen = 0, messages = 0;
     for (uint32_t i = 0; i < ROWS; i++)
         rows[i] = (struct side_row){.index = i, .args = side_list(gw_str("x"), NULL)};
-    rows[ALIKE].spec = 1; /* fails otherwise */
+    rows[ALIKE].spec = 1; /* fails differently */
     gw_value_unref(rows[ALIKE].args);
     rows[ALIKE].args = NULL;
     gw_value_unref(rows[ALIKE + 1].args);
-    rows[ALIKE + 1].args = side_list(gw_i64(5), NULL); /* and this does not */
+    rows[ALIKE + 1].args = side_list(gw_i64(5), NULL); /* and this one succeeds */
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "fail_aloud", 0);
     side_assign(&side, rows, ROWS);
@@ -221,14 +221,15 @@ static void test_failures_alike_share_a_message(void **state)
         messages++;
     }
     assert_int_equal(seen, ALIKE);
-    assert_true(messages < ALIKE / 2); /* they are sent after 200 us, too */
+    assert_true(messages < ALIKE / 2); /* they are also sent after 200 us */
     assert_int_equal(side_get(&side, GW_MESSAGE_failures)->failures.code, GW_EIO);
     (void)side_get(&side, GW_MESSAGE_finished);
     assert_int_equal(i64_of(side_value(&side, 0)), 10);
     assert_int_equal(side_get(&side, GW_MESSAGE_failures)->failures.code, GW_EINVAL);
 }
 
-/* "x" of a string or the length of bytes, in brackets for a list: short enough to compare. */
+/* The result is "x" for each character of a string or the length of bytes, in brackets for a
+ * list, and so is short enough to compare. */
 static void test_dependencies_arrive(void **state)
 {
     static char large[100000];
@@ -274,7 +275,7 @@ static void test_dependencies_arrive(void **state)
     gw_value_unref(value);
 }
 
-/* Row n of a message, taken by a later one. */
+/* Row n of a message, taken by a later row. */
 static struct side_dep row_of(uint64_t n)
 {
     return (struct side_dep){.bytes = n, .worker = GW_DEP_HERE};
@@ -293,7 +294,7 @@ static void test_rows_take_what_rows_before_them_make(void **state)
     rows[0] = (struct side_row){.args = side_list(gw_i64(100000), NULL)};
     side_spec(&side, 0, "bytes_of", 0);
     side_spec(&side, 1, "echo", 0);
-    side_assign(&side, rows, HOPS); /* 100 kB, handed on */
+    side_assign(&side, rows, HOPS); /* 100 kB, passed along the chain */
     side_flush(&side);
     for (uint32_t got = 0; got < HOPS;) {
         uint32_t count = side_get(&side, GW_MESSAGE_finished)->finished.attempt.count;
@@ -342,7 +343,7 @@ static void test_rows_behind_a_failed_one_are_skipped(void **state)
     assert_int_equal(gw_col64_at(side.message.finished.attempt, 0), 1004);
     assert_int_equal(i64_of(side_value(&side, 0)), 4);
     const struct gw_msg_ended *ended = &side_get(&side, GW_MESSAGE_ended)->ended;
-    assert_int_equal(ended->attempt, 1005); /* a row that takes its own */
+    assert_int_equal(ended->attempt, 1005); /* a row that takes its own result */
     assert_int_equal(ended->code, GW_EPROTO);
 }
 
@@ -423,12 +424,12 @@ static void test_output_is_sorted_by_task(void **state)
     assert_string_equal(printed(log, 1002, 2), "error of 2\n");
     assert_string_equal(printed(log, 1003, 1), "0123456789");
     assert_string_equal(printed(log, 1004, 1), "0, 1, 2, 3\nrunner:\n");
-    assert_null(read_file("log/42/0.1000.out")); /* one file has them all */
+    assert_null(read_file("log/42/0.1000.out")); /* one file has all of them */
     assert_string_equal(read_file("log/42/5.77.out"), "gggggggggg\n[output cut at 10 bytes]\n");
     struct stat status;
     assert_int_equal(stat(side.out, &status), 0);
     assert_int_equal(status.st_size, 0);
-    assert_int_equal(stat(side.err, &status), 0); /* which is emptied when there is much */
+    assert_int_equal(stat(side.err, &status), 0); /* and is emptied when it is large */
     assert_int_equal(status.st_size, strlen("error of 2\n"));
 }
 
@@ -450,9 +451,9 @@ static void gang_close(void)
         side_close(&gang[rank]);
 }
 
-static uint64_t gang_checkpoint, gang_checkpoint_lost; /* as the next attempt is told */
+static uint64_t gang_checkpoint, gang_checkpoint_lost; /* as the next attempt receives it */
 
-/* Assigns one attempt, takes each rank_ready, and says go. argument below 0: none. */
+/* Assigns an attempt, takes each rank_ready, and starts it. argument below 0: none. */
 static void gang_start(const char *function, uint64_t attempt, int64_t argument)
 {
     int segment;
@@ -522,7 +523,7 @@ static void test_a_failed_rank_takes_the_others_along(void **state)
         assert_string_equal(ended->text,
                             "the communicator was aborted: rank 1: input/output error");
     }
-    gang_start("sum_ranks", 6, -1); /* and they are good for another */
+    gang_start("sum_ranks", 6, -1); /* and they still work */
     for (uint32_t rank = 0; rank < RANKS; rank++)
         (void)side_get(&gang[rank], GW_MESSAGE_finished);
     gang_close();
@@ -556,7 +557,7 @@ static void test_pause_reaches_all_at_one_step(void **state)
                                      .control = {.attempt = 5, .command = GW_PAUSE}};
     side_put(&gang[0], &stale, -1);
     side_flush(&gang[0]);
-    int64_t last = side_get(&gang[0], GW_MESSAGE_metric)->metric.step; /* it goes on */
+    int64_t last = side_get(&gang[0], GW_MESSAGE_metric)->metric.step; /* the training continues */
     side_put(&gang[0], &pause, -1);
     side_flush(&gang[0]);
 
@@ -574,7 +575,7 @@ static void test_pause_reaches_all_at_one_step(void **state)
         else
             last = message->metric.step;
     }
-    assert_int_equal(gang[0].checkpointed.step, last + 1); /* it saved, and says so */
+    assert_int_equal(gang[0].checkpointed.step, last + 1); /* it saved, and reported that */
     assert_true(gang[0].paused);
     steps[0] = i64_of(side_value(&gang[0], 0));
     for (uint32_t rank = 1; rank < RANKS; rank++) {

@@ -23,7 +23,7 @@ static int nothing(struct gw_task *task)
 }
 GW_TASK(nothing);
 
-/* A port where nobody listens, and nobody else will while `fd` is open. */
+/* A port where no process listens, nor can listen while `fd` is open. */
 static uint16_t deaf_port(int *fd)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -55,7 +55,7 @@ static void pack_info(msgpack_sbuffer *info, uint16_t port)
     msgpack_pack_bin_with_body(&packer, key, sizeof key);
 }
 
-/* It is no failure of its start, which would be final: the next attempt may well come through. */
+/* This is not a failure to start, which would be final: the next attempt may well connect. */
 static void test_a_rank_that_does_not_come_through_names_the_other(void **state)
 {
     char dir[SIDE_DIR_BYTES];

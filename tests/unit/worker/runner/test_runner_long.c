@@ -1,5 +1,5 @@
-/* A task that runs long lets nothing wait behind it: its runner says so, and leaves to others what
- * was taken from it. With real processes: this program is also the runner. */
+/* No task waits behind a long task: the runner reports the long task, and does not run tasks taken
+ * from it. With real processes: this program is also the runner. */
 #include "tests/unit/unit.h"
 
 #include "graph/wire/enums.h"
@@ -16,7 +16,7 @@
 static char dir[64], fifo[80];
 static struct side side;
 
-/* Hears of what comes until it is told to stop. */
+/* Receives messages until it is told to stop. */
 static int listen_long(struct gw_task *task)
 {
     while (gw_task_step(task, 0, NULL, 0) == GW_CONTINUE)
@@ -45,7 +45,7 @@ static int tear_down(void **state)
     return side_tear_down(&side, dir);
 }
 
-/* Tasks that double: `index` and following. */
+/* Tasks that double their argument: `index` and following. */
 static void assign_twice(uint32_t index, uint32_t count)
 {
     struct side_row rows[8] = {0};
@@ -96,7 +96,7 @@ static void let_go(void)
 
 static void test_what_was_taken_is_left_alone(void **state)
 {
-    for (uint32_t round = 0; round < 3; round++) { /* it is said of each that runs long */
+    for (uint32_t round = 0; round < 3; round++) { /* the report is sent for each long task */
         const uint32_t base = 100 * round;
         assign_twice(base, 2);
         assign_block(base + 2);
@@ -104,7 +104,7 @@ static void test_what_was_taken_is_left_alone(void **state)
         side_flush(&side);
         must_finish(base, 2);
         must_run_long(base + 2);
-        assign_twice(base + 5, 3); /* what is under way by then is taken, too */
+        assign_twice(base + 5, 3); /* tasks that are on their way by then are taken, too */
         answer(1000 + base + 2);
         assign_twice(base + 8, 2);
         side_flush(&side);
@@ -125,7 +125,7 @@ static void test_nothing_was_taken(void **state)
     must_finish(0, 4);
 }
 
-/* It ends before the answer: nothing is begun until that is known. */
+/* The long task ends before the answer: no task is started until the answer is known. */
 static void test_the_answer_is_waited_for(void **state)
 {
     assign_block(0);
@@ -140,7 +140,7 @@ static void test_the_answer_is_waited_for(void **state)
     must_finish(4, 1);
 }
 
-/* The task hears of it itself, and nothing is awaited when it has ended. */
+/* The running task processes the answer itself, so nothing is awaited when it has ended. */
 static void test_the_answer_comes_before_the_end(void **state)
 {
     const struct gw_message stop = {.type = GW_MESSAGE_control, .control = {1000, GW_STOP}};

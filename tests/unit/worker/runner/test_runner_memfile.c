@@ -1,5 +1,5 @@
-/* Memory files in a runner: what it writes its results into, and what it keeps mapped. With real
- * processes: this program is also the runner. */
+/* Memory files in a runner: the files it writes its results into, and the mappings it retains. With
+ * real processes: this program is also the runner. */
 #include "tests/unit/unit.h"
 
 #include "graph/wire/enums.h"
@@ -24,7 +24,7 @@ static struct side side;
 /* -- What the runner runs ------------------------------------------------------------------------
  */
 
-/* The first and the last byte, where all are alike up to there; and what is mapped. */
+/* Returns the first byte, if all are equal, and the number of mappings. */
 static int ends_of(struct gw_task *task)
 {
     const void *data;
@@ -40,7 +40,7 @@ GW_TASK(ends_of);
 
 static struct gw_value *kept;
 
-/* Keeps its argument, if it has one, in place of what was kept. */
+/* Stores its argument, if it has one, in place of the stored value. */
 static int keep(struct gw_task *task)
 {
     struct gw_value *value = NULL;
@@ -52,7 +52,7 @@ static int keep(struct gw_task *task)
 }
 GW_TASK(keep);
 
-/* A child that is still there afterwards has what this has. */
+/* Forks a child that outlives the task and has the same mappings. */
 static int part(struct gw_task *task)
 {
     pid_t child = fork();
@@ -101,7 +101,7 @@ static void give(uint64_t attempt, uint64_t number, uint64_t bytes, int fd)
     side_put(&side, &message, fd);
 }
 
-/* Task `index` makes so many bytes 'a' + index. */
+/* Task `index` returns `count` bytes 'a' + index. */
 static void assign_bytes(uint32_t index, int64_t count)
 {
     side_assign(&side, &(struct side_row){.index = index, .args = side_list(gw_i64(count), NULL)},
@@ -109,7 +109,7 @@ static void assign_bytes(uint32_t index, int64_t count)
     side_flush(&side);
 }
 
-/* The descriptor of what lies in file `number`. */
+/* The descriptor of the result in file `number`. */
 static int take_filled(uint32_t index, uint64_t number)
 {
     const struct gw_msg_memfile_filled filled =
@@ -125,7 +125,7 @@ static void assert_file(int fd, char byte, size_t bytes)
 {
     struct stat status;
     assert_int_equal(fstat(fd, &status), 0);
-    assert_int_equal(status.st_size, bytes + HEAD); /* nothing is left behind it */
+    assert_int_equal(status.st_size, bytes + HEAD); /* no byte follows the result */
     char *data = malloc(bytes);
     assert_int_equal(pread(fd, data, bytes, HEAD), bytes);
     assert_int_equal(data[0], byte);
@@ -167,7 +167,7 @@ static void test_what_does_not_fit_is_left(void **state)
     (void)state;
     assert_int_equal(ftruncate(old, (off_t)16 * BYTES), 0);
     give(1000, 7, 16 * BYTES, old);
-    assign_bytes(0, BYTES); /* most of it would be thrown away */
+    assign_bytes(0, BYTES); /* most of the file would be unused */
     (void)side_get(&side, GW_MESSAGE_finished);
     int fd = side_fd(&side);
     assert_false(same_file(fd, old));
@@ -177,13 +177,14 @@ static void test_what_does_not_fit_is_left(void **state)
     assign_bytes(1, 10); /* inline */
     assert_int_equal(gw_col32_at(side_get(&side, GW_MESSAGE_finished)->finished.value_size, 0), 12);
     give(1002, 9, 0, -1);
-    side_assign(&side, &(struct side_row){.index = 2, .spec = 4}, 1); /* and this, in the end */
+    side_assign(&side, &(struct side_row){.index = 2, .spec = 4},
+                1); /* and so is this result, in the end */
     side_flush(&side);
     assert_int_equal(gw_col32_at(side_get(&side, GW_MESSAGE_finished)->finished.value_size, 0), 1);
     close(old);
 }
 
-/* Task `index` of spec `spec` gets bytes in file `number`, behind fd. */
+/* Task `index` of spec `spec` gets bytes in file `number`, through fd. */
 static void lend(uint32_t index, uint32_t spec, uint64_t number, int fd, char byte)
 {
     char *data = malloc(BYTES);
@@ -223,7 +224,7 @@ static void test_mappings_stay(void **state)
     lend(0, 1, 7, one, 'x');
     assert_int_equal(must_finish(), 'x' * 1000 + 1);
     must_return(7);
-    lend(1, 1, 7, one, 'y'); /* written over, and read where it was */
+    lend(1, 1, 7, one, 'y'); /* overwritten, and read through the same mapping */
     assert_int_equal(must_finish(), 'y' * 1000 + 1);
     must_return(7);
     lend(2, 1, 8, two, 'z');
@@ -259,12 +260,12 @@ static void test_what_is_kept_is_not_returned(void **state)
     (void)must_finish();
     side_assign(&side, &(struct side_row){.index = 1, .spec = 2, .args = side_list(NULL, NULL)}, 1);
     side_flush(&side);
-    (void)must_finish(); /* and nothing came before it */
+    (void)must_finish(); /* and no return came before it */
     must_return(7);
     close(fd);
 }
 
-/* A child has what its parent reads. */
+/* A forked child still has the mappings of its parent. */
 static void test_what_a_child_has_is_not_returned(void **state)
 {
     int fd = memfd_create("forked", MFD_CLOEXEC);
@@ -278,7 +279,7 @@ static void test_what_a_child_has_is_not_returned(void **state)
     close(fd);
 }
 
-/* What is not run is not read. */
+/* A task that does not run does not read its inputs. */
 static void test_what_is_taken_is_returned(void **state)
 {
     char path[96];
@@ -299,7 +300,7 @@ static void test_what_is_taken_is_returned(void **state)
     assert_int_equal(write(writer, "", 1), 1);
     close(writer);
     (void)side_get(&side, GW_MESSAGE_finished);
-    assign_bytes(2, 10); /* behind which it is told */
+    assign_bytes(2, 10); /* the return is reported behind it */
     (void)side_get(&side, GW_MESSAGE_finished);
     must_return(7);
     close(fd);

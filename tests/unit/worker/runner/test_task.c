@@ -50,7 +50,7 @@ static int nothing(struct gw_task *task)
 }
 GW_TASK(nothing);
 
-/* Like main, where something is wrong; no step has answered that. */
+/* Returns 1, as a main function may return an error; there is no message for it. */
 static int return_one(struct gw_task *task)
 {
     int rc = gw_task_step(task, 0, NULL, 0);
@@ -88,7 +88,7 @@ static int large(struct gw_task *task)
     for (int64_t i = 0; i < bytes; i++)
         data[i] = (char)(i * 7);
     int rc = gw_task_return(task, gw_bytes(data, (size_t)bytes));
-    free(data); /* what was returned is a copy */
+    free(data); /* the result is a copy */
     return rc;
 }
 GW_TASK(large);
@@ -108,14 +108,14 @@ static int sum_ranks(struct gw_task *task)
 }
 GW_TASK(sum_ranks);
 
-/* Ranks that disagree about the step must be told. */
+/* Ranks that disagree about the step must get an error. */
 static int steps_apart(struct gw_task *task)
 {
     return gw_task_step(task, gw_task_rank(task) == 1 ? 5 : 4, "loss", 1.0);
 }
 GW_TASK(steps_apart);
 
-/* Goes on from the checkpoint by two steps; the value is where it began. */
+/* Continues from the checkpoint for two steps; the value is the step where it began. */
 static int resume(struct gw_task *task)
 {
     double state[3] = {-1, -1, -1};
@@ -143,7 +143,7 @@ static int resume_smaller(struct gw_task *task)
 }
 GW_TASK(resume_smaller);
 
-/* Runs an ordinary task; takes args. */
+/* Runs an ordinary task; takes the arguments. */
 static int call(const struct gw_function *function, struct gw_value *args, struct gw_value **value,
                 struct gw_error *error)
 {
@@ -245,7 +245,7 @@ static void test_results_of_every_size(void **state)
                 fail_msg("byte %zu of %zu", k, bytes);
         gw_value_unref(value);
     }
-    /* a large value that is no bytes */
+    /* a large value other than bytes */
     struct gw_value *list = gw_list(), *value;
     struct gw_error error;
     for (int i = 0; i < 3000; i++)
@@ -295,18 +295,19 @@ static void test_own_references_make_way(void **state)
     struct gw_value *deps[] = {gw_str("zero"), list_of(gw_i64(1), gw_i64(2)), NULL};
     struct gw_value *resolved, *args = list_of(gw_result((gw_node){0}), gw_i64(7));
     assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, NULL), 0);
-    assert_ptr_equal(resolved, args); /* where they stood */
+    assert_ptr_equal(resolved, args); /* in place */
     check_text(resolved, "[\"zero\", 7]");
     gw_value_unref(resolved);
 
-    args = list_of(gw_result((gw_node){0}), NULL); /* somebody else has it, too */
+    args = list_of(gw_result((gw_node){0}), NULL); /* the arguments are shared */
     assert_int_equal(gw_args_resolve_own(gw_value_ref(args), deps, 3, &resolved, NULL), 0);
     check_text(resolved, "[\"zero\"]");
     assert_int_equal(gw_value_type(gw_value_at(args, 0)), GW_RESULT);
     gw_value_unref(resolved);
     gw_value_unref(args);
 
-    args = list_of(gw_result((gw_node){1}), gw_result((gw_node){0})); /* a list is one level more */
+    args =
+        list_of(gw_result((gw_node){1}), gw_result((gw_node){0})); /* a list is one level deeper */
     assert_int_equal(gw_args_resolve_own(args, deps, 3, &resolved, NULL), 0);
     check_text(resolved, "[[1, 2], \"zero\"]");
     gw_value_unref(resolved);
@@ -347,7 +348,7 @@ static void test_a_gang_of_threads(void **state)
     assert_int_equal(call_gang(GW_FUNCTION(steps_apart), 0, 2, values, &error), GW_EMISMATCH);
     assert_non_null(strstr(error.text, "is at step"));
     assert_int_equal(call(GW_FUNCTION(sum_ranks), list_of(gw_i64(-1), NULL), values, &error), 0);
-    gw_value_unref(values[0]); /* one rank has a communicator too */
+    gw_value_unref(values[0]); /* a single rank has a communicator, too */
 }
 
 static int64_t resume_gang(uint32_t ranks)
@@ -407,10 +408,10 @@ static void test_functions_by_name(void **state)
 {
     assert_ptr_equal(gw_function_find("add"), GW_FUNCTION(add));
     assert_null(gw_function_find("ad"));
-    gw_function_register(GW_FUNCTION(add)); /* the same one again is nothing */
+    gw_function_register(GW_FUNCTION(add)); /* registering the same function again has no effect */
 }
 
-/* Runs `body` in a child, quietly, and gives its exit code and what it said. */
+/* Runs `body` in a child, quietly, and returns its exit code and output. */
 static int exit_code_of(void (*body)(void), char said[static 1024])
 {
     int fds[2], status;

@@ -1,4 +1,4 @@
-/* Folders in parts: what comes out is what went in, or an error. */
+/* Folders in parts: the received folder equals the sent one, or there is an error. */
 #include "worker/store/bundle.h"
 
 #include "graph/base/dir.h"
@@ -80,7 +80,7 @@ static int tear_down(void **state)
     return gw_dir_remove(top, NULL);
 }
 
-/* Carries all; damage: the number of a part that changes on its way; 0: none. */
+/* Transfers everything; damage: the number of a part that changes on its way; 0: none. */
 static int transfer(const char *name, int damage, struct gw_unpack **unpack)
 {
     struct gw_bundle *bundle;
@@ -132,7 +132,7 @@ static void it_arrives_whole(void **state)
     gw_unpack_close(unpack);
     check_all();
     check_file(at(to, "small"), "small", 5);
-    check_file(at(to, "own"), "own", 3); /* what else is there stays */
+    check_file(at(to, "own"), "own", 3); /* other files stay */
     assert_int_equal(access(beside, F_OK), -1);
 }
 
@@ -163,7 +163,7 @@ static void one_file_alone(void **state)
     assert_int_equal(access(at(to, "nothing"), F_OK), -1);
 }
 
-/* Whichever part is damaged, and the hash itself. */
+/* Damages each part in turn, and the hash itself. */
 static void damage_is_seen(void **state)
 {
     (void)state;
@@ -193,7 +193,7 @@ static void it_changes_meanwhile(void **state)
     gw_bundle_close(bundle);
 }
 
-/* What a peer sends leads nowhere else, and comes in order. */
+/* Parts from a peer cannot lead outside the target folder, and must arrive in order. */
 static void hostile_parts_are_refused(void **state)
 {
     static const struct gw_msg_transfer_part bad[] = {
@@ -238,7 +238,7 @@ static void changes_are_seen(void **state)
     assert_true(gw_bundle_stamp(at(top, "absent")) == 0);
 }
 
-/* Only what is newer than the mark is carried, though its content is as old as can be. */
+/* Only files changed after the mark are transferred, even if their modification time is old. */
 static void what_was_written_since_the_mark(void **state)
 {
     const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
@@ -270,7 +270,8 @@ static int join(bool differs, struct gw_error *error)
     struct gw_union_part parts[] = {{.folder = to, .host = "one"}, {.folder = from, .host = "two"}};
     gw_union_add(&parts[0], "same");
     gw_union_add(&parts[0], "deep/shard-0");
-    gw_union_add(&parts[1], "small"); /* the first has another, from before the mark */
+    gw_union_add(&parts[1],
+                 "small"); /* the first folder has another version, from before the mark */
     gw_union_add(&parts[1], "same");
     gw_union_add(&parts[1], "deep/shard-1");
     if (differs)
@@ -281,7 +282,8 @@ static int join(bool differs, struct gw_error *error)
     return rc;
 }
 
-/* Two hosts' folders: of each what was written, and of one name only what is the same. */
+/* Of the folders of two hosts, the changed files are joined; files of the same name must be
+ * equal. */
 static void folders_are_joined(void **state)
 {
     struct gw_error error;
@@ -297,12 +299,12 @@ static void folders_are_joined(void **state)
     assert_non_null(strstr(error.text, "on one and on two"));
     assert_non_null(strstr(error.text, "\"small\""));
     check_file(at(to, "small"), "older", 5);
-    assert_int_equal(access(at(to, "deep/shard-1"), F_OK), -1); /* nothing was done */
+    assert_int_equal(access(at(to, "deep/shard-1"), F_OK), -1); /* nothing was changed */
     assert_int_equal(join(false, &error), 0);
     check_file(at(to, "small"), "small", 5);
     check_file(at(to, "deep/shard-0"), "0", 1);
     check_file(at(to, "deep/shard-1"), "1", 1);
-    assert_int_equal(access(at(to, "nothing"), F_OK), -1); /* it was not written since */
+    assert_int_equal(access(at(to, "nothing"), F_OK), -1); /* the file was not written since */
 }
 
 int main(void)

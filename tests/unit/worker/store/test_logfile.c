@@ -1,4 +1,4 @@
-/* Output files: tails, parts, moves. */
+/* Output files: tails, ranges of bytes, moves. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -76,10 +76,10 @@ static void test_tail_of_much(void **state)
     memcpy(content + BYTES - 5, "\nend\n", 5);
     write_file(in_dir("long"), content, BYTES);
     gw_logfile_tail(in_dir("long"), text);
-    assert_string_equal(text, "end"); /* the line before it has no room */
+    assert_string_equal(text, "end"); /* the line before does not fit */
     content[BYTES - 1] = 'x';
     content[BYTES - 5] = 'x';
-    write_file(in_dir("long"), content, BYTES); /* one line, longer than all room */
+    write_file(in_dir("long"), content, BYTES); /* one line, longer than the buffer */
     gw_logfile_tail(in_dir("long"), text);
     assert_int_equal(strlen(text), GW_TAIL_BYTES - 1);
     free(content);
@@ -106,7 +106,7 @@ static void test_read(void **state)
     assert_int_equal(bytes, 0);
     struct gw_error error;
     assert_int_equal(gw_logfile_read(dir, 0, data, &bytes, &total, &error), GW_EIO);
-    assert_int_equal(symlink("read", in_dir("link")), 0); /* never through a link of the user's */
+    assert_int_equal(symlink("read", in_dir("link")), 0); /* never through a link of the user */
     assert_int_equal(gw_logfile_read(in_dir("link"), 0, data, &bytes, &total, &error), GW_EIO);
 }
 
@@ -119,7 +119,7 @@ static void test_move(void **state)
     assert_int_equal(gw_logfile_move(in_dir("none"), 0, to, NULL), 0);
     write_file(from, "", 0);
     assert_int_equal(gw_logfile_move(from, 0, to, NULL), 0);
-    assert_int_equal(access(to, F_OK), -1); /* nothing makes nothing */
+    assert_int_equal(access(to, F_OK), -1); /* an empty capture creates no file */
     write_file(from, "hello ", 6);
     assert_int_equal(gw_logfile_move(from, 0, to, NULL), 0);
     write_file(from, "world", 5);
@@ -141,7 +141,7 @@ static void test_append(void **state)
     const char *path = in_dir("append");
     (void)state;
     assert_int_equal(gw_logfile_append(path, "x\n", 2, &error), 0);
-    assert_int_equal(access(path, F_OK), -1); /* one that is not there is not made */
+    assert_int_equal(access(path, F_OK), -1); /* a missing file is not created */
     write_file(path, "", 0);
     assert_int_equal(gw_logfile_append(path, "one\n", 4, &error), 0);
     assert_int_equal(gw_logfile_append(path, "two\n", 4, &error), 0);
@@ -152,10 +152,11 @@ static void test_append(void **state)
     bytes = sizeof data;
     assert_int_equal(gw_logfile_read(in_dir("open"), 0, data, &bytes, &total, NULL), 0);
     assert_memory_equal(data, "half\nline\n", 10);
-    assert_int_equal(symlink("append", in_dir("there")), 0); /* a user's link leads anywhere */
+    assert_int_equal(symlink("append", in_dir("there")), 0); /* a user's link may lead anywhere */
     assert_int_equal(gw_logfile_append(in_dir("there"), "x\n", 2, &error), GW_EIO);
     assert_non_null(strstr(error.text, "cannot write to"));
-    assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0); /* nobody reads it, nobody waits */
+    assert_int_equal(mkfifo(in_dir("fifo"), 0600),
+                     0); /* no process reads it, and the call does not block */
     assert_int_equal(gw_logfile_append(in_dir("fifo"), "x\n", 2, &error), 0);
 }
 
@@ -172,7 +173,7 @@ static void test_latest(void **state)
     assert_int_equal(gw_logfile_latest(folder, 3), 42);
 }
 
-/* A cleaner of /tmp took all that was there. */
+/* A cleanup of /tmp removed the whole folder. */
 static void test_make_folder(void **state)
 {
     struct stat status;
@@ -182,8 +183,8 @@ static void test_make_folder(void **state)
     gw_logfile_make_folder(in_dir("a/b/c/1.out")); /* it is there */
 }
 
-/* What was cut off leaves a hole as long: its reader is told of it, and no message has its zeros.
- */
+/* Output beyond the limit leaves a hole of the same length: the reader learns of it, and no
+ * message carries its zeros. */
 static void test_a_hole_at_the_end(void **state)
 {
     char tail[GW_TAIL_BYTES], block[4096];

@@ -1,4 +1,4 @@
-/* Programs on disk: built whole from a content store, found again, never half. */
+/* Programs on disk: built from a content store, found again, never incomplete. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -91,10 +91,10 @@ static void test_lacks(void **state)
     assert_memory_equal(lacks, files[1].hash, GW_HASH_BYTES);
     const struct gw_program_build build = {dir, &blobs, &manifest, program};
     assert_int_equal(gw_program_build(&build, path, &error), GW_ENOENT);
-    assert_false(gw_program_find(dir, program, path)); /* nothing half stays */
+    assert_false(gw_program_find(dir, program, path)); /* no incomplete program stays */
 }
 
-/* What a task writes beside its files counts, and what a link leads to does not. */
+/* Files that a task writes beside its own count; the target of a link does not. */
 static void test_counts_what_is_left(void **state)
 {
     enum { BYTES = 256 << 10 };
@@ -127,7 +127,7 @@ static void test_counts_what_is_left(void **state)
     assert_int_equal(after, 0);
 }
 
-/* None is laid through another, whoever wrote the list. */
+/* No file is written through a link, whoever made the manifest. */
 static void test_lays_links(void **state)
 {
     struct gw_manifest_file files[] = {{.name = "a", .mode = S_IFLNK | 0777},
@@ -168,7 +168,7 @@ static void test_lays_private_copies(void **state)
     put("data of a task", &files[0]);
     put("a script", &files[1]);
     (void)snprintf(folder, sizeof folder, "%s/folder", dir);
-    for (int i = 0; i < 2; i++) { /* the second time after somebody wrote into the first */
+    for (int i = 0; i < 2; i++) { /* the second time, after the first copy was overwritten */
         assert_int_equal(gw_folder_lay(folder, &blobs, &manifest, &error), 0);
         (void)snprintf(path, sizeof path, "%s/run.sh", folder);
         must_hold(path, "a script");
@@ -186,7 +186,7 @@ static void test_lays_private_copies(void **state)
     memset(files[1].hash, 78, GW_HASH_BYTES);
     assert_int_equal(gw_folder_lay(folder, &blobs, &manifest, &error), GW_ENOENT);
     assert_non_null(strstr(error.text, "run.sh"));
-    assert_int_equal(access(folder, F_OK), -1); /* nothing half stays */
+    assert_int_equal(access(folder, F_OK), -1); /* no incomplete folder stays */
 }
 
 static void test_program_names_hold_no_folder(void **state)

@@ -1,4 +1,4 @@
-/* Scrolls: what runners write, read back by whoever asks for it, while more of it comes. */
+/* Log segments: the output of runners, read back by other processes while more is written. */
 #include "tests/unit/printed.h"
 #include "tests/unit/unit.h"
 
@@ -87,7 +87,7 @@ static void each_finds_its_own(void **state)
     gw_scrolls_free(scrolls);
 }
 
-/* Many, read in pieces; the last one is not whole. */
+/* Many records are read in pieces; the last record is incomplete. */
 static void a_record_that_is_not_whole_is_none(void **state)
 {
     enum { MANY = 5000 };
@@ -113,7 +113,8 @@ static void a_record_that_is_not_whole_is_none(void **state)
     assert_int_equal(truncate(in_dir("1/runner.7.1"), status.st_size + 26), 0);
     assert_false(gw_scrolls_find(scrolls, in_dir("1"), MANY + 1, 1, &part));
     assert_true(gw_scrolls_find(scrolls, in_dir("1"), MANY, 1, &part));
-    assert_int_equal(truncate(in_dir("1/runner.7.1"), 0), 0); /* what was known is not there */
+    assert_int_equal(truncate(in_dir("1/runner.7.1"), 0),
+                     0); /* a record read before is not there any more */
     assert_false(gw_scrolls_find(scrolls, in_dir("1"), MANY, 1, &part));
     gw_scrolls_free(scrolls);
 }
@@ -126,7 +127,8 @@ static void the_mark_is_there_for_others(void **state)
     open_scroll(&scroll, "runner.7.3.out");
     assert_false(gw_scrolls_mark(in_dir("runner.7.3.mark"), &mark));
     gw_scroll_begin(&scroll, 5);
-    assert_true(gw_scrolls_mark(in_dir("runner.7.3.mark"), &mark)); /* though it has not printed */
+    assert_true(
+        gw_scrolls_mark(in_dir("runner.7.3.mark"), &mark)); /* although it has not printed */
     assert_int_equal(mark.attempt, 5);
     assert_int_equal(add(&scroll, 1, 5, "five", ""), 0);
     gw_scroll_move(&scroll, (const uint64_t[]){4, 0});
@@ -139,8 +141,8 @@ static void the_mark_is_there_for_others(void **state)
     assert_int_equal(mark.begin[1], 0);
 }
 
-/* A task may close any descriptor and get its number for a file of its own; a cleaner may remove
- * the folder. Captures of other names have no scroll. */
+/* A task may close any descriptor and reuse its number for its own file, and a cleanup may
+ * remove the folder. Captures with other names have no log segment. */
 static void what_is_not_its_file_is_left_alone(void **state)
 {
     struct gw_scroll scroll, other;

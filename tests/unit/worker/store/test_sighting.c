@@ -1,4 +1,4 @@
-/* Folders that are looked at: when they count as saved. */
+/* Folders that are watched: when their content counts as saved. */
 #include "worker/store/sighting.h"
 
 #include "tests/unit/unit.h"
@@ -9,17 +9,18 @@ static void a_still_folder_is_told_of_once(void **state)
 {
     struct gw_sighting sighting = {0};
     (void)state;
-    assert_false(gw_sighting_take(&sighting, 7, 1 * SECOND)); /* what was there before */
+    assert_false(gw_sighting_take(&sighting, 7, 1 * SECOND)); /* the content found at the start */
     assert_false(gw_sighting_take(&sighting, 7, 2 * SECOND));
     assert_false(gw_sighting_take(&sighting, 8, 3 * SECOND));
     assert_false(gw_sighting_take(&sighting, 9, 4 * SECOND));
     assert_true(gw_sighting_take(&sighting, 9, 5 * SECOND));
     assert_false(gw_sighting_take(&sighting, 9, 90 * SECOND));
-    assert_false(gw_sighting_take(&sighting, 0, 91 * SECOND)); /* nothing is nothing to copy */
+    assert_false(gw_sighting_take(&sighting, 0, 91 * SECOND)); /* an empty folder is not copied */
     assert_false(gw_sighting_take(&sighting, 0, 200 * SECOND));
 }
 
-/* Looks once a second at a folder that is another one each time; how many until it is told. */
+/* Looks once a second at a folder that changes each time; returns how many looks it takes until the
+ * report. */
 static unsigned until_told(struct gw_sighting *sighting, uint64_t *at)
 {
     for (unsigned looks = 1; looks < 1000; looks++, ++*at)
@@ -35,18 +36,18 @@ static void a_folder_that_never_rests_is_told_of_too(void **state)
     struct gw_sighting sighting = {0};
     uint64_t at = 1;
     (void)state;
-    assert_int_equal(until_told(&sighting, &at), 12); /* the first is what was there before */
+    assert_int_equal(until_told(&sighting, &at), 12); /* the first look finds the initial content */
     assert_int_equal(until_told(&sighting, &at), 21);
     assert_int_equal(until_told(&sighting, &at), 41);
     assert_int_equal(until_told(&sighting, &at), 81);
     assert_int_equal(until_told(&sighting, &at), 81);
     assert_false(gw_sighting_take(&sighting, 1, at * SECOND));
-    assert_true(gw_sighting_take(&sighting, 1, (at + 1) * SECOND)); /* it rests */
+    assert_true(gw_sighting_take(&sighting, 1, (at + 1) * SECOND)); /* the folder rests */
     at += 2;
     assert_int_equal(until_told(&sighting, &at), 11);
 }
 
-/* Back as it was told: nothing has been waiting. */
+/* The folder is as it was last reported, so no change waits. */
 static void what_came_back_does_not_wait(void **state)
 {
     struct gw_sighting sighting = {0};

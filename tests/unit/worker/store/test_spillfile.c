@@ -1,4 +1,5 @@
-/* Results in files: what comes back is what went there, or an error; folders of the dead go. */
+/* Results in files: the bytes read equal the bytes written, or there is an error; folders of dead
+ * workers are removed. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -75,7 +76,7 @@ static void what_was_written_comes_back(void **state)
     }
     munmap(from, BYTES);
     assert_int_equal(gw_spillfile_write(w->file, w->memory_fd, &w->what, &fds[0], &error), GW_EIO);
-    assert_int_equal(access(w->file, F_OK), 0); /* never two results in one file */
+    assert_int_equal(access(w->file, F_OK), 0); /* never two results in a file */
 }
 
 static void a_damaged_file_is_an_error(void **state)

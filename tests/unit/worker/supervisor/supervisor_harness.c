@@ -1,4 +1,4 @@
-/* See supervisor_harness.h. Nothing sleeps: waiting is poll on sockets, fifos and pidfds. */
+/* See supervisor_harness.h. Nothing sleeps: each wait is a poll on sockets, fifos and pidfds. */
 #include "tests/unit/worker/supervisor/supervisor_harness.h"
 
 #include "tests/unit/unit.h"
@@ -38,7 +38,7 @@ void harness_open(struct harness *harness)
     harness->supervisor = fork();
     assert_true(harness->supervisor >= 0);
     if (harness->supervisor == 0) {
-        signal(SIGPIPE, SIG_IGN); /* must not reach what it starts */
+        signal(SIGPIPE, SIG_IGN); /* must not be inherited by started processes */
         if (fds[1] == 3)
             fcntl(3, F_SETFD, 0);
         else

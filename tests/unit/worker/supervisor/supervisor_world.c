@@ -43,8 +43,8 @@ void wait_buried(uint64_t process)
     (void)harness_wait(&harness, GW_MESSAGE_buried, process);
 }
 
-/* A grandchild in a session of its own, its parents gone, its environment empty,
- * TERM ignored. It writes its pid to the fifo, and the first process goes when that is done. */
+/* A grandchild in a session of its own, whose parents are gone, with an empty environment and
+ * SIGTERM ignored. It writes its pid to the fifo, and then the first process exits. */
 int supervisor_daemon_main(void)
 {
     int fifo = open("pids", O_WRONLY | O_CLOEXEC), fds[2];

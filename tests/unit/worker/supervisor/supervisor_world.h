@@ -1,4 +1,4 @@
-/* A supervisor for each test of a program, and what its tests ask of it. */
+/* A supervisor for each test of a program, and its helpers. */
 #ifndef GW_TESTS_SUPERVISOR_WORLD_H
 #define GW_TESTS_SUPERVISOR_WORLD_H
 
@@ -10,7 +10,7 @@
 #define FOREVER_NS (600 * GW_NS_PER_S)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
-/* This program as a helper (its first argument), out of a shell that goes on to do `then`. */
+/* This program as a helper (its first argument), started by a shell that continues with `then`. */
 #define HELPER(which, then) ARGV("/bin/sh", "-c", "\"$0\" " which "; " then, supervisor_self)
 
 extern struct harness harness;     /* from set_up to tear_down */
@@ -19,7 +19,7 @@ extern char supervisor_self[4096]; /* the path of this program, which main fills
 int set_up(void **state);
 int tear_down(void **state);
 
-/* start starts a process and wants it to begin. */
+/* start starts a process and expects that it begins. */
 void start(uint64_t process, const char *const *argv);
 struct harness_event wait_exited(uint64_t process);
 void wait_buried(uint64_t process);

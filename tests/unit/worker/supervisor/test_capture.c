@@ -1,4 +1,4 @@
-/* Files for output: made late, handed on while they are as good as new, cut at their limit. */
+/* Files for output: created late, reused while they are as good as new, limited in size. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/dir.h"
@@ -77,7 +77,7 @@ static ino_t inode(void)
     return status.st_ino;
 }
 
-/* Where there are no files without names, they are made at once, as before there were any. */
+/* On file systems without nameless files, the files are created at once. */
 static void need_nameless(void)
 {
     int fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
@@ -91,7 +91,7 @@ static void test_who_writes_nothing_leaves_no_file(void **state)
     need_nameless();
     open_at("a", 0);
     ino_t first = inode();
-    assert_int_equal(fcntl(capture.fd, F_SETFL, O_NONBLOCK), 0); /* as a program may */
+    assert_int_equal(fcntl(capture.fd, F_SETFL, O_NONBLOCK), 0); /* a program may do so */
     assert_int_equal(lseek(capture.fd, 100, SEEK_SET), 100);
     gw_capture_close(&capture);
     assert_false(exists("a"));
@@ -118,7 +118,7 @@ static void test_what_is_not_as_new_is_not_handed_on(void **state)
     gw_capture_close(&capture);
     assert_int_equal(capture.spare, -1);
     open_at("b", 0);
-    gw_capture_name(&capture); /* others may look into it now */
+    gw_capture_name(&capture); /* other processes may read it now */
     assert_holds("b", "");
     gw_capture_close(&capture);
     assert_int_equal(capture.spare, -1);
@@ -170,7 +170,7 @@ static void test_it_is_cut_at_its_limit(void **state)
         gw_logfile_next(in_dir(round ? "b" : "a"), 0, &at, &end);
         assert_true(at == 0 && end == 4096); /* its first block */
         gw_logfile_next(in_dir(round ? "b" : "a"), 4096, &at, &end);
-        assert_int_equal(at, 12288); /* how much it was is known, and that the rest is not there */
+        assert_int_equal(at, 12288); /* the length is known, and that the rest is missing */
     }
     open_at("c", 4);
     put("xxx");
@@ -180,7 +180,7 @@ static void test_it_is_cut_at_its_limit(void **state)
     assert_holds("c", "xxx");
 }
 
-/* What came first and what came last is there, at its offset, and little between. */
+/* The first and the last bytes are there, at their offsets, and few bytes between. */
 static void test_a_long_one_has_a_hole(void **state)
 {
     enum { LIMIT = 1 << 20, PIECE = 100000, PIECES = 50 };
@@ -224,7 +224,7 @@ static void open_held(uint64_t bytes_max)
     assert_int_equal(fcntl(gw_capture_child_fd(&capture), F_SETFL, O_NONBLOCK), 0);
 }
 
-/* The process writes for as long as it can; gives how much, in blocks that tell their number. */
+/* The process writes as much as it can; returns how much, in blocks that contain their number. */
 static uint64_t write_on(uint64_t from)
 {
     static char block[BLOCK];
@@ -265,11 +265,11 @@ static void test_a_held_process_waits_for_its_reader(void **state)
     for (int i = 0; i < ROUNDS; i++) {
         bytes = write_on(bytes);
         assert_true(bytes >= read + GW_HELD_BYTES && bytes < read + GW_HELD_BYTES + (1 << 20));
-        assert_there(read, read + GW_HELD_BYTES); /* what has yet to be read is never left out */
+        assert_there(read, read + GW_HELD_BYTES); /* unread output is never omitted */
         read += GW_HELD_BYTES;
         gw_capture_on_read(&capture, read);
     }
-    gw_capture_close(&capture); /* with what was in the pipe */
+    gw_capture_close(&capture); /* with the content of the pipe */
     assert_there(read, bytes / BLOCK * BLOCK);
     assert_int_equal(stat(in_dir("a"), &status), 0);
     assert_int_equal(status.st_size, bytes);

@@ -1,5 +1,4 @@
-/* The supervisor with real processes: how they start, how they end, and that nothing of them stays.
- */
+/* The supervisor with real processes: how they start and end, and that nothing of them stays. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/clock.h"
@@ -90,12 +89,12 @@ static void test_what_cannot_start_says_why(void **state)
         if (!strstr(event.text, cases[i].text))
             fail_msg("\"%s\" lacks \"%s\"", event.text, cases[i].text);
     }
-    start(100, ARGV("/bin/true")); /* and the next one does */
+    start(100, ARGV("/bin/true")); /* and the next process starts */
     wait_buried(100);
-    assert_int_equal(harness.events.count, 1); /* its `exited`, and nothing of the others */
+    assert_int_equal(harness.events.count, 1); /* only its `exited` */
 }
 
-/* The mask that a process finds itself bound to when it is started with `cpus`. */
+/* The CPU mask of a process that is started with `cpus`. */
 static void assert_bound(uint64_t process, const char *cpus, const cpu_set_t *wanted)
 {
     static const char *const argv[] = {"/bin/grep", "^Cpus_allowed_list:", "/proc/self/status",
@@ -133,7 +132,8 @@ static void test_a_process_is_bound_to_what_we_may_use(void **state)
     CPU_SET(last, &one);
     (void)snprintf(list, sizeof list, "%d", last);
     assert_bound(1, list, &one);
-    (void)snprintf(list, sizeof list, "%d,%d-4095", last, last); /* most of it is not there */
+    (void)snprintf(list, sizeof list, "%d,%d-4095", last,
+                   last); /* most of these CPUs do not exist */
     assert_bound(2, list, &one);
     assert_bound(3, "4094-4095", &ours);
     assert_bound(4, "0-4095", &ours);
@@ -151,13 +151,14 @@ static void test_a_process_starts_clean(void **state)
     snprintf(err, sizeof err, "%s/err", harness.dir);
     const struct harness_spawn spawn = {
         .process = 1,
-        .argv = ARGV("sh", "-c",
-                     "pwd; echo $VALUE; cat; ls -m /proc/self/fd; "
-                     "grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d' ' -f1,5,6 /proc/$$/stat; "
-                     "n=0; while cmp -s /proc/$$/oom_score_adj /proc/$PPID/oom_score_adj && "
-                     "[ $((n+=1)) -lt 1000 ]; do :; done; " /* the reaper lowers its own again */
-                     "cat /proc/$$/oom_score_adj /proc/$PPID/oom_score_adj; "
-                     "stat -Lc %a /proc/$$/fd/1; echo $$ >&2"),
+        .argv =
+            ARGV("sh", "-c",
+                 "pwd; echo $VALUE; cat; ls -m /proc/self/fd; "
+                 "grep -E 'SigBlk|SigIgn' /proc/self/status; cut -d' ' -f1,5,6 /proc/$$/stat; "
+                 "n=0; while cmp -s /proc/$$/oom_score_adj /proc/$PPID/oom_score_adj && "
+                 "[ $((n+=1)) -lt 1000 ]; do :; done; " /* the reaper lowers its own score again */
+                 "cat /proc/$$/oom_score_adj /proc/$PPID/oom_score_adj; "
+                 "stat -Lc %a /proc/$$/fd/1; echo $$ >&2"),
         .env = ARGV("PATH=/nowhere:/usr/bin:/bin", "VALUE=of mine"),
         .out = out,
         .err = err,
@@ -168,7 +169,7 @@ static void test_a_process_starts_clean(void **state)
 
     char wanted[512];
     snprintf(wanted, sizeof wanted,
-             "%s\nof mine\n0, 1, 2, 3\n" /* 3: what ls reads */
+             "%s\nof mine\n0, 1, 2, 3\n" /* 3: the descriptor of ls itself */
              "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n%u %u %u\n",
              harness.dir, pid, pid, pid);
     const char *text = harness_read(out);
@@ -193,7 +194,7 @@ static void test_a_runner_gets_its_socket(void **state)
     assert_string_equal(word, "hi");
     wait_buried(1);
     assert_int_equal(read(fds[0], word, 1), 1); /* the newline, and then the end: */
-    assert_int_equal(read(fds[0], word, 1), 0); /* nobody else holds it */
+    assert_int_equal(read(fds[0], word, 1), 0); /* no other process has it open */
     close(fds[0]);
 }
 
@@ -229,8 +230,8 @@ static void test_a_second_bury_shortens_the_grace(void **state)
     harness_bury(&harness, 1, FOREVER_NS);
     harness_bury(&harness, 1, GW_NS_PER_MS);
     wait_buried(1);
-    harness_bury(&harness, 1, 0);  /* already gone */
-    harness_bury(&harness, 99, 0); /* never was */
+    harness_bury(&harness, 1, 0);  /* already ended */
+    harness_bury(&harness, 99, 0); /* never existed */
     start(2, ARGV("/bin/true"));
     wait_buried(2);
 }
@@ -244,7 +245,7 @@ static void test_a_stopped_process_is_asked_too(void **state)
     wait_buried(1);
 }
 
-/* Forks and goes, a new session each time, for as long as it is let. */
+/* Forks and exits, in a new session each time, as long as possible. */
 static int mover_main(void)
 {
     int fifo = open("pids", O_WRONLY | O_CLOEXEC);
@@ -320,8 +321,8 @@ static void beat(struct harness *to)
     assert_int_equal(gw_channel_flush(to->channel), 0);
 }
 
-/* One worker stands still after its first beat, another one goes on beating: what the first runs
- * is over within the time after which its scheduler gives it away, and nobody is blamed for it. */
+/* A worker stops after its first heartbeat and another continues. The processes of the stopped
+ * worker end before the scheduler reassigns their tasks, and their ends count against no task. */
 static void test_a_worker_that_stands_still(void **state)
 {
     struct harness still, well;
@@ -374,7 +375,7 @@ static void test_a_killed_reaper_is_no_way_out(void **state)
 {
     start(1, HELPER("daemon", "echo $$ > pids; sleep 1000"));
     pid_t other_daemon = harness_pid(&harness), other = harness_pid(&harness);
-    harness_spawn(&harness, /* its reaper may be dead before it says that it started it */
+    harness_spawn(&harness, /* its reaper may be dead before it reports the start */
                   &(struct harness_spawn){
                       .process = 2,
                       .argv = HELPER("daemon", "echo $$ > pids; kill -KILL $PPID; sleep 1000")});
@@ -390,7 +391,7 @@ static void test_a_killed_reaper_is_no_way_out(void **state)
     assert_true(harness_is_gone(other_daemon));
 }
 
-/* Nor is it one that a program could not be started, where it had hardly begun. */
+/* It is also not reported as a program that cannot start, although the program had hardly begun. */
 static void test_a_reaper_is_killed_before_it_said_anything(void **state)
 {
     for (uint64_t i = 1; i <= 5; i++) {
@@ -425,7 +426,7 @@ static void test_output_is_cut(void **state)
     assert_int_equal(strlen(harness_read(out)), 4096);
 }
 
-/* It goes on as its reader does, and says its last words to nobody when it is to end. */
+/* The process continues as its reader reads, and its last output has no reader when it is ended. */
 static void test_a_held_process(void **state)
 {
     char out[96];
@@ -500,14 +501,15 @@ static void test_many_at_once(void **state)
         wait_buried(i);
         assert_true(harness_is_gone((pid_t)pids[i]));
     }
-    for (uint64_t i = 0; i < MANY; i++) { /* and their reapers work again, or make room */
+    for (uint64_t i = 0; i < MANY; i++) { /* and their reapers work again, or are replaced */
         start(i, ARGV("/bin/true"));
         wait_buried(i);
     }
 }
 
-/* What is to run at the end runs when none is left, in the same environment, before `buried`;
- * burying the process again does not end it, and what it leaves behind is buried too. */
+/* The epilog runs when no process is left, in the same environment, before `buried` is reported.
+ * Burying the process again does not end the epilog, and processes that the epilog leaves are
+ * killed, too. */
 static void test_an_epilog_runs_when_none_is_left(void **state)
 {
     static const char *const env[] = {"PATH=/usr/bin:/bin", "NAME=value", NULL};
@@ -540,7 +542,7 @@ static void test_an_epilog_runs_when_none_is_left(void **state)
     (void)unlink(path);
 }
 
-/* One that cannot start is no reason to keep the process. */
+/* A failed epilog does not delay the report that the process ended. */
 static void test_an_epilog_that_cannot_start(void **state)
 {
     harness_spawn(&harness, &(struct harness_spawn){.process = 1,
