@@ -1,5 +1,5 @@
-"""A cluster for trials: a scheduler and workers by TLS over links that can be broken, with GPUs
-that a fake NVML makes up; and what is counted in it when nothing runs."""
+"""A cluster for trials: a scheduler, and workers that reach it by TLS over links that can be
+broken, with GPUs simulated by a fake NVML; and the resources counted while nothing runs."""
 import collections
 import contextlib
 import json
@@ -17,16 +17,16 @@ import e2e  # noqa: E402
 from links import Link, Network, hold  # noqa: E402
 
 SLOTS = 3  # of a worker
-GPUS, GPU_BYTES = 4, 16 << 30  # of the machine: one of its workers has them
-DISK_BYTES = 48 << 20  # of the scheduler's state, where a disk can be mounted
+GPUS, GPU_BYTES = 4, 16 << 30  # of the machine: one worker has them
+DISK_BYTES = 48 << 20  # for the scheduler's state, if a disk can be mounted
 WAL_HEADER, FRAME_HEADER = 32, 24  # of SQLite's log
 QUIET_S = 30  # from the end of a trial until everything is free again
-FDS_MORE = 8  # than in the first quiet moments: connections that come and go
+FDS_MORE = 8  # than in the first quiet moments, for temporary connections
 RSS_BYTES_MORE, RSS_BYTES_TRIAL = 24 << 20, 100 << 10
 
 
 class Failed(Exception):
-    """Something that must hold does not."""
+    """A property that must hold does not."""
 
 
 def ppid_of(pid):
@@ -100,7 +100,7 @@ class Worker:
         self.start()
 
     def gpus_used(self, used):
-        """What its NVML says of the memory of its GPUs."""
+        """The used memory of its GPUs according to its NVML."""
         with open(self.machine + ".new", "w", encoding="utf-8") as f:
             for i in range(GPUS):
                 f.write(f"gpu GPU-{self.name}-{i} memory={GPU_BYTES} used={used} nvlink=1\n")
@@ -116,14 +116,14 @@ class Worker:
         self.process.wait_output("other workers reach this one")
 
     def supervisor(self):
-        """Its process; None: there is none now."""
+        """Its supervisor process; None: there is none now."""
         for pid in self.cluster.pids():
             if ppid_of(pid) == self.process.pid and " supervisor" in e2e.command_of(pid):
                 return pid
         return None
 
     def restart(self):
-        """After its process was killed, or ended by itself for a reason that it had."""
+        """Restarts it after its process was killed or ended by itself."""
         code = self.process.end()
         self.process.popen.stdout.close()
         self.start()
@@ -155,11 +155,11 @@ class Cluster:
             capture_output=True, check=False).returncode == 0
         self.network, self.scheduler, self.workers = Network(), None, []
         self.trials, self.base, self.rss, self.files = 0, {}, {}, None
-        self.holder = None  # of the port of a scheduler that is gone
+        self.holder = None  # reserves the port of a scheduler that is gone
         self.client_env = dict(self.env)
 
     def open(self, workers):
-        """For who calls close() whatever becomes of this."""
+        """Opens it; the caller calls close() in any case."""
         admin = self.token("root", "admin")
         self.worker_token = self.token("w", "worker")
         self.start_scheduler("127.0.0.1")
@@ -174,7 +174,7 @@ class Cluster:
         self.address = self.scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
 
     def kill_scheduler(self):
-        """Its port refuses connections until revive_scheduler()."""
+        """Kills the scheduler; its port refuses connections until revive_scheduler()."""
         self.scheduler.kill()
         self.scheduler.end()
         self.scheduler.popen.stdout.close()
@@ -183,7 +183,7 @@ class Cluster:
             worker.link.refuse()
 
     def revive_scheduler(self):
-        """Another life of it, at the same port, with what it has on disk."""
+        """Starts the next scheduler at the same port with the state on disk."""
         self.start_scheduler(self.address)
         self.holder.close()
         self.holder = None
@@ -191,8 +191,8 @@ class Cluster:
             worker.link.accept_again()
 
     def tear_log(self, pick):
-        """As if power had failed in the middle of a write: what was not committed is there in
-        part, behind all that was; no more than one commit is under way. How many bytes."""
+        """Simulates a power failure during a write: an uncommitted part follows the committed
+        bytes; at most one commit is under way. Returns the number of bytes."""
         path = os.path.join(self.disk, "state", "facts.db-wal")
         try:
             with open(path, "r+b") as log:
@@ -209,7 +209,7 @@ class Cluster:
             return 0
 
     def fill_disk(self):
-        """No byte more fits beside the scheduler's state; whether that is so."""
+        """Fills the disk of the scheduler's state; returns whether that worked."""
         if not self.has_disk:
             return False
         with open(os.path.join(self.disk, "ballast"), "wb", buffering=0) as ballast:
@@ -219,7 +219,7 @@ class Cluster:
         return True
 
     def keep_one(self):
-        """Has a task kept that takes no time: its job; None: there is no room for it."""
+        """Submits a task that ends at once: its job; None: there is no room for it."""
         done = self.gangway("submit", "-d", "--", "true", well=False)
         if done.returncode and "no room for another job" not in done.stderr:
             raise Failed(f"the disk is full, and submit says {done.returncode}: {done.stderr}")
@@ -230,7 +230,7 @@ class Cluster:
             os.unlink(os.path.join(self.disk, "ballast"))
 
     def is_headless(self):
-        """Whether nothing can be asked now."""
+        """Whether no scheduler can be asked now."""
         return self.holder is not None or is_stopped(self.scheduler.pid)
 
     def token(self, user, role):
@@ -257,12 +257,12 @@ class Cluster:
     # -- What is counted when nothing runs ---------------------------------------------------------
 
     def restart_gone(self):
-        """Workers that were killed, or ended, live again, where there is a scheduler for them."""
+        """Restarts workers that were killed or ended, if there is a scheduler for them."""
         return [] if self.holder else [(worker, worker.restart()) for worker in self.workers
                 if worker.process.popen.poll() is not None]
 
     def not_quiet(self):
-        """What is still taken; None: nothing is."""
+        """The resources still in use; None: there are none."""
         status = self.ask("status")
         count = len(self.workers)
         wanted = {"workers": count, "slots": count * SLOTS, "slots_free": count * SLOTS,
@@ -291,7 +291,7 @@ class Cluster:
         return len(found)
 
     def wait_quiet(self, also=lambda: None):
-        """Until all is free, and `also` has nothing to say either."""
+        """Waits until everything is free, and `also` reports nothing either."""
         deadline = time.monotonic() + QUIET_S
         while True:
             self.restart_gone()
@@ -342,7 +342,7 @@ class Cluster:
         return text
 
     def down(self):
-        """Ends it as its user would; nothing may be left."""
+        """Ends the cluster as a user would; nothing may be left."""
         self.gangway("down")
         self.leave([("scheduler", self.scheduler)] + [(w.name, w.process) for w in self.workers])
         left = [os.path.join(at, name) for at, _, names in os.walk(self.env["XDG_RUNTIME_DIR"])
@@ -351,7 +351,7 @@ class Cluster:
             raise Failed(f"sockets are left: {left}")
 
     def lose_scheduler(self):
-        """kill -9 of the scheduler: what ran ends, and workers end when they are told to."""
+        """kill -9 of the scheduler: its tasks end, and its workers end as they are told."""
         self.scheduler.kill()
         self.scheduler.end()
         for worker in self.workers:
@@ -368,7 +368,7 @@ class Cluster:
                 raise Failed(f"left at the end: {pid} {e2e.command_of(pid)}")
 
     def logs(self):
-        """What its processes have said, for who looks into a failure."""
+        """The output of its processes, for the analysis of a failure."""
         text = ""
         for name, process in [("scheduler", self.scheduler)] + [(w.name, w.process)
                                                                 for w in self.workers]:

@@ -1,4 +1,4 @@
-"""Links: what stands between a worker and its scheduler, and does to bytes what networks do."""
+"""Links between a worker and its scheduler, which do to bytes what networks do."""
 import asyncio
 import contextlib
 import socket
@@ -6,11 +6,11 @@ import struct
 import threading
 
 CHUNK = 65536
-TURNS = 8  # of the loop, until what was accepted is a connection
+TURNS = 8  # of the loop, until an accepted socket is a connection
 
 
 def hold(address):
-    """A socket that keeps a port from others and refuses connections, until it is closed."""
+    """A socket that reserves a port and refuses connections until it is closed."""
     host, port = address.rsplit(":", 1)
     holder = socket.socket()
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -27,7 +27,7 @@ class Network:
         self.thread.start()
 
     def do(self, work):
-        """Runs a coroutine on the thread, and gives what it gives."""
+        """Runs a coroutine on the thread, and returns its result."""
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
     def close(self):
@@ -37,7 +37,7 @@ class Network:
 
 
 class Link:
-    """Passes bytes between who connects to `address` and the scheduler, until told otherwise."""
+    """Passes bytes between the clients of `address` and the scheduler, until told otherwise."""
 
     def __init__(self, network, to):
         host, port = to.rsplit(":", 1)
@@ -53,8 +53,8 @@ class Link:
         return await asyncio.start_server(self._accept, "127.0.0.1", 0)
 
     async def _refuse(self):
-        # What was accepted a moment ago is made while there is a server: else asyncio forgets it,
-        # and leaves it open.
+        # A socket accepted a moment ago becomes a connection while the server exists; otherwise
+        # asyncio forgets it and leaves it open.
         for sock in self.opened.sockets:
             self.network.loop.remove_reader(sock.fileno())
         for _ in range(TURNS):
@@ -139,18 +139,18 @@ class Link:
         self.network.do(self._cut())
 
     def refuse(self):
-        """Resets all connections, and refuses others until accept_again()."""
+        """Resets all connections, and refuses new ones until accept_again()."""
         self.network.do(self._refuse())
 
     def accept_again(self):
         self.network.do(self._accept_again())
 
     def silence(self):
-        """Takes nothing from the connections that are there any more, and closes none."""
+        """Reads nothing more from the present connections, and closes none."""
         self.network.do(self._silence())
 
     def stall(self):
-        """Carries nothing until flow() is called, and loses nothing."""
+        """Transfers nothing until flow() is called, and loses nothing."""
         self.network.do(self._set(False, None))
 
     def slow(self, bytes_per_s):

@@ -1,6 +1,6 @@
-"""A trial: a gang beside ordinary tasks, and faults at random times; all of it follows from a seed.
-What became of it is judged by what was done to it: it ends well with the right result where its
-budgets allow for what happened, or fails and says what happened, and nothing of it is left."""
+"""A trial: a gang beside ordinary tasks, and faults at random times; a seed determines all of it.
+The outcome is checked against the faults: the gang ends well with the right result if its budgets
+allow for the faults, or fails with the reason, and nothing of it is left."""
 import contextlib
 import os
 import random
@@ -15,19 +15,20 @@ import e2e
 from cluster import Daemon, Failed
 
 GANG = os.path.join(e2e.BUILD, "bin", "chaos_gang")
-END_S = 90  # of a job, beside what faults take: partitions of 15 s, cooled workers
+END_S = 90  # of a job, in addition to faults: partitions of 15 s, workers in quarantine
 HANG_MS = 1500
 SLOW = 4 if e2e.SANITIZED else 1
 
 
 class Fault:
-    """Done at a time; what it charges the gang with, and what a failure by it may say."""
+    """A fault: its time, the budget that it counts against, and the text that a failure by it may
+    have."""
 
     def __init__(self, name, at_s, trial):
         self.name, self.at_s, self.trial = name, at_s, trial
         self.random = trial.random
         self.charges, self.causes, self.said = 0, [], "nothing to do it to"
-        self.until = None  # when it is over, and what ends it
+        self.until = None  # when the fault is over, and what ends it
         self.over = lambda: None
 
     def lasts(self, seconds, over):
@@ -37,13 +38,13 @@ class Fault:
         getattr(self, self.name)()
 
     def rank(self):
-        """(rank, pid) of a rank that lives, or None."""
+        """(rank, pid) of a living rank, or None."""
         alive = [(rank, pid) for (rank, _), (pid, _) in self.trial.ranks().items()
                  if "chaos_gang" in e2e.command_of(pid)]
         return self.random.choice(sorted(alive)) if alive else None
 
     def length(self):
-        """Of what is shorter than a partition, as a rule, or longer."""
+        """Usually shorter than a partition, sometimes longer."""
         if self.trial.long and self.random.random() < .5:
             return self.random.uniform(11, 17)
         return self.random.uniform(.05, 3)
@@ -93,11 +94,11 @@ class Fault:
         self.worker().process.kill()
 
     def worker_told(self):
-        """To end, by an operator: nobody is charged."""
+        """An operator ends the worker: no budget counts it."""
         self.worker().process.kill(signal.SIGTERM)
 
     def worker_group(self):
-        """The same by a service manager, or a node's shutdown: all that is below it, at once."""
+        """A service manager or a node shutdown ends all its processes at once."""
         top = self.worker().process.pid
         for pid in [top] + [pid for pid in self.trial.cluster.pids()
                             if pid != top and cluster.descends(pid, top)]:
@@ -122,13 +123,13 @@ class Fault:
             self.stop(pid, seconds)
 
     def reaper_kill(self):
-        """The process between the supervisor and a rank."""
+        """Kills the process between the supervisor and a rank."""
         found = self.rank()
         if found:
             pid = cluster.ppid_of(found[1])
             if " supervisor" in e2e.command_of(pid):
                 os.kill(pid, signal.SIGKILL)
-                # Only the supervisor can tell of its rank, and others may be before it.
+                # Only the supervisor can report its rank, and other ranks may be reported before.
                 self.charges, self.said = 1, f"rank {found[0]}"
                 self.causes = [rf"rank {found[0]}\b.*signal 9", "the others are gone"]
 
@@ -138,7 +139,7 @@ class Fault:
         self.stop(self.trial.cluster.scheduler.pid, seconds)
 
     def scheduler_kill(self):
-        """Detached jobs go on; what is attached ends with it."""
+        """Detached jobs continue; attached jobs end with the scheduler."""
         if self.trial.cluster.is_headless():
             return False
         seconds = self.length()
@@ -150,12 +151,13 @@ class Fault:
         return True
 
     def scheduler_torn(self):
-        """The next life finds all that was committed, and a write that was under way."""
+        """The next scheduler finds all commits, and a partial write."""
         if self.scheduler_kill():
             self.said += f", {self.trial.cluster.tear_log(self.random)} bytes torn"
 
     def disk_full(self):
-        """The scheduler's: what runs goes on, and what is to be kept is refused, or kept."""
+        """The scheduler's disk is full: running tasks continue, and durable requests are refused
+        or committed."""
         at = self.trial.cluster
         if at.is_headless() or not at.fill_disk():
             return
@@ -166,7 +168,7 @@ class Fault:
         self.lasts(seconds, self.room_again)
 
     def room_again(self):
-        """Until its scheduler has seen that, which looks once a second."""
+        """Until its scheduler has noticed that; it checks once a second."""
         at, deadline = self.trial.cluster, time.monotonic() + 10 * SLOW
         at.free_disk()
         if at.is_headless():
@@ -199,7 +201,7 @@ class Fault:
         self.lasts(seconds, worker.link.flow)
 
     def links_stall(self):
-        """The scheduler alone on its side of a partition."""
+        """The scheduler is alone on its side of a partition."""
         seconds = self.length()
         self.said = f"for {seconds:.1f} s"
         links = [worker.link for worker in self.trial.cluster.workers]
@@ -224,7 +226,7 @@ class Fault:
 
     def act(self, verb):
         if self.trial.cluster.is_headless():
-            return False  # it would wait for its end, and the end for it
+            return False  # it would wait for the end of the partition, and the end for it
         job = self.trial.job()
         if job:
             done = self.trial.cluster.gangway(verb, str(job["id"]), well=False)
@@ -250,7 +252,7 @@ class Fault:
             self.act("resume")
 
     def gpu_late(self):
-        """Memory that does not come back for a while."""
+        """Memory that is not freed for a while."""
         worker = self.worker()
         worker.gpus_used(8 << 30)
         self.lasts(self.random.uniform(.1, 2), lambda: worker.gpus_used(0))
@@ -262,7 +264,8 @@ FAULTS = {"rank_kill": 20, "rank_stop": 8, "rank_pause": 4, "worker_kill": 12, "
           "client_kill": 6, "client_stop": 3, "user_cancel": 4, "user_restart": 4, "user_pause": 3,
           "gpu_late": 4, "scheduler_torn": 0, "disk_full": 0, "links_stall": 0,
           "worker_told": 0, "worker_group": 0}
-LATER = ["scheduler_torn", "disk_full", "links_stall"]  # drawn apart: older trials are as they were
+# drawn separately, so that older trials stay the same
+LATER = ["scheduler_torn", "disk_full", "links_stall"]
 LAST = ["worker_told", "worker_group"]  # and these once more
 LATER_PERCENT = LAST_PERCENT = 25
 
@@ -282,7 +285,7 @@ class Trial:
         self.ranks_count = pick.randint(1, 5 if self.gpus == "0" else cluster.SLOTS)
         self.steps, self.step_ms = pick.randint(1, 12), pick.choice((5, 20, 60, 120))
         self.restarts = pick.choice((0, 0, 1, 3))
-        # Children of a function are its runner's, which stays: those are none of the gang's.
+        # The children of a function belong to its runner, which stays; they are not the gang's.
         kinds = "dcs" if self.function else "docs"
         self.traits = "".join(c for c in kinds if pick.random() < .35) or "-"
         self.detached = not self.function and pick.random() < .5
@@ -329,7 +332,7 @@ class Trial:
                 "sleep 0.$(({index} * 7)); echo {index}", env=env).stdout.split()[-1]
 
     def ranks(self):
-        """{(rank, try): (pid, port)} of the newest try that has said so."""
+        """{(rank, try): (pid, port)} of the newest reported attempt."""
         found = {}
         for name in os.listdir(self.dir):
             match = re.fullmatch(r"rank-(\d+)-(\d+)", name)
@@ -345,11 +348,11 @@ class Trial:
         return next((job for job in self.cluster.ask("jobs") if job["name"] == self.name), None)
 
     def ended(self):
-        """Whether the client has nothing more to say."""
+        """Whether the client has printed everything."""
         return self.client.popen.poll() is not None
 
     def run(self):
-        """Does all faults at their times, and ends them; gives back when all has ended."""
+        """Applies all faults at their times, and ends them; returns when all have ended."""
         began = time.monotonic()
         self.begin()
         pending, running = list(self.faults), []
@@ -366,19 +369,19 @@ class Trial:
                 fault.over()
                 running += [fault] if fault.until else []  # it cannot end yet
             self.cluster.restart_gone()
-            # What lasts for ever lasts until the gang has ended.
+            # A fault without an end lasts until the gang has ended.
             if not pending and all(fault.until > now + 60 for fault in running):
                 break
             next_s = min([began + fault.at_s for fault in pending[:1]] +
                          [fault.until for fault in running], default=now) - now
-            # Until the next of them is due; its output is taken in meanwhile.
+            # Waits until the next fault is due, and reads the client's output meanwhile.
             pipe = [] if self.ended() else [self.client.popen.stdout]
             select.select(pipe, [], [], max(0, min(next_s, .05)))
             self.client.drain()
         self.finish(running)
 
     def finish(self, running):
-        """Waits for the end; processes that die under it, workers that end, live again."""
+        """Waits for the end; daemons that die are restarted meanwhile."""
         deadline = time.monotonic() + END_S
         while not self.ended():
             self.client._read(time.monotonic() + .1)
@@ -442,8 +445,8 @@ class Trial:
         if charges <= self.restarts:
             raise Failed(f"it may start again: {why}")
         causes = [cause for fault in self.faults for cause in fault.causes]
-        # What a rank does because another one died may come before the news of that, where those
-        # come from a worker that something else was done to.
+        # The reaction of a rank to another's death may be reported before that death, if that
+        # report comes from a worker with another fault.
         if causes and any(fault.name.startswith(("worker", "supervisor", "link", "scheduler"))
                           for fault in self.faults):
             causes.append("the others are gone")
@@ -458,7 +461,8 @@ class Trial:
                    for fault in self.faults)
 
     def left(self):
-        """What is left of its processes: idle runners of functions may be, with no descendant."""
+        """What is left of its processes: idle runners of functions may stay, without
+        descendants."""
         mark = f"CHAOS_NAME={self.name}".encode()
         for pid in self.cluster.pids():
             with contextlib.suppress(OSError):

@@ -1,19 +1,20 @@
-"""The frame of the end-to-end tests: real processes, seen from outside, as a user meets them.
+"""The frame of the end-to-end tests: real processes, seen from outside, as a user sees them.
 
     import e2e
 
     class Status(e2e.Case):
-        def test_says_no_cluster(self):
+        def test_status_without_a_cluster_exits_with_3(self):
             self.gangway("status", rc=3)
 
     if __name__ == "__main__":
         e2e.main()
 
-Every test has a HOME, a runtime and a temporary folder of its own, so its clusters are its own. All
-that it starts carries a mark in the environment, across setsid and exec: what still runs when the
-test ends is killed, and fails the test; so does what a sanitizer found in any of it. Where the test
-itself is killed, undertaker.py does that. Nothing here sleeps: processes are waited for by pidfd,
-output by its arrival, and every wait has an end. It is Python's standard library only."""
+Every test has a HOME, a runtime folder and a temporary folder of its own, and so its own clusters.
+All its processes carry a mark in the environment, across setsid and exec: a process that still runs
+when the test ends is killed and fails the test, and so does a sanitizer finding in any of them. If
+the test itself is killed, undertaker.py cleans up. Nothing here sleeps: the end of a process is
+awaited by pidfd, output by its arrival, and every wait has an end. Uses only Python's standard
+library."""
 import glob
 import contextlib
 import json
@@ -36,29 +37,31 @@ from undertaker import Undertaker
 
 BUILD = os.environ.get("GANGWAY_BUILD", "")
 BINARY = os.environ.get("GANGWAY_BINARY", "gangway")
-SANITIZED = "sanitize" in os.environ.get("GANGWAY_FLAVOUR", "")  # costs time, not behaviour
-# For what takes long, or much of the processor, and shows the same in each build.
+# costs time, but does not change the behaviour
+SANITIZED = "sanitize" in os.environ.get("GANGWAY_FLAVOUR", "")
+# For tests that take long or much CPU time, and show the same in each build.
 in_release = unittest.skipIf(SANITIZED, "the release build runs it")
-# For what is long and has no more threads than its neighbours.
+# For long tests without more threads than their neighbours.
 not_for_tsan = unittest.skipIf("thread" in os.environ.get("GANGWAY_FLAVOUR", ""),
                                "the other builds run it; its neighbours have the same threads")
 TIMEOUT_S = 60  # of one command; sanitizers on two cores are slow
 SUPPRESSIONS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tsan.suppressions")
 MARK = "GANGWAY_TEST_MARK"
 PF_KTHREAD = 0x00200000  # linux/sched.h
-# Between two questions whose answer is waited for: without it, a test of several seconds takes a
-# core from what it waits for, and from its neighbours.
+# Pause between two polls: without it, a test of several seconds would take a core from the process
+# it waits for, and from its neighbours.
 AGAIN_S = .05
-# Python's descriptors are closed by the exec itself, not before: the undertaker sees the end of its
-# pipe when no child of the test is left that has yet to become what it was started as.
+# Python's descriptors are closed by the exec itself, not before: the undertaker sees the end of
+# its pipe when every child of the test has executed its program.
 EXEC_CLOSES = {"close_fds": False}
-# No finding: so ends who is killed while it looks for leaks, after all that it had to do.
+# Not a finding: a process that is killed during its leak check prints this, after its work is
+# done.
 KILLED_MEANWHILE = re.compile(r"Running thread \d+ was not suspended\. False leaks are possible\.")
 
 
 def has_no_environment(pid):
-    """True for the dead, the kernel's own, and who was started with an empty one. All others show
-    nothing for the moment of an exec: no longer what they had, not yet what they get."""
+    """True for dead processes, kernel threads, and processes started with an empty environment.
+    During an exec, other processes also show none for a moment."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
         fields = f.read().rpartition(")")[2].split()
     state, flags, (start, end) = fields[0], int(fields[6]), map(int, fields[47:49])
@@ -66,7 +69,8 @@ def has_no_environment(pid):
 
 
 def environment_of(pid):
-    """What the process was started with, as a list of bytes; an exec is waited for."""
+    """The environment that the process was started with, as a list of bytes; an exec is waited
+    for."""
     deadline = time.monotonic() + TIMEOUT_S
     while True:
         with open(f"/proc/{pid}/environ", "rb") as f:
@@ -77,10 +81,10 @@ def environment_of(pid):
 
 
 def pids_marked(mark):
-    """Processes that carry the mark in their environment; not the dead that nobody has reaped."""
+    """Processes with the mark in their environment, except zombies."""
     found, wanted = [], f"{MARK}={mark}".encode()
     for name in os.listdir("/proc"):
-        with contextlib.suppress(OSError):  # gone, or not ours
+        with contextlib.suppress(OSError):  # gone, or of another user
             if name.isdigit() and wanted in environment_of(name):
                 found.append(int(name))
     return found
@@ -95,7 +99,7 @@ def command_of(pid):
 
 
 def wait_gone(pid, timeout_s):
-    """True when the process has ended (a zombie has) within the time."""
+    """True if the process ends (or is a zombie) within the time."""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -109,12 +113,12 @@ def wait_gone(pid, timeout_s):
 
 
 def pause():
-    """Before one looks again at what no descriptor tells of."""
+    """Waits before the next poll of a state without a descriptor."""
     select.select([], [], [], AGAIN_S)
 
 
 def bury(mark):
-    """Kills the processes of a mark, and who is born meanwhile."""
+    """Kills the processes of a mark, including those born meanwhile."""
     for _ in range(10):
         pids = pids_marked(mark)
         for pid in pids:
@@ -127,7 +131,7 @@ def bury(mark):
 
 
 def lasting_folder():
-    """Where folders for tests are made: a cluster refuses to keep its state in memory."""
+    """Where test folders are made: a cluster refuses to have its state in memory."""
     with open("/proc/self/mounts", encoding="utf-8") as f:
         in_memory = [line.split()[1] for line in f if line.split()[2] in ("tmpfs", "ramfs")]
     temporary = os.path.realpath(tempfile.gettempdir())
@@ -138,7 +142,7 @@ def lasting_folder():
 
 
 class Lines:
-    """Lines that processes of a test write into a fifo, one after the other."""
+    """Lines that processes of a test write into a fifo."""
 
     def __init__(self, path):
         self.path, self.text = path, ""
@@ -160,7 +164,7 @@ class Lines:
 
 
 class Process:
-    """A process whose output is read as it comes, and that cannot outlive its test."""
+    """A process whose output is read as it arrives, and that cannot outlive its test."""
 
     def __init__(self, argv, **options):
         self.popen = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -168,7 +172,7 @@ class Process:
         self.argv, self.pid, self.text = argv, self.popen.pid, ""
 
     def _read(self, deadline):
-        """Takes in what has come; False at the end of the output or at the deadline."""
+        """Reads new output; False at the end of the output or at the deadline."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.popen.stdout, selectors.EVENT_READ)
             if not selector.select(max(0, deadline - time.monotonic())):
@@ -178,7 +182,7 @@ class Process:
         return bool(data)
 
     def wait_output(self, pattern, timeout_s=TIMEOUT_S):
-        """The match of a pattern in all output so far, as soon as it is there."""
+        """The match of a pattern in all output so far, as soon as there is one."""
         deadline = time.monotonic() + timeout_s
         while True:
             match = re.search(pattern, self.text, re.M)
@@ -188,7 +192,7 @@ class Process:
                 raise AssertionError(f"{self.argv}: no {pattern!r} in its output:\n{self.text}")
 
     def wait(self, timeout_s=TIMEOUT_S):
-        """The exit code (negative: a signal); takes in the rest of the output."""
+        """The exit code (negative: a signal); reads the rest of the output."""
         deadline = time.monotonic() + timeout_s
         while self._read(deadline):
             pass
@@ -204,9 +208,9 @@ class Process:
 class Case(unittest.TestCase):
     """One test; see the top of this file."""
 
-    # Processes that may still be on their way out when a test ends have this long.
+    # Processes that are about to end when a test ends have this much time.
     linger_s = TIMEOUT_S
-    undertaker = None  # where main() runs the tests
+    undertaker = None  # if main() runs the tests
 
     def setUp(self):
         self.dir = tempfile.mkdtemp(prefix="gw-e2e-", dir=lasting_folder())
@@ -221,7 +225,7 @@ class Case(unittest.TestCase):
             os.mkdir(self.env[name], 0o700)
         self.env.update({MARK: self.mark, "GANGWAY_BINARY": BINARY,
                          "PATH": f"{os.path.dirname(BINARY)}:{os.environ['PATH']}"})
-        # What a sanitizer finds in a daemon would only reach its log: it goes to files here.
+        # A daemon would write sanitizer findings only to its log, so they go to files here.
         for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS"):
             given = [self.env[name]] if name in self.env else []
             if name == "TSAN_OPTIONS":
@@ -230,19 +234,19 @@ class Case(unittest.TestCase):
         self.started, self.is_up, self.asked = [], False, None
 
     def process_of(self, words):
-        """The process of this test whose command line has these words."""
+        """The process of this test whose command line contains these words."""
         for pid in pids_marked(self.mark):
             if words in command_of(pid):
                 return pid
         raise AssertionError(f"no process runs {words}")
 
     def cluster(self, *names, env=None):
-        """A path in the folder of the running cluster, and of workers of other hosts' clusters."""
+        """A path in the folder of the running cluster, or of a worker on another host."""
         return os.path.join((env or self.env)["HOME"], ".local", "state", "gangway",
                             socket.gethostname(), *names)
 
     def reports(self):
-        """What sanitizers found in the processes of this test."""
+        """The sanitizer findings in the processes of this test."""
         text = ""
         for path in sorted(glob.glob(self.dir + "/sanitizer.*")):
             with open(path, encoding="utf-8", errors="replace") as f:
@@ -250,7 +254,7 @@ class Case(unittest.TestCase):
         return text
 
     def tearDown(self):
-        if self.is_up:  # its end is no must: the test may have killed it
+        if self.is_up:  # its end may fail: the test may have killed it
             subprocess.run([BINARY, "down", "--now"], env=self.env, capture_output=True,
                            timeout=TIMEOUT_S, check=False)
         deadline = time.monotonic() + self.linger_s
@@ -270,14 +274,14 @@ class Case(unittest.TestCase):
         self.assertEqual(files, [], "files were left behind in TMPDIR")
 
     def start(self, *argv, env=None, cwd=None):
-        """Starts a program in the test's surroundings and gives it back as a Process."""
+        """Starts a program in the environment of the test, and returns it as a Process."""
         process = Process(list(argv), env=dict(self.env, **(env or {})), cwd=cwd or self.dir)
         self.started.append(process)
         return process
 
     def run_program(self, *argv, rc=0, timeout_s=TIMEOUT_S, env=None, cwd=None):
-        """Runs it to its end and wants this exit code (None: any); gives back .stdout and .stderr
-        as text. The same once more, with nothing in between, is a question that waits."""
+        """Runs it to its end and expects this exit code (None: any); returns .stdout and .stderr
+        as text. A repeated call is delayed by the pause."""
         if argv == self.asked:
             pause()
         self.asked = argv
@@ -289,7 +293,7 @@ class Case(unittest.TestCase):
             self.fail(f"{argv}: runs after {timeout_s} s: {late.stdout!r} {late.stderr!r}")
         said = f"{argv}:\n{done.stdout}\n{done.stderr}"
         self.assertEqual(done.returncode, done.returncode if rc is None else rc, said)
-        self.assertNotRegex(done.stderr, r"(?m)^\S+:\d+:\d+: runtime error: ", said)  # UBSan's
+        self.assertNotRegex(done.stderr, r"(?m)^\S+:\d+:\d+: runtime error: ", said)  # of UBSan
         return done
 
     def gangway(self, *arguments, **options):
@@ -297,7 +301,7 @@ class Case(unittest.TestCase):
         return self.run_program(BINARY, *arguments, **options)
 
     def gangway_json(self, *arguments, **options):
-        """What a subcommand prints with --json."""
+        """The output of a subcommand with --json."""
         return json.loads(self.gangway(*arguments, "--json", **options).stdout)
 
     def up(self, *arguments):
@@ -306,14 +310,14 @@ class Case(unittest.TestCase):
         self.is_up = True
 
     def assert_gone(self, pids=None):
-        """These processes have ended, now or soon; None: all of this test's."""
+        """Expects that these processes have ended, now or soon; None: all of this test's."""
         deadline = time.monotonic() + TIMEOUT_S
         for pid in pids_marked(self.mark) if pids is None else pids:
             self.assertTrue(wait_gone(pid, max(0, deadline - time.monotonic())),
                             f"{pid} lives on: {command_of(pid)}")
 
     def assert_strangers_refused(self, host, port):
-        """Who connects without a key gets nothing: other protocols, garbage, TLS without a key."""
+        """Clients without a key get nothing: other protocols, junk, TLS without a key."""
         for greeting in (b"GET / HTTP/1.1\r\n\r\n", b"\x16\x03\x01\x02\x00", bytes(4096)):
             with socket.create_connection((host, port), timeout=30) as stranger:
                 stranger.sendall(greeting)
@@ -330,8 +334,8 @@ class Case(unittest.TestCase):
                 context.wrap_socket(stranger).recv(1)
 
     def assert_idle(self):
-        """All slots of the running cluster are free, now or soon: a client that has gone, and what
-        it left, are noticed a moment later. Each question waits for its answer."""
+        """Expects that all slots of the running cluster are free, now or soon: the end of a client
+        is noticed a moment later. Each query waits for its answer."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             status = self.gangway_json("status")
@@ -340,8 +344,8 @@ class Case(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, f"slots are still taken: {status}")
 
     def wait_said(self, pattern, *arguments, wanted=True):
-        """What a subcommand says as soon as the pattern is in it (or no more): what happens beside
-        it is seen a moment later. Each question waits for its answer."""
+        """Waits until the output of a subcommand matches the pattern (or no longer does): parallel
+        events are visible a moment later. Each query waits for its answer."""
         deadline = time.monotonic() + TIMEOUT_S
         while True:
             said = self.gangway(*arguments).stdout
@@ -350,7 +354,7 @@ class Case(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, f"{arguments}: {pattern!r}: {said}")
 
     def write(self, name, text, mode=0o755):
-        """A file in the test's folder; gives back its path."""
+        """Writes a file in the test's folder; returns its path."""
         path = os.path.join(self.dir, name)
         with open(path, "w", encoding="utf-8") as f:
             f.write(text)
@@ -363,8 +367,9 @@ class Case(unittest.TestCase):
         return path
 
     def read_fifo(self, path, timeout_s=TIMEOUT_S):
-        """The first text that something writes into a fifo: how a task says that it is there."""
-        fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)  # also for writing: no end of file in between
+        """The first text written to a fifo; with it a task reports that it runs."""
+        # also for writing, so that there is no end of file in between
+        fd = os.open(path, os.O_RDWR | os.O_NONBLOCK)
         try:
             with selectors.DefaultSelector() as selector:
                 selector.register(fd, selectors.EVENT_READ)
@@ -376,7 +381,7 @@ class Case(unittest.TestCase):
 
 
 def main():
-    """Runs the tests of the file that calls it; exits with 77 where all of them were skipped."""
+    """Runs the tests of the calling file; exits with 77 if all of them were skipped."""
     Case.undertaker = Undertaker(bury)
     result = unittest.main(verbosity=2, exit=False).result
     if result.wasSuccessful() and result.testsRun and len(result.skipped) == result.testsRun:

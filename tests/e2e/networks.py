@@ -2,11 +2,11 @@
 
     network = networks.Network(self, hosts=2)          # self: an e2e.Case
     self.start(*network.on(1), e2e.BINARY, "scheduler", "--listen", network.address(1))
-    network.cut(2)                                     # nothing comes from there any more
+    network.cut(2)                                     # no frame of that host arrives any more
 
-The hosts share processes and files with the test, and nothing of the network. programs/network.c
-makes them and carries what they send; they are gone when it is. Where neither root nor user
-namespaces are to be had the test is skipped, in its words."""
+The hosts share processes and files with the test, but no network. programs/network.c creates them
+and carries their frames; they end with that program. Without root and user namespaces the test is
+skipped with the reason."""
 import json
 import os
 import subprocess
@@ -18,7 +18,8 @@ SKIPPED = 77
 
 
 class Network:
-    """`interfaces`: one a network; each host is in all of them, by the address 10.77.N.HOST."""
+    """`interfaces`: one per network; each host is in all of them, with the address
+    10.77.N.HOST."""
 
     def __init__(self, case, hosts, interfaces=("gang0",)):
         self.case = case
@@ -52,7 +53,7 @@ class Network:
         return f"10.77.{network}.{host}"
 
     def on(self, host):
-        """What to put before a command that is to run there."""
+        """The words to put before a command so that it runs there."""
         space = f"/proc/{self.pids[host]}/ns"
         words = ["nsenter", f"--net={space}/net"]
         return words + ([f"--user={space}/user", "--preserve-credentials"] if self.user else [])
@@ -62,14 +63,14 @@ class Network:
         self.case.assertEqual(self.program.stdout.readline(), "ok\n", words)
 
     def cut(self, host):
-        """Nothing comes to or from that host any more, and nobody is told."""
+        """No frame reaches or leaves that host any more, without a notice."""
         self.tell("cut", host)
 
     def heal(self, host):
         self.tell("heal", host)
 
     def part(self, host, other, one_way=False):
-        """Nothing comes from the one to the other any more, nor (but one_way) back."""
+        """No frame of the first host reaches the second any more, nor (unless one_way) back."""
         self.tell("part", host, other)
         if not one_way:
             self.tell("part", other, host)
@@ -79,11 +80,11 @@ class Network:
         self.tell("join", other, host)
 
     def loss(self, permille):
-        """So many of all frames are lost, the same ones in every run."""
+        """This part of all frames is lost, the same ones in every run."""
         self.tell("loss", permille)
 
     def delay(self, milliseconds):
-        """Of each frame: twice that, there and back."""
+        """Of each frame: twice that for a round trip."""
         self.tell("delay", milliseconds)
 
 
@@ -109,7 +110,7 @@ class Case(e2e.Case):
         self.client = {"GANGWAY_ADDRESS": self.address, "GANGWAY_TOKEN": admin["token"]}
 
     def worker(self, host, slots):
-        """A worker on a host, with folders of its own, called host-N."""
+        """A worker on a host, with folders of its own, named host-N."""
         env = {"GANGWAY_TOKEN": self.worker_token["token"]}
         for name in ("HOME", "XDG_RUNTIME_DIR"):
             env[name] = os.path.join(self.dir, f"host-{host}-{name.lower()}")
@@ -120,12 +121,12 @@ class Case(e2e.Case):
         return worker
 
     def ask(self, *arguments, **options):
-        """The command line, on host 1."""
+        """Runs the command line on host 1."""
         return self.run_program(*self.network.on(1), e2e.BINARY, *arguments, env=self.client,
                                 **options).stdout
 
     def wait_workers(self, count):
-        """Asks until so many are there; each question waits for its answer."""
+        """Polls until this many are connected; each query waits for its answer."""
         deadline = time.monotonic() + e2e.TIMEOUT_S
         while json.loads(self.ask("status", "--json"))["workers"] != count:
             self.assertLess(time.monotonic(), deadline, f"there are not {count} workers")

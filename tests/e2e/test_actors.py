@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Actors: from a private cluster, on one and two workers, inline, and held by several programs."""
+"""Actors: in a private cluster, on one and two workers, inline, and held by several programs."""
 import os
 import time
 import unittest
@@ -18,15 +18,15 @@ class Actors(e2e.Case):
         return [a for a in self.gangway_json("actor", "list") if a["state"] != "dead"]
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "an actor keeps the only slot there is")
-    def test_private(self):
+    def test_actor_works_in_a_private_cluster(self):
         for what in SHARED:
             with self.subTest(what=what):
                 self.check(what)
 
-    def test_inline(self):
+    def test_actor_calls_run_in_order_inline(self):
         self.check("order", env={"GANGWAY_INLINE": "1"})
 
-    def test_two_workers(self):
+    def test_actor_works_on_two_workers(self):
         self.up("--slots", "4", "--workers", "2")
         for what in SHARED:
             with self.subTest(what=what):
@@ -34,8 +34,9 @@ class Actors(e2e.Case):
         self.assert_idle()
         self.assertEqual(self.actors(), [])
 
-    def test_lives_as_long_as_somebody_holds_it(self):
-        """Its maker is killed; the one that found it goes on; when that ends, destroy runs."""
+    def test_actor_is_destroyed_when_its_last_holder_ends(self):
+        """The creator is killed, and the client that found the actor continues; when that
+        client ends, destroy runs."""
         self.up("--slots", "2")
         gone, go_on = self.fifo("gone"), self.fifo("go")
         maker = self.start(ACTORS, "keep", gone)
@@ -52,7 +53,7 @@ class Actors(e2e.Case):
         self.assert_idle()
         self.assertEqual(self.actors(), [])
 
-    def test_names_are_free_when_their_client_has_closed(self):
+    def test_actor_name_is_free_after_its_client_closed(self):
         self.up("--slots", "3")
         path = os.path.join(self.dir, "slow")
         for _ in range(4):
@@ -60,7 +61,7 @@ class Actors(e2e.Case):
             os.unlink(path)
         self.assertEqual(self.actors(), [])
 
-    def test_closing_does_not_wait_for_what_others_hold(self):
+    def test_close_does_not_wait_for_actors_held_by_others(self):
         self.up("--slots", "2")
         maker = self.start(ACTORS, "keep", "")
         maker.wait_output("kept")
@@ -71,12 +72,12 @@ class Actors(e2e.Case):
         with open(go_on, "w", encoding="ascii") as fifo:
             fifo.write("x")
         self.assertEqual(finder.wait(), 0)
-        self.assertLess(time.monotonic() - begun, 8)  # it would give up after 10 s
+        self.assertLess(time.monotonic() - begun, 8)  # close would give up after 10 s
         self.assertEqual([a["name"] for a in self.actors()], ["kept"])
         maker.kill()
         maker.wait()
 
-    def test_what_calls_print_is_the_actors(self):
+    def test_output_of_actor_calls_is_in_the_actor_log(self):
         self.up("--slots", "2")
         maker = self.start(ACTORS, "keep", "")
         maker.wait_output("kept")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What is left after a bad day: daemons killed or stopped, no binary, folders of earlier lives."""
+"""Disasters: daemons killed or stopped, a missing binary, folders of earlier clusters, full
+disks."""
 import os
 import re
 import shutil
@@ -17,13 +18,14 @@ class BadDays(e2e.Case):
         return self.cluster(*names)
 
     def kill_scheduler(self):
-        """Kills it, and waits until all that it had started is gone too."""
+        """Kills the scheduler, and waits until all its processes are gone."""
         left = e2e.pids_marked(self.mark)
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
         self.assert_gone(left)
 
-    def test_worker_goes_with_its_scheduler(self):
-        """Where it is told to: else it lives on, and is taken over (test_durable.py)."""
+    def test_orphan_timeout_of_0_ends_the_worker(self):
+        """The worker ends with its scheduler only if it is told to; otherwise it lives on and
+        is adopted (test_durable.py)."""
         self.up("--slots", "2", "--orphan-timeout", "0")
         fifo = self.fifo()
         self.gangway("dispatch", "-n", "2", "-d", "--grace", "100ms", "--", "sh", "-c",
@@ -31,13 +33,13 @@ class BadDays(e2e.Case):
         self.read_fifo(fifo)
         self.kill_scheduler()
         self.up("--slots", "2", "--orphan-timeout", "0")
-        self.gangway("cancel", "last")  # it outlived them
+        self.gangway("cancel", "last")  # it survived both daemons
         self.gangway("wait", "last", rc=130)
         status = self.gangway_json("status")
         self.assertEqual((status["workers"], status["slots"], status["slots_free"]), (1, 2, 2))
 
     def test_new_cluster_has_no_old_checkpoints(self):
-        """Numbers of jobs begin again, and a job must not resume from another's checkpoint."""
+        """Job numbers begin again, and a job must not resume from the checkpoint of another."""
         write = ('mkdir -p "$GANGWAY_CHECKPOINTS/1" && '
                  'echo old > "$GANGWAY_CHECKPOINTS/1/0.checkpoint"')
         for end in (lambda: self.gangway("down"), self.kill_scheduler):
@@ -49,7 +51,7 @@ class BadDays(e2e.Case):
         self.up("--slots", "1")
         self.assertEqual(os.listdir(self.runtime("checkpoints")), [])
 
-    def test_down_tells_a_scheduler_that_does_not_answer(self):
+    def test_down_names_a_scheduler_that_does_not_answer(self):
         self.up("--slots", "1", "--checkpoint-max", "5M")
         self.assertIn(f" --checkpoint-max {5 << 20}",
                       e2e.command_of(self.process_of("worker --dir")))
@@ -62,7 +64,7 @@ class BadDays(e2e.Case):
         self.assertIn(f"process {scheduler}", down.stderr)
         self.gangway("down")
 
-    def test_worker_returns_though_the_binary_is_gone(self):
+    def test_killed_worker_restarts_without_its_binary(self):
         binary = os.path.join(self.dir, "gangway")
         shutil.copy(e2e.BINARY, binary)
         self.run_program(binary, "up", "--slots", "1", env={"GANGWAY_BINARY": binary})
@@ -77,8 +79,9 @@ class BadDays(e2e.Case):
                           if re.fullmatch(r"worker-\d+\.sock", name)],
                          [f"worker-{self.process_of('worker --dir')}.sock"])
 
-    def test_folder_is_the_clients(self):
-        """A relative --cwd is the client's, and the worker's is not taken for one that is gone."""
+    def test_relative_working_folder_is_resolved_by_the_client(self):
+        """A relative --cwd is relative to the client's folder; the worker's folder does not
+        replace a missing one."""
         os.mkdir(os.path.join(self.dir, "sub"))
         self.gangway("up", "--slots", "1", cwd="/")
         self.is_up = True
@@ -91,8 +94,9 @@ class BadDays(e2e.Case):
         self.assertIn("working directory", failed.stderr)
         self.assertEqual(failed.stdout, "")
 
-    def test_folder_goes_while_the_cluster_runs(self):
-        """Nobody finds it any more: it ends, and says why to those who are there still."""
+    def test_removed_cluster_folder_ends_the_cluster(self):
+        """No command finds the cluster any more, so it ends and reports the reason to connected
+        clients."""
         self.up("--slots", "2")
         fifos = [self.fifo("one"), self.fifo("two")]
         script = "echo here > {}; tail -f /dev/null"
@@ -109,8 +113,8 @@ class BadDays(e2e.Case):
         self.up("--slots", "1")
         self.assertEqual(self.gangway_json("jobs"), [])
 
-    def test_socket_is_anothers(self):
-        """It ends, and leaves what is not its own."""
+    def test_foreign_scheduler_socket_ends_the_cluster(self):
+        """The cluster ends and does not remove the socket of the other process."""
         self.up("--slots", "1")
         left = e2e.pids_marked(self.mark)
         os.unlink(self.runtime("scheduler.sock"))
@@ -129,7 +133,7 @@ class BadDays(e2e.Case):
         self.assertEqual(done.returncode, rc, done.stderr)
         return done
 
-    def test_one_cluster_with_and_without_a_login(self):
+    def test_login_session_and_cron_use_the_same_cluster(self):
         self.up("--slots", "1")
         job = self.bare("submit", "-d", "--", "echo", "from cron").stdout.strip()
         self.gangway("wait", job)
@@ -140,8 +144,9 @@ class BadDays(e2e.Case):
         self.assertEqual(self.gangway("logs", job).stdout, "from cron\n")
         self.assertIn("running already", self.gangway("up", rc=2).stderr)
 
-    def test_folder_of_sockets_goes(self):
-        """As systemd removes it at the last logout: nothing is lost, and commands find it."""
+    def test_removed_runtime_folder_does_not_lose_the_cluster(self):
+        """systemd removes the folder at the last logout: nothing is lost, and commands find the
+        cluster."""
         go = self.fifo()
         self.up("--slots", "2", "--workers", "2")
         job = self.gangway("submit", "-d", "--", "sh", "-c", f"read x < {go}; echo on").stdout
@@ -158,15 +163,15 @@ class BadDays(e2e.Case):
         self.assertEqual(self.gangway("logs", job.strip()).stdout, "on\n")
         self.assertEqual(self.gangway_json("status")["workers"], 2)
 
-    def test_paths_that_are_too_long_for_sockets(self):
+    def test_cluster_works_with_very_long_home_paths(self):
         self.env["HOME"] = os.path.join(self.dir, "h" * 60, "o" * 60)
         os.makedirs(self.env["HOME"])
         self.up("--slots", "2", "--workers", "2")
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
         self.gangway("dispatch", "-n", "2", "--", "true")
 
-    def test_state_in_memory_is_refused(self):
-        """But where whoever starts it says so."""
+    def test_state_on_a_memory_disk_is_refused(self):
+        """The state may be in memory if the user asks for that folder by name."""
         disk = self.small_disk("64m")
         self.env["XDG_STATE_HOME"] = disk
         refused = self.gangway("up", "--slots", "1", rc=3)
@@ -180,7 +185,7 @@ class BadDays(e2e.Case):
         self.is_up = False
 
     def small_disk(self, size):
-        """A file system of its own."""
+        """Mounts a file system of its own."""
         disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
         self.addCleanup(os.rmdir, disk)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tmpfs",
@@ -190,8 +195,8 @@ class BadDays(e2e.Case):
         self.addCleanup(subprocess.run, ["umount", disk], check=True)
         return disk
 
-    def test_full_disk(self):
-        """`up` says that there is no room, and nothing stays."""
+    def test_up_on_a_full_disk_fails_and_leaves_no_process(self):
+        """`up` reports that the disk is full, and no process stays."""
         disk = self.small_disk("64k")
         with open(os.path.join(disk, "ballast"), "wb") as ballast:
             os.posix_fallocate(ballast.fileno(), 0, 64 << 10)
@@ -200,8 +205,8 @@ class BadDays(e2e.Case):
         self.assertRegex(up.stderr, f"did not start: .*{state}.*disk is full")
         self.assert_gone()
 
-    def test_killed_on_a_full_disk(self):
-        """The next scheduler starts all the same, with the job; what was in reserve is used."""
+    def test_killed_scheduler_restarts_on_a_full_disk(self):
+        """The next scheduler starts from the reserve and has the job."""
         disk = self.small_disk("16m")
         there = ["--slots", "1", "--orphan-timeout", "0", "--state", os.path.join(disk, "state")]
         self.up(*there)
@@ -221,21 +226,22 @@ class BadDays(e2e.Case):
         self.is_up = False
 
     def assert_says_full(self, done, disk):
-        """Once, as a line of its own."""
+        """Expects the message once, as a line of its own."""
         line = f"(?m)^gangway: the disk of {disk}/.* is full: what it printed may be missing$"
         self.assertEqual(len(re.findall(line, done.stderr)), 1, done.stderr)
 
-    def test_disk_full_of_output(self):
-        """Of a command that cannot print it is said where there is no room, however it ends."""
+    def test_full_output_disk_is_reported_to_the_command(self):
+        """If a command cannot write its output, the full disk is reported, however the command
+        ends."""
         disk = self.small_disk("8m")
         self.env["XDG_STATE_HOME"] = disk
         self.up("--slots", "1", "--state", os.path.join(self.dir, "state"))
-        self.gangway("submit", "--", "true")  # what a first job writes is there
+        self.gangway("submit", "--", "true")  # the files that a first job writes exist now
         with open(os.path.join(disk, "ballast"), "wb", buffering=0) as ballast:
             with self.assertRaises(OSError):
                 while True:
                     ballast.write(bytes(4096))
-        # A page may come free meanwhile. The first has a broken pipe.
+        # A page may become free meanwhile. The first command has a broken pipe.
         for command, rc in (("seq 200000", 141), ("seq 100000; exit 1", 1)):
             failed = self.gangway("submit", "--", "sh", "-c", command, rc=rc)
             self.assert_says_full(failed, disk)
@@ -250,8 +256,8 @@ class BadDays(e2e.Case):
         self.gangway("down")
         self.is_up = False
 
-    def test_disk_too_small_for_jobs(self):
-        """Those that are to outlive the scheduler are refused; all others run."""
+    def test_disk_too_small_for_facts_refuses_detached_jobs(self):
+        """Detached jobs, which outlive the scheduler, are refused; other jobs run."""
         disk = self.small_disk("4m")
         self.up("--slots", "1", "--state", os.path.join(disk, "state"))
         refused = self.gangway("submit", "-d", "--", "true", rc=1)
@@ -262,13 +268,13 @@ class BadDays(e2e.Case):
         self.gangway("down")
         self.is_up = False
 
-    def test_closed_standard_streams(self):
+    def test_submit_works_with_closed_standard_streams(self):
         self.up("--slots", "1")
         done = os.path.join(self.dir, "done")
         self.run_program("sh", "-c", f"exec gangway submit -- touch {done} <&- >&- 2>&-")
         self.assertTrue(os.path.exists(done))
 
-    def test_output_that_cannot_be_written(self):
+    def test_full_output_device_fails_the_command(self):
         self.up("--slots", "1")
         for command in "status", "submit -- echo hi", "--help":
             failed = self.run_program("sh", "-c", f"gangway {command} >/dev/full", rc=1)
@@ -291,15 +297,15 @@ class BadDays(e2e.Case):
             self.assertEqual(job.wait(), 0)
 
     def resident(self, *words):
-        """Bytes that these daemons have in memory."""
+        """The resident memory of these daemons, in bytes."""
         pages = 0
         for each in words:
             with open(f"/proc/{self.process_of(each)}/statm", encoding="utf-8") as f:
                 pages += int(f.read().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
-    def test_reader_that_does_not_read(self):
-        """Output is asked for piece by piece: nothing piles up for who reads no more."""
+    def test_paused_log_reader_does_not_grow_daemon_memory(self):
+        """Output is requested in pieces, so nothing accumulates for a reader that pauses."""
         self.up("--slots", "1")
         size, daemons = 48 << 20, ("scheduler --dir", "worker --dir")
         before = self.resident(*daemons)
@@ -313,7 +319,7 @@ class BadDays(e2e.Case):
                 read += more
         self.assertEqual((read, reader.returncode), (size, 0))
 
-    def test_output_of_all_tries_is_shown(self):
+    def test_output_of_every_attempt_is_shown(self):
         self.up("--slots", "1")
         count = self.write("count", "")
         failed = self.gangway("submit", "--retries", "3", "--", "sh", "-c",

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`gangway bench`: every figure is there, results are checked, a killed runner costs only time."""
+"""`gangway bench`: every figure is reported, results are checked, and a killed runner costs only
+time."""
 import e2e
 
 KEYS = ["noop_tasks_per_s", "noop_killed_tasks_per_s", "tree_tasks_per_s", "merge_tasks_per_s",
@@ -13,13 +14,13 @@ KEYS = ["noop_tasks_per_s", "noop_killed_tasks_per_s", "tree_tasks_per_s", "merg
         "live_10m_bytes_per_task", "gang4_first_allreduce_ms", "allreduce_105mb_ms",
         "command_tasks_per_s", "command_over_spawn"]
 
-# System calls need ptrace; memory of so few tasks is below what a page can tell.
+# Counting system calls needs ptrace; the memory of so few tasks is less than a page.
 MAY_LACK = {"trickle_scheduler_syscalls", "scheduler_bytes_per_task", "scheduler_bytes_per_edge"}
 
 
 class Bench(e2e.Case):
     @e2e.in_release
-    def test_all(self):
+    def test_bench_reports_every_figure(self):
         figures = self.gangway_json("bench", "--quick", timeout_s=170)
         self.assertEqual(list(figures), KEYS)
         bad = {key: figure for key, figure in figures.items()
@@ -27,12 +28,12 @@ class Bench(e2e.Case):
         self.assertEqual(bad, {})
 
     def test_killed_runner_costs_only_time(self):
-        """The bench kills a runner while tasks wait and checks every result."""
+        """The bench kills a runner while tasks wait, and checks every result."""
         figures = self.gangway_json("bench", "--quick", "--only", "noop_killed_tasks_per_s")
         self.assertEqual(list(figures), ["noop_killed_tasks_per_s"])
         self.assertGreater(figures["noop_killed_tasks_per_s"], 0)
 
-    def test_table(self):
+    def test_bench_prints_a_table_of_chosen_figures(self):
         lines = self.gangway("bench", "--quick", "--only",
                              "task_latency_us,merge_tasks_per_s").stdout.splitlines()
         self.assertEqual(lines[0].split(), ["WHAT", "FIGURE", "UNIT", "REACH"])
@@ -40,7 +41,7 @@ class Bench(e2e.Case):
         self.assertRegex(lines[2], r"^one task, submit to result +[\d.]+ us")
         self.assertEqual(len(lines), 3)
 
-    def test_nonsense(self):
+    def test_bench_refuses_unknown_figures_and_options(self):
         for arguments, words in (
                 (("--only", "noop_task_per_s"), "did you mean 'noop_tasks_per_s'?"),
                 (("--only", ""), "no figure is called ''"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tasks that are handed over to who makes their inputs; see graphs/chains.c."""
+"""Tasks that are pipelined to the worker of their inputs; see graphs/chains.c."""
 import os
 
 import e2e
@@ -13,30 +13,30 @@ class Chains(e2e.Case):
         done = self.run_program(CHAINS, name, self.fifo())
         self.assertEqual(done.stdout, f"{name}: well\n")
 
-    def test_chain(self):
+    def test_chain_of_short_tasks_returns_its_sum(self):
         self.subject("chain")
 
-    def test_tree(self):
+    def test_tree_of_short_tasks_returns_its_sum(self):
         self.subject("tree")
 
-    def test_fan(self):
+    def test_waves_of_fanned_out_tasks_return_their_sums(self):
         self.subject("fan")
 
-    def test_failure(self):
+    def test_failure_in_a_chain_fails_its_successors(self):
         self.subject("failure")
 
-    def test_crash(self):
+    def test_runner_crashes_in_a_chain_lose_no_result(self):
         self.subject("crash")
 
-    def test_behind_one_that_waits(self):
-        """What is behind a task that runs long, in its runner, goes to another."""
+    def test_task_behind_a_long_task_moves_to_another_runner(self):
+        """A task that is queued behind a long task in its runner goes to another runner."""
         go = self.fifo()
-        for _ in range(3):  # whether they are sent behind it is a matter of moments
+        for _ in range(3):  # whether they are queued behind it depends on the timing
             self.up("--slots", "2")
             self.assertEqual(self.run_program(BEHIND, go).stdout, "ok\n")
             self.gangway("down")
 
-    def test_large(self):
+    def test_large_results_pass_along_a_chain(self):
         self.subject("large")
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checkpoints of hosts that do not share a folder: carried to the next rank 0, and kept as a copy
-at a second host. Each "host" here has folders of its own."""
+"""Checkpoints of hosts that share no folder: transferred to the next rank 0, and copied to a
+second host. Each "host" here has folders of its own."""
 import glob
 import os
 import re
@@ -13,7 +13,7 @@ import e2e
 
 PROGRAMS = os.path.join(e2e.BUILD, "bin")
 
-# Rank 0 saves once and stays; the next attempt shows what it finds.
+# Rank 0 saves once and stays; the next attempt prints what it finds.
 RANK = """
 [ "$GANGWAY_RESTART_COUNT" = 0 ] || [ $RANK != 0 ] ||
     echo "attempt $GANGWAY_RESTART_COUNT finds $(cat "$GANGWAY_CHECKPOINT_DIR/deep/state")"
@@ -29,7 +29,7 @@ exec tail -f /dev/null
 
 
 class Machines(e2e.Case):
-    """A scheduler, and workers whose environment (self.homes) is another machine's."""
+    """A scheduler, and workers whose environment (self.homes) simulates another machine."""
 
     def setUp(self):
         super().setUp()
@@ -50,7 +50,7 @@ class Machines(e2e.Case):
         super().tearDown()
 
     def worker(self, name, slots, *arguments):
-        """Of this name; another life of one, with its folders, where there was one before."""
+        """Starts a worker of this name; if it exists, restarts it with its folders."""
         env = {"GANGWAY_TOKEN": self.token["token"]}
         for folder in ("HOME", "XDG_RUNTIME_DIR"):
             env[folder] = os.path.join(self.dir, f"{name}-{folder.lower()}")
@@ -61,7 +61,7 @@ class Machines(e2e.Case):
         self.workers[name].wait_output("other workers reach this one")
 
     def home_of(self, folder):
-        """The worker in whose folder of checkpoints something lies."""
+        """The worker whose checkpoint folder contains this path."""
         return next(name for name, home in self.homes.items() if folder.startswith(home + "/"))
 
     def wait_workers(self, count):
@@ -75,8 +75,8 @@ class Machines(e2e.Case):
 
 class Carry(Machines):
     def start_function(self, *names):
-        """A gang of two functions that has saved, copy and all, on workers of these names: the
-        program, and of each rank its pid and its worker's folder of checkpoints."""
+        """A function gang that has saved and copied its checkpoint, on workers of these names:
+        returns the program, and of each rank its pid and its worker's checkpoint folder."""
         for name in names:
             self.worker(name, 1)
         self.wait_workers(len(names))
@@ -94,8 +94,8 @@ class Carry(Machines):
             ranks[rank] = (pid, found.decode())
         return program, ranks
 
-    def test_function(self):
-        """Its host is lost: it goes on from the copy that the other host of the gang keeps."""
+    def test_function_gang_resumes_from_the_copy_after_host_loss(self):
+        """Its host is lost: the gang resumes from the copy at the other host."""
         program, ranks = self.start_function("one", "two", "three")
         self.workers[self.home_of(ranks[0][1])].kill(signal.SIGKILL)
         self.assertEqual(program.wait(), 0, program.text)
@@ -104,8 +104,8 @@ class Carry(Machines):
         self.assertRegex(self.gangway("events", "1").stdout,
                          r"is lost: it goes on from the copy of step 4 that \S+ (on \S+ )?kept")
 
-    def test_copies_go_with_their_job(self):
-        """Its client dies: what the workers kept of it goes."""
+    def test_checkpoint_copies_are_removed_with_their_job(self):
+        """The client is killed: the workers remove the checkpoints of its job."""
         copies = os.path.join(self.dir, "*-home", ".local", "**", ".copies", "*", "1.*")
         program, ranks = self.start_function("one", "two")
         self.assertTrue(glob.glob(copies, recursive=True))
@@ -116,8 +116,9 @@ class Carry(Machines):
             self.assertLess(time.monotonic(), deadline, left)
             e2e.pause()
 
-    def test_nobody_has_it_any_more(self):
-        """Both workers live, and have lost their folders: asked once each, then from step 0."""
+    def test_gang_restarts_from_step_0_if_no_checkpoint_is_left(self):
+        """Both workers live but have lost their folders: each is asked once, and then the gang
+        restarts from step 0."""
         program, ranks = self.start_function("one", "two")
         for _, checkpoints in ranks.values():
             shutil.rmtree(checkpoints)
@@ -130,8 +131,9 @@ class Carry(Machines):
         self.assertEqual(len(re.findall(r"HAS ITS COPY .* NO MORE", events)), 1, events)
         self.assertIn("STARTS FROM STEP 0", events)
 
-    def test_command(self):
-        """Its folder is carried to where there is room; then that host is lost."""
+    def test_command_checkpoint_moves_to_a_host_with_free_slots(self):
+        """The checkpoint folder is transferred to a host with free slots; then that host is
+        lost."""
         self.worker("one", 1)
         self.worker("two", 1)
         self.wait_workers(2)
@@ -163,13 +165,14 @@ class Carry(Machines):
         self.gangway("cancel", "2")
         self.assertEqual(blocker.wait(), 130)
         self.wait_explain("1/0", "has a copy")
-        program.wait_output("attempt 1 finds step 0")  # it goes with its worker
+        program.wait_output("attempt 1 finds step 0")  # the checkpoint went with its worker
         self.workers[second].kill(signal.SIGKILL)
         self.assertEqual(program.wait(), 0, program.text)
         self.assertRegex(program.text, r"attempt 2 finds step [01]")
 
-    def test_another_scheduler(self):
-        """It knows where a detached job's checkpoint lies, and who has a copy when that is gone."""
+    def test_restarted_scheduler_knows_checkpoints_and_copies(self):
+        """It knows where the checkpoint of a detached job is, and which worker has a copy if
+        the checkpoint is gone."""
         for name in ("one", "two"):
             self.worker(name, 1)
         self.wait_workers(2)
@@ -187,7 +190,8 @@ class Carry(Machines):
             exec tail -f /dev/null""")
         pid, folder = fifo.next().split()
         self.wait_explain("1/0", "has a copy")
-        self.gangway("submit", "-d", "--after", "1", "--", "true")  # on disk with all before it
+        # on disk, like all facts before it
+        self.gangway("submit", "-d", "--after", "1", "--", "true")
         self.scheduler.kill(signal.SIGKILL)
         self.scheduler.wait()
         self.write("go", "")
@@ -202,8 +206,9 @@ class Carry(Machines):
         self.assertIn("finds step 7", self.gangway("logs", "1").stdout, events)
         self.assertRegex(events, r"HAS ITS CHECKPOINT NO MORE(.|\n)*it goes on from the copy")
 
-    def test_a_worker_that_starts_again(self):
-        """However it ended: its folder has the checkpoint, and the output of attempts before."""
+    def test_restarted_worker_still_has_its_checkpoints(self):
+        """However the worker ended, its folder has the checkpoint and the output of earlier
+        attempts."""
         self.worker("one", 2)
         self.wait_workers(1)
         fifo = e2e.Lines(self.fifo())
@@ -225,8 +230,8 @@ class Carry(Machines):
         self.assertIn("attempt 1 finds step 0", kept)
         self.assertNotIn("NO MORE", self.gangway("events", "1").stdout)
 
-    def test_all_workers_start_again(self):
-        """The copy outlives the worker that keeps it, too: it is used where the other is gone."""
+    def test_checkpoint_copy_survives_restarts_of_all_workers(self):
+        """The copy survives the restart of its worker, and is used if the original is gone."""
         program, ranks = self.start_function("one", "two")
         for worker in self.workers.values():
             worker.kill(signal.SIGKILL)
@@ -239,7 +244,8 @@ class Carry(Machines):
         self.assertIn("it goes on from the copy", self.gangway("events", "1").stdout)
 
     def files_of_a_job(self):
-        """An attached job whose client is killed, after its worker `one`; what that has of it."""
+        """An attached job whose client is killed after its worker `one`; returns the job's folder
+        at that worker."""
         fifo = e2e.Lines(self.fifo())
         self.addCleanup(fifo.close)
         program = self.start(e2e.BINARY, "dispatch", "-n", "1", "--env", f"FIFO={self.dir}/fifo",
@@ -257,8 +263,8 @@ class Carry(Machines):
             self.assertLess(time.monotonic(), deadline)
             e2e.pause()
 
-    def test_a_job_that_nobody_knows(self):
-        """The next scheduler does not know an attached job: what the worker has of it goes."""
+    def test_files_of_unknown_jobs_are_removed_after_a_restart(self):
+        """The next scheduler does not know an attached job, so the worker removes its files."""
         self.worker("one", 1)
         self.wait_workers(1)
         folder = self.files_of_a_job()
@@ -269,8 +275,8 @@ class Carry(Machines):
         self.wait_no(folder)
         self.wait_no(os.path.join(os.path.dirname(folder), "../../logs/1"))
 
-    def test_a_worker_that_was_away(self):
-        """It hears that the job has ended when it is back: only output stays."""
+    def test_returning_worker_removes_files_of_ended_jobs(self):
+        """The worker learns on its return that the job has ended; only output stays."""
         self.worker("one", 1)
         self.wait_workers(1)
         folder = self.files_of_a_job()
@@ -279,9 +285,9 @@ class Carry(Machines):
         self.wait_no(folder)
         self.assertTrue(os.path.exists(os.path.normpath(f"{folder}/../../../logs/1")))
 
-    def test_another_cluster(self):
-        """At the same address, with a job of the same number: that finds an empty folder, and what
-        was in it is there under another name."""
+    def test_job_of_a_new_cluster_finds_an_empty_checkpoint_folder(self):
+        """A new cluster at the same address has a job of the same number: that job finds an
+        empty folder, and the old content is there under another name."""
         self.worker("one", 1)
         self.wait_workers(1)
         folder = self.files_of_a_job()
@@ -300,9 +306,9 @@ class Carry(Machines):
         self.assertEqual(len(glob.glob(aside)), 1)
 
     @unittest.skipUnless(e2e.SANITIZED, "it waits 20 s for what is given up: once is enough")
-    def test_stopped_in_the_middle(self):
-        """A worker is stopped while it gives a checkpoint away: the other side gives up, its gang
-        goes on elsewhere, and when it is continued nothing of all that is left."""
+    def test_checkpoint_transfer_from_a_stopped_worker_is_abandoned(self):
+        """A worker is stopped while it sends a checkpoint: the receiver gives up, and its gang
+        continues elsewhere. When the worker continues, nothing of the transfer is left."""
         for name in ("one", "two"):
             self.worker(name, 1)
         self.wait_workers(2)
@@ -339,8 +345,8 @@ class Carry(Machines):
             left = os.path.join(self.dir, "*-home", ".local", "**", folder, "*", "*")
             self.assertEqual(glob.glob(left, recursive=True), [])
 
-    def test_too_large(self):
-        """A worker that may not transfer a checkpoint says so, and what to do."""
+    def test_oversized_checkpoint_is_reported_with_its_option(self):
+        """A worker that may not transfer a checkpoint reports that and names the option."""
         for name in ("one", "two"):
             self.worker(name, 1, "--checkpoint-max", "1")
         self.wait_workers(2)
@@ -354,7 +360,7 @@ class Carry(Machines):
         self.gangway("cancel", "1")
 
 
-# Stands for a PyTorch script: rank 0 saves, and all ranks load. Each attempt but the last makes two
+# Simulates a PyTorch script: rank 0 saves, and all ranks load. Each attempt but the last makes two
 # epochs, and then stays.
 EPOCHS = """
 epoch=$(cat "$GANGWAY_CHECKPOINT_DIR/epoch" 2>/dev/null || echo 0)
@@ -368,7 +374,7 @@ echo $RANK "$GANGWAY_CHECKPOINTS" > "$FIFO"
 exec tail -f /dev/null
 """
 
-# Each rank saves a shard of its own, over the one before, and loads all of them.
+# Each rank saves a shard of its own over the previous one, and loads all shards.
 SHARDS = """
 cd "$GANGWAY_CHECKPOINT_DIR"
 loads=$(cat deep/shard-* 2>/dev/null | tr '\\n' ' ')
@@ -393,10 +399,10 @@ exec tail -f /dev/null
 
 
 class Together(Machines):
-    """A gang of commands over hosts that do not share the folder: all ranks find the same in it."""
+    """A command gang over hosts that share no folder: all ranks find the same files."""
 
     def gang(self, script, *arguments, ranks=2, **env):
-        """Starts it; what its ranks tell comes from self.ready."""
+        """Starts the gang; self.ready returns the reports of its ranks."""
         self.lines = e2e.Lines(self.fifo())
         self.addCleanup(self.lines.close)
         env = [word for name, value in dict(env, FIFO=self.lines.path).items()
@@ -405,7 +411,7 @@ class Together(Machines):
                           "-c", script)
 
     def ready(self, ranks=2):
-        """Waits until all ranks stay; of each the worker's folder of checkpoints."""
+        """Waits until all ranks stay; returns the worker's checkpoint folder of each."""
         told = dict(self.lines.next().split() for _ in range(ranks))
         self.assertEqual(sorted(told), [str(rank) for rank in range(ranks)])
         return told
@@ -415,8 +421,9 @@ class Together(Machines):
             self.worker(name, 1)
         self.wait_workers(len(names))
 
-    def test_restart(self):
-        """Twice: what a host was carried before is older than what rank 0 has saved since."""
+    def test_restarted_command_gang_finds_the_newest_checkpoint(self):
+        """After two restarts, the files transferred earlier are older than the files that rank
+        0 saved since."""
         self.machines("one", "two")
         gang = self.gang(EPOCHS, STAYS=2)
         for _ in range(2):
@@ -426,8 +433,9 @@ class Together(Machines):
         for rank in 0, 1:
             self.assertIn(f"attempt 2 rank {rank} of 2 starts at epoch 4", gang.text)
 
-    def test_lost_host(self):
-        """Rank 0's host is lost: both ranks go on from the copy, on hosts that had another one."""
+    def test_all_ranks_resume_from_the_copy_after_host_loss(self):
+        """The host of rank 0 is lost: both ranks resume from the copy, on hosts that had an
+        older checkpoint."""
         self.machines("one", "two")
         gang = self.gang(EPOCHS, "--max-worker-losses", "1", STAYS=1)
         home = self.home_of(self.ready()["0"])
@@ -439,8 +447,9 @@ class Together(Machines):
         for rank in 0, 1:
             self.assertIn(f"attempt 1 rank {rank} of 2 starts at epoch 2", gang.text)
 
-    def test_grown_gang(self):
-        """It begins with one rank; a host that joins later finds what that saved."""
+    def test_grown_gang_finds_the_checkpoint_of_its_single_rank(self):
+        """The gang begins with one rank; a host that joins later finds the checkpoint of that
+        rank."""
         self.machines("one")
         gang = self.gang(EPOCHS, "--min-ranks", "1", "--full-wait", "100ms", STAYS=1)
         self.ready(1)
@@ -451,8 +460,9 @@ class Together(Machines):
         for rank in 0, 1:
             self.assertRegex(gang.text, rf"attempt \d+ rank {rank} of 2 starts at epoch 2")
 
-    def test_shards(self):
-        """Files that ranks of each host wrote: every rank finds all of them, the newest of each."""
+    def test_every_rank_finds_the_shards_of_all_hosts(self):
+        """The ranks of each host write files; every rank finds all of them, in their newest
+        version."""
         self.machines("one", "two", "three")
         gang = self.gang(SHARDS, ranks=3, STAYS=2)
         for _ in range(2):
@@ -462,8 +472,9 @@ class Together(Machines):
         for rank in range(3):
             self.assertIn(f"attempt 2 rank {rank} loads 0:1 1:1 2:1", gang.text)
 
-    def test_conflict(self):
-        """Two hosts have written different files of one name: told with both, and nothing runs."""
+    def test_conflicting_checkpoint_files_stop_the_restart(self):
+        """Two hosts have different files of the same name: the error names both, and no rank
+        starts."""
         self.machines("one", "two")
         gang = self.gang(CLASH, NAME="log")
         self.ready()
@@ -474,8 +485,8 @@ class Together(Machines):
         told = re.search(r"ranks on (one|two) .*and on (one|two) ", gang.text)
         self.assertNotEqual(told.group(1), told.group(2))
 
-    def test_no_conflict(self):
-        """The same content under one name, and names of their own, are none."""
+    def test_equal_or_distinct_checkpoint_files_do_not_conflict(self):
+        """Equal content under the same name, and different names, are no conflict."""
         self.machines("one", "two")
         gang = self.gang(CLASH.replace("$NAME", '"log-$RANK"'))
         self.ready()
@@ -484,7 +495,7 @@ class Together(Machines):
         self.assertIn("rank 1 starts again", gang.text)
 
 
-# What ranks on two hosts leave, each into a folder of its own host.
+# Ranks on two hosts write files, each into the folder of its own host.
 LEAVE = """
 mkdir "$GANGWAY_CHECKPOINT_DIR/deep"
 echo $RANK > "$GANGWAY_CHECKPOINT_DIR/deep/shard-$RANK"
@@ -494,29 +505,30 @@ SAVE = 'echo weights of ${1:-it} > "$GANGWAY_CHECKPOINT_DIR/weights"'
 
 
 class Brought(e2e.Case):
-    """What commands saved is brought to the user, who is told where it is, or that it goes."""
+    """Checkpoints of commands are downloaded for the user, who is told where they are or that they
+    will be removed."""
 
     def content(self, *path):
         with open(os.path.join(self.dir, *path), encoding="utf-8") as f:
             return f.read()
 
-    def test_private_cluster(self):
+    def test_checkpoint_dir_is_filled_from_a_private_cluster(self):
         done = self.gangway("submit", "--checkpoint-dir", "out", "--", "sh", "-c", SAVE)
         self.assertEqual(self.content("out", "weights"), "weights of it\n")
         self.assertIn("its checkpoint is in out", done.stderr)
 
-    def test_a_folder_below_others_that_are_missing(self):
+    def test_checkpoint_dir_creates_missing_parent_folders(self):
         self.gangway("submit", "--checkpoint-dir", "runs/1/out", "--", "sh", "-c", SAVE)
         self.assertEqual(self.content("runs", "1", "out", "weights"), "weights of it\n")
         self.gangway("submit", "--array", "0-1", "--checkpoint-dir", "sweeps/1", "--", "sh", "-c",
                      SAVE, "sh", "{index}")
         self.assertEqual(self.content("sweeps", "1", "1", "weights"), "weights of 1\n")
 
-    def test_a_folder_that_cannot_be_made_is_refused_before_the_job(self):
+    def test_unusable_checkpoint_dir_is_refused_before_the_job(self):
         self.write("file", "")
         os.mkdir(os.path.join(self.dir, "closed"), 0o500)
         folders = [("file", "file is no folder"), ("file/out", "lies below a file")]
-        if os.getuid():  # to root it is open
+        if os.getuid():  # root may write to it
             folders += [(name, f"{name}: nothing can be written into closed")
                         for name in ("closed", "closed/1/out")]
         for folder, why in folders:
@@ -524,7 +536,7 @@ class Brought(e2e.Case):
             self.assertIn(why, refused.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.dir, "ran")))
 
-    def test_one_that_could_not_be_brought_is_not_denied(self):
+    def test_failed_checkpoint_download_is_reported(self):
         """The folder became a file while the job ran."""
         failed = self.gangway("submit", "--checkpoint-dir", "out", "--", "sh", "-c",
                               SAVE + "; echo > out", rc=1)
@@ -532,28 +544,29 @@ class Brought(e2e.Case):
                       failed.stderr)
         self.assertNotIn("it saved no checkpoint", failed.stderr)
 
-    def test_that_it_goes_is_told(self):
+    def test_submit_warns_that_a_checkpoint_will_be_removed(self):
         done = self.gangway("submit", "--", "sh", "-c", SAVE)
         self.assertIn("job 1 saved a checkpoint, which goes with it: --checkpoint-dir", done.stderr)
         done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c", "echo nothing")
         self.assertNotIn("checkpoint", done.stderr)
 
-    def test_a_job_that_failed(self):
-        """Its exit code is its own, and what it saved is brought all the same."""
+    def test_checkpoint_of_a_failed_job_is_downloaded(self):
+        """The job's exit code is returned, and its checkpoint is downloaded nevertheless."""
         self.gangway("dispatch", "--checkpoint-dir", "out", "--", "sh", "-c", SAVE + "; exit 7",
                      rc=7)
         self.assertEqual(self.content("out", "weights"), "weights of it\n")
 
-    def test_many(self):
-        """Of each task into a folder of its own; who saved none has none."""
+    def test_array_checkpoints_go_into_a_folder_per_task(self):
+        """Each task's checkpoint goes into a folder of its own; a task without a checkpoint has
+        no folder."""
         script = f"[ $1 = 1 ] || {SAVE}"
         self.gangway("submit", "--array", "0-2", "--checkpoint-dir", "out", "--", "sh", "-c",
                      script, "sh", "{index}")
         self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out"))), ["0", "2"])
         self.assertEqual(self.content("out", "2", "weights"), "weights of 2\n")
 
-    def test_get(self):
-        """Of a detached job, while it runs and when it has ended."""
+    def test_get_downloads_the_checkpoint_of_a_detached_job(self):
+        """This works while the detached job runs and after it has ended."""
         self.up("--slots", "2")
         fifo = self.fifo()
         self.gangway("submit", "-d", "--", "sh", "-c", f"{SAVE}; cat {fifo}")
@@ -572,10 +585,10 @@ class Brought(e2e.Case):
         self.assertIn("there is no checkpoint of task 0 of job 2", none.stderr)
         for other, why in ("3", "there is no job 3"), ("1/1", "job 1 has no such task"):
             none = self.gangway("get", "--checkpoint", other, "-o", "none", rc=2)
-            self.assertIn(why, none.stderr)  # and none of its ranks is asked for
+            self.assertIn(why, none.stderr)  # and none of its ranks is asked for it
 
-    def test_a_folder_that_cannot_be_read(self):
-        """That is no folder without a checkpoint."""
+    def test_unreadable_checkpoint_folder_is_an_error(self):
+        """An unreadable folder is not reported as a missing checkpoint."""
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "sh", "-c", "echo \"$GANGWAY_CHECKPOINT_DIR\" > path")
         self.gangway("wait", "1")
@@ -587,9 +600,9 @@ class Brought(e2e.Case):
         self.assertIn("Not a directory", failed.stderr)
         self.assertNotIn("there is no checkpoint", failed.stderr)
 
-    def test_attached_jobs_leave_output_alone(self):
-        """What ended with its client takes its checkpoints along; output stays as long as the job
-        is listed."""
+    def test_attached_jobs_leave_only_their_output(self):
+        """The checkpoints of an attached job are removed with its client; its output stays as
+        long as the job is listed."""
         self.up("--slots", "4")
         self.write("in.txt", "in")
         jobs = [self.start(e2e.BINARY, "submit", "--ship", "in.txt", "--", "sh", "-c",
@@ -611,7 +624,7 @@ class Brought(e2e.Case):
         self.assertIn("has ended and its inputs are no longer stored", self.gangway("retry", "50",
                                                                           rc=2).stderr)
 
-    def test_wrong_words(self):
+    def test_misused_checkpoint_options_are_refused(self):
         said = self.gangway("submit", "-d", "--checkpoint-dir", "out", "--", "true", rc=2).stderr
         self.assertIn("gangway get JOB --checkpoint -o out", said)
         self.assertIn("without a folder", self.gangway("submit", "--checkpoint-dir", "", "--",
@@ -625,8 +638,8 @@ class BroughtFromHosts(Machines):
         with open(os.path.join(self.dir, *path), encoding="utf-8") as f:
             return f.read()
 
-    def test_another_scheduler_finds_it(self):
-        """The worker has another number there."""
+    def test_restarted_scheduler_finds_checkpoints_for_get(self):
+        """The worker has another number at the restarted scheduler."""
         for name in "one", "two":
             self.worker(name, 1)
         self.wait_workers(2)
@@ -643,7 +656,7 @@ class BroughtFromHosts(Machines):
         self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out", "deep"))),
                          ["shard-0", "shard-1"])
 
-    def test_shards_of_two_hosts(self):
+    def test_checkpoint_dir_collects_the_shards_of_two_hosts(self):
         for name in "one", "two":
             self.worker(name, 1)
         self.wait_workers(2)
@@ -653,11 +666,12 @@ class BroughtFromHosts(Machines):
 
 
 class Leave(Machines):
-    """Workers that are told to end (SIGTERM), and what runs there."""
+    """Workers that are told to end (SIGTERM), and the tasks that run there."""
 
     def leaver(self, name, job, **others):
-        """A gang of two functions that stays in step 4, which the scheduler knows, on `leaver`,
-        among other workers with so many slots: the program, and what lets it go on."""
+        """A function gang that stays in step 4, which the scheduler knows, on worker `leaver`,
+        beside other workers with these slots: returns the program, and the gate that lets it
+        continue."""
         self.worker("leaver", 2)
         self.wait_workers(1)
         folder = os.path.join(self.dir, name)
@@ -675,16 +689,18 @@ class Leave(Machines):
         return program, gate
 
     def leave(self, gate):
-        """It is told to end, and only then the gang goes on: until it hears that, and has saved."""
+        """The worker is told to end, and only then the gang continues, until it receives the
+        request and has saved."""
         leaver = self.workers["leaver"]
         leaver.kill(signal.SIGTERM)
         leaver.wait_output("ending: terminated")
         with open(gate, "w", encoding="utf-8"):
             self.assertEqual(leaver.wait(), 0, leaver.text)
 
-    def test_a_worker_that_leaves(self):
-        """Only it has a gang's checkpoint, of a step that the gang made since: that is handed over
-        first, to where the gang goes on, or to whoever is there until it does."""
+    def test_terminated_worker_transfers_its_checkpoint_first(self):
+        """Only this worker has the gang's checkpoint of a step reached since: the checkpoint is
+        transferred to the worker where the gang continues, or to another connected worker until
+        then."""
         program, gate = self.leaver("placed", "1", room=2)
         self.leave(gate)
         self.assertEqual(program.wait(), 0, program.text)
@@ -701,9 +717,9 @@ class Leave(Machines):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertRegex(program.text, "sum 24 from step [5-8]")
 
-    def test_a_worker_that_leaves_at_once(self):
-        """Told twice it waits for nobody: not for what runs, nor for who would take its
-        checkpoint, who stands still here."""
+    def test_second_sigterm_ends_the_worker_at_once(self):
+        """After a second signal the worker waits neither for its tasks nor for the receiver of
+        its checkpoint, which is stopped here."""
         program, _ = self.leaver("twice", "1", room=2)
         room, leaver = self.workers.pop("room"), self.workers["leaver"]
         room.kill(signal.SIGSTOP)
@@ -718,8 +734,9 @@ class Leave(Machines):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 0", program.text)
 
-    def test_commands_have_their_grace(self):
-        """A gang of one host takes a second to save when it is told to end: that goes with it."""
+    def test_terminated_worker_grants_commands_their_grace_period(self):
+        """A gang of one host needs a second to save when it is told to end: that checkpoint is
+        transferred, too."""
         lines = e2e.Lines(self.fifo("lines"))
         self.addCleanup(lines.close)
         script = f"""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line as people use it: output live, exit codes, Ctrl-C, listings, JSON."""
+"""The command line in use: live output, exit codes, Ctrl-C, listings, JSON."""
 import json
 import os
 import pwd
@@ -28,7 +28,7 @@ class CommandLine(e2e.Case):
         self.assertEqual(sorted(done.stdout.splitlines()), ["[0] out 0 of 2", "[1] out 1 of 2"])
         self.assertEqual(sorted(done.stderr.splitlines()), ["[0] err 0", "[1] err 1"])
 
-    def test_one_rank_is_as_it_is(self):
+    def test_output_of_a_single_rank_is_unchanged(self):
         data = b"10%\r50%\r100%\ndos\r\n\xff\0\r\r\nno newline"
         with open(os.path.join(self.dir, "data"), "wb") as f:
             f.write(data)
@@ -36,8 +36,9 @@ class CommandLine(e2e.Case):
                               cwd=self.dir, capture_output=True, check=True)
         self.assertEqual(done.stdout, data)
 
-    def test_words_of_others(self):
-        """Reasons that are no UTF-8, or would steer the terminal; such names are not taken."""
+    def test_foreign_text_cannot_control_the_terminal(self):
+        """Error texts may be invalid UTF-8 or contain control characters; such names are
+        refused."""
         self.up("--slots", "1")
         said = self.gangway("submit", "-d", "--name", "evil\033[2Jname", "--", "true", rc=2).stderr
         self.assertIn("without control characters", said)
@@ -53,12 +54,12 @@ class CommandLine(e2e.Case):
         logs = subprocess.run([e2e.BINARY, "logs", job], env=self.env, capture_output=True,
                               check=True).stderr.splitlines()
         self.assertIn(b"command", logs[0])
-        self.assertEqual(logs[1], b"caf\351: \033[2J")  # its own output is as it is
+        self.assertEqual(logs[1], b"caf\351: \033[2J")  # its own output is unchanged
         self.assertIn("caf\ufffd: ?[2J", self.gangway_json("explain", job)["text"])
         self.assertEqual(self.gangway_json("logs", job)["text"], "caf\ufffd: \033[2J")
         self.assertIn("caf\ufffd", json.dumps(self.gangway_json("tasks", job), ensure_ascii=False))
 
-    def test_exit_code_and_cause(self):
+    def test_dispatch_returns_the_exit_code_and_prints_the_cause(self):
         done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c",
                             "echo last words >&2; test $RANK = 0 || exit 42; "
                             "exec tail -f /dev/null", rc=42)
@@ -68,14 +69,14 @@ class CommandLine(e2e.Case):
         self.assertIn("signal 11", done.stderr)
         self.gangway("submit", "--time-limit", "100ms", "--", "tail", "-f", "/dev/null", rc=124)
 
-    def test_environment_and_folder(self):
+    def test_task_inherits_environment_and_working_folder(self):
         done = self.gangway("submit", "-e", "ADDED=a b", "--env", "HOME=/elsewhere", "--cwd", "/",
                             "--", "sh", "-c", 'echo "$ADDED $HOME $KEPT $SLURM_JOB_ID"; pwd',
                             env={"KEPT": "kept", "SLURM_JOB_ID": "1"})
         self.assertEqual(done.stdout, "a b /elsewhere kept \n/\n")
 
-    def test_who_submits_keeps_the_token(self):
-        """Whoever reads a task's environment would be its user."""
+    def test_task_does_not_inherit_the_client_token(self):
+        """Otherwise anyone who reads the environment of a task could act as its user."""
         show = ["--", "sh", "-c", 'echo "$KEPT,$GANGWAY_TOKEN,$GANGWAY_TOKEN_FILE"']
         secret = {"KEPT": "kept", "GANGWAY_TOKEN": "secret", "GANGWAY_TOKEN_FILE": "/secret"}
         for words in ([], ["-e", "ADDED=1"]):
@@ -83,8 +84,8 @@ class CommandLine(e2e.Case):
         done = self.gangway("submit", "-e", "GANGWAY_TOKEN=given", *show, env=secret)
         self.assertEqual(done.stdout, "kept,given,\n")
 
-    def test_ranks_are_not_inherited(self):
-        """From another launcher around us, or a gang that dispatches gangs."""
+    def test_rank_variables_of_an_outer_launcher_are_replaced(self):
+        """The outer launcher is another tool, or a gang that dispatches gangs."""
         show = 'echo "$RANK of $WORLD_SIZE, $GANGWAY_RANK, $LOCAL_RANK at $MASTER_PORT"'
         wanted = ["[0] 0 of 2, 0, 0", "[1] 1 of 2, 1, 1"]
         for outer in ([], [e2e.BINARY, "dispatch", "-n", "1", "--"]):
@@ -95,7 +96,7 @@ class CommandLine(e2e.Case):
                         env={"RANK": "7", "WORLD_SIZE": "8", "LOCAL_RANK": "7"}).stdout
                     self.assertEqual(sorted(re.findall(r"^(.*) at \d+$", said, re.M)), wanted)
         said = self.gangway("dispatch", "--env", "RANK=5", "--", "sh", "-c", show).stdout
-        self.assertTrue(said.startswith("5 of 1"), said)  # what the user gives wins
+        self.assertTrue(said.startswith("5 of 1"), said)  # the user's value takes precedence
 
     def interrupt(self, script, *options):
         path = self.write("script", script)
@@ -107,18 +108,18 @@ class CommandLine(e2e.Case):
         job.wait_output("interrupted")
         return job
 
-    def test_interrupt_ends_gently(self):
+    def test_interrupt_lets_ranks_end_gently(self):
         job = self.interrupt(HANG)
         self.assertEqual(job.wait(), 130, job.text)
         self.assertIn("[0] ended gently", job.text)
         self.assertIn("[1] ended gently", job.text)
 
-    def test_interrupt_twice_ends_at_once(self):
+    def test_second_interrupt_ends_the_job_at_once(self):
         job = self.interrupt(DEAF, "--grace", "1h")
         job.kill(signal.SIGINT)
         self.assertEqual(job.wait(), 130, job.text)
 
-    def test_detached_jobs(self):
+    def test_detached_job_can_be_awaited_read_and_explained(self):
         self.up("--slots", "2")
         job = self.gangway("submit", "-d", "--name", "one", "--", "sh", "-c",
                            "echo out; echo err >&2; exit 5").stdout.strip()
@@ -169,7 +170,7 @@ class CommandLine(e2e.Case):
         self.assertIn("there is no job \"two\"", self.gangway("jobs", "two", rc=2).stderr)
         self.assertIn("is not a job", self.gangway("jobs", "1,,", rc=2).stderr)
 
-    def test_follow_and_cancel(self):
+    def test_log_follower_ends_after_a_cancel(self):
         self.up("--slots", "2")
         fifo = self.fifo()
         job = self.gangway("submit", "-d", "--", self.write("hang", HANG),
@@ -191,7 +192,7 @@ class CommandLine(e2e.Case):
         self.assertIn("no unfinished jobs", self.gangway("wait", "all").stderr)
         self.gangway("logs", "999", rc=2)
 
-    def test_jobs_by_name(self):
+    def test_job_name_selects_the_latest_job(self):
         self.up("--slots", "2")
         for word in ("one", "two"):
             self.gangway("submit", "-d", "--name", "my job.v2", "--", "echo", word)
@@ -205,7 +206,7 @@ class CommandLine(e2e.Case):
         for word in ("", "1,,2", "5-"):
             self.assertIn("is not a job", self.gangway("explain", "--", word, rc=2).stderr)
 
-    def test_tasks_that_are_over_or_have_not_begun(self):
+    def test_commands_on_ended_or_pending_tasks_say_so(self):
         self.up("--slots", "1")
         tasks = [{"name": "a", "argv": ["true"]}]
         self.gangway("submit", "-q", "--from-json", self.write("one.json", json.dumps(tasks)))
@@ -217,8 +218,8 @@ class CommandLine(e2e.Case):
         self.gangway("cancel", job)
         self.gangway("wait", job, rc=130)
 
-    def test_several_jobs(self):
-        """As arguments, and in lists that have names."""
+    def test_commands_accept_several_jobs(self):
+        """The jobs are given as arguments, and as lists with names in them."""
         self.up("--slots", "2")
         numbers = [self.gangway("submit", "-d", "--name", name, "--", "sh", "-c", script)
                    .stdout.strip()
@@ -235,8 +236,8 @@ class CommandLine(e2e.Case):
         self.gangway("submit", "--after", "one,two", "--", "true", rc=1)
         self.gangway("submit", "--after-any", "one,two", "--", "true")
 
-    def test_times_of_0(self):
-        """What the help says of them holds."""
+    def test_time_limit_of_0_means_what_the_help_says(self):
+        """The behaviour matches the help texts."""
         self.up("--slots", "1", "--idle-stop", "0")
         for command, words in (("wait", "124; 0: never"), ("submit", "124;0: no limit"),
                                ("up", "(default: 0, never)"), ("scheduler", "(default: 0, never)"),
@@ -252,14 +253,14 @@ class CommandLine(e2e.Case):
             f.write("5\n")
         self.assertEqual(waiting.wait(), 5)
 
-    def test_up_and_down(self):
+    def test_up_starts_and_down_ends_a_cluster(self):
         self.assertIn("unknown option '--up'", self.gangway("--up", rc=2).stderr)
         self.assertIn("no cluster", self.gangway("down").stderr)
         self.up("--slots", "3", "--workers", "2", "--idle-stop", "1h")
         self.assertIn("already", self.gangway("up", rc=2).stderr)
         status = self.gangway_json("status")
         self.assertEqual((status["workers"], status["slots"]), (2, 3))
-        self.assertNotIn("address", status)  # it has none that others could reach
+        self.assertNotIn("address", status)  # it has no address for other hosts
         self.assertEqual(self.gangway_json("down"), {"was_running": True})
         self.gangway("status", rc=3)
         done = self.gangway("status", rc=2, env={"GANGWAY_ADDRESS": "tcp://127.0.0.1:1"})
@@ -267,8 +268,9 @@ class CommandLine(e2e.Case):
         self.assertIn("gangway token create", self.gangway("up", "--listen", "127.0.0.1:1",
                                                            rc=2).stderr)
 
-    def test_down_leaves_time(self):
-        """What runs has its --grace, and who looks at it hears that; --now and Ctrl-C end that."""
+    def test_down_waits_for_grace_periods_unless_interrupted(self):
+        """Running tasks get their --grace, and `down` reports that; --now and Ctrl-C end the
+        wait."""
         said = e2e.Lines(self.fifo("said"))
         self.addCleanup(said.close)
         for way in "grace", "now", "Ctrl-C":
@@ -291,9 +293,11 @@ class CommandLine(e2e.Case):
             self.assertIn("the cluster has ended", down.text)
             client.wait()
 
-    def test_workers_share_the_host(self):
-        """Threads and memory of all slots together are the host's, however many workers."""
-        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # the user's own would win
+    def test_workers_of_a_host_share_its_threads_and_memory(self):
+        """The threads and the memory of all slots together do not exceed the host's, however
+        many workers there are."""
+        # the user's own values would take precedence
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             self.env.pop(name, None)
         cores = len(os.sched_getaffinity(0))
         self.up("--slots", str(2 * cores), "--workers", "2")
@@ -303,7 +307,7 @@ class CommandLine(e2e.Case):
         memory = sum(worker["memory_bytes"] for worker in self.gangway_json("worker", "list"))
         self.assertLessEqual(memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
 
-    def test_help_of_everything(self):
+    def test_every_command_has_help_within_80_columns(self):
         listed = re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M)
         self.assertIn("dispatch", listed)
         for command in listed:
@@ -312,7 +316,7 @@ class CommandLine(e2e.Case):
                 text = self.gangway(command, "--help").stdout
                 self.assertIn("Usage: gangway", text)
                 self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
-            # Those whose verbs have options of their own.
+            # Commands whose subcommands have options of their own.
             behind = text.partition("\nCommands:\n")[2]
             behind = "  list " if command == "worker" else behind
             for verb in re.findall(r"^  (\w+) ", behind, re.M):
@@ -326,8 +330,9 @@ class CommandLine(e2e.Case):
         self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
         self.gangway(rc=2)
 
-    def test_words_of_other_tools(self):
-        """Their commands are answered with ours; no slip of the hand is led to what ends work."""
+    def test_commands_of_other_tools_suggest_the_gangway_command(self):
+        """Commands of other tools are answered with the Gangway command; no typing error is
+        answered with a command that ends work."""
         for word, meant in (("run", "dispatch"), ("srun", "dispatch"), ("sbatch", "submit -d"),
                             ("torchrun", "dispatch"), ("mpirun", "dispatch"), ("squeue", "jobs"),
                             ("ps", "jobs"), ("top", "status"), ("cp", "get"),
@@ -338,8 +343,8 @@ class CommandLine(e2e.Case):
             for verb in ("stop", "up", "down", "cancel", "restart"):
                 self.assertNotRegex(said, rf"(?:'|gangway ){verb}\b")
 
-    def test_options_are_typed_whole(self):
-        """An abbreviation is refused by every verb, and answered with what it may mean."""
+    def test_option_names_cannot_be_abbreviated(self):
+        """Every command refuses an abbreviation and suggests the full option."""
         for command in re.findall(r"^  (\w+) ", self.gangway("--help").stdout, re.M):
             text = self.gangway(command, "--help").stdout
             verbs = re.findall(r"^  (\w+) ", text.partition("\nCommands:\n")[2], re.M)
@@ -354,8 +359,9 @@ class CommandLine(e2e.Case):
         self.assertIn("--memory SIZE", self.gangway("submit", "--mem", "4G", "true", rc=2).stderr)
         self.assertIn("--memory-limit", self.gangway("up", "--mem", "4G", rc=2).stderr)
 
-    def test_options_stand_anywhere(self):
-        """Before, between and behind the words of every verb, which says and does the same."""
+    def test_options_are_accepted_at_any_position(self):
+        """Options before, between and after the arguments of every command have the same
+        effect."""
         self.up("--slots", "1")
         job = self.gangway("submit", "-d", "--", "true").stdout.strip()
         self.gangway("wait", job)
@@ -363,7 +369,7 @@ class CommandLine(e2e.Case):
                            "/dev/null").stdout.strip()
         self.wait_said(r"running", "tasks", nap)
         tokens = os.path.join(self.dir, "tokens")
-        words = {  # an option, and the words of a verb; None: nothing but --help
+        words = {  # an option, and the arguments of a command; None: only --help
             "jobs": (["--json"], [job, job]), "tasks": (["--state", "done"], [job]),
             "logs": (["--rank", "0"], [job]), "wait": (["--timeout", "1ms"], [job, nap]),
             "cancel": (["--json"], [job, "97", "98"]), "retry": (None, ["97", "98"]),
@@ -413,8 +419,9 @@ class CommandLine(e2e.Case):
             self.assertEqual(said, said[:1] * len(said), verb)
         self.assertEqual(self.gangway_json("token", "list", "--tokens", tokens), [])
 
-    def test_manual_page(self):
-        """It has each command with its options, and each variable that is read or set."""
+    def test_manual_page_lists_every_command_option_and_variable(self):
+        """The page has each command with its options, and each environment variable that is
+        read or set."""
         page = self.gangway("help", "--man").stdout.replace("\\-", "-")
         parts = dict(re.findall(r"^\.SS gangway (.*)\n((?:(?!\.S[HS] ).*\n)*)", page, re.M))
         for command in re.findall(r"^  (\w+) ", self.gangway("help").stdout, re.M):
@@ -432,7 +439,7 @@ class CommandLine(e2e.Case):
                 self.assertEqual(set(there) | {"--help"}, options, name)
         self.assertNotIn("gangway supervisor", page)
         own = {"GANGWAY_RUNNER_FD", "GANGWAY_LOG_DIR", "GANGWAY_BINARY_DIR",
-               "GANGWAY_MPI"}  # between processes
+               "GANGWAY_MPI"}  # set between processes
         top = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
         for part in ("client", "gpu", "graph", "scheduler", "worker"):
             for folder, _, names in os.walk(os.path.join(top, part)):
@@ -444,13 +451,14 @@ class CommandLine(e2e.Case):
                     for variable in used - own:
                         self.assertTrue(f"\\fB{variable}\\fR" in page, f"{name}: {variable}")
 
-    def test_completion(self):
+    def test_shell_completion_offers_commands_and_options(self):
         script = self.gangway("completion", "bash").stdout
         for line, wanted in (("gangway di", ["dispatch"]),
                              ("gangway s", ["status", "submit", "stop", "sync",
                                             "scheduler"]),
                              ("gangway up --id", ["--idle-stop"]),
-                             ("gangway submit --an", ["--annotate"]),  # whose text has another
+                             # whose help text contains another option
+                             ("gangway submit --an", ["--annotate"]),
                              ("gangway submit --ti", ["--time-limit"]),
                              ("gangway worker --na", ["--name"]),
                              ("gangway worker l", ["list"]),
@@ -470,7 +478,7 @@ class CommandLine(e2e.Case):
             self.assertIn("gangway help", self.gangway("completion", shell).stdout)
         self.gangway("completion", "csh", rc=2)
 
-    def test_where_ranks_are_is_logged(self):
+    def test_scheduler_log_shows_where_ranks_run(self):
         self.up("--slots", "4", "--workers", "2")
         self.gangway("dispatch", "-n", "3", "--", "true")
         path = self.cluster("scheduler.log")
@@ -479,7 +487,7 @@ class CommandLine(e2e.Case):
         self.assertEqual([place[1:] for place in places], [("0", "1"), ("2", "2")])
         self.assertEqual(len({place[0] for place in places}), 1)
 
-    def test_submits_and_workers_are_logged(self):
+    def test_scheduler_log_shows_submissions_and_workers(self):
         self.up("--slots", "2", "--workers", "2")
         self.gangway("submit", "-d", "--name", "nap", "--", "true")
         self.gangway("dispatch", "-n", "2", "--", "true")
@@ -495,7 +503,7 @@ class CommandLine(e2e.Case):
             self.assertRegex(log, f"info: worker {worker} on \\S+ joined: 1 slot, ")
             self.assertRegex(log, f"info: worker {worker} on \\S+ left: ")
 
-    def test_a_log_that_is_full_begins_anew(self):
+    def test_full_log_file_is_rotated(self):
         self.up("--slots", "4", "--log-max", "500")
         folder = self.cluster()
         for _ in range(8):
@@ -507,8 +515,8 @@ class CommandLine(e2e.Case):
         workers = [e2e.command_of(pid) for pid in e2e.pids_marked(self.mark)]
         self.assertIn("--log-max 500", next(w for w in workers if "worker --dir" in w))
 
-    def test_watch(self):
-        """It shows the state again and again, until somebody ends it."""
+    def test_watch_repeats_the_listing_until_interrupted(self):
+        """The listing is printed whenever it changes, until an interrupt."""
         self.up("--slots", "1")
         watcher = self.start(e2e.BINARY, "status", "--watch", "--json")
         watcher.wait_output(r'^\{.*"done":0[,}].*\n')
@@ -526,7 +534,7 @@ class CommandLine(e2e.Case):
         self.assertIn("`gangway tasks JOB --watch`",
                       self.gangway("explain", job, "--watch", rc=2).stderr)
 
-    def test_the_last_lines_of_logs(self):
+    def test_logs_tail_prints_the_last_lines(self):
         self.up("--slots", "1")
         fifo = self.fifo()
         job = self.gangway("submit", "-d", "--", "sh", "-c", "seq 100; seq 7 >&2; printf 'more '; "
@@ -546,8 +554,9 @@ class CommandLine(e2e.Case):
         self.assertEqual(self.gangway("logs", "-n", "1", "--out", job).stdout, "end")
         self.gangway("logs", "--tail", "2", "-o", "files", job, rc=2)
 
-    def test_the_end_of_long_output_is_kept(self):
-        """And its beginning; what is between is counted, not told."""
+    def test_long_output_retains_its_start_and_end(self):
+        """The start and the end of the output are stored; the bytes between are only
+        counted."""
         self.up("--slots", "1")
         job = self.gangway("submit", "-d", "--", "sh", "-c",
                            "echo first; yes 123456789 | head -n 9000000; echo last").stdout.strip()
@@ -564,13 +573,13 @@ class CommandLine(e2e.Case):
                                 r"are left out here\n", said.stderr)
             self.assertEqual(int(left.group(1)) + len(text), 9000000 * 10 + 11)
             self.assertLess(len(text), (64 << 20) + (256 << 10))
-        # Of the lines in the second half, and of some before.
+        # Reads lines of the second half, and some before.
         self.assertEqual(self.gangway("logs", "--tail", "2", job).stderr, "")
         tail = self.gangway("logs", "--tail", "4000000", job)
         self.assertEqual((tail.stdout.count("\n"), tail.stdout[-5:]), (4000000, "last\n"))
         self.assertEqual(tail.stderr, said.stderr)
 
-    def test_folders_that_cannot_be_made(self):
+    def test_unusable_folders_are_reported_with_the_variable(self):
         self.write("gangway", "a file")
         failed = self.gangway("new", os.path.join(self.dir, "gangway", "such"), rc=1)
         self.assertIn("gangway/such: Not a directory", failed.stderr)
@@ -581,13 +590,13 @@ class CommandLine(e2e.Case):
         self.assertIn("no cluster is running",
                       self.gangway("jobs", rc=3, env={"XDG_STATE_HOME": self.dir}).stderr)
 
-    def test_new_refuses_a_full_folder(self):
+    def test_new_refuses_a_folder_that_is_not_empty(self):
         self.gangway("new", "project")
         self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "project"))),
                          ["CMakeLists.txt", "Makefile", "README.md", "main.c"])
         self.assertIn("not empty", self.gangway("new", "project", rc=2).stderr)
 
-    def test_examples(self):
+    def test_example_programs_print_the_expected_results(self):
         hello = os.path.join(e2e.BUILD, "bin", "hello")
         if not os.path.exists(hello):
             self.skipTest("the examples were not built")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Semaphores, locks, events, variables and queues, between clients and tasks that wait for each
-other on fewer slots than wait; see graphs/coordination.c."""
+other on fewer slots than there are waiters; see graphs/coordination.c."""
 import os
 import select
 import signal
@@ -18,22 +18,22 @@ class Coordination(e2e.Case):
         self.assertEqual(done.stdout, f"{name}: well\n")
         self.assertEqual(self.gangway_json("sync", "list"), [])
 
-    def test_no_raise_is_lost(self):
+    def test_concurrent_increments_are_not_lost(self):
         self.subject("counter")
 
-    def test_producer_and_consumers_on_one_slot(self):
+    def test_queue_connects_producer_and_consumers_on_one_slot(self):
         self.subject("queue")
 
-    def test_events(self):
+    def test_events_wake_their_waiters(self):
         self.subject("events")
 
-    def test_news_and_fences(self):
+    def test_variable_followers_see_the_latest_and_fences_grow(self):
         self.subject("news")
 
-    def test_wrong_input(self):
+    def test_misuse_of_sync_objects_is_refused(self):
         self.subject("wrong")
 
-    def test_holders_that_die_let_go(self):
+    def test_killed_task_releases_its_lease(self):
         self.up("--slots", "1")
         lines = e2e.Lines(self.fifo())
         self.addCleanup(lines.close)
@@ -49,7 +49,7 @@ class Coordination(e2e.Case):
             os.kill(int(pid), signal.SIGKILL)
         self.assertEqual(process.wait(), 0, process.text)
 
-    def test_explain_names_what_a_task_waits_for(self):
+    def test_explain_names_the_awaited_sync_object(self):
         self.up("--slots", "1")
         process = self.start(COORDINATION, "waits", self.fifo())
         process.wait_output("^held$")
@@ -62,12 +62,12 @@ class Coordination(e2e.Case):
             r"room in queue full \(it has 1 of 1 values\)",
         ]
         for i, text in enumerate(wanted, 1):
-            # Its question goes past its worker, which lends the slots: either may come first.
+            # Its request bypasses its worker, which yields the slots: either may arrive first.
             self.wait_said(f"{text}.*its slots are lent meanwhile", "explain", f"{i}/0")
         process.kill()
         process.wait()
 
-    def test_from_a_shell(self):
+    def test_sync_objects_can_be_used_from_a_shell(self):
         self.up("--slots", "1")
         sync = lambda *words, **options: self.gangway("sync", *words, **options)
         for value, shown in (("0.5", "0.5\n"), ("well done", "well done\n"), ("[1,", None),
@@ -104,7 +104,7 @@ class Coordination(e2e.Case):
         sync("open", "semaphore", "s", "3")
         self.assertRegex(sync("list").stdout, r"semaphore +s +0 of 3 held")
         self.assertIn("is not a count", sync("open", "semaphore", "s", "many", rc=2).stderr)
-        for name in ("\udcff", "a\nb", "x" * 256):  # the first is a byte that is no UTF-8
+        for name in ("\udcff", "a\nb", "x" * 256):  # the first is a byte that is not valid UTF-8
             self.assertIn("bytes of UTF-8 without control",
                           sync("set", "variable", name, "1", rc=2).stderr)
         sync("set", "variable", "gr\u00fc\u00df", "1")
@@ -112,7 +112,7 @@ class Coordination(e2e.Case):
         self.assertIn("a name and one word behind it", sync("set", "variable", "v", rc=2).stderr)
         self.assertIn("a name is wanted, and no more", sync("set", "event", "e", "x", rc=2).stderr)
 
-    def test_held_while_a_command_runs(self):
+    def test_lock_is_held_while_a_command_runs(self):
         self.up("--slots", "1")
         sync = lambda *words, **options: self.gangway("sync", *words, **options)
         fence = int(sync("lock", "l", "--", "sh", "-c", "echo $GANGWAY_FENCE").stdout)
@@ -132,7 +132,7 @@ class Coordination(e2e.Case):
                 sync(verb, name, "-t", "0", "--", "true")
         sync("delete", "semaphore", "s")
 
-    def test_a_holder_hands_signals_on(self):
+    def test_sync_lock_forwards_signals_to_its_command(self):
         self.up("--slots", "1")
         program = ("import signal, sys; signal.signal(signal.SIGTERM, lambda *_: sys.exit(5)); "
                    "print('held', flush=True); [signal.pause() for _ in iter(int, 1)]")
@@ -142,7 +142,7 @@ class Coordination(e2e.Case):
         self.assertEqual(holder.wait(), 5, holder.text)
         self.gangway("sync", "lock", "l", "--timeout", "0", "--", "true")
 
-    def test_a_holder_that_is_killed_lets_go(self):
+    def test_killed_sync_lock_ends_its_command_and_releases(self):
         self.up("--slots", "1")
         ended = self.fifo("ended")
         holder = self.start(e2e.BINARY, "sync", "lock", "l", "--", "sh", "-c",
@@ -157,19 +157,19 @@ class Coordination(e2e.Case):
         self.assertTrue(poll.poll(20000), "the command goes on")
         self.gangway("sync", "lock", "l", "--", "true")
 
-    def test_a_lock_that_was_lost_fails_what_ended_well(self):
+    def test_lost_lock_fails_a_successful_command(self):
         self.up("--slots", "1")
         done = self.gangway("sync", "lock", "l", "--", e2e.BINARY, "sync", "delete", "lock", "l",
                             rc=1)
         self.assertIn("lock l was lost while", done.stderr)
 
-    def test_client_killed_lets_go(self):
+    def test_killed_client_releases_its_lease(self):
         self.up("--slots", "1")
         process = self.start(COORDINATION, "deleted", self.fifo())
         process.wait_output("^stuck$")
         process.kill()
         process.wait()
-        # The next one opens the same semaphore and gets its only lease.
+        # The next client opens the same semaphore and gets its only lease.
         again = self.start(COORDINATION, "deleted", self.fifo("again"))
         again.wait_output("^stuck$")
         row, = self.gangway_json("sync", "list")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Very many tasks at once: they fail, wait, or lose their client; others are answered meanwhile."""
+"""Very many tasks at once: they fail, wait, or lose their client; other clients are answered
+meanwhile."""
 import os
 import time
 
@@ -7,7 +8,7 @@ import e2e
 
 CROWD = os.path.join(e2e.BUILD, "bin", "crowd")
 COUNT = 20000 if e2e.SANITIZED else 1000000
-ANSWER_S = 20 if e2e.SANITIZED else 10  # other clients, while the crowd is there
+ANSWER_S = 20 if e2e.SANITIZED else 10  # for other clients, beside the crowd
 
 
 class Crowds(e2e.Case):
@@ -18,7 +19,7 @@ class Crowds(e2e.Case):
         self.gangway("submit", "-q", "-p", "1", "--", "true")  # not behind the older crowd
         self.assertLess(time.monotonic() - begin, ANSWER_S)
 
-    def test_all_fail_at_once(self):
+    def test_scheduler_answers_while_a_huge_job_fails(self):
         self.up("--slots", "2")
         crowd = self.start(CROWD, "fail", str(COUNT))
         self.answered()
@@ -26,7 +27,7 @@ class Crowds(e2e.Case):
         self.answered()
         self.assert_idle()
 
-    def test_a_client_vanishes(self):
+    def test_scheduler_answers_after_the_client_of_a_huge_job_dies(self):
         self.up("--slots", "2")
         crowd = self.start(CROWD, "wait", str(COUNT), self.fifo())
         crowd.wait_output("there", 120)
@@ -38,7 +39,7 @@ class Crowds(e2e.Case):
         job = self.gangway_json("jobs")[-1]
         self.assertEqual((job["tasks"], job["state"]), (COUNT + 1, "cancelled"))
 
-    def test_one_after_the_other(self):
+    def test_scheduler_answers_during_a_huge_chain(self):
         self.up("--slots", "2")
         crowd = self.start(CROWD, "chain", str(COUNT // 10))
         self.answered()

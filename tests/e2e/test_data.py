@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Results that several clients hold, and what `gangway data` shows of them; see results/data.c."""
+"""Results held by several clients, and how `gangway data` shows them; see results/data.c."""
 import os
 import pty
 import signal
@@ -19,37 +19,37 @@ class Data(e2e.Case):
         self.assert_idle()
 
     def on_terminal(self, *arguments):
-        """What a terminal gets to see of it; it ends well."""
+        """The output of a command at a terminal; the command must succeed."""
         primary, terminal = pty.openpty()
         self.addCleanup(os.close, primary)
         subprocess.run([e2e.BINARY, *arguments], env=self.env, stdin=subprocess.DEVNULL,
                        stdout=terminal, timeout=e2e.TIMEOUT_S, check=True)
-        os.write(terminal, b"$")  # what a shell says next: so that there is an end
+        os.write(terminal, b"$")  # the next output of a shell, to mark the end
         os.close(terminal)
         text = b""
         while not text.endswith(b"$"):
             text += os.read(primary, 65536)
         return text[:-1]
 
-    def test_names(self):
+    def test_named_result_stays_until_its_last_holder_releases(self):
         self.subject("names", self.write("ran", ""))
 
-    def test_outlives(self):
+    def test_task_survives_its_client_if_another_holds_the_result(self):
         self.subject("outlives", self.fifo())
 
-    def test_shared(self):
+    def test_shared_task_continues_after_one_client_cancels(self):
         self.subject("shared", self.fifo())
 
-    def test_pure(self):
+    def test_equal_pure_calls_of_two_clients_run_once(self):
         self.subject("pure", self.write("ran", ""))
 
-    def test_gather(self):
+    def test_gather_returns_many_large_values_or_an_error(self):
         self.subject("gather", self.write("ran", ""))
 
-    def test_retry(self):
+    def test_retry_reruns_failed_tasks_across_jobs(self):
         self.subject("retry", self.write("retried", ""))
 
-    def test_publish(self):
+    def test_published_result_can_be_listed_read_and_removed(self):
         self.subject("publish", self.write("ran", ""))
         listed = self.gangway_json("data", "list")
         self.assertEqual([(line["name"], line["state"]) for line in listed], [("kept", "done")])
@@ -66,7 +66,7 @@ class Data(e2e.Case):
         self.assertIn("nothing is published", self.gangway("data", "list").stderr)
         self.assertIn("nothing is published as", self.gangway("data", "rm", "kept", rc=2).stderr)
 
-    def test_command_line(self):
+    def test_data_command_publishes_and_reads_task_results(self):
         self.up("--slots", "2")
         self.gangway("submit", "--name", "one", "-d", "--", "true")
         self.gangway("data", "publish", "ended", "last")
@@ -91,7 +91,7 @@ class Data(e2e.Case):
                                               rc=2).stderr.lower().replace("such ", ""))
 
     def check_no_file(self):
-        """What is there and is no file stays that, and gets what it can take."""
+        """An existing target that is no file is not replaced, and gets the data if it can."""
         path, full = self.fifo("pipe"), os.path.join(self.dir, "full")
         os.symlink("/dev/full", full)
         self.run_program("sh", "-c", f"printf 'a b' | '{e2e.BINARY}' data put piped -")
@@ -105,7 +105,8 @@ class Data(e2e.Case):
         self.assertTrue(os.path.islink(full))
 
     def check_whole_or_not_at_all(self, content):
-        """Of what is published as weights, with nothing beside it that is not its own."""
+        """Checks the published value "weights": written completely or not at all, without extra
+        files."""
         name = os.path.join(self.dir, "folder", "out")
         os.mkdir(os.path.dirname(name))
         for neighbour in ("out.part", "out.new"):
@@ -129,7 +130,7 @@ class Data(e2e.Case):
             self.assertEqual(f.read(), "mine")
         self.assertEqual(stat.S_IMODE(os.stat(name).st_mode), 0o640)
 
-    def test_put(self):
+    def test_data_put_stores_a_file_exactly(self):
         self.up("--slots", "1")
         content = bytes(range(256)) * 3000
         path = os.path.join(self.dir, "in")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What outlives the scheduler: detached jobs, and what they need to run. It is killed, or ends, and
-another begins on the same state."""
+"""What survives the scheduler: detached jobs, and what they need to run. The scheduler is killed,
+or ends, and another begins with the same state."""
 import glob
 import os
 import shutil
@@ -17,13 +17,13 @@ class Durable(e2e.Case):
         return self.cluster("state", *names)
 
     def kill_scheduler(self):
-        """Kills it, and waits until all that it had started is gone too."""
+        """Kills the scheduler, and waits until all its processes are gone."""
         left = e2e.pids_marked(self.mark)
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
         self.assert_gone(left)
 
     def kill_scheduler_alone(self):
-        """Its workers, and what they run, live on."""
+        """Its workers and their tasks live on."""
         scheduler = self.process_of("scheduler --dir")
         os.kill(scheduler, signal.SIGKILL)
         self.assert_gone([scheduler])
@@ -35,8 +35,8 @@ class Durable(e2e.Case):
         return next(j for j in self.gangway_json("jobs") if j["id"] == int(number))
 
     def begin(self, lines, go):
-        """Four tasks, of which two end, a gang that has saved, a job after both, and one with a
-        file of its own; gives back their numbers."""
+        """Four tasks, of which two end, a gang that has saved, a job after both, and a job with a
+        file of its own; returns their ids."""
         array = self.submit("submit", "-d", "--array", "0-3", "--grace", "100ms", "--", "sh", "-c",
                             f"echo task {{index}} > {lines.path}; [ {{index}} -lt 2 ] || "
                             f"[ -e {go} ] || tail -f /dev/null; echo out {{index}}")
@@ -50,7 +50,7 @@ class Durable(e2e.Case):
         os.unlink(data)
         return array, gang, after, ship
 
-    def test_jobs_outlive_a_killed_scheduler(self):
+    def test_detached_jobs_survive_a_killed_scheduler(self):
         go, lines = os.path.join(self.dir, "go"), e2e.Lines(self.fifo())
         self.up("--slots", "6", "--orphan-timeout", "0")
         early = self.submit("submit", "-d", "--", "sh", "-c", "echo early; exit 3")
@@ -60,12 +60,13 @@ class Durable(e2e.Case):
                          ["rank 0", "rank 1", "task 0", "task 1", "task 2", "task 3"])
         while [t["state"] for t in self.gangway_json("tasks", jobs[0])[:2]] != ["done", "done"]:
             self.assertLess(time.monotonic(), deadline)
-        self.submit("submit", "-d", "--", "true")  # on disk, and before it: the gang went
+        self.submit("submit", "-d", "--", "true")  # on disk, like the earlier start of the gang
         self.kill_scheduler()
         self.write("go", "")
         self.up("--slots", "6", "--orphan-timeout", "0")
         self.gangway("wait", ",".join(jobs))
-        # What had ended did not run again, what had not began anew, the gang with what it saved.
+        # Ended tasks did not run again, the others ran anew, and the gang resumed from its
+        # checkpoint.
         self.assertEqual(sorted(lines.next() for _ in range(4)),
                          ["rank 0 again 1", "rank 1 again 1", "task 2", "task 3"])
         lines.close()
@@ -91,8 +92,9 @@ class Durable(e2e.Case):
                 counts.append(len(f.readlines()))
         return counts
 
-    def test_what_runs_is_taken_over(self):
-        """Tasks and a gang run on without a scheduler; one ends before the next is there."""
+    def test_running_tasks_are_adopted_by_the_next_scheduler(self):
+        """Tasks and a gang continue without a scheduler; one task ends before the next
+        scheduler starts."""
         lines = e2e.Lines(self.fifo())
         self.up("--slots", "5")
         script = (f"echo x >> {self.dir}/began.$GANGWAY_JOB.{{}}; echo here > {lines.path}; "
@@ -125,8 +127,9 @@ class Durable(e2e.Case):
         self.assertEqual(self.gangway_json("tasks", gang)[0]["tries"], 1)
         self.assert_idle()
 
-    def test_sigterm_leaves_the_work(self):
-        """As service managers stop it: only the process ends, and `up` goes on where it was."""
+    def test_sigterm_ends_only_the_scheduler(self):
+        """Service managers stop it so: only the scheduler process ends, and `up` continues
+        where it was."""
         lines, go = e2e.Lines(self.fifo()), self.fifo("go")
         self.up("--slots", "1")
         job = self.submit("submit", "-d", "--", "sh", "-c",
@@ -149,9 +152,9 @@ class Durable(e2e.Case):
         self.gangway("down")
         self.assert_gone([worker])
 
-    def test_submits_while_schedulers_come_and_go(self):
-        """Each is accepted, and runs once; nobody is told that there is no cluster, and `up` right
-        after a kill starts one."""
+    def test_submissions_during_scheduler_restarts_run_once(self):
+        """Each submission is accepted and runs once. No client is told that there is no
+        cluster, and `up` right after a kill starts a scheduler."""
         submits, writers, ends = (1200, 8, 20) if os.environ.get("GANGWAY_FULL") else (40, 2, 4)
         self.up("--slots", "2")
         script = (f'i=$1; while [ $i -lt {submits} ]; do '
@@ -171,7 +174,8 @@ class Durable(e2e.Case):
                 self.assertEqual(f.read(), "ran\n")
 
     def test_clients_wait_for_the_next_scheduler(self):
-        """As long as they are told to, and only where a cluster was not taken down."""
+        """They wait as long as --connect-timeout says, and only if the cluster was not taken
+        down."""
         self.up("--slots", "1")
         scheduler = self.process_of("scheduler --dir")
         os.kill(scheduler, signal.SIGKILL)
@@ -188,15 +192,15 @@ class Durable(e2e.Case):
                       self.gangway("jobs", "--connect-timeout", "1h", rc=3).stderr)
 
     def wait_up(self):
-        """Until a scheduler that nobody waits for answers, with its worker."""
+        """Waits until the scheduler answers, with its worker."""
         deadline = time.monotonic() + e2e.TIMEOUT_S
         status = [e2e.BINARY, "status", "--json"]
         while '"workers": 1' not in subprocess.run(status, env=self.env, capture_output=True,
                                                    text=True, check=False).stdout:
             self.assertLess(time.monotonic(), deadline, "no scheduler answers")
 
-    def test_service_is_stopped_and_started(self):
-        """`gangway scheduler` in the foreground ends with 0, whatever runs at its workers."""
+    def test_scheduler_in_the_foreground_can_be_restarted(self):
+        """`gangway scheduler` in the foreground ends with code 0, whatever its workers run."""
         lines = e2e.Lines(self.fifo())
         command = [e2e.BINARY, "scheduler", "--workers", "1", "--slots", "1"]
         for wanted in "", "again":
@@ -216,12 +220,13 @@ class Durable(e2e.Case):
         self.assert_gone([task])
         lines.close()
 
-    def test_results_at_workers_are_not_made_again(self):
-        """A later job takes what lies there, of a task and of a gang; see recovery/regain.c."""
+    def test_results_at_workers_survive_a_scheduler_restart(self):
+        """A later job uses the stored results of a task and of a gang; see
+        recovery/regain.c."""
         regain, counts = os.path.join(e2e.BUILD, "bin", "regain"), self.write("counts", "")
         self.up("--slots", "2", "--workers", "2")
         made = self.run_program(regain, "make", counts).stdout.split()
-        for _ in range(2):  # and so in the life after that
+        for _ in range(2):  # and again after the next restart
             scheduler = self.process_of("scheduler --dir")
             os.kill(scheduler, signal.SIGKILL)
             self.assert_gone([scheduler])
@@ -234,8 +239,9 @@ class Durable(e2e.Case):
                          r"worker-\d.* came back with its result")
         self.assert_idle()
 
-    def test_links_of_chains_run_once(self):
-        """A link begins before the end of the one before it is on disk; see recovery/links.c."""
+    def test_chained_tasks_run_once_despite_a_killed_scheduler(self):
+        """A task of a chain starts before the end of its predecessor is on disk; see
+        recovery/links.c."""
         links, counts = os.path.join(e2e.BUILD, "bin", "links"), self.write("counts", "")
         self.up("--slots", "4")
         wanted = sorted(f"{chain} {link}" for chain in range(4) for link in range(20))
@@ -243,7 +249,7 @@ class Durable(e2e.Case):
             self.write("counts", "")
             job = self.run_program(links, counts, "4", "20", "5", *kind).stdout.strip()
             scheduler = self.process_of("scheduler --dir")
-            with open(counts, encoding="utf-8") as f:  # wherever the chains are
+            with open(counts, encoding="utf-8") as f:  # at any state of the chains
                 deadline = time.monotonic() + e2e.TIMEOUT_S
                 while not f.read() and time.monotonic() < deadline:
                     pass
@@ -255,12 +261,13 @@ class Durable(e2e.Case):
                 self.assertEqual(sorted(f.read().splitlines()), wanted)
 
     def let_go(self, path):
-        """Lets the task go that reads from this fifo."""
+        """Lets the task continue that reads from this fifo."""
         with open(path, "w", encoding="utf-8") as f:
             f.write("go\n")
 
-    def test_a_stopped_worker_does_not_keep_up_from_starting(self):
-        """It is named, the other serves, and it takes part as soon as it goes on."""
+    def test_up_succeeds_beside_a_stopped_worker(self):
+        """`up` names the stopped worker, the other worker serves, and the stopped one takes
+        part once it continues."""
         self.up("--slots", "2", "--workers", "2")
         scheduler, worker = self.process_of("scheduler --dir"), self.process_of("--name worker-2")
         os.kill(scheduler, signal.SIGKILL)
@@ -277,9 +284,9 @@ class Durable(e2e.Case):
             pass
         self.assertEqual(self.process_of("--name worker-2"), worker)
 
-    def test_folders_go_with_their_jobs(self):
-        """Those of jobs that nobody knows any more, while the cluster runs and when it starts; what
-        is to be removed never has a job's name meanwhile."""
+    def test_folders_of_forgotten_jobs_are_removed(self):
+        """The folders of forgotten jobs are removed while the cluster runs and when it starts;
+        a folder that is being removed never has the name of a job."""
         self.up("--slots", "1")
         job = self.submit("submit", "-d", "--", "echo", "kept")
         self.gangway("wait", job)
@@ -297,8 +304,9 @@ class Durable(e2e.Case):
                 e2e.pause()
             self.assertEqual(self.gangway("logs", job).stdout, "kept\n")
 
-    def test_down_without_a_scheduler(self):
-        """What outlives a killed one ends by `down`, and its job is there at the next `up`."""
+    def test_down_ends_workers_of_a_killed_scheduler(self):
+        """`down` ends the workers that outlived a killed scheduler, and their job is there at
+        the next `up`."""
         lines = e2e.Lines(self.fifo())
         self.up("--slots", "1")
         job = self.submit("submit", "-d", "--", "sh", "-c", f"echo $$ > {lines.path}; "
@@ -312,8 +320,8 @@ class Durable(e2e.Case):
         self.gangway("wait", job)
         lines.close()
 
-    def test_jobs_outlive_down(self):
-        """Another folder by --state, of which the cluster's own knows nothing."""
+    def test_detached_jobs_survive_down_in_their_state_folder(self):
+        """A state folder given by --state is separate from the default one."""
         state, go, fifo = os.path.join(self.dir, "kept"), os.path.join(self.dir, "go"), self.fifo()
         self.up("--slots", "1", "--state", state)
         first = self.submit("submit", "-d", "--grace", "100ms", "--", "sh", "-c",
@@ -330,13 +338,13 @@ class Durable(e2e.Case):
         self.assertEqual(self.gangway("logs", first).stdout, "later\n")
         self.assertEqual(int(self.submit("submit", "-d", "--", "true")), int(first) + 1)
 
-    def test_damaged_state_is_refused(self):
-        """It is set aside if its user accepts that, and nothing of it is deleted."""
+    def test_damaged_state_is_refused_until_loss_is_accepted(self):
+        """With --accept-loss the damaged state is set aside, and nothing of it is deleted."""
         self.up("--slots", "1")
         saves = 'echo mine > "$GANGWAY_CHECKPOINT_DIR/weights"'
         self.gangway("wait", self.submit("submit", "-d", "--", "sh", "-c", saves))
         self.gangway("down")
-        for size in 5000, 0:  # some file systems leave none after a power cut
+        for size in 5000, 0:  # some file systems leave an empty file after a power failure
             os.truncate(self.state("facts.db"), size)
             refused = self.gangway("up", "--slots", "1", rc=3)
             self.assertIn("damaged", refused.stderr)
@@ -347,7 +355,7 @@ class Durable(e2e.Case):
         weights = self.state("..", "checkpoints.damaged-*", "**", "weights")
         self.assertEqual(len(glob.glob(weights, recursive=True)), 1)
 
-    def test_a_state_that_is_whole_is_not_set_aside(self):
+    def test_accept_loss_leaves_an_intact_state_in_place(self):
         self.up("--slots", "1")
         job = self.submit("submit", "-d", "--", "true")
         self.gangway("wait", job)
@@ -355,8 +363,9 @@ class Durable(e2e.Case):
         self.up("--slots", "1", "--accept-loss")
         self.assertEqual([j["id"] for j in self.gangway_json("jobs")], [int(job)])
 
-    def test_log_that_lost_commits_is_refused(self):
-        """A job that was acknowledged is missing: that is told, and how much."""
+    def test_state_with_missing_commits_is_refused(self):
+        """An acknowledged job is missing: the error says so and how many commits are
+        missing."""
         self.up("--slots", "1", "--orphan-timeout", "0")
         for _ in range(3):
             self.submit("submit", "-d", "--", "true")
@@ -369,15 +378,16 @@ class Durable(e2e.Case):
             f.write(bytes([data[len(data) // 3] ^ 1]))
         refused = self.gangway("up", "--slots", "1", rc=3)
         self.assertRegex(refused.stderr, r"is damaged: (frame \d+ of facts.db-wal|it ends with)")
-        with open(log, "rb") as f:  # nothing was changed: it can be put right
+        with open(log, "rb") as f:  # nothing was changed, so it can be repaired
             self.assertEqual(len(f.read()), len(data))
         with open(log, "r+b") as f:
             f.write(data)
         self.up("--slots", "1", "--orphan-timeout", "0")
         self.assertEqual(len(self.gangway_json("jobs")), 3)
 
-    def test_older_copy_than_workers_know_is_refused(self):
-        """Put back after a crash, with what was acknowledged since then still at a worker."""
+    def test_state_older_than_workers_know_is_refused(self):
+        """An old copy is put back after a crash, while a worker still has work that was
+        acknowledged later."""
         lines, go, copy = e2e.Lines(self.fifo()), self.fifo("go"), os.path.join(self.dir, "copy")
         self.up("--slots", "2")
         self.gangway("wait", self.submit("submit", "-d", "--", "true"))
@@ -387,7 +397,7 @@ class Durable(e2e.Case):
         job = self.submit("submit", "-d", "--", "sh", "-c",
                           f"echo $$ > {lines.path}; read go < {go}; echo out")
         task = int(lines.next())
-        self.gangway("submit", "--", "sleep", "2.2")  # workers are told every second
+        self.gangway("submit", "--", "sleep", "2.2")  # workers learn the commit number every second
         self.kill_scheduler_alone()
         shutil.rmtree(self.state())
         shutil.copytree(copy, self.state())
@@ -395,10 +405,10 @@ class Durable(e2e.Case):
         self.assertRegex(told, r"is damaged: it ended with commit \d+ when this scheduler started, "
                                r"but worker-1 knows of commit \d+: \d+ commits are missing")
         self.assertIn("`gangway up --accept-loss` sets it aside", told)
-        again = self.gangway("up", "--slots", "2", rc=3).stderr  # at once: that is on disk
+        again = self.gangway("up", "--slots", "2", rc=3).stderr  # at once, because that is on disk
         self.assertRegex(again, r"is damaged: it ends with commit \d+, and \d+ were acknowledged")
         self.assertFalse(e2e.wait_gone(task, 0))
-        for folder in "checkpoints", "logs":  # for a copy that has its job
+        for folder in "checkpoints", "logs":  # for a copy that contains its job
             self.assertTrue(os.path.exists(self.cluster(folder, job)), folder)
         self.up("--slots", "2", "--accept-loss")
         self.assertEqual(self.gangway_json("jobs"), [])
@@ -406,8 +416,8 @@ class Durable(e2e.Case):
         lines.close()
         self.assertEqual(self.gangway("wait", self.submit("submit", "-d", "--", "true")).stderr, "")
 
-    def test_restarts_are_no_damage(self):
-        """Whatever workers know, a scheduler that was killed has it on disk."""
+    def test_killed_schedulers_never_look_like_damage(self):
+        """Whatever workers know of a killed scheduler, that scheduler had it on disk."""
         go = self.fifo("go")
         self.up("--slots", "2")
         job = self.submit("submit", "-d", "--", "sh", "-c", f"read go < {go}; echo out")

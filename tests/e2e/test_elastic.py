@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A host is lost: its gang goes on with fewer ranks, and with all when there is room again."""
+"""A host is lost: its gang continues with fewer ranks, and with all ranks when there are slots
+again."""
 import os
 import signal
 
@@ -8,16 +9,16 @@ import e2e
 
 class Elastic(e2e.Case):
     def worker(self, name):
-        """A worker beside those of `up`, which nobody starts again."""
+        """A worker beside those of `up`, which is not restarted automatically."""
         cluster = self.cluster()
         return self.start(e2e.BINARY, "worker", "--dir", cluster, "--name", name, "--slots", "2")
 
     def wait_workers(self, count):
-        """Asks until so many have registered; each question waits for its answer."""
+        """Polls until this many are registered; each query waits for its answer."""
         while self.gangway_json("status")["workers"] != count:
             pass
 
-    def test_function_shrinks_and_grows(self):
+    def test_function_gang_shrinks_and_grows(self):
         self.up("--slots", "2")
         worker = self.worker("second")
         self.wait_workers(2)
@@ -28,7 +29,7 @@ class Elastic(e2e.Case):
         self.assertEqual(sorted(told.next() for _ in range(4)),
                          [f"rank {rank}" for rank in range(4)])
         worker.kill(signal.SIGKILL)
-        gate = open(gate, "w", encoding="utf-8")  # when the second attempt waits there
+        gate = open(gate, "w", encoding="utf-8")  # while the second attempt waits there
         said = self.gangway("explain", "1").stdout
         self.assertIn("runs with 2 of 4 ranks (--min-ranks 2)", said)
         self.assertIn("was lost", said)
@@ -43,13 +44,13 @@ class Elastic(e2e.Case):
         self.assertIn("there is room for 4 ranks", events)
         self.assert_idle()
 
-    def test_command_starts_smaller(self):
+    def test_command_gang_starts_smaller_after_the_timeout(self):
         self.up("--slots", "2")
         run = self.gangway("dispatch", "-n", "4", "--min-ranks", "1", "--full-wait", "100ms",
                            "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE")
         self.assertIn("rank 1 of 2", run.stdout)
 
-    def test_what_ended_with_fewer_ranks_is_shown_so(self):
+    def test_logs_show_the_actual_ranks_of_an_elastic_gang(self):
         self.up("--slots", "2")
         job = self.gangway("dispatch", "-d", "-n", "4", "--min-ranks", "2", "--full-wait", "0",
                            "--", "sh", "-c", "echo rank $RANK").stdout.strip()
@@ -71,8 +72,9 @@ class Elastic(e2e.Case):
         self.assertEqual((task["where"], task["world_size"]), ("worker-1", 2))
         self.assertRegex(self.gangway("tasks", job).stdout, r"done +1 +worker-1\b")
 
-    def test_command_grows(self):
-        """After a checkpoint, when there is room and it has run for a while, it starts again."""
+    def test_command_gang_grows_after_a_checkpoint(self):
+        """The gang restarts larger after a checkpoint if there are free slots and it has run
+        for a while."""
         self.up("--slots", "2")
         self.assertEqual(self.gangway_json("worker", "list")[0]["address"], "local")
         fifo = e2e.Lines(self.fifo())
@@ -95,7 +97,7 @@ class Elastic(e2e.Case):
         self.assertEqual(run.wait(), 0, run.text)
         self.assertIn("was told at its checkpoint to end", self.gangway("events", "1").stdout)
 
-    def test_wrong_input(self):
+    def test_impossible_gang_sizes_are_refused(self):
         def refused(words, *options):
             run = self.gangway("dispatch", *options, "--", "true", rc=2)
             self.assertIn(words, run.stderr)

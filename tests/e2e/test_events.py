@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What became of tasks, from a shell: `gangway events`, and what `explain` says of ends."""
+"""The history of tasks from a shell: `gangway events`, and how `explain` describes ends."""
 import json
 import os
 import re
@@ -11,19 +11,19 @@ import e2e
 
 class Story(e2e.Case):
     def facts(self, task):
-        """[what, text] of each fact of a task."""
+        """[what, text] of each event of a task."""
         events = self.gangway_json("events", task)
         times = [fact["at_ns"] for fact in events["events"] if "at_ns" in fact]
         self.assertEqual(times, sorted(times))
         return [(fact["what"], fact["text"]) for fact in events["events"]]
 
     def assert_told(self, task, *wanted):
-        """The facts of a task are called so, in this order, and among others."""
+        """The task has events of these kinds, in this order, perhaps among others."""
         told = [what for what, _ in self.facts(task)]
         rest = iter(told)
         self.assertTrue(all(what in rest for what in wanted), f"{told}, wanted {wanted}")
 
-    def test_retried(self):
+    def test_events_show_a_retried_task(self):
         flag = os.path.join(self.dir, "flag")
         script = self.write("script", f"#!/bin/sh\nif mkdir {flag} 2>/dev/null\nthen\n"
                             "echo no data yet >&2\nexit 3\nfi\necho well\n")
@@ -42,7 +42,7 @@ class Story(e2e.Case):
         self.assertIn("submitted by gangway submit as job 1 (flaky), detached", shown)
         self.assertIn("output: gangway logs 1/0 (--attempt 1, 2", shown)
 
-    def test_cancelled(self):
+    def test_events_show_a_cancelled_task(self):
         fifo, never = self.fifo(), self.fifo("never")
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "sh", "-c", f"echo here >{fifo}; exec cat {never}")
@@ -55,7 +55,7 @@ class Story(e2e.Case):
         self.assertIn("by gangway cancel (user ", dict(self.facts("1"))["cancel"])
         self.gangway("wait", "2")
 
-    def test_explained(self):
+    def test_explain_names_the_first_failure_of_a_chain(self):
         self.up("--slots", "1")
         chain = [{"name": "first", "argv": ["sh", "-c", "echo bad luck >&2; exit 4"]},
                  {"name": "second", "argv": ["true"], "after": ["first"]},
@@ -71,8 +71,9 @@ class Story(e2e.Case):
         self.assertIn("3 of 3 tasks failed, 2 of them without running, because of others; the "
                       "cause: first (task 0 of job 1), on", said)
 
-    def test_retry(self):
-        """What failed runs again, and what never ran because of it; what is done does not."""
+    def test_retry_reruns_failed_tasks_and_their_successors(self):
+        """Failed tasks and the tasks that never ran because of them run again; done tasks do
+        not."""
         ran, go = self.write("ran", ""), os.path.join(self.dir, "go")
         chain = [{"name": "done", "argv": ["sh", "-c", f"echo done >> {ran}"]},
                  {"name": "first", "argv": ["test", "-e", go], "after": "done"},
@@ -92,7 +93,7 @@ class Story(e2e.Case):
         self.assertIn("has no failed task", self.gangway("retry", "1", rc=2).stderr)
         self.assertIn("only a failed task", self.gangway("retry", "1/first", rc=2).stderr)
 
-    def test_explained_cancel(self):
+    def test_explain_names_the_client_that_cancelled(self):
         never = self.fifo("never")
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "cat", never)
@@ -103,7 +104,7 @@ class Story(e2e.Case):
         self.assertEqual(self.gangway_json("jobs")[0]["exit_code"], 130)
         self.assertEqual(self.gangway_json("tasks", "1")[0]["exit_code"], 130)
 
-    def test_gang(self):
+    def test_events_show_the_failed_rank_of_a_gang(self):
         self.up("--slots", "2")
         self.gangway("dispatch", "-d", "-n", "2", "--name", "pair", "--", "sh", "-c",
                      "test $RANK = 0 || exit 7")
@@ -113,7 +114,7 @@ class Story(e2e.Case):
         self.assertIn("rank 1 on", texts["attempt ended"])
         self.assertIn("exit code 7", texts["attempt ended"])
 
-    def test_job(self):
+    def test_job_events_show_each_task_and_the_first_failure(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--name", "many", "--array", "0-2", "--", "sh", "-c",
                      "exit {index}")
@@ -126,7 +127,7 @@ class Story(e2e.Case):
         self.assertIn("1 of 3 tasks are done, 2 failed; the first that failed: many (task 1", said)
         self.assertIn("many (task 2): failed", self.gangway("events", "1").stdout)
 
-    def test_graph(self):
+    def test_graph_shows_tasks_edges_and_groups(self):
         self.up("--slots", "1")
         tasks = [{"name": f"load-{i}", "argv": ["true"]} for i in range(6)]
         tasks += [{"name": f"train-{i}", "argv": ["sh", "-c", f"exit {int(i == 2)}"],
@@ -154,8 +155,8 @@ class Story(e2e.Case):
         dot = self.gangway("graph", "1", "--dot").stdout
         self.assertIn(r'label="the \"best\" one\nfailed"', dot)
 
-    def test_graph_of_what_runs(self):
-        """In the words of `jobs` and `tasks`."""
+    def test_graph_shows_running_tasks_like_jobs_and_tasks(self):
+        """The words are those of `jobs` and `tasks`."""
         self.up("--slots", "2")
         for limit, shown in ((["--limit", "1"], r"t-\* \(4 tasks\): 2 running, 2 "),
                              ([], ": running\n")):
@@ -166,8 +167,9 @@ class Story(e2e.Case):
             self.assertNotIn("placed", self.gangway("graph", job, *limit, "--json").stdout)
             self.gangway("cancel", "--now", job)
 
-    def test_graph_of_what_is_over(self):
-        """Also when nothing of it is left but its history: its client is gone."""
+    def test_graph_of_an_ended_job_is_still_shown(self):
+        """This also holds if only the history of the job is left, because its client has
+        ended."""
         self.up("--slots", "1")
         tasks = [{"name": "load", "argv": ["true"]},
                  {"name": "train", "argv": ["false"], "after": ["load"]},
@@ -185,7 +187,7 @@ class Story(e2e.Case):
         self.assertEqual(self.gangway("graph", "last").stderr, "")
 
     def assert_dot(self, text):
-        """Graphviz, or, where there is none, a look at its lines says that it is one."""
+        """Checks with Graphviz or, if that is missing, by its lines, that it is a graph."""
         if shutil.which("dot"):
             done = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, text=True,
                                   timeout=e2e.TIMEOUT_S, check=False)
@@ -200,7 +202,7 @@ class Story(e2e.Case):
         for each in lines[1:-1]:
             self.assertRegex(each, rf"^(?:{line.pattern})$")
 
-    def test_wrong_input(self):
+    def test_events_refuses_unknown_jobs_and_tasks(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "true")
         self.assertIn("no job 7", self.gangway("events", "7", rc=2).stderr)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files shipped with tasks: by content, once, into a folder of the task's own."""
+"""Files shipped with tasks: by content, once, into a private folder per task."""
 import os
 import resource
 import shutil
@@ -19,14 +19,14 @@ class Files(e2e.Case):
         return path
 
     def worker(self):
-        """The process number of the cluster's one worker."""
+        """The pid of the only worker of the cluster."""
         found = [pid for pid in e2e.pids_marked(self.mark)
                  if e2e.command_of(pid).startswith("gangway worker --dir")]
         self.assertEqual(len(found), 1)
         return found[0]
 
     def no_folders(self):
-        """The folders of tasks go a moment after the tasks."""
+        """The folders of tasks are removed a moment after the tasks."""
         self.assert_idle()
         work = self.cluster("work")
         for pid in os.listdir(work):
@@ -38,7 +38,7 @@ class Files(e2e.Case):
                     self.gangway("status")
                 self.assertFalse(os.path.exists(folder))
 
-    def test_commands(self):
+    def test_shipped_files_reach_a_private_folder_per_task(self):
         os.makedirs(os.path.join(self.dir, "tree", "deep"))
         self.write("tree/deep/.leaf", "leaf", 0o640)
         self.write("in.txt", "one")
@@ -62,7 +62,7 @@ class Files(e2e.Case):
         self.assertEqual(done.stdout, "leaf")
         self.no_folders()
 
-    def test_what_git_ignores_stays(self):
+    def test_files_ignored_by_git_are_not_shipped(self):
         for folder in ("tree/.git/refs", "tree/.git/objects", "tree/deep", "tree/data"):
             os.makedirs(os.path.join(self.dir, folder))
         self.write("tree/.git/HEAD", "ref: refs/heads/main\n", 0o644)
@@ -73,7 +73,7 @@ class Files(e2e.Case):
         done = self.gangway("submit", "--ship", "tree:.", *listing, env={"GIT_DIR": "/nowhere"})
         self.assertEqual(sorted(done.stdout.split()),
                          ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
-        # What was named although it is ignored comes whole.
+        # An ignored file that is named explicitly is shipped.
         done = self.gangway("submit", "--ship", "tree/data", *listing)
         self.assertEqual(sorted(done.stdout.split()), ["./data/c.o", "./data/large"])
         self.write("tree/.git/HEAD", "nonsense\n", 0o644)
@@ -81,13 +81,13 @@ class Files(e2e.Case):
         said = self.gangway("submit", "--ship", "tree", *listing, rc=1).stderr
         self.assertIn("cannot ship tree: git, which knows", said)
         self.assertEqual(said.count("fatal:"), 1, said)
-        # Of no repository, as what was unpacked.
+        # Not from a repository, as after unpacking an archive.
         shutil.rmtree(os.path.join(self.dir, "tree/.git"))
         done = self.gangway("submit", "--ship", "tree:.", *listing, env={"GIT_DIR": "/nowhere"})
         self.assertEqual(sorted(done.stdout.split()),
                          ["./.gitignore", "./a.c", "./deep/b.c", "./kept.o"])
 
-    def test_without_git_everything_is_shipped_with_a_warning(self):
+    def test_missing_git_ships_every_file_with_a_warning(self):
         os.makedirs(os.path.join(self.dir, "tree"))
         self.write("tree/.gitignore", "*.o\n", 0o644)
         self.write("tree/a.o", "", 0o644)
@@ -99,16 +99,17 @@ class Files(e2e.Case):
         self.assertEqual(done.stdout + done.stderr, "")
         os.unlink(os.path.join(self.dir, "tree/.gitignore"))
         done = self.gangway("submit", "--ship", "tree:.", *listing, env={"PATH": "/nowhere"})
-        self.assertEqual((done.stdout, done.stderr), ("./a.o\n", ""))  # nothing to leave out
+        # there is nothing to leave out
+        self.assertEqual((done.stdout, done.stderr), ("./a.o\n", ""))
 
     def links(self, folder="."):
-        """What the task finds, by name: where links lead, and what files hold."""
+        """The files the task finds, by name: the targets of links, and the content of files."""
         return ["--", "sh", "-c", f"cd {folder}; find . -mindepth 1 | sort | while read f; do if [ "
                 "-h $f ]; then echo $f to $(readlink $f); elif [ -f $f ]; then echo $f is "
                 "$(cat $f); fi; done"]
 
-    def test_links(self):
-        """Those to what comes too, and to nothing, stay links; others are followed."""
+    def test_links_inside_a_shipped_folder_stay_links(self):
+        """Links to shipped files and links to nothing stay links; other links are followed."""
         os.makedirs(os.path.join(self.dir, "tree", "deep"))
         os.makedirs(os.path.join(self.dir, "out"))
         self.write("tree/here", "h")
@@ -129,14 +130,15 @@ class Files(e2e.Case):
             self.assertEqual(done.stdout.splitlines(), wanted)
         self.write("tree/.gitignore", "here\nout\nthrough\nhome\nfar\n.gitignore\n")
         done = self.gangway("submit", "--ship", "tree", *self.links("tree"))
-        self.assertEqual(done.stdout.splitlines(),  # what stays here is no place to lead to
+        # a link to a file that is not shipped has no target
+        self.assertEqual(done.stdout.splitlines(),
                          ["./deep/round to ..", "./deep/up is h", "./down is h",
                           "./gone to no/such", "./gone2 to /no/such", "./me to me"])
         done = self.gangway("submit", "--ship", "tree/gone2:x", "--", "true", rc=2)
-        self.assertIn("cannot ship tree/gone2: No such file", done.stderr)  # that one was named
+        self.assertIn("cannot ship tree/gone2: No such file", done.stderr)  # that link was named
 
-    def test_names_with_colons(self):
-        """What is there by the whole word is meant."""
+    def test_existing_file_with_a_colon_is_shipped_by_that_name(self):
+        """If a file with the whole name exists, that file is meant."""
         self.write("a:b", "colon")
         self.write("a", "none")
         for shipped, name, holds in (("a:b", "a:b", "colon"), ("a:b:c", "c", "colon"),
@@ -144,17 +146,18 @@ class Files(e2e.Case):
             done = self.gangway("submit", "--ship", shipped, "--", "cat", name)
             self.assertEqual(done.stdout, holds)
 
-    def test_cache_of_hashes_stays(self):
-        """Shipping a home: what lies beside the client's own file is noted in that, meanwhile."""
-        # Noted is what was not changed a moment ago, as what is under test may have been: it was
-        # built, or given to another user.
+    def test_cache_folder_of_the_client_can_be_shipped(self):
+        """If a home folder is shipped, the client writes its own file of hashes in that folder
+        meanwhile."""
+        # Only files unchanged for a while are cached; the tested binary may be new, because it was
+        # just built or given to another user.
         os.symlink("/bin/bash", os.path.join(self.dir, "cache", "large"))
         for _ in range(2):
             done = self.gangway("submit", "--ship", "cache:.", "--", "find", ".", "-type", "f")
             self.assertEqual(done.stdout, "./large\n")
             hashes = os.path.join(self.dir, "cache/gangway/hashes")
             self.assertGreater(os.stat(hashes).st_size, 64)
-        done = self.gangway("submit", "--ship", hashes, "--", "cat", "hashes")  # it was named
+        done = self.gangway("submit", "--ship", hashes, "--", "cat", "hashes")  # the file was named
         with open(hashes, encoding="utf-8") as f:
             self.assertEqual(done.stdout, f.read())
 
@@ -164,7 +167,7 @@ class Files(e2e.Case):
         os.symlink("../real", os.path.join(self.dir, "tree", "deep", "leaf"))
         self.write("in.txt", "one")
 
-    def test_functions(self):
+    def test_functions_get_their_shipped_files(self):
         self.inputs()
         self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
         inside = os.path.join(self.dir, "inside")
@@ -173,7 +176,7 @@ class Files(e2e.Case):
         self.assertIn("ok", done.stdout)
         self.assertEqual(os.listdir(inside), [])
 
-    def test_content_is_sent_once(self):
+    def test_equal_content_is_stored_once(self):
         self.up("--slots", "1")
         self.large("first", b"same", 300 * KIB)
         self.gangway("submit", "--ship", "first", "--", "true")
@@ -188,15 +191,16 @@ class Files(e2e.Case):
                  for store in stores]
         self.assertEqual(before, after)
 
-    def test_a_cleaned_folder_of_programs(self):
-        """Somebody tidies while a worker runs: all of it goes, or old files and no folder."""
+    def test_removed_program_folder_is_rebuilt(self):
+        """A cleanup during the run removes the whole folder, or old files and no folder."""
         programs = self.cluster("programs")
         self.inputs()
         self.up("--slots", "2")
         for clean in (shutil.rmtree, self.empty):
             self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
             for pid in e2e.pids_marked(self.mark):
-                if e2e.command_of(pid).startswith(programs):  # nor does a runner wait for more
+                # a runner does not wait for more tasks either
+                if e2e.command_of(pid).startswith(programs):
                     os.kill(pid, signal.SIGKILL)
                     e2e.wait_gone(pid, 10)
             clean(programs)
@@ -209,8 +213,8 @@ class Files(e2e.Case):
             for name in names:
                 os.unlink(os.path.join(above, name))
 
-    def test_lost_content_is_asked_for_again(self):
-        """What a person, or one who tidies, took away from the scheduler's store."""
+    def test_content_missing_in_the_store_is_uploaded_again(self):
+        """A person or a cleanup has removed files from the store of the scheduler."""
         self.up("--slots", "1")
         self.write("in.txt", "one")
         shipped = ["submit", "--ship", "in.txt", "--", "cat", "in.txt"]
@@ -221,8 +225,8 @@ class Files(e2e.Case):
         self.assertEqual(self.gangway(*shipped).stdout, "one")
         self.assertEqual(len(os.listdir(store)), 1)
         copy, = os.listdir(self.cluster("files"))
-        for content in ("two", ""):  # a worker's copy that was changed is not handed out
-            os.chmod(self.cluster("files", copy), 0o600)  # only root writes to what is read-only
+        for content in ("two", ""):  # a changed copy at a worker is not used
+            os.chmod(self.cluster("files", copy), 0o600)  # only root can write to read-only files
             with open(self.cluster("files", copy), "w", encoding="utf-8") as f:
                 f.write(content)
             self.assertEqual(self.gangway(*shipped).stdout, "one")
@@ -230,8 +234,9 @@ class Files(e2e.Case):
             shutil.rmtree(self.cluster(folder))
         self.assertEqual(self.gangway(*shipped).stdout, "one")
 
-    def test_logs_that_are_tidied_away(self):
-        """A cleaner of /tmp under a running cluster: commands and functions start all the same."""
+    def test_removed_log_folder_does_not_stop_tasks(self):
+        """/tmp is cleaned under a running cluster: commands and functions start
+        nevertheless."""
         self.up("--slots", "1")
         nested = [os.path.join(e2e.BUILD, "bin", "nested"), "fib", self.fifo()]
         for word in ("one", "two"):
@@ -240,13 +245,13 @@ class Files(e2e.Case):
             self.run_program(*nested)
             shutil.rmtree(self.cluster("logs"))
 
-    def test_a_folder_of_checkpoints_is_made_at_every_start(self):
+    def test_checkpoint_folder_is_created_for_each_task(self):
         self.up("--slots", "1")
         once = 'test -d "$GANGWAY_CHECKPOINT_DIR" && rmdir "$GANGWAY_CHECKPOINT_DIR"'
         self.gangway("submit", "--array", "0-9", "--", "sh", "-c", once)
 
     @e2e.not_for_tsan
-    def test_stores_are_bounded(self):
+    def test_file_stores_stay_below_their_limit(self):
         self.up("--slots", "1", "--file-cache", "1M")
         for letter in b"abcdef":
             name = chr(letter)
@@ -256,7 +261,8 @@ class Files(e2e.Case):
         for store in (self.cluster("state", "blobs"), self.cluster("files")):
             sizes = [os.stat(os.path.join(store, name)).st_size for name in os.listdir(store)]
             self.assertLessEqual(sum(sizes), MIB)
-            self.assertGreaterEqual(sum(sizes), 800 * KIB)  # and no more went than had to
+            # and no more files were removed than necessary
+            self.assertGreaterEqual(sum(sizes), 800 * KIB)
         self.large("large", b"l", 2 * MIB)
         said = self.gangway("submit", "--ship", "large", "--", "true", rc=1).stderr
         self.assertIn("2 MiB of files are more than this cluster keeps at once", said)
@@ -271,7 +277,7 @@ class Files(e2e.Case):
             self.gangway("wait", job)
         self.gangway("submit", "--ship", "c", "--", "true")
 
-    def test_disk_full_fails_the_task_alone(self):
+    def test_full_disk_fails_only_the_task_with_files(self):
         self.up("--slots", "2")
         self.large("large", b"l", MIB)
         held = self.fifo("held")
@@ -289,8 +295,9 @@ class Files(e2e.Case):
         self.gangway("wait", other)
         self.no_folders()
 
-    def test_worker_dies(self):
-        """What runs then runs again with its files; the folders of the dead go."""
+    def test_task_reruns_with_fresh_files_after_a_worker_death(self):
+        """Running tasks run again with their files, and the folders of the dead worker are
+        removed."""
         self.up("--slots", "1", "--keep-files", "0")
         self.write("in.txt", "one")
         here, held = self.fifo("here"), self.fifo("held")
@@ -309,7 +316,7 @@ class Files(e2e.Case):
                       self.gangway("get", job, "in.txt", rc=2).stderr)
 
     @e2e.not_for_tsan
-    def test_wrong_input(self):
+    def test_unshippable_files_are_refused(self):
         self.write("in.txt", "one")
         os.makedirs(os.path.join(self.dir, "empty"))
         os.makedirs(os.path.join(self.dir, "loop", "a"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The frame itself: what it must see, it sees. Uses nothing of Gangway."""
+"""The test frame itself: it detects what it must. Uses nothing of Gangway."""
 import os
 import sys
 import unittest
@@ -8,7 +8,7 @@ import e2e
 
 
 class Leaves(e2e.Case):
-    """Not a test: run by those below, which want it to fail."""
+    """Not a test: run by the tests below, which expect it to fail."""
     linger_s = 0.2
 
     def leaves_process(self):
@@ -35,7 +35,7 @@ class Leaves(e2e.Case):
 
 
 def outcome(name):
-    """What the failure of a test of Leaves says; empty when it passes."""
+    """The failure text of a test of Leaves; empty if it passes."""
     result = unittest.TestResult()
     case = Leaves(name)
     case.run(result)
@@ -45,7 +45,7 @@ def outcome(name):
 
 
 class Frame(e2e.Case):
-    def test_sees_what_is_left_behind(self):
+    def test_frame_detects_remaining_processes_and_files(self):
         said = outcome("leaves_process")
         self.assertIn("processes were left behind", said)
         self.assertIn("sleep infinity", said)
@@ -54,11 +54,11 @@ class Frame(e2e.Case):
         self.assertEqual("", outcome("is_killed_at_its_end"))
         self.assertEqual("", outcome("leaves_nothing"))
 
-    def test_sees_what_hangs_or_fails(self):
+    def test_frame_detects_hangs_and_wrong_exit_codes(self):
         self.assertIn("runs after", outcome("hangs"))
         self.assertIn("1 != 0", outcome("ends_otherwise"))
 
-    def test_waits_for_output_and_end(self):
+    def test_frame_waits_for_output_and_process_end(self):
         process = self.start("sh", "-c", "echo ready $$; exec sleep infinity")
         pid = int(process.wait_output(r"^ready (\d+)$").group(1))
         self.assertEqual(pid, process.pid)
@@ -69,13 +69,13 @@ class Frame(e2e.Case):
         self.assertTrue(e2e.wait_gone(pid, e2e.TIMEOUT_S))
         self.assertEqual(process.wait(), -9)
 
-    def test_fifo_carries_the_first_word(self):
+    def test_fifo_delivers_the_first_line(self):
         path = self.fifo()
         self.start("sh", "-c", f"echo here >{path}")
         self.assertEqual(self.read_fifo(path), "here\n")
 
-    def test_killed_test_leaves_nothing(self):
-        """ctest kills a test at its time limit, and all that its processes are parents of."""
+    def test_killed_test_leaves_no_processes_or_files(self):
+        """At its time limit, ctest kills a test and all processes below it."""
         text = self.write("killed.py", f"""
 import sys
 sys.path.insert(0, {os.path.dirname(os.path.abspath(e2e.__file__))!r})

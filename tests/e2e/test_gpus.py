@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A worker whose GPUs a fake NVML makes up (tests/tools/fake_nvml.c): what tasks and ranks see,
-never two on one, memory that is not back yet, and one that falls off the bus."""
+"""A worker with GPUs simulated by a fake NVML (tests/tools/fake_nvml.c): which GPUs tasks and
+ranks see, exclusive use, memory that is not freed yet, and a GPU that falls off the bus."""
 import os
 import signal
 
@@ -8,7 +8,7 @@ import e2e
 
 FAKE = os.path.join(e2e.BUILD, "lib", "libfake_nvml.so")
 GPUS = ["GPU-a", "GPU-b", "GPU-c", "GPU-d"]
-# Says what it sees, and waits until it may end.
+# Prints the GPUs it sees, and waits until it may end.
 SEES = 'echo "$1 $CUDA_VISIBLE_DEVICES" > "$SAID"; read -r line < "$2"'
 
 
@@ -47,8 +47,9 @@ class Gpus(e2e.Case):
         with open(os.path.join(self.dir, name), "w", encoding="utf-8") as fifo:
             fifo.write("end\n" * count)
 
-    def test_what_tasks_see(self):
-        """A task sees its GPUs, a rank those of its gang (one NVLink domain), other tasks none."""
+    def test_tasks_see_only_their_assigned_gpus(self):
+        """A task sees its GPUs, a rank sees the GPUs of its gang (one NVLink domain), and other
+        tasks see none."""
         first = self.submit("one", "--gpus", "1")
         name, seen = self.said.next().split(" ")
         self.assertEqual((name, seen), ("one", "GPU-a"))
@@ -70,7 +71,7 @@ class Gpus(e2e.Case):
         self.assertEqual(gpus["GPU-a"]["memory_bytes"], 16 << 30)
         self.assertIn(f"{first}/0", self.gangway("gpu", "list").stdout)
         while {use["power_w"] for use in self.gangway_json("status")["gpu_use"]} != {70}:
-            pass  # they are looked at once a second
+            pass  # they are checked once a second
         status = self.gangway("status").stdout
         self.assertRegex(status, r"GPU memory +64\.0 GiB")
         self.assertRegex(status, rf"\n *{gang} +0 +1 +worker-1 +3 +16\.0 GiB +0 B +5 +70 W\n")
@@ -83,9 +84,9 @@ class Gpus(e2e.Case):
         self.assertIn("a part of one (0.5)", self.gangway("submit", "--gpus", "1.5", "--", "true",
                                                           rc=2).stderr)
 
-    def test_ranks_with_several_see_their_own(self):
-        """cuda:0 and cuda:1 are a rank's own: LOCAL_RANK would be another's. With one GPU each,
-        and where one rank has all, that is as ever."""
+    def test_rank_with_several_gpus_sees_only_its_own(self):
+        """cuda:0 and cuda:1 are the rank's own GPUs; LOCAL_RANK would be another rank's GPU.
+        With one GPU per rank, or a single rank, all is as usual."""
         script = "echo sees $CUDA_VISIBLE_DEVICES own $GANGWAY_GPUS"
 
         def sees(*words):
@@ -98,12 +99,13 @@ class Gpus(e2e.Case):
         self.assertEqual(sees("-n", "2", "--gpus", "0.5"), ["GPU-a own 0", "GPU-a own 0"])
 
     def bound(self, *words):
-        """The CPUs that a task with a GPU may run on."""
+        """The CPUs that a task with a GPU may use."""
         return self.gangway("submit", *words, "--", "python3", "-c",
                             "import os; print(sorted(os.sched_getaffinity(0)))").stdout.strip()
 
-    def test_what_they_are_bound_to(self):
-        """The CPUs near their GPUs, where they have some, and unless they want to be free."""
+    def test_tasks_are_bound_to_cpus_near_their_gpus(self):
+        """A task is bound to the CPUs near its GPUs, if there are such CPUs and the task does
+        not opt out."""
         all_cpus = sorted(os.sched_getaffinity(0))
         near = [self.near] if self.near in all_cpus else all_cpus
         self.assertEqual(self.bound("--gpus", "1"), str(near))
@@ -112,16 +114,18 @@ class Gpus(e2e.Case):
         self.assertIn("near (the CPUs near its GPUs) or none",
                       self.gangway("submit", "--bind", "far", "--", "true", rc=2).stderr)
 
-    def test_what_functions_see(self):
-        """Each rank of a gang of functions sees its own; a part of one says how much it is."""
+    def test_function_ranks_see_their_own_gpus(self):
+        """Each rank of a function gang sees its own GPU; a task with a part of a GPU learns the
+        size of the part."""
         gang, alone = self.run_program(os.path.join(e2e.BUILD, "bin", "gpus")).stdout.split("] ")
         self.assertRegex(gang, r'^\["1:GPU-[abcd]:", "1:GPU-[abcd]:"$')
         ranks = sorted(part[2:7] for part in gang.split('"')[1::2])
         self.assertIn(ranks, [["GPU-a", "GPU-c"], ["GPU-b", "GPU-d"]])
         self.assertRegex(alone, r'^"1:GPU-[abcd]:" "1:GPU-[abcd]:4294967250" "0::" $')
 
-    def test_what_broke_or_was_taken_out_stays_drained(self):
-        """Also in the next life of all of the cluster, which sees nothing of the error."""
+    def test_drained_gpus_stay_drained_across_restarts(self):
+        """This holds after a restart of the whole cluster, although the error is not visible
+        any more."""
         self.machine(extra="xid GPU-a 48 1\n")
         while self.gpus()["GPU-a"]["state"] != "drained":
             pass
@@ -141,9 +145,9 @@ class Gpus(e2e.Case):
             self.assertIn("used again", self.gangway("gpu", "undrain", uuid).stderr)
         self.assertEqual(self.gpus()["GPU-a"]["state"], "free")
 
-    def test_memory_that_is_not_back_and_one_that_breaks(self):
-        """The next task waits until the last one's memory is back; when its GPU falls off the bus
-        it runs again on another, uncharged."""
+    def test_next_task_waits_for_gpu_memory_and_survives_a_break(self):
+        """The next task waits until the memory of the last one is freed. If its GPU falls off
+        the bus, the task runs again on another GPU, and that does not count."""
         first = self.submit("one", "--gpus", "1")
         self.assertEqual(self.said.next(), "one GPU-a")
         self.machine(used=8 << 30)
@@ -154,7 +158,7 @@ class Gpus(e2e.Case):
         self.assertEqual(self.gpus()["GPU-a"]["used_by"], [{"job": int(job), "task": 0}])
         self.gangway("submit", "-q", "--", "sh", "-c", 'echo other > "$SAID"')
         self.assertEqual(self.said.next(), "other")  # "two" is not there before it
-        self.machine()  # it is back
+        self.machine()  # the memory is freed
         self.assertEqual(self.said.next(), "two GPU-a")
         self.machine(extra="xid GPU-a 79 1\n")
         self.assertEqual(self.said.next(), "two GPU-c")  # of the NVLink domain that is in use
@@ -180,7 +184,7 @@ class Gpus(e2e.Case):
 
 
 class Instances(e2e.Case):
-    """A GPU that is whole, and two that are partitioned."""
+    """A whole GPU, and two that are partitioned."""
 
     def setUp(self):
         super().setUp()
@@ -191,14 +195,14 @@ class Instances(e2e.Case):
         self.up("--slots", "8")
 
     def sees(self, *words, verb="submit", **options):
-        """What CUDA shows each process, in order."""
+        """The GPUs that CUDA shows each process, in order."""
         said = self.gangway(verb, *words, "--", "sh", "-c", "echo sees $CUDA_VISIBLE_DEVICES",
                             **options)
         return sorted(line.split("sees ")[1] for line in said.stdout.splitlines())
 
-    def test_who_gets_which(self):
-        """A task an instance, if that is large enough; ranks of a gang whole ones, or each an
-        instance of its own; what CUDA could not show a process is refused."""
+    def test_mig_instances_and_whole_gpus_are_assigned_by_kind(self):
+        """A task gets an instance if that is large enough. The ranks of a gang get whole GPUs,
+        or an instance each. A request that CUDA could not show a process is refused."""
         self.assertEqual(self.sees("--gpus", "1"), ["MIG-1"])
         self.assertEqual(self.sees("--gpus", "1", "--gpu-memory", "6G"), ["GPU-a"])
         self.assertEqual(self.sees("-n", "1", "--gpus", "1", verb="dispatch"), ["GPU-a"])
@@ -213,10 +217,11 @@ class Instances(e2e.Case):
 
 
 class Workers(e2e.Case):
-    """Workers of one machine that `gangway up` starts divide its GPUs as they divide its slots."""
+    """The workers of one machine started by `gangway up` divide its GPUs as they divide its
+    slots."""
 
     def await_owners(self, wanted):
-        """Each question waits for its answer."""
+        """Each query waits for its answer."""
         while True:
             gpus = self.gangway_json("gpu", "list")
             owners = sorted((gpu["worker_name"], gpu["uuid"], gpu["state"]) for gpu in gpus)
@@ -224,9 +229,9 @@ class Workers(e2e.Case):
                 return
             self.assertLess(set(owners), set(wanted))
 
-    def test_each_has_its_part(self):
-        """Neighbours stay together; a task that wants one more than any has is told so; what a
-        worker that dies had comes back with its next life."""
+    def test_workers_of_a_host_divide_its_gpus(self):
+        """Neighbours stay together, a task that wants more than any worker has is told so, and
+        a restarted worker gets its GPUs back."""
         lines = [f"gpu GPU-{name} memory=17179869184 nvlink={1 + i % 2}\n"
                  for i, name in enumerate("abcde")]
         self.env.update({"GANGWAY_NVML": FAKE, "FAKE_NVML": self.write("machine", "".join(lines))})
@@ -267,8 +272,9 @@ class Twins(e2e.Case):
         while self.gangway_json("status")["workers"] < 2:
             pass
 
-    def test_each_is_given_once(self):
-        """By the first; a task that is to run at the other one is told that it has none."""
+    def test_gpu_offered_by_two_workers_is_used_by_the_first(self):
+        """The first worker uses the GPU; a task for the other worker is told that it has
+        none."""
         lines = [f"gpu GPU-{name} memory=17179869184\n" for name in "ab"]
         self.env.update({"GANGWAY_NVML": FAKE, "FAKE_NVML": self.write("machine", "".join(lines))})
         self.gangway("token", "create", "--user", "admin", "--role", "admin")
@@ -294,7 +300,7 @@ class Twins(e2e.Case):
         self.assertIn("GPU", refused.stderr)
         with open(go, "w", encoding="utf-8") as fifo:
             fifo.write("end\n")
-        said.next()  # the third, on the one that is free again
+        said.next()  # the third, on the GPU that is free again
 
 
 if __name__ == "__main__":

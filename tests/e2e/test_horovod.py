@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An unmodified Horovod script as a gang, on CPU. Runs under ./check --full, which compiles
-Horovod; is skipped where that was not possible."""
+Horovod; skipped if that is impossible."""
 
 import os
 import re
@@ -25,7 +25,7 @@ class Horovod(e2e.Case):
         self.python = found.stdout.strip()
         super().setUp()
 
-    def test_gang(self):
+    def test_horovod_gang_trains_with_equal_weights(self):
         done = self.gangway("dispatch", "-n", str(RANKS), "--", self.python, SCRIPT,
                             timeout_s=180)
         pattern = r"rank (\d) of (\d) local (\d) of (\d) sum (\d) loss ([\d.]+) same (\w+)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Clusters over TCP: a scheduler, a worker and clients that share no folder, by tokens. Each "host"
-here has folders of its own; test_networks.py has networks of their own too."""
+"""Clusters over TCP: a scheduler, a worker and clients that share no folder, with tokens. Each
+"host" here has folders of its own; in test_networks.py it also has a network of its own."""
 import contextlib
 import fcntl
 import os
@@ -32,7 +32,7 @@ class Hosts(e2e.Case):
         return made
 
     def host(self, token=None):
-        """The surroundings of another machine."""
+        """The environment of another machine."""
         self.hosts += 1
         env = {"GANGWAY_ADDRESS": self.address, "GANGWAY_TOKEN": token or ""}
         for name in ("HOME", "XDG_RUNTIME_DIR"):
@@ -55,7 +55,7 @@ class Hosts(e2e.Case):
         return worker
 
     def old_folder(self, env, name, days, *files):
-        """A folder that a worker left so long ago."""
+        """A folder that a worker left this long ago."""
         folder = self.cluster(name, env=env)
         os.makedirs(folder)
         os.chmod(os.path.dirname(folder), 0o700)
@@ -80,12 +80,13 @@ class Hosts(e2e.Case):
             return f.read()
 
     def wait_workers(self, count):
-        """Asks until they have registered; each question waits for its answer."""
+        """Polls until they have registered; each query waits for its answer."""
         while self.gangway_json("status")["workers"] < count:
             pass
 
-    def test_work(self):
-        """Commands, gangs on two hosts, programs and their values, tasks that submit tasks."""
+    def test_two_hosts_run_commands_gangs_and_nested_tasks(self):
+        """Commands, gangs on two hosts, programs with their values, and tasks that submit tasks
+        all work."""
         self.up_listening("--slots", "1")
         worker = self.worker("worker-2", 3, self.token("w", "worker")["token"])
         self.wait_workers(2)
@@ -118,7 +119,7 @@ class Hosts(e2e.Case):
         self.assertEqual(worker.wait(), 0)
 
     def stayer(self):
-        """The process that has written its number, and stays."""
+        """The process that has written its pid, and stays."""
         while True:
             with contextlib.suppress(OSError):
                 with open(os.path.join(self.dir, "pid"), encoding="ascii") as f:
@@ -126,8 +127,8 @@ class Hosts(e2e.Case):
                 if e2e.command_of(pid).startswith("tail"):
                     return pid
 
-    def test_namesakes(self):
-        """Two workers of one name: whoever places by name hears of it."""
+    def test_worker_list_warns_of_equal_worker_names(self):
+        """Two workers have the same name; placement by name warns of that."""
         self.up_listening("--slots", "1")
         token = self.token("workers", "worker")["token"]
         self.worker("twin", 1, token)
@@ -137,8 +138,9 @@ class Hosts(e2e.Case):
         self.assertIn("2 workers are called twin: `--on twin` means all of them, `-H twin:N` one",
                       self.gangway("worker", "list").stderr)
 
-    def test_last_words(self):
-        """A worker that is ended is not one whose connection broke: what it ran is not charged."""
+    def test_terminated_worker_does_not_count_against_its_tasks(self):
+        """A worker that is told to end is not treated as a broken connection: its tasks do not
+        count the loss."""
         self.up_listening("--slots", "1")
         token = self.token("workers", "worker")["token"]
         worker = self.worker("ends", 1, token)
@@ -159,7 +161,9 @@ class Hosts(e2e.Case):
         for attempt in (1, 2, 3):
             while "attempt %d started" % attempt not in self.gangway("events", job).stdout:
                 pass
-            if attempt == 2:  # all that is below it is told, too, and ends before it hears of that
+            # all processes below the worker receive the signal, too, and end before the worker
+            # handles its own
+            if attempt == 2:
                 again.kill(signal.SIGSTOP)
                 pid = self.stayer()
                 os.kill(pid, signal.SIGTERM)
@@ -171,7 +175,7 @@ class Hosts(e2e.Case):
         while "attempt 4 started" not in self.gangway("events", job).stdout:
             pass
 
-    def test_old_folders(self):
+    def test_worker_start_removes_only_old_unused_folders(self):
         self.up_listening("--slots", "1")
         env = self.host(self.token("workers", "worker")["token"])
         shipped = ("programs/a", "files/b", "blobs/c")
@@ -192,13 +196,13 @@ class Hosts(e2e.Case):
         self.assertEqual(len(self.left(in_use)), 4)
         self.assertEqual(len(self.left(other)), 4)
         self.assertEqual(sorted(os.listdir(os.path.dirname(other)))[0], "at-10.0.0.1_1")
-        self.assertEqual(len(os.listdir(os.path.dirname(other))), 4) # and its own
+        self.assertEqual(len(os.listdir(os.path.dirname(other))), 4)  # and its own folder
         self.wait_workers(2)
         self.gangway("down")
         self.assertEqual(worker.wait(), 0)
 
-    def test_tasks_that_submit(self):
-        """A task on another host talks to the scheduler through its worker."""
+    def test_task_on_another_host_submits_through_its_worker(self):
+        """A task on another host reaches the scheduler through its worker."""
         admin, alice = self.token("root", "admin"), self.token("alice", "user")
         scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
         self.address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
@@ -210,8 +214,9 @@ class Hosts(e2e.Case):
         self.gangway("down", env=self.host(admin["token"]))
         self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
 
-    def test_folder_is_removed(self):
-        """Who comes by TCP finds it still: it goes on, and says once who does not."""
+    def test_tcp_clients_survive_a_removed_cluster_folder(self):
+        """Clients that connect by TCP still find the scheduler: it continues and warns once
+        about the other clients."""
         admin = self.token("root", "admin")
         folder = os.path.join(self.dir, "its")
         scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1", "--dir", folder)
@@ -226,8 +231,9 @@ class Hosts(e2e.Case):
         self.assertEqual((worker.wait(), scheduler.wait()), (0, 0))
         self.assertEqual(scheduler.text.count("do not find this cluster"), 1)
 
-    def test_state_is_removed(self):
-        """What it acknowledged from then on nobody would read: it ends, and all hear why."""
+    def test_removed_state_folder_ends_the_scheduler(self):
+        """No scheduler could read later acknowledgements, so it ends and reports the reason to
+        all clients."""
         alice = self.token("alice", "user")
         state = os.path.join(self.dir, "state")
         scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1", "--state", state)
@@ -250,7 +256,8 @@ class Hosts(e2e.Case):
         self.assertFalse(os.path.exists(state))
 
     def counts(self, name, job, env):
-        """A gang of 2 that saves each step, in step 4, which the scheduler knows; its pids."""
+        """A gang of 2 that saves each step, in step 4, which the scheduler knows; returns its
+        pids."""
         folder = os.path.join(self.dir, name)
         os.mkdir(folder)
         lines = e2e.Lines(self.fifo(f"{name}/pids"))
@@ -261,16 +268,16 @@ class Hosts(e2e.Case):
             self.assertIsNone(program.popen.poll(), program.text)
         return program, {int(rank): int(pid) for rank, pid in told}
 
-    def test_checkpoints(self):
-        """Hosts do not share their folder: a gang goes on where it saved, though it would be
-        placed elsewhere, and from step 0 when that host is lost."""
+    def test_gang_resumes_at_the_host_with_its_checkpoint(self):
+        """The hosts share no folder: a gang resumes at the host of its checkpoint, although
+        another host fits better, and restarts from step 0 if that host is lost."""
         self.up_listening("--slots", "1")
         token = self.token("w", "worker")["token"]
         alice = self.host(self.token("alice", "user")["token"])
         self.worker("wide", 3, token)
         self.wait_workers(2)
         program, pids = self.counts("killed", "1", alice)
-        narrow = self.worker("narrow", 2, token)  # it fits better
+        narrow = self.worker("narrow", 2, token)  # it is a better fit
         self.wait_workers(3)
         os.kill(pids[1], signal.SIGKILL)
         self.assertEqual(program.wait(), 0, program.text)
@@ -284,8 +291,9 @@ class Hosts(e2e.Case):
                          r"\S+, which saved its checkpoint of step 4, is lost: .* STARTS")
         self.gangway("down", env=self.host(self.admin["token"]))
 
-    def test_users(self):
-        """A user acts on jobs of the user's own, an admin on all, a worker on none."""
+    def test_users_act_only_on_their_own_jobs(self):
+        """A user acts on the user's own jobs, an admin on all jobs, and a worker's token on
+        none."""
         self.up_listening("--slots", "1")
         alice = self.host(self.token("alice", "user")["token"])
         bob = self.host(self.token("bob", "user")["token"])
@@ -306,8 +314,8 @@ class Hosts(e2e.Case):
         self.assertEqual(stranger.wait(), 1)
         self.assertIn("of role user", stranger.text)
 
-    def test_no_answer(self):
-        """What takes connections and says nothing is left, and tried again."""
+    def test_worker_retries_if_the_scheduler_does_not_answer(self):
+        """A server that accepts connections and sends nothing is left and tried again."""
         with socket.create_server(("127.0.0.1", 0)) as mute:
             mute.settimeout(e2e.TIMEOUT_S)
             worker = self.start(e2e.BINARY, "worker", "--connect",
@@ -318,16 +326,17 @@ class Hosts(e2e.Case):
                 worker.kill(signal.SIGTERM)
                 self.assertEqual(worker.wait(), 0)
 
-    def test_says_who_is_to_be_trusted(self):
-        """What a token of role user is worth, until users of workers are separate."""
+    def test_up_listen_warns_that_tasks_share_the_unix_user(self):
+        """The warning says how far a token of role user protects, because all tasks run as one
+        Unix user."""
         self.token("root", "admin")
         self.is_up = True
         said = self.gangway("up", "--listen", "127.0.0.1", "--slots", "1").stderr
         self.assertRegex(said, f"Unix user {os.geteuid()}, .* can act as the cluster's admin")
         self.assertIn("can read the token of its worker", said)
 
-    def test_tokens(self):
-        """Wrong, missing and revoked tokens; a revoked one closes what is open."""
+    def test_wrong_missing_and_revoked_tokens_are_refused(self):
+        """Revoking a token also closes its open connections."""
         self.up_listening("--slots", "1")
         self.assertIn("wants a token", self.gangway("status", env=self.host(), rc=2).stderr)
         alice = self.token("alice", "user")
@@ -357,7 +366,7 @@ class Hosts(e2e.Case):
         self.assert_idle()  # its attached job ended with it
         self.assertIn("list", self.gangway("token", "revoke", alice["id"], rc=2).stderr)
 
-    def test_revoked_worker(self):
+    def test_revoked_worker_token_ends_the_worker(self):
         self.up_listening("--slots", "1")
         token = self.token("w", "worker")
         worker = self.worker("far", 1, token["token"])
@@ -372,14 +381,15 @@ class Hosts(e2e.Case):
         self.assertIn("was lost: its token was revoked", self.gangway("events", job).stdout)
         self.assertIn("revoked", worker.text)
 
-    def test_strangers(self):
-        """Garbage, other protocols, replayed bytes and silence at the port disturb nobody."""
+    def test_foreign_connections_do_not_disturb_the_cluster(self):
+        """Junk, other protocols, replayed bytes and silent connections at the port have no
+        effect."""
         self.up_listening("--slots", "1")
         env = self.host(self.token("alice", "user")["token"])
         host, port = self.address.rsplit(":", 1)
         self.assert_strangers_refused(host, int(port))
 
-        # What a client said is recorded, and said again by somebody who lacks its token.
+        # A client's bytes are recorded, and replayed by a process without its token.
         with socket.create_server(("127.0.0.1", 0)) as tap:
             client = self.start(e2e.BINARY, "status",
                                 env=dict(env, GANGWAY_ADDRESS=f"127.0.0.1:{tap.getsockname()[1]}"))
@@ -402,8 +412,9 @@ class Hosts(e2e.Case):
         self.gangway("status", env=env)
         self.assertIn("showed no key", self.log())
 
-    def test_crowd(self):
-        """Hundreds that connect and say nothing, or half a handshake, are in nobody's way."""
+    def test_hundreds_of_silent_connections_delay_no_client(self):
+        """Hundreds of connections that are silent, or stop in the handshake, delay no
+        client."""
         self.up_listening("--slots", "1")
         worker = self.worker("worker-2", 3, self.token("w", "worker")["token"])
         self.wait_workers(2)
@@ -420,7 +431,7 @@ class Hosts(e2e.Case):
                 self.addCleanup(crowd[-1].close)
                 crowd[-1].sendall(b"\x16\x03\x01\x02\x00\x01" if i % 2 else b"")
             try:
-                self.assertEqual(crowd[0].recv(1), b"")  # the oldest made room
+                self.assertEqual(crowd[0].recv(1), b"")  # the oldest was closed
             except ConnectionResetError:
                 pass
         self.assertEqual(self.run_program(os.path.join(PROGRAMS, "peers"), env=alice).stdout,
@@ -428,7 +439,7 @@ class Hosts(e2e.Case):
         self.assertIn("have not said who they are", self.log())
         worker.wait_output("have not said who they are")
 
-    def test_wrong_input(self):
+    def test_unusable_addresses_and_token_files_are_refused(self):
         self.assertIn("gangway token create",
                       self.gangway("up", "--listen", "127.0.0.1", rc=2).stderr)
         self.token("alice", "user")
@@ -445,7 +456,7 @@ class Hosts(e2e.Case):
         self.assertIn("new tokens", self.gangway("token", "list", rc=1).stderr)
         with socket.create_server(("127.0.0.1", 0)) as nobody:
             port = nobody.getsockname()[1]
-        self.address = f"127.0.0.1:{port}"  # free again: nobody listens there
+        self.address = f"127.0.0.1:{port}"  # free again: no process listens there
         self.assertIn("--slots 5000: 1 to 4096\n",
                       self.gangway("worker", "--connect", self.address, "--slots", "5000",
                                    rc=2).stderr)
@@ -456,8 +467,8 @@ class Hosts(e2e.Case):
 
 
 class Folder(e2e.Case):
-    def test_is_made(self):
-        """A worker's --dir, with those above it, closed to others."""
+    def test_worker_creates_its_private_folder(self):
+        """The folder of --dir is created with its parents, and is closed to other users."""
         folder = os.path.join(self.dir, "new", "deep")
         env = {"GANGWAY_TOKEN": "gangway-0123456789ab-" + "0" * 64}
         worker = self.start(e2e.BINARY, "worker", "--connect", "127.0.0.1:1", "--dir", folder,
@@ -473,7 +484,8 @@ class Folder(e2e.Case):
 
 
 class UpHosts(e2e.Case):
-    """`gangway up --hosts`, where what stands for ssh runs the command here, as another machine."""
+    """`gangway up --hosts` with a replacement for ssh, which runs the command here, in the
+    environment of another machine."""
 
     def setUp(self):
         super().setUp()
@@ -489,8 +501,9 @@ class UpHosts(e2e.Case):
                 UBSAN_OPTIONS="$UBSAN_OPTIONS" TSAN_OPTIONS="$TSAN_OPTIONS" sh -c "$2"
             """) + " "
 
-    def test_work(self):
-        """Workers with the right slots, a gang on both, no secret in sight, and their end."""
+    def test_up_hosts_starts_workers_and_runs_a_gang(self):
+        """The workers have the right slots, a gang runs on both, no secret is visible, and all
+        of them end."""
         self.up("--hosts", "127.0.0.1:2,b:1")
         rows = self.gangway_json("worker", "list")
         self.assertEqual(sorted((row["name"], row["slots"]) for row in rows),
@@ -515,8 +528,9 @@ class UpHosts(e2e.Case):
         with open(path, encoding="utf-8") as f:
             self.assertEqual(f.read(), tokens)
 
-    def test_a_host_fails(self):
-        """Its name, its last words, and nothing that stays; neither does a bad list start any."""
+    def test_failing_host_is_named_and_nothing_stays(self):
+        """The error has the host's name and its last output, and no process stays; a bad list
+        starts none."""
         listen = ("up", "--listen", "127.0.0.1", "--hosts")
         done = self.gangway(*listen, "a:1,gone:2", rc=1)
         self.assertIn("no worker at gone: ssh: no way to gone", done.stderr)
@@ -550,8 +564,9 @@ class UpHosts(e2e.Case):
         with open(path, encoding="utf-8") as f:
             return f.readline().strip()
 
-    def test_the_next_life(self):
-        """It listens where the last one did, and has its workers again, with what they run."""
+    def test_restarted_up_hosts_readopts_its_workers(self):
+        """The next scheduler listens at the same address and has the same workers with their
+        tasks."""
         up = "--listen", "127.0.0.1", "--hosts", "a:1,b:1"
         self.up(*up)
         told, go = e2e.Lines(self.fifo()), self.fifo("go")
@@ -579,8 +594,8 @@ class UpHosts(e2e.Case):
         self.assertIn(("a", 2), [(row["name"], row["slots"]) for row in rows])
         self.assertNotIn(("a", 1), [(row["name"], row["slots"]) for row in rows])
 
-    def test_its_port_is_taken(self):
-        """It says so, and takes another."""
+    def test_restarted_scheduler_takes_another_port_if_needed(self):
+        """The scheduler reports that its port is taken and uses another."""
         self.up("--listen", "127.0.0.1", "--hosts", "a:1")
         listens = self.listens()
         self.gangway("down")
@@ -591,21 +606,21 @@ class UpHosts(e2e.Case):
         self.assertIn(f"somebody else listens at {listens} now", done.stderr)
         self.assertNotEqual(self.listens(), listens)
 
-    def test_nobody_comes(self):
-        """A worker that nobody would end does not wait for ever."""
+    def test_remote_worker_ends_after_the_orphan_timeout(self):
+        """A worker without a scheduler does not wait without end."""
         self.up("--listen", "127.0.0.1", "--hosts", "a:1", "--orphan-timeout", "1s")
         self.kill_scheduler()
         self.assert_gone()
 
-    def test_a_host_without_a_worker(self):
-        """That its command ended well is not enough."""
+    def test_host_that_starts_no_worker_is_an_error(self):
+        """The success of its start command is not enough."""
         done = self.gangway("up", "--listen", "127.0.0.1", "--hosts", "a:1,silent:1", rc=1)
         self.assertIn("no worker at silent: what was run there ended well, and none came",
                       done.stderr)
         self.assert_gone()
 
-    def test_down_meanwhile(self):
-        """It is no host's fault, and is not waited for."""
+    def test_down_during_up_hosts_ends_up(self):
+        """The error blames no host, and `up` does not wait any longer."""
         fifo = self.fifo()
         up = self.start(e2e.BINARY, "up", "--listen", "127.0.0.1", "--hosts", "a:1,slow:1")
         self.read_fifo(fifo)
@@ -614,8 +629,8 @@ class UpHosts(e2e.Case):
         self.assertIn("the cluster has ended before all hosts had their workers", up.text)
         self.assert_gone()
 
-    def test_its_scheduler_dies(self):
-        """The worker on this machine, which would wait for the next, ends, too."""
+    def test_scheduler_death_during_up_hosts_ends_local_workers(self):
+        """The local worker, which would otherwise wait for the next scheduler, ends, too."""
         fifo = self.fifo()
         up = self.start(e2e.BINARY, "up", "--listen", "127.0.0.1", "--slots", "1", "--hosts",
                         "slow:1")
@@ -625,8 +640,9 @@ class UpHosts(e2e.Case):
         self.assert_gone()
         self.assertFalse(os.path.lexists(self.cluster("scheduler.sock")))
 
-    def test_another_cluster_stays(self):
-        """What fails is taken down, also where GANGWAY_ADDRESS is another cluster's or nobody's."""
+    def test_failed_up_hosts_ends_only_its_own_cluster(self):
+        """The failed cluster is taken down, even if GANGWAY_ADDRESS names another cluster or
+        none."""
         home = {name: os.path.join(self.dir, name) for name in ("HOME", "XDG_RUNTIME_DIR")}
         for folder in home.values():
             os.mkdir(folder, 0o700)
@@ -642,8 +658,8 @@ class UpHosts(e2e.Case):
         self.assertEqual(self.gangway_json("status", env=home)["workers"], 1)
         self.gangway("down", env=home)
 
-    def test_interrupted(self):
-        """What was begun is taken down again."""
+    def test_interrupted_up_hosts_leaves_nothing(self):
+        """Everything that was started is taken down again."""
         fifo = self.fifo()
         up = self.start(e2e.BINARY, "up", "--listen", "127.0.0.1", "--hosts", "a:1,slow:1")
         self.read_fifo(fifo)
@@ -653,8 +669,8 @@ class UpHosts(e2e.Case):
 
 
 class Ssh(e2e.Case):
-    """`gangway up --hosts` by a real ssh to a real sshd on loopback, which has keys, a config
-    and a port of its own and serves the user who runs this."""
+    """`gangway up --hosts` by a real ssh to a real sshd on loopback, with its own keys, config and
+    port, for the user who runs this."""
 
     SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 
@@ -706,15 +722,15 @@ class Ssh(e2e.Case):
         return os.path.join(self.dir, name)
 
     def trust(self, key):
-        """What ssh takes for the key of this host."""
+        """The host key that ssh accepts for this host."""
         with open(self.path(f"{key}.pub"), encoding="utf-8") as f:
             port = self.listener.getsockname()[1]
             self.write("known", f"[127.0.0.1]:{port} {f.read()}")
 
     def serve(self):
-        """An sshd for each connection, until the listener is shut down."""
+        """Starts an sshd for each connection, until the listener is shut down."""
         argv = [self.SSHD, "-i", "-f", self.path("sshd_config")]
-        if os.getuid() == 0 and not os.path.isdir("/run/sshd"):  # it wants an empty folder there
+        if os.getuid() == 0 and not os.path.isdir("/run/sshd"):  # sshd wants an empty folder there
             argv = ["unshare", "-m", "sh", "-c",
                     'mount -t tmpfs tmpfs /run && mkdir -m 755 /run/sshd && exec "$@"',
                     "sh"] + argv
@@ -734,9 +750,9 @@ class Ssh(e2e.Case):
         for server in self.servers:
             server.wait()
 
-    def test_work(self):
-        """A worker behind ssh does its part of a gang; it goes with the cluster. Where ssh does not
-        let us in, or the host is not who it was, its own words say so, and nothing stays."""
+    def test_worker_started_by_real_ssh_runs_a_gang(self):
+        """A worker started by ssh runs its part of a gang and ends with the cluster. If ssh
+        refuses the login or the host key is wrong, the error quotes ssh and nothing stays."""
         probe = subprocess.run(self.env["GANGWAY_RSH"].split() + ["127.0.0.1", "true"],
                                env=self.env, capture_output=True, text=True, check=False,
                                stdin=subprocess.DEVNULL, timeout=e2e.TIMEOUT_S)

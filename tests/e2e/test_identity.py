@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What runs inside of a command is its job's user to the cluster: over TCP, with tokens, on the
-scheduler's host and on another."""
+"""Commands inside a task act as the user of its job: over TCP, with tokens, on the scheduler's
+host and on another."""
 import os
 import signal
 
@@ -14,7 +14,7 @@ class Identity(e2e.Case):
         return self.gangway_json("token", "create", "--user", user, "--role", role)["token"]
 
     def host(self, token, **more):
-        """The surroundings of another machine."""
+        """The environment of another machine."""
         env = {"GANGWAY_ADDRESS": self.address, "GANGWAY_TOKEN": token}
         for name in ("HOME", "XDG_RUNTIME_DIR"):
             env[name] = os.path.join(self.dir, f"host-{len(os.listdir(self.dir))}")
@@ -34,12 +34,12 @@ class Identity(e2e.Case):
             pass
 
     def inside(self, script, *options, rc=0, command="submit", env=None):
-        """What a command of bob's prints."""
+        """The output of a command of bob."""
         return self.gangway(command, *options, "--", "sh", "-c", script, env=env or self.bob,
                             rc=rc)
 
     def job_of_alice(self):
-        """One that goes on."""
+        """A job that keeps running."""
         done = self.gangway("submit", "-d", "--on", "worker-2", "--", "tail", "-f", "/dev/null",
                             env=self.alice)
         return done.stdout.strip()
@@ -47,7 +47,7 @@ class Identity(e2e.Case):
     def state(self, job):
         return self.gangway_json("jobs", job, "--all-users")[0]["state"]
 
-    def test_a_command_is_its_user_on_every_host(self):
+    def test_commands_inside_a_task_act_as_its_user(self):
         hers = self.job_of_alice()
         with open(os.path.join(self.dir, "shipped"), "w", encoding="utf-8") as f:
             f.write("x" * 1000000)
@@ -62,14 +62,14 @@ class Identity(e2e.Case):
             self.assertIn("from bob", done.stdout)
             self.assertIn("1000000", done.stdout)
             self.assertIn('"user":"bob"', done.stdout.replace(" ", ""))
-            self.assertIn('"depth":0', done.stdout.replace(" ", "")) # queues as any other
+            self.assertIn('"depth":0', done.stdout.replace(" ", ""))  # queued like any other
             self.assertEqual(done.stdout.split()[-2:], ["1", "1"])
             self.assertIn("only an admin", done.stderr)
         self.assertEqual(self.state(hers), "running")
-        done = self.inside(f"exec {PROGRAM}", "--on", "worker-2") # a C program, which ships itself
+        done = self.inside(f"exec {PROGRAM}", "--on", "worker-2")  # a C program, which ships itself
         self.assertIn("2 ranks learned", done.stdout)
 
-    def test_ranks_and_their_children(self):
+    def test_all_ranks_and_their_children_act_as_the_user(self):
         done = self.inside('''for i in 1 2 3 4 5 6 7 8; do
             (echo $RANK.$i | "$GW" data put value-$RANK.$i -; "$GW" data get value-$RANK.$i) &
             done; wait''', "-n", "4", "--spread", command="dispatch")
@@ -78,7 +78,7 @@ class Identity(e2e.Case):
         listed = self.gangway_json("data", "list", env=self.bob)
         self.assertEqual(len(listed), 32)
 
-    def test_beside_a_command(self):
+    def test_exec_beside_a_task_acts_as_its_user(self):
         hers = self.job_of_alice()
         self.gangway("submit", "-d", "--name", "his", "--on", "worker-2", "--", "tail", "-f",
                      "/dev/null", env=self.bob)
@@ -90,8 +90,9 @@ class Identity(e2e.Case):
         self.assertEqual(self.gangway_json("jobs", "his", "--user", "bob")[0]["state"],
                          "cancelled")
 
-    def test_down_ends_no_workers_if_the_worker_of_the_task_does_not_answer(self):
-        """It is another cluster that does not answer, not the one of this user."""
+    def test_down_inside_a_task_spares_local_workers(self):
+        """The cluster of the task does not answer; that is not the local cluster of this
+        user."""
         worker = self.process_of("worker --dir")
         lost = f"1.0.{'0' * 64} - {self.dir}/no-such.sock"
         said = self.gangway("down", env={"GANGWAY_IDENTITY": lost}, rc=3).stderr
@@ -99,7 +100,7 @@ class Identity(e2e.Case):
         self.assertFalse(e2e.wait_gone(worker, 0))
         self.assertEqual(self.gangway_json("status")["workers"], 2)
 
-    def test_what_a_task_sets_itself_wins(self):
+    def test_token_or_address_set_in_a_task_takes_precedence(self):
         hers = self.job_of_alice()
         token = f"GANGWAY_TOKEN={self.alice['GANGWAY_TOKEN']}"
         self.inside(f'"$GW" cancel {hers}', "--env", token, "--on", "worker-2")
@@ -113,8 +114,8 @@ class Identity(e2e.Case):
                     *([set_by, address] if set_by else []), rc=2)
                 self.assertIn("a token", done.stderr)
 
-    def test_it_ends_with_the_task(self):
-        """Nor does one task's serve for another."""
+    def test_identity_ends_with_its_task(self):
+        """The identity of a task is also invalid for any other task."""
         identity = self.inside('echo "$GANGWAY_IDENTITY"', "--on", "worker-2").stdout.strip()
         env = {"GANGWAY_ADDRESS": self.address, "GANGWAY_IDENTITY": identity}
         done = self.gangway("jobs", env=env, rc=1)
@@ -124,8 +125,8 @@ class Identity(e2e.Case):
         done = self.gangway("jobs", env=env, rc=1)
         self.assertIn("is of no task that this worker started", done.stderr)
 
-    def test_it_outlives_the_scheduler(self):
-        """Whoever asks while there is none waits for the next."""
+    def test_identity_survives_a_scheduler_restart(self):
+        """A command of the task waits for the next scheduler."""
         says, asks = self.fifo("says"), self.fifo("asks")
         self.gangway("submit", "-d", "--name", "asker", "--on", "worker-2", "--", "sh", "-c",
                      f'echo runs >{says}; read line <{asks}; "$GW" data put after - </dev/null; '
@@ -141,15 +142,15 @@ class Identity(e2e.Case):
         self.assertIn('"user":"bob"', self.read_fifo(says).replace(" ", ""))
         self.gangway("wait", "asker", "--user", "bob")
 
-    def test_the_owner_is_no_admin_elsewhere(self):
-        """Who submitted by the socket of this host; there is no address then."""
+    def test_cluster_owner_is_no_admin_inside_remote_tasks(self):
+        """The owner submitted through the local socket, which gives no address to the task."""
         hers = self.job_of_alice()
         own = {"GW": e2e.BINARY}
         done = self.inside(f'"$GW" data put mine - </dev/null; "$GW" cancel {hers}; echo $?',
                            "--on", "worker-2", env=own)
         self.assertEqual(done.stdout.split()[-1], "1")
         self.inside(f'test -z "$GANGWAY_IDENTITY" && "$GW" cancel {hers}', "--on", "worker-1",
-                    env=own) # as ever: by that socket
+                    env=own)  # through that socket, as before
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The installed Gangway, used by a program outside the tree: by CMake and by pkg-config, shared and
-static, after the whole installation was moved; what the libraries export; `gangway new`."""
+"""The installed Gangway, used by a program outside the tree: by CMake and by pkg-config, shared
+and static, after the whole installation was moved; the exports of the libraries; `gangway new`."""
 import glob
 import os
 import re
@@ -18,18 +18,19 @@ class Install(e2e.Case):
         super().setUp()
         first, self.prefix = os.path.join(self.dir, "first"), os.path.join(self.dir, "moved")
         self.run_program("cmake", "--install", e2e.BUILD, "--prefix", first)
-        os.rename(first, self.prefix)  # nothing may remember where it was installed
+        os.rename(first, self.prefix)  # no file may contain the path of the installation
         found = glob.glob(self.prefix + "/lib/**/libgangway.a", recursive=True)
         self.lib = os.path.dirname(found[0])
         self.source = os.path.join(self.dir, "source")
         shutil.copytree(OUTSIDE, self.source)
-        # As a user has it: the tree's own binary is out of reach.
+        # As a user has it: without access to the tree's own binary.
         del self.env["GANGWAY_BINARY"]
         self.env.update({"PATH": os.environ["PATH"], "LD_LIBRARY_PATH": self.lib,
                          "PKG_CONFIG_PATH": os.path.join(self.lib, "pkgconfig")})
 
     def check_program(self, path, path_has_binary):
-        """It runs inside itself and on a private cluster; a static one finds the binary on PATH."""
+        """The program runs inline and on a private cluster; a static program finds the binary on
+        PATH."""
         wanted = r"version \d+\.\d+\.\d+ sum 0\.75 ranks 3\n"
         env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}"} if path_has_binary else {}
         alone = self.run_program(path, env={"GANGWAY_INLINE": "1"})
@@ -47,22 +48,22 @@ class Install(e2e.Case):
     def pkg_config(self, *options):
         return self.run_program("pkg-config", *options, "gangway").stdout.split()
 
-    def test_cmake_shared(self):
+    def test_cmake_project_links_the_shared_library(self):
         self.check_program(self.cmake_build() + "/outside", False)
 
-    def test_cmake_static(self):
+    def test_cmake_project_links_the_static_library(self):
         path = self.cmake_build("-DLINK=gangway::static") + "/outside"
         self.assertNotIn("libgangway", self.run_program("ldd", path).stdout)
         self.check_program(path, True)
 
-    def test_pkg_config_shared(self):
+    def test_pkg_config_links_the_shared_library(self):
         path = os.path.join(self.dir, "program")
         self.run_program("cc", "-o", path, "main.c", "tasks.c",
                          *self.pkg_config("--cflags", "--libs"), cwd=self.source)
         self.assertIn("libgangway", self.run_program("ldd", path).stdout)
         self.check_program(path, False)
 
-    def test_pkg_config_static(self):
+    def test_pkg_config_links_the_static_library(self):
         path = os.path.join(self.dir, "program")
         libraries = [self.lib + "/libgangway.a" if word == "-lgangway" else word
                      for word in self.pkg_config("--static", "--libs")]
@@ -71,8 +72,9 @@ class Install(e2e.Case):
         self.assertNotIn("libgangway", self.run_program("ldd", path).stdout)
         self.check_program(path, True)
 
-    def test_exports_only_its_own_names(self):
-        """And the static library defines no other name that a program could meet."""
+    def test_libraries_export_only_gw_names(self):
+        """The static library also defines no other global name that could clash with a
+        program."""
         for name, options in (("libgangway.so", ["-D"]), ("libgangway.a", [])):
             path = os.path.join(self.lib, name)
             said = self.run_program("nm", "--defined-only", "-g", *options, path).stdout
@@ -80,8 +82,8 @@ class Install(e2e.Case):
             self.assertIn("gw_init", names)
             self.assertEqual([name for name in names if not name.startswith("gw_")], [], path)
 
-    def test_documents_and_examples(self):
-        """They are installed, and the examples build against what is installed."""
+    def test_installed_documents_and_examples_are_complete(self):
+        """They are installed, and the examples build against the installed library."""
         share = os.path.join(self.prefix, "share", "doc", "gangway")
         for name in ("README.md", "LICENSE", "docs/commands.md", "examples/README.md"):
             self.assertTrue(os.path.isfile(os.path.join(share, name)), name)
@@ -94,8 +96,8 @@ class Install(e2e.Case):
         self.assertTrue(self.run_program(os.path.join(build, "bin", "hello"), env=env).stdout)
         self.assertTrue(os.path.isfile(os.path.join(build, "bin", "petnames_sweep")))
 
-    def test_new_project(self):
-        """`gangway new` writes a project that builds, both ways, and runs."""
+    def test_gangway_new_writes_a_project_that_builds_and_runs(self):
+        """The new project builds in both ways and runs."""
         binary = self.prefix + "/bin/gangway"
         project = os.path.join(self.dir, "project")
         env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}"}
@@ -110,7 +112,7 @@ class Install(e2e.Case):
         main = os.path.join(project, "main.c")
         with open(main, encoding="ascii") as file:
             text = file.read()
-        with open(main, "w", encoding="ascii") as file:  # as people do who want to know how long
+        with open(main, "w", encoding="ascii") as file:  # as people do who want to measure the time
             file.write("#include <time.h>\n" + text.replace(
                 "    struct gw_client *client;\n",
                 "    struct timespec now;\n"
@@ -121,12 +123,13 @@ class Install(e2e.Case):
         build = self.cmake_build()
         again = self.run_program(os.path.join(build, made[0]), env=env).stdout
         self.assertEqual(again, said)
-        self.run_program(binary, "new", project, rc=2)  # what is there is not overwritten
+        self.run_program(binary, "new", project, rc=2)  # existing files are not overwritten
         said = self.run_program(binary, "new", "deep/er/a b").stderr
         self.assertIn("cd 'deep/er/a b' && make && ./a_b", said)
 
-    def test_nothing_of_the_working_folder_is_taken_for_the_binary(self):
-        """A clone is a folder of that name; a file of it could be anybody's."""
+    def test_binary_is_never_taken_from_the_working_folder(self):
+        """A clone is a folder of the same name, and a file in the working folder could be
+        anybody's."""
         env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}"}
         os.mkdir(os.path.join(self.dir, "gangway"))
         said = self.run_program("gangway", "submit", "--", "echo", "well", env=env)
@@ -136,7 +139,7 @@ class Install(e2e.Case):
         said = self.run_program("gangway", "submit", "--", "echo", "well", env=env)
         self.assertEqual(said.stdout + said.stderr, "well\n")
 
-    def test_manual_page(self):
+    def test_installed_manual_page_has_no_format_errors(self):
         page = os.path.join(self.prefix, "share", "man", "man1", "gangway.1")
         with open(page, encoding="utf-8") as file:
             self.assertRegex(file.read(), r"(?m)^\.SH SEE ALSO$")
@@ -151,7 +154,7 @@ class Install(e2e.Case):
             if name == "mandoc":
                 self.assertEqual(said.stdout, "")
 
-    def test_shells_find_what_completes(self):
+    def test_installed_shell_completion_is_found(self):
         share = os.path.join(self.prefix, "share")
         env = {"PATH": f"{self.prefix}/bin:{self.env['PATH']}", "XDG_DATA_DIRS": share,
                "TERM": "dumb"}
@@ -171,8 +174,8 @@ class Install(e2e.Case):
                                          env=env).stdout.split())
         self.assertEqual(said, [["dispatch"]] * len(said))
 
-    def test_uninstall(self):
-        """Every file goes, and folders that are Gangway's own; what others installed stays."""
+    def test_uninstall_removes_only_files_of_gangway(self):
+        """Every file and folder of Gangway is removed; files of other packages stay."""
         foreign = os.path.join(self.prefix, "include", "foreign.h")
         with open(foreign, "w", encoding="utf-8"):
             pass

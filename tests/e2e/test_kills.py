@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""kill -9 of a rank, a worker, the client, the scheduler: bounded ends, first causes."""
+"""kill -9 of a rank, a worker, the client, the scheduler: ends in bounded time, with the first
+cause."""
 import os
 import signal
 import time
@@ -7,7 +8,7 @@ import time
 import e2e
 
 # A rank that ignores SIGTERM, has a grandchild in a session of its own with an empty environment,
-# tells both pids, and stays. (What is ignored stays ignored across exec.)
+# reports both pids, and stays. (Ignored signals stay ignored across exec.)
 STUBBORN = """#!/bin/sh
 trap '' TERM
 setsid env -i PATH="$PATH" sh -c 'echo "grandchild $$" > "$0"; exec tail -f /dev/null' "$FIFO" &
@@ -19,7 +20,8 @@ exec tail -f /dev/null
 
 class Kills(e2e.Case):
     def stubborn_gang(self, *options, ranks=2):
-        """Starts a gang of STUBBORN ranks; gives (process, {rank: pid}, pids of grandchildren)."""
+        """Starts a gang of STUBBORN ranks; returns (process, {rank: pid}, pids of
+        grandchildren)."""
         self.pids = e2e.Lines(self.fifo("pids"))
         self.addCleanup(self.pids.close)
         script = self.write("stubborn", STUBBORN)
@@ -41,9 +43,10 @@ class Kills(e2e.Case):
         folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway")
         return os.listdir(folder) if os.path.isdir(folder) else []
 
-    def test_rank_killed(self):
+    def test_killed_rank_ends_its_gang_with_code_137(self):
         self.up("--slots", "2")
-        gang, ranks, grandchildren = self.stubborn_gang("--grace", "1h")  # not for failures
+        # does not apply to failures
+        gang, ranks, grandchildren = self.stubborn_gang("--grace", "1h")
         os.kill(ranks[1], signal.SIGKILL)
         self.assertEqual(gang.wait(), 137, gang.text)
         self.assertIn("rank 1", gang.text)
@@ -52,7 +55,7 @@ class Kills(e2e.Case):
         self.assert_gone(list(ranks.values()) + grandchildren)
         self.assert_idle()
 
-    def test_client_killed(self):
+    def test_killed_client_ends_its_gang(self):
         self.up("--slots", "2")
         gang, ranks, grandchildren = self.stubborn_gang("--grace", "100ms")
         gang.kill()
@@ -60,7 +63,7 @@ class Kills(e2e.Case):
         self.gangway("dispatch", "-n", "2", "--", "true")
         self.assert_idle()
 
-    def test_client_of_private_cluster_killed(self):
+    def test_killed_client_ends_its_private_cluster(self):
         gang, ranks, grandchildren = self.stubborn_gang()
         gang.kill()
         gang.wait()
@@ -68,7 +71,7 @@ class Kills(e2e.Case):
         self.assert_gone(list(ranks.values()) + grandchildren)
         self.assertEqual(self.private_folders(), [])
 
-    def test_scheduler_of_private_cluster_killed(self):
+    def test_killed_private_scheduler_ends_gang_and_client(self):
         gang, ranks, grandchildren = self.stubborn_gang()
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
         self.assertEqual(gang.wait(), 3, gang.text)
@@ -77,8 +80,8 @@ class Kills(e2e.Case):
         self.assert_gone()
         self.assertEqual(self.private_folders(), [])
 
-    def test_job_numbers_are_never_used_again(self):
-        """A job would find the checkpoints of another one of its number."""
+    def test_job_numbers_are_never_reused(self):
+        """A reused number would give a job the checkpoints of an earlier job."""
         def submit():
             return int(self.gangway("submit", "-d", "--", "true").stdout)
         self.up("--slots", "1")
@@ -94,7 +97,7 @@ class Kills(e2e.Case):
         self.up("--slots", "1")
         self.assertGreater(submit(), second)
 
-    def test_worker_killed(self):
+    def test_killed_worker_comes_back_and_its_gang_restarts(self):
         self.up("--slots", "2")
         gang, ranks, grandchildren = self.stubborn_gang("--grace", "100ms")
         os.kill(self.process_of("worker --dir"), signal.SIGKILL)
@@ -108,8 +111,9 @@ class Kills(e2e.Case):
         self.assert_gone(list(again.values()) + grandchildren)
         self.assert_idle()
 
-    def test_worker_stopped(self):
-        """What it runs is over before it is given away; it runs once more, and nobody is blamed."""
+    def test_tasks_of_a_stopped_worker_end_before_their_rerun(self):
+        """The tasks of a stopped worker end before they are reassigned; they run once more, and
+        no budget counts it."""
         self.up("--slots", "1")
         fifo = e2e.Lines(self.fifo())
         self.addCleanup(fifo.close)
@@ -126,7 +130,7 @@ class Kills(e2e.Case):
         os.kill(worker, signal.SIGCONT)
         self.gangway("wait", job)
         self.assertNotEqual(int(fifo.next()), rank)
-        # Where the test is slow to continue it the worker is given up all the same, but later.
+        # If the test is slow to continue the worker, it is given up nevertheless, but later.
         for fact in self.gangway_json("events", job)["events"]:
             self.assertTrue("was lost" not in fact["text"] or fact["at_ns"] > gone_ns, fact)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How commands start: what other launchers tell their programs, words in braces, prologs and
+"""How commands start: the variables of other launchers, placeholders in braces, prologs and
 containers."""
 import csv
 import os
@@ -10,7 +10,7 @@ import sys
 
 import e2e
 
-# Writes what it is told, and runs what is behind the image.
+# Logs its arguments, and runs the words after the image.
 FALSE_RUNTIME = """#!/bin/sh
 echo "${{0##*/}} $*" >> {said}
 if [ "$1" = exec ]; then
@@ -31,7 +31,7 @@ int MPI_Init(int *argc, char ***argv) { (void)argc, (void)argv; return 0; }
 int MPI_Comm_rank(void *comm, int *rank) { (void)comm; *rank = 0; return 0; }
 int MPI_Get_version(int *version, int *sub) { *version = 3; *sub = 1; return 0; }
 """
-# With an argument it waits behind that until it is ended.
+# With an argument, it then waits until it is ended.
 MPI_PROGRAM = """
 #include <stdio.h>
 #include <unistd.h>
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
         pause();
 }
 """
-# As libtorch: there is MPI in it, and nobody initialises it. It is looked at while it computes.
+# Like libtorch: it contains MPI, but does not initialise it. It is checked while it computes.
 MPI_READER = """
 #include <stdio.h>
 #include <time.h>
@@ -65,13 +65,13 @@ PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 
 
 class Launch(e2e.Case):
-    def test_ranks_meet_as_horovod_does(self):
+    def test_ranks_meet_through_the_horovod_rendezvous(self):
         done = self.gangway("dispatch", "-n", "3", "--", sys.executable,
                             os.path.join(PROGRAMS, "rendezvous.py"))
         self.assertEqual(sorted(line.split("rank ", 1)[1] for line in done.stdout.splitlines()),
                          [f"{rank} met 3 and here 3" for rank in range(3)])
 
-    def test_words_in_braces_and_what_other_launchers_tell(self):
+    def test_placeholders_and_launcher_variables_are_set_per_rank(self):
         show = ('echo "{rank} {local_rank} {node_rank} {world_size} {other} $OMPI_COMM_WORLD_RANK '
                 '$OMPI_COMM_WORLD_LOCAL_SIZE $NAME $HOROVOD_SIZE"')
         done = self.gangway("dispatch", "-n", "2", "--env", "NAME=r{rank}", "--env",
@@ -82,7 +82,7 @@ class Launch(e2e.Case):
 
 
     def make_mpi(self, name, text):
-        """Its program, linked to a false library of Open MPI's name."""
+        """An MPI program, linked to a fake library named like Open MPI's."""
         library = os.path.join(self.dir, "libmpi.so.40")
         if not os.path.exists(library):
             self.run_program("cc", "-shared", "-fPIC", "-Wl,-soname,libmpi.so.40", "-o", library,
@@ -97,7 +97,7 @@ class Launch(e2e.Case):
         return done.stderr if done.returncode else sorted(
             line.split("] ", 1)[-1] for line in done.stdout.splitlines())
 
-    def test_programs_of_mpi_are_refused(self):
+    def test_mpi_programs_with_several_ranks_are_refused(self):
         program = self.make_mpi("program", MPI_PROGRAM)
         said = self.dispatch("--max-restarts", "3", "--", program, rc=126)
         self.assertIn(f"{program} is an MPI program (it is linked to libmpi.so.40), and Gangway "
@@ -114,7 +114,7 @@ class Launch(e2e.Case):
         self.assertIn("--mpi pmix: there is only `none`",
                       self.dispatch("--mpi", "pmix", "--", program, rc=2))
 
-    def test_scripts_of_mpi_are_ended(self):
+    def test_scripts_that_import_mpi_are_ended(self):
         self.make_mpi("program", MPI_PROGRAM)
         os.mkdir(os.path.join(self.dir, "mpi4py"))
         module = os.path.join(self.dir, "mpi4py", "MPI.cpython-311.so")
@@ -124,7 +124,7 @@ class Launch(e2e.Case):
                              rc=126)
         self.assertIn("is an MPI program (it has imported mpi4py)", said)
 
-    def test_libraries_of_mpi_alone_are_not_refused(self):
+    def test_programs_that_only_load_mpi_are_accepted(self):
         program = self.make_mpi("reader", MPI_READER)
         self.assertEqual(self.dispatch("--", program), ["MPI 3.1", "MPI 3.1"])
         library = os.path.join(self.dir, "libmpi.so.40")
@@ -132,7 +132,7 @@ class Launch(e2e.Case):
                   "while time.process_time() < 0.3: pass\nprint('well')")
         self.assertEqual(self.dispatch("--", sys.executable, "-c", script), ["well", "well"])
 
-    def test_prolog(self):
+    def test_prolog_runs_first_and_its_failure_is_reported(self):
         done = self.gangway("dispatch", "-n", "2", "--prolog", "export X=5{rank}; Y=6", "--", "sh",
                             "-c", "echo $X$Y")
         self.assertEqual(sorted(line.split("] ", 1)[-1] for line in done.stdout.splitlines()),
@@ -153,15 +153,15 @@ class Launch(e2e.Case):
                             "--", "true", rc=124).stderr
         self.assertIn("told to end (SIGTERM) in its prolog: tail -f", said)
         self.assertNotIn("exit code 0", said)
-        # What it sources sees no words, and its own are not the command's.
+        # A sourced script sees no arguments, and its own are not the command's.
         said = self.gangway("submit", "--prolog", 'echo "got $#: $@"; set -- echo other', "--",
                             "printf", "%s|", "a b", "it's", "")
         self.assertEqual(said.stdout, "got 0: \na b|it's||")
         self.assertIn("not with --pty", self.gangway("submit", "--prolog", "true", "--from-json",
                                                      "-", rc=2).stderr)
 
-    def test_explain_knows_of_a_prolog(self):
-        """It may be what runs, though the task has started."""
+    def test_explain_mentions_a_running_prolog(self):
+        """The prolog may be the running part, although the task has started."""
         self.up("--slots", "3")
         fifo = self.fifo()
         wanted = "; its prolog runs, or already the program behind it"
@@ -170,13 +170,13 @@ class Launch(e2e.Case):
                 self.gangway(*start, "-d", *prolog, "--", "sh", "-c",
                              f"echo on >{fifo}; exec tail -f /dev/null")
                 self.read_fifo(fifo)
-                # The scheduler hears a moment later that it runs.
+                # The scheduler learns a moment later that it runs.
                 self.wait_said(wanted, "explain", "last", wanted=bool(prolog))
                 self.gangway("cancel", "last")
 
     def runtimes(self, *names):
-        """A PATH with what scripts need and false runtimes of containers, and where they write what
-        they were told."""
+        """A PATH with the tools that scripts need and fake container runtimes, and the file with
+        their arguments."""
         folder, said = os.path.join(self.dir, "bin"), os.path.join(self.dir, "said")
         os.makedirs(folder, exist_ok=True)
         for tool in ("sh", "env", "sed", "id", "tr", "tail"):
@@ -185,7 +185,7 @@ class Launch(e2e.Case):
             self.write(os.path.join("bin", name), FALSE_RUNTIME.format(said=said))
         return ["--env", "PATH=" + folder], said
 
-    def test_containers(self):
+    def test_container_command_gets_environment_and_mounts(self):
         path, said = self.runtimes("podman", "docker")
         done = self.gangway("dispatch", "-n", "2", "--container", "an/image:1", *path, "--env",
                             "LEVEL=7", "--", "sh", "-c", "echo $RANK in $PWD")
@@ -203,8 +203,9 @@ class Launch(e2e.Case):
             name = run.split("--name ")[1].split(" ")[0]
             self.assertIn(f"docker rm -f {name}", lines)
 
-    def test_the_cluster_from_inside_of_containers(self):
-        """The socket by which its worker has a command reach the cluster is there, too."""
+    def test_container_can_reach_the_cluster_socket(self):
+        """The worker's socket, by which commands reach the cluster, is mounted in the
+        container, too."""
         at = os.path.join(self.dir, "a socket")
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(at)
@@ -220,8 +221,8 @@ class Launch(e2e.Case):
                     self.assertEqual(words in told, bool(identity), told)
                 shutil.rmtree(os.path.join(self.dir, "bin"))
 
-    def test_gpus_of_containers(self):
-        """Each runtime is told of the GPUs in its own words, and of none where there are none."""
+    def test_container_runtime_gets_the_gpu_options(self):
+        """Each runtime gets the GPUs in its own syntax, and no option if there are no GPUs."""
         for name, words in (("docker", '--gpus "device=GPU-a,GPU-b"'),
                             ("podman", "--device nvidia.com/gpu=GPU-b "
                                        "--device nvidia.com/gpu=GPU-a"),
@@ -238,8 +239,9 @@ class Launch(e2e.Case):
                     self.assertEqual(word in told, bool(gpus) and word in words, told)
             shutil.rmtree(os.path.join(self.dir, "bin"))
 
-    def test_folders_of_containers(self):
-        """Names that -v and --bind would cut; one that is not there."""
+    def test_container_mounts_folders_with_unusual_names(self):
+        """The names contain characters that -v and --bind would split at; one folder is
+        missing."""
         path, said = self.runtimes("docker")
         run = ["submit", "--container", "image", *path]
         for name in ("a:b", 'a:"b", c'):
@@ -263,7 +265,7 @@ class Launch(e2e.Case):
                       failed.stderr)
         self.assertEqual(failed.stdout, "")
 
-    def test_a_container_that_fails_is_removed(self):
+    def test_failed_container_is_removed(self):
         path, said = self.runtimes("podman")
         self.gangway("dispatch", "-n", "2", "--container", "image", *path, "--", "sh", "-c",
                      "test $RANK = 1 && exit 9; tail -f /dev/null", rc=9)
@@ -271,7 +273,7 @@ class Launch(e2e.Case):
             lines = f.read().splitlines()
         self.assertEqual(len([line for line in lines if line.startswith("podman rm -f ")]), 2)
 
-    def test_a_container_that_stays_is_told_of(self):
+    def test_container_that_cannot_be_removed_is_reported(self):
         path, _ = self.runtimes("docker")
         gpu = ", and hold its GPU"
         for says, gpus, wanted in (("It is stuck", "", True), ("It is stuck", "0", True),
@@ -286,8 +288,9 @@ class Launch(e2e.Case):
             self.assertEqual(f"may still be there{gpu if gpus else ''}: docker rm -f: {says} "
                              "(exit code 1)" in said, wanted, said)
 
-    def test_a_container_that_never_was(self):
-        """The runtime's own word is all: of no daemon, or of what does not start."""
+    def test_container_that_never_started_is_not_reported(self):
+        """Only the runtime's own error is printed: its daemon is not running, or the runtime
+        does not start."""
         path, _ = self.runtimes()
         docker = self.write("bin/docker", "#!/bin/sh\necho 'docker: Cannot connect to the Docker "
                             "daemon.' >&2\n[ $1 = run ] && exit 125\nexit 1\n")
@@ -297,13 +300,14 @@ class Launch(e2e.Case):
         self.assertEqual(said.count("Cannot connect"), 1, said)
         self.assertNotIn("may still be there", said)
         said = self.gangway("dispatch", "-n", "4", *submit[1:], rc=125).stderr
-        self.assertNotIn("may still be there", said)  # of ranks that are told to end meanwhile
+        self.assertNotIn("may still be there", said)  # of ranks that are ended meanwhile
         self.write("bin/docker", "#!/nosuch\n")
         said = self.gangway(*submit, rc=127).stderr
         self.assertNotIn("may still be there", said)
 
-    def test_exec_in_a_container(self):
-        """By docker, in its container; --host beside it."""
+    def test_exec_runs_inside_the_container_of_the_task(self):
+        """Docker runs the command in the container; with --host the command runs beside the
+        container."""
         path, said = self.runtimes("docker")
         self.up("--slots", "2")
         fifo = self.fifo()
@@ -319,8 +323,9 @@ class Launch(e2e.Case):
         self.gangway("exec", job, "--", "sh", "-c", "exit 5", rc=5)
         self.gangway("cancel", job)
 
-    def test_exec_has_the_ranks_environment(self):
-        """In the moment of an exec a process has none, and this one does nothing else."""
+    def test_exec_always_has_the_environment_of_the_rank(self):
+        """During an exec call a process has no environment, and this process calls exec all the
+        time."""
         self.up("--slots", "1")
         script = self.write("again", '#!/bin/sh\nexec "$0"\n')
         os.chmod(script, 0o700)
@@ -331,8 +336,8 @@ class Launch(e2e.Case):
             self.assertEqual(said, job + "\n")
         self.gangway("cancel", job)
 
-    def test_exec_in_namespaces(self):
-        """Those of apptainer's container; what is missing for that is said."""
+    def test_exec_enters_the_namespaces_of_apptainer(self):
+        """The namespaces are those of apptainer's container; missing tools are reported."""
         if subprocess.run(["unshare", "--mount", "true"], check=False).returncode:
             self.skipTest("no mount namespaces may be made here")
         path, _ = self.runtimes()
@@ -349,7 +354,7 @@ class Launch(e2e.Case):
                            f"readlink /proc/self/ns/mnt > {fifo}; exec tail -f /dev/null")
         job = job.stdout.strip()
         inside = self.read_fifo(fifo)
-        # The scheduler may hear a moment later that it runs: --wait.
+        # The scheduler may learn a moment later that it runs: --wait.
         show = "exec", "--wait", job, "--", "sh", "-c", "readlink /proc/self/ns/mnt; echo $PWD"
         self.assertIn("no nsenter on PATH here", self.gangway(*show, rc=127).stderr)
         os.symlink(shutil.which("nsenter"), os.path.join(self.dir, "bin", "nsenter"))
@@ -357,7 +362,7 @@ class Launch(e2e.Case):
         self.assertNotIn(inside.strip(), self.gangway("exec", "--host", *show[1:]).stdout)
         self.gangway("cancel", job)
 
-    def test_no_runtime_of_containers(self):
+    def test_missing_container_runtime_is_an_error(self):
         path, _ = self.runtimes()
         said = self.gangway("submit", "--container", "image", *path, "--", "true", rc=127).stderr
         self.assertIn("none of these on PATH here: docker podman apptainer", said)
@@ -369,8 +374,9 @@ class Launch(e2e.Case):
 
 
 class Crowded(e2e.Case):
-    def test_more_ranks_on_a_host_than_collectives_have(self):
-        """Commands bring their own; of functions 128 are the most (test_sched_gang.c)"""
+    def test_command_gang_may_have_129_ranks_on_a_host(self):
+        """Commands bring their own collectives; function gangs are limited to 128 ranks
+        (test_sched_gang.c)."""
         self.up("--slots", "130")
         job = self.gangway("dispatch", "-d", "-n", "129", "--", "sh", "-c",
                            "[ $RANK != 128 ] || echo of $LOCAL_WORLD_SIZE").stdout.strip()

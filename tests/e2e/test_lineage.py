@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Results that go with their worker are made again, from as far back as it takes and no further;
-see results/lineage.c."""
+"""Results lost with their worker are recomputed, from as far back as necessary and no further; see
+results/lineage.c."""
 import os
 import signal
 
@@ -11,7 +11,7 @@ LINEAGE = os.path.join(e2e.BUILD, "bin", "lineage")
 
 class Lineage(e2e.Case):
     def worker(self, name):
-        """The process number of a worker of the cluster."""
+        """The pid of a worker of the cluster."""
         found = [pid for pid in e2e.pids_marked(self.mark)
                  if "gangway worker --dir" in e2e.command_of(pid) and
                  f"--name {name}" in e2e.command_of(pid)]
@@ -19,7 +19,7 @@ class Lineage(e2e.Case):
         return found[0]
 
     def runs(self, what, *arguments, number=signal.SIGKILL):
-        """How often each of the chain's tasks ran, when worker-1 died after all of them had."""
+        """How often each task of the chain ran, if worker-1 died after all of them had run."""
         self.up("--slots", "2", "--workers", "2", *arguments)
         counts, go = self.write("counts", ""), self.fifo("go")
         program = self.start(LINEAGE, what, counts, go)
@@ -38,22 +38,23 @@ class Lineage(e2e.Case):
             lines = f.read().split()
         return [lines.count(str(number)) for number in range(1, 6)]
 
-    def test_all_of_a_chain(self):
+    def test_lost_worker_recomputes_a_whole_chain(self):
         self.assertEqual(self.runs("all"), [2, 2, 2, 2, 2])
 
-    def test_down_to_what_is_left(self):
+    def test_lost_worker_recomputes_only_missing_results(self):
         self.assertEqual(self.runs("tail"), [1, 1, 1, 2, 2])
 
-    def test_giver_is_stopped(self):
-        """Whoever takes its result over TLS does not wait for ever: it is made again."""
+    def test_result_of_a_stopped_tls_peer_is_recomputed(self):
+        """A worker that fetches the result over TLS does not wait without end: the result is
+        recomputed."""
         self.assertEqual(self.runs("peer", "--peers", "127.0.0.1", number=signal.SIGSTOP),
                          [2, 1, 0, 0, 0])
 
-    def test_giver_is_stopped_on_one_host(self):
-        """Likewise where results go as descriptors."""
+    def test_result_of_a_stopped_local_peer_is_recomputed(self):
+        """The same holds if results are passed as descriptors."""
         self.assertEqual(self.runs("peer", number=signal.SIGSTOP), [2, 1, 0, 0, 0])
 
-    def test_scattered_value_that_was_given_up(self):
+    def test_result_of_a_released_scattered_value_is_lost(self):
         self.assertEqual(self.runs("value"), [0, 1, 0, 0, 0])
 
 

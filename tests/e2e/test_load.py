@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Very many jobs: each verb answers, for each user, whatever the jobs are called and say."""
+"""Very many jobs: each command answers each user, whatever the names and texts of the jobs."""
 import json
 import os
 
 import e2e
 
 QUEUED = os.path.join(e2e.BUILD, "bin", "queued")
-# A listing of 5,150 jobs did not fit a message. (A checked core looks at all jobs in each step.)
+# A listing of 5,150 jobs exceeded a message. (A checked core examines all jobs in each step.)
 JOBS = 10000
 ANNOTATED, NOTE_BYTES = 249, 4000
 ARRAY = 1000 if e2e.SANITIZED else 5000
@@ -20,21 +20,21 @@ class Load(e2e.Case):
         return json.loads(self.gangway("jobs", *arguments, "--json").stdout)
 
     def user(self, name):
-        """The surroundings of a user who comes with a token."""
+        """The environment of a user with a token."""
         home = os.path.join(self.dir, name)
         os.mkdir(home, 0o700)
         token = self.gangway_json("token", "create", "--user", name, "--role", "user")["token"]
         return {"GANGWAY_ADDRESS": self.address, "GANGWAY_TOKEN": token, "HOME": home}
 
     def up_for_two(self):
-        """A cluster of one slot, and the surroundings of two of its users."""
+        """A cluster of one slot, and the environments of two of its users."""
         self.gangway("token", "create", "--user", "carol", "--role", "admin")
         self.up("--listen", "127.0.0.1", "--slots", "1")
         self.address = self.gangway_json("status")["address"]
         return self.user("alice"), self.user("bob")
 
     @e2e.in_release
-    def test_every_verb_answers_two_users_with_very_many_queued_jobs(self):
+    def test_commands_answer_with_very_many_queued_jobs(self):
         alice, bob = self.up_for_two()
         hold = self.gangway("submit", "-d", "--name", "hold", "--", *RUNS_ON,
                             env=alice).stdout.strip()
@@ -82,7 +82,7 @@ class Load(e2e.Case):
         self.assertIn("hold", self.gangway("explain", "hold").stdout)
         self.gangway("cancel", "queued")
 
-    def test_an_array_that_failed_with_much_to_say_is_listed_and_retried(self):
+    def test_failed_array_with_long_errors_is_listed_and_retried(self):
         self.up("--slots", "2")
         fails = "printf '%0200d' 7 >&2; exit 3"
         job = self.gangway("submit", "-d", "--array", f"0-{ARRAY - 1}", "--", "sh", "-c",
@@ -94,7 +94,7 @@ class Load(e2e.Case):
         self.assertIn(f"{ARRAY} tasks run again", self.gangway("retry", job).stderr)
         self.gangway("cancel", "--now", job)
 
-    def test_names_last_and_all_mean_ones_own_jobs(self):
+    def test_names_last_and_all_select_own_jobs(self):
         alice, bob = self.up_for_two()
         train = ["submit", "-d", "--name", "train", "--", *RUNS_ON]
         first = self.gangway(*train, env=alice).stdout.strip()
@@ -110,7 +110,7 @@ class Load(e2e.Case):
         self.assertEqual(self.gangway("cancel", "all", "--all-users").stderr,
                          f"job {first}: cancelled\n")
 
-    def test_what_jobs_use_is_listed_and_outlives_the_scheduler(self):
+    def test_resource_use_is_listed_and_survives_a_restart(self):
         self.up("--slots", "3")
         shape = ["--slots", "2", "--memory", "64M"]
         job = self.gangway("submit", "-d", *shape, "--", "sleep", "1").stdout.strip()
@@ -122,7 +122,8 @@ class Load(e2e.Case):
         self.assertEqual(before["resources"]["slots"], 2)
         self.assertEqual(before["resources"]["memory_bytes"], 64 << 20)
         seconds = (before["ended_ns"] - before["started_ns"]) / 1e9
-        ran = before["slot_seconds"] / 2  # seen from outside, it may have begun a little late
+        # measured from outside, so it may have begun a little later
+        ran = before["slot_seconds"] / 2
         self.assertTrue(0.5 < ran < seconds, (ran, seconds))
         self.assertAlmostEqual(before["memory_gib_seconds"], ran / 16, delta=0.01)
         self.assertEqual(before["gpu_seconds"], 0)

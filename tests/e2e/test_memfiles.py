@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Large results that come one after another in the same memory: without page faults, and without
-anybody's seeing what he reads change."""
+"""Large results one after another in the same memory: without page faults, and without visible
+changes for any reader."""
 import os
 import re
 import signal
@@ -21,9 +21,9 @@ class Memfiles(e2e.Case):
         return next(pid for pid in e2e.pids_marked(self.mark)
                     if "worker --dir" in e2e.command_of(pid))
 
-    def test_pages_stay_mapped(self):
-        """A pipeline's later rounds read their results where the first ones were mapped, and the
-        worker has as many descriptors after 40 as after 10."""
+    def test_later_rounds_reuse_mapped_result_pages(self):
+        """Later rounds of a pipeline read their results from the same mappings, and the worker
+        has as many descriptors after 40 rounds as after 10."""
         popen = subprocess.Popen([MEMFILES, "faults", "41"], env=self.env, cwd=self.dir, text=True,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
         self.addCleanup(popen.stdout.close)
@@ -39,16 +39,16 @@ class Memfiles(e2e.Case):
         self.assertLess(fewest, first / 8)
         self.assertLessEqual(max(counts[30:]), max(counts[:10]) + 2, counts)
 
-    def test_what_a_task_keeps_stays(self):
+    def test_bytes_retained_by_a_task_stay_unchanged(self):
         out = self.run_program(MEMFILES, "keep", "30")
         self.assertEqual(out.stdout, "kept\n")
 
-    def test_what_a_client_has_stays(self):
+    def test_bytes_held_by_a_client_stay_unchanged(self):
         out = self.run_program(MEMFILES, "have", "30")
         self.assertEqual(out.stdout, "had\n")
 
-    def test_runners_are_killed(self):
-        """In the middle of whatever they do: what they were writing, nobody takes for a result."""
+    def test_killed_runners_leave_no_partial_results(self):
+        """Runners are killed at any moment; a partly written result is never used."""
         popen = subprocess.Popen([MEMFILES, "faults", "60"], env=self.env, cwd=self.dir, text=True,
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT)
@@ -57,7 +57,8 @@ class Memfiles(e2e.Case):
         for i in range(59):
             line = popen.stdout.readline()
             self.assertRegex(line, r"^\d+$")
-            # Not as it ends: LeakSanitizer's helper process has its name, and it waits for that.
+            # Not while it ends: LeakSanitizer's helper process has its name, and the program waits
+            # for it.
             for pid in e2e.pids_marked(self.mark) if i % 5 == 3 and i < 55 else ():
                 if pid != popen.pid and "memfiles" in e2e.command_of(pid) and \
                         "supervisor" not in e2e.command_of(pid):
@@ -67,7 +68,7 @@ class Memfiles(e2e.Case):
 
 
 class TwoUsers(e2e.Case):
-    def test_nobody_is_given_what_anothers_results_lay_in(self):
+    def test_result_memory_is_never_shared_between_users(self):
         tokens = [self.gangway_json("token", "create", "--user", name, "--role", role)["token"]
                   for name, role in (("alice", "user"), ("bob", "user"), ("root", "admin"))]
         self.up("--slots", "6", "--listen", "127.0.0.1")
@@ -78,7 +79,7 @@ class TwoUsers(e2e.Case):
         out = self.run_program(MEMFILES, "pry", "8", env=env)
         self.assertEqual(out.stdout, "pried\n")
         env["GANGWAY_TOKEN"] = tokens[2]
-        for job in range(7, 17):  # those before were given new files, or none
+        for job in range(7, 17):  # earlier tasks were given new files, or none
             log = self.gangway("logs", str(job), env=env).stdout
             self.assertEqual(log, "looked at 1\n", job)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Results that are larger than memory, disks that fill, files that are damaged, tasks that take too
-much. Sizes are such that a sanitizer's own memory fits beside them."""
+"""Results larger than memory, full disks, damaged files, tasks that need too much memory. The
+sizes leave room for a sanitizer's own memory."""
 import contextlib
 import glob
 import os
@@ -19,11 +19,11 @@ MIB = 1 << 20
 
 class Memory(e2e.Case):
     limit, result, count = 128 * MIB, 2 * MIB, 320  # five times the limit
-    untold = limit // 32  # what a worker does not tell: smaller changes
+    untold = limit // 32  # smaller changes are not reported by a worker
 
     def setUp(self):
         super().setUp()
-        # What was freed counts as memory of its process as long as the sanitizer keeps it.
+        # Freed memory counts for its process as long as the sanitizer holds it.
         self.env["ASAN_OPTIONS"] += ":quarantine_size_mb=1"
         self.disk = os.path.join(self.dir, "disk")
         os.mkdir(self.disk)
@@ -47,13 +47,13 @@ class Memory(e2e.Case):
         return next(pid for pid in e2e.pids_marked(self.mark) if words in e2e.command_of(pid))
 
     def wait(self, what, until):
-        """Asks again until it is so; each question waits for its answer."""
+        """Polls until the condition holds; each query waits for its answer."""
         deadline = time.monotonic() + e2e.TIMEOUT_S
         while not until():
             self.assertLess(time.monotonic(), deadline, f"{what}: {self.worker()}")
 
     def program(self, *words):
-        """The program, with its standard input in our hands."""
+        """The program, with its standard input controlled by the test."""
         popen = subprocess.Popen([MEMORY, *words], env=self.env, cwd=self.dir, text=True,
                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                  stderr=subprocess.STDOUT)
@@ -61,17 +61,18 @@ class Memory(e2e.Case):
         self.addCleanup(popen.kill)
         return popen
 
-    def test_stream(self):
-        """Roots are held back: what others wait to take need not go to disk."""
+    def test_stream_within_the_memory_limit_is_not_spilled(self):
+        """New roots are held back, so that results which wait for their consumers need not go
+        to disk."""
         self.up_limited("2")
         out = self.run_program(MEMORY, "stream", str(self.count), str(self.result), timeout_s=120)
         self.assertEqual(out.stdout, f"{self.count}\n")
         self.assertLess(self.worker()["written_bytes"], self.limit)
 
     @e2e.not_for_tsan
-    def test_hold(self):
-        """All of five times the memory is there at once: it lies on disk, and is read from there;
-        what was damaged is computed again."""
+    def test_results_above_the_memory_limit_are_spilled_and_read(self):
+        """Five times the memory is held at once: the results are on disk and read from there,
+        and damaged ones are recomputed."""
         self.up_limited("2")
         holder = self.program("hold", str(self.count), str(self.result))
         self.assertEqual(holder.stdout.readline(), "made\n")
@@ -94,7 +95,7 @@ class Memory(e2e.Case):
         self.assertEqual(self.log().count("a result on disk is lost"), 3)
 
     def mount_small_disk(self):
-        """One that holds no result."""
+        """A disk too small for a result."""
         self.disk = tempfile.mkdtemp(prefix="gw-e2e-disk-")
         self.addCleanup(os.rmdir, self.disk)
         mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={self.result // 2}",
@@ -103,9 +104,9 @@ class Memory(e2e.Case):
             self.skipTest(f"a small disk cannot be mounted: {mounted.stderr.strip()}")
         self.addCleanup(subprocess.run, ["umount", self.disk], check=True)
 
-    @e2e.not_for_tsan  # whose processes take what is left beside these results
-    def test_full_disk(self):
-        """Results stay in memory, and one warning says so; the cluster goes on."""
+    @e2e.not_for_tsan  # because its processes use the memory beside these results
+    def test_full_spill_disk_leaves_results_in_memory(self):
+        """The results stay in memory, a single warning says so, and the cluster continues."""
         self.limit, self.result = 256 * MIB, 4 * MIB  # 44 of them come to 0.69 of it
         self.mount_small_disk()
         self.up_limited("2")
@@ -125,10 +126,10 @@ class Memory(e2e.Case):
                   encoding="utf-8") as log:
             self.assertEqual(os.listdir(self.disk), [], log.read())
 
-    @e2e.not_for_tsan  # whose processes alone take half of this limit
-    def test_full_memory_without_disk(self):
-        """Results that cannot go to disk stop at the limit: what would add to them fails, and says
-        why; what takes them runs; and there is room again when they are let go."""
+    @e2e.not_for_tsan  # because its processes alone use half of this limit
+    def test_results_without_disk_stop_at_the_memory_limit(self):
+        """If results cannot go to disk, tasks that would add results fail with the reason and
+        tasks that consume results run. When results are released, there is room again."""
         self.limit, self.result, count = 256 * MIB, 16 * MIB, 40
         self.mount_small_disk()
         self.up_limited("2")
@@ -144,9 +145,9 @@ class Memory(e2e.Case):
                               r"make room on that disk")
         self.assertEqual(again, "again: made")
 
-    def test_hog(self):
-        """A task that takes more than there is is killed, tried again, and said to be too large;
-        the cluster goes on."""
+    def test_task_above_the_worker_memory_is_killed_and_explained(self):
+        """A task that uses more memory than the worker has is killed, retried and reported as
+        too large; the cluster continues."""
         self.up_limited("2")
         out = self.run_program(MEMORY, "hog", str(2 * self.limit), str(MIB), timeout_s=60).stdout
         self.assertRegex(out, r"GW_ECRASHED: .*out of memory: it used \d+\.\d MiB when its worker "
@@ -154,7 +155,7 @@ class Memory(e2e.Case):
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
 
     @e2e.not_for_tsan
-    def test_more_than_was_asked_for(self):
+    def test_task_above_its_memory_request_is_killed(self):
         hog = "import signal; x = bytearray(300 << 20); signal.pause()"
         for verb in (["submit"], ["dispatch", "-n", "2"]):
             done = self.gangway(*verb, "--memory", "100M", "--", sys.executable, "-c", hog, rc=1)
@@ -162,21 +163,22 @@ class Memory(e2e.Case):
                                           r"that it asked for; ask for more .*--memory")
         self.gangway("submit", "--", sys.executable, "-c", hog.replace("signal.pause()", "0"))
 
-    def test_memory_of_orphans_counts(self):
+    def test_memory_of_orphaned_processes_counts(self):
         hog = "import signal; x = bytearray(300 << 20); signal.pause()"
         done = self.gangway("submit", "--memory", "100M", "--", "sh", "-c",
                             f"({sys.executable} -c '{hog}' &); exec tail -f /dev/null", rc=1)
         self.assertIn("MiB of the 100.0 MiB that it asked for", done.stderr)
 
-    def test_memory_of_forked_processes_counts_once(self):
-        """As of PyTorch's workers that load data; it is looked at while it runs."""
+    def test_memory_shared_by_forked_processes_counts_once(self):
+        """PyTorch's data loading workers are an example; the memory is measured while they
+        run."""
         fork = ("import os, time; x = bytearray(60 << 20); c = [os.fork() for i in range(2)]\n"
                 "while time.process_time() < 0.4: pass\n"
                 "[os.wait() for i in range(2) if all(c)]")
         self.gangway("submit", "--memory", "150M", "--", sys.executable, "-c", fork)
 
-    def test_other_lines(self):
-        """By default nothing of a tenth of this memory would go to disk."""
+    def test_memory_thresholds_can_be_changed(self):
+        """With the default thresholds, nothing would be spilled at a tenth of this memory."""
         self.limit = 1024 * MIB
         self.up_limited("2", "--memory-target", "0.05", "--memory-spill", "0.1")
         holder = self.program("hold", "60", str(self.result))
@@ -185,16 +187,16 @@ class Memory(e2e.Case):
         self.assertEqual(holder.communicate("\n", timeout=120)[0], "120\n")
 
     @e2e.not_for_tsan
-    def test_inputs_of_another_worker(self):
-        """They are more than the worker's memory: it reads them from its disk, and is asked once
-        or twice, not for ever."""
+    def test_inputs_larger_than_worker_memory_are_processed(self):
+        """The inputs exceed the worker's memory: the worker reads them from its disk and is
+        asked once or twice, not without end."""
         self.limit = 256 * MIB  # of the two workers together
         self.up_limited("2", "-w", "2")
         out = self.run_program(MEMORY, "apart", "9", str(16 * MIB), timeout_s=60)
         self.assertEqual(out.stdout, "9\n")
         self.assertLess(self.gangway("events", "last").stdout.count("placed"), 20)
 
-    def test_killed_worker_leaves_nothing(self):
+    def test_spill_folder_of_a_killed_worker_is_removed(self):
         self.up_limited("1", "--memory-target", "0.01")
         holder = self.program("hold", "8", str(self.result))
         self.assertEqual(holder.stdout.readline(), "made\n")
@@ -206,12 +208,13 @@ class Memory(e2e.Case):
         self.assertEqual(out, "16\n")
         self.assertFalse(os.path.exists(folder))
 
-    def test_told_to_end_again(self):
-        """A worker that ends is told so again, as by a scheduler that saw its connection end: it
-        removes all that it has on disk. No scheduler starts another one here."""
+    def test_repeated_sigterm_still_removes_the_spill_folder(self):
+        """A worker that ends receives the signal again, as from a scheduler that saw its
+        connection close: it removes all its files on disk. No scheduler starts another worker
+        here."""
         self.up_limited("1")
         folder = os.path.join(self.disk, os.listdir(self.disk)[0])
-        for name in range(5000):  # it takes a while
+        for name in range(5000):  # removing them takes a while
             os.close(os.open(os.path.join(folder, f"more-{name}"), os.O_WRONLY | os.O_CREAT))
         left = e2e.pids_marked(self.mark)
         scheduler, worker = self.pid_of("scheduler --dir"), self.pid_of("worker --dir")
@@ -223,8 +226,9 @@ class Memory(e2e.Case):
         self.assert_gone(left)
         self.assertEqual(os.listdir(self.disk), [])
 
-    def test_killed_with_its_scheduler(self):
-        """Nobody starts another worker: the supervisor removes what the killed one cannot."""
+    def test_supervisor_removes_the_spill_folder_of_a_killed_worker(self):
+        """No scheduler starts another worker, so the supervisor removes the files of the killed
+        one."""
         self.up_limited("1")
         self.assertEqual(len(os.listdir(self.disk)), 1)
         left = e2e.pids_marked(self.mark)
@@ -235,7 +239,7 @@ class Memory(e2e.Case):
         self.assert_gone(left)
         self.assertEqual(os.listdir(self.disk), [])
 
-    def test_wrong_input(self):
+    def test_wrong_memory_options_are_refused(self):
         for words, text in (
                 (["--memory-target", "0.9"], "target (0.9) lies above memory spill (0.7)"),
                 (["--memory-pause", "2"], "--memory-pause 2 is not a part"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Connections between hosts that break, or fall silent, and are mended: nothing is lost. Between a
-worker and its scheduler stands a proxy that does to bytes what networks do."""
+"""Connections between hosts that break, or fall silent, and are resumed: nothing is lost. Between
+a worker and its scheduler there is a proxy that does to bytes what networks do."""
 import contextlib
 import os
 import selectors
@@ -14,7 +14,7 @@ import e2e
 
 
 class Proxy:
-    """Passes bytes between who connects and an address, until told otherwise; on one thread."""
+    """Passes bytes between its clients and an address, until told otherwise; on one thread."""
 
     def __init__(self, to):
         host, port = to.rsplit(":", 1)
@@ -30,7 +30,7 @@ class Proxy:
         self.thread.start()
 
     def tell(self, order):
-        """Has the thread do something, and waits until it has."""
+        """Runs a function on the thread, and waits for it."""
         with self.lock:
             self.order.append(order)
             self.wake.send(b"x")
@@ -41,12 +41,12 @@ class Proxy:
         self.tell(self.reset)
 
     def silence(self):
-        """Takes nothing from the connections that are there any more, and closes none."""
+        """Reads nothing more from the present connections, and closes none."""
         self.tell(self.forget)
 
     def hold(self):
-        """The same, but when the scheduler resets one of them, what that held for the worker is
-        carried, and its end, before anything else is."""
+        """The same; but when the scheduler resets one of them, the bytes it held for the worker
+        are delivered, with their end, before anything else."""
         self.tell(self.keep)
 
     def shut(self):
@@ -55,7 +55,7 @@ class Proxy:
         self.cut()
 
     def stop(self):
-        """Carries nothing, and takes new connections without a word, until it goes on."""
+        """Transfers nothing, and accepts new connections silently, until it continues."""
         self.stopped = True
         self.silence()
 
@@ -63,7 +63,7 @@ class Proxy:
         self.stopped = False
 
     def stay(self, seconds):
-        """Leaves everything as it is for so long."""
+        """Leaves everything unchanged for this long."""
         with self.lock:
             self.lock.wait_for(lambda: False, seconds)
 
@@ -75,8 +75,8 @@ class Proxy:
             one.close()
 
     def forge(self, *answers, times):
-        """Resets all connections, and answers as many new ones with each of these; then it passes
-        bytes again."""
+        """Resets all connections, and answers as many new ones with each of these answers; then it
+        passes bytes again."""
         self.answer = answers[0]
         self.cut()
         for self.answer in answers:
@@ -87,10 +87,10 @@ class Proxy:
         self.answer = b""
 
     def inject(self, answer):
-        """Both sides of all connections get bytes that the other has not said."""
+        """Both sides of all connections get bytes that the other has not sent."""
         def say(_):
             for one in [one for pair in self.pairs for one in pair]:
-                with contextlib.suppress(OSError):  # one that is over
+                with contextlib.suppress(OSError):  # a connection that has ended
                     one.sendall(answer)
         self.tell(say)
 
@@ -112,7 +112,7 @@ class Proxy:
         self.held, self.pairs = self.pairs, []
 
     def let_go(self):
-        """A reset is passed on as an end, as what stands between hosts may do."""
+        """A reset is passed on as an end, as a device between hosts may do."""
         for pair in list(self.held):
             one, other = pair
             carried = b""
@@ -127,14 +127,14 @@ class Proxy:
             one.sendall(self.late.pop(pair, b"") + carried)
             one.shutdown(socket.SHUT_WR)
             with contextlib.suppress(ConnectionResetError):
-                while one.recv(1 << 20):  # until the worker has seen that end
+                while one.recv(1 << 20):  # until the worker has noticed that end
                     pass
             one.close()
             other.close()
             self.held.remove(pair)
 
     def halve(self, selector):
-        """Ends the scheduler's side of all connections; the other hears nothing of it."""
+        """Ends the scheduler's side of all connections; the other side is not told."""
         self.forget(selector)
         for _, other in self.pairs:
             other.close()
@@ -201,8 +201,8 @@ class Proxy:
         selector.unregister(one)
 
 
-# What anybody may answer in place of the scheduler: TLS alerts (handshake_failure,
-# unknown_psk_identity, close_notify), and what is no TLS.
+# Answers that any process may send in place of the scheduler: TLS alerts (handshake_failure,
+# unknown_psk_identity, close_notify), and bytes that are not TLS.
 FORGED = [b"\x15\x03\x03\x00\x02\x02\x28", b"\x15\x03\x03\x00\x02\x02\x73",
           b"\x15\x03\x03\x00\x02\x01\x00", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"\0" * 64]
 
@@ -223,7 +223,7 @@ class Mend(e2e.Case):
         self.worker.wait_output("other workers reach this one")
 
     def begin(self):
-        """A gang of two that waits to be told to end; its ranks' own lines come first."""
+        """Starts a gang of two that waits to be ended; the lines of its ranks come first."""
         self.lines = e2e.Lines(self.fifo("lines"))
         self.go = [self.fifo("go-0"), self.fifo("go-1")]
         self.addCleanup(self.lines.close)
@@ -236,7 +236,7 @@ class Mend(e2e.Case):
         self.assertEqual(begun, ["0 0", "1 0"])
 
     def end(self):
-        """Both go on to their end as if nothing had been."""
+        """Both ranks continue to their end as if nothing had happened."""
         for go in self.go:
             with open(go, "w", encoding="utf-8") as f:
                 f.write("hello\n")
@@ -250,8 +250,8 @@ class Mend(e2e.Case):
         self.gangway("down", env=self.client)
         self.assertEqual((self.worker.wait(), self.scheduler.wait()), (0, 0))
 
-    def test_cut(self):
-        """Connections are reset under a gang, and under what is submitted meanwhile."""
+    def test_connection_resets_disturb_no_gang(self):
+        """The connections are reset during a gang and during submissions."""
         self.begin()
         for times in range(1, 4):
             self.proxy.cut()
@@ -261,8 +261,8 @@ class Mend(e2e.Case):
                          "well\n")
         self.stop()
 
-    def test_streams(self):
-        """What goes into an attached command, and comes out of it, is whole after cuts."""
+    def test_streams_survive_connection_resets(self):
+        """The input and the output of an attached command stay complete despite resets."""
         given = os.urandom(1 << 20) * 40
         with subprocess.Popen([e2e.BINARY, "submit", "--", "cat"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, cwd=self.dir,
@@ -281,17 +281,17 @@ class Mend(e2e.Case):
         self.assertTrue(came == given, f"{len(came)} bytes came of {len(given)}")
         self.stop()
 
-    def test_silence(self):
-        """A connection that carries nothing any more, and is not closed, is replaced in time."""
+    def test_silent_connection_is_replaced(self):
+        """A connection that transfers nothing any more, and is not closed, is replaced in
+        time."""
         self.begin()
         self.proxy.silence()
         self.worker.wait_output("mended by another")
         self.end()
         self.stop()
 
-    def test_broken_for_almost_ten_seconds(self):
-        """A connection that breaks, as does every new one, for less than ten seconds loses nothing.
-        """
+    def test_ten_seconds_of_broken_connections_lose_nothing(self):
+        """All connections break for a little less than ten seconds, and nothing is lost."""
         self.begin()
         self.proxy.shut()
         self.proxy.stay(9.9)
@@ -300,8 +300,9 @@ class Mend(e2e.Case):
         self.end()
         self.stop()
 
-    def test_silent_for_almost_ten_seconds(self):
-        """Nor does one that carries nothing, as does every new one."""
+    def test_ten_seconds_of_silence_lose_nothing(self):
+        """All connections are silent for a little less than ten seconds, and nothing is
+        lost."""
         self.begin()
         self.proxy.stop()
         self.proxy.stay(9.9)
@@ -310,9 +311,9 @@ class Mend(e2e.Case):
         self.end()
         self.stop()
 
-    def test_forged_answers(self):
-        """Only the scheduler can refuse a worker: what anybody else answers, or puts between its
-        bytes, is a broken connection."""
+    def test_forged_answers_do_not_end_a_worker(self):
+        """Only the scheduler can refuse a worker: an answer, or injected bytes, from another
+        process is a broken connection."""
         self.begin()
         for times, answer in enumerate(FORGED, 1):
             self.proxy.forge(answer, times=5)
@@ -323,24 +324,25 @@ class Mend(e2e.Case):
         self.end()
         self.stop()
 
-    def test_forged_answers_for_long(self):
-        """They do not end a worker after its fence, either: it kills what it runs, says why it
-        cannot connect, and comes back."""
+    def test_worker_returns_after_long_forged_answers(self):
+        """Forged answers do not end a worker after its heartbeat timeout either: it kills its
+        tasks, reports why it cannot connect, and comes back."""
         self.begin()
         self.proxy.answer = FORGED[0]
         self.proxy.cut()
         self.worker.wait_output("refused the key '[^']*' before it had proven that it is the "
                                 "scheduler.*it is tried again")
         while self.gangway_json("status", env=self.client)["workers"]:
-            pass  # each question waits for its answer
+            pass  # each query waits for its answer
         self.proxy.answer = b""
-        self.lines.next(), self.lines.next()  # the gang begins again, there
+        self.lines.next(), self.lines.next()  # the gang starts again there
         self.gangway("cancel", self.job, env=self.client)
         self.gangway("wait", self.job, env=self.client, rc=130)
         self.stop()
 
-    def test_forged_answers_to_a_client(self):
-        """A client that looks for its scheduler goes on, and says in the end what it met."""
+    def test_client_survives_forged_answers(self):
+        """A client that searches its scheduler continues, and reports the forged answers in the
+        end."""
         way = Proxy(self.client["GANGWAY_ADDRESS"])
         self.addCleanup(way.close)
         env = dict(self.client, GANGWAY_ADDRESS=way.address)
@@ -361,9 +363,10 @@ class Mend(e2e.Case):
                          "'.*' before it had proven that it is the scheduler")
         self.stop()
 
-    def test_a_client_that_hears_nothing_ends(self):
-        """Also where what is between it and its scheduler acknowledges for ever. One that is near
-        goes on, though its job says nothing and the scheduler stands still for a moment."""
+    def test_client_without_an_answer_ends(self):
+        """The client ends even if a device between it and the scheduler acknowledges without
+        end. A client on the same host continues, although its job prints nothing and the
+        scheduler stops for a moment."""
         lines = e2e.Lines(self.fifo("lines"))
         self.addCleanup(lines.close)
         way = Proxy(self.client["GANGWAY_ADDRESS"])
@@ -385,33 +388,34 @@ class Mend(e2e.Case):
         self.assertEqual((near.wait(), near.text), (0, ""))
         self.stop()
 
-    def test_comes_to_itself(self):
-        """What a silent connection brings after all, and its end, come before the answer on the
-        other: nothing is taken twice, and nobody is given up for it."""
+    def test_revived_connection_delivers_nothing_twice(self):
+        """Late messages of a silent connection, and its end, arrive before the answer on the
+        new connection: no message is processed twice, and no worker is given up."""
         self.begin()
         self.proxy.hold()
         self.gangway("submit", "-d", "--", "sh", "-c", f"echo late > {self.lines.path}",
                      env=self.client)
         self.worker.wait_output("mended by another")
         self.assertEqual(self.lines.next(), "late")
-        self.proxy.cut()  # and both know where to go on
+        self.proxy.cut()  # and both sides know where to continue
         self.worker.wait_output("(?s)(mended by another.*){2}")
         self.end()
         self.stop()
 
-    def test_half_gone(self):
-        """A worker that the scheduler has given up, and that did not hear of it, comes back."""
+    def test_worker_given_up_by_the_scheduler_comes_back(self):
+        """The scheduler has given up the worker, and the worker did not learn of that."""
         self.begin()
         self.proxy.tell(self.proxy.halve)
         self.worker.wait_output("no connection to mend")
-        self.lines.next(), self.lines.next()  # the gang begins again, there
+        self.lines.next(), self.lines.next()  # the gang starts again there
         self.assertEqual(self.gangway_json("status", env=self.client)["workers"], 1)
         self.gangway("cancel", self.job, env=self.client)
         self.gangway("wait", self.job, env=self.client, rc=130)
         self.stop()
 
-    def test_revoked_while_it_is_broken(self):
-        """Nobody waits for who may not come back, nor is its end charged to anybody."""
+    def test_worker_revoked_during_a_break_is_lost_at_once(self):
+        """The scheduler does not wait for a worker that may not return, and the loss counts
+        against no task."""
         self.begin()
         self.proxy.shut()
         self.scheduler.wait_output("the connection of worker 1 broke")
@@ -427,12 +431,13 @@ class Mend(e2e.Case):
         self.gangway("down", env=self.client)
         self.assertEqual(self.scheduler.wait(), 0)
 
-    def test_gone(self):
-        """A worker that is really gone is lost at once: nobody waits for it to mend anything."""
+    def test_killed_worker_is_lost_at_once(self):
+        """A worker that was killed is lost at once: the scheduler does not wait for a
+        reconnect."""
         self.begin()
         self.worker.kill()
         while self.gangway_json("status", env=self.client)["workers"]:
-            pass  # each question waits for its answer
+            pass  # each query waits for its answer
         events = self.gangway("events", self.job + "/0", env=self.client).stdout
         self.assertIn("lost", events)
         self.gangway("down", env=self.client)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gangs of functions with a GPU a rank, whose communicator is NCCL's: on fakes of NVML, CUDA and
-NCCL (tests/tools, tests/gpu/fake), with the ranks on two hosts that have two GPUs each."""
+"""Function gangs with a GPU per rank, whose communicator uses NCCL: with fakes of NVML, CUDA and
+NCCL (tests/tools, tests/gpu/fake), and the ranks on two hosts that have two GPUs each."""
 import os
 
 import e2e
@@ -11,7 +11,7 @@ NCCL = os.path.join(e2e.BUILD, "bin", "nccl")
 
 class Nccl(e2e.Case):
     def second_host(self):
-        """Folders of its own, an address and a token."""
+        """A host with folders of its own, an address and a token."""
         path = self.cluster("address")
         with open(path, encoding="utf-8") as f:
             env = {"GANGWAY_ADDRESS": f.read().strip(), "GANGWAY_TOKEN": self.token("worker")}
@@ -27,7 +27,7 @@ class Nccl(e2e.Case):
     def token(self, role):
         return self.gangway_json("token", "create", "--user", role, "--role", role)["token"]
 
-    def test_a_gang_with_gpus(self):
+    def test_gpu_gang_uses_nccl_and_reports_its_faults(self):
         self.env.update({"GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
                          "FAKE_NVML": self.write("machine", MACHINE)})
         self.token("admin")
@@ -43,7 +43,7 @@ class Nccl(e2e.Case):
         self.assertEqual(self.run_program(NCCL, "fails").stdout, "ok\n")
 
     def instances(self, gpus):
-        """A cluster with four MIG instances on so many physical GPUs; gives its output."""
+        """A cluster with four MIG instances on this many physical GPUs; returns its output."""
         lines = [f"gpu GPU-{i} memory=17179869184" for i in range(gpus)]
         lines += [f"mig GPU-{i % gpus} MIG-{i} memory=4294967296" for i in range(4)]
         self.env.update({"GANGWAY_NVML": os.path.join(e2e.BUILD, "lib", "libfake_nvml.so"),
@@ -51,12 +51,12 @@ class Nccl(e2e.Case):
                          "LD_LIBRARY_PATH": os.path.join(e2e.BUILD, "fake")})
         self.up("--slots", "4")
 
-    def test_instances_of_four_physical_gpus(self):
+    def test_mig_instances_of_four_physical_gpus_use_nccl(self):
         self.instances(4)
         self.assertEqual(self.run_program(NCCL).stdout, "ok\n")
 
-    def test_instances_of_one_physical_gpu(self):
-        """NCCL refuses them: the gang goes on without, and says so."""
+    def test_mig_instances_of_one_physical_gpu_run_without_nccl(self):
+        """NCCL refuses such instances: the gang runs without NCCL and says so."""
         self.instances(1)
         self.assertEqual(self.run_program(NCCL, "without").stdout, "ok\n")
         said = self.gangway("logs", "1")

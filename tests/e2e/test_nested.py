@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tasks that submit tasks and wait for them, on fewer slots than wait; see graphs/nested.c."""
+"""Tasks that submit tasks and wait for them, on fewer slots than there are waiters; see
+graphs/nested.c."""
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ class Nested(e2e.Case):
         self.assertEqual(done.stdout, f"{name}: well\n")
 
     def start_family(self, name):
-        """A parent that waits for a child, both alive; gives (process, {who: pid})."""
+        """A parent that waits for a child, both alive; returns (process, {who: pid})."""
         self.lines = e2e.Lines(self.fifo())
         self.addCleanup(self.lines.close)
         return self.start(NESTED, name, self.lines.path), self.next_family()
@@ -27,28 +28,28 @@ class Nested(e2e.Case):
             pids[who] = int(pid)
         return pids
 
-    def test_recursion_on_one_slot(self):
+    def test_recursive_tasks_run_on_a_single_slot(self):
         self.subject("fib")
 
-    def test_recursion_on_two_workers(self):
+    def test_recursive_tasks_run_on_two_workers(self):
         self.subject("fib2")
 
-    def test_recursion_in_this_process(self):
+    def test_recursive_tasks_run_inline(self):
         self.subject("fib", env={"GANGWAY_INLINE": "1"})
 
-    def test_a_thousand_tasks_from_a_task(self):
+    def test_task_submits_a_thousand_tasks(self):
         self.subject("many")
 
-    def test_every_rank_of_a_gang(self):
+    def test_every_rank_of_a_gang_submits_a_task(self):
         self.subject("gang")
 
-    def test_what_it_left_ends_with_it(self):
+    def test_unawaited_child_tasks_end_with_their_parent(self):
         lines = e2e.Lines(self.fifo())
         self.addCleanup(lines.close)
         done = self.run_program(NESTED, "leaves", lines.path)
         self.assertEqual(done.stdout, "leaves: well\n")
 
-    def test_last_is_no_job_of_a_task(self):
+    def test_last_never_selects_a_job_of_a_task(self):
         self.up("--slots", "2")
         process, pids = self.start_family("killed")
         states = lambda: {job["depth"]: job["state"]
@@ -62,9 +63,10 @@ class Nested(e2e.Case):
         self.assert_gone(pids.values())
         self.assertNotEqual(process.wait(), 0, process.text)
 
-    def test_killed_while_it_waits(self):
+    def test_killed_parent_takes_its_child_along(self):
         process, pids = self.start_family("killed")
-        # A runner that dies under it takes one of its three lives: each time its child goes, too.
+        # A runner that dies under it uses one of its three attempts: each time its child ends,
+        # too.
         for _ in range(2):
             os.kill(pids["parent"], signal.SIGKILL)
             self.assert_gone([pids["child"]])
@@ -73,27 +75,28 @@ class Nested(e2e.Case):
         self.assertEqual(process.wait(), 0, process.text)
         self.assert_gone([pids["child"]])
 
-    def test_explain_names_the_child(self):
+    def test_explain_names_the_awaited_child(self):
         self.up("--slots", "2")
         lines = e2e.Lines(self.fifo())
         self.addCleanup(lines.close)
         process = self.start(NESTED, "running", lines.path)
         self.assertEqual({lines.next().split()[0] for _ in range(2)}, {"parent", "child"})
-        said = self.wait_said("waits", "explain", "1/0")  # it is there just before it waits
+        # the child is there just before the parent waits
+        said = self.wait_said("waits", "explain", "1/0")
         self.assertIn("it runs and waits for its child task 2/0 (stay), which is ", said)
         process.kill()
         process.wait()
 
-    def test_limits_go_on(self):
+    def test_time_limit_ends_a_task_that_waits_for_a_child(self):
         lines = e2e.Lines(self.fifo())
         self.addCleanup(lines.close)
         done = self.run_program(NESTED, "limits", lines.path)
         self.assertEqual(done.stdout, "limits: well\n")
 
-    def test_who_waits_for_itself_is_told(self):
+    def test_task_that_waits_for_itself_gets_an_error(self):
         self.subject("cycle")
 
-    def test_deep(self):
+    def test_nesting_depth_is_limited(self):
         self.subject("bottomless")
 
 

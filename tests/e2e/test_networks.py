@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hosts whose networks are their own: what finds its way, what slow and lossy links do, and what
-becomes of work on a host that nobody hears of any more, for a moment or for good."""
+"""Hosts with networks of their own: which route is used, the effect of slow and lossy links, and
+the work on a host that is unreachable, for a moment or for good."""
 import os
 import re
 
@@ -9,7 +9,8 @@ import networks
 
 SPAN = os.path.join(e2e.BUILD, "bin", "span")
 
-# Rank 1 says hello to rank 0 where everybody was told, and all tell by which interface they talk.
+# Rank 1 connects to rank 0 at the announced address, and all ranks report the interface of their
+# connections.
 MEET = """
 import os, socket
 address = (os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]))
@@ -29,7 +30,7 @@ print("rank", os.environ["RANK"], "at", os.environ["GROUP_RANK"], *address[:1],
       os.environ["NCCL_SOCKET_IFNAME"], os.environ["GLOO_SOCKET_IFNAME"], said.strip())
 """
 
-# Tells which attempt it is, where, and which process; then it stays until it is told to go.
+# Reports its attempt, host and pid; then it stays until it may end.
 STAY = """#!/bin/sh
 echo "$GANGWAY_RESTART_COUNT $RANK $GANGWAY_LOG_DIR $$" > "$LINES"
 read word < "$GO-$RANK"
@@ -38,8 +39,9 @@ echo "rank $RANK of attempt $GANGWAY_RESTART_COUNT: $word"
 
 
 class Networks(networks.Case):
-    def test_gangs(self):
-        """The route between the hosts counts, not the first interface; loss and delay only cost."""
+    def test_gang_uses_the_route_between_its_hosts(self):
+        """The route between the hosts decides, not the first interface; packet loss and delay
+        only cost time."""
         self.open(hosts=2, interfaces=("front0", "fabric0"), wire=1)
         workers = [self.worker(1, 2), self.worker(2, 2)]
         self.wait_workers(2)
@@ -53,16 +55,18 @@ class Networks(networks.Case):
         run = (*self.network.on(1), SPAN)
         self.assertEqual(self.run_program(*run, env=self.client).stdout, "ok\n")
         self.network.loss(20)
-        self.network.delay(15)  # 30 ms there and back
+        self.network.delay(15)  # 30 ms for a round trip
         self.assertEqual(self.run_program(*run, env=self.client).stdout, "ok\n")
         self.assertEqual(self.run_program(*run, "die", env=self.client).stdout, "ok\n")
         self.down(*workers)
 
-    def test_hosts_that_do_not_reach_each_other(self):
-        """A gang whose ranks cannot meet is placed where they can, and not charged for it."""
+    def test_gang_moves_to_hosts_that_reach_each_other(self):
+        """A gang whose ranks cannot connect is placed on hosts that can, and that does not
+        count."""
         self.open(hosts=4)
         workers = []
-        for host in (2, 3, 4):  # in this order: the gang is placed at those that came first
+        # in this order: the gang is placed on the workers that connected first
+        for host in (2, 3, 4):
             workers.append(self.worker(host, 2))
             self.wait_workers(len(workers))
         self.network.part(2, 3)
@@ -84,20 +88,20 @@ class Networks(networks.Case):
         return self.write("stay", STAY)
 
     def begun(self, count):
-        """What ranks tell: [attempt, rank, host, pid]."""
+        """The reports of ranks: [attempt, rank, host, pid]."""
         told = sorted(self.lines.next().split() for _ in range(count))
         return [[attempt, rank, int(re.search(r"/host-(\d+)-", folder).group(1)), int(pid)]
                 for attempt, rank, folder, pid in told]
 
     def go(self, job):
-        """Lets both ranks end, and sees that they do."""
+        """Lets both ranks end, and checks that they do."""
         for gate in self.gates:
             os.write(gate, b"go\n")
         self.ask("wait", job)
         self.assertEqual(self.ask("logs", job).count(": go\n"), 2)
 
-    def test_short_silence(self):
-        """Nothing is heard of a host, for less than ten seconds: all of it goes on, once."""
+    def test_short_network_silence_reruns_nothing(self):
+        """A host is silent for less than ten seconds: all its work continues, and runs once."""
         self.open(hosts=2)
         workers = [self.worker(1, 1), self.worker(2, 3)]
         self.wait_workers(2)
@@ -117,8 +121,9 @@ class Networks(networks.Case):
         self.assertNotIn("lost", events)
         self.down(*workers)
 
-    def test_a_host_vanishes(self):
-        """For good: its runners end by themselves, and only then the gang starts elsewhere."""
+    def test_gang_restarts_after_runners_of_a_lost_host_ended(self):
+        """A host is lost for good: its runners end by themselves, and only then the gang starts
+        elsewhere."""
         self.open(hosts=3)
         workers = {f"host-{host}": self.worker(host, 2) for host in (2, 3)}
         self.wait_workers(2)

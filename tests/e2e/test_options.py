@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What tasks ask for, from a shell and from C (graphs/options.c): named resources, workers,
-pauses before a further try, inactivity timeouts, annotations."""
+"""Options of tasks, from a shell and from C (graphs/options.c): named resources, workers, retry
+backoff, inactivity timeouts, annotations."""
 import os
 
 import e2e
@@ -9,7 +9,7 @@ PROGRAM = os.path.join(e2e.BUILD, "bin", "options")
 
 
 class Options(e2e.Case):
-    def test_resources_are_shared_out(self):
+    def test_named_resources_limit_running_tasks(self):
         self.up("--slots", "4", "--workers", "2", "--resources", "license=1,tape=2")
         held = self.fifo("held")
         waits = ["submit", "-d", "--resources", "license=1", "--"]
@@ -30,7 +30,7 @@ class Options(e2e.Case):
         said = self.gangway("submit", "--resources", "disc=1", "--", "true", rc=2).stderr
         self.assertIn("no worker offers any of `disc`", said)
 
-    def test_wrong_resources(self):
+    def test_malformed_resources_are_refused(self):
         self.assertIn("\"license\" is not NAME=VALUE",
                       self.gangway("up", "--resources", "license", rc=2).stderr)
         self.assertIn("resources: a=0: not a whole number from 1",
@@ -38,7 +38,7 @@ class Options(e2e.Case):
         self.assertIn("--gpu-memory without --gpus",
                       self.gangway("submit", "--gpu-memory", "1G", "--", "true", rc=2).stderr)
 
-    def test_workers_by_name(self):
+    def test_on_and_prefer_select_workers_by_name(self):
         self.up("--slots", "4", "--workers", "2")
         named = {w["name"]: w["id"] for w in self.gangway_json("worker", "list")}
         for name in sorted(named):
@@ -60,7 +60,7 @@ class Options(e2e.Case):
                       self.gangway("submit", "--on", "a", "--prefer", "b", "--", "true",
                                    rc=2).stderr)
 
-    def test_pauses_before_a_further_try(self):
+    def test_retry_waits_for_its_backoff(self):
         self.up("--slots", "1")
         count = self.write("count", "")
         script = f'echo x >> {count}; test "$(wc -l < {count})" = 3'
@@ -69,7 +69,7 @@ class Options(e2e.Case):
             self.assertEqual(len(file.readlines()), 3)
         job = self.gangway("submit", "-d", "--retries", "3", "--backoff", "4m", "--", "false")
         job = job.stdout.strip()
-        said = self.wait_said("before attempt", "explain", job)  # it may be running still
+        said = self.wait_said("before attempt", "explain", job)  # it may still run
         self.assertRegex(said, r"it waits (1\d|2[0-4])\d\.\d s before attempt 2 of 4")
         self.gangway("cancel", job)
         self.assertIn("cancelled", self.gangway("wait", job, rc=130).stderr)
@@ -79,31 +79,32 @@ class Options(e2e.Case):
     def subject(self, name, env=None):
         self.assertEqual(self.run_program(PROGRAM, name, env=env).stdout, f"{name}: well\n")
 
-    def test_tries_in_c(self):
+    def test_c_function_sees_its_restart_count(self):
         self.subject("tries")
         self.subject("tries", env={"GANGWAY_INLINE": "1"})
 
-    def test_silence_in_c(self):
+    def test_inactivity_timeout_ends_a_silent_c_function(self):
         self.subject("silence")
 
-    def test_progress_in_c(self):
+    def test_progress_calls_reset_the_inactivity_timeout(self):
         self.subject("progress")
 
-    def test_steps_of_all_ranks_in_c(self):
+    def test_steps_of_any_rank_reset_the_inactivity_timeout(self):
         self.subject("steps")
 
-    def test_silence_of_commands(self):
+    def test_inactivity_timeout_ends_a_silent_command(self):
         said = self.gangway("submit", "--inactivity-timeout", "200ms", "--", "sh", "-c",
                             "echo last words; exec tail -f /dev/null", rc=124)
         self.assertIn("inactivity timeout of 0.2 s", said.stderr)
         self.assertEqual(said.stdout, "last words\n")
 
-    def test_output_of_commands_is_progress(self):
-        """Of longer than the limit, and that is longer than machines stand still."""
+    def test_command_output_resets_the_inactivity_timeout(self):
+        """The output continues for longer than the timeout, and the timeout is longer than
+        machines stand still."""
         says = "for i in $(seq 15); do echo on; timeout .4 tail -f /dev/null || :; done"
         self.gangway("submit", "-q", "--inactivity-timeout", "2s", "--", "sh", "-c", says)
 
-    def test_annotations(self):
+    def test_jobs_can_be_selected_by_annotation(self):
         self.up("--slots", "1")
         for team in ("north", "south"):
             job = self.gangway("submit", "-d", "--annotate", f"team={team}", "--annotate",

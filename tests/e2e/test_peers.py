@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Results between workers over TLS, and strangers at a worker's port."""
+"""Results between workers over TLS, and foreign connections at a worker's port."""
 import os
 import re
 
@@ -21,22 +21,22 @@ class Peers(e2e.Case):
     def check(self):
         self.assertEqual(self.run_program(PEERS).stdout, "ok\n")
 
-    def test_descriptors(self):
+    def test_local_workers_exchange_results_by_descriptor(self):
         self.up("--slots", "2", "--workers", "2")
         self.check()
 
-    def test_tls(self):
+    def test_workers_exchange_results_over_tls_with_keys(self):
         self.up("--slots", "2", "--workers", "2", "--peers", "127.0.0.1")
         ports = [int(REACHED.search(text).group(1)) for text in self.logs()]
         self.assertEqual(len(set(ports)), 2)
         self.check()
 
-        # who has no key gets nothing, and harms nobody
+        # a client without a key gets nothing, and disturbs nothing
         self.assert_strangers_refused("127.0.0.1", ports[0])
         self.check()
         self.assertIn("showed no key", self.logs()[0])
 
-    def test_addresses_that_cannot_be(self):
+    def test_unusable_peer_addresses_are_refused(self):
         for address, words in (("0.0.0.0", "every address"), ("192.0.2.1", "cannot listen"),
                                ("[::1", "wanted"), ("/tmp", "no address"), ("", "wanted")):
             with self.subTest(address=address):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""03_petnames and 04_petnames_sweep on clusters: small runs of all that they do."""
+"""03_petnames and 04_petnames_sweep on clusters: small runs of all their features."""
 import os
 import re
 import sys
@@ -14,7 +14,7 @@ class PetNames(e2e.Case):
     def train(self, *options, rc=0):
         return self.run_program(TRAIN, "--checkpoint", "model", *options, rc=rc)
 
-    def test_trains_in_a_gang_and_makes_names(self):
+    def test_petnames_trains_in_a_gang_and_generates_names(self):
         said = self.train("--ranks", "2", "--epochs", "1", "--steps", "3").stdout
         self.assertIn("Names: made up", said)
         self.assertIn("A gang of 2 ranks", said)
@@ -24,7 +24,7 @@ class PetNames(e2e.Case):
         said = self.train("--steps", "4", "--resume").stdout
         self.assertRegex(said, "going on from .*model at step 3")
 
-    def test_reads_a_column(self):
+    def test_petnames_reads_a_chosen_csv_column(self):
         rows = "".join(f'"{i}, {i}","{chr(97 + i % 26)}{chr(97 + i // 26)}lla Jr.",Cat\n'
                        for i in range(676))
         data = self.write("names.csv", "Number,Called,Species\n" + rows)
@@ -33,8 +33,9 @@ class PetNames(e2e.Case):
         failed = self.train(*options, rc=1)
         self.assertIn('"Number", "Called", "Species"', failed.stderr)
 
-    def test_cells_that_fail(self):
-        """They say why in their rows; the others go on, and are plotted."""
+    def test_sweep_reports_failed_cells_and_plots_the_others(self):
+        """The rows of failed cells state the reason; the other cells continue and are
+        plotted."""
         self.up("--slots", "2")
         done = self.run_program(SWEEP, "--ranks", "1,3", "--batch", "64,900000000", "--lr", ".004",
                                 "--samples", "128", "--out", "out", rc=1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ranges, streams, jobs after jobs, and many commands at once, as users meet them."""
+"""Ranges, streams, job dependencies, and many commands at once, as users use them."""
 import json
 import os
 import re
@@ -15,7 +15,7 @@ class Ranges(e2e.Case):
     def check(self, *what, **options):
         self.assertEqual(self.run_program(RANGES, *what, timeout_s=100, **options).stdout, "ok\n")
 
-    def test_one_worker(self):
+    def test_ranges_and_streams_work_on_one_worker(self):
         self.up("--slots", "2")
         for what in ("results", "failures", "alike", "flow", "map"):
             with self.subTest(what=what):
@@ -30,13 +30,13 @@ class Ranges(e2e.Case):
             self.check("cancelled", self.fifo("blocks"))
         self.assert_idle()
 
-    def test_private_two_workers(self):
+    def test_ranges_work_in_a_private_cluster_of_two_workers(self):
         self.up("--slots", "4", "--workers", "2")
         for what in ("results", "flow"):
             with self.subTest(what=what):
                 self.check(what)
 
-    def test_inline(self):
+    def test_ranges_work_inline(self):
         for what in ("results", "alike", "map"):
             with self.subTest(what=what):
                 self.check(what, env={"GANGWAY_INLINE": "1"})
@@ -48,7 +48,7 @@ class Ranges(e2e.Case):
         self.assertEqual(len(found), 1, found)
         return found[0]
 
-    def test_a_hundred_million_cost_nothing_until_they_run(self):
+    def test_range_of_100_million_costs_little_memory(self):
         self.up("--slots", "1")
         said = self.run_program(RANGES, "memory", str(self.scheduler()), "100000000", "hold").stdout
         scheduler, client = map(int, re.findall(r"([+-]\d+) KiB", said))
@@ -56,7 +56,7 @@ class Ranges(e2e.Case):
         self.assertLess(scheduler, limit, said)
         self.assertLess(client, limit, said)
 
-    def test_what_was_taken_costs_nothing_any_more(self):
+    def test_consumed_range_results_free_their_memory(self):
         self.up("--slots", "2")
         count = "60000" if e2e.SANITIZED else "1000000"
         for how in ("discard", "take"):
@@ -64,13 +64,13 @@ class Ranges(e2e.Case):
                                     timeout_s=120).stdout
             print(how, count, said)
             scheduler, client = map(int, re.findall(r"([+-]\d+) KiB", said))
-            if not e2e.SANITIZED:  # a sanitizer keeps what was freed
+            if not e2e.SANITIZED:  # a sanitizer retains freed memory
                 self.assertLess(scheduler, 65536, said)
                 self.assertLess(client, 65536, said)
 
 
 class Array(e2e.Case):
-    def test_each_number_once(self):
+    def test_array_runs_each_number_once(self):
         self.up("--slots", "2")
         done = self.gangway("submit", "--array", "3-9:3%2", "--", "sh", "-c",
                             'echo "{index} $GANGWAY_ARRAY_INDEX"; echo bad >&2')
@@ -80,7 +80,7 @@ class Array(e2e.Case):
         self.assertEqual((job["tasks"], job["done"]), (3, 3))
         self.assertEqual(self.gangway("logs", f"{job['id']}.1").stdout, "6 6\n")
 
-    def test_the_first_failure_is_the_exit_code(self):
+    def test_array_returns_the_exit_code_of_its_first_failure(self):
         self.up("--slots", "1")
         done = self.gangway("submit", "--array", "0-3", "--", "sh", "-c",
                             'test {index} != 2 || exit 7', rc=7)
@@ -91,7 +91,7 @@ class Array(e2e.Case):
         self.assertEqual((ends["2"]["state"], ends["2"]["exit_code"]), ("failed", 7))
         self.assertEqual(ends["3"]["state"], "done")
 
-    def test_json_has_the_output(self):
+    def test_array_json_contains_output_and_states(self):
         said = self.gangway("submit", "--json", "--array", "4-5", "--", "sh", "-c",
                             r"printf 'a\n\351 {index}'; echo err >&2").stdout
         lines = [json.loads(line) for line in said.splitlines()]
@@ -104,7 +104,7 @@ class Array(e2e.Case):
         said = self.gangway("submit", "-q", "--json", "--array", "4-5", "--", "echo", "x").stdout
         self.assertEqual(len(said.splitlines()), 2)
 
-    def test_one_is_cancelled(self):
+    def test_single_array_task_can_be_cancelled(self):
         self.up("--slots", "2")
         fifos = [self.fifo(f"f{i}") for i in (5, 6, 7)]
         job = self.gangway("submit", "-d", "--array", "5-7%2", "--", "sh", "-c",
@@ -121,7 +121,7 @@ class Array(e2e.Case):
         job = self.gangway_json("jobs")[0]
         self.assertEqual((job["done"], job["cancelled"]), (1, 2))
 
-    def test_what_failed_or_never_began_runs_again(self):
+    def test_retry_reruns_failed_and_pending_array_tasks(self):
         self.up("--slots", "1")
         out = os.path.join(self.dir, "out")
         job = self.gangway("submit", "-d", "-a", "0-4%1", "--", "sh", "-c",
@@ -147,7 +147,7 @@ class Array(e2e.Case):
             self.assertEqual(f.read().split(), ["0", "1", "2", "1", "3", "4"])
         self.assertIn("has no failed task", self.gangway("retry", job, rc=2).stderr)
 
-    def test_all_that_was_cancelled_is_counted(self):
+    def test_cancelled_array_counts_all_its_tasks(self):
         self.up("--slots", "1")
         done = self.start(e2e.BINARY, "submit", "--array", "0-999%1", "--", "sh", "-c",
                           f"echo x >{self.fifo('began')}; exec cat {self.fifo('never')}")
@@ -156,7 +156,7 @@ class Array(e2e.Case):
         self.assertEqual(done.wait(), 130)
         self.assertIn("1000 of 1000 tasks did not end well", done.text)
 
-    def test_detached_and_after(self):
+    def test_after_and_after_any_order_detached_arrays(self):
         self.up("--slots", "2")
         out = os.path.join(self.dir, "out")
         fifos = [self.fifo("f0"), self.fifo("f1")]
@@ -175,7 +175,7 @@ class Array(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["array", "array", "after", "last"])
 
-    def test_what_runs_again_comes_after_what_runs_again(self):
+    def test_retried_job_waits_for_its_retried_predecessor(self):
         self.up("--slots", "2")
         out, words = os.path.join(self.dir, "out"), self.fifo("words")
         first = self.gangway("submit", "-d", "--", "sh", "-c",
@@ -186,7 +186,7 @@ class Array(e2e.Case):
         with open(words, "w", encoding="utf-8") as f:
             f.write("badly\n")
         self.gangway("wait", second, rc=1)
-        self.gangway("retry", second, first)  # in whatever order they are named
+        self.gangway("retry", second, first)  # in any order
         self.assertIn(f"comes after job {first}", self.gangway("explain", second).stdout)
         with open(words, "w", encoding="utf-8") as f:
             f.write("well\n")
@@ -194,7 +194,7 @@ class Array(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["first", "first", "second"])
 
-    def test_wrong_numbers(self):
+    def test_malformed_array_ranges_are_refused(self):
         self.up("--slots", "1")
         for text in ("", "a", "3-1", "1-", "0-9:0", "0-9%0", "0-9x", "0-9:2%",
                      "0-99999999999"):
@@ -206,7 +206,7 @@ class Array(e2e.Case):
 
 
 class Files(e2e.Case):
-    def test_each_line(self):
+    def test_each_line_of_a_file_becomes_a_task(self):
         self.up("--slots", "2")
         path = self.write("lines", "one\ntwo words\n\nfour\n")
         done = self.gangway("submit", "--each-line", path, "--", "sh", "-c",
@@ -231,8 +231,9 @@ class Files(e2e.Case):
         for option in (("--each-line", self.dir, "--", "true"), ("--from-json", self.dir)):
             self.assertIn("is a folder", self.gangway("submit", *option, rc=2).stderr)
 
-    def test_fields_of_lines(self):
-        """{1}, {2} ... are what stands between the blanks; {{} is a brace; no field stays."""
+    def test_fields_of_a_line_replace_numbered_placeholders(self):
+        """{1}, {2} ... are the fields between blanks, {{} is a brace, and a missing field is
+        refused."""
         lines = self.write("lines", '--lr 0.1 "a  b"\n  --lr\t0.2 c d e f g h i ten \n')
         shown = self.gangway("submit", "--each-line", lines, "--env", "X={2}", "--", "sh", "-c",
                              'echo $# "$@" $X', "x", "{1}", "{2}", "{3}{4}", "{{}4}", "b{2,3}",
@@ -249,7 +250,7 @@ class Files(e2e.Case):
             self.assertIn(f"{lines}: line 1 has 4 fields, and {{5}} is in the command", said)
         self.assertFalse(os.path.exists(ran))
 
-    def test_a_line_in_one_word_is_hinted_at(self):
+    def test_whole_line_as_a_single_argument_gives_a_hint(self):
         lines = self.write("lines", "--lr 0.1\n--lr 0.2\n")
         said = self.gangway("submit", "--each-line", lines, "--", "sort", "{line}", rc=2).stderr
         self.assertEqual(said.count("{line} is one word, with its blanks: {1} {2}"), 1, said)
@@ -257,8 +258,8 @@ class Files(e2e.Case):
             said = self.gangway("submit", "--each-line", path, "--", "sort", word, rc=2).stderr
             self.assertNotIn("one word", said)
 
-    def test_gangs(self):
-        """Each number, line or object is a gang of its own, and they are one job."""
+    def test_arrays_lines_and_json_can_start_gangs(self):
+        """Each number, line or object is a gang of its own, and all of them are one job."""
         show = ("sh", "-c", 'echo $RANK/$WORLD_SIZE "$@" $GANGWAY_ARRAY_INDEX', "x")
         said = self.gangway("dispatch", "-n2", "--array", "3-7:4", "--", *show, "{index}").stdout
         self.assertEqual(sorted(said.splitlines()), ["[3:0] 0/2 3 3", "[3:1] 1/2 3 3",
@@ -284,8 +285,9 @@ class Files(e2e.Case):
         self.gangway("dispatch", "--array", "0-100000", "--", "true", rc=2)
         self.gangway("dispatch", "--array", "0-1", rc=2)
 
-    def test_interrupted(self):
-        """Of lines that never began nothing is asked, one after the other: their end is one."""
+    def test_interrupt_ends_thousands_of_pending_lines_at_once(self):
+        """The client does not ask about each pending line; their end is reported in a single
+        message."""
         lines = 4000
         self.up("--slots", "1")
         path = self.write("lines", "".join(f"{i}\n" for i in range(lines)))
@@ -294,7 +296,7 @@ class Files(e2e.Case):
                          f"echo line {{line}}; [ {{line}} = 0 ] || exec cat {hang}")
         job.wait_output("line 0")
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw
-        with open(hang, "w", encoding="utf-8"):  # there is a reader: the second runs
+        with open(hang, "w", encoding="utf-8"):  # there is a reader: the second task runs
             job.kill(signal.SIGINT)
             self.assertEqual(job.wait(), 130, job.text)
         self.assertIn("[1] line 1\n", job.text)
@@ -303,7 +305,7 @@ class Files(e2e.Case):
         slept = resource.getrusage(resource.RUSAGE_CHILDREN).ru_nvcsw - before
         self.assertLess(slept, lines // 2)
 
-    def test_from_json(self):
+    def test_json_tasks_run_in_order_with_their_options(self):
         self.up("--slots", "2")
         out = os.path.join(self.dir, "out")
         shipped = self.write("here", "what is shipped\n")
@@ -325,7 +327,7 @@ class Files(e2e.Case):
         with open(out, encoding="utf-8") as f:
             self.assertEqual(f.read().split("\n"), ["first", "side", "side", "last y", ""])
 
-    def test_all_ranks_of_a_gang_in_json_are_heard(self):
+    def test_output_of_all_ranks_of_a_json_gang_is_printed(self):
         self.up("--slots", "3")
         path = self.write("gang.json", json.dumps([
             {"argv": ["sh", "-c", "echo r$RANK; [ $RANK = 0 ] || echo no $RANK >&2"], "name": "g",
@@ -338,7 +340,7 @@ class Files(e2e.Case):
         self.assertEqual([(line["rank"], line["text"]) for line in told if "stream" in line],
                          [(0, "r0"), (1, "r1"), (1, "no 1"), (2, "r2"), (2, "no 2")])
 
-    def test_wrong_json(self):
+    def test_malformed_json_tasks_are_refused(self):
         self.up("--slots", "1")
         for tasks, text in (
                 ("[", "1: "), ("{}", "is not a list"), ('[{"argv": []}]', "argv"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Attached work outlives its scheduler: the client finds the next one and submits again what was
-unfinished. Where the cluster was taken down, nobody waits."""
+"""Attached work survives its scheduler: the client finds the next scheduler and resubmits
+unfinished tasks. If the cluster was taken down, the client does not wait."""
 import os
 import signal
 import time
@@ -10,7 +10,7 @@ import e2e
 
 class Reconnect(e2e.Case):
     def begin(self):
-        """The program, when its row waits at its end and all else has ended."""
+        """The program, when its row waits at its end and all other tasks have ended."""
         counts, go = self.write("counts", "", 0o644), self.fifo("go")
         program = self.start(os.path.join(e2e.BUILD, "bin", "reconnect"), counts, go,
                              "60000")
@@ -27,7 +27,7 @@ class Reconnect(e2e.Case):
         while self.numbers(counts).count(number) < times:
             self.assertLess(time.monotonic(), deadline, f"{number} did not run {times} times")
 
-    def test_a_killed_scheduler(self):
+    def test_client_resubmits_after_a_killed_scheduler(self):
         self.up("--slots", "2")
         program, counts, go = self.begin()
         scheduler = self.process_of("scheduler --dir")
@@ -39,12 +39,12 @@ class Reconnect(e2e.Case):
             f.write("x")
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("ok\n", program.text)
-        # The map had ended, with values that were here: it did not run again. The row did.
+        # The map had ended, and its values had been received: it did not run again. The row did.
         self.assertEqual(sorted(self.numbers(counts), key=int),
                          ["1", "1", "2", "2", "3", "3"] + [str(n) for n in range(10, 18)] + ["99"])
         self.assert_idle()
 
-    def test_a_cluster_that_is_taken_down(self):
+    def test_client_fails_if_the_cluster_is_taken_down(self):
         self.up("--slots", "2")
         program, _, _ = self.begin()
         self.gangway("down")

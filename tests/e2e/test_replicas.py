@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies of results at several workers, and what they are for; see results/replicas.c."""
+"""Replicas of results at several workers, and their use; see results/replicas.c."""
 import os
 import signal
 
@@ -17,7 +17,7 @@ class Replicas(e2e.Case):
     def workers_of(self, name):
         return sorted(line["worker"] for line in self.gangway_json("data", "where", name))
 
-    def test_spread(self):
+    def test_result_is_replicated_to_chosen_workers(self):
         self.spread()
         self.assertEqual(self.workers_of("everywhere"), [0, 1, 2, 3])
 
@@ -43,10 +43,10 @@ class Replicas(e2e.Case):
                 self.assertIn(words, done.stderr)
         self.assertIn("nobody", self.gangway("data", "replicate", "nobody", rc=2).stderr)
 
-    def test_spread_by_tls(self):
+    def test_result_is_replicated_over_tls(self):
         self.spread("--peers", "127.0.0.1")
 
-    def test_loss(self):
+    def test_replica_prevents_recomputation_after_worker_loss(self):
         self.up("--slots", "3", "--workers", "3")
         counts, go = self.write("counts", ""), self.fifo("go")
         program = self.start(REPLICAS, "loss", counts, go)
@@ -61,7 +61,7 @@ class Replicas(e2e.Case):
             f.write("x")
         self.assertEqual(program.wait(), 0, program.text)
         with open(counts, encoding="utf-8") as f:
-            self.assertEqual(f.read(), "made\n")  # it was not computed again
+            self.assertEqual(f.read(), "made\n")  # the result was not recomputed
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A gang waits while tasks run: what comes free is kept for it, and who waits is told why."""
+"""A gang waits while tasks run: free slots are reserved for it, and waiting jobs are explained."""
 import e2e
 
 
@@ -11,7 +11,7 @@ class Reservation(e2e.Case):
         with open(fifo, "w"):
             pass
 
-    def test_waits_its_turn(self):
+    def test_waiting_gang_reserves_slots_until_it_starts(self):
         self.up("--slots", "2")
         fifos = [self.fifo("a"), self.fifo("b")]
         first = self.submit("submit", "-d", "--time-limit", "10m", "--", "cat", fifos[0])
@@ -33,7 +33,7 @@ class Reservation(e2e.Case):
         self.assertIn("rank 1", self.gangway("logs", gang).stdout)
         self.assert_idle()
 
-    def test_nodes_are_counted(self):
+    def test_node_options_place_ranks_or_are_refused(self):
         def refused(words, *options):
             run = self.gangway("dispatch", *options, "--", "true", rc=2)
             self.assertIn(words, run.stderr)

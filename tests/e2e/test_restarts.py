@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rank is killed: its gang starts again, goes on from its checkpoint, and the result is right."""
+"""A rank is killed: its gang restarts, resumes from its checkpoint, and the result is right."""
 import json
 import os
 import re
@@ -7,7 +7,8 @@ import signal
 
 import e2e
 
-# Attempt 0 tells its pid and stays; later ones end. Each leaves a line in the task's own folder.
+# Attempt 0 reports its pid and stays; later attempts end. Each appends a line to a file in the
+# task's own folder.
 AGAIN = """#!/bin/sh
 echo "attempt $GANGWAY_RESTART_COUNT rank $RANK" >> "$GANGWAY_CHECKPOINT_DIR/attempts"
 [ "$GANGWAY_RESTART_COUNT" = "$TORCHELASTIC_RESTART_COUNT" ] || exit 9
@@ -20,7 +21,7 @@ echo "rank $RANK sees $seen"
 """
 
 
-# A training script in shell: it goes on from the weights in its folder; without any it saves some,
+# A training script in shell: it resumes from the weights in its folder; without any, it saves some
 # and fails.
 TRIAL = """#!/bin/sh
 trial=$1 weights=$GANGWAY_CHECKPOINT_DIR/weights
@@ -33,7 +34,7 @@ exit 3
 """
 
 
-# In gdb's place: the stacks of the ranks that it is to attach to, as it prints them.
+# Replaces gdb: prints the stacks of the ranks that it should attach to.
 GDB = r"""#!/bin/sh
 for word; do
     case "$word" in
@@ -48,12 +49,12 @@ done
 
 class Restarts(e2e.Case):
     def have_gdb(self, script):
-        """Have it on PATH."""
+        """Puts it on PATH."""
         self.write("gdb", script)
         self.env["PATH"] = f"{self.dir}:{self.env['PATH']}"
 
     def pids(self):
-        """{rank: pid} of two ranks that have told."""
+        """{rank: pid} of two ranks that have reported."""
         told = [self.lines.next().split() for _ in range(2)]
         return {int(words[0]): int(words[1]) for words in told}
 
@@ -61,16 +62,16 @@ class Restarts(e2e.Case):
         self.lines = e2e.Lines(self.fifo(name))
         self.addCleanup(self.lines.close)
 
-    def test_command(self):
+    def test_killed_rank_and_restart_request_restart_a_command(self):
         self.listen("fifo")
         self.up("--slots", "2")
         script = self.write("again", AGAIN)
         gang = self.start(e2e.BINARY, "dispatch", "-n", "2", "--max-restarts", "1", "--grace", "1s",
                           "--", script, env={"FIFO": self.lines.path, "STAY": "2"})
-        os.kill(self.pids()[1], signal.SIGKILL)  # its own restart
+        os.kill(self.pids()[1], signal.SIGKILL)  # counts as a restart
         self.pids()
         self.assertIn("attempt 2", self.gangway("explain", "1").stdout)
-        self.gangway("restart", "1")  # another one, of another budget
+        self.gangway("restart", "1")  # another restart, of another budget
         self.assertEqual(gang.wait(), 0, gang.text)
         for rank in range(2):
             self.assertIn(f"rank {rank} sees attempt 0 rank 0,attempt 0 rank 1,attempt 1 rank 0,"
@@ -91,19 +92,19 @@ class Restarts(e2e.Case):
         os.kill(self.pids()[1], number)
         return program
 
-    def test_function_goes_on_from_its_checkpoint(self):
+    def test_restarted_function_resumes_from_its_checkpoint(self):
         self.up("--slots", "2")
         program = self.function(1)
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 4", program.text)
         self.assertEqual(self.gangway_json("tasks", "1")[0]["checkpoint_step"], 8)
 
-    def test_torn_checkpoint_gives_way_to_the_one_before(self):
+    def test_torn_checkpoint_falls_back_to_the_previous(self):
         program = self.function(1, "tear")
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 24 from step 3", program.text)
 
-    def test_full_disk(self):
+    def test_checkpoint_on_a_full_disk_fails_only_its_gang(self):
         self.up("--slots", "3")
         self.write("full", "")
         fifo = self.fifo("other")
@@ -118,8 +119,9 @@ class Restarts(e2e.Case):
         self.assertRegex(self.gangway("events", "2").stdout,
                          r"checkpoint /.*\.checkpoint\.new: File too large: it has \d+ bytes")
 
-    def test_stopped_rank_is_named(self):
-        """A few frames are in the cause; all of them behind what each rank has written."""
+    def test_hang_report_names_a_stopped_rank(self):
+        """The cause has the top frames; the full stacks are at the end of each rank's
+        output."""
         self.have_gdb(GDB)
         self.up("--slots", "2")
         program = self.function(0, hang_ms=["1500"], number=signal.SIGSTOP)
@@ -135,15 +137,15 @@ class Restarts(e2e.Case):
                                       rf"{state}.*\ngangway:   Thread 1 \(LWP \1 \"it\"\):\n"
                                       r"gangway:   #0  looks_for_data \(\.\.\.\) at it\.c:7\n")
 
-    def test_rank_behind_is_named(self):
-        self.have_gdb("#!/bin/sh\nexit 1\n")  # as where it may not attach
+    def test_hang_report_names_the_rank_behind_the_others(self):
+        self.have_gdb("#!/bin/sh\nexit 1\n")  # as if it may not attach
         program = self.function(0, hang_ms=["1500"], number=signal.SIGCONT)
         self.assertEqual(program.wait(), 1, program.text)
         self.assertRegex(program.text, r"rank 1 hangs: it is in no collective \(\d+ so far\), "
                                        r"the other is in all_reduce \d+")
         self.assertRegex(program.text, r"\nrank 1: state [SR]")
 
-    def test_stopped_command_is_named(self):
+    def test_hang_report_names_a_stopped_command(self):
         self.have_gdb(GDB)
         self.listen("fifo")
         script = self.write("again", AGAIN)
@@ -152,11 +154,12 @@ class Restarts(e2e.Case):
         os.kill(self.pids()[1], signal.SIGSTOP)
         self.assertNotEqual(gang.wait(), 0, gang.text)
         self.assertRegex(gang.text, r"rank 1 hangs: it is stopped")
-        for rank in range(2):  # with all that ranks write
+        for rank in range(2):  # with the whole output of the ranks
             self.assertRegex(gang.text, rf"{rank}\W+gangway:   #0  looks_for_data")
 
-    def test_commands_that_wait_are_told_of(self):
-        """They are not ended, and explain says no more of them when they go on."""
+    def test_idle_command_gang_is_only_reported(self):
+        """Idle commands are not ended, and explain does not mention them any more once they
+        continue."""
         hint = "no rank has used CPU or written output for 0.3 s or longer"
         self.up("--slots", "2")
         gate = self.fifo("gate")
@@ -170,7 +173,7 @@ class Restarts(e2e.Case):
             pass
         self.assertEqual(self.gangway_json("jobs")[0]["state"], "running")
 
-    def test_paused_function_goes_on_later(self):
+    def test_paused_function_resumes_from_its_checkpoint(self):
         self.up("--slots", "2")
         self.listen("pids")
         gate = self.fifo("gate")
@@ -187,7 +190,7 @@ class Restarts(e2e.Case):
         self.assertRegex(program.text, r"sum 24 from step [45]")
         self.assertIn("paused by", self.gangway("events", "1").stdout)
 
-    def test_command_stops_at_its_own_signal(self):
+    def test_stop_sends_the_signal_chosen_by_the_command(self):
         self.listen("fifo")
         self.up("--slots", "2")
         script = self.write("ends", """#!/bin/sh
@@ -205,8 +208,9 @@ while :; do read -r line < "$NEVER"; done
         self.assertIn("USR1", self.gangway("dispatch", "--signal", "NONE", "--", "true",
                                            rc=2).stderr)
 
-    def test_stop_of_a_command_that_knows_no_signal(self):
-        """It ends by the signal; who wanted that is said, and that is its exit code."""
+    def test_stop_ends_a_command_without_a_signal_handler(self):
+        """The command dies of the signal; the output names the client that requested the stop,
+        and the exit code is the signal's."""
         self.up("--slots", "1")
         job = self.gangway("dispatch", "-d", "--max-restarts", "3", "--", "tail", "-f",
                            "/dev/null").stdout.strip()
@@ -217,7 +221,7 @@ while :; do read -r line < "$NEVER"; done
                       self.gangway("stop", job, rc=2).stderr)
         self.assertRegex(said, r"the gang was told to stop by gangway stop \(.*\): signal 15")
 
-    def test_budget_is_over(self):
+    def test_gang_without_restarts_fails_after_a_killed_rank(self):
         program = self.function(0)
         self.assertEqual(program.wait(), 1, program.text)
         self.assertRegex(program.text, r"rank 1 on .*signal 9")
@@ -246,13 +250,13 @@ class Followed(e2e.Case):
         self.assertIn("try 1", follower.text)
         self.assertRegex(follower.text, "attempt 1 failed.*rank 1.*exit code 4.*the next follows")
 
-    def test_attached_says_why_it_starts_again(self):
+    def test_attached_client_prints_why_the_gang_restarts(self):
         run = self.gangway("dispatch", "-n", "2", "--max-restarts", "1", "--", "sh", "-c",
                            self.SCRIPT.replace('FIFO', self.fifo()))
         self.assertRegex(run.stderr, "attempt 1 failed.*rank 1.*exit code 4.*the next follows")
 
-    def test_each_attempt_is_named_that_failed(self):
-        """A client that stands still while the attempts fail learns of all of them at once."""
+    def test_stopped_client_later_prints_every_failed_attempt(self):
+        """A client that is stopped while the attempts fail learns of all of them at once."""
         self.up("--slots", "1")
         gates = [self.fifo(f"gate{attempt}") for attempt in range(3)]
         client = self.start(e2e.BINARY, "submit", "--retries", "2", "--", "sh", "-c",
@@ -272,7 +276,7 @@ class Followed(e2e.Case):
 
 
 class Trials(e2e.Case):
-    """The folder of checkpoints is a task's, not a job's: no trial takes another's weights."""
+    """Each task has its own checkpoint folder, not each job: no trial takes another's weights."""
 
     def setUp(self):
         super().setUp()
@@ -280,31 +284,32 @@ class Trials(e2e.Case):
         self.trial = self.write("trial", TRIAL)
 
     def assert_own(self, text, trials):
-        """Of each the output of its last attempt."""
+        """Of each task, the output of its last attempt."""
         self.assertEqual(sorted(re.sub(r"^\[.*\] ", "", line) for line in text.splitlines()),
                          [f"trial {i} resumes from trial {i}" for i in sorted(trials, key=str)])
 
-    def test_from_json(self):
-        """Each is tried twice: the second attempt finds what the first one left, and that only."""
+    def test_json_tasks_resume_from_their_own_checkpoints(self):
+        """Each task runs twice: its second attempt finds only the checkpoint of its first."""
         tasks = [{"argv": [self.trial, str(i)], "options": {"retries": 1}} for i in range(12)]
         done = self.gangway("submit", "--from-json", self.write("trials", json.dumps(tasks)))
         self.assert_own(done.stdout, range(12))
 
-    def test_gangs_from_json(self):
-        """Also where each trial is a gang, and its ranks share one folder."""
+    def test_json_gangs_resume_from_their_own_checkpoints(self):
+        """Each trial is a gang, and its ranks share a folder."""
         tasks = [{"argv": [self.trial, str(i)], "options": {"ranks": 1, "retries": 1}}
                  for i in range(4)]
         done = self.gangway("submit", "--from-json", self.write("trials", json.dumps(tasks)))
         self.assert_own(done.stdout, range(4))
 
-    def test_array_and_lines(self):
+    def test_array_and_line_tasks_have_their_own_checkpoints(self):
         for option in ("--array", "0-4"), ("--each-line", self.write("lines", "5\n6\n7\n")):
             word = "{line}" if option[0] == "--each-line" else "{index}"
             done = self.gangway("submit", "--retries", "1", *option, "--", self.trial, word)
             self.assert_own(done.stdout, range(5, 8) if word == "{line}" else range(5))
 
-    def test_retry_of_a_job(self):
-        """`gangway retry` runs the tasks again that failed: each goes on from its own."""
+    def test_retry_resumes_each_task_from_its_own_checkpoint(self):
+        """`gangway retry` runs the failed tasks again, and each resumes from its own
+        checkpoint."""
         self.gangway("submit", "-d", "--array", "0-2", "--", self.trial, "{index}")
         self.gangway("wait", "1", rc=3)
         self.gangway("retry", "1")

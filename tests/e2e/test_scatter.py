@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Values that clients scatter are counted at the scheduler, and limited; see results/scatter.c."""
+"""Scattered values are counted and limited in the scheduler; see results/scatter.c."""
 import os
 import re
 
@@ -11,13 +11,13 @@ KIB = 1024
 
 class Scatter(e2e.Case):
     def up_with(self, files, *arguments):
-        """A cluster whose processes may have so many descriptors."""
+        """A cluster whose processes may have this many descriptors."""
         self.run_program("sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", e2e.BINARY, "up",
                          *arguments)
         self.is_up = True
 
     def scatter(self, count, size, tasks, env=None, many=()):
-        """How many values were taken, and why the next one was not."""
+        """How many values were accepted, and why the next one was not."""
         done = self.run_program(SCATTER, str(count), str(size), str(tasks), *many, env=env,
                                 timeout_s=100)
         lines = done.stdout.splitlines()
@@ -26,20 +26,21 @@ class Scatter(e2e.Case):
         return int(lines[0].split()[1]), refused and refused.group(2)
 
     def assert_nothing_left(self, env=None):
-        """What a client had goes when it is gone, which is noticed a moment later."""
+        """The values of a client are removed when it has ended, which is noticed a moment
+        later."""
         self.assert_idle()
         while (counts := self.gangway_json("status", env=env)["scattered"])["values"]:
             pass
         self.assertEqual((counts["bytes"], counts["descriptors"]), (0, 0))
 
-    def test_many_without_descriptors(self):
-        """More values than there are descriptors, of all sizes that need none."""
+    def test_more_small_values_than_descriptors_can_be_scattered(self):
+        """There are more values than descriptors, in all sizes that need no descriptor."""
         self.up_with(400, "--slots", "2")
         for size in (10, 8 * KIB, 200 * KIB):
             self.assertEqual(self.scatter(600, size, 50), (600, None))
             self.assert_nothing_left()
 
-    def test_descriptors_run_out(self):
+    def test_scatter_beyond_the_descriptor_limit_is_refused(self):
         self.up_with(400, "--slots", "2")
         most = self.gangway_json("status")["scattered"]["descriptors_max"]
         self.assertEqual(most, (400 - 128) // 2)
@@ -49,7 +50,7 @@ class Scatter(e2e.Case):
                       f"{most} of them from here; release the futures", why)
         self.assert_nothing_left()
 
-    def test_memory_runs_out(self):
+    def test_scatter_beyond_the_memory_limit_is_refused(self):
         self.up("--slots", "2", "--scatter-memory", "4M")
         for size, fit, full in ((100 * KIB, 40, 3.9), (1000 * KIB, 4, 3.9)):
             taken, why = self.scatter(100, size, 4)
@@ -64,8 +65,8 @@ class Scatter(e2e.Case):
         listed = self.gangway("status").stdout
         self.assertRegex(listed, r"Values scattered\s+0\n")
 
-    def test_many_at_once(self):
-        """All of them are taken, or none is left."""
+    def test_scatter_many_stores_all_values_or_none(self):
+        """All values are stored, or none is left."""
         self.up("--slots", "2", "--scatter-memory", "4M")
         self.assertEqual(self.scatter(2000, 10, 50, many=("many",)), (2000, None))
         self.assert_nothing_left()
@@ -74,13 +75,14 @@ class Scatter(e2e.Case):
         self.assertIn("it holds 40 values of 3.9 MiB, of at most 4.0", why)
         self.assert_nothing_left()
 
-    def test_large_ones_are_not_copied_by_their_client(self):
+    def test_large_values_are_scattered_without_a_copy(self):
         self.up("--slots", "2")
         self.assertEqual(self.scatter(2, 64 << 20, 2), (2, None))
         self.assert_nothing_left()
 
-    def test_over_tls(self):
-        """Large values come as bytes, and are descriptors here: they are counted likewise."""
+    def test_scatter_over_tls_has_the_same_limits(self):
+        """Large values arrive as bytes over TLS and become descriptors in the scheduler, so
+        they count likewise."""
         token = self.gangway_json("token", "create", "--user", "root", "--role", "admin")
         self.up_with(400, "--slots", "2", "--listen", "127.0.0.1")
         path = self.cluster("address")
@@ -92,8 +94,8 @@ class Scatter(e2e.Case):
         self.assertIn("release the futures", why)
         self.assert_nothing_left(env)
 
-    def test_history_stays(self):
-        """Values push no job out of the list of those that have ended."""
+    def test_scattered_values_displace_no_ended_jobs(self):
+        """Values remove no job from the list of ended jobs."""
         self.up("--slots", "1")
         self.gangway("submit", "--", "true")
         before = self.gangway_json("status")["jobs"]["ended"]

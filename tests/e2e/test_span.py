@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A gang of functions whose ranks stand at two workers: one communicator between them."""
+"""A function gang whose ranks run at two workers, with one communicator between them."""
 import os
 
 import e2e
@@ -8,7 +8,7 @@ SPAN = os.path.join(e2e.BUILD, "bin", "span")
 
 
 class Span(e2e.Case):
-    def test_a_gang_on_two_workers(self):
+    def test_gang_on_two_workers_reduces_and_survives_a_death(self):
         self.up("--slots", "4", "--workers", "2")
         self.assertEqual(self.run_program(SPAN).stdout, "ok\n")
         self.assertEqual(self.run_program(SPAN, "die").stdout, "ok\n")

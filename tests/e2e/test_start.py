@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""How gangs of commands start: what each host must have, and where their ranks listen."""
+"""How command gangs start: what each host must have, and where their ranks listen."""
 import json
 import os
 import socket
 
 import e2e
 
-# Each rank listens at its own door of TF_CONFIG, and says what it was told.
+# Each rank listens at its own port of TF_CONFIG, and prints the variable.
 DOORS = """
 import json, os, socket
 config = json.loads(os.environ["TF_CONFIG"])
@@ -17,7 +17,7 @@ assert config["task"] == {"type": "worker", "index": int(os.environ["RANK"])}
 print(json.dumps(config["cluster"]), flush=True)
 """
 
-# Rank 0 lets a stranger take MASTER_PORT at its first try, and then wants it.
+# Rank 0 lets another process take MASTER_PORT in its first attempt, and then tries to use it.
 LATE = """
 import os, socket, sys
 if os.environ["RANK"] == "0":
@@ -31,7 +31,7 @@ if os.environ["RANK"] == "0":
 
 
 class Start(e2e.Case):
-    def test_every_rank_knows_all_doors(self):
+    def test_tf_config_lists_the_ports_of_all_ranks(self):
         self.up("--slots", "4", "--workers", "2")
         out = self.gangway("dispatch", "-n", "4", "--", "python3", "-c", DOORS).stdout
         told = [json.loads(line[line.index("{"):]) for line in out.splitlines() if "{" in line]
@@ -42,7 +42,7 @@ class Start(e2e.Case):
                            "sh", "-c", "echo $TF_CONFIG").stdout
         self.assertEqual(out.count("mine"), 2, "a value that the user set wins")
 
-    def test_no_rank_starts_where_a_program_is_missing(self):
+    def test_missing_program_of_a_rank_starts_no_rank(self):
         began = os.path.join(self.dir, "began")
         for rank, text in ((0, f"#!/bin/sh\ntouch {began}\n"), (1, None)):
             if text:
@@ -58,7 +58,7 @@ class Start(e2e.Case):
         said = self.gangway("dispatch", "-n", "2", "--", "no-such-program", rc=127).stderr
         self.assertRegex(said, r"no-such-program: no such file in any folder of PATH")
 
-    def test_a_port_that_a_stranger_took_is_not_charged(self):
+    def test_taken_master_port_restarts_the_gang_uncounted(self):
         ask, go = os.path.join(self.dir, "ask"), os.path.join(self.dir, "go")
         os.mkfifo(ask)
         os.mkfifo(go)

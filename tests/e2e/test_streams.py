@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The standard streams of attached commands: all that is printed arrives, held back by who reads
-it, and what comes in here goes to the task."""
+"""The standard streams of attached commands: all output arrives, paced by its reader, and the
+input reaches the task."""
 import hashlib
 import os
 import pty
@@ -16,7 +16,7 @@ KEPT = 64 << 20  # of a stream, at its worker
 
 
 def digest(*argv):
-    """Of what a command prints here."""
+    """The digest of a command's output, run here."""
     with subprocess.Popen(argv, stdout=subprocess.PIPE) as process:
         return digest_of(process.stdout)
 
@@ -30,7 +30,7 @@ def digest_of(stream, begun=b""):
 
 class Streams(e2e.Case):
     def launch(self, *words, **streams):
-        """The command line, beside this test."""
+        """Starts the command line beside this test."""
         process = subprocess.Popen([e2e.BINARY, *words], env=self.env, cwd=self.dir,
                                    **{"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
                                       **streams})
@@ -40,15 +40,15 @@ class Streams(e2e.Case):
         return process
 
     def fed(self, given, *words, rc=0):
-        """What it prints, with so much on its standard input."""
+        """Its output, with this standard input."""
         done = subprocess.run([e2e.BINARY, *words], input=given, env=self.env, cwd=self.dir,
                               capture_output=True, timeout=2 * e2e.TIMEOUT_S, check=False)
         self.assertEqual(done.returncode, rc, done.stderr.decode())
         self.stderr = done.stderr.decode()
         return done.stdout
 
-    def test_all_of_it_arrives(self):
-        """More than is kept of it."""
+    def test_attached_output_above_the_stored_size_is_complete(self):
+        """The output is larger than the part that the worker stores."""
         wanted = digest("seq", "9000000")
         alone = self.launch("submit", "--", "seq", "9000000")
         self.assertEqual(digest_of(alone.stdout), wanted)
@@ -59,8 +59,8 @@ class Streams(e2e.Case):
         self.assertEqual(alone.wait(), 0)
         alone.stderr.close()
 
-    def test_a_reader_that_pauses(self):
-        """Holds its task back, and nobody else, on disk and in memory."""
+    def test_paused_reader_holds_back_only_its_own_task(self):
+        """Only its own task is held back, and neither disk nor memory grows."""
         self.up("--slots", "2")
         size = KEPT + HELD
         command = f"head -c {size} /dev/zero | tr '\\0' x"
@@ -73,7 +73,7 @@ class Streams(e2e.Case):
         while self.printed(running) < HELD:
             self.assertLess(time.monotonic(), deadline)
             self.assertIn(self.gangway_json("tasks", str(running))[0]["state"], RUNS)
-        for _ in range(5):  # longer than it may be silent, all in all
+        for _ in range(5):  # longer than its inactivity timeout, in total
             self.gangway("submit", "--", "sleep", "0.5")
             self.assertLess(self.printed(running), HELD + (8 << 20))
         self.assertIn(self.gangway_json("tasks", str(running))[0]["state"], RUNS)
@@ -83,13 +83,13 @@ class Streams(e2e.Case):
         self.assertEqual(reader.wait(), 0)
 
     def printed(self, job):
-        """How much a task has printed that its worker has."""
+        """How many bytes of a task's output its worker has stored."""
         found = [os.path.join(at, name) for at, _, names in os.walk(self.dir) for name in names
                  if at.endswith(f"logs/{job}") and name.endswith(".out")]
         return max(map(os.path.getsize, found), default=0)
 
-    def test_a_reader_that_is_gone(self):
-        """Frees its task: that is cancelled, and says its last words to nobody."""
+    def test_dead_reader_cancels_its_task(self):
+        """The task is cancelled, and its last output has no reader."""
         self.up("--slots", "1")
         last = self.fifo("last")
         reader = self.launch("submit", "--grace", "60", "--", "sh", "-c",
@@ -100,10 +100,10 @@ class Streams(e2e.Case):
         self.assertEqual(self.read_fifo(last), "over\n")
         self.assert_idle()
 
-    def test_ranks(self):
-        """Each stream of each rank is whole; lines are not mixed."""
+    def test_output_streams_of_two_ranks_stay_complete(self):
+        """Each stream of each rank is complete, and lines are not mixed."""
         self.up("--slots", "2")
-        line, count = "x" * 999, 70000  # above what is kept
+        line, count = "x" * 999, 70000  # more than is stored
         script = (f"if [ $RANK = 1 ]; then exec >&2; fi; yes {line} | head -n {count}")
         with open(os.path.join(self.dir, "err"), "w+b") as err:
             gang = self.launch("dispatch", "-n", "2", "--", "sh", "-c", script, stderr=err)
@@ -113,8 +113,9 @@ class Streams(e2e.Case):
             err.seek(0)
             self.assertEqual(err.read(), wanted[1] * count)
 
-    def test_bars(self):
-        """What has no end yet is shown at once: a prompt, and a bar that overwrites itself."""
+    def test_unfinished_lines_are_shown_at_once(self):
+        """A line without an end is shown at once: a prompt, or a progress bar that overwrites
+        itself."""
         self.up("--slots", "2")
         hang = self.fifo("hang")
         alone = self.start(e2e.BINARY, "submit", "--", "sh", "-c", f"printf 'go? '; cat {hang}")
@@ -135,7 +136,7 @@ class Streams(e2e.Case):
         self.assertIn("[0]  99%\n", gang.text)
         self.assertEqual(gang.text.count("[0] end\n") + gang.text.count("[1] end\n"), 2)
 
-    def test_input(self):
+    def test_stdin_reaches_the_command_or_rank_0(self):
         self.up("--slots", "2")
         self.assertEqual(self.fed(b"hello\n", "submit", "--", "cat"), b"hello\n")
         self.assertEqual(self.fed(b"", "submit", "--", "cat"), b"")
@@ -144,7 +145,8 @@ class Streams(e2e.Case):
         self.assertEqual(self.fed(b"hello\n", "submit", "--stdin", "given", "--", "cat"),
                          b"of a file\n")
         gang = self.fed(b"hello\n", "dispatch", "-n", "2", "--", "sh", "-c", "echo $(cat)")
-        self.assertEqual(sorted(gang.splitlines()), [b"[0] hello", b"[1] "])  # it is rank 0's
+        # only rank 0 gets the input
+        self.assertEqual(sorted(gang.splitlines()), [b"[0] hello", b"[1] "])
         self.assertEqual(self.fed(b"hello\n", "submit", "--array", "1", "--", "cat"), b"")
         job = self.fed(b"hello\n", "submit", "-d", "--", "cat").decode().strip()
         self.gangway("wait", job)
@@ -156,8 +158,8 @@ class Streams(e2e.Case):
         self.assertIn("--stdin none-such: No such file",
                       self.gangway("submit", "--stdin", "none-such", "--", "cat", rc=2).stderr)
 
-    def test_much_input(self):
-        """It flows, as fast as the task reads; nothing piles up on its way."""
+    def test_large_input_flows_at_the_speed_of_the_task(self):
+        """The input flows as fast as the task reads, and nothing accumulates on the way."""
         self.up("--slots", "1")
         given = os.urandom(1 << 20) * (48 if e2e.SANITIZED else 256)
         said = self.fed(given, "submit", "--", "sha256sum")
@@ -170,7 +172,7 @@ class Streams(e2e.Case):
         self.assertEqual(beside.stdout.readline(), b"first\n")
         os.set_blocking(beside.stdin.fileno(), False)
         written, still = 0, 0
-        while still < 3:  # until nobody takes any more of it: long before all is in memory
+        while still < 3:  # until no more of it is accepted, long before all is in memory
             try:
                 written, still = written + os.write(beside.stdin.fileno(), bytes(1 << 16)), 0
                 self.assertLess(written, 4 << 20)
@@ -181,8 +183,9 @@ class Streams(e2e.Case):
         self.assertNotEqual(beside.wait(e2e.TIMEOUT_S), 0)
         beside.stdin.close()
 
-    def test_who_does_not_read(self):
-        """It ends as it ends; its client does not wait for the end of what nobody reads."""
+    def test_command_that_ignores_its_input_ends_normally(self):
+        """The command ends normally, and its client does not wait for the end of the unread
+        input."""
         self.up("--slots", "1")
         for script, rc in (("exit 0", 0), ("exec <&-; exit 3", 3), ("head -n 1", 0),
                            ("kill -9 $$", 137)):
@@ -197,8 +200,8 @@ class Streams(e2e.Case):
         os.close(read)
         os.close(write)
 
-    def test_another_attempt_has_the_same_input(self):
-        """Or there is none."""
+    def test_next_attempt_gets_the_same_input_or_is_cancelled(self):
+        """If the input is too large to be repeated, there is no next attempt."""
         self.up("--slots", "1")
         large = b"x" * (3 << 20)
         self.write("large", large.decode())
@@ -213,8 +216,8 @@ class Streams(e2e.Case):
         self.assertIn("which cannot be read again: it is cancelled", self.stderr)
         self.assertNotEqual(self.gangway_json("tasks", "last")[0]["state"], "done")
 
-    def test_another_attempt_has_input_though_nothing_follows(self):
-        """The pipe stays open, and nobody writes into it any more."""
+    def test_next_attempt_gets_the_input_of_an_open_pipe(self):
+        """The pipe stays open, and nothing more is written into it."""
         self.up("--slots", "1")
         read, write = os.pipe()
         client = self.launch("submit", "--retries", "1", "--", "sh", "-c",
@@ -227,7 +230,7 @@ class Streams(e2e.Case):
 
 
 class Tasks(e2e.Case):
-    """What C functions print, at the program that has submitted them."""
+    """The output of C functions, at the program that has submitted them."""
 
     def prints(self, show, *, private=False, **options):
         fifo = os.path.join(self.dir, "here")
@@ -241,7 +244,7 @@ class Tasks(e2e.Case):
         with open(os.path.join(self.dir, "here"), "w", encoding="utf-8") as file:
             file.write("x")
 
-    def test_it_is_shown_where_it_is_asked_for(self):
+    def test_task_output_is_shown_if_the_program_asks(self):
         for private in True, False:
             process = self.prints(1, private=private)
             first = process.wait_output(r"\[(\d+)/0\] it waits$")
@@ -259,7 +262,7 @@ class Tasks(e2e.Case):
             left = next(line for line in lines if "left out" in line)
             self.assertRegex(left, rf"^\[{job + 3}/0\] \d+ bytes of its output are left out here$")
 
-    def test_a_private_cluster_shows_it_at_a_terminal(self):
+    def test_private_cluster_shows_task_output_at_a_terminal(self):
         primary, secondary = pty.openpty()
         fifo = self.fifo("here")
         with subprocess.Popen([os.path.join(e2e.BUILD, "bin", "prints"), "0", fifo], env=self.env,
@@ -272,13 +275,13 @@ class Tasks(e2e.Case):
                 while piece := os.read(primary, 65536):
                     text += piece
             except OSError:
-                pass  # nobody has it open any more
+                pass  # no process has it open any more
             self.assertEqual(process.wait(e2e.TIMEOUT_S), 0, text)
         os.close(primary)
         self.assertIn(b"] it waits\r\n", text)
         self.assertTrue(text.endswith(b"ok\r\n"), text[-100:])
 
-    def test_it_is_not_shown_else(self):
+    def test_task_output_is_not_shown_by_default(self):
         for show, private in ((0, False), (-1, False), (0, True)):
             process = self.prints(show, private=private)
             self.go_on()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What a person sees who types: why nothing happens, what a cluster goes on with, and tables."""
+"""The display for a person at a terminal: why nothing happens, what a cluster resumes, and
+tables."""
 import fcntl
 import os
 import pty
@@ -16,7 +17,7 @@ import e2e
 
 
 def read_until(primary, pattern):
-    """What comes out of a terminal, as soon as the pattern is in it."""
+    """The output at a terminal, as soon as the pattern is in it."""
     text, deadline = b"", time.monotonic() + e2e.TIMEOUT_S
     with selectors.DefaultSelector() as selector:
         selector.register(primary, selectors.EVENT_READ)
@@ -28,7 +29,7 @@ def read_until(primary, pattern):
 
 
 class Waiting(e2e.Case):
-    def test_who_waits_is_told_why(self):
+    def test_waiting_client_prints_the_reason(self):
         self.up("--slots", "1")
         gate = self.fifo("gate")
         self.gangway("submit", "-d", "--", "sh", "-c", f"read -r line <{gate}")
@@ -44,8 +45,9 @@ class Waiting(e2e.Case):
             self.assertIn(f"{word} here", client.text)
             self.assertEqual(client.text.count("it waits"), 1, client.text)
 
-    def test_who_runs_is_told_nothing(self):
-        """Longer than the patience of a client, which another one's words prove."""
+    def test_running_client_prints_no_waiting_notice(self):
+        """The task runs for longer than the delay of the notice, which a second, waiting client
+        proves."""
         self.up("--slots", "1")
         gate = self.fifo("gate")
         runs = self.start(e2e.BINARY, "submit", "--", "sh", "-c", f"echo on; read -r line <{gate}")
@@ -59,8 +61,8 @@ class Waiting(e2e.Case):
 
 
 class Silent(e2e.Case):
-    def test_who_waits_for_a_scheduler_that_was_stopped_is_told(self):
-        """At a terminal; what a script reads is the error, where there is one."""
+    def test_terminal_tells_that_the_scheduler_does_not_answer(self):
+        """The notice appears at a terminal only; a script reads the error, if there is one."""
         self.up("--slots", "1")
         with open(self.cluster("state/lock"),
                   encoding="utf-8") as lock:
@@ -88,13 +90,13 @@ class Silent(e2e.Case):
 class Failing(e2e.Case):
     SCRIPT = ("sh", "-c", "echo oh no >&2; exit 7")
 
-    def test_last_lines_are_said_once(self):
+    def test_last_error_lines_are_printed_once(self):
         said = self.gangway("submit", "--", *self.SCRIPT, rc=7).stderr
         self.assertRegex(said, r"^oh no\ngangway: sh \(task 0 of job 1\), on .*: exit code 7\n$")
         said = self.gangway("submit", "-q", "--", *self.SCRIPT, rc=7).stderr
         self.assertRegex(said, r"^gangway: sh \(task 0 of job 1\), on .*: exit code 7\noh no\n$")
 
-    def test_last_lines_are_as_they_were_and_in_a_table_not_at_all(self):
+    def test_last_lines_appear_unchanged_but_not_in_tables(self):
         self.up("--slots", "1")
         self.assertIn("there are no jobs", self.gangway("tasks", "last", rc=2).stderr)
         script = "printf 'line 1\\n  in it\\nover\\n' >&2; exit 7"
@@ -103,13 +105,13 @@ class Failing(e2e.Case):
         self.assertRegex(self.gangway("events", "last").stdout,
                          r"(?m)^( +)sh .*: exit code 7\n\1line 1\n\1  in it\n\1over$")
 
-    def test_those_of_the_rank_that_was_the_cause_are_said_behind_the_others(self):
+    def test_last_lines_of_the_causing_rank_are_printed_last(self):
         said = self.gangway("dispatch", "-n", "1", "--", *self.SCRIPT, rc=7).stderr
         self.assertRegex(said, r"exit code 7\noh no\n$")
 
 
 class Up(e2e.Case):
-    def test_jobs_that_go_on_are_said(self):
+    def test_up_reports_the_number_of_unfinished_jobs(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("down")
@@ -122,7 +124,7 @@ class Up(e2e.Case):
         self.gangway("down")
         self.assertNotIn("goes on", self.gangway("up", "--slots", "1").stderr)
 
-    def test_who_is_interrupted_while_it_starts_leaves_nothing(self):
+    def test_interrupted_up_leaves_nothing(self):
         begun = self.fifo("begun")
         binary = self.write("binary", f"#!/bin/sh\necho $$ >{begun}\nexec tail -f /dev/null\n",
                             0o755)
@@ -134,7 +136,7 @@ class Up(e2e.Case):
             self.assertEqual(up.text, "gangway: interrupted: nothing was started\n")
             self.assertFalse(os.path.exists(f"/proc/{pid}"))
 
-    def test_an_address_that_leads_elsewhere_is_said(self):
+    def test_up_warns_if_gangway_address_names_another_cluster(self):
         elsewhere = {"GANGWAY_ADDRESS": f"unix:{self.dir}/elsewhere/scheduler.sock"}
         said = self.gangway("up", "--slots", "1", env=elsewhere).stderr
         self.is_up = True
@@ -146,7 +148,7 @@ class Up(e2e.Case):
 
 
 class Explained(e2e.Case):
-    def test_what_runs_on_though_its_job_is_paused(self):
+    def test_explain_tells_that_a_task_of_a_paused_job_continues(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("pause", "1")
@@ -155,7 +157,7 @@ class Explained(e2e.Case):
         self.gangway("resume", "1")
         self.assertNotIn("paused", self.gangway("explain", "1").stdout)
 
-    def test_one_rank_is_no_plural(self):
+    def test_explain_uses_the_singular_for_one_rank(self):
         self.up("--slots", "1")
         fifo = self.fifo()
         self.gangway("dispatch", "-d", "-n", "1", "--", "sh", "-c",
@@ -165,7 +167,8 @@ class Explained(e2e.Case):
 
 
 class Valve:
-    """Passes bytes between clients and an address; of each client `most`, until it is opened."""
+    """Passes bytes between clients and an address; `most` bytes of each client, until it is
+    opened."""
 
     def __init__(self, to, most):
         host, port = to.rsplit(":", 1)
@@ -222,7 +225,8 @@ class Shipping(e2e.Case):
         scheduler = self.start(e2e.BINARY, "scheduler", "--listen", "127.0.0.1")
         address = scheduler.wait_output(r"listening at (\S+), by TLS").group(1)
         worker = self.start(e2e.BINARY, "worker", "--connect", address,
-                            "--slots", "8",  # for all: who waits for one is told so, after a while
+                            # for all clients: a waiting one would print a notice after a while
+                            "--slots", "8",
                             env={"GANGWAY_TOKEN": tokens["worker"]["token"]})
         worker.wait_output("other workers reach this one")
         self.valve = Valve(address, 1 << 20)
@@ -237,15 +241,17 @@ class Shipping(e2e.Case):
         return [e2e.BINARY, "submit", *options, "--ship", name, "--", "true"]
 
     def in_terminal(self, argv, columns):
-        """Starts it with its stderr in a terminal of so many columns; that, and its other side."""
+        """Starts it with its stderr in a terminal of this width; returns that, and its other
+        side."""
         primary, secondary = pty.openpty()
         fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         client = self.start("sh", "-c", f"exec \"$@\" 2>{os.ttyname(secondary)}", "sh", *argv,
                             env=self.client)
         return client, primary, secondary
 
-    def test_how_far_it_is(self):
-        """In a terminal, however narrow; not in a pipe, and not where it is to be silent."""
+    def test_upload_progress_is_shown_at_a_terminal(self):
+        """The progress is shown at a terminal of any width, but not in a pipe and not with
+        -q."""
         long = "x" * 64
         silent = [self.start(*self.ship("piped"), env=self.client),
                   self.in_terminal(self.ship("quiet", "-q"), 80)]
@@ -278,7 +284,7 @@ class Shipping(e2e.Case):
 
 class Tables(e2e.Case):
     def lines(self, columns, *arguments, rc=0, until="", then=lambda: None):
-        """What a command shows in a terminal of so many columns; `then` is called when it has shown
+        """The output of a command in a terminal of this width; `then` is called when it has shown
         `until`."""
         primary, secondary = pty.openpty()
         fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -292,11 +298,11 @@ class Tables(e2e.Case):
             while piece := os.read(primary, 65536):
                 text += piece
         except OSError:
-            pass  # that is how a terminal ends
+            pass  # the end of a terminal looks like this
         os.close(primary)
         return text.decode().replace("\r", "").splitlines()
 
-    def test_they_fit_into_the_terminal(self):
+    def test_tables_fit_the_terminal_width(self):
         self.up("--slots", "2")
         self.gangway("submit", "-d", "--name", "a-name-that-is-longer-than-most", "--", "tail",
                      "-f", "/dev/null")
@@ -309,7 +315,7 @@ class Tables(e2e.Case):
         self.assertRegex(jobs[1], r"^ +1  a-name-that…  running ")
         self.assertIn("FREE", self.lines(60, "worker", "list")[0])
 
-    def test_explanations_break_between_words(self):
+    def test_explanations_are_wrapped_at_words(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("submit", "-d", "--", "true")
@@ -319,7 +325,7 @@ class Tables(e2e.Case):
         self.assertEqual([line for line in lines if len(line) > 40], [])
         self.assertEqual(" ".join(lines), said.strip())
 
-    def test_what_one_waits_for_breaks_between_words(self):
+    def test_waiting_notices_are_wrapped_at_words(self):
         self.up("--slots", "1")
         gate = self.fifo("gate")
         self.gangway("submit", "-d", "--", "cat", gate)
@@ -330,7 +336,7 @@ class Tables(e2e.Case):
         self.assertTrue(all(len(line) + len(after.split()[0]) >= 40
                             for line, after in zip(lines, lines[1:])), lines)
 
-    def test_errors_break_between_words_and_what_a_task_wrote_does_not(self):
+    def test_errors_are_wrapped_but_task_output_is_not(self):
         self.up("--slots", "1")
         wrote = "x" * 30 + " " + "y" * 30
         failing = ("submit", "-q", "--", "sh", "-c", f"echo {wrote}; echo {wrote} >&2; exit 7")
@@ -347,7 +353,7 @@ class Tables(e2e.Case):
             self.assertEqual(number.sub("", " ".join(lines[:count])), number.sub("", said[0]))
             self.assertEqual(lines[count:], after)
 
-    def test_tasks_at_a_worker_run(self):
+    def test_tasks_at_a_worker_are_listed_as_running(self):
         self.up("--slots", "1")
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("submit", "-d", "--", "true")

@@ -31,7 +31,7 @@ class Torch(e2e.Case):
             self.skipTest("./check --full runs this")
         super().setUp()
 
-    def test_gang_of_two(self):
+    def test_torch_gang_of_two_trains_with_equal_weights(self):
         done = self.gangway("dispatch", "-n", "2", "--", PYTHON, SCRIPT, timeout_s=180)
         pattern = r"rank (\d) of 2 local (\d) loss ([\d.]+) same (\w+)"
         lines = sorted(re.findall(pattern, done.stdout))
@@ -51,7 +51,7 @@ class Resumed(test_checkpoint_transfer.Machines):
             self.skipTest("./check --full runs this")
         super().setUp()
 
-    def test_restart_on_two_hosts(self):
+    def test_torch_gang_resumes_on_two_hosts_after_restarts(self):
         for name in "one", "two":
             self.worker(name, 1)
         self.wait_workers(2)
@@ -69,8 +69,8 @@ class Resumed(test_checkpoint_transfer.Machines):
             self.assertIn(f"rank {rank} ends at epoch 6 same True", gang.text)
         self.assertTrue(os.path.exists(os.path.join(self.dir, "out", "checkpoint.pt")))
 
-    def test_trials(self):
-        """12 of one job: none goes on from another's weights."""
+    def test_torch_trials_resume_from_their_own_weights(self):
+        """Twelve trials are one job, and none resumes from another trial's weights."""
         self.worker("one", 3)
         self.wait_workers(1)
         trial = [PYTHON, "-c", TRIAL]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a person does beside a task that runs: `exec`, `submit --pty`, `get`, `forward`."""
+"""Commands for a person beside a running task: `exec`, `submit --pty`, `get`, `forward`."""
 import fcntl
 import os
 import pty
@@ -30,7 +30,7 @@ while True:
 
 
 class Terminal:
-    """A terminal, and a command that has it."""
+    """A terminal, and a command that controls it."""
 
     def __init__(self, case, *argv, rows=30, columns=100):
         self.case = case
@@ -57,7 +57,7 @@ class Terminal:
         self.text = self.text.split(text, 1)[1]
 
     def wait(self):
-        """The rest is read, and the terminal stands as it stood before."""
+        """Reads the rest, and checks that the terminal is in its initial state."""
         while True:
             try:
                 if not os.read(self.primary, 65536):
@@ -76,7 +76,7 @@ class Tunnels(e2e.Case):
                            script.format(fifo=self.fifo("held"))).stdout.strip()
         return job
 
-    def test_exec(self):
+    def test_exec_runs_beside_a_command_with_its_environment(self):
         self.up("--slots", "2")
         job = self.held("--env", "COLOUR=blue")
         said = self.gangway("exec", "--wait", job, "--", "sh", "-c",
@@ -95,9 +95,9 @@ class Tunnels(e2e.Case):
         self.gangway("exec", job, "--", "/", rc=126)
         self.gangway("cancel", job)
 
-    def test_a_task_that_is_a_function(self):
-        """What runs beside it does not take itself for its runner, nor does a program of its own
-        that calls gw_init."""
+    def test_exec_and_get_work_beside_a_function(self):
+        """A process beside the function does not take itself for its runner; neither does a
+        program of its own that calls gw_init."""
         self.up("--slots", "2")
         crowd = self.start(os.path.join(e2e.BUILD, "bin", "crowd"), "wait", "1", self.fifo())
         crowd.wait_output("there")
@@ -114,7 +114,7 @@ class Tunnels(e2e.Case):
             file.write("x")
         self.assertEqual(crowd.wait(), 0, crowd.text)
 
-    def test_a_rank_of_a_gang(self):
+    def test_exec_selects_a_rank_of_a_gang(self):
         self.up("--slots", "2")
         job = self.gangway("dispatch", "-d", "-n", "2", "--", "cat",
                            self.fifo("held")).stdout.strip()
@@ -126,8 +126,8 @@ class Tunnels(e2e.Case):
                       self.gangway("exec", "-r", "2", job, "--", "true", rc=2).stderr)
         self.gangway("cancel", job)
 
-    def test_ends_with_its_task(self):
-        """And nothing that it started is left: the frame looks for it."""
+    def test_exec_ends_with_its_task(self):
+        """None of its processes is left: the test frame checks that."""
         self.up("--slots", "1")
         job = self.held()
         beside = self.start(e2e.BINARY, "exec", "--wait", job, "--", "sh", "-c",
@@ -137,7 +137,7 @@ class Tunnels(e2e.Case):
         self.assertNotEqual(beside.wait(), 0)
         self.assertIn(f"task 0 of job {job} has ended", beside.text)
 
-    def test_client_that_vanishes(self):
+    def test_killed_exec_client_ends_its_process(self):
         self.up("--slots", "1")
         job = self.held()
         beside = self.start(e2e.BINARY, "exec", "--wait", job, "--", "sh", "-c",
@@ -150,7 +150,7 @@ class Tunnels(e2e.Case):
         self.gangway("exec", job, "--", "true")
         self.gangway("cancel", job)
 
-    def test_wrong(self):
+    def test_exec_forward_and_get_refuse_wrong_arguments(self):
         self.up("--slots", "1")
         job = self.held()
         waits = self.gangway("submit", "-d", "--", "true").stdout.strip()
@@ -170,7 +170,7 @@ class Tunnels(e2e.Case):
         self.gangway("wait", waits)
         self.assertIn("has ended", self.gangway("exec", waits, "--", "true", rc=2).stderr)
 
-    def test_get(self):
+    def test_get_copies_files_and_folders_of_a_task(self):
         self.up("--slots", "1")
         script = "mkdir out; seq 100000 >out/numbers; ln -s numbers out/link; echo 5 >plain"
         job = self.gangway("submit", "-d", "--", "sh", "-c", script).stdout.strip()
@@ -186,8 +186,8 @@ class Tunnels(e2e.Case):
         self.assertIn("status is empty, or no regular file",
                       self.gangway("get", job, "/proc/self/status").stderr)
 
-    def test_get_of_links_and_odd_files(self):
-        """What is asked for by name is fetched itself; nothing has more rights here than a copy."""
+    def test_get_follows_named_links_and_drops_setuid(self):
+        """A link that is asked for by name is followed; no copy has special permissions."""
         self.up("--slots", "1")
         script = ("mkdir out; echo 7 >out/7; ln -s 7 out/last; ln -s out newest; mkfifo fifo; "
                   "echo x >tool; chmod 6777 tool")
@@ -205,8 +205,9 @@ class Tunnels(e2e.Case):
                       self.gangway("get", job, "fifo", "-o", "here", rc=1).stderr)
         self.assertFalse(os.path.exists(os.path.join(here, "fifo")))
 
-    def test_get_of_folders_with_odd_files(self):
-        """They are left out, with a word; all else comes, whatever it is called."""
+    def test_get_leaves_out_odd_files_of_a_folder(self):
+        """Special files are left out with a message; all other files are copied, whatever their
+        names."""
         self.up("--slots", "1")
         script = ("mkdir -p made/a; cd made; mkfifo a/fifo 'b*'; echo 1 >bc;"
                   " echo 2 >a/x; echo 3 >./-n; ln -s bc l; cd ..; ln -s made newest; "
@@ -227,8 +228,9 @@ class Tunnels(e2e.Case):
         self.assertEqual(len(said), 4)
         self.assertEqual(said[3], word + "and more")
 
-    def test_get_what_is_being_written(self):
-        """The task's own tar tells so by its exit code, as after "file changed as we read it"."""
+    def test_get_of_a_changing_file_warns(self):
+        """The task's own tar reports the change by its exit code, as after "file changed as we
+        read it"."""
         self.up("--slots", "1")
         os.makedirs(os.path.join(self.dir, "bin"))
         self.write("bin/tar", '#!/bin/sh\nPATH=/usr/bin:/bin tar "$@"\nexit 1\n')
@@ -242,8 +244,9 @@ class Tunnels(e2e.Case):
         self.gangway("get", job, "no-such", "-o", "here", rc=1)
         self.gangway("cancel", "--now", job)
 
-    def test_get_of_what_shipped_files_left(self):
-        """Of the last attempt that ended by itself, well or not, and of a rank of a gang."""
+    def test_get_copies_from_the_retained_work_folder(self):
+        """The folder is that of the last attempt that ended by itself, well or not, and of a
+        rank of a gang."""
         self.up("--slots", "2")
         os.makedirs(os.path.join(self.dir, "here"))
         with open(os.path.join(self.dir, "plain"), "w", encoding="utf-8") as file:
@@ -263,7 +266,7 @@ class Tunnels(e2e.Case):
         self.assertIn("none of what was killed",
                       self.gangway("get", held, "plain", rc=2).stderr)
 
-    def test_forward(self):
+    def test_forward_connects_to_a_port_of_the_task(self):
         self.up("--slots", "1")
         job = self.gangway("submit", "-d", "--", "python3", "-c", SERVER,
                            self.fifo("port")).stdout.strip()
@@ -283,19 +286,19 @@ class Tunnels(e2e.Case):
         self.assertEqual(forward.wait(), 0)
         self.assertIn(f"job {job} has ended", forward.text)
 
-    def test_terminal(self):
-        """A private cluster, and a shell in it."""
+    def test_pty_gives_an_interactive_shell(self):
+        """The shell runs in a private cluster."""
         terminal = Terminal(self, "submit", "--pty", "--", "env", "PS1=ready> ", "sh")
         terminal.type("stty size; tty; echo $((GANGWAY_JOB + 41))\n")
         terminal.wait_for("30 100\r\n")
         terminal.wait_for("/dev/pts/")
         terminal.wait_for("\r\n42\r\n")
         terminal.type("cat\nping\n")
-        terminal.wait_for("ping\r\n")  # as typed
-        terminal.wait_for("ping\r\n")  # by cat, which runs by now
+        terminal.wait_for("ping\r\n")  # the echo of the terminal
+        terminal.wait_for("ping\r\n")  # the output of cat, which runs by now
         terminal.type("\x03")
         terminal.wait_for("^C")
-        terminal.wait_for("ready> ")  # ^C takes with it what is typed before the shell is back
+        terminal.wait_for("ready> ")  # ^C discards what is typed before the shell is back
         terminal.resize(25, 90)
         os.kill(terminal.process.pid, signal.SIGWINCH)
         terminal.type("while [ \"$(stty size)\" != '25 90' ]; do :; done; echo re''sized\n")
@@ -303,7 +306,7 @@ class Tunnels(e2e.Case):
         terminal.type("exit 5\n")
         self.assertEqual(terminal.wait(), 5)
 
-    def test_a_terminal_that_ends_is_how_its_job_ends(self):
+    def test_pty_job_ends_with_the_exit_code_of_its_shell(self):
         self.up("--slots", "1")
         for code, state in ((0, "done"), (3, "failed")):
             terminal = Terminal(self, "submit", "--pty", "--", "sh", "-c", f"exit {code}")
@@ -312,8 +315,8 @@ class Tunnels(e2e.Case):
             self.assertEqual((task["state"], task.get("exit_code", 0)), (state, code), task)
         self.assertEqual(Terminal(self, "submit", "--pty", "--", "no-such-program").wait(), 127)
 
-    def test_a_terminal_whose_worker_is_lost(self):
-        """Nobody is given a fresh shell for it, on the worker that is left, or later."""
+    def test_pty_job_fails_if_its_worker_is_lost(self):
+        """No new shell is started for it, on the other worker or later."""
         self.up("--slots", "2", "--workers", "2")
         terminal = Terminal(self, "submit", "--pty", "--on", "worker-2", "--", "sh", "-c",
                             "echo at $PPID; exec cat")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The client's API against real clusters: a private one, and shared ones of one and two workers."""
+"""The client API on real clusters: a private one, and shared ones of one and two workers."""
 import contextlib
 import os
 import signal
@@ -14,7 +14,7 @@ class Values(e2e.Case):
     def check(self, what):
         self.assertEqual(self.run_program(VALUES, what, timeout_s=100).stdout, "ok\n")
 
-    def test_private(self):
+    def test_values_work_in_a_private_cluster(self):
         for what in (*SHARED, "grow"):
             with self.subTest(what=what):
                 self.check(what)
@@ -26,14 +26,15 @@ class Values(e2e.Case):
                 self.check(what)
         self.assert_idle()
 
-    def test_one_worker(self):
+    def test_values_work_on_one_worker(self):
         self.shared("--slots", "2")
 
-    def test_two_workers(self):
+    def test_values_work_on_two_workers(self):
         self.shared("--slots", "4", "--workers", "2")
 
-    def test_leftovers_of_the_killed_are_swept(self):
-        """Client and scheduler killed at once leave a folder; the next private cluster takes it."""
+    def test_folder_of_a_killed_private_cluster_is_removed_later(self):
+        """A client and a scheduler that are killed together leave a folder; the next private
+        cluster removes it."""
         folder = os.path.join(self.env["XDG_RUNTIME_DIR"], "gangway")
         up = e2e.Lines(self.fifo())
         self.addCleanup(up.close)
@@ -41,7 +42,8 @@ class Values(e2e.Case):
                          'echo up > "$0"; exec tail -f /dev/null', up.path)
         up.next()
         pids = e2e.pids_marked(self.mark)
-        for number in (signal.SIGSTOP, signal.SIGKILL):  # none may see another's end and tidy up
+        # so that none of them can notice another's end and clean up
+        for number in (signal.SIGSTOP, signal.SIGKILL):
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):  # died with its supervisor
                     os.kill(pid, number)

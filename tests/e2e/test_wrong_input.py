@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Wrong input: a clear message, the right exit code, nothing lost for others."""
+"""Wrong input: a clear message, the right exit code, and no effect on others."""
 
 import glob
 import os
@@ -19,43 +19,43 @@ class WrongInput(e2e.Case):
             self.assertIn(word, done.stdout + done.stderr)
         return done
 
-    def test_right_use(self):
+    def test_correct_program_prints_its_sum(self):
         done = self.misuse("sum", 0)
         self.assertEqual(done.stdout.strip(), "3")
 
-    def test_argument_of_the_wrong_type(self):
+    def test_wrong_argument_type_is_reported(self):
         self.misuse("types", 1, "GW_ETASK", "add: argument 1 is a string, wanted a number")
 
-    def test_unknown_function(self):
+    def test_unknown_function_is_reported(self):
         self.misuse("unknown", 2, "GW_ENOENT", "elsewhere")
 
-    def test_cycle(self):
+    def test_cycle_error_names_its_tasks(self):
         self.misuse("cycle", 2, "GW_ECYCLE", "chicken", "egg")
 
-    def test_name_used_twice(self):
+    def test_duplicate_task_name_is_reported(self):
         self.misuse("twice", 2, "GW_EEXIST", "same")
 
-    def test_crash(self):
+    def test_crash_error_has_signal_and_last_output(self):
         self.misuse("crash", 1, "GW_ECRASHED", "about to crash", "signal 6")
 
-    def test_first_cause_along_the_graph(self):
+    def test_dependency_error_names_the_first_cause(self):
         self.misuse("fail", 1, "GW_EDEPENDENCY", "first", "the disk is on fire")
 
-    def test_first_cause_in_a_gang(self):
+    def test_gang_error_names_the_first_failed_rank(self):
         self.misuse("desert", 1, "GW_ETASK", "rank 1 deserts")
 
-    def test_missing_gw_init(self):
+    def test_missing_gw_init_is_reported(self):
         self.misuse("sum", 1, "GW_ESTART", "gw_init", env={"MISUSE_NO_INIT": "1"})
 
-    def test_gang_larger_than_the_cluster(self):
+    def test_gang_larger_than_the_cluster_is_refused(self):
         self.up("--slots", "2")
         done = self.gangway("dispatch", "-n", "5", "--", "true", rc=2)
         self.assertIn("5", done.stderr)
         self.assertIn("2", done.stderr)
         self.gangway("dispatch", "-n", "2", "--", "true")
 
-    def test_numbers_and_sizes(self):
-        """What is said is in the words of who typed it, and in units that people read."""
+    def test_numbers_out_of_range_are_refused_with_units(self):
+        """The error names the option as typed and has readable units."""
         def refused(words, *options):
             said = self.gangway("dispatch", *options, "--", "true", rc=2).stderr
             self.assertIn(words, said)
@@ -74,14 +74,14 @@ class WrongInput(e2e.Case):
         refused("1 slot, 1.0 PiB of memory", "--memory", "1P")
         refused("each rank 1 slot, 300.0 MiB of memory", "-n", "2", "--memory", "300M")
 
-    def test_program_not_there(self):
+    def test_missing_program_exits_with_127(self):
         done = self.gangway("dispatch", "-n", "2", "--", "/no/such/program", rc=127)
         self.assertIn("/no/such/program", done.stderr)
         self.assertIn("o such file", done.stderr)
 
-    def test_a_folder_of_path_that_may_not_be_searched(self):
-        """A program that is in none of the others is not found; one that is there and may not be
-        executed is."""
+    def test_unsearchable_folder_in_path_is_skipped(self):
+        """A program that is in no other folder is not found; for a program that is there and
+        may not be executed, that is reported."""
         os.mkdir(os.path.join(self.dir, "shut"), 0o600)
         os.mkdir(os.path.join(self.dir, "bin"))
         self.write("bin/plain", "", 0o644)
@@ -99,7 +99,7 @@ class WrongInput(e2e.Case):
                 said = run(*starts, "--", "plain", rc=126).stderr
                 self.assertRegex(said, "plain: [Pp]ermission denied")
 
-    def test_program_of_another_machine(self):
+    def test_program_of_another_machine_exits_with_126(self):
         path = os.path.join(self.dir, "alien")
         shutil.copy("/bin/true", path)
         with open(path, "r+b") as file:
@@ -108,7 +108,7 @@ class WrongInput(e2e.Case):
         done = self.gangway("dispatch", "-n", "1", "--", path, rc=126)
         self.assertIn("xec format error", done.stderr)
 
-    def test_program_without_its_library(self):
+    def test_missing_library_of_a_program_is_named(self):
         cc = shutil.which("cc")
         if not cc:
             self.skipTest("no C compiler here")
@@ -122,7 +122,7 @@ class WrongInput(e2e.Case):
         done = self.gangway("dispatch", "-n", "2", "--", "./program", rc=127)
         self.assertIn("libanswer.so", done.stderr)
 
-    def test_garbage_on_the_socket(self):
+    def test_malformed_bytes_on_the_socket_disturb_no_job(self):
         self.up("--slots", "2")
         up, go = e2e.Lines(self.fifo("up")), self.fifo("go")
         self.addCleanup(up.close)
@@ -147,12 +147,13 @@ class WrongInput(e2e.Case):
         self.assertEqual(child.wait(), 0, child.text)
         self.gangway("dispatch", "-n", "2", "--", "true")
 
-    def test_other_versions(self):
-        """Whoever speaks another version is told both in the first frame, whatever it wants."""
+    def test_peer_of_another_version_learns_both_versions(self):
+        """A peer of another version learns both versions in the first frame, whatever it
+        requests."""
         self.up("--slots", "1")
         folder = self.cluster()
         worker, = glob.glob(os.path.join(folder, "worker-*.sock"))
-        first = b"\xa30.0\xa1x"  # all that the first version had to say
+        first = b"\xa30.0\xa1x"  # everything that a hello of the first version contains
         mends = first + b"\x00\x00\x01\xc4\x20" + bytes(32) + b"\x00"
         for path, role, rest in ((folder + "/scheduler.sock", 1, first),
                                  (folder + "/scheduler.sock", 2, first),
@@ -171,7 +172,7 @@ class WrongInput(e2e.Case):
                     self.assertRegex(answer, rb"is Gangway [^ ]+ \(protocol \d+\), you are 0\.0 "
                                      rb"\(protocol %d\): install one version" % protocol)
 
-    def test_command_line(self):
+    def test_wrong_command_lines_get_a_helpful_error(self):
         for argv, words in (
             (["stauts"], ["stauts", "status"]),
             (["dispatch", "-n", "0", "--", "true"], ["0"]),
@@ -219,16 +220,16 @@ class WrongInput(e2e.Case):
                 done = self.gangway(*argv, rc=3)
                 self.assertIn("gangway up", done.stderr)
 
-    def test_folder_for_tokens_that_cannot_be_made(self):
+    def test_unusable_token_folder_names_xdg_config_home(self):
         env = {"HOME": self.write("file", ""), "XDG_CONFIG_HOME": ""}
         said = self.gangway("token", "create", env=env, rc=1).stderr
         self.assertIn("set XDG_CONFIG_HOME to a folder of yours where tokens may lie", said)
 
-    def test_detached_needs_a_cluster(self):
+    def test_detached_job_without_a_cluster_is_refused(self):
         done = self.gangway("dispatch", "-d", "-n", "1", "--", "true", rc=3)
         self.assertIn("gangway up", done.stderr)
 
-    def test_unreadable_data(self):
+    def test_petnames_reports_unreadable_data(self):
         trainer = os.path.join(e2e.BUILD, "bin", "petnames")
         if not os.path.exists(trainer):
             self.skipTest("the examples were not built")

@@ -1,10 +1,8 @@
-"""Who cleans up after a test program that cannot: one that was killed, by ctest at its time limit
-or by somebody's Ctrl-C, does not come to its tearDown, and its clusters would live on for days.
-
-A process of its own, of no session or parent that ctest would kill with the test, reads a pipe
-whose other end the test program alone holds: which test has begun, which has ended. When the pipe
-ends in the middle of one, that test's processes are killed by their pid, and its folder is
-removed."""
+"""Cleans up after a test program that was killed, by ctest at its time limit or by Ctrl-C: such a
+program does not run its tearDown, and its clusters would live on for days. This process of its
+own, of no session or parent that ctest would kill with the test, reads a pipe whose other end only
+the test program has open: which test has begun, and which has ended. If the pipe ends during a
+test, the processes of that test are killed by their pid, and its folder is removed."""
 import os
 import shutil
 import signal

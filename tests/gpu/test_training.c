@@ -87,7 +87,7 @@ static int rank_trains(struct world_rank *self)
     return 0;
 }
 
-static void test_equals_one_rank(void **state)
+static void training_on_several_ranks_matches_a_single_rank(void **state)
 {
     for (int ranks = 1; ranks <= hooks->ranks_max && ranks <= 4; ranks++) {
         struct world world = {.hooks = hooks, .ranks = ranks, .function = rank_trains};
@@ -97,6 +97,7 @@ static void test_equals_one_rank(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_equals_one_rank)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(training_on_several_ranks_matches_a_single_rank)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,31 +17,31 @@ REPLAY = os.path.join(os.environ.get("GANGWAY_BUILD", ""), "bin", "replay")
 
 
 class Shapes(unittest.TestCase):
-    def test_the_rsds_graphs_have_the_published_counts(self):
+    def test_rsds_graphs_have_the_published_counts(self):
         for name, (_, _, _, tasks, edges) in graphs.RSDS.items():
             graph = graphs.make(f"rsds:{name}", 1)
             self.assertLess(abs(graph.count / 1000 - tasks) / tasks, 0.02, name)
             self.assertLess(abs(graph.edges / 1000 - edges) / edges, 0.02, name)
 
-    def test_rows_take_earlier_rows_only(self):
+    def test_rows_depend_only_on_earlier_rows(self):
         for name in graphs.NAMES:
             graph = graphs.make(name, 500, 0.01)
             for row in range(graph.count):
                 self.assertTrue(all(dep < row for dep in graph.deps_of(row)), name)
 
-    def test_a_seed_gives_the_same_graph(self):
+    def test_equal_seeds_make_equal_graphs(self):
         for name in ("random", "rsds:join-1-1S-1T", "tb:random_nearest"):
             one, two = graphs.make(name, 500, 0.1), graphs.make(name, 500, 0.1)
             other = graphs.make(name, 500, 0.1, seed=2)
             self.assertEqual((one.deps, one.duration_ns), (two.deps, two.duration_ns))
             self.assertNotEqual((one.deps, one.duration_ns), (other.deps, other.duration_ns))
 
-    def test_the_random_graph_has_one_and_a_half_edges_a_task(self):
+    def test_random_graph_has_three_edges_per_two_tasks(self):
         graph = graphs.make("random", 20000)
         self.assertAlmostEqual(graph.edges / graph.count, 1.5, delta=0.03)
 
-    def test_every_row_counts_in_the_sinks(self):
-        """Any row whose value is wrong makes that of a sink wrong."""
+    def test_wrong_value_of_any_row_changes_a_sink(self):
+        """If the value of any row is wrong, the value of a sink is wrong."""
         for name in ("random", "tree", "tb:fft", "rsds:groupby-1440-1S-1H"):
             graph, right = graphs.make(name, 200, 0.0005), graphs.combine
             before = graph.expected()
@@ -50,8 +50,9 @@ class Shapes(unittest.TestCase):
                                        right(index, values) ^ (index == row)):
                     self.assertTrue(graph.expected() != before, (name, row))
 
-    def test_task_bench_takes_what_is_published(self):
-        """{pattern: what columns of steps 1, 2, ... of eight take}, (step, column)."""
+    def test_task_bench_patterns_match_the_published_ones(self):
+        """The table maps a pattern to the inputs that some (step, column) of eight columns
+        takes."""
         wanted = {
             "trivial": {(1, 3): [], (4, 7): []},
             "no_comm": {(1, 3): [3], (4, 7): [7]},
@@ -79,7 +80,7 @@ class Shapes(unittest.TestCase):
         self.assertEqual(columns, {-2, -1, 0, 1, 2})
         self.assertTrue(48 < taken < 100, taken)  # of 144, half
 
-    def test_a_file_is_read_as_it_was_written_and_a_torn_one_refused(self):
+    def test_graph_file_reads_back_and_truncation_is_refused(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "graph")
             graph = graphs.make("rsds:join-1-1S-1T", 1, 0.01)
@@ -100,24 +101,24 @@ class Replay(unittest.TestCase):
                 damage(path)
             return subprocess.run([REPLAY, path], capture_output=True, text=True, timeout=120)
 
-    def test_gangway_runs_them_and_every_value_is_right(self):
+    def test_replay_on_gangway_computes_every_value(self):
         for name in ("bag", "tree", "merge", "chain", "random", "rsds:numpy-50K-200", "tb:fft"):
             ran = self.run_replay(graphs.make(name, 400, 0.001))
             self.assertEqual(ran.returncode, 0, name + ran.stderr)
             self.assertIn("seconds", ran.stdout)
 
-    def test_one_task_takes_very_many_inputs(self):
+    def test_task_accepts_thirty_thousand_inputs(self):
         small = self.run_replay(graphs.merge(30001, None))
         self.assertEqual(small.returncode, 0, small.stderr)
         large = self.run_replay(graphs.merge(301, None, size=10000))  # a descriptor each
         self.assertEqual(large.returncode, 0, large.stderr)
 
-    def test_a_torn_graph_is_refused_in_words(self):
+    def test_truncated_graph_file_is_refused(self):
         ran = self.run_replay(graphs.make("bag", 100), lambda path: os.truncate(path, 700))
         self.assertEqual(ran.returncode, 2)
         self.assertIn("cut short", ran.stderr)
 
-    def test_a_graph_that_runs_backwards_is_refused(self):
+    def test_graph_with_a_backward_edge_is_refused(self):
         graph = graphs.make("chain", 10)
         graph.deps[0] = 9
         ran = self.run_replay(graph)
@@ -132,7 +133,7 @@ class Compare(unittest.TestCase):
         self.assertNotEqual(ran.returncode, 0)
         return ran.stderr
 
-    def test_what_is_missing_is_an_error_unless_it_is_skipped(self):
+    def test_missing_program_fails_unless_it_is_skipped(self):
         with tempfile.TemporaryDirectory() as folder:
             said = self.fails("--replay", os.path.join(folder, "replay"))
             self.assertIn("is not built", said)
@@ -143,7 +144,7 @@ class Compare(unittest.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertIn("bag", ran.stdout)
 
-    def test_a_killed_runner_costs_no_result(self):
+    def test_killed_runner_loses_no_result(self):
         ran = subprocess.run([sys.executable, compare.__file__, "--kill", "--skip",
                               ",".join(compare.PEERS), "--replay", REPLAY, "--tasks", "3000",
                               "--graphs", "bag,random", "--repeats", "2", "--json"],
@@ -154,19 +155,19 @@ class Compare(unittest.TestCase):
         self.assertEqual([row["graph"] for row in said["results"]], ["bag", "random"])
         self.assertTrue(all(row["seconds"]["gangway"] for row in said["results"]), said)
 
-    def test_who_kills_nobody_is_told(self):
+    def test_system_that_kills_no_worker_is_an_error(self):
         options = compare.parse(["--replay", REPLAY, "--kill"])
         mute = compare.System("mute", [sys.executable, "-c", "print('{\"seconds\": 1}')"])
         self.assertRaisesRegex(RuntimeError, "whom it killed", compare.run_once, mute, [], options)
 
-    def test_versions_are_known_of_who_runs_nothing(self):
+    def test_version_of_a_peer_is_read_without_running_it(self):
         known = next(iter(importlib.metadata.distributions()), None)
         if known is None:
             self.skipTest("this Python has no package")
         asked = compare.driver("some", sys.executable, "peer_ray.py", known.metadata["Name"])
         self.assertEqual(asked.version, known.version)
 
-    def test_a_peer_that_is_not_there_fails_the_run(self):
+    def test_missing_peer_fails_the_run(self):
         options = compare.parse(["--replay", REPLAY])
 
         def missing(_):
@@ -177,7 +178,7 @@ class Compare(unittest.TestCase):
         finally:
             compare.PEERS = peers
 
-    def test_wrong_words_are_refused(self):
+    def test_unknown_names_and_counts_are_refused(self):
         self.assertIn("the peers are", self.fails("--skip", "dusk"))
         self.assertIn("there are", self.fails("--graphs", "bush"))
         self.assertIn("at least 1", self.fails("--repeats", "0"))

@@ -1,5 +1,5 @@
-"""A rank that meets the others as Horovod does: it puts what it has under its rank into a scope of
-the rendezvous, asks for what the others have until it is there, and takes its own away again."""
+"""A rank that meets the others as Horovod does: it stores its data under its rank in a scope of
+the rendezvous, requests the data of the others until they are there, and deletes its own again."""
 import http.client
 import os
 
@@ -35,7 +35,7 @@ everybody = meet("global", number("RANK"), number("SIZE"), b"of rank %d" % numbe
 assert everybody == [b"of rank %d" % i for i in range(number("SIZE"))], everybody
 here = meet("local_" + os.environ["HOROVOD_HOSTNAME"], number("LOCAL_RANK"), number("LOCAL_SIZE"),
             os.environ["HOROVOD_RANK"].encode())
-# Behind this nobody asks for the first scope: what was put there may go.
+# From here on, no rank requests the first scope, so its data may be deleted.
 meet("through", number("RANK"), number("SIZE"), b"")
 assert ask("DELETE", f"/global/{number('RANK')}")[0] == 200
 assert ask("GET", f"/global/{number('RANK')}")[0] == 404

@@ -1,5 +1,5 @@
-"""A PyTorch script that saves from rank 0 and loads on all ranks, without a word about Gangway but
-the folder. Two epochs an attempt; all but the last attempt then wait to be started again."""
+"""A PyTorch script that saves from rank 0 and loads on all ranks, and uses only the folder of
+Gangway. Two epochs per attempt; all but the last attempt then wait to be restarted."""
 
 import os
 import signal

@@ -8,7 +8,8 @@ import torch
 def main():
     hvd.init()
     torch.set_num_threads(1)
-    torch.manual_seed(hvd.rank())  # ranks begin apart, so that the broadcast below has work to do
+    # ranks begin with different weights, so that the broadcast below has an effect
+    torch.manual_seed(hvd.rank())
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.5)
     optimizer = hvd.DistributedOptimizer(optimizer, named_parameters=model.named_parameters())

@@ -37,7 +37,7 @@ static void set_fault(const char *fault)
     assert_int_equal(fault ? setenv("FAKE_NCCL_FAULT", fault, 1) : unsetenv("FAKE_NCCL_FAULT"), 0);
 }
 
-static void test_init_hangs(void **state)
+static void hanging_nccl_init_times_out(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
@@ -46,7 +46,7 @@ static void test_init_hangs(void **state)
     assert_non_null(strstr(error.text, "rank 0: not done after 0.050 s"));
 }
 
-static void test_duplicate_gpu(void **state)
+static void duplicate_gpu_aborts_the_join(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
@@ -55,7 +55,7 @@ static void test_duplicate_gpu(void **state)
     assert_non_null(strstr(error.text, "NCCL: invalid usage"));
 }
 
-static void test_error_in_the_background(void **state)
+static void background_error_aborts_the_collective(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
@@ -70,7 +70,7 @@ static void test_error_in_the_background(void **state)
 }
 
 /* A collective on a stream is not awaited, so the next call that waits reports the error. */
-static void test_error_on_a_stream(void **state)
+static void background_error_on_a_stream_aborts_the_next_wait(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
@@ -94,7 +94,7 @@ static void *abort_main(void *comm)
     return NULL;
 }
 
-static void test_stuck(void **state)
+static void stuck_collective_ends_at_its_deadline_or_abort(void **state)
 {
     for (int aborted = 0; aborted < 2; aborted++) {
         struct gw_comm *comm;
@@ -120,7 +120,7 @@ static void test_stuck(void **state)
 
 /* Freeing waits for the work that a stream still does with the memory, but only until the
  * deadline. */
-static void test_dealloc_waits(void **state)
+static void freeing_memory_in_use_waits_until_the_deadline(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
@@ -143,7 +143,7 @@ static void test_dealloc_waits(void **state)
 }
 
 /* Kernels cannot reach the memory of another GPU than the rank's; copies can. */
-static void test_memory_of_another_gpu(void **state)
+static void memory_of_another_gpu_is_refused_on_a_stream(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
@@ -169,7 +169,7 @@ static void test_memory_of_another_gpu(void **state)
     assert_int_equal(unsetenv("FAKE_CUDA_DEVICES"), 0);
 }
 
-static void test_split_hangs(void **state)
+static void hanging_split_times_out(void **state)
 {
     struct gw_comm *comm, *part;
     struct gw_error error;
@@ -185,7 +185,7 @@ static void test_split_hangs(void **state)
 
 /* A failed allocation leaves the communicator usable; if the memory for a copy is missing, the
  * error says so. */
-static void test_out_of_memory(void **state)
+static void out_of_device_memory_is_reported_with_its_purpose(void **state)
 {
     static float x[1 << 20];
     struct gw_comm *comm;
@@ -205,7 +205,7 @@ static void test_out_of_memory(void **state)
     assert_int_equal(unsetenv("FAKE_CUDA_MEMORY"), 0);
 }
 
-static void test_no_gpu(void **state)
+static void nccl_join_without_a_gpu_returns_enotsup(void **state)
 {
     struct gw_comm *comm;
     struct gw_error error;
@@ -240,13 +240,13 @@ static int rank_duplicate(struct world_rank *self)
     return 0;
 }
 
-static void test_two_ranks_on_one_gpu(void **state)
+static void two_ranks_on_the_same_gpu_are_refused(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 2, .function = rank_duplicate};
     assert_int_equal(world_run(&world), 0);
 }
 
-static void test_one_without_gpu(void **state)
+static void rank_without_a_gpu_makes_all_ranks_use_the_host(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_without};
     assert_int_equal(world_run(&world), 0);
@@ -255,19 +255,19 @@ static void test_one_without_gpu(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_without_gpu), /* forks: before this
+        cmocka_unit_test(rank_without_a_gpu_makes_all_ranks_use_the_host), /* forks: before this
                                                                               process uses CUDA */
-        cmocka_unit_test(test_two_ranks_on_one_gpu),
-        cmocka_unit_test(test_init_hangs),
-        cmocka_unit_test(test_duplicate_gpu),
-        cmocka_unit_test(test_error_in_the_background),
-        cmocka_unit_test(test_error_on_a_stream),
-        cmocka_unit_test(test_stuck),
-        cmocka_unit_test(test_dealloc_waits),
-        cmocka_unit_test(test_memory_of_another_gpu),
-        cmocka_unit_test(test_split_hangs),
-        cmocka_unit_test(test_out_of_memory),
-        cmocka_unit_test(test_no_gpu),
+        cmocka_unit_test(two_ranks_on_the_same_gpu_are_refused),
+        cmocka_unit_test(hanging_nccl_init_times_out),
+        cmocka_unit_test(duplicate_gpu_aborts_the_join),
+        cmocka_unit_test(background_error_aborts_the_collective),
+        cmocka_unit_test(background_error_on_a_stream_aborts_the_next_wait),
+        cmocka_unit_test(stuck_collective_ends_at_its_deadline_or_abort),
+        cmocka_unit_test(freeing_memory_in_use_waits_until_the_deadline),
+        cmocka_unit_test(memory_of_another_gpu_is_refused_on_a_stream),
+        cmocka_unit_test(hanging_split_times_out),
+        cmocka_unit_test(out_of_device_memory_is_reported_with_its_purpose),
+        cmocka_unit_test(nccl_join_without_a_gpu_returns_enotsup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -168,13 +168,13 @@ static int rank_follows_default(struct world_rank *self)
     return 0;
 }
 
-static void test_default_stream(void **state)
+static void operation_without_a_stream_follows_the_default_stream(void **state)
 {
     struct world world = {.hooks = &comm_nccl_hooks, .ranks = 2, .function = rank_follows_default};
     assert_int_equal(world_run(&world), 0);
 }
 
-static void test_overlap(void **state)
+static void bucket_reduction_overlaps_the_backward_pass(void **state)
 {
     for (int ranks = 1; ranks <= 3; ranks++) {
         struct world world = {.hooks = &comm_nccl_hooks, .ranks = ranks, .function = rank_overlaps};
@@ -182,7 +182,7 @@ static void test_overlap(void **state)
     }
 }
 
-static void test_order(void **state)
+static void bucket_reduction_waits_for_its_gradient(void **state)
 {
     for (int ranks = 1; ranks <= 3; ranks++)
         for (int i = 0; i < 2; i++) {
@@ -198,9 +198,9 @@ static void test_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_order),
-        cmocka_unit_test(test_default_stream),
+        cmocka_unit_test(bucket_reduction_overlaps_the_backward_pass),
+        cmocka_unit_test(bucket_reduction_waits_for_its_gradient),
+        cmocka_unit_test(operation_without_a_stream_follows_the_default_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,7 +18,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static void test_durations(void **state)
+static void duration_parser_accepts_units_and_clock_times(void **state)
 {
     static const struct {
         const char *text;
@@ -59,7 +59,7 @@ static void test_durations(void **state)
     assert_int_equal(gw_units_parse_duration("104166-16:00:00", &ns), GW_ELIMIT);
 }
 
-static void test_durations_are_written(void **state)
+static void durations_print_with_suitable_units(void **state)
 {
     static const struct {
         uint64_t ns;
@@ -77,7 +77,7 @@ static void test_durations_are_written(void **state)
     }
 }
 
-static void test_sizes(void **state)
+static void size_parser_accepts_units_and_refuses_overflow(void **state)
 {
     static const char *const bad[] = {"", "M", "-1", "1X", "1MM", "1 M", "1iB"};
     uint64_t bytes;
@@ -101,7 +101,7 @@ static void test_sizes(void **state)
     assert_string_equal(text, "1.5 MiB");
 }
 
-static void test_ranges(void **state)
+static void range_parser_accepts_lists_and_refuses_bad_syntax(void **state)
 {
     static const char *const bad[] = {"", "a", "1,", ",1", "5-3", "1-", "-1", "1 2", "1,,2"};
     struct gw_units_range ranges[GW_UNITS_RANGES_MAX];
@@ -153,7 +153,7 @@ static bool parse(struct parsed *parsed, int arguments, bool command_line, char 
                             &parsed->exit_code);
 }
 
-static void test_options(void **state)
+static void options_parse_in_long_and_short_form(void **state)
 {
     struct parsed p;
     char line[] = "test -f thing --text=a -e x --texts y -n4 --time-limit 1h30m --memory 2K";
@@ -175,7 +175,7 @@ static void test_options(void **state)
 }
 
 /* Arguments are argv[first] to argv[argc - 1], wherever options stand between them. */
-static void test_arguments_have_a_count(void **state)
+static void arguments_are_collected_from_between_options(void **state)
 {
     static const char *const lines[] = {"test -n 2 -f a b c", "test a -n 2 b -f c",
                                         "test a b c -f --number 2", "test a -f b -n 2 -- c",
@@ -199,7 +199,7 @@ static void test_arguments_have_a_count(void **state)
     assert_int_equal(p.argc, p.first);
 }
 
-static void test_options_stop_at_a_command(void **state)
+static void options_after_the_command_belong_to_the_command(void **state)
 {
     struct parsed p;
     char line[] = "test -n 2 python -n 3 --no-such";
@@ -213,7 +213,7 @@ static void test_options_stop_at_a_command(void **state)
 }
 
 /* In the library, an option of 0 means the default; on the command line, 0 means 0. */
-static void test_zero_that_is_typed_is_zero(void **state)
+static void an_explicit_zero_replaces_the_option_default(void **state)
 {
     static const char *const keys[] = {"max-worker-losses", "max-preemptions", "grace",
                                        "fail-grace",        "hang-timeout",    "full-wait"};
@@ -273,7 +273,7 @@ static bool launch_with(struct gw_launch_options *launch, bool gang, const char 
 }
 
 /* Option names of Slurm and torchrun are read as the options of Gangway with the same meaning. */
-static void test_options_of_other_tools(void **state)
+static void options_of_slurm_and_torchrun_are_accepted(void **state)
 {
     static const char *const gangs[] = {
         "--nnodes 2 --nproc-per-node 3 -J sweep -c 4 --time 1:30:00 true",
@@ -298,7 +298,7 @@ static void test_options_of_other_tools(void **state)
 }
 
 /* Options that mean something else in the other tool are refused, and so are ranks of `submit`. */
-static void test_options_of_other_tools_are_refused(void **state)
+static void ambiguous_options_of_other_tools_are_refused(void **state)
 {
     static const char *const words[] = {
         "--time 30 true", "--time=30 true", "--mem 4G true",           "--gres=gpu:2 true",
@@ -312,7 +312,7 @@ static void test_options_of_other_tools_are_refused(void **state)
     }
 }
 
-static void test_wrong_options_are_usage(void **state)
+static void wrong_options_exit_with_code_2(void **state)
 {
     static const char *const lines[] = {"test thing --no-such",
                                         "test -hostname thing",
@@ -347,7 +347,7 @@ static const char *next_word(void *arg, size_t i)
     return words[i];
 }
 
-static void test_typos(void **state)
+static void misspelt_words_suggest_the_nearest_known_word(void **state)
 {
     assert_string_equal(gw_options_nearest("stauts", next_word, NULL), "status");
     assert_string_equal(gw_options_nearest("dispach", next_word, NULL), "dispatch");
@@ -376,7 +376,7 @@ static struct gw_value *row(int64_t job, const char *name, int64_t time_ns)
     return dict;
 }
 
-static void test_tables(void **state)
+static void table_aligns_columns_and_masks_control_characters(void **state)
 {
     char *text = NULL;
     size_t bytes = 0;
@@ -398,7 +398,7 @@ static void test_tables(void **state)
 }
 
 /* Texts are cut if the terminal is narrow; numbers are never cut. */
-static void test_tables_fit_the_terminal(void **state)
+static void table_shortens_text_to_the_terminal_width(void **state)
 {
     const char expected[] = "   JOB  NAME    TIME  BYTES\r\n"
                             "123456  ein g…  1.5s      -\r\n";
@@ -428,7 +428,7 @@ static void test_tables_fit_the_terminal(void **state)
 }
 
 /* Only bytes that are not valid UTF-8 are replaced, and no byte can control the terminal. */
-static void test_foreign_bytes(void **state)
+static void output_replaces_invalid_utf8_and_control_bytes(void **state)
 {
     static const struct {
         const char *text, *json, *said;
@@ -464,7 +464,7 @@ static void test_foreign_bytes(void **state)
     }
 }
 
-static void test_json(void **state)
+static void json_output_covers_every_value_type(void **state)
 {
     char text[256] = "";
     FILE *out = tmpfile();
@@ -486,7 +486,7 @@ static void test_json(void **state)
     gw_value_unref(value);
 }
 
-static void test_hosts(void **state)
+static void host_list_parser_refuses_malformed_hosts(void **state)
 {
     static const struct {
         const char *text, *wanted;
@@ -543,23 +543,23 @@ static void test_hosts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_durations),
-        cmocka_unit_test(test_durations_are_written),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_ranges),
-        cmocka_unit_test(test_options),
-        cmocka_unit_test(test_arguments_have_a_count),
-        cmocka_unit_test(test_options_stop_at_a_command),
-        cmocka_unit_test(test_zero_that_is_typed_is_zero),
-        cmocka_unit_test(test_options_of_other_tools),
-        cmocka_unit_test(test_options_of_other_tools_are_refused),
-        cmocka_unit_test(test_wrong_options_are_usage),
-        cmocka_unit_test(test_typos),
-        cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_tables_fit_the_terminal),
-        cmocka_unit_test(test_foreign_bytes),
-        cmocka_unit_test(test_json),
-        cmocka_unit_test(test_hosts),
+        cmocka_unit_test(duration_parser_accepts_units_and_clock_times),
+        cmocka_unit_test(durations_print_with_suitable_units),
+        cmocka_unit_test(size_parser_accepts_units_and_refuses_overflow),
+        cmocka_unit_test(range_parser_accepts_lists_and_refuses_bad_syntax),
+        cmocka_unit_test(options_parse_in_long_and_short_form),
+        cmocka_unit_test(arguments_are_collected_from_between_options),
+        cmocka_unit_test(options_after_the_command_belong_to_the_command),
+        cmocka_unit_test(an_explicit_zero_replaces_the_option_default),
+        cmocka_unit_test(options_of_slurm_and_torchrun_are_accepted),
+        cmocka_unit_test(ambiguous_options_of_other_tools_are_refused),
+        cmocka_unit_test(wrong_options_exit_with_code_2),
+        cmocka_unit_test(misspelt_words_suggest_the_nearest_known_word),
+        cmocka_unit_test(table_aligns_columns_and_masks_control_characters),
+        cmocka_unit_test(table_shortens_text_to_the_terminal_width),
+        cmocka_unit_test(output_replaces_invalid_utf8_and_control_bytes),
+        cmocka_unit_test(json_output_covers_every_value_type),
+        cmocka_unit_test(host_list_parser_refuses_malformed_hosts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

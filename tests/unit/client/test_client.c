@@ -43,7 +43,7 @@ static void assert_list_of(struct gw_value *list, int64_t wanted)
     gw_value_unref(list);
 }
 
-static void test_submit_and_get(void **state)
+static void get_returns_the_result_of_a_submitted_task(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -62,7 +62,7 @@ static void test_submit_and_get(void **state)
     gw_future_release(NULL);
 }
 
-static void test_program_is_shipped_once(void **state)
+static void program_is_uploaded_once_for_three_submissions(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -74,7 +74,7 @@ static void test_program_is_shipped_once(void **state)
     assert_true(count_of(f, "blobs") >= 1);
 }
 
-static void test_failure_carries_its_cause(void **state)
+static void failed_future_reports_error_text_and_exit_code(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -91,7 +91,7 @@ static void test_failure_carries_its_cause(void **state)
     gw_future_release(future);
 }
 
-static void test_retry_makes_it_pending_again(void **state)
+static void retry_runs_a_failed_task_again(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -104,7 +104,7 @@ static void test_retry_makes_it_pending_again(void **state)
     gw_future_release(future);
 }
 
-static void test_cancel_and_timeout(void **state)
+static void wait_times_out_and_cancel_ends_the_future(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -118,7 +118,7 @@ static void test_cancel_and_timeout(void **state)
     gw_future_release(future);
 }
 
-static void test_refused_job_gives_no_future(void **state)
+static void refused_submission_returns_no_future(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future = NULL;
@@ -127,7 +127,7 @@ static void test_refused_job_gives_no_future(void **state)
     assert_null(future);
 }
 
-static void test_unknown_function_is_refused_here(void **state)
+static void unknown_function_is_refused_without_a_request(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future = NULL;
@@ -136,7 +136,7 @@ static void test_unknown_function_is_refused_here(void **state)
     assert_int_equal(count_of(f, "submits"), 0);
 }
 
-static void test_large_value_is_mapped_once(void **state)
+static void large_result_is_mapped_once_and_outlives_its_future(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -157,7 +157,7 @@ static void test_large_value_is_mapped_once(void **state)
 }
 
 /* The fake scheduler answers only after it has received all requests. */
-static void test_gather_asks_for_all_at_once(void **state)
+static void gather_requests_all_results_before_it_waits(void **state)
 {
     enum { COUNT = 40 };
     struct fixture *f = *state;
@@ -178,7 +178,7 @@ static void test_gather_asks_for_all_at_once(void **state)
     }
 }
 
-static void test_gang_has_a_value_a_rank(void **state)
+static void gang_future_returns_one_value_per_rank(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -192,7 +192,7 @@ static void test_gang_has_a_value_a_rank(void **state)
     gw_future_release(future);
 }
 
-static void test_graph_with_many_targets(void **state)
+static void graph_submission_returns_a_future_per_target(void **state)
 {
     struct fixture *f = *state;
     struct gw_graph *graph = gw_graph_new();
@@ -219,7 +219,7 @@ static void test_graph_with_many_targets(void **state)
     assert_int_equal(count_of(f, "releases"), 2);
 }
 
-static void test_nodes_that_are_no_tasks(void **state)
+static void submission_refuses_nodes_outside_the_graph(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -246,7 +246,7 @@ static int make_args(size_t i, struct gw_value **args, void *arg)
 
 enum { MANY = 10000 };
 
-static void test_map_of_many(void **state)
+static void map_returns_each_result_in_call_order(void **state)
 {
     struct fixture *f = *state;
     struct gw_future **futures = calloc(MANY, sizeof(struct gw_future *));
@@ -273,7 +273,7 @@ static int make_reference(size_t i, struct gw_value **args, void *arg)
     return 0;
 }
 
-static void test_map_that_cannot_be_made(void **state)
+static void map_reports_the_call_whose_arguments_failed(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *futures[4];
@@ -293,7 +293,7 @@ static void test_map_that_cannot_be_made(void **state)
     assert_int_equal(gw_map(f->client, &call, futures, &f->error), 0);
 }
 
-static void test_completions_give_each_once(void **state)
+static void completions_return_each_future_once(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *futures[4];
@@ -325,7 +325,7 @@ static void test_completions_give_each_once(void **state)
 }
 
 /* A search does so: each result that arrives leads to the next submission. */
-static void test_completions_are_added_to(void **state)
+static void completions_accept_new_futures_during_iteration(void **state)
 {
     enum { ADDED = 40 };
     struct fixture *f = *state;
@@ -363,7 +363,7 @@ static void test_completions_are_added_to(void **state)
     gw_completions_free(completions);
 }
 
-static void test_scatter_and_references(void **state)
+static void scattered_value_can_be_read_and_passed_to_a_task(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *small, *big, *future;
@@ -396,7 +396,7 @@ static void test_scatter_and_references(void **state)
 }
 
 /* A large argument is sent separately; the task message stays small. */
-static void test_large_arguments_go_ahead(void **state)
+static void large_arguments_are_scattered_before_submission(void **state)
 {
     struct fixture *f = *state;
     static char data[3 << 20];
@@ -419,7 +419,7 @@ static void test_large_arguments_go_ahead(void **state)
 }
 
 /* A command's line is sent unchanged, because its process cannot read references. */
-static void test_large_line_of_a_command_stays(void **state)
+static void large_input_line_of_a_command_is_sent_inline(void **state)
 {
     enum { LINE_BYTES = 100000 };
     struct fixture *f = *state;
@@ -439,7 +439,7 @@ static void test_large_line_of_a_command_stays(void **state)
     free(line);
 }
 
-static void test_queries_and_calls_on_jobs(void **state)
+static void query_cancel_wait_and_log_address_jobs_by_id(void **state)
 {
     struct fixture *f = *state;
     struct gw_value *answer, *question = gw_dict();
@@ -479,7 +479,7 @@ static void test_queries_and_calls_on_jobs(void **state)
     gw_future_release(future);
 }
 
-static void test_nobody_hangs_when_the_scheduler_goes(void **state)
+static void lost_scheduler_fails_pending_futures_with_eclosed(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *pending, *done, *future = NULL;
@@ -502,7 +502,7 @@ static void test_nobody_hangs_when_the_scheduler_goes(void **state)
     gw_future_release(future);
 }
 
-static void test_garbage_ends_the_connection(void **state)
+static void malformed_reply_fails_pending_futures_with_eproto(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *pending, *future = NULL;
@@ -514,7 +514,7 @@ static void test_garbage_ends_the_connection(void **state)
     gw_future_release(future);
 }
 
-static void test_futures_of_a_closed_client(void **state)
+static void closing_the_client_ends_its_futures_with_eclosed(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *pending, *done;
@@ -532,7 +532,7 @@ static void test_futures_of_a_closed_client(void **state)
     gw_future_release(pending);
 }
 
-static void test_opening_what_is_not_there(void **state)
+static void open_reports_a_missing_scheduler_or_token(void **state)
 {
     struct gw_error error;
     struct gw_client *client = NULL;
@@ -559,7 +559,7 @@ static void test_opening_what_is_not_there(void **state)
     gw_fake_scheduler_close(fake);
 }
 
-static void test_what_is_shipped(void **state)
+static void program_upload_excludes_system_libraries(void **state)
 {
     struct gw_error error;
     struct gw_program *first, *second;
@@ -593,7 +593,7 @@ static void test_what_is_shipped(void **state)
     unsetenv("XDG_CACHE_HOME");
 }
 
-static void test_inline(void **state)
+static void inline_mode_runs_graphs_without_a_scheduler(void **state)
 {
     struct gw_error error;
     struct gw_client *client;
@@ -642,32 +642,32 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        WITH_FAKE(test_submit_and_get),
-        WITH_FAKE(test_program_is_shipped_once),
-        WITH_FAKE(test_failure_carries_its_cause),
-        WITH_FAKE(test_retry_makes_it_pending_again),
-        WITH_FAKE(test_cancel_and_timeout),
-        WITH_FAKE(test_refused_job_gives_no_future),
-        WITH_FAKE(test_unknown_function_is_refused_here),
-        WITH_FAKE(test_large_value_is_mapped_once),
-        WITH_FAKE(test_gather_asks_for_all_at_once),
-        WITH_FAKE(test_gang_has_a_value_a_rank),
-        WITH_FAKE(test_graph_with_many_targets),
-        WITH_FAKE(test_nodes_that_are_no_tasks),
-        WITH_FAKE(test_map_of_many),
-        WITH_FAKE(test_map_that_cannot_be_made),
-        WITH_FAKE(test_completions_give_each_once),
-        WITH_FAKE(test_completions_are_added_to),
-        WITH_FAKE(test_scatter_and_references),
-        WITH_FAKE(test_large_arguments_go_ahead),
-        WITH_FAKE(test_large_line_of_a_command_stays),
-        WITH_FAKE(test_queries_and_calls_on_jobs),
-        WITH_FAKE(test_nobody_hangs_when_the_scheduler_goes),
-        WITH_FAKE(test_garbage_ends_the_connection),
-        WITH_FAKE(test_futures_of_a_closed_client),
-        cmocka_unit_test(test_opening_what_is_not_there),
-        cmocka_unit_test(test_what_is_shipped),
-        cmocka_unit_test(test_inline),
+        WITH_FAKE(get_returns_the_result_of_a_submitted_task),
+        WITH_FAKE(program_is_uploaded_once_for_three_submissions),
+        WITH_FAKE(failed_future_reports_error_text_and_exit_code),
+        WITH_FAKE(retry_runs_a_failed_task_again),
+        WITH_FAKE(wait_times_out_and_cancel_ends_the_future),
+        WITH_FAKE(refused_submission_returns_no_future),
+        WITH_FAKE(unknown_function_is_refused_without_a_request),
+        WITH_FAKE(large_result_is_mapped_once_and_outlives_its_future),
+        WITH_FAKE(gather_requests_all_results_before_it_waits),
+        WITH_FAKE(gang_future_returns_one_value_per_rank),
+        WITH_FAKE(graph_submission_returns_a_future_per_target),
+        WITH_FAKE(submission_refuses_nodes_outside_the_graph),
+        WITH_FAKE(map_returns_each_result_in_call_order),
+        WITH_FAKE(map_reports_the_call_whose_arguments_failed),
+        WITH_FAKE(completions_return_each_future_once),
+        WITH_FAKE(completions_accept_new_futures_during_iteration),
+        WITH_FAKE(scattered_value_can_be_read_and_passed_to_a_task),
+        WITH_FAKE(large_arguments_are_scattered_before_submission),
+        WITH_FAKE(large_input_line_of_a_command_is_sent_inline),
+        WITH_FAKE(query_cancel_wait_and_log_address_jobs_by_id),
+        WITH_FAKE(lost_scheduler_fails_pending_futures_with_eclosed),
+        WITH_FAKE(malformed_reply_fails_pending_futures_with_eproto),
+        WITH_FAKE(closing_the_client_ends_its_futures_with_eclosed),
+        cmocka_unit_test(open_reports_a_missing_scheduler_or_token),
+        cmocka_unit_test(program_upload_excludes_system_libraries),
+        cmocka_unit_test(inline_mode_runs_graphs_without_a_scheduler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static int read_text(const char *content, char *all, size_t bytes, struct gw_err
     return rc;
 }
 
-static void what_files_of_hosts_say(void **state)
+static void host_file_accepts_open_mpi_mpich_and_pbs_syntax(void **state)
 {
     static const struct {
         const char *content, *wanted;
@@ -48,7 +48,7 @@ static void what_files_of_hosts_say(void **state)
     }
 }
 
-static void what_is_wrong_in_them_is_named_by_line(void **state)
+static void host_file_errors_name_the_line(void **state)
 {
     static const struct {
         const char *content, *wanted;
@@ -82,8 +82,8 @@ static void what_is_wrong_in_them_is_named_by_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_files_of_hosts_say),
-        cmocka_unit_test(what_is_wrong_in_them_is_named_by_line),
+        cmocka_unit_test(host_file_accepts_open_mpi_mpich_and_pbs_syntax),
+        cmocka_unit_test(host_file_errors_name_the_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -102,7 +102,7 @@ static uint64_t left_out(const struct world *w)
     return sum;
 }
 
-static void closing_ends_though_nobody_reads(void **state)
+static void printer_close_times_out_if_stdout_is_not_read(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -121,7 +121,7 @@ static void closing_ends_though_nobody_reads(void **state)
 }
 
 /* A thread of the program that is blocked in printf holds the lock. */
-static void closing_ends_though_the_stream_is_held(void **state)
+static void printer_close_times_out_if_stdout_is_locked(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -134,7 +134,7 @@ static void closing_ends_though_the_stream_is_held(void **state)
     free_world(w);
 }
 
-static void closing_prints_all_for_who_reads(void **state)
+static void printer_close_writes_all_pending_output(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -147,7 +147,7 @@ static void closing_prints_all_for_who_reads(void **state)
     free_world(w);
 }
 
-static void what_does_not_fit_at_last_is_told(void **state)
+static void printer_reports_how_many_bytes_were_dropped(void **state)
 {
     enum { PIECES = 80 };
     struct world *w = new_world();
@@ -162,7 +162,7 @@ static void what_does_not_fit_at_last_is_told(void **state)
     free_world(w);
 }
 
-static void short_lines_count_with_their_memory(void **state)
+static void printer_limit_counts_memory_of_short_lines(void **state)
 {
     enum { LINES = 100000 };
     struct world *w = new_world();
@@ -180,11 +180,11 @@ static void short_lines_count_with_their_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(closing_ends_though_nobody_reads),
-        cmocka_unit_test(closing_ends_though_the_stream_is_held),
-        cmocka_unit_test(closing_prints_all_for_who_reads),
-        cmocka_unit_test(what_does_not_fit_at_last_is_told),
-        cmocka_unit_test(short_lines_count_with_their_memory),
+        cmocka_unit_test(printer_close_times_out_if_stdout_is_not_read),
+        cmocka_unit_test(printer_close_times_out_if_stdout_is_locked),
+        cmocka_unit_test(printer_close_writes_all_pending_output),
+        cmocka_unit_test(printer_reports_how_many_bytes_were_dropped),
+        cmocka_unit_test(printer_limit_counts_memory_of_short_lines),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ FAKED(leaves);
 static pthread_mutex_t submitting = PTHREAD_MUTEX_INITIALIZER;
 
 /* The fake scheduler answers none of these calls before the client sends another request. */
-static void test_plain_calls_are_not_waited_for(void **state)
+static void submit_without_options_returns_before_the_answer(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future, *first, *second;
@@ -49,7 +49,7 @@ static void test_plain_calls_are_not_waited_for(void **state)
 
 /* Each future is released before its submission is answered, and the scheduler receives each
  * release. */
-static void test_plain_calls_given_up_at_once(void **state)
+static void released_future_is_reported_despite_late_acceptance(void **state)
 {
     enum { CALLS = 200 };
     struct fixture *f = *state;
@@ -64,7 +64,7 @@ static void test_plain_calls_given_up_at_once(void **state)
         sched_yield();
 }
 
-static void test_plain_calls_when_the_scheduler_goes(void **state)
+static void unanswered_submissions_fail_if_the_scheduler_dies(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *first, *second, *last = NULL;
@@ -133,7 +133,7 @@ static void wait_for_reader(struct fixture *f)
     }
 }
 
-static void test_who_waits_reads(void **state)
+static void waiting_thread_reads_the_connection_itself(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -152,7 +152,7 @@ static void test_who_waits_reads(void **state)
 
 /* One thread reads for a long time and delivers the other thread's answers; the loop thread
  * takes over afterwards. */
-static void test_two_wait(void **state)
+static void long_waiting_reader_delivers_answers_to_other_threads(void **state)
 {
     struct fixture *f = *state;
     pthread_t thread;
@@ -178,7 +178,7 @@ static void *echo_some(void *arg)
     return NULL;
 }
 
-static void test_many_wait(void **state)
+static void six_waiting_threads_share_the_connection(void **state)
 {
     enum { THREADS = 6 };
     struct fixture *f = *state;
@@ -191,7 +191,7 @@ static void test_many_wait(void **state)
     be_lent(f); /* again, now that only one thread waits */
 }
 
-static void test_cancelled_while_one_reads(void **state)
+static void cancel_completes_during_a_read_by_another_thread(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future;
@@ -221,7 +221,7 @@ static void *wait_in_turn(void *arg)
 
 /* A waiter that already sleeps would not read, even if the loop thread has delivered all
  * answers. */
-static void test_it_is_not_lent_to_who_sleeps(void **state)
+static void sleeping_waiter_does_not_get_the_connection(void **state)
 {
     (void)state;
     struct gw_reader_handoff turn;
@@ -254,7 +254,7 @@ static void test_it_is_not_lent_to_who_sleeps(void **state)
 /* The reader has given up after the connection was handed over. A second handover would be
  * refused to the loop thread if another thread had just begun to read, and the loop thread reads
  * what it is refused. */
-static void test_it_is_lent_once(void **state)
+static void connection_handoff_happens_once_until_recall(void **state)
 {
     (void)state;
     struct gw_reader_handoff turn;
@@ -279,7 +279,7 @@ static void test_it_is_lent_once(void **state)
     gw_reader_handoff_deinit(&turn);
 }
 
-static void test_another_scheduler_is_there(void **state)
+static void handoff_works_again_after_a_reconnect(void **state)
 {
     struct fixture *f = *state;
     const struct gw_client_options options = {.address = gw_fake_scheduler_address(f->fake)};
@@ -299,7 +299,7 @@ static void test_another_scheduler_is_there(void **state)
     be_lent(f);
 }
 
-static void test_the_scheduler_goes_while_one_reads(void **state)
+static void scheduler_exit_fails_the_future_of_the_reading_thread(void **state)
 {
     struct fixture *f = *state;
     pthread_t thread;
@@ -318,17 +318,17 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        WITH_FAKE(test_plain_calls_are_not_waited_for),
-        WITH_FAKE(test_plain_calls_given_up_at_once),
-        WITH_FAKE(test_plain_calls_when_the_scheduler_goes),
-        WITH_FAKE(test_who_waits_reads),
-        WITH_FAKE(test_two_wait),
-        WITH_FAKE(test_many_wait),
-        WITH_FAKE(test_cancelled_while_one_reads),
-        cmocka_unit_test(test_it_is_not_lent_to_who_sleeps),
-        cmocka_unit_test(test_it_is_lent_once),
-        WITH_FAKE(test_another_scheduler_is_there),
-        WITH_FAKE(test_the_scheduler_goes_while_one_reads),
+        WITH_FAKE(submit_without_options_returns_before_the_answer),
+        WITH_FAKE(released_future_is_reported_despite_late_acceptance),
+        WITH_FAKE(unanswered_submissions_fail_if_the_scheduler_dies),
+        WITH_FAKE(waiting_thread_reads_the_connection_itself),
+        WITH_FAKE(long_waiting_reader_delivers_answers_to_other_threads),
+        WITH_FAKE(six_waiting_threads_share_the_connection),
+        WITH_FAKE(cancel_completes_during_a_read_by_another_thread),
+        cmocka_unit_test(sleeping_waiter_does_not_get_the_connection),
+        cmocka_unit_test(connection_handoff_happens_once_until_recall),
+        WITH_FAKE(handoff_works_again_after_a_reconnect),
+        WITH_FAKE(scheduler_exit_fails_the_future_of_the_reading_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static struct gw_future *submit_behind(struct fixture *f, const struct gw_functi
     return future;
 }
 
-static void test_unfinished_is_submitted_again(void **state)
+static void reconnect_resubmits_only_unfinished_tasks(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
@@ -79,7 +79,7 @@ static void test_unfinished_is_submitted_again(void **state)
     gw_future_release(pending);
 }
 
-static void test_broken_off_in_the_middle(void **state)
+static void reconnect_resubmits_after_a_break_in_midmessage(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
@@ -88,7 +88,7 @@ static void test_broken_off_in_the_middle(void **state)
     gw_future_release(future);
 }
 
-static void test_what_it_takes_comes_along(void **state)
+static void reconnect_resubmits_inputs_of_pending_tasks(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
@@ -101,7 +101,7 @@ static void test_what_it_takes_comes_along(void **state)
     gw_future_release(second);
 }
 
-static void test_a_later_graph_takes_what_was_done(void **state)
+static void finished_task_reruns_if_a_later_graph_needs_its_result(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
@@ -118,7 +118,7 @@ static void test_a_later_graph_takes_what_was_done(void **state)
     gw_future_release(later);
 }
 
-static void test_large_results_are_made_again(void **state)
+static void reconnect_recomputes_large_results_on_demand(void **state)
 {
     struct fixture *f = *state;
     struct gw_value *value;
@@ -133,7 +133,7 @@ static void test_large_results_are_made_again(void **state)
     gw_future_release(future);
 }
 
-static void test_scattered_values_come_along(void **state)
+static void reconnect_scatters_needed_values_again(void **state)
 {
     struct fixture *f = *state;
     static uint8_t bytes[64 << 10];
@@ -155,7 +155,7 @@ static void test_scattered_values_come_along(void **state)
     gw_future_release(second);
 }
 
-static void test_a_call_that_was_not_answered(void **state)
+static void reconnect_resubmits_an_unanswered_call(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
@@ -171,7 +171,7 @@ static void test_a_call_that_was_not_answered(void **state)
 }
 
 /* There are more values than one batch holds, and some of them are large. */
-static void test_values_travel_at_once(void **state)
+static void scatter_many_accepts_700_values_and_cleans_up_on_error(void **state)
 {
     enum { COUNT = 700 };
     struct fixture *f = *state;
@@ -207,7 +207,7 @@ static void test_values_travel_at_once(void **state)
 }
 
 /* The connection ends during the scatter; all values arrive in the end. */
-static void test_many_values_are_said_again(void **state)
+static void interrupted_scatter_of_1000_values_completes(void **state)
 {
     enum { COUNT = 1000 };
     struct fixture *f = *state;
@@ -235,7 +235,7 @@ static void test_many_values_are_said_again(void **state)
     gw_future_release(leaves);
 }
 
-static void test_what_was_given_up_meanwhile_is_released(void **state)
+static void reconnect_sends_releases_of_dropped_futures(void **state)
 {
     struct fixture *f = *state;
     open_for(f, 0);
@@ -251,7 +251,7 @@ static void test_what_was_given_up_meanwhile_is_released(void **state)
     gw_future_release(second);
 }
 
-static void test_nobody_is_back(void **state)
+static void reconnect_gives_up_after_its_time_limit(void **state)
 {
     struct fixture *f = *state;
     struct gw_value *value;
@@ -264,7 +264,7 @@ static void test_nobody_is_back(void **state)
     gw_future_release(pending);
 }
 
-static void test_it_is_back_and_refuses(void **state)
+static void reconnect_fails_if_the_scheduler_version_differs(void **state)
 {
     struct fixture *f = *state;
     struct gw_value *value;
@@ -277,7 +277,7 @@ static void test_it_is_back_and_refuses(void **state)
     gw_future_release(pending);
 }
 
-static void test_closed_while_it_looks(void **state)
+static void close_during_reconnect_ends_pending_futures(void **state)
 {
     struct fixture *f = *state;
     struct gw_value *value;
@@ -292,7 +292,7 @@ static void test_closed_while_it_looks(void **state)
 }
 
 /* A job that makes the scheduler crash is not resubmitted without end. */
-static void test_each_time_it_goes(void **state)
+static void job_that_kills_the_scheduler_is_resubmitted_10_times(void **state)
 {
     struct fixture *f = *state;
     struct gw_value *value;
@@ -311,20 +311,20 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        WITH_FAKE_ALONE(test_unfinished_is_submitted_again),
-        WITH_FAKE_ALONE(test_broken_off_in_the_middle),
-        WITH_FAKE_ALONE(test_what_it_takes_comes_along),
-        WITH_FAKE_ALONE(test_a_later_graph_takes_what_was_done),
-        WITH_FAKE_ALONE(test_large_results_are_made_again),
-        WITH_FAKE_ALONE(test_scattered_values_come_along),
-        WITH_FAKE_ALONE(test_a_call_that_was_not_answered),
-        WITH_FAKE_ALONE(test_values_travel_at_once),
-        WITH_FAKE_ALONE(test_many_values_are_said_again),
-        WITH_FAKE_ALONE(test_what_was_given_up_meanwhile_is_released),
-        WITH_FAKE_ALONE(test_nobody_is_back),
-        WITH_FAKE_ALONE(test_it_is_back_and_refuses),
-        WITH_FAKE_ALONE(test_closed_while_it_looks),
-        WITH_FAKE_ALONE(test_each_time_it_goes),
+        WITH_FAKE_ALONE(reconnect_resubmits_only_unfinished_tasks),
+        WITH_FAKE_ALONE(reconnect_resubmits_after_a_break_in_midmessage),
+        WITH_FAKE_ALONE(reconnect_resubmits_inputs_of_pending_tasks),
+        WITH_FAKE_ALONE(finished_task_reruns_if_a_later_graph_needs_its_result),
+        WITH_FAKE_ALONE(reconnect_recomputes_large_results_on_demand),
+        WITH_FAKE_ALONE(reconnect_scatters_needed_values_again),
+        WITH_FAKE_ALONE(reconnect_resubmits_an_unanswered_call),
+        WITH_FAKE_ALONE(scatter_many_accepts_700_values_and_cleans_up_on_error),
+        WITH_FAKE_ALONE(interrupted_scatter_of_1000_values_completes),
+        WITH_FAKE_ALONE(reconnect_sends_releases_of_dropped_futures),
+        WITH_FAKE_ALONE(reconnect_gives_up_after_its_time_limit),
+        WITH_FAKE_ALONE(reconnect_fails_if_the_scheduler_version_differs),
+        WITH_FAKE_ALONE(close_during_reconnect_ends_pending_futures),
+        WITH_FAKE_ALONE(job_that_kills_the_scheduler_is_resubmitted_10_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

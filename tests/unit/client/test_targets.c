@@ -30,7 +30,7 @@ static void check_sorted(const struct gw_targets *targets, const struct gw_graph
     }
 }
 
-static void targets_are_sorted_by_row(void **state)
+static void targets_are_sorted_by_graph_row(void **state)
 {
     static const uint32_t counts[] = {0, 1, 2, 60, 62, 63, 500, NODES, WANTED_MAX};
     static uint32_t row_of_node[NODES];
@@ -49,7 +49,7 @@ static void targets_are_sorted_by_row(void **state)
     }
 }
 
-static void of_a_head_those_without_a_row_come_last(void **state)
+static void targets_without_a_row_are_sorted_last(void **state)
 {
     static const uint32_t heads[] = {0, 1, 300, NODES};
     static uint32_t row_of_node[NODES];
@@ -69,7 +69,7 @@ static void of_a_head_those_without_a_row_come_last(void **state)
     }
 }
 
-static void a_node_of_another_graph_is_refused(void **state)
+static void target_outside_the_graph_is_refused(void **state)
 {
     static uint32_t row_of_node[NODES];
     const struct gw_graph_rows rows = make_rows(row_of_node, NODES - 1);
@@ -87,9 +87,9 @@ static void a_node_of_another_graph_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(targets_are_sorted_by_row),
-        cmocka_unit_test(of_a_head_those_without_a_row_come_last),
-        cmocka_unit_test(a_node_of_another_graph_is_refused),
+        cmocka_unit_test(targets_are_sorted_by_graph_row),
+        cmocka_unit_test(targets_without_a_row_are_sorted_last),
+        cmocka_unit_test(target_outside_the_graph_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

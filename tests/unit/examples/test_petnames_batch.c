@@ -19,7 +19,7 @@ static uint64_t sample_of(const char *prefix, char label)
     return pet_sample(window_of(prefix), pet_symbol(label));
 }
 
-static void test_windows(void **state)
+static void window_holds_the_last_ten_characters(void **state)
 {
     uint64_t window = window_of("zoe");
     for (int place = 0; place < PET_CONTEXT - 3; place++)
@@ -39,7 +39,7 @@ static void test_windows(void **state)
 }
 
 /* The three contexts "", "l" and "la" share 8 levels; the last two contexts share nothing more. */
-static void test_small_tree(void **state)
+static void contexts_with_a_common_suffix_share_tree_nodes(void **state)
 {
     const uint64_t samples[] = {sample_of("la", '+'), sample_of("", 'l'), sample_of("l", 'a'),
                                 sample_of("", 'm'), sample_of("l", 'a')};
@@ -85,7 +85,7 @@ static void check_tree(const struct pet_batch *batch)
     assert_true(batch->node_count <= pet_batch_node_max(batch->sample_max));
 }
 
-static void test_random_trees(void **state)
+static void random_batches_build_valid_trees(void **state)
 {
     struct gw_rng rng;
     struct pet_batch *batch;
@@ -110,9 +110,9 @@ static void test_random_trees(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_windows),
-        cmocka_unit_test(test_small_tree),
-        cmocka_unit_test(test_random_trees),
+        cmocka_unit_test(window_holds_the_last_ten_characters),
+        cmocka_unit_test(contexts_with_a_common_suffix_share_tree_nodes),
+        cmocka_unit_test(random_batches_build_valid_trees),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

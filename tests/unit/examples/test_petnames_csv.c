@@ -26,7 +26,7 @@ static void check(const char *text, const char *expected)
     assert_string_equal(got, expected);
 }
 
-static void test_records(void **state)
+static void csv_parser_splits_quoted_and_plain_records(void **state)
 {
     check("", "");
     check("a,b\nc,d\n", "a|b;c|d;");
@@ -62,7 +62,7 @@ static void check_error(const char *text, const char *words)
         fail_msg("\"%s\" lacks \"%s\"", error.text, words);
 }
 
-static void test_errors(void **state)
+static void csv_errors_name_the_line_and_column(void **state)
 {
     char commas[400];
     check_error("a,b\nc,\"d\n", "line 2: a quote opens column 2");
@@ -76,8 +76,8 @@ static void test_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_records),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(csv_parser_splits_quoted_and_plain_records),
+        cmocka_unit_test(csv_errors_name_the_line_and_column),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static double trigram_loss(const struct pet_names *names, enum pet_names_part pa
     return loss;
 }
 
-static void test_demo(void **state)
+static void demo_model_predicts_unseen_names_better_than_a_trigram(void **state)
 {
     const char *path = getenv("GANGWAY_PETNAMES");
     const struct pet_names_options source = {
@@ -124,7 +124,7 @@ static void test_demo(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_demo),
+        cmocka_unit_test(demo_model_predicts_unseen_names_better_than_a_trigram),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static int fetch(const struct fixture *fixture, const char *page, char path[PATH
     return pet_fetch(&options, path, error);
 }
 
-static void test_fetch_and_cache(void **state)
+static void downloaded_file_is_cached_by_url(void **state)
 {
     const struct fixture *fixture = *state;
     struct gw_error error;
@@ -195,7 +195,7 @@ static void check_error(const struct fixture *fixture, const char *page, int cod
         fail_msg("\"%s\" lacks \"%s\" or \"%s\"", error.text, words, page);
 }
 
-static void test_errors(void **state)
+static void failed_downloads_report_the_cause_and_leave_no_file(void **state)
 {
     const struct fixture *fixture = *state;
     char folder[80];
@@ -212,7 +212,7 @@ static void test_errors(void **state)
     closedir(files);
 }
 
-static void test_stall(void **state)
+static void stalled_download_times_out(void **state)
 {
     const struct fixture *fixture = *state;
     struct gw_error error;
@@ -223,7 +223,7 @@ static void test_stall(void **state)
     assert_int_equal(pet_fetch(&options, path, &error), GW_ETIMEDOUT);
 }
 
-static void test_plain_http_is_refused(void **state)
+static void plain_http_is_refused_without_allow_http(void **state)
 {
     const struct fixture *fixture = *state;
     struct gw_error error;
@@ -238,7 +238,7 @@ static void test_plain_http_is_refused(void **state)
 }
 
 /* Several processes ask for the same file at the same time; the server receives one request. */
-static void test_one_fetch_a_host(void **state)
+static void concurrent_processes_download_a_file_once(void **state)
 {
     const struct fixture *fixture = *state;
     pid_t readers[READERS];
@@ -263,7 +263,7 @@ static void test_one_fetch_a_host(void **state)
     assert_int_equal(atomic_load(fixture->requests), before + 1);
 }
 
-static void test_names_by_url(void **state)
+static void names_load_from_a_url_and_bad_data_is_not_cached(void **state)
 {
     const struct fixture *fixture = *state;
     struct pet_names *names;
@@ -285,7 +285,7 @@ static void test_names_by_url(void **state)
     }
 }
 
-static void test_cache_cannot_be_written(void **state)
+static void unwritable_cache_error_names_xdg_cache_home(void **state)
 {
     const struct fixture *fixture = *state;
     struct gw_error error;
@@ -299,13 +299,13 @@ static void test_cache_cannot_be_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fetch_and_cache),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_stall),
-        cmocka_unit_test(test_plain_http_is_refused),
-        cmocka_unit_test(test_one_fetch_a_host),
-        cmocka_unit_test(test_names_by_url),
-        cmocka_unit_test(test_cache_cannot_be_written),
+        cmocka_unit_test(downloaded_file_is_cached_by_url),
+        cmocka_unit_test(failed_downloads_report_the_cause_and_leave_no_file),
+        cmocka_unit_test(stalled_download_times_out),
+        cmocka_unit_test(plain_http_is_refused_without_allow_http),
+        cmocka_unit_test(concurrent_processes_download_a_file_once),
+        cmocka_unit_test(names_load_from_a_url_and_bad_data_is_not_cached),
+        cmocka_unit_test(unwritable_cache_error_names_xdg_cache_home),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -51,7 +51,7 @@ static size_t count_of(const struct fixture *fixture, char character)
     return count;
 }
 
-static void test_ends(void **state)
+static void generated_names_end_at_the_end_symbol_or_maximum(void **state)
 {
     struct fixture fixture;
     set_up(&fixture, -40);
@@ -66,7 +66,7 @@ static void test_ends(void **state)
     tear_down(&fixture);
 }
 
-static void test_blanks(void **state)
+static void generated_names_have_no_outer_or_double_blanks(void **state)
 {
     struct fixture fixture;
     set_up(&fixture, -40);
@@ -87,7 +87,7 @@ static void test_blanks(void **state)
 }
 
 /* With logits 1 and 0, the ratio of the drawn letters is e^(1/temperature). */
-static void test_temperature(void **state)
+static void temperature_scales_the_sampling_odds(void **state)
 {
     static const double temperatures[] = {0.5, 1, 2};
     struct fixture fixture;
@@ -108,7 +108,7 @@ static void test_temperature(void **state)
     tear_down(&fixture);
 }
 
-static void test_seed(void **state)
+static void same_seed_generates_the_same_names(void **state)
 {
     struct fixture fixture;
     char first[NAMES][PET_NAME_MAX + 1];
@@ -133,10 +133,10 @@ static void test_seed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_blanks),
-        cmocka_unit_test(test_temperature),
-        cmocka_unit_test(test_seed),
+        cmocka_unit_test(generated_names_end_at_the_end_symbol_or_maximum),
+        cmocka_unit_test(generated_names_have_no_outer_or_double_blanks),
+        cmocka_unit_test(temperature_scales_the_sampling_odds),
+        cmocka_unit_test(same_seed_generates_the_same_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

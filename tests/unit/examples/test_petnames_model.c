@@ -143,7 +143,7 @@ static void tear_down(struct fixture *fixture)
 
 /* --- tests --- */
 
-static void test_forward(void **state)
+static void forward_pass_matches_a_plain_implementation(void **state)
 {
     struct fixture f;
     set_up(&f);
@@ -214,7 +214,7 @@ static void check_tensor(const struct fixture *f, int t, struct gw_rng *rng)
     free(saved);
 }
 
-static void test_gradients(void **state)
+static void gradients_match_finite_differences(void **state)
 {
     struct fixture f;
     struct gw_rng rng;
@@ -244,7 +244,7 @@ static void remember(void *user, int tensor)
         told->order[told->count++] = tensor;
 }
 
-static void test_gradients_are_told(void **state)
+static void backward_pass_reports_gradients_last_tensor_first(void **state)
 {
     struct fixture f;
     struct told told = {0};
@@ -257,7 +257,7 @@ static void test_gradients_are_told(void **state)
     tear_down(&f);
 }
 
-static void test_sizes(void **state)
+static void model_sizes_have_the_expected_parameter_counts(void **state)
 {
     struct pet_model model;
     struct gw_error error;
@@ -280,7 +280,7 @@ static void test_sizes(void **state)
     assert_non_null(strstr(error.text, "article"));
 }
 
-static void test_randomise(void **state)
+static void initial_parameters_depend_only_on_the_seed(void **state)
 {
     struct pet_model model;
     pet_model_init_hidden(&model, "test", 16);
@@ -305,7 +305,7 @@ static void test_randomise(void **state)
 }
 
 /* Compares the vectorised exponential with exp() over the whole range of the softmax. */
-static void test_softmax(void **state)
+static void softmax_matches_the_exact_exponential(void **state)
 {
     pet_real row[PET_LABELS], normaliser;
     for (int shift = -50; shift <= 50; shift += 5) {
@@ -328,12 +328,12 @@ static void test_softmax(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forward),
-        cmocka_unit_test(test_gradients),
-        cmocka_unit_test(test_gradients_are_told),
-        cmocka_unit_test(test_sizes),
-        cmocka_unit_test(test_randomise),
-        cmocka_unit_test(test_softmax),
+        cmocka_unit_test(forward_pass_matches_a_plain_implementation),
+        cmocka_unit_test(gradients_match_finite_differences),
+        cmocka_unit_test(backward_pass_reports_gradients_last_tensor_first),
+        cmocka_unit_test(model_sizes_have_the_expected_parameter_counts),
+        cmocka_unit_test(initial_parameters_depend_only_on_the_seed),
+        cmocka_unit_test(softmax_matches_the_exact_exponential),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

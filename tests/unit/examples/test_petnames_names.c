@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-static void test_clean(void **state)
+static void cleaning_lowers_case_and_drops_unusable_names(void **state)
 {
     static const char *const cases[][2] = {
         {"Lucy", "lucy"},
@@ -80,7 +80,7 @@ static void check_names(const char *text, const char *column, const char *expect
     pet_names_free(names);
 }
 
-static void test_formats(void **state)
+static void name_files_load_as_lists_or_csv_columns(void **state)
 {
     check_names("Max\nLucy\nmax\n", NULL, "lucy 1, max 2");
     check_names("Max\r\nLucy\r\n\r\nMAX", NULL, "lucy 1, max 2");
@@ -111,7 +111,7 @@ static void check_text_error(const char *text, const char *column, int code, con
     check_error(text, strlen(text), column, code, words);
 }
 
-static void test_errors(void **state)
+static void name_file_errors_state_the_problem(void **state)
 {
     check_text_error("", NULL, GW_EINVAL, "no usable name");
     check_text_error("123\n456\n", NULL, GW_EINVAL, "2 were dropped");
@@ -151,7 +151,7 @@ static size_t gzip(const char *text, size_t length, unsigned char *out, size_t r
     return used;
 }
 
-static void test_gzip(void **state)
+static void gzip_files_load_and_damaged_ones_are_refused(void **state)
 {
     char text[8000];
     unsigned char packed[8000];
@@ -179,7 +179,7 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void test_samples(void **state)
+static void samples_split_names_into_training_and_held_out(void **state)
 {
     /* "max" five times, "lu" once; neither is held out, but "jack" is (by their hashes) */
     const char text[] = "max\nmax\nlu\nmax\nmax\nmax\njack\njack\n";
@@ -254,7 +254,7 @@ static void check_split(const struct pet_names *names)
     free(samples);
 }
 
-static void test_made_up(void **state)
+static void made_up_names_depend_only_on_seed_and_count(void **state)
 {
     struct pet_names_options options = {.seed = 1};
     struct pet_names *names, *again;
@@ -282,7 +282,7 @@ static void test_made_up(void **state)
     pet_names_free(names);
 }
 
-static void test_real(void **state)
+static void real_name_file_loads_with_few_dropped_names(void **state)
 {
     const char *path = getenv("GANGWAY_PETNAMES");
     const struct pet_names_options options = {
@@ -301,10 +301,13 @@ static void test_real(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_clean),   cmocka_unit_test(test_formats),
-        cmocka_unit_test(test_errors),  cmocka_unit_test(test_gzip),
-        cmocka_unit_test(test_samples), cmocka_unit_test(test_made_up),
-        cmocka_unit_test(test_real),
+        cmocka_unit_test(cleaning_lowers_case_and_drops_unusable_names),
+        cmocka_unit_test(name_files_load_as_lists_or_csv_columns),
+        cmocka_unit_test(name_file_errors_state_the_problem),
+        cmocka_unit_test(gzip_files_load_and_damaged_ones_are_refused),
+        cmocka_unit_test(samples_split_names_into_training_and_held_out),
+        cmocka_unit_test(made_up_names_depend_only_on_seed_and_count),
+        cmocka_unit_test(real_name_file_loads_with_few_dropped_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -60,7 +60,7 @@ static size_t count_of(const char *text, const char *part)
     return count;
 }
 
-static void test_lines(void **state)
+static void plot_scales_lines_and_leaves_gaps_at_nan(void **state)
 {
     const double x[] = {0, 5, 10}, up[] = {0, 1, 2}, gap[] = {0, NAN, 1};
     const struct pet_plot_series series[] = {
@@ -85,7 +85,7 @@ static void test_lines(void **state)
     assert_non_null(strstr(text, ">gap</text>"));
 }
 
-static void test_families(void **state)
+static void plot_colours_runs_by_family(void **state)
 {
     const double x[] = {0, 1}, y[] = {0, 1};
     struct pet_plot_series series[40];
@@ -105,7 +105,7 @@ static void test_families(void **state)
     assert_string_not_equal(first, second);
 }
 
-static void test_odd_input(void **state)
+static void plot_escapes_text_and_accepts_odd_series(void **state)
 {
     const double one[] = {3}, bad[] = {INFINITY};
     struct pet_plot_series series = {.label = "a < b & \"c\"\x01", .x = one, .y = one, .count = 1};
@@ -128,7 +128,7 @@ static void test_odd_input(void **state)
     assert_non_null(strstr(draw(*state, &plot), "no data"));
 }
 
-static void test_cannot_write(void **state)
+static void unwritable_plot_file_is_reported(void **state)
 {
     const struct pet_plot plot = {.title = "t", .x_label = "x", .y_label = "y"};
     struct gw_error error;
@@ -139,10 +139,10 @@ static void test_cannot_write(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_families),
-        cmocka_unit_test(test_odd_input),
-        cmocka_unit_test(test_cannot_write),
+        cmocka_unit_test(plot_scales_lines_and_leaves_gaps_at_nan),
+        cmocka_unit_test(plot_colours_runs_by_family),
+        cmocka_unit_test(plot_escapes_text_and_accepts_odd_series),
+        cmocka_unit_test(unwritable_plot_file_is_reported),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -130,7 +130,7 @@ static double difference(const struct result *a, const struct result *b)
     return largest;
 }
 
-static void test_ranks_follow_one(void **state)
+static void training_on_four_ranks_matches_a_single_rank(void **state)
 {
     struct result *one = train(1, 0), *four = train(RANKS, 0);
     print_message("loss %.3f to %.3f, ranks differ from one by %.1e\n", one->losses[0],
@@ -146,7 +146,7 @@ static void test_ranks_follow_one(void **state)
 
 /* This proves that the test above detects a gradient that is not reduced once, anywhere in the
  * run. */
-static void test_a_skipped_reduction_shows(void **state)
+static void skipped_reduction_makes_the_ranks_differ(void **state)
 {
     struct result *one = train(1, 0);
     for (int64_t fault = 1; fault <= 41; fault += 20) {
@@ -171,7 +171,7 @@ static struct gw_comm *open_alone(void)
     return comm;
 }
 
-static void test_checkpoint(void **state)
+static void restored_training_continues_with_equal_results(void **state)
 {
     struct gw_comm *comm = open_alone();
     struct pet_train_options options = options_of(1);
@@ -246,7 +246,7 @@ static int told_epoch(void *user, const struct pet_train_progress *progress)
     return 0;
 }
 
-static void test_callbacks(void **state)
+static void training_calls_back_each_step_and_epoch(void **state)
 {
     struct gw_comm *comm = open_alone();
     struct told told = {0};
@@ -291,7 +291,7 @@ static void check_refused(struct gw_comm *comm, struct pet_train_options options
         fail_msg("\"%s\" lacks \"%s\"", error.text, words);
 }
 
-static void test_options(void **state)
+static void training_refuses_invalid_options(void **state)
 {
     struct gw_comm *comm = open_alone();
     struct pet_train_options options = options_of(1);
@@ -325,9 +325,11 @@ int main(void)
 {
     make_data();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ranks_follow_one), cmocka_unit_test(test_a_skipped_reduction_shows),
-        cmocka_unit_test(test_checkpoint),       cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_options),
+        cmocka_unit_test(training_on_four_ranks_matches_a_single_rank),
+        cmocka_unit_test(skipped_reduction_makes_the_ranks_differ),
+        cmocka_unit_test(restored_training_continues_with_equal_results),
+        cmocka_unit_test(training_calls_back_each_step_and_epoch),
+        cmocka_unit_test(training_refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -55,7 +55,7 @@ static void check_sums(const struct pet_trigram *trigram)
 /* The text is "ab", repeated; the expected weights are computed by hand. After "a" always
  * follows "b", whether or not a sample is left out, so the longest order gets all votes except
  * the two extra votes that every order starts with. */
-static void test_by_hand(void **state)
+static void trigram_weights_match_a_hand_calculation(void **state)
 {
     uint64_t samples[30];
     uint64_t none = pet_window_blank(), a = pet_window_push(none, 0), ab = pet_window_push(a, 1);
@@ -75,7 +75,7 @@ static void test_by_hand(void **state)
     free(trigram);
 }
 
-static void test_made_up(void **state)
+static void trigram_learns_from_made_up_names(void **state)
 {
     const struct pet_names_options options = {.seed = 1};
     struct pet_names *names;
@@ -88,7 +88,7 @@ static void test_made_up(void **state)
     pet_names_free(names);
 }
 
-static void test_real(void **state)
+static void trigram_losses_on_real_names_stay_near_known_values(void **state)
 {
     const char *path = getenv("GANGWAY_PETNAMES");
     const struct pet_names_options options = {
@@ -112,9 +112,9 @@ static void test_real(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_by_hand),
-        cmocka_unit_test(test_made_up),
-        cmocka_unit_test(test_real),
+        cmocka_unit_test(trigram_weights_match_a_hand_calculation),
+        cmocka_unit_test(trigram_learns_from_made_up_names),
+        cmocka_unit_test(trigram_losses_on_real_names_stay_near_known_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Checkpoint files: whatever is torn off, flipped or foreign is refused, and the one before is
- * read; a full disk loses nothing. */
+/* Checkpoint files: truncated, corrupt and foreign files are refused and the previous one is read;
+ * a full disk loses nothing. */
 #include "tests/unit/gpu/comm_world.h"
 #include "tests/unit/unit.h"
 
@@ -47,7 +47,7 @@ static int folder_remove(void **state)
 
 static const char weights[] = "weights of step";
 
-/* A small set that names its step. */
+/* A small checkpoint that contains its step. */
 static int write_step(int64_t step, struct gw_error *error)
 {
     struct gw_checkpoint *checkpoint = gw_checkpoint_new();
@@ -60,7 +60,7 @@ static int write_step(int64_t step, struct gw_error *error)
     return rc;
 }
 
-/* Which step the file at `path` gives, and whether with a warning; or the error. */
+/* The step of the file at `path`, and whether there was a warning; or the error. */
 static int64_t read_step(bool *warned, struct gw_error *error)
 {
     struct gw_checkpoint *checkpoint;
@@ -104,7 +104,7 @@ static bool is_there(const char *name)
     return stat(name, &status) == 0;
 }
 
-static void test_sections(void **state)
+static void checkpoint_sections_return_their_type_and_value(void **state)
 {
     struct gw_checkpoint *checkpoint = gw_checkpoint_new();
     const char long_name[GW_CHECKPOINT_NAME_MAX + 2] = {[0 ... GW_CHECKPOINT_NAME_MAX] = 'x'};
@@ -139,7 +139,7 @@ static void test_sections(void **state)
     gw_checkpoint_free(NULL);
 }
 
-static void test_keeps_the_previous_one(void **state)
+static void previous_checkpoint_survives_an_interrupted_write(void **state)
 {
     struct gw_error error;
     bool warned;
@@ -151,10 +151,10 @@ static void test_keeps_the_previous_one(void **state)
         assert_int_equal(is_there(previous), step > 1);
         assert_false(is_there(new_path));
     }
-    /* Dead in the middle of writing the next one: what is there does not matter. */
+    /* The process died while it wrote the next file: the partial file does not matter. */
     store(new_path, "half", 4);
     assert_int_equal(read_step(&warned, &error), 3);
-    /* Dead between two renames, on a file system without links. */
+    /* The process died between two renames, on a file system without links. */
     assert_int_equal(rename(path, previous), 0);
     assert_int_equal(read_step(&warned, &error), 3);
     assert_true(warned);
@@ -163,7 +163,7 @@ static void test_keeps_the_previous_one(void **state)
     assert_false(warned);
 }
 
-static void test_torn_at_every_byte(void **state)
+static void truncated_checkpoint_falls_back_to_the_previous(void **state)
 {
     char whole[1024];
     struct gw_error error;
@@ -177,7 +177,7 @@ static void test_torn_at_every_byte(void **state)
         assert_true(warned);
     }
     whole[bytes] = 0;
-    store(path, whole, bytes + 1); /* something behind it */
+    store(path, whole, bytes + 1); /* an extra byte at the end */
     assert_int_equal(read_step(&warned, &error), 1);
     assert_true(warned);
     store(path, whole, bytes);
@@ -185,7 +185,7 @@ static void test_torn_at_every_byte(void **state)
     assert_false(warned);
 }
 
-static void test_flipped_at_every_byte(void **state)
+static void corrupt_checkpoint_falls_back_to_the_previous(void **state)
 {
     char whole[1024];
     struct gw_error error;
@@ -201,7 +201,7 @@ static void test_flipped_at_every_byte(void **state)
             assert_int_equal(read_step(&warned, &error), 1);
             assert_true(warned);
         }
-    whole[bytes - 1] ^= 1; /* the last section, "none", is empty: this is the step */
+    whole[bytes - 1] ^= 1; /* the last section, "none", is empty: this byte is the step */
     store(path, whole, bytes);
     assert_int_equal(read_step(&warned, &error), 1);
     assert_non_null(strstr(error.text, "damaged in section \"step\""));
@@ -211,7 +211,7 @@ static void test_flipped_at_every_byte(void **state)
     assert_non_null(strstr(error.text, "model.ckpt.previous: damaged"));
 }
 
-static void test_foreign(void **state)
+static void file_of_another_program_is_not_a_checkpoint(void **state)
 {
     struct gw_error error;
     bool warned;
@@ -227,7 +227,7 @@ static void test_foreign(void **state)
     assert_int_equal(gw_checkpoint_file_read("", &checkpoint, &error), GW_EINVAL);
 }
 
-static void test_full_disk(void **state)
+static void file_size_limit_leaves_the_last_checkpoint_intact(void **state)
 {
     struct gw_error error;
     bool warned;
@@ -254,8 +254,8 @@ static void test_full_disk(void **state)
     assert_int_equal(read_step(&warned, &error), 3);
 }
 
-/* The last test: the process is in a world of mounts of its own from then on. */
-static void test_full_file_system(void **state)
+/* This test runs last, because the process stays in a mount namespace of its own. */
+static void full_file_system_leaves_the_last_checkpoint_intact(void **state)
 {
     enum { BYTES = 40000 };
     static const char large[BYTES];
@@ -281,7 +281,7 @@ static void test_full_file_system(void **state)
     assert_int_equal(umount2(folder, MNT_DETACH), 0);
 }
 
-static void test_no_folder(void **state)
+static void checkpoint_in_a_missing_folder_is_refused(void **state)
 {
     struct gw_checkpoint *checkpoint = gw_checkpoint_new();
     struct gw_error error;
@@ -292,7 +292,7 @@ static void test_no_folder(void **state)
     gw_checkpoint_free(checkpoint);
 }
 
-/* All ranks get what rank 0 has, its errors too. */
+/* All ranks get rank 0's checkpoint, or rank 0's error. */
 static int rank_checkpoint(struct world_rank *self)
 {
     enum { BYTES = 700001 };
@@ -329,7 +329,7 @@ static int rank_checkpoint(struct world_rank *self)
     RANK_CHECK(step == 1 && strstr(gw_checkpoint_warning(checkpoint), "torn"));
     gw_checkpoint_free(checkpoint);
 
-    /* Where rank 0 cannot write, nobody has written. */
+    /* If rank 0 cannot write, no rank writes. */
     checkpoint = gw_checkpoint_new();
     RANK_CHECK_RC(gw_checkpoint_comm_save(checkpoint, self->comm, "/none/model.ckpt", &error),
                   GW_EIO);
@@ -339,7 +339,7 @@ static int rank_checkpoint(struct world_rank *self)
     return 0;
 }
 
-static void test_collective(void **state)
+static void collective_checkpoint_agrees_on_all_ranks(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_checkpoint};
     assert_int_equal(world_run(&world), 0);
@@ -349,15 +349,15 @@ int main(void)
 {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, folder_make, folder_remove)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(test_sections),
-        IN_FOLDER(test_keeps_the_previous_one),
-        IN_FOLDER(test_torn_at_every_byte),
-        IN_FOLDER(test_flipped_at_every_byte),
-        IN_FOLDER(test_foreign),
-        IN_FOLDER(test_full_disk),
-        IN_FOLDER(test_no_folder),
-        IN_FOLDER(test_collective),
-        IN_FOLDER(test_full_file_system),
+        IN_FOLDER(checkpoint_sections_return_their_type_and_value),
+        IN_FOLDER(previous_checkpoint_survives_an_interrupted_write),
+        IN_FOLDER(truncated_checkpoint_falls_back_to_the_previous),
+        IN_FOLDER(corrupt_checkpoint_falls_back_to_the_previous),
+        IN_FOLDER(file_of_another_program_is_not_a_checkpoint),
+        IN_FOLDER(file_size_limit_leaves_the_last_checkpoint_intact),
+        IN_FOLDER(checkpoint_in_a_missing_folder_is_refused),
+        IN_FOLDER(collective_checkpoint_agrees_on_all_ranks),
+        IN_FOLDER(full_file_system_leaves_the_last_checkpoint_intact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -324,7 +324,7 @@ static void run_table(int ranks, bool threads)
 
 /* The ranks are processes. ThreadSanitizer cannot see memory that processes share; the next test
  * uses threads. */
-static void test_table(void **state)
+static void collectives_return_exact_results_for_all_types(void **state)
 {
     if (IS_WATCHED)
         skip();
@@ -332,7 +332,7 @@ static void test_table(void **state)
         run_table(worlds[i], false);
 }
 
-static void test_table_in_threads(void **state)
+static void collectives_are_exact_if_ranks_are_threads(void **state)
 {
     for (int ranks = 2; hooks->has_threads && ranks <= 4; ranks += 2)
         run_table(ranks, true);
@@ -370,7 +370,7 @@ static int rank_order(struct world_rank *self)
     return 0;
 }
 
-static void test_order_is_fixed(void **state)
+static void reduction_adds_ranks_in_a_fixed_order(void **state)
 {
     for (int ranks = 2; hooks->is_host && ranks <= 5; ranks++) {
         struct world world = {.hooks = hooks, .ranks = ranks, .function = rank_order};
@@ -402,7 +402,7 @@ static int rank_half(struct world_rank *self)
     return 0;
 }
 
-static void test_arithmetic(void **state)
+static void reductions_sum_bf16_in_float_and_wrap_integers(void **state)
 {
     struct world world = {.hooks = hooks, .ranks = 3, .function = rank_half};
     assert_int_equal(world_run(&world), 0);
@@ -442,7 +442,7 @@ static int rank_invalid(struct world_rank *self)
     return 0;
 }
 
-static void test_invalid_arguments(void **state)
+static void collectives_refuse_invalid_arguments(void **state)
 {
     struct world world = {.hooks = hooks, .ranks = 2, .function = rank_invalid};
     assert_int_equal(world_run(&world), 0);
@@ -492,7 +492,7 @@ static int rank_memory(struct world_rank *self)
     return 0;
 }
 
-static void test_memory(void **state)
+static void shared_allocations_are_zeroed_and_aligned(void **state)
 {
     struct world world = {.hooks = hooks, .ranks = 3, .function = rank_memory};
     assert_int_equal(world_run(&world), 0);
@@ -515,7 +515,7 @@ static int rank_deadline(struct world_rank *self)
     return 0;
 }
 
-static void test_deadline(void **state)
+static void deadline_error_names_the_missing_rank(void **state)
 {
     struct world world = {
         .hooks = hooks, .ranks = 3, .timeout_ns = 1000000000, .function = rank_deadline};
@@ -552,7 +552,7 @@ static uint64_t now_ns(void)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static void test_abort_from_outside(void **state)
+static void external_abort_ends_all_ranks_at_once(void **state)
 {
     for (int way = 0; way < 3; way++) {
         struct world world = {
@@ -614,7 +614,7 @@ static void run_killed(int wanted, uint64_t timeout_ns, bool is_told)
     assert_int_equal(world_join(&world), 1); /* the killed rank */
 }
 
-static void test_killed_rank(void **state)
+static void killed_rank_aborts_the_collective(void **state)
 {
     run_killed(GW_EABORTED, 0, true);
     if (hooks->has_hosts)
@@ -635,7 +635,7 @@ static int rank_closed(struct world_rank *self)
     return 0;
 }
 
-static void test_closed_rank(void **state)
+static void closed_rank_aborts_the_next_barrier(void **state)
 {
     struct world world = {.hooks = hooks, .ranks = 3, .function = rank_closed};
     assert_int_equal(world_run(&world), 0);
@@ -646,16 +646,16 @@ static void test_closed_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_table_in_threads),
-        cmocka_unit_test(test_order_is_fixed),
-        cmocka_unit_test(test_arithmetic),
-        cmocka_unit_test(test_invalid_arguments),
-        cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_deadline),
-        cmocka_unit_test(test_abort_from_outside),
-        cmocka_unit_test(test_killed_rank),
-        cmocka_unit_test(test_closed_rank),
+        cmocka_unit_test(collectives_return_exact_results_for_all_types),
+        cmocka_unit_test(collectives_are_exact_if_ranks_are_threads),
+        cmocka_unit_test(reduction_adds_ranks_in_a_fixed_order),
+        cmocka_unit_test(reductions_sum_bf16_in_float_and_wrap_integers),
+        cmocka_unit_test(collectives_refuse_invalid_arguments),
+        cmocka_unit_test(shared_allocations_are_zeroed_and_aligned),
+        cmocka_unit_test(deadline_error_names_the_missing_rank),
+        cmocka_unit_test(external_abort_ends_all_ranks_at_once),
+        cmocka_unit_test(killed_rank_aborts_the_collective),
+        cmocka_unit_test(closed_rank_aborts_the_next_barrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,13 +167,13 @@ static void run_trial(struct trial trial)
     assert_true(now_ns() - start_ns < 30000000000); /* of a deadline of 60 s, or of 0.05 */
 }
 
-static void test_aborted_in_each(void **state)
+static void abort_ends_every_kind_of_operation(void **state)
 {
     for (int operation = 0; operation < OPERATIONS; operation++)
         run_trial((struct trial){(enum operation)operation, GW_EABORTED});
 }
 
-static void test_late_in_each(void **state)
+static void deadline_ends_every_kind_of_operation(void **state)
 {
     for (int operation = 0; operation < OPERATIONS; operation++)
         run_trial((struct trial){(enum operation)operation, GW_ETIMEDOUT});
@@ -214,7 +214,7 @@ static int rank_mismatch(struct world_rank *self)
     return 0;
 }
 
-static void test_mismatch(void **state)
+static void mismatch_error_names_both_calls(void **state)
 {
     const struct gw_comm_args usual = {.count = 100, .dtype = GW_DTYPE_F32};
     const struct difference differences[] = {
@@ -270,7 +270,7 @@ static int rank_pair_mismatch(struct world_rank *self)
     return 0;
 }
 
-static void test_pair_mismatch(void **state)
+static void send_and_receive_of_different_sizes_are_refused(void **state)
 {
     struct world world = {.hooks = hooks, .ranks = 2, .function = rank_pair_mismatch};
     assert_int_equal(world_run(&world), 0);
@@ -279,10 +279,10 @@ static void test_pair_mismatch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_aborted_in_each),
-        cmocka_unit_test(test_late_in_each),
-        cmocka_unit_test(test_mismatch),
-        cmocka_unit_test(test_pair_mismatch),
+        cmocka_unit_test(abort_ends_every_kind_of_operation),
+        cmocka_unit_test(deadline_ends_every_kind_of_operation),
+        cmocka_unit_test(mismatch_error_names_both_calls),
+        cmocka_unit_test(send_and_receive_of_different_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

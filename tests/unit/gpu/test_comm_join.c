@@ -116,7 +116,7 @@ static void pair_is_well(struct hall *hall)
     assert_true(hall->seats[0].sum == 3 && hall->seats[1].sum == 3);
 }
 
-static void test_other_key(void **state)
+static void rank_with_a_wrong_key_is_refused(void **state)
 {
     struct hall hall;
     uint8_t other[GW_TLS_SECRET_BYTES] = {1, 2, 3};
@@ -130,7 +130,7 @@ static void test_other_key(void **state)
 }
 
 /* With keys, the key's name tells the attempt; without keys, the hello message does. */
-static void test_old_attempt(void **state)
+static void rank_of_an_older_attempt_is_refused(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
         struct hall hall;
@@ -148,7 +148,7 @@ static void test_old_attempt(void **state)
 }
 
 /* The first rank counts and the second is refused; neither the first nor rank 0 is affected. */
-static void test_two_of_one_number(void **state)
+static void duplicate_rank_is_refused_and_the_first_stays(void **state)
 {
     struct hall hall;
     hall_init(&hall, 3);
@@ -169,7 +169,7 @@ static void test_two_of_one_number(void **state)
 }
 
 /* A connection that sends nothing and a connection that sends junk delay no rank. */
-static void test_strangers(void **state)
+static void silent_and_foreign_connections_do_not_delay_joining(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
         struct hall hall;
@@ -205,7 +205,7 @@ static void await_knock(const struct hall *hall)
     assert_int_equal(poll(&one, 1, LONG_S * 1000), 1);
 }
 
-static void test_missing_rank(void **state)
+static void join_timeout_names_the_missing_rank(void **state)
 {
     struct hall hall;
     hall_init(&hall, 3);
@@ -220,7 +220,7 @@ static void test_missing_rank(void **state)
 }
 
 /* The worker made the socket of rank 0, but its program never starts. */
-static void test_missing_rank_zero(void **state)
+static void join_times_out_if_rank_zero_never_starts(void **state)
 {
     for (int keyed = 0; keyed < 2; keyed++) {
         struct hall hall;
@@ -236,7 +236,7 @@ static void test_missing_rank_zero(void **state)
 
 /* If the whole host of rank 0 is lost, the scheduler reports the loss a moment later, and that
  * is the cause. */
-static void test_rank_zero_that_goes(void **state)
+static void join_fails_if_rank_zero_disconnects(void **state)
 {
     for (int told = 0; told < 2; told++) {
         struct hall hall;
@@ -262,7 +262,7 @@ static void test_rank_zero_that_goes(void **state)
 
 /* The report of any rank of a host may arrive first, so each rank names the unreached rank, even
  * a rank that only waited for its leader. */
-static void test_all_ranks_of_a_host_name_the_unreached_rank(void **state)
+static void all_ranks_of_a_host_name_the_unreached_rank(void **state)
 {
     struct hall hall;
     int unreached[3] = {-1, -1, -1}, fd;
@@ -291,7 +291,7 @@ static void test_all_ranks_of_a_host_name_the_unreached_rank(void **state)
 }
 
 /* The missing rank shares a host with the waiting rank. */
-static void test_missing_neighbour(void **state)
+static void join_timeout_names_a_missing_rank_of_the_same_host(void **state)
 {
     struct hall hall;
     struct gw_comm_hosts_options *options;
@@ -330,7 +330,7 @@ static struct gw_transport *come_and_stop(struct hall *hall, size_t bytes)
 
 /* The rank is accepted and then sends nothing, or it announces an address where no process
  * listens. */
-static void test_rank_that_stops_on_the_way(void **state)
+static void join_times_out_if_a_rank_stops_halfway(void **state)
 {
     for (int said = 0; said < 2; said++) {
         struct hall hall;
@@ -349,7 +349,7 @@ static void test_rank_that_stops_on_the_way(void **state)
 
 /* Rank 1 is accepted as rank 1 and then claims to be rank 2. The connection is refused, and both
  * real ranks can still join. */
-static void test_rank_that_lies(void **state)
+static void rank_that_claims_another_number_is_refused(void **state)
 {
     struct hall hall;
     hall_init(&hall, 3);
@@ -386,7 +386,7 @@ static void test_rank_that_lies(void **state)
     hall_deinit(&hall);
 }
 
-static void test_wrong_options(void **state)
+static void join_refuses_contradictory_options(void **state)
 {
     struct hall hall;
     struct gw_comm *comm;
@@ -413,18 +413,18 @@ static void test_wrong_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_other_key),
-        cmocka_unit_test(test_old_attempt),
-        cmocka_unit_test(test_two_of_one_number),
-        cmocka_unit_test(test_strangers),
-        cmocka_unit_test(test_missing_rank),
-        cmocka_unit_test(test_wrong_options),
-        cmocka_unit_test(test_missing_rank_zero),
-        cmocka_unit_test(test_rank_zero_that_goes),
-        cmocka_unit_test(test_missing_neighbour),
-        cmocka_unit_test(test_rank_that_stops_on_the_way),
-        cmocka_unit_test(test_rank_that_lies),
-        cmocka_unit_test(test_all_ranks_of_a_host_name_the_unreached_rank),
+        cmocka_unit_test(rank_with_a_wrong_key_is_refused),
+        cmocka_unit_test(rank_of_an_older_attempt_is_refused),
+        cmocka_unit_test(duplicate_rank_is_refused_and_the_first_stays),
+        cmocka_unit_test(silent_and_foreign_connections_do_not_delay_joining),
+        cmocka_unit_test(join_timeout_names_the_missing_rank),
+        cmocka_unit_test(join_refuses_contradictory_options),
+        cmocka_unit_test(join_times_out_if_rank_zero_never_starts),
+        cmocka_unit_test(join_fails_if_rank_zero_disconnects),
+        cmocka_unit_test(join_timeout_names_a_missing_rank_of_the_same_host),
+        cmocka_unit_test(join_times_out_if_a_rank_stops_halfway),
+        cmocka_unit_test(rank_that_claims_another_number_is_refused),
+        cmocka_unit_test(all_ranks_of_a_host_name_the_unreached_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ static int rank_no_memory(struct world_rank *self)
     return 0;
 }
 
-static void test_no_memory_on_one_rank(void **state)
+static void allocation_failure_on_one_rank_fails_on_all_ranks(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_no_memory};
     assert_int_equal(world_run(&world), 0);
@@ -48,7 +48,7 @@ static void test_no_memory_on_one_rank(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_memory_on_one_rank),
+        cmocka_unit_test(allocation_failure_on_one_rank_fails_on_all_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

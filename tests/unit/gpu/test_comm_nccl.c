@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void test_says_what_is_missing(void **state)
+static void nccl_open_without_a_gpu_reports_missing_parts(void **state)
 {
     if (access("/dev/nvidiactl", F_OK) == 0)
         skip(); /* there is a GPU */
@@ -31,6 +31,7 @@ static void test_says_what_is_missing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_says_what_is_missing)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nccl_open_without_a_gpu_reports_missing_parts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -113,7 +113,7 @@ static int rank_nested(struct world_rank *self)
     return 0;
 }
 
-static void test_split(void **state)
+static void split_communicators_work_beside_their_parent(void **state)
 {
     static const int worlds[] = {1, 2, 3, 5, 8};
     for (size_t i = 0; i < sizeof worlds / sizeof worlds[0]; i++)
@@ -139,7 +139,7 @@ static int rank_orphan(struct world_rank *self)
     return 0;
 }
 
-static void test_parent_aborted(void **state)
+static void abort_of_the_parent_aborts_its_parts(void **state)
 {
     struct world world = {.hooks = hooks, .ranks = RANKS, .function = rank_orphan};
     world_start(&world);
@@ -164,7 +164,7 @@ static int rank_broken_part(struct world_rank *self)
     return 0;
 }
 
-static void test_part_aborted(void **state)
+static void abort_of_a_part_leaves_the_parent_usable(void **state)
 {
     run(RANKS, rank_broken_part);
 }
@@ -266,7 +266,7 @@ static int rank_refused(struct world_rank *self)
     return 0;
 }
 
-static void test_groups(void **state)
+static void grouped_operations_complete_without_deadlock(void **state)
 {
     for (int ranks = 1; ranks <= 5; ranks += 2) {
         run(ranks, rank_exchange);
@@ -305,7 +305,7 @@ static int rank_group_mismatch(struct world_rank *self)
     return 0;
 }
 
-static void test_group_mismatch(void **state)
+static void mismatch_in_a_group_is_refused(void **state)
 {
     run_gated(RANKS, rank_group_mismatch);
 }
@@ -354,7 +354,7 @@ static int rank_special(struct world_rank *self)
     return 0;
 }
 
-static void test_special(void **state)
+static void backend_specific_calls_work_or_return_enotsup(void **state)
 {
     run_gated(2, rank_special);
 }
@@ -362,9 +362,12 @@ static void test_special(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_split),          cmocka_unit_test(test_parent_aborted),
-        cmocka_unit_test(test_part_aborted),   cmocka_unit_test(test_groups),
-        cmocka_unit_test(test_group_mismatch), cmocka_unit_test(test_special),
+        cmocka_unit_test(split_communicators_work_beside_their_parent),
+        cmocka_unit_test(abort_of_the_parent_aborts_its_parts),
+        cmocka_unit_test(abort_of_a_part_leaves_the_parent_usable),
+        cmocka_unit_test(grouped_operations_complete_without_deadlock),
+        cmocka_unit_test(mismatch_in_a_group_is_refused),
+        cmocka_unit_test(backend_specific_calls_work_or_return_enotsup),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void test_segment(void **state)
+static void segment_refuses_wrong_ranks_and_reports_an_abort(void **state)
 {
     struct gw_error error;
     struct gw_comm *comm, *again;
@@ -59,7 +59,7 @@ static int rank_progress(struct world_rank *self)
     return 0;
 }
 
-static void test_progress(void **state)
+static void segment_progress_shows_the_current_operation(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_progress};
     struct gw_comm_progress progress = {0};
@@ -87,8 +87,8 @@ static void test_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_segment),
-        cmocka_unit_test(test_progress),
+        cmocka_unit_test(segment_refuses_wrong_ranks_and_reports_an_abort),
+        cmocka_unit_test(segment_progress_shows_the_current_operation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

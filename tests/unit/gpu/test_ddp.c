@@ -132,7 +132,7 @@ static int rank_steps(struct world_rank *self)
     return 0;
 }
 
-static void test_steps(void **state)
+static void ddp_averages_gradients_on_one_to_four_ranks(void **state)
 {
     for (int ranks = 1; ranks <= 4; ranks++) {
         struct world world = {.hooks = &comm_host_hooks, .ranks = ranks, .function = rank_steps};
@@ -169,7 +169,7 @@ static int rank_launch(struct world_rank *self)
     return 0;
 }
 
-static void test_launch_order(void **state)
+static void ddp_reduces_each_bucket_once_it_is_complete(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_launch};
     assert_int_equal(world_run(&world), 0);
@@ -198,7 +198,7 @@ static int rank_accumulate(struct world_rank *self)
     return 0;
 }
 
-static void test_accumulation(void **state)
+static void ddp_accumulates_gradients_before_the_reduction(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_accumulate};
     assert_int_equal(world_run(&world), 0);
@@ -234,7 +234,7 @@ static int rank_unused(struct world_rank *self)
     return 0;
 }
 
-static void test_unused(void **state)
+static void ddp_reduces_partly_used_and_skips_unused_parameters(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 3, .function = rank_unused};
     assert_int_equal(world_run(&world), 0);
@@ -285,7 +285,7 @@ static int rank_disagree(struct world_rank *self)
     return 0;
 }
 
-static void test_ranks_disagree(void **state)
+static void ddp_error_names_the_parameter_that_differs(void **state)
 {
     static const struct change changes[] = {
         {change_shape, "ranks disagree on parameter 1: rank 0 has \"lstm.w\" f32 [20, 10], "
@@ -330,7 +330,7 @@ static int rank_invalid(struct world_rank *self)
     return 0;
 }
 
-static void test_invalid(void **state)
+static void ddp_refuses_invalid_calls(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 2, .function = rank_invalid};
     assert_int_equal(world_run(&world), 0);
@@ -357,7 +357,7 @@ static int rank_limits(struct world_rank *self)
     return 0;
 }
 
-static void test_limits(void **state)
+static void ddp_closes_buckets_at_their_size_limits(void **state)
 {
     struct world world = {.hooks = &comm_host_hooks, .ranks = 1, .function = rank_limits};
     assert_int_equal(world_run(&world), 0);
@@ -366,10 +366,13 @@ static void test_limits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_steps),          cmocka_unit_test(test_launch_order),
-        cmocka_unit_test(test_accumulation),   cmocka_unit_test(test_unused),
-        cmocka_unit_test(test_ranks_disagree), cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(ddp_averages_gradients_on_one_to_four_ranks),
+        cmocka_unit_test(ddp_reduces_each_bucket_once_it_is_complete),
+        cmocka_unit_test(ddp_accumulates_gradients_before_the_reduction),
+        cmocka_unit_test(ddp_reduces_partly_used_and_skips_unused_parameters),
+        cmocka_unit_test(ddp_error_names_the_parameter_that_differs),
+        cmocka_unit_test(ddp_refuses_invalid_calls),
+        cmocka_unit_test(ddp_closes_buckets_at_their_size_limits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

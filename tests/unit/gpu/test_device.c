@@ -30,7 +30,7 @@ static struct gw_devices *must_open(const struct gw_device **list, size_t *count
     return devices;
 }
 
-static void what_they_are(void **state)
+static void gpu_properties_are_read_from_the_driver(void **state)
 {
     const struct gw_device *list;
     size_t count;
@@ -51,7 +51,7 @@ static void what_they_are(void **state)
     gw_devices_close(devices);
 }
 
-static void neighbours_are_next_to_each_other(void **state)
+static void gpus_are_sorted_by_nvlink_domain(void **state)
 {
     const struct gw_device *list;
     size_t count;
@@ -75,7 +75,7 @@ static void neighbours_are_next_to_each_other(void **state)
     gw_devices_close(devices);
 }
 
-static void instances_are_devices(void **state)
+static void mig_instances_are_listed_as_devices(void **state)
 {
     const struct gw_device *list;
     size_t count;
@@ -103,7 +103,7 @@ static void instances_are_devices(void **state)
 }
 
 /* Neighbours stay together, the first parts are larger, and there may be more parts than GPUs. */
-static void parts_of_them_are_kept(void **state)
+static void gpus_are_split_between_workers_by_domain(void **state)
 {
     static const char *const parts[3][7] = {
         {"a c b", "d e"}, {"a c", "b d", "e"}, {"a", "c", "b", "d", "e", "", ""}};
@@ -133,7 +133,7 @@ static void parts_of_them_are_kept(void **state)
 }
 
 /* A partitioned GPU also does not link other GPUs to each other. */
-static void instances_are_linked_to_nothing(void **state)
+static void mig_instances_have_no_nvlink_or_shared_bridge(void **state)
 {
     const struct gw_device *list;
     size_t count;
@@ -158,7 +158,7 @@ static void instances_are_linked_to_nothing(void **state)
     gw_devices_close(devices);
 }
 
-static void how_they_are_doing(void **state)
+static void gpu_state_shows_memory_power_and_losses(void **state)
 {
     const struct gw_device *list;
     struct gw_device_state states[2];
@@ -195,7 +195,7 @@ static void how_they_are_doing(void **state)
 }
 
 /* A GPU that the driver refuses does not make the other GPUs unusable. */
-static void some_are_left_out(void **state)
+static void unusable_gpus_are_left_out_with_the_reason(void **state)
 {
     const struct gw_device *list;
     struct gw_device_state states[GW_DEVICES_MAX];
@@ -225,7 +225,7 @@ static void some_are_left_out(void **state)
     gw_devices_close(devices);
 }
 
-static void without_any(void **state)
+static void host_without_a_driver_or_gpu_has_no_devices(void **state)
 {
     struct gw_devices *devices = (struct gw_devices *)&path;
     struct gw_error error;
@@ -244,7 +244,7 @@ static void without_any(void **state)
     gw_devices_close(NULL);
 }
 
-static void this_machine(void **state)
+static void real_devices_of_this_machine_can_be_read(void **state)
 {
     struct gw_devices *devices;
     struct gw_error error;
@@ -266,15 +266,15 @@ static void this_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_they_are),
-        cmocka_unit_test(neighbours_are_next_to_each_other),
-        cmocka_unit_test(instances_are_devices),
-        cmocka_unit_test(instances_are_linked_to_nothing),
-        cmocka_unit_test(parts_of_them_are_kept),
-        cmocka_unit_test(how_they_are_doing),
-        cmocka_unit_test(some_are_left_out),
-        cmocka_unit_test(without_any),
-        cmocka_unit_test(this_machine),
+        cmocka_unit_test(gpu_properties_are_read_from_the_driver),
+        cmocka_unit_test(gpus_are_sorted_by_nvlink_domain),
+        cmocka_unit_test(mig_instances_are_listed_as_devices),
+        cmocka_unit_test(mig_instances_have_no_nvlink_or_shared_bridge),
+        cmocka_unit_test(gpus_are_split_between_workers_by_domain),
+        cmocka_unit_test(gpu_state_shows_memory_power_and_losses),
+        cmocka_unit_test(unusable_gpus_are_left_out_with_the_reason),
+        cmocka_unit_test(host_without_a_driver_or_gpu_has_no_devices),
+        cmocka_unit_test(real_devices_of_this_machine_can_be_read),
     };
     int fd = mkstemp(path);
     if (fd < 0 || close(fd) < 0 || setenv("FAKE_NVML", path, 1) < 0)

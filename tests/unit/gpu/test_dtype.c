@@ -21,7 +21,7 @@ static double f16_value(uint16_t bits)
     return bits & 0x8000 ? -value : value;
 }
 
-static void test_f16_to_f32(void **state)
+static void f16_converts_to_f32_and_back_unchanged(void **state)
 {
     for (uint32_t bits = 0; bits < 65536; bits++) {
         float value = gw_f16_to_f32((uint16_t)bits);
@@ -41,7 +41,7 @@ static void test_f16_to_f32(void **state)
 
 /* Between two neighbours, values below the middle round down and above it round up; the middle
  * itself rounds to the even neighbour. */
-static void test_f16_rounds_to_even(void **state)
+static void f16_conversion_rounds_to_nearest_even(void **state)
 {
     for (uint16_t low = 0; low < 0x7c00; low++) {
         uint16_t high = (uint16_t)(low + 1);
@@ -57,7 +57,7 @@ static void test_f16_rounds_to_even(void **state)
     assert_int_equal(gw_f16_from_f32(float_of(1)), 0); /* the smallest subnormal float */
 }
 
-static void test_bf16(void **state)
+static void bf16_conversion_rounds_to_nearest_even(void **state)
 {
     for (uint32_t bits = 0; bits < 65536; bits++) {
         float value = gw_bf16_to_f32((uint16_t)bits);
@@ -77,7 +77,7 @@ static void test_bf16(void **state)
     assert_true(isnan(gw_bf16_to_f32(gw_bf16_from_f32(float_of(0x7f800001)))));
 }
 
-static void test_names(void **state)
+static void dtype_has_the_expected_size_and_name(void **state)
 {
     static const size_t sizes[] = {4, 8, 4, 8, 2, 2, 1};
     for (int i = GW_DTYPE_F32; i <= GW_DTYPE_U8; i++)
@@ -88,7 +88,7 @@ static void test_names(void **state)
     assert_string_equal(gw_dtype_name((enum gw_dtype) - 1), "?");
 }
 
-static void test_rng(void **state)
+static void rng_matches_the_published_xoshiro_sequence(void **state)
 {
     /* The sequence of xoshiro256** from state 1, 2, 3, 4, as other implementations test it. */
     static const uint64_t wanted[] = {11520,
@@ -127,9 +127,11 @@ static void test_rng(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f16_to_f32), cmocka_unit_test(test_f16_rounds_to_even),
-        cmocka_unit_test(test_bf16),       cmocka_unit_test(test_names),
-        cmocka_unit_test(test_rng),
+        cmocka_unit_test(f16_converts_to_f32_and_back_unchanged),
+        cmocka_unit_test(f16_conversion_rounds_to_nearest_even),
+        cmocka_unit_test(bf16_conversion_rounds_to_nearest_even),
+        cmocka_unit_test(dtype_has_the_expected_size_and_name),
+        cmocka_unit_test(rng_matches_the_published_xoshiro_sequence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,7 @@ static void check(const struct gw_optimizer_options *options)
     gw_optimizer_free(optimizer);
 }
 
-static void test_formulas(void **state)
+static void optimizer_steps_match_the_textbook_formulas(void **state)
 {
     struct gw_optimizer_options options = gw_optimizer_sgd(0.01);
     check(&options);
@@ -97,7 +97,7 @@ static void test_formulas(void **state)
     check(&options);
 }
 
-static void test_no_decay_and_rate(void **state)
+static void optimizer_obeys_no_decay_and_a_new_learning_rate(void **state)
 {
     float w[2] = {1, 1}, g[2] = {0, 0};
     const struct gw_optimizer_tensor tensors[] = {
@@ -118,7 +118,7 @@ static void test_no_decay_and_rate(void **state)
 }
 
 /* A run that is stopped, saved and resumed equals an uninterrupted run bit for bit. */
-static void test_state(void **state)
+static void restored_optimizer_continues_bit_for_bit(void **state)
 {
     float w[2][COUNT], g[COUNT];
     struct gw_optimizer *optimizer[2];
@@ -168,7 +168,7 @@ static void refuse(struct gw_optimizer_options options)
     assert_true(error.text[0] != '\0');
 }
 
-static void test_invalid(void **state)
+static void optimizer_refuses_invalid_options(void **state)
 {
     const struct gw_optimizer_options sgd = gw_optimizer_sgd(0.1), adam = gw_optimizer_adam(0.1);
     struct gw_optimizer_options options = {.lr = 1};
@@ -199,10 +199,10 @@ static void test_invalid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_formulas),
-        cmocka_unit_test(test_no_decay_and_rate),
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(optimizer_steps_match_the_textbook_formulas),
+        cmocka_unit_test(optimizer_obeys_no_decay_and_a_new_learning_rate),
+        cmocka_unit_test(restored_optimizer_continues_bit_for_bit),
+        cmocka_unit_test(optimizer_refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

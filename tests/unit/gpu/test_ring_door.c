@@ -54,7 +54,7 @@ static void *call(void *arg)
 
 /* A caller waits while no descriptor is free. The door does not spin, and it accepts all callers
  * once descriptors are free. */
-static void test_a_full_door_rests(void **state)
+static void ring_door_sleeps_if_descriptors_run_out(void **state)
 {
     struct caller caller = {0};
     struct gw_segment *segment;
@@ -101,6 +101,6 @@ static void test_a_full_door_rests(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_full_door_rests)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ring_door_sleeps_if_descriptors_run_out)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

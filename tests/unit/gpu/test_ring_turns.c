@@ -100,12 +100,12 @@ static void exchange(bool reduces)
     free(theirs);
 }
 
-static void test_what_is_reduced_and_what_goes_out_take_turns(void **state)
+static void reducing_and_sending_alternate_in_small_runs(void **state)
 {
     exchange(true);
 }
 
-static void test_what_is_copied_and_what_goes_out_take_turns(void **state)
+static void copying_and_sending_alternate_in_small_runs(void **state)
 {
     exchange(false);
 }
@@ -113,8 +113,8 @@ static void test_what_is_copied_and_what_goes_out_take_turns(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_reduced_and_what_goes_out_take_turns),
-        cmocka_unit_test(test_what_is_copied_and_what_goes_out_take_turns),
+        cmocka_unit_test(reducing_and_sending_alternate_in_small_runs),
+        cmocka_unit_test(copying_and_sending_alternate_in_small_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static void check_partition(int64_t samples, int ranks, bool drop_last, bool in_
     free(seen);
 }
 
-static void test_partition(void **state)
+static void sampler_covers_each_sample_once_across_ranks(void **state)
 {
     static const int64_t sizes[] = {1, 2, 7, 8, 9, 100, 1000};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -62,7 +62,7 @@ static void test_partition(void **state)
 }
 
 /* Some ranks begin an epoch and another number of ranks ends it; each sample is used once. */
-static void test_other_ranks_go_on(void **state)
+static void sampler_resumes_an_epoch_on_another_number_of_ranks(void **state)
 {
     enum { SAMPLES = 53, EACH = 6 };
     static const int worlds[][2] = {{4, 2}, {4, 3}, {2, 4}, {3, 5}, {1, 4}};
@@ -111,7 +111,7 @@ static void order_of(uint64_t seed, uint64_t epoch, int64_t order[50])
     gw_sampler_free(sampler);
 }
 
-static void test_epochs(void **state)
+static void sampler_order_depends_only_on_seed_and_epoch(void **state)
 {
     int64_t one[50], same[50], other[50], seed[50];
     order_of(1, 7, one);
@@ -128,7 +128,7 @@ static void test_epochs(void **state)
     assert_memory_equal(one, first, sizeof first);
 }
 
-static void test_invalid(void **state)
+static void sampler_refuses_invalid_options(void **state)
 {
     static const struct gw_sampler_options bad[] = {
         {.samples = 0, .ranks = 1},
@@ -149,10 +149,10 @@ static void test_invalid(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_partition),
-        cmocka_unit_test(test_other_ranks_go_on),
-        cmocka_unit_test(test_epochs),
-        cmocka_unit_test(test_invalid),
+        cmocka_unit_test(sampler_covers_each_sample_once_across_ranks),
+        cmocka_unit_test(sampler_resumes_an_epoch_on_another_number_of_ranks),
+        cmocka_unit_test(sampler_order_depends_only_on_seed_and_epoch),
+        cmocka_unit_test(sampler_refuses_invalid_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

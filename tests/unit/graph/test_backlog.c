@@ -32,7 +32,7 @@ static uint64_t job_of(const struct gw_backlog_item *item)
     return message.forget.job;
 }
 
-static void test_keeps_what_was_not_taken(void **state)
+static void backlog_holds_unacknowledged_messages(void **state)
 {
     struct gw_backlog *backlog = gw_backlog_new();
     assert_true(gw_backlog_can_mend(backlog, 0));
@@ -58,13 +58,13 @@ static void test_keeps_what_was_not_taken(void **state)
     gw_backlog_free(backlog);
 }
 
-static void test_heartbeats_do_not_count(void **state)
+static void heartbeats_are_not_counted_in_the_backlog(void **state)
 {
     assert_false(gw_backlog_counts(&(struct gw_message){.type = GW_MESSAGE_heartbeat}));
     assert_true(gw_backlog_counts(&(struct gw_message){.type = GW_MESSAGE_assign}));
 }
 
-static void test_the_oldest_goes_when_it_is_too_much(void **state)
+static void full_backlog_drops_its_oldest_messages(void **state)
 {
     enum { MB = 1 << 20, MESSAGES = 80 };
     struct gw_backlog *backlog = gw_backlog_new();
@@ -87,7 +87,7 @@ static void test_the_oldest_goes_when_it_is_too_much(void **state)
     gw_backlog_free(backlog);
 }
 
-static void test_descriptors_are_its_own(void **state)
+static void backlog_duplicates_and_closes_descriptors(void **state)
 {
     struct gw_backlog *backlog = gw_backlog_new();
     int before = count_descriptors();
@@ -113,10 +113,10 @@ static void test_descriptors_are_its_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_keeps_what_was_not_taken),
-        cmocka_unit_test(test_heartbeats_do_not_count),
-        cmocka_unit_test(test_the_oldest_goes_when_it_is_too_much),
-        cmocka_unit_test(test_descriptors_are_its_own),
+        cmocka_unit_test(backlog_holds_unacknowledged_messages),
+        cmocka_unit_test(heartbeats_are_not_counted_in_the_backlog),
+        cmocka_unit_test(full_backlog_drops_its_oldest_messages),
+        cmocka_unit_test(backlog_duplicates_and_closes_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

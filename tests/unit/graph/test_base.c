@@ -23,7 +23,7 @@ static uint32_t next_random(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
-static void test_array_pushes_and_removes(void **state)
+static void array_pushes_removes_and_refuses_overflow(void **state)
 {
     GW_ARRAY(uint32_t) array = {0};
     for (uint32_t i = 0; i < 1000; i++)
@@ -66,7 +66,7 @@ static void put(struct thing **items, size_t at, struct thing *thing)
 
 GW_HEAP(things, struct thing *, is_less, put)
 
-static void test_heap_gives_the_least_and_removes_any(void **state)
+static void heap_pops_the_minimum_and_removes_any_item(void **state)
 {
     enum { THINGS = 300 };
     struct thing all[THINGS];
@@ -99,7 +99,7 @@ static uint64_t key_of(uint32_t i)
     return i == 0 ? UINT64_MAX : i == 1 ? 0 : (uint64_t)i << (i % 2 * 40);
 }
 
-static void test_map_equals_a_table(void **state)
+static void map_matches_a_table_after_random_operations(void **state)
 {
     struct gw_map map = {0};
     bool there[KEYS] = {0};
@@ -146,7 +146,7 @@ static void test_map_equals_a_table(void **state)
     assert_false(gw_map_next(&map, &at, &key, &value));
 }
 
-static void test_map_reserve_is_enough(void **state)
+static void reserved_map_never_grows_or_overflows(void **state)
 {
     struct gw_map map = {0};
     assert_int_equal(gw_map_reserve(&map, 1000), 0);
@@ -159,7 +159,7 @@ static void test_map_reserve_is_enough(void **state)
     gw_map_deinit(&map);
 }
 
-static void test_strmap_equals_a_table(void **state)
+static void strmap_matches_a_table_after_random_operations(void **state)
 {
     struct gw_strmap map = {0};
     bool there[KEYS] = {0};
@@ -201,7 +201,7 @@ static void test_strmap_equals_a_table(void **state)
     gw_strmap_deinit(&map);
 }
 
-static void test_arena_gives_zeroed_aligned_memory(void **state)
+static void arena_returns_zeroed_aligned_memory(void **state)
 {
     struct gw_arena arena = {0};
     for (int round = 0; round < 3; round++) {
@@ -235,7 +235,7 @@ static const struct gw_sm_state lamp_states[] = {
     [LAMP_BROKEN] = {"broken", 0},
 };
 
-static void test_sm_moves_and_counts(void **state)
+static void state_machine_counts_moves_and_draws_a_diagram(void **state)
 {
     uint64_t taken[9] = {0};
     struct gw_sm sm = {"lamp", lamp_states, 3, taken};
@@ -261,7 +261,7 @@ static void test_sm_moves_and_counts(void **state)
     assert_null(strstr(text, "\"off\" -> \"broken\""));
 }
 
-static void test_log_writes_one_line(void **state)
+static void each_log_call_writes_a_single_line(void **state)
 {
     int pipe_fds[2];
     assert_int_equal(pipe(pipe_fds), 0);
@@ -294,7 +294,7 @@ static void test_log_writes_one_line(void **state)
     gw_log_init("tester", GW_LOG_WARN);
 }
 
-static void test_clock_goes_on(void **state)
+static void monotonic_clock_never_goes_back(void **state)
 {
     uint64_t first = gw_clock_now_ns();
     assert_true(gw_clock_now_ns() >= first);
@@ -302,7 +302,7 @@ static void test_clock_goes_on(void **state)
 }
 
 /* These are the first two vectors of the authors' table: key 00 to 0f, input 00 01 02... */
-static void test_digest_is_siphash(void **state)
+static void digest_matches_siphash_test_vectors(void **state)
 {
     static const struct {
         size_t bytes;
@@ -343,7 +343,7 @@ __attribute__((format(printf, 3, 4))) static int set_by_list(struct gw_error *er
     return rc;
 }
 
-static void test_error_texts(void **state)
+static void error_functions_format_and_prefix_texts(void **state)
 {
     struct gw_error error;
     assert_int_equal(gw_error_set(&error, GW_EINVAL, "bad %d", 7), GW_EINVAL);
@@ -358,7 +358,7 @@ static void test_error_texts(void **state)
     assert_int_equal(set_by_list(NULL, GW_EIO, "x"), GW_EIO);
 }
 
-static void test_text_is_a_line(void **state)
+static void text_check_accepts_only_printable_utf8_lines(void **state)
 {
     static const char *const well[] = {"",
                                        "a b",
@@ -394,7 +394,7 @@ static void test_text_is_a_line(void **state)
     assert_false(gw_text_is_line("a\0b", 3));
 }
 
-static void test_text_seconds(void **state)
+static void duration_text_has_suitable_units(void **state)
 {
     static const struct {
         uint64_t ns;
@@ -410,7 +410,7 @@ static void test_text_seconds(void **state)
         assert_string_equal(gw_text_seconds(all[i].ns, text), all[i].text);
 }
 
-static void test_fields(void **state)
+static void field_functions_find_count_and_number_fields(void **state)
 {
     static const char line[] = "  one\ttwo \"three  four\" ";
     static const char *const fields[] = {"one", "two", "\"three", "four\""};
@@ -438,20 +438,20 @@ static void test_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields),
-        cmocka_unit_test(test_array_pushes_and_removes),
-        cmocka_unit_test(test_heap_gives_the_least_and_removes_any),
-        cmocka_unit_test(test_map_equals_a_table),
-        cmocka_unit_test(test_map_reserve_is_enough),
-        cmocka_unit_test(test_strmap_equals_a_table),
-        cmocka_unit_test(test_arena_gives_zeroed_aligned_memory),
-        cmocka_unit_test(test_sm_moves_and_counts),
-        cmocka_unit_test(test_log_writes_one_line),
-        cmocka_unit_test(test_clock_goes_on),
-        cmocka_unit_test(test_digest_is_siphash),
-        cmocka_unit_test(test_error_texts),
-        cmocka_unit_test(test_text_is_a_line),
-        cmocka_unit_test(test_text_seconds),
+        cmocka_unit_test(field_functions_find_count_and_number_fields),
+        cmocka_unit_test(array_pushes_removes_and_refuses_overflow),
+        cmocka_unit_test(heap_pops_the_minimum_and_removes_any_item),
+        cmocka_unit_test(map_matches_a_table_after_random_operations),
+        cmocka_unit_test(reserved_map_never_grows_or_overflows),
+        cmocka_unit_test(strmap_matches_a_table_after_random_operations),
+        cmocka_unit_test(arena_returns_zeroed_aligned_memory),
+        cmocka_unit_test(state_machine_counts_moves_and_draws_a_diagram),
+        cmocka_unit_test(each_log_call_writes_a_single_line),
+        cmocka_unit_test(monotonic_clock_never_goes_back),
+        cmocka_unit_test(digest_matches_siphash_test_vectors),
+        cmocka_unit_test(error_functions_format_and_prefix_texts),
+        cmocka_unit_test(text_check_accepts_only_printable_utf8_lines),
+        cmocka_unit_test(duration_text_has_suitable_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void remove_tree(const char *dir)
     assert_int_equal(system(command), 0);
 }
 
-static void test_put_verifies_and_opens(void **state)
+static void put_refuses_content_with_a_wrong_hash(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX";
     assert_non_null(mkdtemp(dir));
@@ -66,7 +66,7 @@ static void test_put_verifies_and_opens(void **state)
     remove_tree(dir);
 }
 
-static void test_unwritable_store_is_an_error(void **state)
+static void unwritable_blob_store_error_names_the_folder(void **state)
 {
     struct gw_blobs blobs;
     struct gw_error error = {0};
@@ -74,7 +74,7 @@ static void test_unwritable_store_is_an_error(void **state)
     assert_non_null(strstr(error.text, "/proc/no/such/folder"));
 }
 
-static void test_tokens_are_reused_and_closed(void **state)
+static void descriptor_tokens_are_reused_and_closed(void **state)
 {
     struct gw_tokens tokens = {0};
     uint64_t first, second, third;
@@ -117,7 +117,7 @@ static void put_at(const struct gw_blobs *blobs, const char *text, time_t second
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void test_trims_what_was_used_first(void **state)
+static void blob_trim_removes_the_least_recently_used(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX";
     uint8_t oldest[GW_HASH_BYTES], old[GW_HASH_BYTES], new[GW_HASH_BYTES];
@@ -142,7 +142,7 @@ static void test_trims_what_was_used_first(void **state)
 /* Between stores the file itself is linked; a file that anybody may write to is copied. */
 /* Several workers of a host store the same content at the same time, and one worker links the
  * file of another. A file that is replaced has no name any more and cannot be linked. */
-static void test_what_is_there_stays(void **state)
+static void repeated_put_reuses_the_existing_blob(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX", path[PATH_MAX];
     uint8_t hash[GW_HASH_BYTES];
@@ -172,7 +172,7 @@ static void test_what_is_there_stays(void **state)
 }
 
 /* A cleanup of the host may remove the store itself. */
-static void test_a_store_that_is_gone_is_made_again(void **state)
+static void put_recreates_a_removed_blob_store(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX";
     uint8_t hash[GW_HASH_BYTES];
@@ -197,7 +197,7 @@ static void write_into(const struct gw_blobs *blobs, const uint8_t *hash, const 
 }
 
 /* The content of a store outlives workers; people and power failures can change it. */
-static void test_what_was_changed_is_not_there(void **state)
+static void changed_blob_counts_as_missing(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX", text[8] = "";
     const char *const changes[] = {"eno", "one, and more", ""};
@@ -228,7 +228,7 @@ static void test_what_was_changed_is_not_there(void **state)
     remove_tree(dir);
 }
 
-static void test_takes_the_file_itself(void **state)
+static void take_links_the_file_if_its_hash_matches(void **state)
 {
     char dir[] = "/tmp/gangway-blobs-XXXXXX", here[64], there[64], path[PATH_MAX];
     uint8_t hash[GW_HASH_BYTES], other[GW_HASH_BYTES];
@@ -263,14 +263,14 @@ static void test_takes_the_file_itself(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trims_what_was_used_first),
-        cmocka_unit_test(test_what_is_there_stays),
-        cmocka_unit_test(test_a_store_that_is_gone_is_made_again),
-        cmocka_unit_test(test_what_was_changed_is_not_there),
-        cmocka_unit_test(test_takes_the_file_itself),
-        cmocka_unit_test(test_put_verifies_and_opens),
-        cmocka_unit_test(test_unwritable_store_is_an_error),
-        cmocka_unit_test(test_tokens_are_reused_and_closed),
+        cmocka_unit_test(blob_trim_removes_the_least_recently_used),
+        cmocka_unit_test(repeated_put_reuses_the_existing_blob),
+        cmocka_unit_test(put_recreates_a_removed_blob_store),
+        cmocka_unit_test(changed_blob_counts_as_missing),
+        cmocka_unit_test(take_links_the_file_if_its_hash_matches),
+        cmocka_unit_test(put_refuses_content_with_a_wrong_hash),
+        cmocka_unit_test(unwritable_blob_store_error_names_the_folder),
+        cmocka_unit_test(descriptor_tokens_are_reused_and_closed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

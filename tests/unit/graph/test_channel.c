@@ -70,7 +70,7 @@ static int get(struct gw_channel *channel, struct gw_message *message)
     return rc;
 }
 
-static void test_messages_come_in_order(void **state)
+static void messages_arrive_in_order(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message;
@@ -96,7 +96,7 @@ static void test_messages_come_in_order(void **state)
     gw_channel_free(b);
 }
 
-static void test_descriptors_stay_with_their_frames(void **state)
+static void descriptors_arrive_with_their_frames(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message;
@@ -123,7 +123,7 @@ static void test_descriptors_stay_with_their_frames(void **state)
     gw_channel_free(b);
 }
 
-static void test_borrowed_descriptors_stay_open(void **state)
+static void borrowed_descriptors_stay_open_after_sending(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message = forget(1);
@@ -141,7 +141,7 @@ static void test_borrowed_descriptors_stay_open(void **state)
 
 /* Neither side receives the messages that are still queued; no descriptor may leak on either
  * side. */
-static void test_unsent_and_unread_descriptors_are_closed(void **state)
+static void unsent_and_unread_descriptors_are_closed(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message;
@@ -172,7 +172,7 @@ static void test_unsent_and_unread_descriptors_are_closed(void **state)
 }
 
 /* Large frames with descriptors pass a small socket, so writes and reads end at any byte. */
-static void test_frames_in_pieces(void **state)
+static void large_frames_pass_a_small_socket_in_pieces(void **state)
 {
     enum { MESSAGES = 30 };
     struct gw_channel *a, *b;
@@ -213,7 +213,7 @@ static void test_frames_in_pieces(void **state)
     gw_channel_free(b);
 }
 
-static void test_one_byte_at_a_time(void **state)
+static void frame_decodes_if_bytes_arrive_singly(void **state)
 {
     struct gw_channel *channel;
     struct gw_buffer buffer = {0};
@@ -238,7 +238,7 @@ static void test_one_byte_at_a_time(void **state)
     gw_channel_free(channel);
 }
 
-static void test_put_frames_are_messages(void **state)
+static void encoded_frames_arrive_as_messages(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_buffer buffer = {0};
@@ -258,7 +258,7 @@ static void test_put_frames_are_messages(void **state)
     gw_channel_free(b);
 }
 
-static void test_what_was_sent_before_the_end_is_read(void **state)
+static void messages_sent_before_closing_are_delivered(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message = forget(5);
@@ -323,7 +323,7 @@ static int cheat(uint8_t announced, size_t brought)
     return rc;
 }
 
-static void test_cheating_with_descriptors(void **state)
+static void wrong_descriptor_counts_are_refused(void **state)
 {
     assert_int_equal(cheat(2, 2), GW_EAGAIN);
     assert_int_equal(cheat(GW_FRAME_FDS_MAX, GW_FRAME_FDS_MAX), GW_EAGAIN);
@@ -335,7 +335,7 @@ static void test_cheating_with_descriptors(void **state)
 }
 
 /* The peer sends more and more descriptors, but never a whole frame. */
-static void test_hoarding_descriptors(void **state)
+static void peer_that_sends_only_descriptors_is_refused(void **state)
 {
     struct gw_channel *channel;
     struct gw_message message;
@@ -357,7 +357,7 @@ static void test_hoarding_descriptors(void **state)
     gw_channel_free(channel);
 }
 
-static void test_garbage_is_refused(void **state)
+static void channel_refuses_bytes_of_another_protocol(void **state)
 {
     struct gw_channel *channel;
     struct gw_message message;
@@ -373,7 +373,7 @@ static void test_garbage_is_refused(void **state)
 }
 
 /* A later call, perhaps from another thread, must not continue behind a message that was lost. */
-static void test_no_memory_for_a_message(void **state)
+static void channel_stays_failed_after_out_of_memory(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message = {.type = GW_MESSAGE_refuse, .refuse = {.text = "no"}};
@@ -413,7 +413,7 @@ static uint64_t allocations_of_small_reads(struct gw_channel *a, struct gw_chann
     return gw_alloc_count() - putting;
 }
 
-static void test_room_for_a_large_frame_is_given_back(void **state)
+static void buffer_of_a_large_frame_is_freed_afterwards(void **state)
 {
     enum { LARGE = 900 << 10, SMALL_READS = 100 };
     struct gw_channel *a, *b;
@@ -446,19 +446,19 @@ static void test_room_for_a_large_frame_is_given_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CHANNEL_TEST(test_messages_come_in_order),
-        CHANNEL_TEST(test_descriptors_stay_with_their_frames),
-        CHANNEL_TEST(test_borrowed_descriptors_stay_open),
-        CHANNEL_TEST(test_unsent_and_unread_descriptors_are_closed),
-        CHANNEL_TEST(test_frames_in_pieces),
-        CHANNEL_TEST(test_one_byte_at_a_time),
-        CHANNEL_TEST(test_put_frames_are_messages),
-        CHANNEL_TEST(test_what_was_sent_before_the_end_is_read),
-        CHANNEL_TEST(test_cheating_with_descriptors),
-        CHANNEL_TEST(test_hoarding_descriptors),
-        CHANNEL_TEST(test_garbage_is_refused),
-        CHANNEL_TEST(test_no_memory_for_a_message),
-        CHANNEL_TEST(test_room_for_a_large_frame_is_given_back),
+        CHANNEL_TEST(messages_arrive_in_order),
+        CHANNEL_TEST(descriptors_arrive_with_their_frames),
+        CHANNEL_TEST(borrowed_descriptors_stay_open_after_sending),
+        CHANNEL_TEST(unsent_and_unread_descriptors_are_closed),
+        CHANNEL_TEST(large_frames_pass_a_small_socket_in_pieces),
+        CHANNEL_TEST(frame_decodes_if_bytes_arrive_singly),
+        CHANNEL_TEST(encoded_frames_arrive_as_messages),
+        CHANNEL_TEST(messages_sent_before_closing_are_delivered),
+        CHANNEL_TEST(wrong_descriptor_counts_are_refused),
+        CHANNEL_TEST(peer_that_sends_only_descriptors_is_refused),
+        CHANNEL_TEST(channel_refuses_bytes_of_another_protocol),
+        CHANNEL_TEST(channel_stays_failed_after_out_of_memory),
+        CHANNEL_TEST(buffer_of_a_large_frame_is_freed_afterwards),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

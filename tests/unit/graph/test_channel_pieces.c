@@ -179,7 +179,7 @@ static void put_inputs(struct gw_channel *channel, const size_t *bytes, uint8_t 
 
 /* Contents occupy a line of 1 MB/s for 60 s. Every 2 s a heartbeat is sent; each heartbeat
  * arrives within a second. */
-static void test_heartbeats_pass_contents(void **state)
+static void heartbeats_overtake_file_contents(void **state)
 {
     enum { MB = 1000000, TENTH = MB / 10 };
     const size_t sizes[] = {10 * MB, 0, 50 * MB};
@@ -223,7 +223,7 @@ static void test_heartbeats_pass_contents(void **state)
 }
 
 /* The line accepts few bytes at a time, and heartbeats never arrive in the middle of a frame. */
-static void test_heartbeats_pass_frames_whole(void **state)
+static void heartbeats_never_split_a_frame(void **state)
 {
     static const size_t sizes[] = {300, 5};
     enum { ROUNDS = 60 };
@@ -296,7 +296,7 @@ static size_t bytes_before_beat(bool brisk)
 
 /* Bytes already given to TLS and the socket are sent before a heartbeat, and take seconds on a
  * slow line. */
-static void test_brisk_channels_give_little_at_a_time(void **state)
+static void brisk_channel_queues_few_bytes_before_a_heartbeat(void **state)
 {
     (void)state;
     assert_true(bytes_before_beat(true) <= 18 << 10);
@@ -344,7 +344,7 @@ static void assert_refused(struct world *world, const char *text)
     world_free(world);
 }
 
-static void test_pieces_of_cheats_are_refused(void **state)
+static void invalid_content_pieces_are_refused(void **state)
 {
     struct world *world = world_new();
     put_size(&world->there, 3);
@@ -401,7 +401,7 @@ static int send_shrinking(struct world *world, const struct gw_message *message)
 
 /* A file that a client uploads may shrink during the upload. Uploaded content has a hash, so the
  * receiver notices; a value has no hash, so its connection ends. */
-static void test_files_that_get_shorter(void **state)
+static void shrinking_blob_is_padded_and_shrinking_value_fails(void **state)
 {
     const uint8_t hash[32] = {0};
     struct gw_message blob = {.type = GW_MESSAGE_blob, .blob.hash = {hash, sizeof hash}}, got;
@@ -431,11 +431,11 @@ static void test_files_that_get_shorter(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_heartbeats_pass_contents),
-        cmocka_unit_test(test_heartbeats_pass_frames_whole),
-        cmocka_unit_test(test_brisk_channels_give_little_at_a_time),
-        cmocka_unit_test(test_pieces_of_cheats_are_refused),
-        cmocka_unit_test(test_files_that_get_shorter),
+        cmocka_unit_test(heartbeats_overtake_file_contents),
+        cmocka_unit_test(heartbeats_never_split_a_frame),
+        cmocka_unit_test(brisk_channel_queues_few_bytes_before_a_heartbeat),
+        cmocka_unit_test(invalid_content_pieces_are_refused),
+        cmocka_unit_test(shrinking_blob_is_padded_and_shrinking_value_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static struct gw_value *sample(void)
     return list;
 }
 
-static void test_there_and_back(void **state)
+static void encoded_value_decodes_to_an_equal_value(void **state)
 {
     struct gw_value *value = sample(), *back = NULL;
     struct gw_buffer buffer = {0};
@@ -77,7 +77,7 @@ static void on_release(void *data, size_t bytes)
     free(data);
 }
 
-static void test_texts_are_a_list(void **state)
+static void text_array_encodes_like_a_list_of_strings(void **state)
 {
     enum { TEXTS_MAX = 70000 };
     static const size_t lengths[] = {0, 1, 31, 32, 255, 256, 65535, 65536},
@@ -105,7 +105,7 @@ static void test_texts_are_a_list(void **state)
     free(texts);
 }
 
-static void test_borrowed_bytes_keep_their_owner(void **state)
+static void decoded_bytes_hold_a_reference_to_their_buffer(void **state)
 {
     struct gw_value *value = gw_list(), *back = NULL;
     struct gw_buffer buffer = {0};
@@ -127,7 +127,7 @@ static void test_borrowed_bytes_keep_their_owner(void **state)
     assert_int_equal(released, 1);
 }
 
-static void test_references_are_places(void **state)
+static void references_encode_as_a_list_of_dependencies(void **state)
 {
     struct gw_codec_deps deps = {0};
     struct gw_buffer buffer = {0};
@@ -166,7 +166,7 @@ static void test_references_are_places(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_lost_items_are_not_sent(void **state)
+static void list_with_a_failed_item_cannot_be_encoded(void **state)
 {
     struct gw_value *list = gw_list();
     struct gw_buffer buffer = {0};
@@ -187,7 +187,7 @@ static void assert_refused(const void *data, size_t bytes, const char *wanted)
     assert_null(value);
 }
 
-static void test_wrong_bytes_say_why(void **state)
+static void decode_errors_state_the_cause(void **state)
 {
     assert_refused("\xcf\x80\0\0\0\0\0\0\0", 9, "above 2^63");
     assert_refused("\x91\xa3"
@@ -201,7 +201,7 @@ static void test_wrong_bytes_say_why(void **state)
     assert_refused("", 0, "damaged");
 }
 
-static void test_giant_headers_allocate_nothing(void **state)
+static void huge_announced_sizes_allocate_nothing(void **state)
 {
     struct gw_value *value;
     gw_alloc_fail_after(-1);
@@ -210,7 +210,7 @@ static void test_giant_headers_allocate_nothing(void **state)
     assert_int_equal(gw_alloc_count(), 0);
 }
 
-static void test_cut_and_turned(void **state)
+static void truncated_and_corrupt_values_are_refused(void **state)
 {
     struct gw_value *value = gw_list(), *dict = gw_dict(), *back;
     struct gw_buffer buffer = {0};
@@ -241,7 +241,7 @@ static void test_cut_and_turned(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_memory_runs_out_anywhere(void **state)
+static void codec_reports_out_of_memory_at_every_allocation(void **state)
 {
     struct gw_value *value = sample(), *back = NULL;
     struct gw_buffer buffer = {0};
@@ -268,7 +268,7 @@ static void test_memory_runs_out_anywhere(void **state)
 }
 
 /* A header that is encoded apart from its bytes equals the header of a joint encoding. */
-static void test_head_of_bytes(void **state)
+static void separate_bytes_header_equals_the_encoded_header(void **state)
 {
     static const size_t sizes[] = {256, 65535, 65536, 300000};
     (void)state;
@@ -307,7 +307,7 @@ static size_t file_with(size_t bytes, int x, int *fd)
 }
 
 /* Small files are read into the value's own memory; a mapping lives as long as any piece of it. */
-static void test_values_in_files(void **state)
+static void value_decodes_from_a_file_and_outlives_the_file(void **state)
 {
     static const size_t sizes[] = {1, 8192, 60000, 70000, 1 << 20};
     (void)state;
@@ -331,7 +331,7 @@ static void test_values_in_files(void **state)
     }
 }
 
-static void test_files_that_are_too_short(void **state)
+static void truncated_value_file_is_refused(void **state)
 {
     static const size_t sizes[] = {8192, 1 << 20};
     (void)state;
@@ -352,18 +352,18 @@ static void test_files_that_are_too_short(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_texts_are_a_list),
-        cmocka_unit_test(test_borrowed_bytes_keep_their_owner),
-        cmocka_unit_test(test_head_of_bytes),
-        cmocka_unit_test(test_values_in_files),
-        cmocka_unit_test(test_files_that_are_too_short),
-        cmocka_unit_test(test_references_are_places),
-        cmocka_unit_test(test_lost_items_are_not_sent),
-        cmocka_unit_test(test_wrong_bytes_say_why),
-        cmocka_unit_test(test_giant_headers_allocate_nothing),
-        cmocka_unit_test(test_cut_and_turned),
-        cmocka_unit_test(test_memory_runs_out_anywhere),
+        cmocka_unit_test(encoded_value_decodes_to_an_equal_value),
+        cmocka_unit_test(text_array_encodes_like_a_list_of_strings),
+        cmocka_unit_test(decoded_bytes_hold_a_reference_to_their_buffer),
+        cmocka_unit_test(separate_bytes_header_equals_the_encoded_header),
+        cmocka_unit_test(value_decodes_from_a_file_and_outlives_the_file),
+        cmocka_unit_test(truncated_value_file_is_refused),
+        cmocka_unit_test(references_encode_as_a_list_of_dependencies),
+        cmocka_unit_test(list_with_a_failed_item_cannot_be_encoded),
+        cmocka_unit_test(decode_errors_state_the_cause),
+        cmocka_unit_test(huge_announced_sizes_allocate_nothing),
+        cmocka_unit_test(truncated_and_corrupt_values_are_refused),
+        cmocka_unit_test(codec_reports_out_of_memory_at_every_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

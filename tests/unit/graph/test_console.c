@@ -27,7 +27,7 @@ static struct gw_buffer stream_of_three(void)
     return stream;
 }
 
-static void test_any_cut(void **state)
+static void console_frames_decode_if_split_at_any_byte(void **state)
 {
     static const struct {
         uint8_t kind;
@@ -59,7 +59,7 @@ static void test_any_cut(void **state)
     gw_buffer_deinit(&stream);
 }
 
-static void test_too_long(void **state)
+static void console_frame_above_the_limit_is_refused(void **state)
 {
     uint8_t head[GW_CONSOLE_HEAD_BYTES], kind;
     struct gw_console console = {0};
@@ -76,8 +76,8 @@ static void test_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_cut),
-        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(console_frames_decode_if_split_at_any_byte),
+        cmocka_unit_test(console_frame_above_the_limit_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ static void touch(const char *path)
     close(fd);
 }
 
-static void test_make_and_remove(void **state)
+static void dir_remove_does_not_follow_links(void **state)
 {
     char root[] = "/tmp/gangway-dir-XXXXXX";
     assert_non_null(mkdtemp(root));
@@ -45,7 +45,7 @@ static void test_make_and_remove(void **state)
     assert_int_equal(gw_dir_remove(root, &error), 0);
 }
 
-static void test_open_folder_is_refused(void **state)
+static void folder_open_to_others_is_refused(void **state)
 {
     char root[] = "/tmp/gangway-dir-XXXXXX";
     assert_non_null(mkdtemp(root));
@@ -59,8 +59,8 @@ static void test_open_folder_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_make_and_remove),
-        cmocka_unit_test(test_open_folder_is_refused),
+        cmocka_unit_test(dir_remove_does_not_follow_links),
+        cmocka_unit_test(folder_open_to_others_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

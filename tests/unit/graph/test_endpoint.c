@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 /* The system resolver would accept 72606 as 7070. */
-static void a_port_is_a_number_to_65535(void **state)
+static void port_above_65535_is_refused(void **state)
 {
     static const char *const refused[] = {"127.0.0.1:72606", "127.0.0.1:65536", "[::1]:99999",
                                           "127.0.0.1:-1", "127.0.0.1:70x"};
@@ -31,7 +31,7 @@ static void a_port_is_a_number_to_65535(void **state)
     assert_string_equal(numeric, "[::1]:1");
 }
 
-static void a_host_alone_listens_at_a_free_port(void **state)
+static void host_without_a_port_listens_on_a_free_port(void **state)
 {
     char actual[GW_ENDPOINT_TEXT_MAX];
     int fd;
@@ -44,8 +44,8 @@ static void a_host_alone_listens_at_a_free_port(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_port_is_a_number_to_65535),
-        cmocka_unit_test(a_host_alone_listens_at_a_free_port),
+        cmocka_unit_test(port_above_65535_is_refused),
+        cmocka_unit_test(host_without_a_port_listens_on_a_free_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

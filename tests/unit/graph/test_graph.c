@@ -57,7 +57,7 @@ static void assert_fails(struct gw_graph *graph, int code, const char *wanted)
     gw_graph_free(graph);
 }
 
-static void test_calls_become_rows(void **state)
+static void sealed_graph_has_rows_in_dependency_order(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node none = gw_call(graph, add, NULL);
@@ -99,7 +99,7 @@ static void test_calls_become_rows(void **state)
     gw_graph_free(graph);
 }
 
-static void test_commands_share_specs(void **state)
+static void equal_commands_share_a_spec(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     char name[8] = "train";
@@ -135,7 +135,7 @@ static void test_commands_share_specs(void **state)
     assert_fails(graph, GW_EINVAL, "\"NAME\" in env is not NAME=value");
 }
 
-static void test_external_results(void **state)
+static void external_results_become_job_dependencies(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node old = gw_graph_external(graph, 77, 5);
@@ -162,7 +162,7 @@ static void test_external_results(void **state)
 }
 
 /* The first rows of a large graph are known at once and do not change afterwards. */
-static void test_a_large_graph_has_a_head(void **state)
+static void head_rows_of_a_large_graph_stay_unchanged(void **state)
 {
     enum { NODES = 40000 };
     struct gw_graph *graph = gw_graph_new(), *small = gw_graph_new();
@@ -204,7 +204,7 @@ static void test_a_large_graph_has_a_head(void **state)
 }
 
 /* The head of a graph may end at an external node, which has no dependencies of its own. */
-static void test_a_head_before_an_external_node(void **state)
+static void graph_head_with_external_nodes_matches_the_rows(void **state)
 {
     enum { NODES = 40000 };
     struct gw_graph *graph = gw_graph_new();
@@ -239,7 +239,7 @@ static struct gw_graph *make_ladder(uint32_t count)
 }
 
 /* Rows that are written in several steps equal the rows of a graph that is sealed at once. */
-static void test_rows_are_written_in_steps(void **state)
+static void rows_written_in_steps_equal_a_sealed_graph(void **state)
 {
     enum { NODES = 2000, STEP = 77 };
     struct gw_graph *graph = make_ladder(NODES), *whole = make_ladder(NODES);
@@ -269,7 +269,7 @@ static void test_rows_are_written_in_steps(void **state)
     gw_graph_free(graph);
 }
 
-static void test_cycles_are_named(void **state)
+static void cycle_error_names_the_nodes(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node before = gw_call(graph, add, GW_OPTIONS(.name = "before"));
@@ -296,7 +296,7 @@ static void test_cycles_are_named(void **state)
                  "add#6 -> add#7 -> (92 more) -> add#0");
 }
 
-static void test_names_are_unique(void **state)
+static void duplicate_node_names_are_refused(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.name = "twin"));
@@ -308,7 +308,7 @@ static void test_names_are_unique(void **state)
     assert_fails(graph, GW_EINVAL, "name is empty");
 }
 
-static void test_wrong_references_are_refused(void **state)
+static void wrong_references_are_refused_with_the_cause(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_call(graph, add, NULL, gw_result((gw_node){5}));
@@ -360,7 +360,7 @@ static void test_wrong_references_are_refused(void **state)
     assert_fails(graph, GW_EINVAL, "without a function");
 }
 
-static void test_arguments_have_limits(void **state)
+static void arguments_nested_too_deeply_are_refused(void **state)
 {
     /* The client scatters large arguments before the task; the graph accepts them. */
     struct gw_graph *graph = gw_graph_new();
@@ -381,7 +381,7 @@ static void test_arguments_have_limits(void **state)
     assert_fails(graph, GW_EINVAL, "nested too deeply");
 }
 
-static void test_no_memory_is_told_at_the_end(void **state)
+static void graph_check_reports_earlier_out_of_memory(void **state)
 {
     gw_node node = gw_call(NULL, add, NULL, gw_i64(1));
     gw_graph_after(NULL, node, node);
@@ -393,7 +393,7 @@ static void test_no_memory_is_told_at_the_end(void **state)
     assert_fails(graph, GW_ENOMEM, "argument 1: out of memory");
 }
 
-static void test_memory_runs_out_anywhere(void **state)
+static void graph_reports_out_of_memory_at_every_allocation(void **state)
 {
     const char *argv[] = {"true", NULL};
     int rc = GW_ENOMEM;
@@ -436,7 +436,7 @@ static uint32_t alive_max(const struct gw_graph_rows *rows)
     return most;
 }
 
-static void test_a_tree_keeps_few_results(void **state)
+static void row_order_of_a_tree_holds_few_results(void **state)
 {
     enum { LEAVES = 4096 };
     struct gw_graph *graph = gw_graph_new();
@@ -454,7 +454,7 @@ static void test_a_tree_keeps_few_results(void **state)
 
 /* The branch that needs more live results runs first; otherwise the small result would wait all
  * the time. */
-static void test_the_wide_side_goes_first(void **state)
+static void row_order_starts_with_the_wide_branch(void **state)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node small = gw_call(graph, add, NULL), wide[8];
@@ -471,7 +471,7 @@ static void test_the_wide_side_goes_first(void **state)
 }
 
 /* A recursive sort would overflow the stack here. */
-static void test_a_long_chain_and_a_wide_bag(void **state)
+static void sorting_200000_nodes_does_not_overflow_the_stack(void **state)
 {
     enum { TASKS = 200000 };
     struct gw_graph *graph = gw_graph_new();
@@ -492,7 +492,7 @@ static void test_a_long_chain_and_a_wide_bag(void **state)
 
 /* Random graphs have edges in both directions: either the error names a cycle, or the rows are
  * in order. */
-static void test_random_graphs(void **state)
+static void random_graphs_are_sorted_or_their_cycle_is_named(void **state)
 {
     uint64_t random = 3;
     int cycles = 0, sealed = 0;
@@ -531,22 +531,22 @@ static void test_random_graphs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_calls_become_rows),
-        cmocka_unit_test(test_commands_share_specs),
-        cmocka_unit_test(test_external_results),
-        cmocka_unit_test(test_a_large_graph_has_a_head),
-        cmocka_unit_test(test_a_head_before_an_external_node),
-        cmocka_unit_test(test_rows_are_written_in_steps),
-        cmocka_unit_test(test_cycles_are_named),
-        cmocka_unit_test(test_names_are_unique),
-        cmocka_unit_test(test_wrong_references_are_refused),
-        cmocka_unit_test(test_arguments_have_limits),
-        cmocka_unit_test(test_no_memory_is_told_at_the_end),
-        cmocka_unit_test(test_memory_runs_out_anywhere),
-        cmocka_unit_test(test_a_tree_keeps_few_results),
-        cmocka_unit_test(test_the_wide_side_goes_first),
-        cmocka_unit_test(test_a_long_chain_and_a_wide_bag),
-        cmocka_unit_test(test_random_graphs),
+        cmocka_unit_test(sealed_graph_has_rows_in_dependency_order),
+        cmocka_unit_test(equal_commands_share_a_spec),
+        cmocka_unit_test(external_results_become_job_dependencies),
+        cmocka_unit_test(head_rows_of_a_large_graph_stay_unchanged),
+        cmocka_unit_test(graph_head_with_external_nodes_matches_the_rows),
+        cmocka_unit_test(rows_written_in_steps_equal_a_sealed_graph),
+        cmocka_unit_test(cycle_error_names_the_nodes),
+        cmocka_unit_test(duplicate_node_names_are_refused),
+        cmocka_unit_test(wrong_references_are_refused_with_the_cause),
+        cmocka_unit_test(arguments_nested_too_deeply_are_refused),
+        cmocka_unit_test(graph_check_reports_earlier_out_of_memory),
+        cmocka_unit_test(graph_reports_out_of_memory_at_every_allocation),
+        cmocka_unit_test(row_order_of_a_tree_holds_few_results),
+        cmocka_unit_test(row_order_starts_with_the_wide_branch),
+        cmocka_unit_test(sorting_200000_nodes_does_not_overflow_the_stack),
+        cmocka_unit_test(random_graphs_are_sorted_or_their_cycle_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

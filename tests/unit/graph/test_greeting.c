@@ -5,7 +5,7 @@
 
 enum { STRANGERS = 3 * GW_GREETINGS_MAX };
 
-static void test_the_oldest_goes(void **state)
+static void full_greeting_list_drops_its_oldest_connection(void **state)
 {
     struct gw_greetings greetings = {0};
     static struct gw_greeting all[STRANGERS];
@@ -24,7 +24,7 @@ static void test_the_oldest_goes(void **state)
     assert_false(greetings.crowded);
 }
 
-static void test_whoever_says_hello_makes_room(void **state)
+static void completed_greeting_frees_its_place(void **state)
 {
     struct gw_greetings greetings = {0};
     static struct gw_greeting all[GW_GREETINGS_MAX + 1];
@@ -40,8 +40,8 @@ static void test_whoever_says_hello_makes_room(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_oldest_goes),
-        cmocka_unit_test(test_whoever_says_hello_makes_room),
+        cmocka_unit_test(full_greeting_list_drops_its_oldest_connection),
+        cmocka_unit_test(completed_greeting_frees_its_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

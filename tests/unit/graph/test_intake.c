@@ -14,7 +14,7 @@ static void take(struct gw_intake *intake, int new, int again)
     }
 }
 
-static void test_one_connection_brings_everything_once(void **state)
+static void intake_counts_each_message_of_a_connection_once(void **state)
 {
     struct gw_intake intake = {0};
     (void)state;
@@ -26,7 +26,7 @@ static void test_one_connection_brings_everything_once(void **state)
     assert_int_equal(gw_intake_say(&intake), 7);
 }
 
-static void test_what_the_first_still_brought_comes_again(void **state)
+static void intake_drops_repeats_on_the_second_connection(void **state)
 {
     struct gw_intake intake = {0};
     (void)state;
@@ -38,7 +38,7 @@ static void test_what_the_first_still_brought_comes_again(void **state)
     assert_int_equal(intake.taken, 10);
 }
 
-static void test_the_second_breaks_before_all_came_again(void **state)
+static void intake_resumes_if_the_second_connection_breaks(void **state)
 {
     struct gw_intake intake = {0};
     (void)state;
@@ -55,7 +55,7 @@ static void test_the_second_breaks_before_all_came_again(void **state)
     assert_int_equal(intake.taken, 7);
 }
 
-static void test_a_connection_that_was_dialled_in_vain_changes_nothing(void **state)
+static void failed_reconnect_leaves_the_intake_count_unchanged(void **state)
 {
     struct gw_intake intake = {0};
     (void)state;
@@ -71,7 +71,7 @@ static void test_a_connection_that_was_dialled_in_vain_changes_nothing(void **st
 
 /* If a peer learned on the first connection of a higher count than the second connection
  * announced, the peer would forget messages that the second connection needs. */
-static void test_nothing_more_is_forgettable_while_another_is_dialled(void **state)
+static void acknowledgements_pause_during_a_reconnect(void **state)
 {
     struct gw_intake intake = {0};
     (void)state;
@@ -91,11 +91,11 @@ static void test_nothing_more_is_forgettable_while_another_is_dialled(void **sta
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_connection_brings_everything_once),
-        cmocka_unit_test(test_what_the_first_still_brought_comes_again),
-        cmocka_unit_test(test_the_second_breaks_before_all_came_again),
-        cmocka_unit_test(test_a_connection_that_was_dialled_in_vain_changes_nothing),
-        cmocka_unit_test(test_nothing_more_is_forgettable_while_another_is_dialled),
+        cmocka_unit_test(intake_counts_each_message_of_a_connection_once),
+        cmocka_unit_test(intake_drops_repeats_on_the_second_connection),
+        cmocka_unit_test(intake_resumes_if_the_second_connection_breaks),
+        cmocka_unit_test(failed_reconnect_leaves_the_intake_count_unchanged),
+        cmocka_unit_test(acknowledgements_pause_during_a_reconnect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

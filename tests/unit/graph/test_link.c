@@ -1,4 +1,4 @@
-/* Links on a loop: one write a turn, callbacks in turns of their own, and every way to end. The
+/* Links on a loop: one write per turn, callbacks in turns of their own, and every way to end. The
  * loop runs until nothing is left on it, so a link that never closes is a test that does not end.
  */
 #include "tests/unit/fill.h"
@@ -13,15 +13,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* One end, and what came to it. */
+/* One end, and the messages it received. */
 struct end {
     struct gw_link *link;
     uint64_t got, last;
     int closes, code;
-    uint64_t close_at;   /* close in the message with this number */
-    uint64_t pause_at;   /* pause in it */
-    bool echo, in_call;  /* in_call: a function of the link's runs now */
-    struct end *forward; /* send each message on from there */
+    uint64_t close_at;   /* closes in the message with this number */
+    uint64_t pause_at;   /* pauses in it */
+    bool echo, in_call;  /* in_call: a function of the link runs now */
+    struct end *forward; /* forwards each message from there */
     char text[GW_ERROR_TEXT_MAX];
 };
 
@@ -98,7 +98,7 @@ static void run(uv_loop_t *loop)
     assert_int_equal(uv_loop_close(loop), 0);
 }
 
-static void test_messages_and_closing(void **state)
+static void closing_a_link_flushes_queued_messages(void **state)
 {
     uv_loop_t loop;
     struct end a = {0}, b = {.echo = true, .close_at = 1000};
@@ -118,8 +118,8 @@ static void test_messages_and_closing(void **state)
     assert_int_equal(b.code, 0);
 }
 
-/* A packet socket keeps the borders of writes. */
-static void test_one_write_a_turn(void **state)
+/* A packet socket preserves the boundaries of writes. */
+static void link_writes_once_per_loop_turn(void **state)
 {
     uv_loop_t loop;
     struct end a = {0};
@@ -146,7 +146,7 @@ static void test_one_write_a_turn(void **state)
     gw_buffer_deinit(&one);
 }
 
-static void test_what_is_held_leaves_with_the_next(void **state)
+static void held_message_leaves_with_the_next_message(void **state)
 {
     uv_loop_t loop;
     struct end a = {0};
@@ -184,8 +184,8 @@ static void prepare_on_turn(uv_prepare_t *prepare)
     send_forget(prepare->data, 1);
 }
 
-/* Sent just before the loop goes to sleep, and no other event will wake it. */
-static void test_sent_in_a_prepare_callback(void **state)
+/* The message is sent just before the loop sleeps, and no other event will wake the loop. */
+static void message_from_a_prepare_callback_is_sent(void **state)
 {
     uv_loop_t loop;
     uv_prepare_t prepare;
@@ -198,8 +198,9 @@ static void test_sent_in_a_prepare_callback(void **state)
     assert_int_equal(b.got, 1);
 }
 
-/* a -> b, forwarded c -> d, which closes: three hops without any other event. */
-static void test_forwarding_between_links(void **state)
+/* A message goes from a to b and, forwarded, from c to d, which closes: three hops without
+ * another event. */
+static void message_is_forwarded_across_three_hops(void **state)
 {
     uv_loop_t loop;
     int fds[2];
@@ -219,7 +220,7 @@ static void test_forwarding_between_links(void **state)
     assert_int_equal(b.closes + c.closes, 2);
 }
 
-static void test_close_inside_a_message_drops_the_rest(void **state)
+static void closing_in_a_callback_drops_later_messages(void **state)
 {
     uv_loop_t loop;
     struct end a = {0}, b = {.close_at = 3};
@@ -231,7 +232,7 @@ static void test_close_inside_a_message_drops_the_rest(void **state)
     assert_int_equal(a.code, GW_ECLOSED);
 }
 
-static void test_pause_keeps_what_is_buffered(void **state)
+static void paused_link_holds_buffered_messages_until_resume(void **state)
 {
     uv_loop_t loop;
     struct end a = {0}, b = {.pause_at = 3, .close_at = 10};
@@ -249,8 +250,8 @@ static void test_pause_keeps_what_is_buffered(void **state)
     assert_int_equal(b.got, 10);
 }
 
-/* The other side says its last words and goes while we are sending to it. */
-static void test_last_words_are_delivered(void **state)
+/* The other side sends messages and disconnects while this side is still sending. */
+static void messages_before_a_disconnect_are_delivered(void **state)
 {
     uv_loop_t loop;
     struct end a = {0};
@@ -265,7 +266,7 @@ static void test_last_words_are_delivered(void **state)
     }
     assert_int_equal(write(fds[1], words.data, words.size), words.size);
     close(fds[1]);
-    send_forget(&a, 1); /* fails first */
+    send_forget(&a, 1); /* this fails first */
     run(&loop);
     assert_int_equal(a.got, 10000);
     assert_int_equal(a.code, GW_ECLOSED);
@@ -273,7 +274,7 @@ static void test_last_words_are_delivered(void **state)
     gw_buffer_deinit(&words);
 }
 
-/* Its end goes without having read: that is an error of the socket. */
+/* The peer closes without having read: that is a socket error. */
 static void lose_peer(struct end *a)
 {
     uv_loop_t loop;
@@ -293,7 +294,7 @@ static void lose_peer(struct end *a)
     gw_buffer_deinit(&words);
 }
 
-static void test_an_error_behind_last_words(void **state)
+static void messages_before_a_connection_error_are_delivered(void **state)
 {
     struct end a = {0};
     lose_peer(&a);
@@ -302,7 +303,7 @@ static void test_an_error_behind_last_words(void **state)
     assert_string_equal(a.text, "connection closed by the other side");
 }
 
-static void test_a_pause_behind_last_words(void **state)
+static void paused_link_reports_a_connection_reset(void **state)
 {
     struct end paused = {.pause_at = 1};
     lose_peer(&paused);
@@ -311,8 +312,8 @@ static void test_a_pause_behind_last_words(void **state)
     assert_string_equal(paused.text, "Connection reset by peer");
 }
 
-/* What is to be sent has filled the socket, so that the loop looks at it. */
-static void test_an_error_while_it_is_lent(void **state)
+/* Queued messages have filled the socket, so the loop watches the socket. */
+static void link_read_by_a_thread_ends_only_after_its_return(void **state)
 {
     enum { WORDS = 10000 };
     uv_loop_t loop;
@@ -336,7 +337,7 @@ static void test_an_error_while_it_is_lent(void **state)
     close(fds[1]);
     for (int i = 0; i < 4; i++)
         (void)uv_run(&loop, UV_RUN_NOWAIT);
-    assert_int_equal(a.got, 0); /* the loop does not read it, nor end it */
+    assert_int_equal(a.got, 0); /* the loop does not read the link, nor end it */
     assert_int_equal(a.closes, 0);
     assert_int_equal(gw_link_read(a.link, &error), 0);
     assert_true(a.got > 0 && a.got < WORDS);
@@ -347,8 +348,8 @@ static void test_an_error_while_it_is_lent(void **state)
     gw_buffer_deinit(&words);
 }
 
-/* It reads no more, but keeps the connection. */
-static void test_a_peer_that_shut_its_ears(void **state)
+/* The peer reads no more, but does not close the connection. */
+static void peer_that_stops_reading_closes_the_link(void **state)
 {
     uv_loop_t loop;
     struct end a = {0};
@@ -363,7 +364,7 @@ static void test_a_peer_that_shut_its_ears(void **state)
     close(fds[1]);
 }
 
-static void test_garbage_closes_with_a_text(void **state)
+static void malformed_bytes_close_the_link_with_the_cause(void **state)
 {
     uv_loop_t loop;
     struct end a = {0};
@@ -378,7 +379,7 @@ static void test_garbage_closes_with_a_text(void **state)
     close(fds[1]);
 }
 
-static void test_full_sockets_are_waited_for(void **state)
+static void link_waits_for_a_full_socket(void **state)
 {
     uv_loop_t loop;
     struct end a = {0}, b = {.close_at = 300};
@@ -395,7 +396,7 @@ static void test_full_sockets_are_waited_for(void **state)
     assert_int_equal(b.got, 300);
 }
 
-static void test_sending_on_a_closing_link_drops(void **state)
+static void messages_on_a_closing_link_are_dropped(void **state)
 {
     uv_loop_t loop;
     struct end a = {0}, b = {0};
@@ -414,7 +415,7 @@ static void test_sending_on_a_closing_link_drops(void **state)
     assert_int_equal(b.code, GW_ECLOSED);
 }
 
-static void test_only_sockets(void **state)
+static void link_refuses_a_descriptor_that_is_no_socket(void **state)
 {
     uv_loop_t loop;
     struct gw_link *link = NULL;
@@ -427,7 +428,7 @@ static void test_only_sockets(void **state)
     run(&loop);
 }
 
-/* Descriptors come with their messages, in order, however many reads that takes. */
+/* Descriptors arrive with their messages, in order, however many reads that takes. */
 static void end_on_descriptors(struct gw_link *link, const struct gw_message *message,
                                const int *fds, uint8_t fd_count, void *arg)
 {
@@ -444,7 +445,7 @@ static void end_on_descriptors(struct gw_link *link, const struct gw_message *me
         gw_link_close(link);
 }
 
-static void test_descriptors_stay_with_their_messages(void **state)
+static void link_delivers_descriptors_with_their_messages(void **state)
 {
     enum { MESSAGES = 200 };
     uv_loop_t loop;
@@ -466,7 +467,7 @@ static void test_descriptors_stay_with_their_messages(void **state)
         struct gw_message message = forget(job);
         assert_int_equal(gw_link_send(a.link, &message, (struct gw_channel_fds){fds, count, true}),
                          0);
-        if (job % 3 == 0) { /* some turns send one message, some more */
+        if (job % 3 == 0) { /* some turns send one message, others several */
             send_forget(&b, job / 3);
             (void)uv_run(&loop, UV_RUN_NOWAIT);
         }
@@ -475,8 +476,8 @@ static void test_descriptors_stay_with_their_messages(void **state)
     assert_int_equal(b.got, MESSAGES);
 }
 
-/* Much at once, from one that then ends. */
-static void test_much_at_once_does_not_keep_others(void **state)
+/* One link receives many bytes at once and then ends. */
+static void busy_link_does_not_starve_another_link(void **state)
 {
     uv_loop_t loop;
     int fds[2];
@@ -505,8 +506,8 @@ static void test_much_at_once_does_not_keep_others(void **state)
     assert_int_equal(c.closes, 1);
 }
 
-/* Another socket has the number of a closed one. */
-static void test_a_number_is_taken_again(void **state)
+/* A new socket has the descriptor number of a closed one. */
+static void link_on_a_reused_descriptor_number_works(void **state)
 {
     uv_loop_t loop;
     int fds[2], others[2];
@@ -548,8 +549,8 @@ static void wake_on_async(uv_async_t *async)
     send_forget(async->data, 2);
 }
 
-/* A timer's and another thread's time comes while links wait. */
-static void test_the_loop_does_all_else(void **state)
+/* A timer and an event of another thread fire while links wait. */
+static void timers_and_async_events_run_beside_waiting_links(void **state)
 {
     uv_loop_t loop;
     uv_timer_t timer;
@@ -570,26 +571,26 @@ static void test_the_loop_does_all_else(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_messages_and_closing),
-        cmocka_unit_test(test_one_write_a_turn),
-        cmocka_unit_test(test_what_is_held_leaves_with_the_next),
-        cmocka_unit_test(test_sent_in_a_prepare_callback),
-        cmocka_unit_test(test_forwarding_between_links),
-        cmocka_unit_test(test_close_inside_a_message_drops_the_rest),
-        cmocka_unit_test(test_last_words_are_delivered),
-        cmocka_unit_test(test_an_error_behind_last_words),
-        cmocka_unit_test(test_a_peer_that_shut_its_ears),
-        cmocka_unit_test(test_garbage_closes_with_a_text),
-        cmocka_unit_test(test_full_sockets_are_waited_for),
-        cmocka_unit_test(test_sending_on_a_closing_link_drops),
-        cmocka_unit_test(test_pause_keeps_what_is_buffered),
-        cmocka_unit_test(test_a_pause_behind_last_words),
-        cmocka_unit_test(test_an_error_while_it_is_lent),
-        cmocka_unit_test(test_only_sockets),
-        cmocka_unit_test(test_descriptors_stay_with_their_messages),
-        cmocka_unit_test(test_much_at_once_does_not_keep_others),
-        cmocka_unit_test(test_the_loop_does_all_else),
-        cmocka_unit_test(test_a_number_is_taken_again),
+        cmocka_unit_test(closing_a_link_flushes_queued_messages),
+        cmocka_unit_test(link_writes_once_per_loop_turn),
+        cmocka_unit_test(held_message_leaves_with_the_next_message),
+        cmocka_unit_test(message_from_a_prepare_callback_is_sent),
+        cmocka_unit_test(message_is_forwarded_across_three_hops),
+        cmocka_unit_test(closing_in_a_callback_drops_later_messages),
+        cmocka_unit_test(messages_before_a_disconnect_are_delivered),
+        cmocka_unit_test(messages_before_a_connection_error_are_delivered),
+        cmocka_unit_test(peer_that_stops_reading_closes_the_link),
+        cmocka_unit_test(malformed_bytes_close_the_link_with_the_cause),
+        cmocka_unit_test(link_waits_for_a_full_socket),
+        cmocka_unit_test(messages_on_a_closing_link_are_dropped),
+        cmocka_unit_test(paused_link_holds_buffered_messages_until_resume),
+        cmocka_unit_test(paused_link_reports_a_connection_reset),
+        cmocka_unit_test(link_read_by_a_thread_ends_only_after_its_return),
+        cmocka_unit_test(link_refuses_a_descriptor_that_is_no_socket),
+        cmocka_unit_test(link_delivers_descriptors_with_their_messages),
+        cmocka_unit_test(busy_link_does_not_starve_another_link),
+        cmocka_unit_test(timers_and_async_events_run_beside_waiting_links),
+        cmocka_unit_test(link_on_a_reused_descriptor_number_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

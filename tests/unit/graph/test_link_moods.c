@@ -215,7 +215,7 @@ static void run(struct world *world, uint64_t seed)
     }
 }
 
-static void test_all_comes_whatever_the_socket_takes(void **state)
+static void all_messages_arrive_despite_partial_writes(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -293,7 +293,7 @@ static void put(struct speech *speech, uint64_t number)
 }
 
 /* Two messages arrive a byte at a time; between the bytes, the loop must sleep. */
-static void test_it_sleeps_in_the_middle_of_a_record(void **state)
+static void loop_sleeps_in_the_middle_of_a_tls_record(void **state)
 {
     struct speech speech;
     (void)state;
@@ -312,7 +312,7 @@ static void test_it_sleeps_in_the_middle_of_a_record(void **state)
 }
 
 /* Corrupt bytes arrive together with a message and are detected before another message arrives. */
-static void test_garbage_behind_a_message_is_seen_at_once(void **state)
+static void corruption_behind_a_message_is_detected_at_once(void **state)
 {
     struct speech speech;
     (void)state;
@@ -334,9 +334,9 @@ static void test_garbage_behind_a_message_is_seen_at_once(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_comes_whatever_the_socket_takes),
-        cmocka_unit_test(test_it_sleeps_in_the_middle_of_a_record),
-        cmocka_unit_test(test_garbage_behind_a_message_is_seen_at_once),
+        cmocka_unit_test(all_messages_arrive_despite_partial_writes),
+        cmocka_unit_test(loop_sleeps_in_the_middle_of_a_tls_record),
+        cmocka_unit_test(corruption_behind_a_message_is_detected_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

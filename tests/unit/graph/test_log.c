@@ -77,7 +77,7 @@ static int lines_follow(const char *text, int next)
     return next;
 }
 
-static void two_files_are_kept(void **state)
+static void full_log_file_is_rotated(void **state)
 {
     char *text = malloc(TEXT_BYTES);
     struct stat stats;
@@ -98,7 +98,7 @@ static void two_files_are_kept(void **state)
 }
 
 /* A process that has the log open continues in the new file. */
-static void others_write_on(void **state)
+static void other_writers_continue_in_the_new_log_file(void **state)
 {
     char *text = malloc(TEXT_BYTES);
     (void)state;
@@ -114,7 +114,7 @@ static void others_write_on(void **state)
     free(text);
 }
 
-static void what_cannot_be_kept_goes(void **state)
+static void log_is_truncated_if_rotation_fails(void **state)
 {
     struct stat stats;
     (void)state;
@@ -125,7 +125,7 @@ static void what_cannot_be_kept_goes(void **state)
     assert_true(stats.st_size < LIMIT);
 }
 
-static void what_is_not_appended_to_is_left_alone(void **state)
+static void log_without_append_mode_is_not_rotated(void **state)
 {
     char *text = malloc(TEXT_BYTES);
     (void)state;
@@ -147,10 +147,10 @@ static void what_is_not_appended_to_is_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(two_files_are_kept),
-        TEST(others_write_on),
-        TEST(what_cannot_be_kept_goes),
-        TEST(what_is_not_appended_to_is_left_alone),
+        TEST(full_log_file_is_rotated),
+        TEST(other_writers_continue_in_the_new_log_file),
+        TEST(log_is_truncated_if_rotation_fails),
+        TEST(log_without_append_mode_is_not_rotated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

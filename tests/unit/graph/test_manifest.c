@@ -33,7 +33,7 @@ static int there_and_back(const char *name, struct gw_arena *arena, struct gw_ma
 }
 
 /* Links are the only special files in a manifest, and a manifest with links can be written. */
-static void test_links(void **state)
+static void manifest_encodes_links_and_masks_special_files(void **state)
 {
     static const struct {
         uint32_t mode;
@@ -56,7 +56,7 @@ static void test_links(void **state)
     }
 }
 
-static void test_there_and_back(void **state)
+static void manifest_decodes_to_equal_files(void **state)
 {
     struct gw_arena arena = {0};
     struct gw_manifest back;
@@ -71,7 +71,7 @@ static void test_there_and_back(void **state)
     gw_arena_deinit(&arena);
 }
 
-static void test_names_stay_inside(void **state)
+static void manifest_refuses_names_outside_its_folder(void **state)
 {
     static const char *const names[] = {"../escape", "/etc/passwd", "",   ".",   "..",  "a/../b",
                                         "a//b",      "./a",         "a/", "a/.", "a/.."};
@@ -85,7 +85,7 @@ static void test_names_stay_inside(void **state)
     }
 }
 
-static void test_foreign_bytes_are_refused(void **state)
+static void malformed_manifest_is_refused(void **state)
 {
     static const struct gw_bin foreign[] = {{"\x90", 1}, {"\x91\x01", 2},
                                             {"\xc0", 1}, {"\xdd\xff\xff\xff\xff", 5},
@@ -102,10 +102,10 @@ static void test_foreign_bytes_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_there_and_back),
-        cmocka_unit_test(test_links),
-        cmocka_unit_test(test_names_stay_inside),
-        cmocka_unit_test(test_foreign_bytes_are_refused),
+        cmocka_unit_test(manifest_decodes_to_equal_files),
+        cmocka_unit_test(manifest_encodes_links_and_masks_special_files),
+        cmocka_unit_test(manifest_refuses_names_outside_its_folder),
+        cmocka_unit_test(malformed_manifest_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

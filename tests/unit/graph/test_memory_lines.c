@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-static void what_is_out_of_order_is_refused(void **state)
+static void memory_thresholds_out_of_order_are_refused(void **state)
 {
     struct gw_memory_lines lines;
     struct gw_error error;
@@ -25,7 +25,7 @@ static void what_is_out_of_order_is_refused(void **state)
     assert_non_null(strstr(error.text, "less than 1 MiB"));
 }
 
-static void what_is_written_is_read(void **state)
+static void memory_thresholds_format_and_parse_back(void **state)
 {
     struct gw_memory_lines lines = {UINT64_C(1) << 40, 1, 20, 0, 1000}, read;
     char text[GW_MEMORY_LINES_TEXT_BYTES];
@@ -48,8 +48,8 @@ static void what_is_written_is_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_out_of_order_is_refused),
-        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(memory_thresholds_out_of_order_are_refused),
+        cmocka_unit_test(memory_thresholds_format_and_parse_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static int decode(const uint8_t *payload, size_t bytes, struct gw_arena *arena,
     return rc;
 }
 
-static void test_header_there_and_back(void **state)
+static void frame_header_decodes_to_equal_fields(void **state)
 {
     uint8_t bytes[GW_FRAME_HEADER_BYTES];
     struct gw_frame_header header = {.bytes = 0x123, .fds = 7}, read = {0};
@@ -60,7 +60,7 @@ static void test_header_there_and_back(void **state)
 }
 
 /* The encoding must not change by accident, because other versions read it. */
-static void test_golden_bytes(void **state)
+static void encoded_message_matches_the_golden_bytes(void **state)
 {
     static const uint8_t wanted[] = {
         19,   0,    0,    0, 2, 0, 0x47, 0x57,       /* header: 19 bytes, 2 descriptors */
@@ -81,7 +81,7 @@ static void test_golden_bytes(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_every_type_there_and_back(void **state)
+static void every_message_type_decodes_to_equal_fields(void **state)
 {
     struct gw_buffer buffer = {0};
     struct gw_arena arena = {0};
@@ -101,7 +101,7 @@ static void test_every_type_there_and_back(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_empty_fields(void **state)
+static void empty_fields_decode_to_empty_text_and_columns(void **state)
 {
     struct gw_buffer buffer = {0};
     struct gw_arena arena = {0};
@@ -116,7 +116,7 @@ static void test_empty_fields(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_cut_at_every_byte(void **state)
+static void message_truncated_at_any_byte_is_refused(void **state)
 {
     struct gw_buffer buffer = {0};
     struct gw_arena arena = {0};
@@ -133,7 +133,7 @@ static void test_cut_at_every_byte(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_every_bit_turned(void **state)
+static void message_with_any_bit_flipped_decodes_safely(void **state)
 {
     struct gw_buffer buffer = {0};
     struct gw_arena arena = {0};
@@ -172,7 +172,7 @@ static void assert_refused(const void *payload, size_t bytes, const char *wanted
 
 /* A hello of the first version and a hello of a later version are understood, so that they can
  * be refused. */
-static void test_a_hello_of_any_version(void **state)
+static void hello_of_any_version_can_be_decoded(void **state)
 {
     static const char *const hellos[] = {
         "\x99\x01\x00\x00\x00\x01\x02\x07\xa3"
@@ -195,7 +195,7 @@ static void test_a_hello_of_any_version(void **state)
     assert_refused("\x98\x01\x00\x00\x00\x01\x02\x07\xa0", 9, "message hello: name is missing");
 }
 
-static void test_wrong_messages_say_why(void **state)
+static void decode_error_names_the_message_and_field(void **state)
 {
     assert_refused("\x94\x7f\x00\x00\x00", 5, "unknown message type 127");
     assert_refused("\x93\x01\x00\x00", 4, "not a message");
@@ -215,7 +215,7 @@ static void test_wrong_messages_say_why(void **state)
     assert_refused("\x95\x3a\x00\x00\x00\x01\x00", 7, "1 bytes behind the object");
 }
 
-static void test_what_a_newer_peer_appends_is_skipped(void **state)
+static void extra_fields_of_a_newer_peer_are_skipped(void **state)
 {
     static const char payload[] = "\x97\x3a\x01\x02\x03\x07\x92\x01\xa1x\xc0";
     struct gw_arena arena = {0};
@@ -226,7 +226,7 @@ static void test_what_a_newer_peer_appends_is_skipped(void **state)
 }
 
 /* Each relation in the table is broken once, by an extra row in its first field. */
-static void test_columns_that_disagree_are_refused(void **state)
+static void columns_of_different_lengths_are_refused(void **state)
 {
     static const uint32_t numbers[] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
     struct gw_buffer buffer = {0};
@@ -259,7 +259,7 @@ static void test_columns_that_disagree_are_refused(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_too_large_is_a_limit(void **state)
+static void oversized_message_returns_elimit(void **state)
 {
     struct gw_buffer buffer = {0};
     void *giant = calloc(1, 1 << 21);
@@ -323,7 +323,7 @@ static int check_nested(size_t depth, bool map)
     return gw_frame_check(bytes, at, NULL);
 }
 
-static void test_check_limits_depth_and_counts(void **state)
+static void frame_check_limits_depth_and_counts(void **state)
 {
     assert_int_equal(check_nested(0, false), 0);
     assert_int_equal(check_nested(GW_FRAME_DEPTH_MAX, false), 0);
@@ -339,7 +339,7 @@ static void test_check_limits_depth_and_counts(void **state)
     assert_int_equal(gw_frame_check("\xd8", 1, NULL), GW_EPROTO);
 }
 
-static void test_giant_headers_allocate_nothing(void **state)
+static void huge_announced_sizes_allocate_nothing(void **state)
 {
     static const char *const giants[] = {"\xdd\xff\xff\xff\xff", "\xdf\xff\xff\xff\xff",
                                          "\xdd\x10\x00\x00\x00", "\xdf\x80\x00\x00\x00",
@@ -354,7 +354,7 @@ static void test_giant_headers_allocate_nothing(void **state)
     }
 }
 
-static void test_out_of_memory_is_said(void **state)
+static void codec_reports_out_of_memory(void **state)
 {
     struct gw_buffer buffer = {0};
     struct gw_arena arena = {0};
@@ -373,7 +373,7 @@ static void test_out_of_memory_is_said(void **state)
     gw_buffer_deinit(&buffer);
 }
 
-static void test_format_is_cut(void **state)
+static void message_format_truncates_to_the_buffer(void **state)
 {
     char text[256];
     struct gw_message message = gw_fill(GW_MESSAGE_refuse);
@@ -394,21 +394,21 @@ static void test_format_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_header_there_and_back),
-        cmocka_unit_test(test_golden_bytes),
-        cmocka_unit_test(test_every_type_there_and_back),
-        cmocka_unit_test(test_empty_fields),
-        cmocka_unit_test(test_cut_at_every_byte),
-        cmocka_unit_test(test_every_bit_turned),
-        cmocka_unit_test(test_a_hello_of_any_version),
-        cmocka_unit_test(test_wrong_messages_say_why),
-        cmocka_unit_test(test_what_a_newer_peer_appends_is_skipped),
-        cmocka_unit_test(test_columns_that_disagree_are_refused),
-        cmocka_unit_test(test_too_large_is_a_limit),
-        cmocka_unit_test(test_check_limits_depth_and_counts),
-        cmocka_unit_test(test_giant_headers_allocate_nothing),
-        cmocka_unit_test(test_out_of_memory_is_said),
-        cmocka_unit_test(test_format_is_cut),
+        cmocka_unit_test(frame_header_decodes_to_equal_fields),
+        cmocka_unit_test(encoded_message_matches_the_golden_bytes),
+        cmocka_unit_test(every_message_type_decodes_to_equal_fields),
+        cmocka_unit_test(empty_fields_decode_to_empty_text_and_columns),
+        cmocka_unit_test(message_truncated_at_any_byte_is_refused),
+        cmocka_unit_test(message_with_any_bit_flipped_decodes_safely),
+        cmocka_unit_test(hello_of_any_version_can_be_decoded),
+        cmocka_unit_test(decode_error_names_the_message_and_field),
+        cmocka_unit_test(extra_fields_of_a_newer_peer_are_skipped),
+        cmocka_unit_test(columns_of_different_lengths_are_refused),
+        cmocka_unit_test(oversized_message_returns_elimit),
+        cmocka_unit_test(frame_check_limits_depth_and_counts),
+        cmocka_unit_test(huge_announced_sizes_allocate_nothing),
+        cmocka_unit_test(codec_reports_out_of_memory),
+        cmocka_unit_test(message_format_truncates_to_the_buffer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

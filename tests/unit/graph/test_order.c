@@ -24,7 +24,7 @@ static void add_forward(struct gw_order_graph *graph, uint32_t *at, uint32_t *ne
     graph->count = NODES + 2;
 }
 
-static void both_ways_give_one_order(void **state)
+static void forward_and_general_sorts_give_the_same_order(void **state)
 {
     static uint32_t at[NODES + 3], needs[NODES * NEEDS_MAX + 1], one[NODES], other[NODES + 2];
     (void)state;
@@ -49,7 +49,7 @@ static void both_ways_give_one_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_ways_give_one_order),
+        cmocka_unit_test(forward_and_general_sorts_give_the_same_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void amounts_are_read_and_sorted(void **state)
+static void resource_amounts_parse_in_sorted_order(void **state)
 {
     struct gw_arena arena = {0};
     struct gw_resources a, b;
@@ -28,7 +28,7 @@ static void amounts_are_read_and_sorted(void **state)
     gw_arena_deinit(&arena);
 }
 
-static void what_is_no_amount_is_refused_in_words(void **state)
+static void bad_resource_amounts_are_refused_with_the_cause(void **state)
 {
     static const char *const wrong[][2] = {
         {"license", "is not NAME=VALUE"},
@@ -61,7 +61,7 @@ static void what_is_no_amount_is_refused_in_words(void **state)
     gw_arena_deinit(&arena);
 }
 
-static void names_and_annotations(void **state)
+static void name_lists_and_annotations_parse_into_pairs(void **state)
 {
     struct gw_arena arena = {0};
     struct gw_pairs pairs;
@@ -80,7 +80,7 @@ static void names_and_annotations(void **state)
     gw_arena_deinit(&arena);
 }
 
-static void places_have_counts_and_an_order(void **state)
+static void rank_layout_parses_hosts_with_counts(void **state)
 {
     static const char *const wrong[][2] = {
         {"a:2,b", "\"b\" does not say how many"},
@@ -135,7 +135,7 @@ static void places_have_counts_and_an_order(void **state)
     gw_arena_deinit(&arena);
 }
 
-static void hosts_have_names_with_and_without_domains(void **state)
+static void host_names_match_with_or_without_a_domain(void **state)
 {
     (void)state;
     assert_true(gw_hostname_is("gpu1", "GPU1"));
@@ -151,11 +151,11 @@ static void hosts_have_names_with_and_without_domains(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(amounts_are_read_and_sorted),
-        cmocka_unit_test(what_is_no_amount_is_refused_in_words),
-        cmocka_unit_test(names_and_annotations),
-        cmocka_unit_test(places_have_counts_and_an_order),
-        cmocka_unit_test(hosts_have_names_with_and_without_domains),
+        cmocka_unit_test(resource_amounts_parse_in_sorted_order),
+        cmocka_unit_test(bad_resource_amounts_are_refused_with_the_cause),
+        cmocka_unit_test(name_lists_and_annotations_parse_into_pairs),
+        cmocka_unit_test(rank_layout_parses_hosts_with_counts),
+        cmocka_unit_test(host_names_match_with_or_without_a_domain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

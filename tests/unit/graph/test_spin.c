@@ -31,7 +31,7 @@ static void pipe_free(struct pipe *pipe)
     close(pipe->ends[1]);
 }
 
-static void looks_more_rarely_where_that_is_in_vain(void **state)
+static void spin_polls_less_often_after_failures(void **state)
 {
     struct pipe pipe = pipe_new();
     struct gw_spin spin = {.limit_ns = LONG_NS};
@@ -56,7 +56,7 @@ static void looks_more_rarely_where_that_is_in_vain(void **state)
     pipe_free(&pipe);
 }
 
-static void does_not_look_after_a_long_wait(void **state)
+static void spin_stops_after_a_wait_above_its_limit(void **state)
 {
     struct pipe pipe = pipe_new();
     struct gw_spin spin = {.limit_ns = 1, .soon = true};
@@ -69,7 +69,7 @@ static void does_not_look_after_a_long_wait(void **state)
     pipe_free(&pipe);
 }
 
-static void never_looks_with_a_limit_of_0(void **state)
+static void spin_limit_of_0_never_polls(void **state)
 {
     struct pipe pipe = pipe_new();
     struct gw_spin spin = {0};
@@ -82,7 +82,7 @@ static void never_looks_with_a_limit_of_0(void **state)
     pipe_free(&pipe);
 }
 
-static void gives_what_poll_gives(void **state)
+static void spin_returns_the_result_of_poll(void **state)
 {
     struct pipe pipe = pipe_new();
     struct gw_spin spin = {.limit_ns = LONG_NS, .soon = true};
@@ -97,7 +97,7 @@ static void gives_what_poll_gives(void **state)
 }
 
 /* The warning quotes the refused value and states the accepted form. */
-static void a_wrong_limit_is_told_of(void **state)
+static void invalid_spin_limit_prints_a_warning(void **state)
 {
     char said[256] = "";
     cpu_set_t cpus;
@@ -123,7 +123,7 @@ static void a_wrong_limit_is_told_of(void **state)
     close(pipe.ends[0]);
 }
 
-static void is_told_for_how_long(void **state)
+static void spin_limit_is_read_from_the_environment(void **state)
 {
     static const struct {
         const char *text;
@@ -158,12 +158,12 @@ static void is_told_for_how_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(looks_more_rarely_where_that_is_in_vain),
-        cmocka_unit_test(does_not_look_after_a_long_wait),
-        cmocka_unit_test(never_looks_with_a_limit_of_0),
-        cmocka_unit_test(gives_what_poll_gives),
-        cmocka_unit_test(is_told_for_how_long),
-        cmocka_unit_test(a_wrong_limit_is_told_of),
+        cmocka_unit_test(spin_polls_less_often_after_failures),
+        cmocka_unit_test(spin_stops_after_a_wait_above_its_limit),
+        cmocka_unit_test(spin_limit_of_0_never_polls),
+        cmocka_unit_test(spin_returns_the_result_of_poll),
+        cmocka_unit_test(spin_limit_is_read_from_the_environment),
+        cmocka_unit_test(invalid_spin_limit_prints_a_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -42,7 +42,7 @@ static int refused(void)
     return gw_threads_try(&error) != GW_ELIMIT || !strstr(error.text, "cannot start 4 threads");
 }
 
-static void test_says_that_there_are_none(void **state)
+static void thread_creation_failure_is_reported(void **state)
 {
     (void)state;
     assert_well(refused);
@@ -63,7 +63,7 @@ static int works(void)
     return worked ? 0 : 4;
 }
 
-static void test_works_when_no_more_are_to_be_had(void **state)
+static void pool_works_with_fewer_threads_than_wanted(void **state)
 {
     (void)state;
     assert_well(works);
@@ -72,8 +72,8 @@ static void test_works_when_no_more_are_to_be_had(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_says_that_there_are_none),
-        cmocka_unit_test(test_works_when_no_more_are_to_be_had),
+        cmocka_unit_test(thread_creation_failure_is_reported),
+        cmocka_unit_test(pool_works_with_fewer_threads_than_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -124,7 +124,7 @@ static void pass(struct gw_channel *from, struct gw_channel *to, struct gw_messa
     }
 }
 
-static void test_messages_and_values_go_both_ways(void **state)
+static void tls_carries_messages_and_values_both_ways(void **state)
 {
     static const size_t sizes[] = {0, 1, 4095, 3 << 20, 70000, 17};
     enum { SIZES = sizeof sizes / sizeof *sizes };
@@ -158,7 +158,7 @@ static void test_messages_and_values_go_both_ways(void **state)
     gw_channel_free(ends[1]);
 }
 
-static void test_what_is_no_file_is_refused(void **state)
+static void tls_refuses_descriptors_other_than_files(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message = forget(1);
@@ -173,7 +173,7 @@ static void test_what_is_no_file_is_refused(void **state)
     gw_channel_free(b);
 }
 
-static void test_a_value_cut_short_gives_nothing(void **state)
+static void truncated_value_over_tls_is_not_delivered(void **state)
 {
     struct gw_channel *a, *b;
     struct gw_message message = forget(1);
@@ -215,7 +215,7 @@ static void shake(struct gw_transport *a, struct gw_transport *b, int *rc_a, int
     }
 }
 
-static void test_who_is_there_is_proven(void **state)
+static void tls_proves_the_identity_of_both_sides(void **state)
 {
     struct gw_transport *a, *b;
     struct gw_error error_a, error_b;
@@ -254,7 +254,7 @@ static void test_who_is_there_is_proven(void **state)
     b->free(b);
 }
 
-static void test_garbage_is_no_handshake(void **state)
+static void tls_refuses_a_malformed_handshake(void **state)
 {
     static const char *const greetings[] = {"GET / HTTP/1.1\r\nHost: x\r\n\r\n", "\x16\x03\x01",
                                             "\x10\0\0\0\0\0GW\x94\1\2\3\4"};
@@ -318,7 +318,7 @@ static void pull(struct gw_transport *transport, bool resets)
 
 /* A broken connection can be reestablished and an ended one cannot, even if a send sees the
  * failure first: the kernel reports the cause only once. */
-static void test_what_broke_has_not_ended(void **state)
+static void connection_reset_is_not_a_tls_farewell(void **state)
 {
     static const struct {
         bool resets, sends_first;
@@ -345,7 +345,7 @@ static void test_what_broke_has_not_ended(void **state)
 
 /* Bytes injected by a third party, such as an alert or anything else, also do not end the
  * connection properly. */
-static void test_what_is_garbled_has_not_ended(void **state)
+static void forged_alert_is_not_a_tls_farewell(void **state)
 {
     static const char *const said[] = {"\x15\x03\x03\x00\x02\x01\x00",
                                        "\x15\x03\x03\x00\x02\x02\x28", "HTTP/1.1 400\r\n\r\n"};
@@ -366,7 +366,7 @@ static void test_what_is_garbled_has_not_ended(void **state)
 }
 
 /* An abandoned connection sends no farewell, so the other side waits for a new connection. */
-static void test_what_is_abandoned_has_not_ended(void **state)
+static void abandoned_connection_sends_no_tls_farewell(void **state)
 {
     struct gw_transport *a, *b;
     struct gw_error error;
@@ -456,7 +456,7 @@ static void record(struct carried *carried, int from, uint64_t job, char room[40
 
 /* A replayed record and a record whose predecessor is missing end the connection; neither that
  * record nor a later one is accepted. */
-static void test_what_is_said_again_is_not_taken(void **state)
+static void replayed_or_missing_tls_records_are_refused(void **state)
 {
     enum { AGAIN, SKIPPED, CASES };
     (void)state;
@@ -520,7 +520,7 @@ static void end_on_close(struct gw_link *link, const struct gw_error *error, voi
     (void)snprintf(end->text, sizeof end->text, "%s", error->text);
 }
 
-static void test_links_end_with_all_that_was_sent(void **state)
+static void tls_link_delivers_all_messages_before_closing(void **state)
 {
     uv_loop_t loop;
     struct gw_transport *a, *b;
@@ -547,7 +547,7 @@ static void test_links_end_with_all_that_was_sent(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-static void test_a_link_says_that_it_was_refused(void **state)
+static void tls_link_reports_a_refused_key(void **state)
 {
     uv_loop_t loop;
     struct gw_transport *a, *b;
@@ -571,7 +571,7 @@ static void test_a_link_says_that_it_was_refused(void **state)
 }
 
 /* The port was free a moment ago, on an address of the loopback network that nothing else uses. */
-static void test_a_link_says_why_nobody_answers(void **state)
+static void tls_link_reports_connection_refused(void **state)
 {
     uv_loop_t loop;
     struct gw_transport *transport;
@@ -594,7 +594,7 @@ static void test_a_link_says_why_nobody_answers(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-static void test_a_derived_secret_is_that_of_the_rfc(void **state)
+static void derived_secret_matches_a_reference_hmac(void **state)
 {
     /* HMAC-SHA256 twice, computed with Python's hmac. */
     static const uint8_t wanted[GW_TLS_SECRET_BYTES] = {
@@ -616,19 +616,19 @@ static void test_a_derived_secret_is_that_of_the_rfc(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        WITH_TLS(test_messages_and_values_go_both_ways),
-        WITH_TLS(test_what_is_no_file_is_refused),
-        WITH_TLS(test_a_value_cut_short_gives_nothing),
-        WITH_TLS(test_who_is_there_is_proven),
-        WITH_TLS(test_garbage_is_no_handshake),
-        WITH_TLS(test_what_broke_has_not_ended),
-        WITH_TLS(test_what_is_garbled_has_not_ended),
-        WITH_TLS(test_what_is_abandoned_has_not_ended),
-        WITH_TLS(test_what_is_said_again_is_not_taken),
-        WITH_TLS(test_links_end_with_all_that_was_sent),
-        WITH_TLS(test_a_link_says_that_it_was_refused),
-        WITH_TLS(test_a_link_says_why_nobody_answers),
-        cmocka_unit_test(test_a_derived_secret_is_that_of_the_rfc),
+        WITH_TLS(tls_carries_messages_and_values_both_ways),
+        WITH_TLS(tls_refuses_descriptors_other_than_files),
+        WITH_TLS(truncated_value_over_tls_is_not_delivered),
+        WITH_TLS(tls_proves_the_identity_of_both_sides),
+        WITH_TLS(tls_refuses_a_malformed_handshake),
+        WITH_TLS(connection_reset_is_not_a_tls_farewell),
+        WITH_TLS(forged_alert_is_not_a_tls_farewell),
+        WITH_TLS(abandoned_connection_sends_no_tls_farewell),
+        WITH_TLS(replayed_or_missing_tls_records_are_refused),
+        WITH_TLS(tls_link_delivers_all_messages_before_closing),
+        WITH_TLS(tls_link_reports_a_refused_key),
+        WITH_TLS(tls_link_reports_connection_refused),
+        cmocka_unit_test(derived_secret_matches_a_reference_hmac),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void spit(const char *path, const char *data, size_t bytes)
     close(fd);
 }
 
-static void test_comes_back(void **state)
+static void token_file_returns_added_and_drops_revoked_tokens(void **state)
 {
     struct world *w = *state;
     struct gw_token tokens[3] = {add(w, "alice", GW_TOKEN_USER), add(w, "host-1", GW_TOKEN_WORKER),
@@ -101,7 +101,7 @@ static void test_comes_back(void **state)
     gw_token_file_deinit(&file);
 }
 
-static void test_is_refused(void **state)
+static void token_file_with_open_permissions_is_refused(void **state)
 {
     struct world *w = *state;
     struct gw_token_file file = {0};
@@ -127,7 +127,7 @@ static void test_is_refused(void **state)
 
 /* The file is truncated at every byte, and the highest bit of each byte is flipped; each variant
  * is refused. */
-static void test_damage(void **state)
+static void damaged_token_file_is_refused(void **state)
 {
     struct world *w = *state;
     size_t bytes;
@@ -159,7 +159,7 @@ static void test_damage(void **state)
     free(copy);
 }
 
-static void test_text(void **state)
+static void token_text_parses_back_and_refuses_changes(void **state)
 {
     struct world *w = *state;
     struct gw_token token, read;
@@ -181,7 +181,7 @@ static void test_text(void **state)
     }
 }
 
-static void test_mine(void **state)
+static void own_token_is_read_from_the_environment_or_file(void **state)
 {
     struct world *w = *state;
     struct gw_token token, read;
@@ -207,11 +207,15 @@ static void test_mine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_comes_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_is_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_text, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mine, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(token_file_returns_added_and_drops_revoked_tokens, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(token_file_with_open_permissions_is_refused, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(damaged_token_file_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(token_text_parses_back_and_refuses_changes, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(own_token_is_read_from_the_environment_or_file, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-static void state_is_in_the_users_home(void **state)
+static void state_folder_is_in_the_home_of_the_user(void **state)
 {
     char dir[PATH_MAX], host[256], wanted[PATH_MAX];
     struct gw_error error;
@@ -36,7 +36,7 @@ static void state_is_in_the_users_home(void **state)
     assert_non_null(strstr(dir, "/.local/state/gangway/"));
 }
 
-static void runtime_folder_is_closed_to_others(void **state)
+static void runtime_folder_open_to_others_is_refused(void **state)
 {
     char root[] = "/tmp/gw-runtime-XXXXXX", dir[PATH_MAX], wanted[PATH_MAX];
     struct gw_error error;
@@ -54,7 +54,7 @@ static void runtime_folder_is_closed_to_others(void **state)
     unsetenv("XDG_RUNTIME_DIR");
 }
 
-static void sockets_have_short_paths(void **state)
+static void socket_paths_stay_below_the_system_limit(void **state)
 {
     const size_t most = sizeof((struct sockaddr_un *)0)->sun_path;
     char root[] = "/tmp/gw-runtime-XXXXXX", one[PATH_MAX], two[PATH_MAX], deep[PATH_MAX];
@@ -80,7 +80,7 @@ static void sockets_have_short_paths(void **state)
     unsetenv("XDG_RUNTIME_DIR");
 }
 
-static void links_to_folders_of_others_are_not_followed(void **state)
+static void links_into_folders_open_to_others_are_refused(void **state)
 {
     char root[] = "/tmp/gw-link-XXXXXX", path[64], link[64], named[64];
     char followed[GW_ENDPOINT_TEXT_MAX];
@@ -103,7 +103,7 @@ static void links_to_folders_of_others_are_not_followed(void **state)
     assert_int_equal(rmdir(root), 0);
 }
 
-static void kinds_of_disks(void **state)
+static void disk_kind_is_derived_from_the_file_system(void **state)
 {
     (void)state;
     assert_int_equal(gw_disk_kind_decide(0xEF53 /* ext4 */, ""), GW_DISK_LOCAL);
@@ -121,11 +121,11 @@ static void kinds_of_disks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(state_is_in_the_users_home),
-        cmocka_unit_test(runtime_folder_is_closed_to_others),
-        cmocka_unit_test(sockets_have_short_paths),
-        cmocka_unit_test(links_to_folders_of_others_are_not_followed),
-        cmocka_unit_test(kinds_of_disks),
+        cmocka_unit_test(state_folder_is_in_the_home_of_the_user),
+        cmocka_unit_test(runtime_folder_open_to_others_is_refused),
+        cmocka_unit_test(socket_paths_stay_below_the_system_limit),
+        cmocka_unit_test(links_into_folders_open_to_others_are_refused),
+        cmocka_unit_test(disk_kind_is_derived_from_the_file_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static void test_scalars(void **state)
+static void scalars_return_their_values(void **state)
 {
     bool b = false;
     int64_t i = 0;
@@ -43,7 +43,7 @@ static int as_i64(double d, int64_t *i, struct gw_error *error)
     return rc;
 }
 
-static void test_whole_numbers_are_integers(void **state)
+static void whole_floats_convert_to_integers(void **state)
 {
     int64_t i = 0;
     struct gw_error error;
@@ -60,7 +60,7 @@ static void test_whole_numbers_are_integers(void **state)
     assert_int_equal(i, 77);
 }
 
-static void test_wrong_types_name_both(void **state)
+static void type_error_names_both_types(void **state)
 {
     struct gw_error error;
     double d;
@@ -88,7 +88,7 @@ static void count_free(void *data, size_t bytes)
     memset(data, 0, bytes);
 }
 
-static void test_bytes_of_three_kinds(void **state)
+static void bytes_can_be_borrowed_copied_or_owned(void **state)
 {
     char mine[3] = "abc";
     const void *data;
@@ -119,7 +119,7 @@ static void test_bytes_of_three_kinds(void **state)
     gw_value_unref(empty);
 }
 
-static void test_lists_and_dicts(void **state)
+static void lists_and_dicts_return_their_items(void **state)
 {
     struct gw_value *list = gw_list(), *dict = gw_dict();
     char key[16];
@@ -148,7 +148,7 @@ static void test_lists_and_dicts(void **state)
     gw_value_unref(dict);
 }
 
-static void test_nesting_has_a_limit(void **state)
+static void value_nested_17_deep_is_refused(void **state)
 {
     struct gw_value *inner = gw_list();
     assert_int_equal(gw_list_push(inner, gw_value_ref(inner)), GW_EINVAL); /* in itself */
@@ -166,7 +166,7 @@ static void test_nesting_has_a_limit(void **state)
 }
 
 /* A list with a failed item reports the failure to the container that it is added to. */
-static void test_a_lost_item_sticks(void **state)
+static void failed_item_makes_its_list_invalid(void **state)
 {
     struct gw_value *list = gw_list(), *outer = gw_list();
     assert_int_equal(gw_list_push(list, NULL), GW_ENOMEM);
@@ -175,7 +175,7 @@ static void test_a_lost_item_sticks(void **state)
     gw_value_unref(outer);
 }
 
-static void test_references(void **state)
+static void result_references_return_node_and_rank(void **state)
 {
     gw_node node = {7};
     int32_t rank = -9;
@@ -201,7 +201,7 @@ static struct gw_value *sample(bool turned)
     return dict;
 }
 
-static void test_what_cannot_be_encoded_says_why(void **state)
+static void invalid_value_states_the_cause(void **state)
 {
     (void)state;
     struct gw_value *list = gw_list();
@@ -219,7 +219,7 @@ static void test_what_cannot_be_encoded_says_why(void **state)
     gw_value_unref(list);
 }
 
-static void test_equal_is_deep(void **state)
+static void equality_compares_nested_values(void **state)
 {
     struct gw_value *a = sample(false), *b = sample(true), *i = gw_i64(1), *f = gw_f64(1);
     struct gw_value *nan = gw_f64(NAN), *other = gw_f64(NAN);
@@ -247,7 +247,7 @@ static void assert_format(struct gw_value *value, const char *wanted)
     gw_value_unref(value);
 }
 
-static void test_format(void **state)
+static void values_format_as_short_text(void **state)
 {
     assert_format(sample(false), "{\"a\": [0.1, null], \"b\": \"x\\\"\\n\\u0001\"}");
     assert_format(gw_f64(0.1 + 0.2), "0.30000000000000004");
@@ -260,7 +260,7 @@ static void test_format(void **state)
 }
 
 /* Whatever allocation fails, nothing leaks and every failure is reported. */
-static void test_memory_runs_out_anywhere(void **state)
+static void value_reports_out_of_memory_at_every_allocation(void **state)
 {
     bool done = false;
     for (int64_t count = 0; !done; count++) {
@@ -290,18 +290,18 @@ static void test_memory_runs_out_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scalars),
-        cmocka_unit_test(test_whole_numbers_are_integers),
-        cmocka_unit_test(test_wrong_types_name_both),
-        cmocka_unit_test(test_bytes_of_three_kinds),
-        cmocka_unit_test(test_lists_and_dicts),
-        cmocka_unit_test(test_nesting_has_a_limit),
-        cmocka_unit_test(test_a_lost_item_sticks),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_what_cannot_be_encoded_says_why),
-        cmocka_unit_test(test_equal_is_deep),
-        cmocka_unit_test(test_format),
-        cmocka_unit_test(test_memory_runs_out_anywhere),
+        cmocka_unit_test(scalars_return_their_values),
+        cmocka_unit_test(whole_floats_convert_to_integers),
+        cmocka_unit_test(type_error_names_both_types),
+        cmocka_unit_test(bytes_can_be_borrowed_copied_or_owned),
+        cmocka_unit_test(lists_and_dicts_return_their_items),
+        cmocka_unit_test(value_nested_17_deep_is_refused),
+        cmocka_unit_test(failed_item_makes_its_list_invalid),
+        cmocka_unit_test(result_references_return_node_and_rank),
+        cmocka_unit_test(invalid_value_states_the_cause),
+        cmocka_unit_test(equality_compares_nested_values),
+        cmocka_unit_test(values_format_as_short_text),
+        cmocka_unit_test(value_reports_out_of_memory_at_every_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

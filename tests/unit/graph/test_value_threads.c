@@ -33,7 +33,7 @@ static void *hold_and_read(void *arg)
     return sum == (int64_t)ROUNDS * 7 ? NULL : shared;
 }
 
-static void test_references_from_many_threads(void **state)
+static void value_shared_by_threads_is_freed_once(void **state)
 {
     pthread_t threads[THREADS];
     struct gw_value *shared = gw_list();
@@ -53,7 +53,7 @@ static void test_references_from_many_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_references_from_many_threads),
+        cmocka_unit_test(value_shared_by_threads_is_freed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

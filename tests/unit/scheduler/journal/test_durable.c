@@ -79,7 +79,7 @@ static void finish_one(struct lives *lives, uint64_t attempt)
     commit(lives);
 }
 
-static void what_was_under_way_runs_again(void **state)
+static void running_task_reruns_after_a_scheduler_restart(void **state)
 {
     struct lives lives = {0};
     uint64_t attempt;
@@ -106,7 +106,7 @@ static void what_was_under_way_runs_again(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-static void how_often_a_task_was_tried_is_known(void **state)
+static void restart_count_survives_a_scheduler_restart(void **state)
 {
     struct lives lives = {0};
     struct gw_value *jobs, *arguments = gw_dict();
@@ -129,7 +129,7 @@ static void how_often_a_task_was_tried_is_known(void **state)
 }
 
 /* The table of an array's results needs them, also after a second restart. */
-static void how_a_task_ran_outlives_the_scheduler(void **state)
+static void run_time_and_metrics_survive_a_scheduler_restart(void **state)
 {
     struct lives lives = {0};
     uint64_t attempt;
@@ -161,7 +161,7 @@ static void how_a_task_ran_outlives_the_scheduler(void **state)
 }
 
 /* The time of day decides. If the clock was set back, the task waits no longer than its backoff. */
-static void what_waits_for_its_next_try_goes_on_waiting(void **state)
+static void retry_backoff_continues_after_a_scheduler_restart(void **state)
 {
     struct lives lives = {.begin_ns = 100000 * MS};
     (void)state;
@@ -197,7 +197,7 @@ static void what_waits_for_its_next_try_goes_on_waiting(void **state)
 
 /* The scheduler died before the end of the attempt was reported; the cancelled task must not run
  * again. */
-static void what_was_cancelled_stays_cancelled(void **state)
+static void cancelled_task_does_not_rerun_after_a_restart(void **state)
 {
     struct lives lives = {0};
     uint64_t attempt;
@@ -222,7 +222,7 @@ static void what_was_cancelled_stays_cancelled(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-static void numbers_go_on_after_a_clean_stop(void **state)
+static void job_ids_continue_after_a_clean_stop(void **state)
 {
     struct lives lives = {0};
     uint64_t jobs[3];
@@ -251,7 +251,7 @@ static uint64_t submit_keyed(struct lives *lives, uint64_t request, const char *
 }
 
 /* This holds for the present scheduler and after a restart. */
-static void one_key_is_one_job(void **state)
+static void repeated_job_key_returns_the_known_job(void **state)
 {
     struct lives lives = {.history = 100};
     bool known;
@@ -278,7 +278,7 @@ static void one_key_is_one_job(void **state)
 
 /* If the job ran earlier and was lost with its scheduler, a client that repeats the request
  * would run it twice. A job without a key cannot be repeated in this way, so it need not wait. */
-static void a_job_with_a_key_starts_when_it_is_on_disk(void **state)
+static void keyed_job_starts_only_after_its_commit(void **state)
 {
     struct lives lives = {0};
     (void)state;
@@ -296,7 +296,7 @@ static void a_job_with_a_key_starts_when_it_is_on_disk(void **state)
 }
 
 /* No client learns of a job before the job is on disk. */
-static void two_of_one_key_at_once_are_one_job(void **state)
+static void concurrent_submissions_with_a_key_create_a_single_job(void **state)
 {
     struct lives lives = {0};
     (void)state;
@@ -319,7 +319,7 @@ static void two_of_one_key_at_once_are_one_job(void **state)
     gw_buffer_deinit(&lives.facts);
 }
 
-static void a_full_disk_refuses_detached_jobs(void **state)
+static void full_disk_refuses_detached_jobs(void **state)
 {
     struct lives lives = {0};
     uint64_t attempt;
@@ -358,7 +358,7 @@ static void same_state(const struct gw_buffer *a, const struct gw_buffer *b)
     gw_buffer_deinit(&dumps[1]);
 }
 
-static void forgotten_jobs_leave_nothing(void **state)
+static void compaction_drops_all_facts_of_forgotten_jobs(void **state)
 {
     struct lives lives = {0};
     struct gw_buffer less = {0}, again = {0};
@@ -402,7 +402,7 @@ static uint64_t submit_after(struct lives *lives, uint64_t before, uint32_t any)
 
 /* A job stays if the facts of another job name it, because its rows are looked up when those
  * facts are applied. */
-static void what_a_job_comes_after_stays(void **state)
+static void compaction_retains_jobs_that_others_come_after(void **state)
 {
     struct lives lives = {0};
     struct gw_buffer less = {0};
@@ -434,7 +434,7 @@ static uint64_t job_placed(const struct lives *lives)
 }
 
 /* Both jobs failed once; the facts do not tell the dependency of the retried job about that. */
-static void what_is_retried_after_another_is_so_in_the_next_life(void **state)
+static void retried_job_still_waits_for_its_predecessor_after_restart(void **state)
 {
     struct lives lives = {.history = 2};
     uint64_t attempt;
@@ -465,7 +465,7 @@ static void what_is_retried_after_another_is_so_in_the_next_life(void **state)
 }
 
 /* A client that asks for output on a worker that is not connected receives an error. */
-static void output_of_who_is_gone_is_lost(void **state)
+static void output_on_a_lost_worker_is_reported_as_lost(void **state)
 {
     struct lives lives = {0};
     uint64_t attempt;
@@ -489,7 +489,7 @@ static void output_of_who_is_gone_is_lost(void **state)
 }
 
 /* If that worker may come back, the request waits for it, for a limited time. */
-static void output_is_waited_for(void **state)
+static void output_request_waits_for_a_returning_worker(void **state)
 {
     (void)state;
     for (int comes = 0; comes < 2; comes++) {
@@ -531,7 +531,7 @@ static void stand_and_go(struct lives *lives, uint64_t attempt)
 }
 
 /* A restarted scheduler knows which worker has a checkpoint, and that no worker has it. */
-static void where_a_checkpoint_lies_is_known(void **state)
+static void checkpoint_location_survives_a_scheduler_restart(void **state)
 {
     struct lives lives = {0};
     (void)state;
@@ -567,22 +567,22 @@ static void where_a_checkpoint_lies_is_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_of_who_is_gone_is_lost),
-        cmocka_unit_test(output_is_waited_for),
-        cmocka_unit_test(what_was_under_way_runs_again),
-        cmocka_unit_test(how_often_a_task_was_tried_is_known),
-        cmocka_unit_test(how_a_task_ran_outlives_the_scheduler),
-        cmocka_unit_test(what_waits_for_its_next_try_goes_on_waiting),
-        cmocka_unit_test(what_was_cancelled_stays_cancelled),
-        cmocka_unit_test(one_key_is_one_job),
-        cmocka_unit_test(two_of_one_key_at_once_are_one_job),
-        cmocka_unit_test(a_job_with_a_key_starts_when_it_is_on_disk),
-        cmocka_unit_test(a_full_disk_refuses_detached_jobs),
-        cmocka_unit_test(numbers_go_on_after_a_clean_stop),
-        cmocka_unit_test(forgotten_jobs_leave_nothing),
-        cmocka_unit_test(what_a_job_comes_after_stays),
-        cmocka_unit_test(what_is_retried_after_another_is_so_in_the_next_life),
-        cmocka_unit_test(where_a_checkpoint_lies_is_known),
+        cmocka_unit_test(output_on_a_lost_worker_is_reported_as_lost),
+        cmocka_unit_test(output_request_waits_for_a_returning_worker),
+        cmocka_unit_test(running_task_reruns_after_a_scheduler_restart),
+        cmocka_unit_test(restart_count_survives_a_scheduler_restart),
+        cmocka_unit_test(run_time_and_metrics_survive_a_scheduler_restart),
+        cmocka_unit_test(retry_backoff_continues_after_a_scheduler_restart),
+        cmocka_unit_test(cancelled_task_does_not_rerun_after_a_restart),
+        cmocka_unit_test(repeated_job_key_returns_the_known_job),
+        cmocka_unit_test(concurrent_submissions_with_a_key_create_a_single_job),
+        cmocka_unit_test(keyed_job_starts_only_after_its_commit),
+        cmocka_unit_test(full_disk_refuses_detached_jobs),
+        cmocka_unit_test(job_ids_continue_after_a_clean_stop),
+        cmocka_unit_test(compaction_drops_all_facts_of_forgotten_jobs),
+        cmocka_unit_test(compaction_retains_jobs_that_others_come_after),
+        cmocka_unit_test(retried_job_still_waits_for_its_predecessor_after_restart),
+        cmocka_unit_test(checkpoint_location_survives_a_scheduler_restart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

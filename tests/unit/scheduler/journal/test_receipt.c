@@ -53,7 +53,7 @@ static void ask_gang(struct world *w, uint64_t request, uint64_t job, uint32_t v
         (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {request, job, verb}});
 }
 
-static void cancels_and_retries_are_answered_when_they_are_durable(void **state)
+static void cancel_and_retry_replies_wait_for_the_commit(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -72,7 +72,7 @@ static void cancels_and_retries_are_answered_when_they_are_durable(void **state)
     free_world(w);
 }
 
-static void pauses_are_answered_when_they_are_durable(void **state)
+static void pause_and_resume_replies_wait_for_the_commit(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -94,7 +94,7 @@ static void pauses_are_answered_when_they_are_durable(void **state)
 
 /* An attached job ends with the scheduler, so nothing of it is durable and no reply waits for a
  * disk. */
-static void of_what_ends_with_its_client_all_is_answered_at_once(void **state)
+static void attached_job_requests_are_answered_at_once(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -107,7 +107,7 @@ static void of_what_ends_with_its_client_all_is_answered_at_once(void **state)
     free_world(w);
 }
 
-static void who_is_gone_by_then_is_not_answered(void **state)
+static void disconnected_client_receives_no_late_reply(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -127,10 +127,10 @@ static void who_is_gone_by_then_is_not_answered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cancels_and_retries_are_answered_when_they_are_durable),
-        cmocka_unit_test(pauses_are_answered_when_they_are_durable),
-        cmocka_unit_test(of_what_ends_with_its_client_all_is_answered_at_once),
-        cmocka_unit_test(who_is_gone_by_then_is_not_answered),
+        cmocka_unit_test(cancel_and_retry_replies_wait_for_the_commit),
+        cmocka_unit_test(pause_and_resume_replies_wait_for_the_commit),
+        cmocka_unit_test(attached_job_requests_are_answered_at_once),
+        cmocka_unit_test(disconnected_client_receives_no_late_reply),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 /* -- Tests ---------------------------------------------------------------------------------------
  */
 
-static void a_task_runs_and_its_end_is_told(void **state)
+static void task_end_is_reported_once(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -35,7 +35,7 @@ static bool is_held(const struct world *w, uint32_t type)
     return false;
 }
 
-static void that_a_quiet_submit_was_accepted_may_wait(void **state)
+static void quiet_submission_batches_only_its_acceptance(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -55,7 +55,7 @@ static void that_a_quiet_submit_was_accepted_may_wait(void **state)
     free_world(w);
 }
 
-static void what_never_fits_is_refused_in_words(void **state)
+static void oversized_task_is_refused_with_the_missing_resource(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -81,7 +81,7 @@ static void what_never_fits_is_refused_in_words(void **state)
     free_world(w);
 }
 
-static void a_task_goes_where_its_input_is(void **state)
+static void task_is_placed_at_the_worker_with_its_input(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -113,7 +113,7 @@ static void a_task_goes_where_its_input_is(void **state)
     free_world(w);
 }
 
-static void a_gang_is_packed_and_goes_together(void **state)
+static void gang_is_packed_on_few_workers_and_starts_together(void **state)
 {
     struct world *w = new_world();
     uint64_t attempt = 0;
@@ -167,7 +167,7 @@ static void a_gang_is_packed_and_goes_together(void **state)
     free_world(w);
 }
 
-static void all_ranks_are_a_row_and_one_each(void **state)
+static void all_rank_input_has_a_row_plus_a_row_per_rank(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -191,7 +191,7 @@ static void all_ranks_are_a_row_and_one_each(void **state)
     free_world(w);
 }
 
-static void a_detached_job_is_told_after_its_commit(void **state)
+static void detached_job_is_acknowledged_after_its_commit(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -226,7 +226,7 @@ static struct world *world_with_a_result(void)
     return w;
 }
 
-static void a_lost_result_is_made_again(void **state)
+static void lost_result_is_recomputed(void **state)
 {
     struct world *w = world_with_a_result();
     (void)state;
@@ -242,7 +242,7 @@ static void a_lost_result_is_made_again(void **state)
 
 /* The worker may still have the result and only be unreachable for the reporter; the recomputed
  * result must not be mixed with it. */
-static void who_is_said_to_have_lost_a_result_lets_go(void **state)
+static void reported_loss_releases_the_stale_result(void **state)
 {
     struct world *w = world_with_a_result();
     (void)state;
@@ -257,7 +257,7 @@ static void who_is_said_to_have_lost_a_result_lets_go(void **state)
     free_world(w);
 }
 
-static void failures_alike_are_each_decided(void **state)
+static void batched_failures_are_decided_per_attempt(void **state)
 {
     struct world *w = new_world();
     const uint64_t run_ns[2] = {1000, 2000};
@@ -286,7 +286,7 @@ static void failures_alike_are_each_decided(void **state)
     free_world(w);
 }
 
-static void a_failure_reaches_what_depends_on_it(void **state)
+static void failure_fails_all_dependent_tasks(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -332,7 +332,7 @@ static int64_t idle_bytes(struct world *w, const char *what)
     return bytes;
 }
 
-static void a_paused_worker_gets_nothing(void **state)
+static void worker_short_of_memory_gets_no_new_tasks(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -360,7 +360,7 @@ static void a_paused_worker_gets_nothing(void **state)
     free_world(w);
 }
 
-static void what_is_given_back_again_and_again_waits(void **state)
+static void repeatedly_returned_task_waits_before_placement(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -387,7 +387,7 @@ static void what_is_given_back_again_and_again_waits(void **state)
 
 /* The full worker has the most free slots and takes one task at a time. A task that it refused
  * three times does not go there again while another worker is free. */
-static void what_a_full_worker_refuses_goes_elsewhere(void **state)
+static void task_refused_three_times_for_memory_goes_elsewhere(void **state)
 {
     struct world *w = new_world();
     uint64_t attempt;
@@ -417,7 +417,7 @@ static void what_a_full_worker_refuses_goes_elsewhere(void **state)
     free_world(w);
 }
 
-static void what_failed_is_tried_elsewhere(void **state)
+static void failed_task_is_retried_on_another_worker(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -436,7 +436,7 @@ static void what_failed_is_tried_elsewhere(void **state)
     free_world(w);
 }
 
-static void what_a_spec_took_is_expected_again(void **state)
+static void measured_memory_limits_later_tasks_of_the_spec(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -461,7 +461,7 @@ static void what_a_spec_took_is_expected_again(void **state)
 }
 
 /* Rows 0 to 3 produce 100 MiB each; row 4 takes row 0, row 5 takes row 1. */
-static void roots_wait_for_those_that_let_go(void **state)
+static void memory_freeing_tasks_run_before_new_roots(void **state)
 {
     struct world *w = new_world();
     uint32_t zeros[6] = {0}, counts[6] = {0, 0, 0, 0, 1, 1}, index[2] = {0, 1}, five[2] = {4, 5};
@@ -495,7 +495,7 @@ static void roots_wait_for_those_that_let_go(void **state)
     free_world(w);
 }
 
-static void waiting_is_explained(void **state)
+static void explain_states_why_a_gang_waits(void **state)
 {
     struct world *w = new_world();
     struct gw_value *answer;
@@ -512,7 +512,7 @@ static void waiting_is_explained(void **state)
     free_world(w);
 }
 
-static void a_registration_of_a_lost_worker_is_too_late(void **state)
+static void late_registration_of_a_lost_worker_is_ignored(void **state)
 {
     struct world *w = new_world();
     const uint64_t peer = WORKER;
@@ -536,7 +536,7 @@ static void a_registration_of_a_lost_worker_is_too_late(void **state)
 }
 
 /* A worker that connects during the shutdown ends, too, and delays nothing. */
-static void a_shutdown_waits_for_those_that_were_there(void **state)
+static void shutdown_waits_only_for_connected_workers(void **state)
 {
     enum { ADMIN = CLIENT + 1 };
     struct world *w = new_world();
@@ -563,7 +563,7 @@ static void a_shutdown_waits_for_those_that_were_there(void **state)
 }
 
 /* It waits as long as the longest grace period of a running task, unless an admin asks for less. */
-static void a_shutdown_waits_for_what_runs(void **state)
+static void shutdown_waits_for_the_longest_grace_period(void **state)
 {
     enum { ADMIN = CLIENT + 1 };
     (void)state;
@@ -602,7 +602,7 @@ static void a_shutdown_waits_for_what_runs(void **state)
 }
 
 /* A worker that ends by itself reports the reason, and that reason explains its loss. */
-static void a_workers_last_words_are_told(void **state)
+static void worker_exit_reason_appears_in_explain(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -620,28 +620,28 @@ static void a_workers_last_words_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_runs_and_its_end_is_told),
-        cmocka_unit_test(that_a_quiet_submit_was_accepted_may_wait),
-        cmocka_unit_test(what_never_fits_is_refused_in_words),
-        cmocka_unit_test(a_task_goes_where_its_input_is),
-        cmocka_unit_test(a_gang_is_packed_and_goes_together),
-        cmocka_unit_test(all_ranks_are_a_row_and_one_each),
-        cmocka_unit_test(a_detached_job_is_told_after_its_commit),
-        cmocka_unit_test(a_lost_result_is_made_again),
-        cmocka_unit_test(who_is_said_to_have_lost_a_result_lets_go),
-        cmocka_unit_test(a_workers_last_words_are_told),
-        cmocka_unit_test(failures_alike_are_each_decided),
-        cmocka_unit_test(a_failure_reaches_what_depends_on_it),
-        cmocka_unit_test(a_paused_worker_gets_nothing),
-        cmocka_unit_test(what_is_given_back_again_and_again_waits),
-        cmocka_unit_test(what_a_full_worker_refuses_goes_elsewhere),
-        cmocka_unit_test(what_failed_is_tried_elsewhere),
-        cmocka_unit_test(what_a_spec_took_is_expected_again),
-        cmocka_unit_test(roots_wait_for_those_that_let_go),
-        cmocka_unit_test(waiting_is_explained),
-        cmocka_unit_test(a_registration_of_a_lost_worker_is_too_late),
-        cmocka_unit_test(a_shutdown_waits_for_those_that_were_there),
-        cmocka_unit_test(a_shutdown_waits_for_what_runs),
+        cmocka_unit_test(task_end_is_reported_once),
+        cmocka_unit_test(quiet_submission_batches_only_its_acceptance),
+        cmocka_unit_test(oversized_task_is_refused_with_the_missing_resource),
+        cmocka_unit_test(task_is_placed_at_the_worker_with_its_input),
+        cmocka_unit_test(gang_is_packed_on_few_workers_and_starts_together),
+        cmocka_unit_test(all_rank_input_has_a_row_plus_a_row_per_rank),
+        cmocka_unit_test(detached_job_is_acknowledged_after_its_commit),
+        cmocka_unit_test(lost_result_is_recomputed),
+        cmocka_unit_test(reported_loss_releases_the_stale_result),
+        cmocka_unit_test(worker_exit_reason_appears_in_explain),
+        cmocka_unit_test(batched_failures_are_decided_per_attempt),
+        cmocka_unit_test(failure_fails_all_dependent_tasks),
+        cmocka_unit_test(worker_short_of_memory_gets_no_new_tasks),
+        cmocka_unit_test(repeatedly_returned_task_waits_before_placement),
+        cmocka_unit_test(task_refused_three_times_for_memory_goes_elsewhere),
+        cmocka_unit_test(failed_task_is_retried_on_another_worker),
+        cmocka_unit_test(measured_memory_limits_later_tasks_of_the_spec),
+        cmocka_unit_test(memory_freeing_tasks_run_before_new_roots),
+        cmocka_unit_test(explain_states_why_a_gang_waits),
+        cmocka_unit_test(late_registration_of_a_lost_worker_is_ignored),
+        cmocka_unit_test(shutdown_waits_only_for_connected_workers),
+        cmocka_unit_test(shutdown_waits_for_the_longest_grace_period),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static uint32_t part_gang(struct world *w, int workers)
     return where;
 }
 
-static void ranks_that_cannot_meet_are_placed_where_they_can(void **state)
+static void gang_avoids_worker_pairs_that_cannot_connect(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -75,7 +75,7 @@ static void ranks_that_cannot_meet_are_placed_where_they_can(void **state)
     free_world(w);
 }
 
-static void a_pair_that_cannot_meet_is_tried_again_and_then_told(void **state)
+static void gang_fails_after_repeated_unreachable_pairs(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -112,7 +112,7 @@ static void ask_restart(struct world *w, uint64_t job)
     ask_for(w, job, GW_ASK_RESTART);
 }
 
-static void errors_of_its_own_take_its_restarts(void **state)
+static void gang_errors_use_up_the_retry_budget(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -130,7 +130,7 @@ static void errors_of_its_own_take_its_restarts(void **state)
     free_world(w);
 }
 
-static void what_an_earlier_attempt_says_is_no_news(void **state)
+static void messages_of_an_earlier_attempt_are_ignored(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -158,7 +158,7 @@ static void refuses_restart(struct world *w, uint64_t job, const char *words)
     assert_null(sent(w, WORKER, GW_MESSAGE_kill, 0));
 }
 
-static void a_restart_that_is_asked_for_has_its_own_budget(void **state)
+static void requested_restarts_count_as_preemptions(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -193,7 +193,7 @@ static void pause_at_a_step(struct world *w, uint64_t attempt)
     finish(w, 0, attempt, 1, 1);
 }
 
-static void what_a_paused_gang_returns_is_no_result(void **state)
+static void return_value_of_a_paused_gang_is_ignored(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -220,7 +220,7 @@ static void what_a_paused_gang_returns_is_no_result(void **state)
     free_world(w);
 }
 
-static void a_gang_that_is_resumed_before_its_step_goes_on(void **state)
+static void resume_before_the_pause_step_lets_the_gang_continue(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -238,7 +238,7 @@ static void a_gang_that_is_resumed_before_its_step_goes_on(void **state)
     free_world(w);
 }
 
-static void a_command_that_is_paused_is_ended_and_starts_again(void **state)
+static void pausing_a_command_gang_ends_it_and_resume_restarts_it(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -273,7 +273,7 @@ static void port_taken(struct world *w, uint64_t attempt)
                                             .port_taken = rank == 0});
 }
 
-static void a_port_that_was_taken_is_not_charged_three_times(void **state)
+static void taken_port_does_not_count_for_three_restarts(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -289,7 +289,7 @@ static void a_port_that_was_taken_is_not_charged_three_times(void **state)
     free_world(w);
 }
 
-static void a_port_that_is_taken_late_is_no_excuse(void **state)
+static void port_error_long_after_the_start_counts_as_failure(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -303,7 +303,7 @@ static void a_port_that_is_taken_late_is_no_excuse(void **state)
     free_world(w);
 }
 
-static void a_gang_that_was_stopped_does_not_start_again(void **state)
+static void stopped_gang_does_not_restart(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -351,7 +351,7 @@ static struct world *world_without_value(bool stopped, const char **text)
     return w;
 }
 
-static void who_lacks_the_value_of_a_stopped_gang_is_told(void **state)
+static void missing_value_error_names_the_stop_request(void **state)
 {
     const char *text;
     struct world *w = world_without_value(true, &text);
@@ -366,7 +366,7 @@ static void who_lacks_the_value_of_a_stopped_gang_is_told(void **state)
     free_world(w);
 }
 
-static void nothing_of_a_paused_job_starts(void **state)
+static void paused_job_starts_no_tasks(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -382,7 +382,7 @@ static void nothing_of_a_paused_job_starts(void **state)
 
 /* The gang was about to start. Its prepared ranks end without counting against the budget and
  * never start. */
-static void a_gang_that_prepares_is_paused_before_it_begins(void **state)
+static void pause_during_preparation_ends_the_attempt_uncounted(void **state)
 {
     static const uint32_t verbs[] = {GW_ASK_PAUSE, GW_ASK_PAUSE_NOW};
     static const uint32_t kinds[] = {GW_SPEC_FUNCTION, GW_SPEC_COMMAND};
@@ -427,7 +427,7 @@ static void say_goodbye(struct world *w, int worker)
         (struct gw_message){.type = GW_MESSAGE_refuse, .refuse = {0, "it was ended (SIGTERM)"}});
 }
 
-static void a_lost_worker_is_another_budget(void **state)
+static void worker_losses_have_their_own_restart_budget(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -463,19 +463,19 @@ static void leaves_uncharged(void (*leave)(struct world *w, int worker))
 
 /* A worker whose token is revoked or that is told to end has not failed: neither its tasks nor
  * its name count the loss. But a task that allows no loss must never run twice. */
-static void a_dismissed_worker_counts_against_no_budget(void **state)
+static void worker_with_a_revoked_token_counts_against_no_budget(void **state)
 {
     (void)state;
     leaves_uncharged(revoke);
 }
 
-static void a_worker_that_says_goodbye_is_charged_to_nobody(void **state)
+static void worker_told_to_end_counts_against_no_budget(void **state)
 {
     (void)state;
     leaves_uncharged(say_goodbye);
 }
 
-static void a_function_has_no_more_ranks_than_its_collectives(void **state)
+static void function_gang_is_limited_to_128_ranks(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -487,7 +487,7 @@ static void a_function_has_no_more_ranks_than_its_collectives(void **state)
     free_world(w);
 }
 
-static void without_a_budget_the_first_is_the_last(void **state)
+static void gang_without_a_budget_fails_at_the_first_loss(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -511,7 +511,7 @@ static void lose(struct world *w, int number)
     add_worker(w, number + 1, 2, "a");
 }
 
-static void a_worker_that_was_lost_cools_down(void **state)
+static void worker_that_fails_a_gang_is_quarantined_ever_longer(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -539,7 +539,7 @@ static void a_worker_that_was_lost_cools_down(void **state)
     free_world(w);
 }
 
-static void others_take_the_ranks_meanwhile(void **state)
+static void other_workers_take_ranks_during_a_quarantine(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -577,7 +577,7 @@ static void lack_files(struct world *w, int worker)
 }
 
 /* A worker with a full disk is idle and would attract every task with files. */
-static void who_cannot_lay_files_gets_none(void **state)
+static void worker_that_cannot_write_files_gets_no_tasks_with_files(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -609,7 +609,7 @@ static void who_cannot_lay_files_gets_none(void **state)
 }
 
 /* If a gang with files ends well, its worker has written the files. */
-static void a_gang_whose_files_are_laid_ends_that_rest(void **state)
+static void gang_with_files_resets_the_file_quarantine(void **state)
 {
     static const uint8_t hash[32] = {7};
     struct world *w = new_world();
@@ -635,29 +635,29 @@ static void a_gang_whose_files_are_laid_ends_that_rest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_of_its_own_take_its_restarts),
-        cmocka_unit_test(ranks_that_cannot_meet_are_placed_where_they_can),
-        cmocka_unit_test(a_pair_that_cannot_meet_is_tried_again_and_then_told),
-        cmocka_unit_test(what_an_earlier_attempt_says_is_no_news),
-        cmocka_unit_test(a_restart_that_is_asked_for_has_its_own_budget),
-        cmocka_unit_test(what_a_paused_gang_returns_is_no_result),
-        cmocka_unit_test(a_gang_that_is_resumed_before_its_step_goes_on),
-        cmocka_unit_test(a_command_that_is_paused_is_ended_and_starts_again),
-        cmocka_unit_test(a_port_that_was_taken_is_not_charged_three_times),
-        cmocka_unit_test(a_port_that_is_taken_late_is_no_excuse),
-        cmocka_unit_test(a_gang_that_was_stopped_does_not_start_again),
-        cmocka_unit_test(who_lacks_the_value_of_a_stopped_gang_is_told),
-        cmocka_unit_test(nothing_of_a_paused_job_starts),
-        cmocka_unit_test(a_gang_that_prepares_is_paused_before_it_begins),
-        cmocka_unit_test(a_lost_worker_is_another_budget),
-        cmocka_unit_test(a_dismissed_worker_counts_against_no_budget),
-        cmocka_unit_test(a_worker_that_says_goodbye_is_charged_to_nobody),
-        cmocka_unit_test(a_function_has_no_more_ranks_than_its_collectives),
-        cmocka_unit_test(without_a_budget_the_first_is_the_last),
-        cmocka_unit_test(a_worker_that_was_lost_cools_down),
-        cmocka_unit_test(others_take_the_ranks_meanwhile),
-        cmocka_unit_test(who_cannot_lay_files_gets_none),
-        cmocka_unit_test(a_gang_whose_files_are_laid_ends_that_rest),
+        cmocka_unit_test(gang_errors_use_up_the_retry_budget),
+        cmocka_unit_test(gang_avoids_worker_pairs_that_cannot_connect),
+        cmocka_unit_test(gang_fails_after_repeated_unreachable_pairs),
+        cmocka_unit_test(messages_of_an_earlier_attempt_are_ignored),
+        cmocka_unit_test(requested_restarts_count_as_preemptions),
+        cmocka_unit_test(return_value_of_a_paused_gang_is_ignored),
+        cmocka_unit_test(resume_before_the_pause_step_lets_the_gang_continue),
+        cmocka_unit_test(pausing_a_command_gang_ends_it_and_resume_restarts_it),
+        cmocka_unit_test(taken_port_does_not_count_for_three_restarts),
+        cmocka_unit_test(port_error_long_after_the_start_counts_as_failure),
+        cmocka_unit_test(stopped_gang_does_not_restart),
+        cmocka_unit_test(missing_value_error_names_the_stop_request),
+        cmocka_unit_test(paused_job_starts_no_tasks),
+        cmocka_unit_test(pause_during_preparation_ends_the_attempt_uncounted),
+        cmocka_unit_test(worker_losses_have_their_own_restart_budget),
+        cmocka_unit_test(worker_with_a_revoked_token_counts_against_no_budget),
+        cmocka_unit_test(worker_told_to_end_counts_against_no_budget),
+        cmocka_unit_test(function_gang_is_limited_to_128_ranks),
+        cmocka_unit_test(gang_without_a_budget_fails_at_the_first_loss),
+        cmocka_unit_test(worker_that_fails_a_gang_is_quarantined_ever_longer),
+        cmocka_unit_test(other_workers_take_ranks_during_a_quarantine),
+        cmocka_unit_test(worker_that_cannot_write_files_gets_no_tasks_with_files),
+        cmocka_unit_test(gang_with_files_resets_the_file_quarantine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static void hang(const struct gw_standing *ranks, uint32_t count, const char *wa
     assert_int_equal(hangs, strcmp(wanted, "nobody") != 0);
 }
 
-static void who_hangs_is_named(void **state)
+static void hang_report_names_the_hanging_ranks(void **state)
 {
     (void)state;
     hang((struct gw_standing[]){{0, 1042, "all_reduce", false, NULL},
@@ -43,7 +43,7 @@ static void who_hangs_is_named(void **state)
 }
 
 /* Each distinct stack is a line; the hanging ranks come first. */
-static void where_ranks_are_is_told_once(void **state)
+static void hang_report_groups_ranks_by_stack(void **state)
 {
     char text[256];
     const struct gw_standing ranks[] = {{0, 5, "all_reduce", false, "wait (ring.c:7)"},
@@ -99,7 +99,7 @@ static void prints(struct world *w, uint32_t peer, uint64_t attempt, uint32_t ra
 }
 
 /* Only the worker that runs the rank may send its output. */
-static void what_a_task_prints_is_told_its_client(void **state)
+static void printed_output_reaches_the_client_of_the_task(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -119,7 +119,7 @@ static void what_a_task_prints_is_told_its_client(void **state)
     free_world(w);
 }
 
-static void a_gang_that_hangs_is_ended(void **state)
+static void hanging_gang_is_inspected_and_ended(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -169,7 +169,7 @@ static uint64_t go_apart(struct world *w, struct gw_msg_spec spec)
 
 /* A rank that is not ready in time is inspected before its gang is ended, because its process
  * may be stopped. */
-static void a_rank_that_is_not_ready_is_looked_at(void **state)
+static void late_rank_is_inspected_before_its_gang_ends(void **state)
 {
     (void)state;
     for (int answers = 0; answers < 3; answers++) {
@@ -225,7 +225,7 @@ static void a_rank_that_is_not_ready_is_looked_at(void **state)
 }
 
 /* The scheduler asks all workers for the stacks of their ranks and waits for all answers. */
-static void stacks_come_from_all_workers(void **state)
+static void hang_inspection_waits_for_all_workers(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -278,7 +278,7 @@ static const char *told_first(struct world *w, struct gw_msg_ended error, struct
     return message ? message->failed.text : "it may start again";
 }
 
-static void a_death_that_is_told_late_is_the_cause(void **state)
+static void late_report_of_a_killed_rank_becomes_the_cause(void **state)
 {
     const struct gw_msg_ended error = {
         .outcome = GW_OUTCOME_CRASHED, .exit_code = 3, .text = "exit code 3"};
@@ -317,7 +317,7 @@ static void a_death_that_is_told_late_is_the_cause(void **state)
 
 /* Each rank has a supervisor of its own, and the reports arrive in any order. Of two errors the
  * first report counts; a worker that is lost after its report of an error is no cause. */
-static void on_one_host_a_kill_is_the_cause(void **state)
+static void kill_is_the_cause_if_ranks_share_a_host(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -360,14 +360,14 @@ static void on_one_host_a_kill_is_the_cause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_hangs_is_named),
-        cmocka_unit_test(where_ranks_are_is_told_once),
-        cmocka_unit_test(a_gang_that_hangs_is_ended),
-        cmocka_unit_test(what_a_task_prints_is_told_its_client),
-        cmocka_unit_test(a_rank_that_is_not_ready_is_looked_at),
-        cmocka_unit_test(stacks_come_from_all_workers),
-        cmocka_unit_test(a_death_that_is_told_late_is_the_cause),
-        cmocka_unit_test(on_one_host_a_kill_is_the_cause),
+        cmocka_unit_test(hang_report_names_the_hanging_ranks),
+        cmocka_unit_test(hang_report_groups_ranks_by_stack),
+        cmocka_unit_test(hanging_gang_is_inspected_and_ended),
+        cmocka_unit_test(printed_output_reaches_the_client_of_the_task),
+        cmocka_unit_test(late_rank_is_inspected_before_its_gang_ends),
+        cmocka_unit_test(hang_inspection_waits_for_all_workers),
+        cmocka_unit_test(late_report_of_a_killed_rank_becomes_the_cause),
+        cmocka_unit_test(kill_is_the_cause_if_ranks_share_a_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static struct row one_runs(void)
 }
 
 /* A client that waits for the workers and then submits must find them registered. */
-static void a_worker_takes_part_when_it_is_on_disk(void **state)
+static void worker_counts_only_after_its_registration_is_durable(void **state)
 {
     (void)state;
     struct world *w =
@@ -39,7 +39,7 @@ static void a_worker_takes_part_when_it_is_on_disk(void **state)
     free_world(w);
 }
 
-static void what_runs_is_taken_over(void **state)
+static void running_task_is_adopted_after_a_restart(void **state)
 {
     (void)state;
     struct row row = one_runs();
@@ -59,7 +59,7 @@ static void what_runs_is_taken_over(void **state)
 }
 
 /* Another cluster's jobs have the same ids, and its attempts may have the same ids. */
-static void what_is_of_another_cluster_is_ended(void **state)
+static void attempts_of_another_cluster_are_killed(void **state)
 {
     (void)state;
     struct row row = one_runs();
@@ -72,7 +72,7 @@ static void what_is_of_another_cluster_is_ended(void **state)
 }
 
 /* The scheduler believes no claim that cannot be true. */
-static void what_makes_no_sense_is_ended(void **state)
+static void contradictory_claims_of_a_worker_are_killed(void **state)
 {
     (void)state;
     const struct row right = one_runs();
@@ -101,7 +101,7 @@ static void what_makes_no_sense_is_ended(void **state)
     free_world(w);
 }
 
-static void who_does_not_come_is_waited_for(void **state)
+static void restart_waits_for_an_absent_worker_before_rerunning(void **state)
 {
     (void)state;
     struct row row = one_runs();
@@ -119,7 +119,7 @@ static void who_does_not_come_is_waited_for(void **state)
     free_world(w);
 }
 
-static void who_is_gone_is_not_waited_for(void **state)
+static void restart_reruns_at_once_if_the_worker_is_gone(void **state)
 {
     (void)state;
     struct row row = one_runs();
@@ -168,7 +168,7 @@ static void gang_runs(struct row rows[2], struct gw_msg_spec spec)
 
 /* A worker reports only once that its ranks stand still, whether or not the other workers are
  * back by then. */
-static void who_hangs_before_all_are_back_hangs(void **state)
+static void hang_reported_during_recovery_ends_the_gang(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -211,7 +211,7 @@ static int64_t tries_of(const struct world *w, uint64_t job)
 }
 
 /* If no other worker is awaited, a rank that comes back alone does not wait for the others. */
-static void who_comes_back_alone_and_late_does_not_gather(void **state)
+static void rank_that_returns_alone_after_the_deadline_is_killed(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -237,7 +237,7 @@ static uint32_t try_number(const struct world *w)
     return gw_col32_at(must(w, WORKER, GW_MESSAGE_assign)->assign.try_number, 0);
 }
 
-static void a_gang_that_went_is_counted(void **state)
+static void started_gang_counts_once_across_restarts(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -252,7 +252,7 @@ static void a_gang_that_went_is_counted(void **state)
     }
 }
 
-static void a_gang_that_is_taken_over_is_counted_once(void **state)
+static void adopted_gang_counts_as_a_single_attempt(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -273,7 +273,7 @@ static void a_gang_that_is_taken_over_is_counted_once(void **state)
 
 /* The last facts before a crash may be lost; a gang that runs nevertheless is counted when its
  * worker reports it. */
-static void a_gang_that_went_unwritten_is_counted(void **state)
+static void adopted_gang_with_lost_start_fact_is_counted(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -292,7 +292,7 @@ static void a_gang_that_went_unwritten_is_counted(void **state)
 }
 
 /* Its checkpoints are at the workers where it runs, although the fact of its start was lost. */
-static void commands_of_a_gang_that_went_unwritten_have_a_home(void **state)
+static void adopted_command_gang_gets_a_checkpoint_home(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -312,7 +312,7 @@ static void commands_of_a_gang_that_went_unwritten_have_a_home(void **state)
     free_world(w);
 }
 
-static void ranks_that_are_taken_over_are_told_as_such(void **state)
+static void event_log_reports_adopted_ranks(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -336,7 +336,7 @@ static void ranks_that_are_taken_over_are_told_as_such(void **state)
 
 /* Its workers may still be about to reconnect to this scheduler, however often the gang started
  * before. */
-static void a_gang_waits_for_all_in_each_life(void **state)
+static void gang_waits_for_its_full_size_after_each_restart(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -368,7 +368,7 @@ static void tell_crash(struct world *w, uint64_t peer, const struct row *row)
 /* Worker 8, with rank 1, connects after the attempt has failed because of rank 0, before or
  * after another restart, while other workers are still awaited. The gang has one restart and
  * starts again. */
-static void a_gang_that_ended_in_parts_is_charged_once(void **state)
+static void partly_reported_gang_failure_counts_once(void **state)
 {
     (void)state;
     for (int lives = 1; lives <= 2; lives++) {
@@ -402,7 +402,7 @@ static void a_gang_that_ended_in_parts_is_charged_once(void **state)
 }
 
 /* A task that was lost with its worker stays lost, even if the worker lives on. */
-static void a_task_that_was_lost_is_not_taken_over(void **state)
+static void lost_task_is_not_adopted_when_its_worker_returns(void **state)
 {
     (void)state;
     for (int lives = 1; lives <= 2; lives++) {
@@ -451,7 +451,7 @@ static void ask_and_die(const struct row rows[2], const uint32_t verbs[2])
     free_world(w);
 }
 
-static void what_was_asked_of_a_gang_is_asked_again(void **state)
+static void stop_and_pause_requests_are_repeated_after_a_restart(void **state)
 {
     static const struct {
         uint32_t verbs[2], control;
@@ -472,7 +472,7 @@ static void what_was_asked_of_a_gang_is_asked_again(void **state)
 }
 
 /* The job is paused or resumed before the restarted scheduler knows of the gang. */
-static void a_gang_is_told_what_became_of_its_job_meanwhile(void **state)
+static void adopted_gang_receives_a_pause_made_during_recovery(void **state)
 {
     (void)state;
     for (uint32_t resumes = 0; resumes < 2; resumes++) {
@@ -495,7 +495,7 @@ static void a_gang_is_told_what_became_of_its_job_meanwhile(void **state)
     }
 }
 
-static void who_is_to_start_again_is_ended_again(void **state)
+static void restart_request_is_repeated_after_a_scheduler_restart(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -511,7 +511,7 @@ static void who_is_to_start_again_is_ended_again(void **state)
 }
 
 /* The gang was to stop with its present result, and it has none. */
-static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **state)
+static void lost_gang_with_a_stop_request_does_not_restart(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -540,26 +540,26 @@ static void a_gang_that_was_to_stop_and_is_lost_does_not_start_again(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_takes_part_when_it_is_on_disk),
-        cmocka_unit_test(what_runs_is_taken_over),
-        cmocka_unit_test(what_is_of_another_cluster_is_ended),
-        cmocka_unit_test(what_makes_no_sense_is_ended),
-        cmocka_unit_test(who_does_not_come_is_waited_for),
-        cmocka_unit_test(who_is_gone_is_not_waited_for),
-        cmocka_unit_test(who_hangs_before_all_are_back_hangs),
-        cmocka_unit_test(who_comes_back_alone_and_late_does_not_gather),
-        cmocka_unit_test(a_gang_that_went_is_counted),
-        cmocka_unit_test(a_gang_that_is_taken_over_is_counted_once),
-        cmocka_unit_test(a_gang_that_went_unwritten_is_counted),
-        cmocka_unit_test(commands_of_a_gang_that_went_unwritten_have_a_home),
-        cmocka_unit_test(ranks_that_are_taken_over_are_told_as_such),
-        cmocka_unit_test(a_gang_waits_for_all_in_each_life),
-        cmocka_unit_test(a_gang_that_ended_in_parts_is_charged_once),
-        cmocka_unit_test(a_task_that_was_lost_is_not_taken_over),
-        cmocka_unit_test(what_was_asked_of_a_gang_is_asked_again),
-        cmocka_unit_test(a_gang_is_told_what_became_of_its_job_meanwhile),
-        cmocka_unit_test(who_is_to_start_again_is_ended_again),
-        cmocka_unit_test(a_gang_that_was_to_stop_and_is_lost_does_not_start_again),
+        cmocka_unit_test(worker_counts_only_after_its_registration_is_durable),
+        cmocka_unit_test(running_task_is_adopted_after_a_restart),
+        cmocka_unit_test(attempts_of_another_cluster_are_killed),
+        cmocka_unit_test(contradictory_claims_of_a_worker_are_killed),
+        cmocka_unit_test(restart_waits_for_an_absent_worker_before_rerunning),
+        cmocka_unit_test(restart_reruns_at_once_if_the_worker_is_gone),
+        cmocka_unit_test(hang_reported_during_recovery_ends_the_gang),
+        cmocka_unit_test(rank_that_returns_alone_after_the_deadline_is_killed),
+        cmocka_unit_test(started_gang_counts_once_across_restarts),
+        cmocka_unit_test(adopted_gang_counts_as_a_single_attempt),
+        cmocka_unit_test(adopted_gang_with_lost_start_fact_is_counted),
+        cmocka_unit_test(adopted_command_gang_gets_a_checkpoint_home),
+        cmocka_unit_test(event_log_reports_adopted_ranks),
+        cmocka_unit_test(gang_waits_for_its_full_size_after_each_restart),
+        cmocka_unit_test(partly_reported_gang_failure_counts_once),
+        cmocka_unit_test(lost_task_is_not_adopted_when_its_worker_returns),
+        cmocka_unit_test(stop_and_pause_requests_are_repeated_after_a_restart),
+        cmocka_unit_test(adopted_gang_receives_a_pause_made_during_recovery),
+        cmocka_unit_test(restart_request_is_repeated_after_a_scheduler_restart),
+        cmocka_unit_test(lost_gang_with_a_stop_request_does_not_restart),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&life_facts);

@@ -30,7 +30,7 @@ static void assert_ended_well(struct world *w, uint64_t job)
 }
 
 /* The claim of the second task arrives with that of the first, in any order. */
-static void a_claim_waits_for_the_end_behind_it(void **state)
+static void adopted_successor_waits_for_the_end_of_its_input(void **state)
 {
     (void)state;
     for (uint32_t turned = 0; turned < 2; turned++)
@@ -57,7 +57,7 @@ static void a_claim_waits_for_the_end_behind_it(void **state)
 
 /* A task that is queued behind a running task in a runner may start before a kill could arrive.
  * Until then its worker gets other work. */
-static void what_is_queued_in_a_process_is_taken_over(void **state)
+static void queued_task_in_a_runner_is_adopted(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -79,7 +79,7 @@ static void what_is_queued_in_a_process_is_taken_over(void **state)
 
 /* The first task ran at another worker, which reconnects later; the second may have ended by
  * then. */
-static void a_claim_waits_for_the_worker_of_the_end(void **state)
+static void adopted_successor_waits_for_the_worker_of_its_input(void **state)
 {
     (void)state;
     for (uint32_t ended = 0; ended < 2; ended++) {
@@ -111,7 +111,7 @@ static void a_claim_waits_for_the_worker_of_the_end(void **state)
 }
 
 /* No worker reports the end of the first task, so both tasks run again, one after the other. */
-static void a_claim_whose_end_does_not_come_is_refused(void **state)
+static void successor_is_killed_if_its_input_is_not_reported(void **state)
 {
     (void)state;
     struct row rows[2];
@@ -133,10 +133,10 @@ static void a_claim_whose_end_does_not_come_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_claim_waits_for_the_end_behind_it),
-        cmocka_unit_test(what_is_queued_in_a_process_is_taken_over),
-        cmocka_unit_test(a_claim_waits_for_the_worker_of_the_end),
-        cmocka_unit_test(a_claim_whose_end_does_not_come_is_refused),
+        cmocka_unit_test(adopted_successor_waits_for_the_end_of_its_input),
+        cmocka_unit_test(queued_task_in_a_runner_is_adopted),
+        cmocka_unit_test(adopted_successor_waits_for_the_worker_of_its_input),
+        cmocka_unit_test(successor_is_killed_if_its_input_is_not_reported),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&life_facts);

@@ -113,7 +113,7 @@ static void over(void)
 
 /* A broken GPU stays drained if its worker or the scheduler restarts; a GPU whose memory was not
  * freed is judged by its new worker. */
-static void what_broke_stays_drained(void **state)
+static void broken_gpu_stays_drained_across_restarts(void **state)
 {
     struct world *w = begin();
     (void)state;
@@ -144,7 +144,7 @@ static void what_broke_stays_drained(void **state)
 }
 
 /* No broken GPU is forgotten, however many there are. */
-static void all_that_broke_stay_drained(void **state)
+static void thousands_of_broken_gpus_stay_drained(void **state)
 {
     enum { WORKERS = 2100 };
     struct world *w = begin();
@@ -168,7 +168,7 @@ static void all_that_broke_stay_drained(void **state)
     over();
 }
 
-static void one_is_given_back_while_nobody_has_it(void **state)
+static void gpu_of_an_absent_worker_can_be_undrained(void **state)
 {
     struct world *w = begin();
     (void)state;
@@ -184,7 +184,7 @@ static void one_is_given_back_while_nobody_has_it(void **state)
 }
 
 /* An admin drains the GPU: its task continues, and no task follows. */
-static void one_is_taken_out_by_hand(void **state)
+static void admin_drain_lets_the_task_finish_and_blocks_new_tasks(void **state)
 {
     struct world *w = begin();
     (void)state;
@@ -211,7 +211,7 @@ static void one_is_taken_out_by_hand(void **state)
 
 /* After a restart of the scheduler, too, no task gets a GPU that a task of a lost worker may
  * still use. */
-static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
+static void gpu_of_a_lost_worker_stays_reserved_after_a_restart(void **state)
 {
     struct world *w = begin();
     (void)state;
@@ -244,7 +244,7 @@ static void what_a_lost_worker_had_rests_in_the_next_life(void **state)
 }
 
 /* A lost worker is forgotten once none of its processes can be on its GPUs. */
-static void a_lost_worker_is_forgotten_in_time(void **state)
+static void gpus_of_a_lost_worker_are_freed_after_the_timeout(void **state)
 {
     struct world *w = begin();
     (void)state;
@@ -269,12 +269,12 @@ static void a_lost_worker_is_forgotten_in_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_broke_stays_drained),
-        cmocka_unit_test(all_that_broke_stay_drained),
-        cmocka_unit_test(one_is_given_back_while_nobody_has_it),
-        cmocka_unit_test(one_is_taken_out_by_hand),
-        cmocka_unit_test(what_a_lost_worker_had_rests_in_the_next_life),
-        cmocka_unit_test(a_lost_worker_is_forgotten_in_time),
+        cmocka_unit_test(broken_gpu_stays_drained_across_restarts),
+        cmocka_unit_test(thousands_of_broken_gpus_stay_drained),
+        cmocka_unit_test(gpu_of_an_absent_worker_can_be_undrained),
+        cmocka_unit_test(admin_drain_lets_the_task_finish_and_blocks_new_tasks),
+        cmocka_unit_test(gpu_of_a_lost_worker_stays_reserved_after_a_restart),
+        cmocka_unit_test(gpus_of_a_lost_worker_are_freed_after_the_timeout),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

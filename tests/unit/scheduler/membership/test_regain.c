@@ -89,7 +89,7 @@ static void fetch(struct world *w, const struct thing *thing)
                             .fetch = {9, thing->job, thing->index, thing->rank}});
 }
 
-static void what_a_worker_still_has_is_its(void **state)
+static void returning_worker_restores_its_results(void **state)
 {
     (void)state;
     const struct thing thing = one_ended();
@@ -111,7 +111,7 @@ static void what_a_worker_still_has_is_its(void **state)
 }
 
 /* Another cluster's jobs have the same ids, and its attempts may have the same ids. */
-static void what_is_of_another_cluster_goes(void **state)
+static void results_of_another_cluster_are_released(void **state)
 {
     (void)state;
     const struct thing thing = one_ended();
@@ -125,7 +125,7 @@ static void what_is_of_another_cluster_goes(void **state)
 
 /* Only a result of exactly the recorded attempt is accepted; the worker has to release the
  * others. */
-static void what_is_not_the_same_goes(void **state)
+static void results_that_differ_from_the_facts_are_released(void **state)
 {
     (void)state;
     const struct thing right = one_ended();
@@ -148,7 +148,7 @@ static void what_is_not_the_same_goes(void **state)
     }
 }
 
-static void who_comes_too_late_lets_go(void **state)
+static void results_of_a_worker_that_returns_too_late_are_released(void **state)
 {
     (void)state;
     const struct thing thing = one_ended();
@@ -168,7 +168,7 @@ static void who_comes_too_late_lets_go(void **state)
 
 /* A job that was submitted after the restart takes the result: it is placed when the worker is
  * back, and fetches from there. */
-static void a_later_job_waits_for_it(void **state)
+static void later_job_waits_for_the_worker_with_its_input(void **state)
 {
     (void)state;
     for (int back = 0; back < 2; back++) {
@@ -208,7 +208,7 @@ static void a_later_job_waits_for_it(void **state)
 }
 
 /* This worker has a replica; the worker that produced the result is gone. */
-static void a_copy_is_as_good(void **state)
+static void replica_replaces_the_result_of_an_absent_worker(void **state)
 {
     (void)state;
     const struct thing thing = one_ended();
@@ -225,12 +225,12 @@ static void a_copy_is_as_good(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_worker_still_has_is_its),
-        cmocka_unit_test(what_is_of_another_cluster_goes),
-        cmocka_unit_test(what_is_not_the_same_goes),
-        cmocka_unit_test(who_comes_too_late_lets_go),
-        cmocka_unit_test(a_later_job_waits_for_it),
-        cmocka_unit_test(a_copy_is_as_good),
+        cmocka_unit_test(returning_worker_restores_its_results),
+        cmocka_unit_test(results_of_another_cluster_are_released),
+        cmocka_unit_test(results_that_differ_from_the_facts_are_released),
+        cmocka_unit_test(results_of_a_worker_that_returns_too_late_are_released),
+        cmocka_unit_test(later_job_waits_for_the_worker_with_its_input),
+        cmocka_unit_test(replica_replaces_the_result_of_an_absent_worker),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     gw_buffer_deinit(&life_facts);

@@ -34,7 +34,7 @@ static void check_near(const struct gw_bits *bits, const bool *members, uint32_t
     assert_true(near == i || members[near]);
 }
 
-static void bits_agree_with_an_array(void **state)
+static void bit_set_matches_an_array_after_random_operations(void **state)
 {
     enum { NUMBERS = 70000 };
     bool *members = calloc(NUMBERS + 64, sizeof *members);
@@ -69,6 +69,7 @@ static void bits_agree_with_an_array(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(bits_agree_with_an_array)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bit_set_matches_an_array_after_random_operations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void goes_on_for(struct world *w, uint64_t request, uint64_t attempt)
     assert_int_equal(gw_col64_at(done->request, 0), request);
 }
 
-static void one_goes_on_when_the_other_is_cancelled(void **state)
+static void cancelling_a_memoized_task_leaves_its_twin_running(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -46,7 +46,7 @@ static void one_goes_on_when_the_other_is_cancelled(void **state)
 
 /* Seed 3276 of 6abf340: a failed task is shared with no later task, but still with the twin that
  * shared it before. */
-static void one_that_runs_again_goes_on_too(void **state)
+static void cancelling_leaves_a_retried_twin_running(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -76,7 +76,7 @@ static void run_apart(const struct gw_msg_spec *specs, uint64_t count)
     free_world(w);
 }
 
-static void other_functions_are_other_tasks(void **state)
+static void different_functions_are_not_memoized_together(void **state)
 {
     static const struct gw_bin one = {"11111111111111111111111111111111", 32},
                                two = {"22222222222222222222222222222222", 32};
@@ -92,7 +92,7 @@ static void other_functions_are_other_tasks(void **state)
     run_apart(specs, sizeof specs / sizeof *specs);
 }
 
-static void other_commands_are_other_tasks(void **state)
+static void different_commands_are_not_memoized_together(void **state)
 {
     static const struct gw_bin echo_a = {"\x92\xa4"
                                          "echo"
@@ -120,10 +120,10 @@ static void other_commands_are_other_tasks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_goes_on_when_the_other_is_cancelled),
-        cmocka_unit_test(one_that_runs_again_goes_on_too),
-        cmocka_unit_test(other_functions_are_other_tasks),
-        cmocka_unit_test(other_commands_are_other_tasks),
+        cmocka_unit_test(cancelling_a_memoized_task_leaves_its_twin_running),
+        cmocka_unit_test(cancelling_leaves_a_retried_twin_running),
+        cmocka_unit_test(different_functions_are_not_memoized_together),
+        cmocka_unit_test(different_commands_are_not_memoized_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

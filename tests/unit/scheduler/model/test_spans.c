@@ -23,7 +23,7 @@ static uint32_t runs_of(const bool *members)
     return runs;
 }
 
-static void spans_agree_with_an_array(void **state)
+static void span_set_matches_an_array_after_random_operations(void **state)
 {
     (void)state;
     for (int round = 0; round < 300; round++) {
@@ -53,6 +53,7 @@ static void spans_agree_with_an_array(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(spans_agree_with_an_array)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(span_set_matches_an_array_after_random_operations)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,7 +25,7 @@ static void expect(const struct gw_tasks *tasks)
             fail_msg("row %u of %u", i, tasks->count);
 }
 
-static void rows_stay_while_it_grows(void **state)
+static void task_rows_stay_in_place_while_the_table_grows(void **state)
 {
     struct gw_tasks tasks = {0};
     (void)state;
@@ -45,7 +45,7 @@ static void rows_stay_while_it_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_stay_while_it_grows),
+        cmocka_unit_test(task_rows_stay_in_place_while_the_table_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

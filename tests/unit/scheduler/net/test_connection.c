@@ -109,7 +109,7 @@ static void read_to_the_end(int fd)
     assert_in_range(bytes, 1, LIMIT_BYTES / 2);
 }
 
-static void test_a_peer_that_does_not_read(void **state)
+static void peer_that_does_not_read_is_disconnected(void **state)
 {
     uv_loop_t loop;
     struct side reads, deaf;
@@ -179,7 +179,7 @@ static void print_to(struct side *side, const char *text)
     side->sent += PRINTED_BYTES;
 }
 
-static void test_what_functions_print_disconnects_nobody(void **state)
+static void printed_output_never_disconnects_a_slow_client(void **state)
 {
     uv_loop_t loop;
     struct side slow;
@@ -242,7 +242,7 @@ static int descriptors(void)
 
 /* A small value travels inside its message, a large value by descriptor. No descriptor stays
  * open. */
-static void test_a_value_gets_a_descriptor_for_its_way(void **state)
+static void large_value_travels_by_descriptor(void **state)
 {
     static const uint32_t sizes[] = {1, GW_INLINE_BYTES_MAX, GW_INLINE_BYTES_MAX + 1,
                                      GW_SCATTER_INLINE_BYTES_MAX};
@@ -274,9 +274,9 @@ static void test_a_value_gets_a_descriptor_for_its_way(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_peer_that_does_not_read),
-        cmocka_unit_test(test_what_functions_print_disconnects_nobody),
-        cmocka_unit_test(test_a_value_gets_a_descriptor_for_its_way),
+        cmocka_unit_test(peer_that_does_not_read_is_disconnected),
+        cmocka_unit_test(printed_output_never_disconnects_a_slow_client),
+        cmocka_unit_test(large_value_travels_by_descriptor),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

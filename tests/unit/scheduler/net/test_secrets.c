@@ -37,7 +37,7 @@ static bool same(const struct made *a, const struct made *b)
 
 /* All workers of an attempt get the same key; other attempts and a restarted scheduler use other
  * keys, and a worker without need for a key gets none. */
-static void test_gangs(void **state)
+static void gang_workers_share_a_key_of_their_attempt(void **state)
 {
     struct gw_secrets secrets, other;
     struct made a, b;
@@ -61,7 +61,7 @@ static void test_gangs(void **state)
 
 /* A worker derives the key that another worker shows from its own secret; no other worker has
  * that key. */
-static void test_neighbours(void **state)
+static void worker_derives_the_key_shown_by_its_neighbour(void **state)
 {
     struct gw_secrets secrets;
     struct made own, shown, others;
@@ -85,8 +85,8 @@ static void test_neighbours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gangs),
-        cmocka_unit_test(test_neighbours),
+        cmocka_unit_test(gang_workers_share_a_key_of_their_attempt),
+        cmocka_unit_test(worker_derives_the_key_shown_by_its_neighbour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

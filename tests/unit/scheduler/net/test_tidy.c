@@ -38,7 +38,7 @@ static uint32_t count(const char *dir, const char *folder)
     return found;
 }
 
-static void test_a_look_holds_up_no_turn(void **state)
+static void cleanup_of_old_folders_does_not_block_the_loop(void **state)
 {
     char dir[] = "/tmp/gangway-tidy-XXXXXX", below[PATH_BYTES + 8];
     static const char *const folders[] = {"checkpoints", "logs"};
@@ -70,7 +70,7 @@ static void test_a_look_holds_up_no_turn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_look_holds_up_no_turn),
+        cmocka_unit_test(cleanup_of_old_folders_does_not_block_the_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void save(struct world *w, const struct placed *placed, int64_t at)
 
 /* While the gang waits for its full size, it starts at the end of that timeout; a task that ends
  * before then may run. */
-static void who_ends_before_a_smaller_start_may_run(void **state)
+static void short_task_may_run_before_a_smaller_gang_start(void **state)
 {
     const struct gw_msg_spec spec = {.ranks = 4, .min_ranks = 2, .full_wait_ns = 12 * SECOND};
     struct world *w = new_world();
@@ -98,7 +98,7 @@ static void who_ends_before_a_smaller_start_may_run(void **state)
     free_world(w);
 }
 
-static void a_gang_whose_host_is_lost_goes_on_smaller(void **state)
+static void elastic_gang_continues_smaller_after_a_host_loss(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -122,7 +122,7 @@ static void a_gang_whose_host_is_lost_goes_on_smaller(void **state)
     free_world(w);
 }
 
-static void a_gang_that_must_have_more_waits(void **state)
+static void elastic_gang_waits_below_its_minimum_size(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -138,7 +138,7 @@ static void a_gang_that_must_have_more_waits(void **state)
     free_world(w);
 }
 
-static void the_first_attempt_waits_for_all(void **state)
+static void first_attempt_waits_for_the_full_size_timeout(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -156,7 +156,7 @@ static void the_first_attempt_waits_for_all(void **state)
 
 /* Occupied slots become free again: the gang waits with a reservation, but no longer than its
  * timeout. */
-static void room_that_is_taken_is_waited_for(void **state)
+static void elastic_gang_waits_for_occupied_slots(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -173,7 +173,7 @@ static void room_that_is_taken_is_waited_for(void **state)
     free_world(w);
 }
 
-static void nodes_are_whole(void **state)
+static void elastic_gang_shrinks_by_whole_nodes(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -200,7 +200,7 @@ static void nodes_are_whole(void **state)
 
 /* The gang is told to return at the first checkpoint after slots became free; that counts
  * against no budget. */
-static void it_grows_at_a_checkpoint(void **state)
+static void elastic_gang_grows_at_a_checkpoint(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -243,7 +243,7 @@ static void end_all(struct world *w, const struct placed *placed)
 }
 
 /* Rank 0 starts at the worker with the checkpoint, and learns if that host is lost. */
-static void it_goes_where_its_checkpoint_is(void **state)
+static void gang_restarts_at_the_worker_with_its_checkpoint(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -279,7 +279,7 @@ static void has_it_no_more(struct world *w, const struct placed *placed, int say
 }
 
 /* After a worker reports that it has no checkpoint, the copy is used, and then step 0. */
-static void who_has_it_no_more_is_not_asked_again(void **state)
+static void worker_without_the_checkpoint_is_not_asked_again(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -334,7 +334,7 @@ static void who_has_it_no_more_is_not_asked_again(void **state)
 
 /* The files of command ranks lie on several hosts. The worker of rank 0 collects them from all
  * hosts that are still there, and then the other workers fetch the same folder. */
-static void the_folder_of_commands_goes_to_all_hosts(void **state)
+static void checkpoint_folder_is_transferred_to_all_hosts(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -382,7 +382,7 @@ static void the_folder_of_commands_goes_to_all_hosts(void **state)
 /* A command may have saved a checkpoint that the scheduler does not know of, so the restart from
  * step 0 is logged. Nothing is logged if its host is still there and can be asked, or if it
  * never started. */
-static void a_command_whose_host_is_lost_begins_anew_and_says_so(void **state)
+static void event_log_warns_if_a_command_gang_restarts_from_step_0(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -413,7 +413,7 @@ static uint32_t try_number_now(struct world *w, const struct placed *placed)
 }
 
 /* The steps that a command saved are unknown, and an attempt that never started does not count. */
-static void what_never_began_is_no_try(void **state)
+static void attempt_that_did_not_begin_is_not_counted(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -441,7 +441,7 @@ static void what_never_began_is_no_try(void **state)
 
 /* The folder changes during each copy. A single copy may fail, but repeated failures are
  * reported. */
-static void that_no_copy_succeeds_is_told(void **state)
+static void repeated_checkpoint_copy_failure_is_logged(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -493,7 +493,7 @@ static void goes_home(struct gw_msg_spec spec, int other, bool crowded)
     free_world(w);
 }
 
-static void rank_0_goes_home_however_it_is_packed(void **state)
+static void rank_0_returns_to_its_checkpoint_in_every_layout(void **state)
 {
     (void)state;
     goes_home((struct gw_msg_spec){.ranks = 2, .spread = 1}, 0, false);
@@ -502,7 +502,7 @@ static void rank_0_goes_home_however_it_is_packed(void **state)
     goes_home((struct gw_msg_spec){.ranks = 4}, 0, true);
 }
 
-static void what_cannot_be_is_refused(void **state)
+static void impossible_elastic_sizes_are_refused(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -527,21 +527,21 @@ static void what_cannot_be_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_ends_before_a_smaller_start_may_run),
-        cmocka_unit_test(a_gang_whose_host_is_lost_goes_on_smaller),
-        cmocka_unit_test(a_gang_that_must_have_more_waits),
-        cmocka_unit_test(the_first_attempt_waits_for_all),
-        cmocka_unit_test(room_that_is_taken_is_waited_for),
-        cmocka_unit_test(nodes_are_whole),
-        cmocka_unit_test(it_grows_at_a_checkpoint),
-        cmocka_unit_test(it_goes_where_its_checkpoint_is),
-        cmocka_unit_test(who_has_it_no_more_is_not_asked_again),
-        cmocka_unit_test(the_folder_of_commands_goes_to_all_hosts),
-        cmocka_unit_test(a_command_whose_host_is_lost_begins_anew_and_says_so),
-        cmocka_unit_test(what_never_began_is_no_try),
-        cmocka_unit_test(that_no_copy_succeeds_is_told),
-        cmocka_unit_test(rank_0_goes_home_however_it_is_packed),
-        cmocka_unit_test(what_cannot_be_is_refused),
+        cmocka_unit_test(short_task_may_run_before_a_smaller_gang_start),
+        cmocka_unit_test(elastic_gang_continues_smaller_after_a_host_loss),
+        cmocka_unit_test(elastic_gang_waits_below_its_minimum_size),
+        cmocka_unit_test(first_attempt_waits_for_the_full_size_timeout),
+        cmocka_unit_test(elastic_gang_waits_for_occupied_slots),
+        cmocka_unit_test(elastic_gang_shrinks_by_whole_nodes),
+        cmocka_unit_test(elastic_gang_grows_at_a_checkpoint),
+        cmocka_unit_test(gang_restarts_at_the_worker_with_its_checkpoint),
+        cmocka_unit_test(worker_without_the_checkpoint_is_not_asked_again),
+        cmocka_unit_test(checkpoint_folder_is_transferred_to_all_hosts),
+        cmocka_unit_test(event_log_warns_if_a_command_gang_restarts_from_step_0),
+        cmocka_unit_test(attempt_that_did_not_begin_is_not_counted),
+        cmocka_unit_test(repeated_checkpoint_copy_failure_is_logged),
+        cmocka_unit_test(rank_0_returns_to_its_checkpoint_in_every_layout),
+        cmocka_unit_test(impossible_elastic_sizes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

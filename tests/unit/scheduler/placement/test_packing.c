@@ -40,7 +40,7 @@ static void placed(struct gw_msg_spec spec, const uint32_t wanted[static HOSTS])
     free_world(w);
 }
 
-static void few_workers_are_taken(void **state)
+static void packed_gang_uses_the_fewest_workers(void **state)
 {
     (void)state;
     placed((struct gw_msg_spec){.ranks = 2},
@@ -50,7 +50,7 @@ static void few_workers_are_taken(void **state)
     placed((struct gw_msg_spec){.ranks = 16}, (uint32_t[]){2, 4, 4, 6});
 }
 
-static void many_workers_are_taken_evenly(void **state)
+static void spread_gang_uses_many_workers_evenly(void **state)
 {
     (void)state;
     placed((struct gw_msg_spec){.ranks = 3, .spread = 1}, (uint32_t[]){0, 1, 1, 1});
@@ -60,7 +60,7 @@ static void many_workers_are_taken_evenly(void **state)
     placed((struct gw_msg_spec){.ranks = 16, .spread = 1}, (uint32_t[]){2, 4, 4, 6});
 }
 
-static void nodes_have_so_many_each(void **state)
+static void ranks_per_node_places_equal_counts(void **state)
 {
     (void)state;
     placed((struct gw_msg_spec){.ranks = 4, .ranks_per_node = 1}, (uint32_t[]){1, 1, 1, 1});
@@ -69,7 +69,7 @@ static void nodes_have_so_many_each(void **state)
 }
 
 /* Each place gets its ranks, numbered in the order of the places. */
-static void places_are_taken_in_their_order(void **state)
+static void named_places_number_the_ranks_in_their_order(void **state)
 {
     (void)state;
     placed((struct gw_msg_spec){.ranks = 5, .workers = "d:2,a:1,c:2"}, (uint32_t[]){1, 0, 2, 2});
@@ -92,7 +92,7 @@ static void places_are_taken_in_their_order(void **state)
 
 /* Of two workers on a host, the worker with the fewest spare slots takes the place; a worker
  * that is named by another place never does. */
-static void one_worker_takes_a_place(void **state)
+static void each_named_place_is_taken_by_a_single_worker(void **state)
 {
     struct world *w = new_world();
     uint32_t ranks[HOSTS];
@@ -110,7 +110,7 @@ static void one_worker_takes_a_place(void **state)
 }
 
 /* If a place lacks room, the other places are reserved until all ranks fit. */
-static void places_wait_for_each_other(void **state)
+static void named_places_are_reserved_until_all_ranks_fit(void **state)
 {
     struct world *w = new_world();
     uint32_t ranks[HOSTS];
@@ -138,7 +138,7 @@ static void refused(struct gw_msg_spec spec, const char *words)
     free_world(w);
 }
 
-static void one_of_many_of_a_name_takes_a_place(void **state)
+static void place_error_counts_only_a_single_worker_of_a_name(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -151,7 +151,7 @@ static void one_of_many_of_a_name_takes_a_place(void **state)
     free_world(w);
 }
 
-static void what_never_fits_is_refused(void **state)
+static void impossible_layouts_are_refused_with_the_reason(void **state)
 {
     (void)state;
     refused((struct gw_msg_spec){.ranks = 7, .ranks_per_node = 7},
@@ -175,7 +175,7 @@ static void what_never_fits_is_refused(void **state)
 }
 
 /* A node is reserved as a whole: slots that become free there stay reserved until all are free. */
-static void nodes_wait_for_whole_nodes(void **state)
+static void whole_nodes_are_reserved_until_they_are_free(void **state)
 {
     struct world *w = new_world();
     uint32_t ranks[HOSTS];
@@ -199,15 +199,15 @@ static void nodes_wait_for_whole_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(few_workers_are_taken),
-        cmocka_unit_test(many_workers_are_taken_evenly),
-        cmocka_unit_test(nodes_have_so_many_each),
-        cmocka_unit_test(places_are_taken_in_their_order),
-        cmocka_unit_test(one_worker_takes_a_place),
-        cmocka_unit_test(places_wait_for_each_other),
-        cmocka_unit_test(one_of_many_of_a_name_takes_a_place),
-        cmocka_unit_test(what_never_fits_is_refused),
-        cmocka_unit_test(nodes_wait_for_whole_nodes),
+        cmocka_unit_test(packed_gang_uses_the_fewest_workers),
+        cmocka_unit_test(spread_gang_uses_many_workers_evenly),
+        cmocka_unit_test(ranks_per_node_places_equal_counts),
+        cmocka_unit_test(named_places_number_the_ranks_in_their_order),
+        cmocka_unit_test(each_named_place_is_taken_by_a_single_worker),
+        cmocka_unit_test(named_places_are_reserved_until_all_ranks_fit),
+        cmocka_unit_test(place_error_counts_only_a_single_worker_of_a_name),
+        cmocka_unit_test(impossible_layouts_are_refused_with_the_reason),
+        cmocka_unit_test(whole_nodes_are_reserved_until_they_are_free),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

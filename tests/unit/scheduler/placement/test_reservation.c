@@ -61,7 +61,7 @@ static int note_after(struct world *w, struct runs *runs, uint64_t ns)
     return note(w, runs);
 }
 
-static void what_comes_free_is_kept(void **state)
+static void free_slots_are_reserved_for_a_waiting_gang(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -77,7 +77,7 @@ static void what_comes_free_is_kept(void **state)
     free_world(w);
 }
 
-static void what_is_beside_it_is_for_others(void **state)
+static void slots_outside_the_reservation_run_other_tasks(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -103,7 +103,7 @@ static void what_is_beside_it_is_for_others(void **state)
     free_world(w);
 }
 
-static void time_limits_let_others_in(void **state)
+static void task_with_a_short_time_limit_uses_reserved_slots(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -132,7 +132,7 @@ static void time_limits_let_others_in(void **state)
     free_world(w);
 }
 
-static void nobody_is_let_in_before_what_has_no_limit(void **state)
+static void reserved_slots_stay_free_if_a_task_has_no_time_limit(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -146,7 +146,7 @@ static void nobody_is_let_in_before_what_has_no_limit(void **state)
     free_world(w);
 }
 
-static void two_gangs_never_have_half_each(void **state)
+static void second_gang_does_not_take_slots_of_the_first(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -163,7 +163,7 @@ static void two_gangs_never_have_half_each(void **state)
     free_world(w);
 }
 
-static void ranks_go_where_room_comes_free(void **state)
+static void ranks_go_to_the_workers_that_become_free_first(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -183,7 +183,7 @@ static void ranks_go_where_room_comes_free(void **state)
 
 /* A place goes as a whole to the first worker of its host with enough free slots; free slots at
  * another place do not matter. */
-static void places_go_where_room_comes_free(void **state)
+static void place_goes_to_the_first_free_worker_of_its_host(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -206,7 +206,7 @@ static void places_go_where_room_comes_free(void **state)
     free_world(w);
 }
 
-static void it_goes_with_its_gang(void **state)
+static void cancelling_the_gang_ends_its_reservation(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -223,7 +223,7 @@ static void it_goes_with_its_gang(void **state)
     free_world(w);
 }
 
-static void a_lost_worker_is_made_good(void **state)
+static void reservation_moves_if_its_worker_is_lost(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -242,7 +242,7 @@ static void a_lost_worker_is_made_good(void **state)
     free_world(w);
 }
 
-static void what_comes_first_does_not_wait(void **state)
+static void higher_priority_task_ignores_a_reservation(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -258,7 +258,7 @@ static void what_comes_first_does_not_wait(void **state)
     free_world(w);
 }
 
-static void who_waits_rises(void **state)
+static void waiting_gang_gains_priority_with_time(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -292,7 +292,7 @@ static void explained_in_order(struct world *w, int64_t job, const char *const w
             fail_msg("\"%s\" is not in \"%s\", or too early", words[i], text);
 }
 
-static void who_waits_is_told_for_what(void **state)
+static void explain_tells_each_waiting_job_its_reason(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -333,7 +333,7 @@ static void who_waits_is_told_for_what(void **state)
 
 /* Earlier tasks take the slots before the gang, so none is reserved for it; a gang that does not
  * fit gets no reservation either. */
-static void nothing_is_kept_and_why(void **state)
+static void explain_tells_why_no_slots_are_reserved(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -362,7 +362,7 @@ static void nothing_is_kept_and_why(void **state)
 
 /* A worker whose connection broke may be back in a moment, so a gang that fits with it is not
  * refused. */
-static void the_scheduler_waits_for_a_worker_that_reconnects(void **state)
+static void gang_is_not_refused_while_a_worker_reconnects(void **state)
 {
     struct world *w = new_world();
     struct runs runs = {0};
@@ -395,20 +395,20 @@ static void the_scheduler_waits_for_a_worker_that_reconnects(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_comes_free_is_kept),
-        cmocka_unit_test(what_is_beside_it_is_for_others),
-        cmocka_unit_test(time_limits_let_others_in),
-        cmocka_unit_test(nobody_is_let_in_before_what_has_no_limit),
-        cmocka_unit_test(two_gangs_never_have_half_each),
-        cmocka_unit_test(ranks_go_where_room_comes_free),
-        cmocka_unit_test(places_go_where_room_comes_free),
-        cmocka_unit_test(it_goes_with_its_gang),
-        cmocka_unit_test(a_lost_worker_is_made_good),
-        cmocka_unit_test(what_comes_first_does_not_wait),
-        cmocka_unit_test(who_waits_rises),
-        cmocka_unit_test(who_waits_is_told_for_what),
-        cmocka_unit_test(nothing_is_kept_and_why),
-        cmocka_unit_test(the_scheduler_waits_for_a_worker_that_reconnects),
+        cmocka_unit_test(free_slots_are_reserved_for_a_waiting_gang),
+        cmocka_unit_test(slots_outside_the_reservation_run_other_tasks),
+        cmocka_unit_test(task_with_a_short_time_limit_uses_reserved_slots),
+        cmocka_unit_test(reserved_slots_stay_free_if_a_task_has_no_time_limit),
+        cmocka_unit_test(second_gang_does_not_take_slots_of_the_first),
+        cmocka_unit_test(ranks_go_to_the_workers_that_become_free_first),
+        cmocka_unit_test(place_goes_to_the_first_free_worker_of_its_host),
+        cmocka_unit_test(cancelling_the_gang_ends_its_reservation),
+        cmocka_unit_test(reservation_moves_if_its_worker_is_lost),
+        cmocka_unit_test(higher_priority_task_ignores_a_reservation),
+        cmocka_unit_test(waiting_gang_gains_priority_with_time),
+        cmocka_unit_test(explain_tells_each_waiting_job_its_reason),
+        cmocka_unit_test(explain_tells_why_no_slots_are_reserved),
+        cmocka_unit_test(gang_is_not_refused_while_a_worker_reconnects),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static uint32_t queue_all(struct world *w, uint64_t attempts[static TASKS], uint
     return ended;
 }
 
-static void an_idle_worker_gets_half_of_what_queues(void **state)
+static void idle_worker_steals_half_of_the_queue(void **state)
 {
     uint64_t attempts[TASKS];
     struct world *w = new_world();
@@ -57,7 +57,7 @@ static void an_idle_worker_gets_half_of_what_queues(void **state)
 
 /* Otherwise they would go back to their first worker, and the idle worker would get a single
  * task. */
-static void all_that_is_given_back_goes_to_the_idle_worker(void **state)
+static void returned_tasks_all_go_to_the_idle_worker(void **state)
 {
     uint64_t attempts[TASKS], given_back[TASKS];
     struct world *w = new_world();
@@ -76,7 +76,7 @@ static void all_that_is_given_back_goes_to_the_idle_worker(void **state)
     free_world(w);
 }
 
-static void what_is_soon_done_is_left_alone(void **state)
+static void queue_of_very_short_tasks_is_not_stolen(void **state)
 {
     uint64_t attempts[TASKS];
     struct world *w = new_world();
@@ -89,7 +89,7 @@ static void what_is_soon_done_is_left_alone(void **state)
 
 /* The sum of all worker queues is limited: with a million slots elsewhere, no worker has more
  * than one task queued. */
-static void windows_shrink_where_slots_are_many(void **state)
+static void worker_queues_shrink_in_a_cluster_with_many_slots(void **state)
 {
     uint64_t attempts[TASKS];
     struct world *w = new_world();
@@ -150,7 +150,7 @@ static void finish_large(struct world *w, uint64_t attempt)
 
 /* The location of an input does not justify queueing more than half of the tasks at one of two
  * slots. */
-static void each_slot_gets_its_share_of_few_tasks(void **state)
+static void tasks_are_shared_equally_despite_input_location(void **state)
 {
     uint64_t attempts[TASKS];
     struct world *w = new_world();
@@ -172,11 +172,11 @@ static void each_slot_gets_its_share_of_few_tasks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_idle_worker_gets_half_of_what_queues),
-        cmocka_unit_test(all_that_is_given_back_goes_to_the_idle_worker),
-        cmocka_unit_test(what_is_soon_done_is_left_alone),
-        cmocka_unit_test(windows_shrink_where_slots_are_many),
-        cmocka_unit_test(each_slot_gets_its_share_of_few_tasks),
+        cmocka_unit_test(idle_worker_steals_half_of_the_queue),
+        cmocka_unit_test(returned_tasks_all_go_to_the_idle_worker),
+        cmocka_unit_test(queue_of_very_short_tasks_is_not_stolen),
+        cmocka_unit_test(worker_queues_shrink_in_a_cluster_with_many_slots),
+        cmocka_unit_test(tasks_are_shared_equally_despite_input_location),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

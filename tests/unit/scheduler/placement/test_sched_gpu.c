@@ -2,7 +2,7 @@
  * explanation if there are too few. */
 #include "tests/unit/scheduler/gpu_world.h"
 
-static void a_gang_is_packed_into_an_nvlink_domain(void **state)
+static void gang_is_packed_into_a_single_nvlink_domain(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -20,7 +20,7 @@ static void a_gang_is_packed_into_an_nvlink_domain(void **state)
     free_world(w);
 }
 
-static void a_worker_with_an_nvlink_domain_for_all_comes_first(void **state)
+static void worker_with_a_large_nvlink_domain_is_preferred(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -33,7 +33,7 @@ static void a_worker_with_an_nvlink_domain_for_all_comes_first(void **state)
     free_world(w);
 }
 
-static void the_smallest_nvlink_domain_that_suffices_is_taken(void **state)
+static void gang_takes_the_smallest_sufficient_nvlink_domain(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -57,7 +57,7 @@ static void takes_the_whole_pair(const char *bridges, const char *nodes)
     free_world(w);
 }
 
-static void without_links_a_switch_or_a_node_is_near(void **state)
+static void gpus_below_a_switch_or_numa_node_count_as_near(void **state)
 {
     (void)state;
     takes_the_whole_pair("aabb", NULL);
@@ -65,7 +65,7 @@ static void without_links_a_switch_or_a_node_is_near(void **state)
     takes_the_whole_pair("aabb", "aabb");
 }
 
-static void shares_fill_a_gpu_before_the_next(void **state)
+static void gpu_fractions_fill_a_gpu_before_the_next(void **state)
 {
     struct world *w = new_world();
     uint64_t attempts[4];
@@ -91,7 +91,7 @@ static void shares_fill_a_gpu_before_the_next(void **state)
     free_world(w);
 }
 
-static void a_share_has_memory_enough(void **state)
+static void gpu_fraction_with_too_little_memory_is_refused(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -107,7 +107,7 @@ static void a_share_has_memory_enough(void **state)
     free_world(w);
 }
 
-static void what_never_fits_is_refused_by_what_is_missing(void **state)
+static void impossible_gpu_request_is_refused_with_the_reason(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -123,7 +123,7 @@ static void what_never_fits_is_refused_by_what_is_missing(void **state)
     free_world(w);
 }
 
-static void what_is_drained_is_not_counted(void **state)
+static void drained_gpus_do_not_count_as_capacity(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -146,7 +146,7 @@ static void assert_formatted(struct gw_value *value, const char *wanted)
         fail_msg("%s is not in %s", wanted, text);
 }
 
-static void what_ranks_use_and_where_they_are_is_told(void **state)
+static void status_shows_gpu_use_of_each_rank(void **state)
 {
     struct world *w = new_world();
     const uint64_t used[] = {3 * GIB, GIB, 0};
@@ -186,7 +186,7 @@ static void what_ranks_use_and_where_they_are_is_told(void **state)
     free_world(w);
 }
 
-static void nothing_is_placed_on_one_that_is_drained(void **state)
+static void drained_gpu_gets_no_tasks(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -214,7 +214,7 @@ static int32_t ask_back(struct world *w, uint64_t peer, const char *uuid)
     return must(w, peer, GW_MESSAGE_reply)->reply.code;
 }
 
-static void an_admin_gives_back_what_is_drained(void **state)
+static void only_an_admin_can_undrain_a_gpu(void **state)
 {
     struct world *w = new_world();
     const uint64_t admin = CLIENT + 1;
@@ -249,7 +249,7 @@ static void an_admin_gives_back_what_is_drained(void **state)
     free_world(w);
 }
 
-static void running_out_of_memory_is_named(void **state)
+static void gpu_out_of_memory_errors_are_recognized(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -277,7 +277,7 @@ static void running_out_of_memory_is_named(void **state)
     free_world(w);
 }
 
-static void people_see_who_has_which(void **state)
+static void workers_query_shows_the_owner_of_each_gpu(void **state)
 {
     struct world *w = new_world();
     const uint64_t used[] = {5 * GIB, 0};
@@ -311,7 +311,7 @@ static void people_see_who_has_which(void **state)
     free_world(w);
 }
 
-static void who_waits_until_a_gpu_is_clear_is_told_so(void **state)
+static void explain_tells_that_a_gpu_is_still_clearing(void **state)
 {
     struct world *w = new_world();
     const uint64_t used[] = {8 * GIB};
@@ -336,20 +336,20 @@ static void who_waits_until_a_gpu_is_clear_is_told_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gang_is_packed_into_an_nvlink_domain),
-        cmocka_unit_test(a_worker_with_an_nvlink_domain_for_all_comes_first),
-        cmocka_unit_test(the_smallest_nvlink_domain_that_suffices_is_taken),
-        cmocka_unit_test(without_links_a_switch_or_a_node_is_near),
-        cmocka_unit_test(shares_fill_a_gpu_before_the_next),
-        cmocka_unit_test(a_share_has_memory_enough),
-        cmocka_unit_test(what_never_fits_is_refused_by_what_is_missing),
-        cmocka_unit_test(what_is_drained_is_not_counted),
-        cmocka_unit_test(what_ranks_use_and_where_they_are_is_told),
-        cmocka_unit_test(nothing_is_placed_on_one_that_is_drained),
-        cmocka_unit_test(an_admin_gives_back_what_is_drained),
-        cmocka_unit_test(running_out_of_memory_is_named),
-        cmocka_unit_test(people_see_who_has_which),
-        cmocka_unit_test(who_waits_until_a_gpu_is_clear_is_told_so),
+        cmocka_unit_test(gang_is_packed_into_a_single_nvlink_domain),
+        cmocka_unit_test(worker_with_a_large_nvlink_domain_is_preferred),
+        cmocka_unit_test(gang_takes_the_smallest_sufficient_nvlink_domain),
+        cmocka_unit_test(gpus_below_a_switch_or_numa_node_count_as_near),
+        cmocka_unit_test(gpu_fractions_fill_a_gpu_before_the_next),
+        cmocka_unit_test(gpu_fraction_with_too_little_memory_is_refused),
+        cmocka_unit_test(impossible_gpu_request_is_refused_with_the_reason),
+        cmocka_unit_test(drained_gpus_do_not_count_as_capacity),
+        cmocka_unit_test(status_shows_gpu_use_of_each_rank),
+        cmocka_unit_test(drained_gpu_gets_no_tasks),
+        cmocka_unit_test(only_an_admin_can_undrain_a_gpu),
+        cmocka_unit_test(gpu_out_of_memory_errors_are_recognized),
+        cmocka_unit_test(workers_query_shows_the_owner_of_each_gpu),
+        cmocka_unit_test(explain_tells_that_a_gpu_is_still_clearing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,7 +40,7 @@ static void chain(struct world *w, uint64_t attempts[static 4])
     assert_int_equal(slots_free(w), 0); /* the slots of the next task are reserved */
 }
 
-static void a_chain_of_two_shapes_stays_at_its_worker(void **state)
+static void chain_of_two_resource_classes_stays_at_its_worker(void **state)
 {
     uint64_t attempts[ROWS];
     uint32_t known = 4;
@@ -61,7 +61,7 @@ static void a_chain_of_two_shapes_stays_at_its_worker(void **state)
     free_world(w);
 }
 
-static void who_waits_gets_slots_that_are_idle(void **state)
+static void pipelined_tasks_yield_to_a_waiting_task(void **state)
 {
     uint64_t attempts[4];
     struct world *w = new_world();
@@ -108,8 +108,8 @@ static void no_task_is_pipelined_while_another_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_chain_of_two_shapes_stays_at_its_worker),
-        cmocka_unit_test(who_waits_gets_slots_that_are_idle),
+        cmocka_unit_test(chain_of_two_resource_classes_stays_at_its_worker),
+        cmocka_unit_test(pipelined_tasks_yield_to_a_waiting_task),
         cmocka_unit_test(no_task_is_pipelined_while_another_waits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

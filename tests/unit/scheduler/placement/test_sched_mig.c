@@ -1,7 +1,7 @@
 /* MIG instances in the scheduler's core: which tasks get one, and which need whole GPUs. */
 #include "tests/unit/scheduler/gpu_world.h"
 
-static void a_task_gets_an_instance_before_a_whole_one(void **state)
+static void task_prefers_a_mig_instance_to_a_whole_gpu(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -22,7 +22,7 @@ static void a_task_gets_an_instance_before_a_whole_one(void **state)
     free_world(w);
 }
 
-static void a_gang_waits_for_whole_ones(void **state)
+static void gang_waits_for_whole_gpus(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -47,7 +47,7 @@ static void a_gang_waits_for_whole_ones(void **state)
     free_world(w);
 }
 
-static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
+static void gang_uses_mig_instances_if_whole_gpus_never_suffice(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -70,7 +70,7 @@ static void a_gang_that_whole_ones_never_suffice_gets_instances(void **state)
     free_world(w);
 }
 
-static void what_a_gang_gets_follows_the_workers(void **state)
+static void gang_gpu_kind_follows_the_available_workers(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -84,7 +84,7 @@ static void what_a_gang_gets_follows_the_workers(void **state)
     free_world(w);
 }
 
-static void ranks_on_different_physical_gpus_come_first(void **state)
+static void worker_with_separate_physical_gpus_is_preferred(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -95,7 +95,7 @@ static void ranks_on_different_physical_gpus_come_first(void **state)
     free_world(w);
 }
 
-static void what_needs_whole_ones_is_refused(void **state)
+static void request_that_needs_whole_gpus_is_refused(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -118,7 +118,7 @@ static void what_needs_whole_ones_is_refused(void **state)
     free_world(w);
 }
 
-static void shares_are_of_either(void **state)
+static void gpu_fractions_use_whole_gpus_and_mig_instances(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -131,13 +131,13 @@ static void shares_are_of_either(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_task_gets_an_instance_before_a_whole_one),
-        cmocka_unit_test(a_gang_waits_for_whole_ones),
-        cmocka_unit_test(a_gang_that_whole_ones_never_suffice_gets_instances),
-        cmocka_unit_test(what_a_gang_gets_follows_the_workers),
-        cmocka_unit_test(ranks_on_different_physical_gpus_come_first),
-        cmocka_unit_test(what_needs_whole_ones_is_refused),
-        cmocka_unit_test(shares_are_of_either),
+        cmocka_unit_test(task_prefers_a_mig_instance_to_a_whole_gpu),
+        cmocka_unit_test(gang_waits_for_whole_gpus),
+        cmocka_unit_test(gang_uses_mig_instances_if_whole_gpus_never_suffice),
+        cmocka_unit_test(gang_gpu_kind_follows_the_available_workers),
+        cmocka_unit_test(worker_with_separate_physical_gpus_is_preferred),
+        cmocka_unit_test(request_that_needs_whole_gpus_is_refused),
+        cmocka_unit_test(gpu_fractions_use_whole_gpus_and_mig_instances),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

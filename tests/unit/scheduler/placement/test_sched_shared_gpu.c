@@ -11,7 +11,7 @@ static void assert_by(struct world *w, size_t at, const char *wanted)
     gw_value_unref(gpus);
 }
 
-static void a_gpu_of_two_workers_is_given_once(void **state)
+static void gpu_offered_by_two_workers_is_assigned_once(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -35,7 +35,7 @@ static void a_gpu_of_two_workers_is_given_once(void **state)
 }
 
 /* Processes of the lost worker may live until the worker has been silent for the whole timeout. */
-static void a_gpu_is_left_while_what_was_there_may_live(void **state)
+static void shared_gpu_rests_while_a_lost_worker_may_still_use_it(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -54,7 +54,7 @@ static void a_gpu_is_left_while_what_was_there_may_live(void **state)
 
 /* While a worker that offers the GPU is disconnected, the GPU counts once: as that worker's, or
  * as the other worker's afterwards. */
-static void a_gpu_of_who_is_disconnected_counts_once(void **state)
+static void shared_gpu_counts_once_if_a_worker_is_disconnected(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -76,7 +76,7 @@ static void a_gpu_of_who_is_disconnected_counts_once(void **state)
 
 /* Two workers of a host have the same name; both lose their connection, and the worker without
  * the GPU returns first. */
-static void who_is_back_from_the_same_break_is_not_the_other(void **state)
+static void returning_worker_is_not_mistaken_for_its_namesake(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -93,7 +93,7 @@ static void who_is_back_from_the_same_break_is_not_the_other(void **state)
     free_world(w);
 }
 
-static void who_comes_back_gets_what_is_idle(void **state)
+static void returning_worker_gets_its_idle_gpu_back(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -109,7 +109,7 @@ static void who_comes_back_gets_what_is_idle(void **state)
     free_world(w);
 }
 
-static void who_comes_with_something_on_it_has_it(void **state)
+static void worker_that_runs_a_task_on_a_shared_gpu_owns_it(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -121,7 +121,7 @@ static void who_comes_with_something_on_it_has_it(void **state)
 }
 
 /* A broken GPU is drained by every worker that offers it. */
-static void a_gpu_that_two_workers_drained_is_counted_once(void **state)
+static void gpu_drained_by_two_workers_counts_once(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -140,13 +140,13 @@ static void a_gpu_that_two_workers_drained_is_counted_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_gpu_of_two_workers_is_given_once),
-        cmocka_unit_test(a_gpu_is_left_while_what_was_there_may_live),
-        cmocka_unit_test(a_gpu_of_who_is_disconnected_counts_once),
-        cmocka_unit_test(who_is_back_from_the_same_break_is_not_the_other),
-        cmocka_unit_test(who_comes_back_gets_what_is_idle),
-        cmocka_unit_test(who_comes_with_something_on_it_has_it),
-        cmocka_unit_test(a_gpu_that_two_workers_drained_is_counted_once),
+        cmocka_unit_test(gpu_offered_by_two_workers_is_assigned_once),
+        cmocka_unit_test(shared_gpu_rests_while_a_lost_worker_may_still_use_it),
+        cmocka_unit_test(shared_gpu_counts_once_if_a_worker_is_disconnected),
+        cmocka_unit_test(returning_worker_is_not_mistaken_for_its_namesake),
+        cmocka_unit_test(returning_worker_gets_its_idle_gpu_back),
+        cmocka_unit_test(worker_that_runs_a_task_on_a_shared_gpu_owns_it),
+        cmocka_unit_test(gpu_drained_by_two_workers_counts_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

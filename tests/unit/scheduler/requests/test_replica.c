@@ -62,7 +62,7 @@ static void lose(struct world *w, int worker)
 }
 
 /* A worker with the result serves two others at a time, and so does each new replica. */
-static void copies_spread_like_a_tree(void **state)
+static void replicas_spread_like_a_tree(void **state)
 {
     enum { WORKERS = 7 };
     struct world *w = world_with_result(WORKERS);
@@ -93,7 +93,7 @@ static void copies_spread_like_a_tree(void **state)
     free_world(w);
 }
 
-static void a_copy_that_does_not_come_is_asked_for_three_times(void **state)
+static void failed_replica_is_requested_three_times(void **state)
 {
     struct world *w = world_with_result(2);
     (void)state;
@@ -109,7 +109,7 @@ static void a_copy_that_does_not_come_is_asked_for_three_times(void **state)
     free_world(w);
 }
 
-static void who_is_short_of_memory_is_passed_over(void **state)
+static void worker_short_of_memory_gets_no_replica(void **state)
 {
     struct world *w = world_with_result(3);
     struct gw_message paused = {.type = GW_MESSAGE_memory};
@@ -129,7 +129,7 @@ static void who_is_short_of_memory_is_passed_over(void **state)
     free_world(w);
 }
 
-static void names_narrow_it_down(void **state)
+static void worker_names_restrict_the_replicas(void **state)
 {
     struct world *w = world_with_result(3); /* hosts a, b and b */
     (void)state;
@@ -150,7 +150,7 @@ static void names_narrow_it_down(void **state)
 }
 
 /* Only the replica is left: nothing is recomputed, and a task that takes the result goes there. */
-static void a_copy_outlives_who_made_the_result(void **state)
+static void replica_survives_the_loss_of_the_first_worker(void **state)
 {
     struct world *w = world_with_result(3);
     uint64_t job = 1;
@@ -185,7 +185,7 @@ static void a_copy_outlives_who_made_the_result(void **state)
     free_world(w);
 }
 
-static void who_is_lost_on_the_way_is_made_up_for(void **state)
+static void lost_replica_target_is_replaced_by_another_worker(void **state)
 {
     struct world *w = world_with_result(3);
     (void)state;
@@ -200,7 +200,7 @@ static void who_is_lost_on_the_way_is_made_up_for(void **state)
 
 /* The only worker with the result is lost during the copy: the result is recomputed and then
  * replicated. */
-static void what_is_lost_on_the_way_is_made_again(void **state)
+static void result_lost_during_replication_is_recomputed(void **state)
 {
     struct world *w = world_with_result(3);
     (void)state;
@@ -220,7 +220,7 @@ static void what_is_lost_on_the_way_is_made_again(void **state)
     free_world(w);
 }
 
-static void a_release_takes_what_is_on_its_way(void **state)
+static void release_cancels_a_running_replication(void **state)
 {
     struct world *w = world_with_result(2);
     uint64_t job = 1;
@@ -238,7 +238,7 @@ static void a_release_takes_what_is_on_its_way(void **state)
     free_world(w);
 }
 
-static void a_task_that_has_not_ended_is_waited_for(void **state)
+static void replication_waits_for_the_end_of_the_task(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -264,7 +264,7 @@ static void a_task_that_has_not_ended_is_waited_for(void **state)
 }
 
 /* Two jobs share a result, and both ask for replicas: one replica counts for both. */
-static void a_copy_is_that_of_all_who_share_the_result(void **state)
+static void replica_counts_for_all_jobs_that_share_the_result(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -291,16 +291,16 @@ static void a_copy_is_that_of_all_who_share_the_result(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_spread_like_a_tree),
-        cmocka_unit_test(a_copy_that_does_not_come_is_asked_for_three_times),
-        cmocka_unit_test(who_is_short_of_memory_is_passed_over),
-        cmocka_unit_test(names_narrow_it_down),
-        cmocka_unit_test(a_copy_outlives_who_made_the_result),
-        cmocka_unit_test(who_is_lost_on_the_way_is_made_up_for),
-        cmocka_unit_test(what_is_lost_on_the_way_is_made_again),
-        cmocka_unit_test(a_release_takes_what_is_on_its_way),
-        cmocka_unit_test(a_task_that_has_not_ended_is_waited_for),
-        cmocka_unit_test(a_copy_is_that_of_all_who_share_the_result),
+        cmocka_unit_test(replicas_spread_like_a_tree),
+        cmocka_unit_test(failed_replica_is_requested_three_times),
+        cmocka_unit_test(worker_short_of_memory_gets_no_replica),
+        cmocka_unit_test(worker_names_restrict_the_replicas),
+        cmocka_unit_test(replica_survives_the_loss_of_the_first_worker),
+        cmocka_unit_test(lost_replica_target_is_replaced_by_another_worker),
+        cmocka_unit_test(result_lost_during_replication_is_recomputed),
+        cmocka_unit_test(release_cancels_a_running_replication),
+        cmocka_unit_test(replication_waits_for_the_end_of_the_task),
+        cmocka_unit_test(replica_counts_for_all_jobs_that_share_the_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

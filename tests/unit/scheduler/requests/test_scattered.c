@@ -30,7 +30,7 @@ static void scatter(struct world *w, uint64_t request, const void *value, uint32
 }
 
 /* The counted size of a value must be near its real memory use, not a multiple of it. */
-static void test_memory_of_a_value(void **state)
+static void counted_memory_of_a_scattered_value_is_realistic(void **state)
 {
     enum { WARM = 5000, COUNT = 8000, BYTES = 100 };
     struct world *w = new_world();
@@ -53,6 +53,7 @@ static void test_memory_of_a_value(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_memory_of_a_value)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counted_memory_of_a_scattered_value_is_realistic)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

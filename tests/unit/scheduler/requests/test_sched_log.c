@@ -11,7 +11,7 @@ static void read_log(struct world *w, uint64_t job, uint64_t after)
 
 /* A client that follows a task's output across attempts learns that the output of the last
  * attempt is lost. */
-static void lost_output_is_told(void **state)
+static void lost_output_is_reported_to_a_follower(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -30,7 +30,7 @@ static void lost_output_is_told(void **state)
 }
 
 /* Attempt ids are reused, so a later attempt may have the smaller id. */
-static void output_is_followed_to_a_smaller_attempt(void **state)
+static void output_is_followed_to_an_attempt_with_a_smaller_id(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -57,7 +57,7 @@ static void output_is_followed_to_a_smaller_attempt(void **state)
 
 /* Workers disconnect when the cluster ends. A client that follows output learns of that end, not
  * of lost output: the output stays for the next scheduler. */
-static void output_is_not_lost_while_the_cluster_ends(void **state)
+static void output_is_not_reported_lost_during_a_shutdown(void **state)
 {
     enum { ADMIN = CLIENT + 1 };
     struct world *w = new_world();
@@ -85,9 +85,9 @@ static void output_is_not_lost_while_the_cluster_ends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lost_output_is_told),
-        cmocka_unit_test(output_is_followed_to_a_smaller_attempt),
-        cmocka_unit_test(output_is_not_lost_while_the_cluster_ends),
+        cmocka_unit_test(lost_output_is_reported_to_a_follower),
+        cmocka_unit_test(output_is_followed_to_an_attempt_with_a_smaller_id),
+        cmocka_unit_test(output_is_not_reported_lost_during_a_shutdown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

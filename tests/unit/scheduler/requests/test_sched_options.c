@@ -54,7 +54,7 @@ static void refused(struct world *w, int32_t code, const char *text)
 /* -- Tests ---------------------------------------------------------------------------------------
  */
 
-static void resources_are_taken_and_given_back(void **state)
+static void named_resources_are_taken_and_returned(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -78,7 +78,7 @@ static void resources_are_taken_and_given_back(void **state)
     free_world(w);
 }
 
-static void each_rank_of_a_gang_takes_its_own(void **state)
+static void each_rank_takes_its_own_named_resources(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -92,7 +92,7 @@ static void each_rank_of_a_gang_takes_its_own(void **state)
     free_world(w);
 }
 
-static void a_gpu_is_large_enough_and_not_larger_than_need_be(void **state)
+static void task_gets_the_smallest_gpu_with_enough_memory(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -110,7 +110,7 @@ static void a_gpu_is_large_enough_and_not_larger_than_need_be(void **state)
     free_world(w);
 }
 
-static void a_task_waits_for_the_worker_that_it_names(void **state)
+static void task_waits_for_its_named_worker(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -137,7 +137,7 @@ static void a_task_waits_for_the_worker_that_it_names(void **state)
     free_world(w);
 }
 
-static void a_named_worker_that_is_gone_is_waited_for(void **state)
+static void task_waits_for_a_named_worker_that_was_lost(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -153,7 +153,7 @@ static void a_named_worker_that_is_gone_is_waited_for(void **state)
 }
 
 /* Hostfiles use all of these forms. */
-static void a_host_is_meant_by_its_domain_and_its_address_too(void **state)
+static void host_matches_by_name_domain_or_address(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -182,7 +182,7 @@ static void a_host_is_meant_by_its_domain_and_its_address_too(void **state)
     free_world(w);
 }
 
-static void a_preferred_worker_is_taken_while_it_has_room(void **state)
+static void preferred_worker_is_used_while_it_has_slots(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -198,7 +198,7 @@ static void a_preferred_worker_is_taken_while_it_has_room(void **state)
     free_world(w);
 }
 
-static void a_failed_task_pauses_before_it_is_tried_again(void **state)
+static void failed_task_waits_for_its_backoff(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -222,7 +222,7 @@ static void a_failed_task_pauses_before_it_is_tried_again(void **state)
     free_world(w);
 }
 
-static void its_user_retries_it_with_as_many_tries_again(void **state)
+static void user_retry_renews_the_retry_budget(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -238,7 +238,7 @@ static void its_user_retries_it_with_as_many_tries_again(void **state)
     free_world(w);
 }
 
-static void a_pause_is_five_minutes_at_most(void **state)
+static void retry_backoff_is_at_most_five_minutes(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -296,14 +296,14 @@ static void overtakes_all_but_the_window(uint32_t kind)
     free_world(w);
 }
 
-static void what_is_urgent_overtakes_all_but_the_window(void **state)
+static void urgent_task_overtakes_all_but_the_worker_queue(void **state)
 {
     (void)state;
     overtakes_all_but_the_window(GW_SPEC_FUNCTION);
     overtakes_all_but_the_window(GW_SPEC_COMMAND);
 }
 
-static void within_a_job_the_more_urgent_goes_first(void **state)
+static void urgent_task_of_a_job_runs_first(void **state)
 {
     struct world *w = new_world();
     uint32_t specs[] = {0, 1}, zeros[2] = {0};
@@ -325,7 +325,7 @@ static void within_a_job_the_more_urgent_goes_first(void **state)
 }
 
 /* The chains of an older job take each free slot first; explain says so. */
-static void that_older_work_goes_first_is_said(void **state)
+static void explain_tells_that_older_work_runs_first(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -348,19 +348,19 @@ static void that_older_work_goes_first_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(resources_are_taken_and_given_back),
-        cmocka_unit_test(each_rank_of_a_gang_takes_its_own),
-        cmocka_unit_test(a_gpu_is_large_enough_and_not_larger_than_need_be),
-        cmocka_unit_test(a_task_waits_for_the_worker_that_it_names),
-        cmocka_unit_test(a_named_worker_that_is_gone_is_waited_for),
-        cmocka_unit_test(a_host_is_meant_by_its_domain_and_its_address_too),
-        cmocka_unit_test(a_preferred_worker_is_taken_while_it_has_room),
-        cmocka_unit_test(a_failed_task_pauses_before_it_is_tried_again),
-        cmocka_unit_test(its_user_retries_it_with_as_many_tries_again),
-        cmocka_unit_test(a_pause_is_five_minutes_at_most),
-        cmocka_unit_test(what_is_urgent_overtakes_all_but_the_window),
-        cmocka_unit_test(within_a_job_the_more_urgent_goes_first),
-        cmocka_unit_test(that_older_work_goes_first_is_said),
+        cmocka_unit_test(named_resources_are_taken_and_returned),
+        cmocka_unit_test(each_rank_takes_its_own_named_resources),
+        cmocka_unit_test(task_gets_the_smallest_gpu_with_enough_memory),
+        cmocka_unit_test(task_waits_for_its_named_worker),
+        cmocka_unit_test(task_waits_for_a_named_worker_that_was_lost),
+        cmocka_unit_test(host_matches_by_name_domain_or_address),
+        cmocka_unit_test(preferred_worker_is_used_while_it_has_slots),
+        cmocka_unit_test(failed_task_waits_for_its_backoff),
+        cmocka_unit_test(user_retry_renews_the_retry_budget),
+        cmocka_unit_test(retry_backoff_is_at_most_five_minutes),
+        cmocka_unit_test(urgent_task_overtakes_all_but_the_worker_queue),
+        cmocka_unit_test(urgent_task_of_a_job_runs_first),
+        cmocka_unit_test(explain_tells_that_older_work_runs_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

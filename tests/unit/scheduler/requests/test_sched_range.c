@@ -61,7 +61,7 @@ static void expect_text(struct world *w, const char *what, int64_t job, const ch
 /* -- Tests ---------------------------------------------------------------------------------------
  */
 
-static void each_task_has_its_number(void **state)
+static void each_range_task_gets_its_number(void **state)
 {
     struct world *w = range_world(4, 1);
     (void)state;
@@ -77,7 +77,7 @@ static void each_task_has_its_number(void **state)
     free_world(w);
 }
 
-static void results_are_made_as_fast_as_they_are_taken(void **state)
+static void range_produces_results_as_fast_as_the_client_takes_them(void **state)
 {
     struct world *w = range_world(2, 8);
     (void)state;
@@ -106,7 +106,7 @@ static void results_are_made_as_fast_as_they_are_taken(void **state)
 }
 
 /* The client may still ask for files and checkpoints of tasks whose results it has taken. */
-static void a_range_is_over_when_its_client_closes_it(void **state)
+static void range_is_forgotten_when_its_client_closes_it(void **state)
 {
     struct world *w = range_world(2, 1);
     (void)state;
@@ -119,7 +119,7 @@ static void a_range_is_over_when_its_client_closes_it(void **state)
     free_world(w);
 }
 
-static void what_is_given_up_before_it_is_made_never_runs(void **state)
+static void released_range_task_never_runs(void **state)
 {
     struct world *w = range_world(2, 8);
     (void)state;
@@ -145,7 +145,7 @@ static void what_is_given_up_before_it_is_made_never_runs(void **state)
     free_world(w);
 }
 
-static void a_range_of_many_costs_only_what_runs(void **state)
+static void range_of_a_billion_tasks_stores_only_running_tasks(void **state)
 {
     struct world *w = range_world(0, 2);
     (void)state;
@@ -164,7 +164,7 @@ static void a_range_of_many_costs_only_what_runs(void **state)
     free_world(w);
 }
 
-static void the_first_failure_ends_a_range_that_wants_so(void **state)
+static void first_failure_cancels_a_range_with_stop_flag(void **state)
 {
     struct world *w = range_world(4, 1);
     (void)state;
@@ -212,7 +212,7 @@ static void end_badly(struct world *w, uint64_t request)
     expect_text(w, "job", (int64_t)request, "\"done\": 1, \"failed\": 1, \"cancelled\": 4");
 }
 
-static void a_detached_range_runs_again(void **state)
+static void retry_reruns_unfinished_tasks_of_a_detached_range(void **state)
 {
     struct world *w = range_world(2, 1);
     (void)state;
@@ -232,7 +232,7 @@ static void a_detached_range_runs_again(void **state)
     free_world(w);
 }
 
-static void one_of_a_detached_range_runs_again(void **state)
+static void retry_reruns_a_single_task_of_a_detached_range(void **state)
 {
     struct world *w = range_world(2, 1);
     (void)state;
@@ -252,7 +252,7 @@ static void one_of_a_detached_range_runs_again(void **state)
     free_world(w);
 }
 
-static void what_is_cancelled_before_it_is_made_never_runs(void **state)
+static void cancelled_range_task_never_runs(void **state)
 {
     struct world *w = range_world(2, 1);
     (void)state;
@@ -271,7 +271,7 @@ static void what_is_cancelled_before_it_is_made_never_runs(void **state)
 }
 
 /* Rows that do not exist yet also use the input. */
-static void inputs_stay_until_the_last_task(void **state)
+static void range_inputs_stay_until_the_last_task(void **state)
 {
     struct world *w = range_world(2, 1);
     uint64_t job = 1;
@@ -301,7 +301,7 @@ static void inputs_stay_until_the_last_task(void **state)
     free_world(w);
 }
 
-static void a_job_comes_after_another(void **state)
+static void job_starts_after_its_predecessor_ends(void **state)
 {
     struct world *w = range_world(4, 2);
     uint64_t before = 1;
@@ -345,7 +345,7 @@ static void submit_after(struct world *w, uint64_t request, uint64_t *before, ui
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
 }
 
-static void what_runs_again_waits_for_what_runs_again_before_it(void **state)
+static void retried_job_waits_for_its_retried_predecessor(void **state)
 {
     struct world *w = range_world(4, 2);
     uint64_t before[2] = {1, 2}, attempts[2];
@@ -380,7 +380,7 @@ static void what_runs_again_waits_for_what_runs_again_before_it(void **state)
     free_world(w);
 }
 
-static void a_stream_runs_before_it_is_whole(void **state)
+static void stream_tasks_run_before_the_stream_is_complete(void **state)
 {
     struct world *w = range_world(4, 2);
     (void)state;
@@ -402,19 +402,19 @@ static void a_stream_runs_before_it_is_whole(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_task_has_its_number),
-        cmocka_unit_test(results_are_made_as_fast_as_they_are_taken),
-        cmocka_unit_test(a_range_is_over_when_its_client_closes_it),
-        cmocka_unit_test(what_is_given_up_before_it_is_made_never_runs),
-        cmocka_unit_test(a_range_of_many_costs_only_what_runs),
-        cmocka_unit_test(the_first_failure_ends_a_range_that_wants_so),
-        cmocka_unit_test(a_detached_range_runs_again),
-        cmocka_unit_test(one_of_a_detached_range_runs_again),
-        cmocka_unit_test(what_is_cancelled_before_it_is_made_never_runs),
-        cmocka_unit_test(inputs_stay_until_the_last_task),
-        cmocka_unit_test(a_job_comes_after_another),
-        cmocka_unit_test(what_runs_again_waits_for_what_runs_again_before_it),
-        cmocka_unit_test(a_stream_runs_before_it_is_whole),
+        cmocka_unit_test(each_range_task_gets_its_number),
+        cmocka_unit_test(range_produces_results_as_fast_as_the_client_takes_them),
+        cmocka_unit_test(range_is_forgotten_when_its_client_closes_it),
+        cmocka_unit_test(released_range_task_never_runs),
+        cmocka_unit_test(range_of_a_billion_tasks_stores_only_running_tasks),
+        cmocka_unit_test(first_failure_cancels_a_range_with_stop_flag),
+        cmocka_unit_test(retry_reruns_unfinished_tasks_of_a_detached_range),
+        cmocka_unit_test(retry_reruns_a_single_task_of_a_detached_range),
+        cmocka_unit_test(cancelled_range_task_never_runs),
+        cmocka_unit_test(range_inputs_stay_until_the_last_task),
+        cmocka_unit_test(job_starts_after_its_predecessor_ends),
+        cmocka_unit_test(retried_job_waits_for_its_retried_predecessor),
+        cmocka_unit_test(stream_tasks_run_before_the_stream_is_complete),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static struct gw_message open_message(uint64_t request, uint64_t job, uint32_t k
 
 /* Each command that waits for a worker has an input stream that waits; their number must not
  * matter. */
-static void input_that_waits_takes_no_tunnel_from_others(void **state)
+static void waiting_input_streams_do_not_use_up_tunnels(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -38,7 +38,7 @@ static void input_that_waits_takes_no_tunnel_from_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(input_that_waits_takes_no_tunnel_from_others),
+        cmocka_unit_test(waiting_input_streams_do_not_use_up_tunnels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

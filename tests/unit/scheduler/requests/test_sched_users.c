@@ -21,7 +21,7 @@ static struct world *with_job(void)
     return w;
 }
 
-static void an_admin_pauses_what_is_anothers(void **state)
+static void only_an_admin_can_pause_jobs_of_other_users(void **state)
 {
     const struct gw_message pause = {.type = GW_MESSAGE_gang_ask,
                                      .gang_ask = {5, 1, GW_ASK_PAUSE_NOW}};
@@ -34,7 +34,7 @@ static void an_admin_pauses_what_is_anothers(void **state)
     free_world(w);
 }
 
-static void an_admin_looks_into_what_is_anothers(void **state)
+static void only_an_admin_can_open_tunnels_to_jobs_of_others(void **state)
 {
     const struct gw_message open = {
         .type = GW_MESSAGE_tunnel_open,
@@ -63,7 +63,7 @@ static void comes_after(struct world *w, uint64_t peer)
                             .after = {.request = 7, .job = {jobs, 1}, .any = {zero, 1}}});
 }
 
-static void an_admins_job_comes_after_anothers(void **state)
+static void only_an_admin_can_depend_on_jobs_of_others(void **state)
 {
     struct world *w = with_job();
     (void)state;
@@ -100,7 +100,7 @@ static int priority_of(const char *address, uint64_t peer, int32_t priority)
     return code;
 }
 
-static void priorities_above_0_are_an_admins(void **state)
+static void priorities_above_0_need_an_admin(void **state)
 {
     (void)state;
     assert_int_equal(priority_of("10.0.0.1:1", STRANGER, 1), GW_EPERM);
@@ -115,10 +115,10 @@ static void priorities_above_0_are_an_admins(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_admin_pauses_what_is_anothers),
-        cmocka_unit_test(an_admin_looks_into_what_is_anothers),
-        cmocka_unit_test(an_admins_job_comes_after_anothers),
-        cmocka_unit_test(priorities_above_0_are_an_admins),
+        cmocka_unit_test(only_an_admin_can_pause_jobs_of_other_users),
+        cmocka_unit_test(only_an_admin_can_open_tunnels_to_jobs_of_others),
+        cmocka_unit_test(only_an_admin_can_depend_on_jobs_of_others),
+        cmocka_unit_test(priorities_above_0_need_an_admin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@
 
 #include <cmocka.h>
 
-static void test_commits_a_turn_at_once(void **state)
+static void appends_of_a_loop_turn_are_committed_together(void **state)
 {
     struct world world;
     assert_int_equal(world_open(&world, NULL), 0);
@@ -43,7 +43,7 @@ static void test_commits_a_turn_at_once(void **state)
     assert_int_equal(world.seen.calls, 1);
 }
 
-static void test_is_there_again(void **state)
+static void committed_facts_are_read_back_after_reopening(void **state)
 {
     char dir[PATH_MAX];
     struct world world;
@@ -64,7 +64,7 @@ static void test_is_there_again(void **state)
     remove_dir(dir);
 }
 
-static void test_rewrites(void **state)
+static void rewritten_journal_holds_only_the_new_facts(void **state)
 {
     char dir[PATH_MAX];
     struct world world;
@@ -84,7 +84,7 @@ static void test_rewrites(void **state)
     remove_dir(dir);
 }
 
-static void test_is_one_schedulers(void **state)
+static void second_scheduler_cannot_open_the_journal(void **state)
 {
     char dir[PATH_MAX];
     struct world world, other;
@@ -175,7 +175,7 @@ static void copy_free(struct copy *copy)
 
 /* The log ends anywhere, and the mark did not reach the disk: all earlier commits are read, and
  * nothing else. */
-static void test_torn_tail_is_rolled_back(void **state)
+static void torn_log_tail_is_rolled_back(void **state)
 {
     struct copy copy;
     int accepted = 0, tries = 0;
@@ -212,7 +212,7 @@ static const char *draw_file(const struct copy *copy, uint32_t *seed, const uint
 
 /* A bit is flipped, or a file is truncated or removed: the damage is reported, or no
  * acknowledged commit is lost. A refused file is left unchanged. */
-static void test_damage_is_told_or_harmless(void **state)
+static void any_damage_is_refused_or_loses_no_commit(void **state)
 {
     enum { FLIPS = 100, CUTS = 60 };
     struct copy copy;
@@ -254,7 +254,7 @@ static void refuses(const char *dir, const char *words)
 }
 
 /* The log frames behind a damaged frame are noticed without a mark, too, and stay unchanged. */
-static void test_commits_behind_damage_are_told(void **state)
+static void damaged_frame_is_refused_and_left_unchanged(void **state)
 {
     struct copy copy;
     uint8_t *left;
@@ -273,7 +273,7 @@ static void test_commits_behind_damage_are_told(void **state)
     copy_free(&copy);
 }
 
-static void test_missing_commits_are_counted(void **state)
+static void missing_commits_are_counted_in_the_error(void **state)
 {
     struct copy copy;
     copy_make(&copy);
@@ -286,7 +286,7 @@ static void test_missing_commits_are_counted(void **state)
 
 /* Workers know of more commits than the journal has; the journal records that, despite later
  * commits. */
-static void test_commits_that_are_known_to_be_missing_are_counted(void **state)
+static void commits_missed_by_workers_are_recorded_as_missing(void **state)
 {
     char dir[PATH_MAX];
     struct world world;
@@ -310,7 +310,7 @@ static void test_commits_that_are_known_to_be_missing_are_counted(void **state)
 }
 
 /* One byte of the database is changed: all facts are read nevertheless, or the file is refused. */
-static void test_damage_is_refused(void **state)
+static void flipped_byte_loses_no_facts_or_is_refused(void **state)
 {
     struct copy copy;
     int refused = 0;
@@ -336,7 +336,7 @@ static void test_damage_is_refused(void **state)
 }
 
 /* An empty or missing database is not a new state if other files of an earlier scheduler exist. */
-static void test_lost_facts_are_refused(void **state)
+static void missing_database_beside_older_files_is_refused(void **state)
 {
     struct copy copy;
     struct world world;
@@ -360,7 +360,7 @@ static void test_lost_facts_are_refused(void **state)
 }
 
 /* A first scheduler that ended before its first write leaves the lock and an empty file. */
-static void test_empty_beginning_is_new(void **state)
+static void empty_database_with_a_lock_file_is_a_new_state(void **state)
 {
     char dir[PATH_MAX], path[PATH_MAX];
     struct world world;
@@ -397,7 +397,7 @@ static void refused_after(const char *text, int code, const char *words)
     copy_free(&copy);
 }
 
-static void test_foreign_state_is_refused(void **state)
+static void foreign_or_inconsistent_state_is_refused(void **state)
 {
     refused_after("PRAGMA user_version=7", GW_EVERSION, "has version 7");
     refused_after("PRAGMA application_id=7", GW_ECORRUPT, "no file of Gangway's");
@@ -421,7 +421,7 @@ static void cluster_of(const char *dir, char id[GW_CLUSTER_ID_BYTES])
     world_close(&world);
 }
 
-static void test_a_state_keeps_its_cluster(void **state)
+static void cluster_id_stays_with_its_state(void **state)
 {
     char dir[PATH_MAX], first[GW_CLUSTER_ID_BYTES], id[GW_CLUSTER_ID_BYTES];
     make_dir(dir);
@@ -438,7 +438,7 @@ static void test_a_state_keeps_its_cluster(void **state)
 }
 
 /* The previous version had the cluster id in a file; a doubtful id is refused, not replaced. */
-static void test_an_older_state_is_taken_over(void **state)
+static void state_of_the_previous_version_is_migrated(void **state)
 {
     static const char before[] = "CREATE TABLE old(number INTEGER NOT NULL, hash BLOB NOT NULL);"
                                  "INSERT INTO old SELECT number, hash FROM head; DROP TABLE head;"
@@ -465,7 +465,7 @@ static void test_an_older_state_is_taken_over(void **state)
 }
 
 /* The old state stays under another name, and a new cluster begins. */
-static void test_damaged_state_is_set_aside(void **state)
+static void damaged_state_is_set_aside_for_a_new_cluster(void **state)
 {
     struct copy copy;
     struct gw_error error;
@@ -491,7 +491,7 @@ static void test_damaged_state_is_set_aside(void **state)
     copy_free(&copy);
 }
 
-static void test_log_is_folded_when_idle(void **state)
+static void idle_journal_folds_its_log_into_the_database(void **state)
 {
     char dir[PATH_MAX], wal[PATH_MAX];
     struct world world;
@@ -519,23 +519,23 @@ static void test_log_is_folded_when_idle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commits_a_turn_at_once),
-        cmocka_unit_test(test_is_there_again),
-        cmocka_unit_test(test_rewrites),
-        cmocka_unit_test(test_is_one_schedulers),
-        cmocka_unit_test(test_torn_tail_is_rolled_back),
-        cmocka_unit_test(test_damage_is_told_or_harmless),
-        cmocka_unit_test(test_commits_behind_damage_are_told),
-        cmocka_unit_test(test_missing_commits_are_counted),
-        cmocka_unit_test(test_commits_that_are_known_to_be_missing_are_counted),
-        cmocka_unit_test(test_a_state_keeps_its_cluster),
-        cmocka_unit_test(test_an_older_state_is_taken_over),
-        cmocka_unit_test(test_damaged_state_is_set_aside),
-        cmocka_unit_test(test_log_is_folded_when_idle),
-        cmocka_unit_test(test_damage_is_refused),
-        cmocka_unit_test(test_lost_facts_are_refused),
-        cmocka_unit_test(test_empty_beginning_is_new),
-        cmocka_unit_test(test_foreign_state_is_refused),
+        cmocka_unit_test(appends_of_a_loop_turn_are_committed_together),
+        cmocka_unit_test(committed_facts_are_read_back_after_reopening),
+        cmocka_unit_test(rewritten_journal_holds_only_the_new_facts),
+        cmocka_unit_test(second_scheduler_cannot_open_the_journal),
+        cmocka_unit_test(torn_log_tail_is_rolled_back),
+        cmocka_unit_test(any_damage_is_refused_or_loses_no_commit),
+        cmocka_unit_test(damaged_frame_is_refused_and_left_unchanged),
+        cmocka_unit_test(missing_commits_are_counted_in_the_error),
+        cmocka_unit_test(commits_missed_by_workers_are_recorded_as_missing),
+        cmocka_unit_test(cluster_id_stays_with_its_state),
+        cmocka_unit_test(state_of_the_previous_version_is_migrated),
+        cmocka_unit_test(damaged_state_is_set_aside_for_a_new_cluster),
+        cmocka_unit_test(idle_journal_folds_its_log_into_the_database),
+        cmocka_unit_test(flipped_byte_loses_no_facts_or_is_refused),
+        cmocka_unit_test(missing_database_beside_older_files_is_refused),
+        cmocka_unit_test(empty_database_with_a_lock_file_is_a_new_state),
+        cmocka_unit_test(foreign_or_inconsistent_state_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

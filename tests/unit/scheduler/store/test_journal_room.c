@@ -33,7 +33,7 @@ static void await(struct world *world, const int *count)
         uv_run(&world->loop, UV_RUN_ONCE);
 }
 
-static void test_failure_is_told_once(void **state)
+static void write_failure_is_reported_once(void **state)
 {
     char dir[PATH_MAX];
     struct world world;
@@ -137,7 +137,7 @@ static void in_small_disk(void (*what)(const char *dir))
     assert_int_equal(status, 0);
 }
 
-static void test_full_disk_lets_ends_through(void **state)
+static void full_disk_still_commits_from_the_reserve(void **state)
 {
     in_small_disk(lives_on_reserve);
 }
@@ -195,7 +195,7 @@ static void starts_on_full_disk(const char *dir)
     _exit(0);
 }
 
-static void test_start_takes_the_reserve(void **state)
+static void start_on_a_full_disk_uses_the_reserve(void **state)
 {
     in_small_disk(starts_on_full_disk);
 }
@@ -210,7 +210,7 @@ static void await_lost(struct world *world)
 
 /* Facts that no scheduler could read again are not reported as committed; the loss is noticed
  * even without new facts. */
-static void test_file_that_goes_is_seen(void **state)
+static void removed_database_file_is_noticed(void **state)
 {
     char dir[PATH_MAX], facts[PATH_MAX], moved[PATH_MAX];
     struct world world;
@@ -240,10 +240,10 @@ static void test_file_that_goes_is_seen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failure_is_told_once),
-        cmocka_unit_test(test_file_that_goes_is_seen),
-        cmocka_unit_test(test_full_disk_lets_ends_through),
-        cmocka_unit_test(test_start_takes_the_reserve),
+        cmocka_unit_test(write_failure_is_reported_once),
+        cmocka_unit_test(removed_database_file_is_noticed),
+        cmocka_unit_test(full_disk_still_commits_from_the_reserve),
+        cmocka_unit_test(start_on_a_full_disk_uses_the_reserve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

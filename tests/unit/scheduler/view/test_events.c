@@ -70,7 +70,7 @@ static uint64_t assigned(const struct world *w, int worker)
     return attempt_in(must(w, WORKER + (uint64_t)worker, GW_MESSAGE_assign), 0);
 }
 
-static void retries(void **state)
+static void event_log_shows_failure_backoff_and_retry(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -93,7 +93,7 @@ static void retries(void **state)
     free_world(w);
 }
 
-static void losses(void **state)
+static void event_log_shows_worker_loss_and_rerun(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -118,7 +118,7 @@ static void losses(void **state)
 }
 
 /* The report of the start may arrive after the cancel request. */
-static void begins_after_its_cancel(void **state)
+static void event_log_shows_a_start_after_the_cancel_request(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -137,7 +137,7 @@ static void begins_after_its_cancel(void **state)
 }
 
 /* For an ended job, explain shows the first cause and not the first task. */
-static void ends_of_jobs(void **state)
+static void explain_shows_the_first_cause_of_a_failed_job(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -154,7 +154,7 @@ static void ends_of_jobs(void **state)
 }
 
 /* Worker numbers are shown only if two workers have the same name. */
-static void names_that_repeat(void **state)
+static void explain_numbers_workers_only_if_names_repeat(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -169,7 +169,7 @@ static void names_that_repeat(void **state)
     free_world(w);
 }
 
-static void cancels(void **state)
+static void event_log_names_the_cancelling_user(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -185,7 +185,7 @@ static void cancels(void **state)
     free_world(w);
 }
 
-static void a_task_before_it_was_cancelled(void **state)
+static void event_log_tells_that_an_input_was_cancelled(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -197,7 +197,7 @@ static void a_task_before_it_was_cancelled(void **state)
 }
 
 /* A client with a token has a name; its numeric user id is meaningless. */
-static void who_cancels(void **state)
+static void event_log_names_the_cancelling_token_owner(void **state)
 {
     enum { ALICE = CLIENT + 1 };
     (void)state;
@@ -224,7 +224,7 @@ static void who_cancels(void **state)
     free_world(w);
 }
 
-static void who_stops_a_gang_is_told(void **state)
+static void event_log_names_the_user_of_a_stop_request(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -244,7 +244,7 @@ static void who_stops_a_gang_is_told(void **state)
 }
 
 /* In a job of 2000 tasks, the first task fails and the second is slow. */
-static void large(void **state)
+static void explain_summarizes_a_job_of_2000_tasks(void **state)
 {
     (void)state;
     enum { ROWS = 2000 };
@@ -285,7 +285,7 @@ static void large(void **state)
 
 /* The log's memory is bounded, and the log tells that older events were dropped. A second job's
  * task fails and is retried until no event of the first job is left. */
-static void dropped(void **state)
+static void event_log_is_bounded_and_reports_dropped_events(void **state)
 {
     (void)state;
     struct world *w = new_world();
@@ -313,17 +313,17 @@ static void dropped(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(retries),
-        cmocka_unit_test(losses),
-        cmocka_unit_test(cancels),
-        cmocka_unit_test(a_task_before_it_was_cancelled),
-        cmocka_unit_test(who_cancels),
-        cmocka_unit_test(begins_after_its_cancel),
-        cmocka_unit_test(ends_of_jobs),
-        cmocka_unit_test(names_that_repeat),
-        cmocka_unit_test(large),
-        cmocka_unit_test(dropped),
-        cmocka_unit_test(who_stops_a_gang_is_told),
+        cmocka_unit_test(event_log_shows_failure_backoff_and_retry),
+        cmocka_unit_test(event_log_shows_worker_loss_and_rerun),
+        cmocka_unit_test(event_log_names_the_cancelling_user),
+        cmocka_unit_test(event_log_tells_that_an_input_was_cancelled),
+        cmocka_unit_test(event_log_names_the_cancelling_token_owner),
+        cmocka_unit_test(event_log_shows_a_start_after_the_cancel_request),
+        cmocka_unit_test(explain_shows_the_first_cause_of_a_failed_job),
+        cmocka_unit_test(explain_numbers_workers_only_if_names_repeat),
+        cmocka_unit_test(explain_summarizes_a_job_of_2000_tasks),
+        cmocka_unit_test(event_log_is_bounded_and_reports_dropped_events),
+        cmocka_unit_test(event_log_names_the_user_of_a_stop_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

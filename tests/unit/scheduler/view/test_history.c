@@ -54,7 +54,7 @@ static const struct gw_effect *damage(const struct world *w)
     return NULL;
 }
 
-static void a_worker_that_knows_more_ends_the_scheduler(void **state)
+static void worker_that_knows_later_commits_stops_the_scheduler(void **state)
 {
     static const struct {
         const char *cluster;
@@ -86,7 +86,7 @@ static void a_worker_that_knows_more_ends_the_scheduler(void **state)
     }
 }
 
-static void heartbeats_tell_what_is_on_disk(void **state)
+static void heartbeats_contain_the_number_of_durable_commits(void **state)
 {
     struct world *w = begin();
     (void)state;
@@ -105,8 +105,8 @@ static void heartbeats_tell_what_is_on_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_worker_that_knows_more_ends_the_scheduler),
-        cmocka_unit_test(heartbeats_tell_what_is_on_disk),
+        cmocka_unit_test(worker_that_knows_later_commits_stops_the_scheduler),
+        cmocka_unit_test(heartbeats_contain_the_number_of_durable_commits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

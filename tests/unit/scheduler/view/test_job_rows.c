@@ -40,7 +40,7 @@ static uint64_t place_gang(struct world *w)
     return attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
 }
 
-static void slot_seconds_count_ranks_that_run(void **state)
+static void slot_seconds_count_running_ranks(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -66,7 +66,7 @@ static void slot_seconds_count_ranks_that_run(void **state)
 }
 
 /* Short tasks wait at their worker for its only slot; only their run time counts. */
-static void short_tasks_count_what_they_ran_for(void **state)
+static void slot_seconds_of_short_tasks_count_their_run_time(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -95,7 +95,7 @@ static void report(struct world *w, uint64_t attempt, int64_t step, const char *
                             .metric = {attempt, GW_RANK_NONE, step, name, value}});
 }
 
-static void the_latest_metric_of_each_name_is_kept_for_each_task(void **state)
+static void latest_metric_of_each_name_is_shown_per_task(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -122,7 +122,7 @@ static void the_latest_metric_of_each_name_is_kept_for_each_task(void **state)
 }
 
 /* Eight names are accepted, and the ninth is not. */
-static void metrics_of_too_many_names_are_not_kept(void **state)
+static void ninth_metric_name_of_a_task_is_dropped(void **state)
 {
     struct world *w = new_world();
     char name[16];
@@ -159,7 +159,7 @@ static void finish_with(struct world *w, struct gw_bin result)
                                          .run_ns = {&run_ns, 1}}});
 }
 
-static void small_results_are_shown_where_they_are_asked_for(void **state)
+static void small_results_are_shown_on_request(void **state)
 {
     static const uint8_t seven[] = {7};
     struct world *w = new_world();
@@ -183,7 +183,7 @@ static void small_results_are_shown_where_they_are_asked_for(void **state)
 }
 
 /* A task may return a value nested as deeply as a message allows, or a reference. */
-static void results_that_fit_no_answer_are_left_out(void **state)
+static void results_that_fit_no_answer_are_omitted(void **state)
 {
     static const uint8_t deep[14] = {0x91, 0x91, 0x91, 0x91, 0x91, 0x91, 0x91,
                                      0x91, 0x91, 0x91, 0x91, 0x91, 0x91, 7};
@@ -208,7 +208,7 @@ static void results_that_fit_no_answer_are_left_out(void **state)
     }
 }
 
-static void a_users_name_is_shown_and_found(void **state)
+static void jobs_can_be_selected_by_user_name(void **state)
 {
     struct world *w = new_world();
     struct gw_value *arguments = gw_dict(), *list;
@@ -238,13 +238,13 @@ static void a_users_name_is_shown_and_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slot_seconds_count_ranks_that_run),
-        cmocka_unit_test(short_tasks_count_what_they_ran_for),
-        cmocka_unit_test(the_latest_metric_of_each_name_is_kept_for_each_task),
-        cmocka_unit_test(metrics_of_too_many_names_are_not_kept),
-        cmocka_unit_test(small_results_are_shown_where_they_are_asked_for),
-        cmocka_unit_test(results_that_fit_no_answer_are_left_out),
-        cmocka_unit_test(a_users_name_is_shown_and_found),
+        cmocka_unit_test(slot_seconds_count_running_ranks),
+        cmocka_unit_test(slot_seconds_of_short_tasks_count_their_run_time),
+        cmocka_unit_test(latest_metric_of_each_name_is_shown_per_task),
+        cmocka_unit_test(ninth_metric_name_of_a_task_is_dropped),
+        cmocka_unit_test(small_results_are_shown_on_request),
+        cmocka_unit_test(results_that_fit_no_answer_are_omitted),
+        cmocka_unit_test(jobs_can_be_selected_by_user_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,7 +12,7 @@ static const char *line(const struct world *w, int n)
     return NULL;
 }
 
-static void jobs_and_workers_have_a_line(void **state)
+static void scheduler_log_has_a_line_per_job_and_worker(void **state)
 {
     struct world *w = new_world_with((struct gw_sched_options){.owner = "alice"});
     (void)state;
@@ -30,7 +30,7 @@ static void jobs_and_workers_have_a_line(void **state)
 }
 
 /* A burst gets ten lines a second and one line for all other jobs. */
-static void a_burst_has_a_line(void **state)
+static void scheduler_log_sums_up_a_burst_of_jobs(void **state)
 {
     enum { JOBS = 300 };
     struct world *w = new_world_with((struct gw_sched_options){.owner = "alice"});
@@ -61,7 +61,7 @@ static void a_burst_has_a_line(void **state)
 }
 
 /* The name that a peer gives itself cannot add a line to the log. */
-static void names_stay_in_their_line(void **state)
+static void newline_in_a_name_does_not_split_a_log_line(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -73,9 +73,9 @@ static void names_stay_in_their_line(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_and_workers_have_a_line),
-        cmocka_unit_test(a_burst_has_a_line),
-        cmocka_unit_test(names_stay_in_their_line),
+        cmocka_unit_test(scheduler_log_has_a_line_per_job_and_worker),
+        cmocka_unit_test(scheduler_log_sums_up_a_burst_of_jobs),
+        cmocka_unit_test(newline_in_a_name_does_not_split_a_log_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

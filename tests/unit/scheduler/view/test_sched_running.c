@@ -64,7 +64,7 @@ static const struct gw_message *short_ones(struct world *w, uint32_t slots, uint
     return assign;
 }
 
-static void as_many_pipelined_tasks_run_as_there_are_slots(void **state)
+static void running_count_of_pipelined_tasks_is_the_slot_count(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -81,7 +81,7 @@ static void as_many_pipelined_tasks_run_as_there_are_slots(void **state)
     free_world(w);
 }
 
-static void on_two_slots_two_run(void **state)
+static void two_slots_show_two_running_tasks(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -92,7 +92,7 @@ static void on_two_slots_two_run(void **state)
     free_world(w);
 }
 
-static void what_says_that_it_started_runs(void **state)
+static void task_reported_as_started_is_shown_running(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -108,7 +108,7 @@ static void what_says_that_it_started_runs(void **state)
     free_world(w);
 }
 
-static void a_gang_is_one_task_that_runs(void **state)
+static void gang_counts_as_a_single_running_task(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -125,7 +125,7 @@ static void a_gang_is_one_task_that_runs(void **state)
 }
 
 /* Each task waits at its worker for the task before it. */
-static void what_waits_at_its_worker_does_not_run(void **state)
+static void task_queued_at_its_worker_is_not_shown_running(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -153,7 +153,7 @@ static void ask_for(struct world *w, uint32_t verb)
 
 /* A queued task also does not take the place, in the counts, of a task that came later and runs:
  * here the last task of the first job, which was paused meanwhile. */
-static void what_waits_at_its_worker_takes_no_slot_of_others(void **state)
+static void queued_task_does_not_take_a_running_slot_in_the_count(void **state)
 {
     struct world *w = new_world();
     (void)state;
@@ -182,12 +182,12 @@ static void what_waits_at_its_worker_takes_no_slot_of_others(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_many_pipelined_tasks_run_as_there_are_slots),
-        cmocka_unit_test(on_two_slots_two_run),
-        cmocka_unit_test(what_says_that_it_started_runs),
-        cmocka_unit_test(a_gang_is_one_task_that_runs),
-        cmocka_unit_test(what_waits_at_its_worker_does_not_run),
-        cmocka_unit_test(what_waits_at_its_worker_takes_no_slot_of_others),
+        cmocka_unit_test(running_count_of_pipelined_tasks_is_the_slot_count),
+        cmocka_unit_test(two_slots_show_two_running_tasks),
+        cmocka_unit_test(task_reported_as_started_is_shown_running),
+        cmocka_unit_test(gang_counts_as_a_single_running_task),
+        cmocka_unit_test(task_queued_at_its_worker_is_not_shown_running),
+        cmocka_unit_test(queued_task_does_not_take_a_running_slot_in_the_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,7 +134,7 @@ static const char *jobs_as(struct world *w, uint64_t peer, struct gw_value *argu
     return text;
 }
 
-static void names_last_and_all_mean_ones_own(void **state)
+static void job_selection_is_limited_to_own_jobs(void **state)
 {
     struct world *w = with_users();
     (void)state;
@@ -154,7 +154,7 @@ static void names_last_and_all_mean_ones_own(void **state)
     free_world(w);
 }
 
-static void others_jobs_are_meant_where_that_is_said(void **state)
+static void job_selection_includes_other_users_on_request(void **state)
 {
     struct world *w = with_users();
     (void)state;
@@ -177,7 +177,7 @@ static struct gw_value *range(int64_t first, int64_t last)
     return pair;
 }
 
-static void ranges_take_what_is_there_of_them(void **state)
+static void job_id_ranges_select_existing_jobs(void **state)
 {
     struct world *w = with_users();
     struct gw_value *ranges = gw_list(), *answer;
@@ -195,7 +195,7 @@ static void ranges_take_what_is_there_of_them(void **state)
     free_world(w);
 }
 
-static void state_and_time_narrow_what_is_meant(void **state)
+static void job_selection_filters_by_state_and_time(void **state)
 {
     struct world *w = with_users();
     (void)state;
@@ -213,7 +213,7 @@ static void state_and_time_narrow_what_is_meant(void **state)
 }
 
 /* 300 jobs with 4,000 bytes of annotations each exceed a message. */
-static void a_listing_comes_in_pages_that_fit_a_message(void **state)
+static void job_listing_is_split_into_pages(void **state)
 {
     enum { JOBS = 300 };
     char note[4096];
@@ -235,7 +235,7 @@ static void a_listing_comes_in_pages_that_fit_a_message(void **state)
     free_world(w);
 }
 
-static void what_is_beyond_the_limit_is_counted(void **state)
+static void rows_beyond_the_limit_are_counted(void **state)
 {
     struct world *w = with_users();
     struct gw_value *arguments = dict_of("limit", gw_i64(3)), *answer;
@@ -252,7 +252,7 @@ static void what_is_beyond_the_limit_is_counted(void **state)
 }
 
 /* A row of 16 specs with 4,090 bytes each is longer than a row may be. */
-static void a_row_that_is_too_long_is_cut_with_a_mark(void **state)
+static void overlong_row_is_shortened_with_a_mark(void **state)
 {
     enum { SPECS = 20 };
     char note[4096], key[8];
@@ -279,7 +279,7 @@ static void a_row_that_is_too_long_is_cut_with_a_mark(void **state)
 }
 
 /* The search for such a job and its row together take more than the time of a page. */
-static void a_job_of_many_specs_does_not_end_its_page_empty(void **state)
+static void job_with_many_specs_still_appears_on_its_page(void **state)
 {
     enum { SPECS = 500 };
     struct world *w = with_users();
@@ -296,7 +296,7 @@ static void a_job_of_many_specs_does_not_end_its_page_empty(void **state)
 }
 
 /* The page is requested after the job at which it begins was forgotten. */
-static void a_cursor_outlives_its_job(void **state)
+static void page_cursor_survives_the_removal_of_its_job(void **state)
 {
     struct world *w = new_world_with((struct gw_sched_options){.history_jobs = 1});
     struct gw_value *arguments = dict_of("cursor", gw_i64(2));
@@ -315,7 +315,7 @@ static void a_cursor_outlives_its_job(void **state)
     free_world(w);
 }
 
-static void tasks_come_in_pages_too(void **state)
+static void task_listing_is_split_into_pages(void **state)
 {
     struct world *w = with_users();
     struct gw_value *answer;
@@ -340,7 +340,7 @@ static void tasks_come_in_pages_too(void **state)
 }
 
 /* However few units are left, one item is examined, so that each page makes progress. */
-static void a_page_spends_no_more_than_its_units(void **state)
+static void page_stops_at_its_work_limit(void **state)
 {
     struct gw_page page;
     uint32_t spent = 0;
@@ -358,7 +358,7 @@ static void a_page_spends_no_more_than_its_units(void **state)
 }
 
 /* The row that reaches the byte limit is still added; the next row is not. */
-static void a_page_is_full_by_bytes(void **state)
+static void page_stops_at_its_byte_limit(void **state)
 {
     static char text[GW_PAGE_ROW_BYTES - 5];
     struct gw_page page;
@@ -375,18 +375,18 @@ static void a_page_is_full_by_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_last_and_all_mean_ones_own),
-        cmocka_unit_test(others_jobs_are_meant_where_that_is_said),
-        cmocka_unit_test(ranges_take_what_is_there_of_them),
-        cmocka_unit_test(state_and_time_narrow_what_is_meant),
-        cmocka_unit_test(a_listing_comes_in_pages_that_fit_a_message),
-        cmocka_unit_test(what_is_beyond_the_limit_is_counted),
-        cmocka_unit_test(a_row_that_is_too_long_is_cut_with_a_mark),
-        cmocka_unit_test(a_job_of_many_specs_does_not_end_its_page_empty),
-        cmocka_unit_test(a_cursor_outlives_its_job),
-        cmocka_unit_test(tasks_come_in_pages_too),
-        cmocka_unit_test(a_page_spends_no_more_than_its_units),
-        cmocka_unit_test(a_page_is_full_by_bytes),
+        cmocka_unit_test(job_selection_is_limited_to_own_jobs),
+        cmocka_unit_test(job_selection_includes_other_users_on_request),
+        cmocka_unit_test(job_id_ranges_select_existing_jobs),
+        cmocka_unit_test(job_selection_filters_by_state_and_time),
+        cmocka_unit_test(job_listing_is_split_into_pages),
+        cmocka_unit_test(rows_beyond_the_limit_are_counted),
+        cmocka_unit_test(overlong_row_is_shortened_with_a_mark),
+        cmocka_unit_test(job_with_many_specs_still_appears_on_its_page),
+        cmocka_unit_test(page_cursor_survives_the_removal_of_its_job),
+        cmocka_unit_test(task_listing_is_split_into_pages),
+        cmocka_unit_test(page_stops_at_its_work_limit),
+        cmocka_unit_test(page_stops_at_its_byte_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

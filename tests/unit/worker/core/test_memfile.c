@@ -103,7 +103,7 @@ static struct gw_msg_memfile_given make_and_read(struct world *w)
     return first;
 }
 
-static void what_is_released_is_filled_again(void **state)
+static void released_result_memory_is_reused(void **state)
 {
     struct world *w = *state;
     struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
@@ -130,7 +130,7 @@ static void what_is_released_is_filled_again(void **state)
     assert_int_equal(w->emptied, 0);
 }
 
-static void who_reads_it_has_to_return_it(void **state)
+static void memory_is_reused_only_after_readers_return_it(void **state)
 {
     struct world *w = *state;
     struct gw_msg_memfile_given first = make_and_read(w);
@@ -144,7 +144,7 @@ static void who_reads_it_has_to_return_it(void **state)
     assert_int_equal(say_returned(w, 1, 999), 0); /* the file may be long gone */
 }
 
-static void what_dead_runners_read_is_free(void **state)
+static void memory_read_by_a_dead_runner_becomes_free(void **state)
 {
     struct world *w = *state;
     (void)make_and_read(w);
@@ -157,7 +157,7 @@ static void what_dead_runners_read_is_free(void **state)
     assert_int_equal(memory_of(w).idle_bytes, BYTES);
 }
 
-static void what_went_elsewhere_is_not_filled_again(void **state)
+static void memory_sent_to_another_worker_is_not_reused(void **state)
 {
     struct world *w = *state;
     struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
@@ -169,7 +169,7 @@ static void what_went_elsewhere_is_not_filled_again(void **state)
     assert_int_not_equal(make_in(w, 3, BYTES).memfile, first.memfile);
 }
 
-static void users_do_not_share_one(void **state)
+static void result_memory_is_not_shared_between_users(void **state)
 {
     struct world *w = *state;
     struct gw_msg_memfile_given first = make_in(w, 2, BYTES);
@@ -184,7 +184,7 @@ static void users_do_not_share_one(void **state)
     assert_int_equal(given.bytes, 0);
 }
 
-static void what_a_run_does_not_fill_is_given_up(void **state)
+static void unfilled_result_memory_of_a_crashed_task_is_freed(void **state)
 {
     struct world *w = *state;
     (void)make_in(w, 2, BYTES);
@@ -199,7 +199,7 @@ static void what_a_run_does_not_fill_is_given_up(void **state)
     assert_int_equal(w->drops, drops + 1);
 }
 
-static void idle_memory_goes_first(void **state)
+static void idle_result_memory_is_freed_before_spilling(void **state)
 {
     struct world *w = *state;
     struct gw_process_use use = {.process = 1, .bytes = LIMIT / 2 + 1};
@@ -216,7 +216,7 @@ static void idle_memory_goes_first(void **state)
     assert_int_equal(w->emptied, 1);
 }
 
-static void spilling_gives_the_memory_back(void **state)
+static void spilling_frees_the_result_memory(void **state)
 {
     struct world *w = *state;
     (void)make_in(w, 2, BYTES);
@@ -233,7 +233,7 @@ static void spilling_gives_the_memory_back(void **state)
     assert_int_equal(memory_of(w).used_bytes, BYTES);
 }
 
-static void it_is_given_back_after_a_while(void **state)
+static void idle_result_memory_is_freed_after_a_timeout(void **state)
 {
     struct world *w = *state;
     struct gw_msg_memfile_given first = make_and_read(w);
@@ -249,7 +249,7 @@ static void it_is_given_back_after_a_while(void **state)
     assert_int_equal(must_send(w, GW_MESSAGE_memfile_gone)->memfile_gone.memfile, first.memfile);
 }
 
-static void much_of_it_does_not_lie_idle(void **state)
+static void idle_result_memory_is_limited(void **state)
 {
     struct world *w = *state;
     for (uint64_t i = 2; i < 20; i++)
@@ -260,7 +260,7 @@ static void much_of_it_does_not_lie_idle(void **state)
     assert_int_equal(w->emptied, 18 - LIMIT / 8 / BYTES);
 }
 
-static void what_runners_say_is_looked_at(void **state)
+static void false_memory_reports_of_runners_are_refused(void **state)
 {
     struct world *w = *state;
     forget_sent(w);
@@ -288,17 +288,19 @@ static void what_runners_say_is_looked_at(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_released_is_filled_again),
-        TEST(who_reads_it_has_to_return_it),
-        TEST(what_dead_runners_read_is_free),
-        TEST(what_went_elsewhere_is_not_filled_again),
-        TEST(users_do_not_share_one),
-        TEST(what_a_run_does_not_fill_is_given_up),
-        cmocka_unit_test_setup_teardown(idle_memory_goes_first, set_up_to_spill, tear_down),
-        cmocka_unit_test_setup_teardown(spilling_gives_the_memory_back, set_up_to_write, tear_down),
-        TEST(it_is_given_back_after_a_while),
-        TEST(much_of_it_does_not_lie_idle),
-        TEST(what_runners_say_is_looked_at),
+        TEST(released_result_memory_is_reused),
+        TEST(memory_is_reused_only_after_readers_return_it),
+        TEST(memory_read_by_a_dead_runner_becomes_free),
+        TEST(memory_sent_to_another_worker_is_not_reused),
+        TEST(result_memory_is_not_shared_between_users),
+        TEST(unfilled_result_memory_of_a_crashed_task_is_freed),
+        cmocka_unit_test_setup_teardown(idle_result_memory_is_freed_before_spilling,
+                                        set_up_to_spill, tear_down),
+        cmocka_unit_test_setup_teardown(spilling_frees_the_result_memory, set_up_to_write,
+                                        tear_down),
+        TEST(idle_result_memory_is_freed_after_a_timeout),
+        TEST(idle_result_memory_is_limited),
+        TEST(false_memory_reports_of_runners_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void measured(struct world *w, uint64_t process, uint64_t bytes)
     raise_event(w, (struct gw_event){.type = GW_EVENT_USAGE, .uses = &use, .use_count = 1});
 }
 
-static void what_was_used_least_recently_goes(void **state)
+static void least_recently_used_result_is_spilled_first(void **state)
 {
     struct world *w = limited(1, (struct gw_node_options){.target_permille = 25});
     make(w, 1);
@@ -112,7 +112,7 @@ static struct world *with_spilled(struct gw_effect *spill)
     return w;
 }
 
-static void an_input_is_read_back_first(void **state)
+static void spilled_input_is_restored_before_its_task_starts(void **state)
 {
     struct gw_effect spill;
     struct world *w = with_spilled(&spill);
@@ -130,7 +130,7 @@ static void an_input_is_read_back_first(void **state)
     free_world(w);
 }
 
-static void a_damaged_file_is_a_lost_input(void **state)
+static void damaged_spill_file_is_reported_as_a_lost_input(void **state)
 {
     struct gw_effect spill;
     struct world *w = with_spilled(&spill);
@@ -152,7 +152,7 @@ static void a_damaged_file_is_a_lost_input(void **state)
     free_world(w);
 }
 
-static void what_a_runner_has_stays(void **state)
+static void result_in_use_by_a_runner_is_not_spilled(void **state)
 {
     struct world *w = limited(1, (struct gw_node_options){.target_permille = 15});
     struct dep dep = {.job = 1, .index = 1, .worker = 5};
@@ -166,7 +166,7 @@ static void what_a_runner_has_stays(void **state)
     free_world(w);
 }
 
-static void a_full_disk_is_tried_again_later(void **state)
+static void spilling_is_retried_later_if_the_disk_is_full(void **state)
 {
     struct world *w = limited(1, (struct gw_node_options){.target_permille = 15});
     (void)state;
@@ -187,7 +187,7 @@ static void a_full_disk_is_tried_again_later(void **state)
     free_world(w);
 }
 
-static void descriptors_count_like_memory(void **state)
+static void descriptor_limit_causes_spilling(void **state)
 {
     struct world *w = limited(1, (struct gw_node_options){.descriptors_max = 2});
     (void)state;
@@ -200,7 +200,7 @@ static void descriptors_count_like_memory(void **state)
     free_world(w);
 }
 
-static void nothing_starts_above_the_line(void **state)
+static void no_task_starts_above_the_pause_threshold(void **state)
 {
     struct world *w = limited(2, (struct gw_node_options){.pause_permille = 600});
     (void)state;
@@ -219,7 +219,7 @@ static void nothing_starts_above_the_line(void **state)
     free_world(w);
 }
 
-static void it_is_never_paused_for_ever(void **state)
+static void paused_worker_runs_single_tasks_if_nothing_frees_memory(void **state)
 {
     struct world *w = limited(1, (struct gw_node_options){.pause_permille = 800});
     (void)state;
@@ -240,7 +240,7 @@ static void it_is_never_paused_for_ever(void **state)
     free_world(w);
 }
 
-static void of_several_that_wait_one_begins(void **state)
+static void paused_worker_starts_a_single_waiting_task(void **state)
 {
     struct world *w = limited(2, (struct gw_node_options){.pause_permille = 800});
     (void)state;
@@ -283,7 +283,7 @@ static struct world *with_brought_input(struct gw_node_options lines)
     return w;
 }
 
-static void what_brought_its_inputs_stays(void **state)
+static void task_whose_inputs_arrived_is_not_returned(void **state)
 {
     struct world *w =
         with_brought_input((struct gw_node_options){.target_permille = 600, .pause_permille = 800});
@@ -303,7 +303,7 @@ static void what_brought_its_inputs_stays(void **state)
     free_world(w);
 }
 
-static void who_uses_most_is_killed(void **state)
+static void largest_process_is_killed_above_the_terminate_threshold(void **state)
 {
     struct world *w = limited(2, (struct gw_node_options){.terminate_permille = 950});
     (void)state;
@@ -332,7 +332,7 @@ static void who_uses_most_is_killed(void **state)
 }
 
 /* The worker has enough memory, but the task exceeds its own request. */
-static void who_uses_more_than_it_asked_for_is_killed(void **state)
+static void task_above_its_memory_request_is_killed(void **state)
 {
     struct world *w = limited(3, (struct gw_node_options){.terminate_permille = 950});
     (void)state;
@@ -357,7 +357,7 @@ static void who_uses_more_than_it_asked_for_is_killed(void **state)
 
 /* Memory left by an earlier task counts for the next task, so a task with a larger request gets
  * another runner. */
-static void runners_are_for_tasks_that_ask_for_as_much(void **state)
+static void runner_is_reused_only_for_an_equal_memory_request(void **state)
 {
     struct world *w = limited(2, (struct gw_node_options){.terminate_permille = 950});
     (void)state;
@@ -379,7 +379,7 @@ static void runners_are_for_tasks_that_ask_for_as_much(void **state)
 }
 
 /* The task started when there was enough memory; stored results took the memory later. */
-static void who_is_killed_for_results_is_told_so(void **state)
+static void task_killed_because_of_stored_results_is_told_so(void **state)
 {
     struct world *w =
         limited(1, (struct gw_node_options){.target_permille = 15, .terminate_permille = 40});
@@ -405,20 +405,20 @@ static void who_is_killed_for_results_is_told_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_used_least_recently_goes),
-        cmocka_unit_test(an_input_is_read_back_first),
-        cmocka_unit_test(a_damaged_file_is_a_lost_input),
-        cmocka_unit_test(what_a_runner_has_stays),
-        cmocka_unit_test(a_full_disk_is_tried_again_later),
-        cmocka_unit_test(descriptors_count_like_memory),
-        cmocka_unit_test(nothing_starts_above_the_line),
-        cmocka_unit_test(it_is_never_paused_for_ever),
-        cmocka_unit_test(of_several_that_wait_one_begins),
-        cmocka_unit_test(what_brought_its_inputs_stays),
-        cmocka_unit_test(who_uses_most_is_killed),
-        cmocka_unit_test(who_uses_more_than_it_asked_for_is_killed),
-        cmocka_unit_test(runners_are_for_tasks_that_ask_for_as_much),
-        cmocka_unit_test(who_is_killed_for_results_is_told_so),
+        cmocka_unit_test(least_recently_used_result_is_spilled_first),
+        cmocka_unit_test(spilled_input_is_restored_before_its_task_starts),
+        cmocka_unit_test(damaged_spill_file_is_reported_as_a_lost_input),
+        cmocka_unit_test(result_in_use_by_a_runner_is_not_spilled),
+        cmocka_unit_test(spilling_is_retried_later_if_the_disk_is_full),
+        cmocka_unit_test(descriptor_limit_causes_spilling),
+        cmocka_unit_test(no_task_starts_above_the_pause_threshold),
+        cmocka_unit_test(paused_worker_runs_single_tasks_if_nothing_frees_memory),
+        cmocka_unit_test(paused_worker_starts_a_single_waiting_task),
+        cmocka_unit_test(task_whose_inputs_arrived_is_not_returned),
+        cmocka_unit_test(largest_process_is_killed_above_the_terminate_threshold),
+        cmocka_unit_test(task_above_its_memory_request_is_killed),
+        cmocka_unit_test(runner_is_reused_only_for_an_equal_memory_request),
+        cmocka_unit_test(task_killed_because_of_stored_results_is_told_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "graph/wire/hash.h"
 
-static void test_registers_after_welcome(void **state)
+static void worker_registers_after_the_welcome(void **state)
 {
     struct world *w = new_world(3);
     const struct gw_message *message = must_send(w, GW_MESSAGE_registration);
@@ -17,7 +17,7 @@ static void test_registers_after_welcome(void **state)
     free_world(w);
 }
 
-static void test_runs_a_function(void **state)
+static void function_runs_in_a_runner_that_is_reused(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     const struct gw_message *spawn = must_send(w, GW_MESSAGE_spawn);
@@ -42,7 +42,7 @@ static void test_runs_a_function(void **state)
     free_world(w);
 }
 
-static void test_short_tasks_are_sent_ahead(void **state)
+static void short_tasks_are_queued_in_a_runner(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     must_assign(w,
@@ -59,7 +59,7 @@ static void test_short_tasks_are_sent_ahead(void **state)
 
 /* The runner had reported which task it executes: the tasks before it had ended, although their
  * ends were not reported. */
-static void test_a_crash_charges_what_was_executed(void **state)
+static void crash_counts_only_for_the_task_reported_as_executing(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     (void)state;
@@ -87,7 +87,7 @@ static void test_a_crash_charges_what_was_executed(void **state)
     free_world(w);
 }
 
-static void test_a_crash_charges_the_first_only(void **state)
+static void crash_counts_only_for_the_first_unfinished_task(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
@@ -115,7 +115,7 @@ static void test_a_crash_charges_the_first_only(void **state)
 }
 
 /* The supervisor may have been stopped; its final report of the runner's end is authoritative. */
-static void test_a_closed_connection_is_judged_by_the_guardian(void **state)
+static void supervisor_report_decides_how_a_closed_runner_ended(void **state)
 {
     static const struct gw_msg_exited cases[] = {
         {.process = 1,
@@ -149,7 +149,7 @@ static void test_a_closed_connection_is_judged_by_the_guardian(void **state)
     }
 }
 
-static void test_cannot_start(void **state)
+static void task_cannot_start_error_states_the_cause(void **state)
 {
     static const struct {
         int exit_code, signal, spawn_code;
@@ -203,7 +203,7 @@ static void test_cannot_start(void **state)
 }
 
 /* Such a kill proves nothing about the program, but it is not repeated without end. */
-static void test_a_runner_is_killed_before_its_hello(void **state)
+static void runner_killed_before_its_hello_is_restarted_twice(void **state)
 {
     struct world *w = new_world(2);
     function_spec(w, (struct gw_msg_spec){0});
@@ -217,7 +217,7 @@ static void test_a_runner_is_killed_before_its_hello(void **state)
     free_world(w);
 }
 
-static void test_no_hello_in_time(void **state)
+static void runner_without_a_hello_is_killed_after_a_timeout(void **state)
 {
     struct world *w = new_world(1);
     function_spec(w, (struct gw_msg_spec){0});
@@ -241,7 +241,7 @@ static void test_no_hello_in_time(void **state)
     free_world(w);
 }
 
-static void test_commands(void **state)
+static void command_exit_is_reported_with_its_outcome(void **state)
 {
     static const struct {
         int exit_code, signal, spawn_code;
@@ -282,7 +282,7 @@ static void test_commands(void **state)
     }
 }
 
-static void test_slots_are_kept_until_buried(void **state)
+static void slots_stay_occupied_until_the_process_is_reaped(void **state)
 {
     struct world *w = new_world(1);
     send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
@@ -296,7 +296,7 @@ static void test_slots_are_kept_until_buried(void **state)
     free_world(w);
 }
 
-static void test_an_idle_runner_makes_room(void **state)
+static void idle_runner_yields_its_slots_to_a_command(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.slots = 2});
     send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND, .number = 1});
@@ -308,7 +308,7 @@ static void test_an_idle_runner_makes_room(void **state)
 }
 
 /* A stream of short tasks does not occupy the slot of another program's task without end. */
-static void test_what_is_older_gets_its_turn(void **state)
+static void older_task_of_another_program_gets_its_turn(void **state)
 {
     struct world *w = new_world(1);
     function_spec(w, (struct gw_msg_spec){0});
@@ -324,7 +324,7 @@ static void test_what_is_older_gets_its_turn(void **state)
     free_world(w);
 }
 
-static void test_idle_runners_end(void **state)
+static void idle_runner_ends_after_a_minute(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
@@ -338,7 +338,7 @@ static void test_idle_runners_end(void **state)
     free_world(w);
 }
 
-static void test_kill(void **state)
+static void cancelled_task_is_killed_when_its_turn_comes(void **state)
 {
     struct world *w = new_world(1);
     function_spec(w, (struct gw_msg_spec){0});
@@ -366,7 +366,7 @@ static void test_kill(void **state)
     free_world(w);
 }
 
-static void test_time_limit(void **state)
+static void task_above_its_time_limit_is_ended_with_grace(void **state)
 {
     struct world *w =
         world_with_runner((struct gw_msg_spec){.time_limit_ns = 5 * SECOND, .grace_ns = SECOND});
@@ -382,7 +382,7 @@ static void test_time_limit(void **state)
     free_world(w);
 }
 
-static void test_time_limit_for_ever(void **state)
+static void unlimited_task_is_not_ended(void **state)
 {
     struct world *w =
         world_with_runner((struct gw_msg_spec){.time_limit_ns = UINT64_MAX, .grace_ns = SECOND});
@@ -393,7 +393,7 @@ static void test_time_limit_for_ever(void **state)
     free_world(w);
 }
 
-static void test_objects_are_served_and_released(void **state)
+static void result_is_served_to_peers_until_its_release(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     finish(w, 1, 1, GW_RANK_NONE, 100000, 1000);
@@ -416,7 +416,7 @@ static void test_objects_are_served_and_released(void **state)
     free_world(w);
 }
 
-static void test_inputs_are_fetched_once(void **state)
+static void shared_input_is_fetched_once(void **state)
 {
     struct world *w = new_world(2);
     struct dep dep = {.job = 8, .index = 2, .rank = 0, .worker = 6};
@@ -446,7 +446,7 @@ static void test_inputs_are_fetched_once(void **state)
 }
 
 /* A row for all ranks has no data of its own, and a row that only orders tasks has no data. */
-static void test_inputs_of_all_ranks(void **state)
+static void all_rank_and_order_inputs_are_not_fetched(void **state)
 {
     static const uint32_t ranks[] = {GW_DEP_ALL, GW_DEP_AFTER};
     for (int i = 0; i < 2; i++) {
@@ -462,7 +462,7 @@ static void test_inputs_of_all_ranks(void **state)
     }
 }
 
-static void test_runners_forget(void **state)
+static void forgotten_job_is_forgotten_by_runners(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     finish(w, 1, 1, GW_RANK_NONE, 0, 1000);
@@ -473,7 +473,7 @@ static void test_runners_forget(void **state)
     free_world(w);
 }
 
-static void test_lost_inputs(void **state)
+static void unreachable_input_is_reported_lost(void **state)
 {
     for (int way = 0; way < 4; way++) {
         struct world *w = new_world(2);
@@ -515,28 +515,28 @@ static void test_lost_inputs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_registers_after_welcome),
-        cmocka_unit_test(test_runs_a_function),
-        cmocka_unit_test(test_short_tasks_are_sent_ahead),
-        cmocka_unit_test(test_a_crash_charges_what_was_executed),
-        cmocka_unit_test(test_a_crash_charges_the_first_only),
-        cmocka_unit_test(test_a_closed_connection_is_judged_by_the_guardian),
-        cmocka_unit_test(test_cannot_start),
-        cmocka_unit_test(test_a_runner_is_killed_before_its_hello),
-        cmocka_unit_test(test_no_hello_in_time),
-        cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_slots_are_kept_until_buried),
-        cmocka_unit_test(test_an_idle_runner_makes_room),
-        cmocka_unit_test(test_what_is_older_gets_its_turn),
-        cmocka_unit_test(test_idle_runners_end),
-        cmocka_unit_test(test_inputs_of_all_ranks),
-        cmocka_unit_test(test_runners_forget),
-        cmocka_unit_test(test_kill),
-        cmocka_unit_test(test_time_limit),
-        cmocka_unit_test(test_time_limit_for_ever),
-        cmocka_unit_test(test_objects_are_served_and_released),
-        cmocka_unit_test(test_inputs_are_fetched_once),
-        cmocka_unit_test(test_lost_inputs),
+        cmocka_unit_test(worker_registers_after_the_welcome),
+        cmocka_unit_test(function_runs_in_a_runner_that_is_reused),
+        cmocka_unit_test(short_tasks_are_queued_in_a_runner),
+        cmocka_unit_test(crash_counts_only_for_the_task_reported_as_executing),
+        cmocka_unit_test(crash_counts_only_for_the_first_unfinished_task),
+        cmocka_unit_test(supervisor_report_decides_how_a_closed_runner_ended),
+        cmocka_unit_test(task_cannot_start_error_states_the_cause),
+        cmocka_unit_test(runner_killed_before_its_hello_is_restarted_twice),
+        cmocka_unit_test(runner_without_a_hello_is_killed_after_a_timeout),
+        cmocka_unit_test(command_exit_is_reported_with_its_outcome),
+        cmocka_unit_test(slots_stay_occupied_until_the_process_is_reaped),
+        cmocka_unit_test(idle_runner_yields_its_slots_to_a_command),
+        cmocka_unit_test(older_task_of_another_program_gets_its_turn),
+        cmocka_unit_test(idle_runner_ends_after_a_minute),
+        cmocka_unit_test(all_rank_and_order_inputs_are_not_fetched),
+        cmocka_unit_test(forgotten_job_is_forgotten_by_runners),
+        cmocka_unit_test(cancelled_task_is_killed_when_its_turn_comes),
+        cmocka_unit_test(task_above_its_time_limit_is_ended_with_grace),
+        cmocka_unit_test(unlimited_task_is_not_ended),
+        cmocka_unit_test(result_is_served_to_peers_until_its_release),
+        cmocka_unit_test(shared_input_is_fetched_once),
+        cmocka_unit_test(unreachable_input_is_reported_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static void arrives(struct world *w, uint64_t request)
     deliver(w, SCHEDULER, object);
 }
 
-static void calls_keep_their_order(void **state)
+static void actor_calls_run_in_order_despite_late_inputs(void **state)
 {
     struct world *w = with_actor();
     (void)state;
@@ -65,7 +65,7 @@ static void must_come_back(struct world *w, size_t n, uint64_t attempt)
 
 /* Attempt 3 was returned when the actor died: attempt 2 must not run before it in the restarted
  * actor. */
-static void a_call_waits_for_no_other_life(void **state)
+static void actor_call_does_not_run_in_a_later_incarnation(void **state)
 {
     struct world *w = with_actor();
     (void)state;
@@ -83,7 +83,7 @@ static void a_call_waits_for_no_other_life(void **state)
 }
 
 /* The call was sent before the actor died, and its input is not here. */
-static void a_call_that_comes_late_goes_back(void **state)
+static void call_to_a_dead_actor_is_returned(void **state)
 {
     struct world *w = with_actor();
     const struct dep late = {.job = OTHER};
@@ -134,19 +134,19 @@ static void behind(uint8_t blocked)
     free_world(w);
 }
 
-static void a_call_behind_one_that_waits_comes_after_it(void **state)
+static void actor_call_runs_after_a_waiting_earlier_call(void **state)
 {
     (void)state;
     behind(1);
 }
 
-static void a_call_behind_one_that_runs_long_comes_after_it(void **state)
+static void actor_call_runs_after_a_long_earlier_call(void **state)
 {
     (void)state;
     behind(GW_BLOCKED_LONG);
 }
 
-static void a_cancelled_call_ends_before_one_that_runs_long(void **state)
+static void cancelled_actor_call_ends_behind_a_long_call(void **state)
 {
     struct world *w = with_two_in_runner();
     (void)state;
@@ -162,7 +162,7 @@ static void a_cancelled_call_ends_before_one_that_runs_long(void **state)
     free_world(w);
 }
 
-static void a_cancelled_call_that_began_runs_to_its_end(void **state)
+static void started_actor_call_runs_to_its_end_despite_cancel(void **state)
 {
     struct world *w = with_two_in_runner();
     (void)state;
@@ -179,13 +179,13 @@ static void a_cancelled_call_that_began_runs_to_its_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(calls_keep_their_order),
-        cmocka_unit_test(a_call_waits_for_no_other_life),
-        cmocka_unit_test(a_call_that_comes_late_goes_back),
-        cmocka_unit_test(a_call_behind_one_that_waits_comes_after_it),
-        cmocka_unit_test(a_call_behind_one_that_runs_long_comes_after_it),
-        cmocka_unit_test(a_cancelled_call_ends_before_one_that_runs_long),
-        cmocka_unit_test(a_cancelled_call_that_began_runs_to_its_end),
+        cmocka_unit_test(actor_calls_run_in_order_despite_late_inputs),
+        cmocka_unit_test(actor_call_does_not_run_in_a_later_incarnation),
+        cmocka_unit_test(call_to_a_dead_actor_is_returned),
+        cmocka_unit_test(actor_call_runs_after_a_waiting_earlier_call),
+        cmocka_unit_test(actor_call_runs_after_a_long_earlier_call),
+        cmocka_unit_test(cancelled_actor_call_ends_behind_a_long_call),
+        cmocka_unit_test(started_actor_call_runs_to_its_end_despite_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

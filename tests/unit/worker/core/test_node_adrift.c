@@ -42,7 +42,7 @@ static void acknowledge(struct world *w)
                                 .heartbeat = {.number = number, .echo = number}});
 }
 
-static void what_was_told_to_a_dying_scheduler_is_told_again(void **state)
+static void task_ends_are_reported_again_to_a_new_scheduler(void **state)
 {
     struct world *w = world_with_ends();
     (void)state;
@@ -64,7 +64,7 @@ static void what_was_told_to_a_dying_scheduler_is_told_again(void **state)
 }
 
 /* That scheduler has counted the tasks of this worker as lost. */
-static void a_scheduler_that_lives_hears_nothing_again(void **state)
+static void reconnect_to_the_same_scheduler_repeats_no_ends(void **state)
 {
     struct world *w = world_with_ends();
     (void)state;
@@ -74,7 +74,7 @@ static void a_scheduler_that_lives_hears_nothing_again(void **state)
     free_world(w);
 }
 
-static void what_was_surely_heard_is_forgotten(void **state)
+static void acknowledged_ends_are_not_reported_again(void **state)
 {
     struct world *w = world_with_ends();
     (void)state;
@@ -89,7 +89,7 @@ static void what_was_surely_heard_is_forgotten(void **state)
 }
 
 /* Functions are many, and may run again. */
-static void ends_of_functions_are_told_once(void **state)
+static void function_ends_are_reported_once(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     (void)state;
@@ -99,7 +99,7 @@ static void ends_of_functions_are_told_once(void **state)
     free_world(w);
 }
 
-static void ends_of_functions_that_must_not_run_again_are_told_again(void **state)
+static void ends_of_run_once_functions_are_reported_again(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.worker_losses_max = UINT32_MAX});
     (void)state;
@@ -114,7 +114,7 @@ static void ends_of_functions_that_must_not_run_again_are_told_again(void **stat
 
 /* A runner has two tasks, and a command waits for slots: the new scheduler places that command
  * itself. */
-static void what_a_runner_has_is_claimed_and_nothing_else(void **state)
+static void only_tasks_inside_a_runner_are_claimed(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.slots = 2});
     (void)state;
@@ -159,7 +159,7 @@ static struct world *world_with_gang(void)
     return w;
 }
 
-static void ends_of_ranks_are_told_again(void **state)
+static void rank_ends_are_reported_again_to_a_new_scheduler(void **state)
 {
     struct world *w = world_with_gang();
     (void)state;
@@ -182,7 +182,7 @@ static void ends_of_ranks_are_told_again(void **state)
 }
 
 /* The result of a rank was released, so its end is of no use to a new scheduler. */
-static void what_was_let_go_is_not_told_again(void **state)
+static void released_rank_result_is_not_reported_again(void **state)
 {
     struct world *w = world_with_gang();
     uint64_t job = 1;
@@ -203,7 +203,7 @@ static void what_was_let_go_is_not_told_again(void **state)
 
 /* No scheduler was connected. The first scheduler that connects receives the failure and counts
  * it, and no later scheduler. */
-static void a_bad_end_is_told_to_one_scheduler(void **state)
+static void failure_is_reported_to_a_single_scheduler(void **state)
 {
     struct world *w = new_world(1);
     (void)state;
@@ -224,7 +224,7 @@ static void a_bad_end_is_told_to_one_scheduler(void **state)
 
 /* The worker stores the highest commit number of the same cluster and reports it to each
  * scheduler that connects. */
-static void what_heartbeats_said_of_the_history_is_said_again(void **state)
+static void highest_known_commit_is_reported_to_each_scheduler(void **state)
 {
     static const struct {
         const char *cluster, *said;
@@ -263,16 +263,16 @@ static void what_heartbeats_said_of_the_history_is_said_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_told_to_a_dying_scheduler_is_told_again),
-        cmocka_unit_test(a_scheduler_that_lives_hears_nothing_again),
-        cmocka_unit_test(what_was_surely_heard_is_forgotten),
-        cmocka_unit_test(ends_of_functions_are_told_once),
-        cmocka_unit_test(ends_of_functions_that_must_not_run_again_are_told_again),
-        cmocka_unit_test(what_a_runner_has_is_claimed_and_nothing_else),
-        cmocka_unit_test(ends_of_ranks_are_told_again),
-        cmocka_unit_test(what_was_let_go_is_not_told_again),
-        cmocka_unit_test(a_bad_end_is_told_to_one_scheduler),
-        cmocka_unit_test(what_heartbeats_said_of_the_history_is_said_again),
+        cmocka_unit_test(task_ends_are_reported_again_to_a_new_scheduler),
+        cmocka_unit_test(reconnect_to_the_same_scheduler_repeats_no_ends),
+        cmocka_unit_test(acknowledged_ends_are_not_reported_again),
+        cmocka_unit_test(function_ends_are_reported_once),
+        cmocka_unit_test(ends_of_run_once_functions_are_reported_again),
+        cmocka_unit_test(only_tasks_inside_a_runner_are_claimed),
+        cmocka_unit_test(rank_ends_are_reported_again_to_a_new_scheduler),
+        cmocka_unit_test(released_rank_result_is_not_reported_again),
+        cmocka_unit_test(failure_is_reported_to_a_single_scheduler),
+        cmocka_unit_test(highest_known_commit_is_reported_to_each_scheduler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

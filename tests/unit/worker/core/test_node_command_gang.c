@@ -6,7 +6,7 @@ static bool has(const struct gw_msg_spawn *spawn, const char *text)
     return memmem(spawn->env.data, spawn->env.size, text, strlen(text)) != NULL;
 }
 
-static void test_gang_of_commands(void **state)
+static void command_gang_starts_with_its_environment(void **state)
 {
     struct world *w = new_world(2);
     send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND,
@@ -62,7 +62,7 @@ static struct world *world_with_mpi(uint32_t world)
 }
 
 /* No further attempt is made, because it would run the same program. */
-static void test_several_ranks_of_mpi_are_refused(void **state)
+static void mpi_program_with_several_ranks_is_refused(void **state)
 {
     struct world *w = world_with_mpi(2);
     (void)state;
@@ -80,7 +80,7 @@ static void test_several_ranks_of_mpi_are_refused(void **state)
 
 /* A gang of three commands runs at two workers, the second with one command; its environment is
  * that of mpirun, Horovod and others. */
-static void test_gang_of_commands_is_told_as_launchers_do(void **state)
+static void command_gang_gets_variables_of_known_launchers(void **state)
 {
     static const uint8_t locals[] = {2, 0, 0, 0, 1, 0, 0, 0};
     static const char *const wanted[] = {
@@ -135,7 +135,7 @@ static void test_gang_of_commands_is_told_as_launchers_do(void **state)
 
 /* Each rank has a port of its own, reports it when the rank is ready, and learns the ports of
  * all ranks. */
-static void test_doors_of_commands(void **state)
+static void command_ranks_exchange_their_rank_ports(void **state)
 {
     const uint32_t ports[] = {71, 72};
     struct world *w = new_world(2);
@@ -176,7 +176,7 @@ static void test_doors_of_commands(void **state)
 }
 
 /* Ports that would break the JSON, or that do not cover all ranks, are not passed on. */
-static void test_doors_that_are_none(void **state)
+static void malformed_rank_ports_set_no_tf_config(void **state)
 {
     static const struct {
         const char *list;
@@ -200,11 +200,11 @@ static void test_doors_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gang_of_commands),
-        cmocka_unit_test(test_several_ranks_of_mpi_are_refused),
-        cmocka_unit_test(test_gang_of_commands_is_told_as_launchers_do),
-        cmocka_unit_test(test_doors_of_commands),
-        cmocka_unit_test(test_doors_that_are_none),
+        cmocka_unit_test(command_gang_starts_with_its_environment),
+        cmocka_unit_test(mpi_program_with_several_ranks_is_refused),
+        cmocka_unit_test(command_gang_gets_variables_of_known_launchers),
+        cmocka_unit_test(command_ranks_exchange_their_rank_ports),
+        cmocka_unit_test(malformed_rank_ports_set_no_tf_config),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

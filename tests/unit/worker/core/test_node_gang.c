@@ -44,7 +44,7 @@ static struct world *world_with_gang(void)
     return world_with_gang_of((struct gw_msg_spec){.ranks = 2});
 }
 
-static void test_gang_of_functions(void **state)
+static void function_gang_runs_twice_on_the_same_runners(void **state)
 {
     struct world *w = world_with_gang();
     deliver(w, RUNNER + 1,
@@ -67,7 +67,7 @@ static void test_gang_of_functions(void **state)
     free_world(w);
 }
 
-static void test_gang_rank_dies(void **state)
+static void rank_crash_is_reported_and_aborts_the_others(void **state)
 {
     struct world *w = world_with_gang();
     dies(w, 2, 0, 9);
@@ -99,7 +99,7 @@ static void saves(struct world *w, uint32_t runner, uint64_t attempt, int64_t st
 
 /* A checkpoint that rank 0 saves in its grace period counts, whatever ended the gang; a
  * checkpoint of another attempt, or without a grace period, does not. */
-static void test_what_is_saved_in_the_grace_counts(void **state)
+static void checkpoint_saved_in_the_grace_period_counts(void **state)
 {
     struct world *w = world_with_gang_of((struct gw_msg_spec){.ranks = 2, .grace_ns = 5 * SECOND});
     saves(w, 1, 1, 3, true);
@@ -134,7 +134,7 @@ static void surveyed(struct world *w, int32_t closely)
 
 /* The worker reports a hang to the next scheduler again, because the previous scheduler may have
  * died before it received the report. */
-static void test_hang_is_told_to_each_life(void **state)
+static void hang_is_reported_to_each_new_scheduler(void **state)
 {
     struct world *w =
         world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
@@ -168,7 +168,7 @@ static void surveyed_commands(struct world *w, uint64_t active)
 
 /* The worker reports commands that use no CPU time and write nothing, and also reports when they
  * continue. */
-static void test_idle_commands_are_told_of(void **state)
+static void idle_command_ranks_are_reported(void **state)
 {
     struct world *w = world_with_gang_of(
         (struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND, .kind = GW_SPEC_COMMAND});
@@ -193,7 +193,7 @@ static void test_idle_commands_are_told_of(void **state)
 
 /* The worker inspects stacks only on request; a gang that has moved meanwhile is reported as
  * such. */
-static void test_hang_is_looked_at_when_asked(void **state)
+static void hang_is_inspected_only_on_request(void **state)
 {
     struct world *w =
         world_with_gang_of((struct gw_msg_spec){.ranks = 2, .hang_timeout_ns = SECOND});
@@ -220,7 +220,7 @@ static void test_hang_is_looked_at_when_asked(void **state)
 }
 
 /* While a gang forms, the ranks that have a process and are not ready are inspected. */
-static void test_rank_that_is_not_ready_is_looked_at(void **state)
+static void rank_that_is_not_ready_is_inspected(void **state)
 {
     (void)state;
     struct world *w = new_world(2);
@@ -245,7 +245,7 @@ static void test_rank_that_is_not_ready_is_looked_at(void **state)
     free_world(w);
 }
 
-static void test_a_program_that_is_not_there(void **state)
+static void missing_program_of_a_command_gang_cannot_start(void **state)
 {
     struct world *w = new_world(2);
     w->look_code = GW_ENOENT;
@@ -262,7 +262,7 @@ static void test_a_program_that_is_not_there(void **state)
 }
 
 /* The kill is not a failure to start: the attempt counts, and another attempt follows. */
-static void test_a_rank_is_killed_before_its_hello(void **state)
+static void rank_killed_before_its_hello_counts_as_crashed(void **state)
 {
     struct world *w = new_world(1);
     function_spec(w, (struct gw_msg_spec){.ranks = 1});
@@ -278,7 +278,7 @@ static void test_a_rank_is_killed_before_its_hello(void **state)
 
 /* A worker that was stopped first receives the kill and then the report that a rank had crashed
  * earlier; the crash is reported as the cause. */
-static void test_a_rank_fell_before_the_kill_came(void **state)
+static void rank_crash_before_the_kill_is_reported_as_the_cause(void **state)
 {
     for (uint32_t unasked = 0; unasked < 2; unasked++) {
         struct world *w = world_with_gang();
@@ -300,7 +300,7 @@ static void test_a_rank_fell_before_the_kill_came(void **state)
     }
 }
 
-static void test_gang_killed_while_forming(void **state)
+static void gang_killed_while_forming_reports_all_ranks(void **state)
 {
     struct world *w = new_world(2);
     function_spec(w, (struct gw_msg_spec){.ranks = 2});
@@ -326,7 +326,7 @@ static bool holds(struct gw_bin info, const char *key)
 
 /* Each worker makes a shared segment before its ranks are ready; the first worker also opens the
  * port of the ring, which rank 0 gets. Only ranks get the key of the scheduler. */
-static void test_gang_on_several_workers(void **state)
+static void gang_on_several_workers_opens_a_segment_and_port_each(void **state)
 {
     const uint8_t key[32] = {7};
     for (uint32_t first_rank = 0; first_rank < 2; first_rank++) {
@@ -375,7 +375,7 @@ static void test_gang_on_several_workers(void **state)
 
 /* The worker searches the checkpoint of rank 0 before the rank is ready. If it is missing, the
  * scheduler learns that first and then that the rank has ended. */
-static void test_a_checkpoint_that_is_no_more(void **state)
+static void missing_checkpoint_is_reported_before_the_rank_ends(void **state)
 {
     struct world *w = new_world(2);
     (void)state;
@@ -475,7 +475,7 @@ static void folder_of_another_rank(int code)
     free_world(w);
 }
 
-static void test_all_ranks_have_the_folder_of_rank_0(void **state)
+static void all_ranks_get_the_checkpoint_folder_of_rank_0(void **state)
 {
     (void)state;
     folder_of_another_rank(0);
@@ -486,20 +486,20 @@ static void test_all_ranks_have_the_folder_of_rank_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gang_of_functions),
-        cmocka_unit_test(test_gang_rank_dies),
-        cmocka_unit_test(test_what_is_saved_in_the_grace_counts),
-        cmocka_unit_test(test_hang_is_told_to_each_life),
-        cmocka_unit_test(test_idle_commands_are_told_of),
-        cmocka_unit_test(test_hang_is_looked_at_when_asked),
-        cmocka_unit_test(test_rank_that_is_not_ready_is_looked_at),
-        cmocka_unit_test(test_a_program_that_is_not_there),
-        cmocka_unit_test(test_all_ranks_have_the_folder_of_rank_0),
-        cmocka_unit_test(test_a_rank_is_killed_before_its_hello),
-        cmocka_unit_test(test_a_rank_fell_before_the_kill_came),
-        cmocka_unit_test(test_gang_killed_while_forming),
-        cmocka_unit_test(test_gang_on_several_workers),
-        cmocka_unit_test(test_a_checkpoint_that_is_no_more),
+        cmocka_unit_test(function_gang_runs_twice_on_the_same_runners),
+        cmocka_unit_test(rank_crash_is_reported_and_aborts_the_others),
+        cmocka_unit_test(checkpoint_saved_in_the_grace_period_counts),
+        cmocka_unit_test(hang_is_reported_to_each_new_scheduler),
+        cmocka_unit_test(idle_command_ranks_are_reported),
+        cmocka_unit_test(hang_is_inspected_only_on_request),
+        cmocka_unit_test(rank_that_is_not_ready_is_inspected),
+        cmocka_unit_test(missing_program_of_a_command_gang_cannot_start),
+        cmocka_unit_test(all_ranks_get_the_checkpoint_folder_of_rank_0),
+        cmocka_unit_test(rank_killed_before_its_hello_counts_as_crashed),
+        cmocka_unit_test(rank_crash_before_the_kill_is_reported_as_the_cause),
+        cmocka_unit_test(gang_killed_while_forming_reports_all_ranks),
+        cmocka_unit_test(gang_on_several_workers_opens_a_segment_and_port_each),
+        cmocka_unit_test(missing_checkpoint_is_reported_before_the_rank_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

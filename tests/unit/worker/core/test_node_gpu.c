@@ -52,7 +52,7 @@ static void assert_text(const char *text, const char *wanted)
 /* -- Tests ---------------------------------------------------------------------------------------
  */
 
-static void the_next_waits_until_memory_is_back(void **state)
+static void next_task_waits_until_gpu_memory_is_freed(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -77,7 +77,7 @@ static void the_next_waits_until_memory_is_back(void **state)
     free_world(w);
 }
 
-static void what_is_seen_before_a_burial_does_not_count(void **state)
+static void gpu_sample_from_before_the_reap_does_not_count(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -97,7 +97,7 @@ static void what_is_seen_before_a_burial_does_not_count(void **state)
     free_world(w);
 }
 
-static void what_is_not_back_in_time_is_drained_until_it_is(void **state)
+static void gpu_with_unfreed_memory_is_drained_until_it_is_free(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -137,7 +137,7 @@ static const char *cpus_of_next(struct world *w, struct task task)
     return must_send(w, GW_MESSAGE_spawn)->spawn.cpus;
 }
 
-static void processes_are_bound_near_their_gpus(void **state)
+static void processes_are_bound_to_cpus_near_their_gpu(void **state)
 {
     struct world *w = watched_world(8);
     (void)state;
@@ -155,7 +155,7 @@ static void processes_are_bound_near_their_gpus(void **state)
     free_world(w);
 }
 
-static void a_runner_is_of_those_that_are_bound_alike(void **state)
+static void runner_is_reused_only_with_equal_cpu_binding(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -173,7 +173,7 @@ static void a_runner_is_of_those_that_are_bound_alike(void **state)
     free_world(w);
 }
 
-static void an_idle_runner_makes_room(void **state)
+static void idle_runner_yields_its_gpu_to_a_command(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -199,7 +199,7 @@ static void an_idle_runner_makes_room(void **state)
     free_world(w);
 }
 
-static void one_that_breaks_ends_what_is_on_it(void **state)
+static void broken_gpu_is_drained_and_its_task_ends(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -240,7 +240,7 @@ static void give_back(struct world *w)
     assert_null(sent(w, GW_MESSAGE_gpu_drained, 0)); /* it is checked first */
 }
 
-static void one_that_broke_is_given_back_as_it_was_before(void **state)
+static void undrained_gpu_is_checked_before_reuse(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -265,7 +265,7 @@ static void one_that_broke_is_given_back_as_it_was_before(void **state)
     free_world(w);
 }
 
-static void one_that_is_lost_is_not_given_back(void **state)
+static void lost_gpu_stays_drained_despite_undrain(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -283,7 +283,7 @@ static void one_that_is_lost_is_not_given_back(void **state)
     free_world(w);
 }
 
-static void an_error_of_the_program_is_its_own(void **state)
+static void program_error_xid_does_not_drain_the_gpu(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -300,7 +300,7 @@ static void an_error_of_the_program_is_its_own(void **state)
     free_world(w);
 }
 
-static void shares_are_side_by_side(void **state)
+static void gpu_fractions_run_side_by_side(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -327,7 +327,7 @@ static void shares_are_side_by_side(void **state)
 
 /* Otherwise two tasks that share a GPU would end each other's runners as soon as they are up,
  * without end. */
-static void a_runner_that_work_waits_for_is_not_ended(void **state)
+static void runner_with_waiting_work_is_not_ended(void **state)
 {
     struct world *w = watched_world(1);
     (void)state;
@@ -347,7 +347,7 @@ static void a_runner_that_work_waits_for_is_not_ended(void **state)
 
 /* A task that came after a task that waits for slots is held back. When it starts, it goes to
  * the idle runner and not to a new one (simulator, seed 1646). */
-static void an_idle_runner_gets_no_other_beside_it(void **state)
+static void idle_runner_is_reused_instead_of_a_second_runner(void **state)
 {
     struct world *w = new_world(4);
     (void)state;
@@ -374,7 +374,7 @@ static void an_idle_runner_gets_no_other_beside_it(void **state)
     free_world(w);
 }
 
-static void what_has_none_sees_none(void **state)
+static void task_without_a_gpu_sees_no_gpu(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -410,7 +410,7 @@ static void gang_of_two(struct world *w, uint32_t first, uint32_t second)
             (struct gw_message){.type = GW_MESSAGE_gang_go, .gang_go = {.attempt = 1}});
 }
 
-static void isolated_ranks_see_their_own(void **state)
+static void isolated_ranks_see_only_their_own_gpu(void **state)
 {
     struct world *w = watched_world(4);
     (void)state;
@@ -427,7 +427,7 @@ static void isolated_ranks_see_their_own(void **state)
 }
 
 /* CUDA shows a process a single MIG instance. */
-static void ranks_with_instances_see_their_own(void **state)
+static void ranks_see_only_their_own_mig_instance(void **state)
 {
     static const struct gw_node_gpu gpus[] = {
         {.uuid = "MIG-a", .name = "X", .physical_gpu = "GPU"},
@@ -447,22 +447,22 @@ static void ranks_with_instances_see_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_next_waits_until_memory_is_back),
-        cmocka_unit_test(what_is_seen_before_a_burial_does_not_count),
-        cmocka_unit_test(what_is_not_back_in_time_is_drained_until_it_is),
-        cmocka_unit_test(processes_are_bound_near_their_gpus),
-        cmocka_unit_test(a_runner_is_of_those_that_are_bound_alike),
-        cmocka_unit_test(an_idle_runner_makes_room),
-        cmocka_unit_test(one_that_breaks_ends_what_is_on_it),
-        cmocka_unit_test(one_that_broke_is_given_back_as_it_was_before),
-        cmocka_unit_test(one_that_is_lost_is_not_given_back),
-        cmocka_unit_test(an_error_of_the_program_is_its_own),
-        cmocka_unit_test(shares_are_side_by_side),
-        cmocka_unit_test(a_runner_that_work_waits_for_is_not_ended),
-        cmocka_unit_test(an_idle_runner_gets_no_other_beside_it),
-        cmocka_unit_test(what_has_none_sees_none),
-        cmocka_unit_test(isolated_ranks_see_their_own),
-        cmocka_unit_test(ranks_with_instances_see_their_own),
+        cmocka_unit_test(next_task_waits_until_gpu_memory_is_freed),
+        cmocka_unit_test(gpu_sample_from_before_the_reap_does_not_count),
+        cmocka_unit_test(gpu_with_unfreed_memory_is_drained_until_it_is_free),
+        cmocka_unit_test(processes_are_bound_to_cpus_near_their_gpu),
+        cmocka_unit_test(runner_is_reused_only_with_equal_cpu_binding),
+        cmocka_unit_test(idle_runner_yields_its_gpu_to_a_command),
+        cmocka_unit_test(broken_gpu_is_drained_and_its_task_ends),
+        cmocka_unit_test(undrained_gpu_is_checked_before_reuse),
+        cmocka_unit_test(lost_gpu_stays_drained_despite_undrain),
+        cmocka_unit_test(program_error_xid_does_not_drain_the_gpu),
+        cmocka_unit_test(gpu_fractions_run_side_by_side),
+        cmocka_unit_test(runner_with_waiting_work_is_not_ended),
+        cmocka_unit_test(idle_runner_is_reused_instead_of_a_second_runner),
+        cmocka_unit_test(task_without_a_gpu_sees_no_gpu),
+        cmocka_unit_test(isolated_ranks_see_only_their_own_gpu),
+        cmocka_unit_test(ranks_see_only_their_own_mig_instance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

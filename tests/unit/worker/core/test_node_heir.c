@@ -35,7 +35,7 @@ static void must_end(struct world *w, size_t n, uint64_t attempt, uint32_t outco
     assert_int_equal(ended->ended.executing, executing);
 }
 
-static void test_batch(void **state)
+static void chain_is_sent_to_the_runner_in_a_single_message(void **state)
 {
     (void)state;
     struct world *w = world_with_chain();
@@ -67,7 +67,7 @@ static void fails(struct world *w, uint64_t process, uint64_t attempt)
 }
 
 /* A runner of protocol 6 reports that it skipped a row. */
-static void test_older_runner(void **state)
+static void runner_of_protocol_6_may_report_skipped_rows(void **state)
 {
     (void)state;
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -90,7 +90,7 @@ static void test_older_runner(void **state)
     free_world(w);
 }
 
-static void test_large_value(void **state)
+static void successor_gets_a_large_value_by_descriptor(void **state)
 {
     (void)state;
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -104,7 +104,7 @@ static void test_large_value(void **state)
     free_world(w);
 }
 
-static void test_ended_before(void **state)
+static void successor_of_an_ended_task_fetches_its_input(void **state)
 {
     (void)state;
     struct world *w = world_with_runner((struct gw_msg_spec){0});
@@ -122,7 +122,7 @@ static void test_ended_before(void **state)
     free_world(w);
 }
 
-static void test_failure(void **state)
+static void failure_returns_the_successors_and_spares_other_tasks(void **state)
 {
     (void)state;
     struct world *w = world_with_chain();
@@ -162,7 +162,7 @@ static void must_fail_alike(struct world *w, size_t n, const uint64_t *attempts,
 
 /* Equal failures are reported in one message; but successors of a failed task are returned right
  * after it, before the next failure. */
-static void test_failures_alike(void **state)
+static void equal_failures_share_a_message_but_successors_come_first(void **state)
 {
     (void)state;
     struct world *w = world_with_chain();
@@ -181,7 +181,7 @@ static void test_failures_alike(void **state)
     free_world(w);
 }
 
-static void test_crash(void **state)
+static void crash_counts_for_the_running_task_and_returns_successors(void **state)
 {
     (void)state;
     struct world *w = world_with_chain();
@@ -196,7 +196,7 @@ static void test_crash(void **state)
 
 /* The runner crashed in task 3. Task 2, whose end was not reported, is cancelled before the
  * crash is decided. */
-static void test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back(void **state)
+static void task_cancelled_after_a_runner_crash_ends_as_killed(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     (void)state;
@@ -227,7 +227,7 @@ static void test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back(void
 }
 
 /* Task 3 is cancelled in its runner's queue, and then task 2 fails, which was to make its input. */
-static void test_what_is_cancelled_is_skipped(void **state)
+static void cancelled_successor_of_a_failed_task_is_returned_once(void **state)
 {
     (void)state;
     struct world *w = world_with_chain();
@@ -241,7 +241,7 @@ static void test_what_is_cancelled_is_skipped(void **state)
     free_world(w);
 }
 
-static void test_next_runner(void **state)
+static void cancelled_task_takes_its_successor_along(void **state)
 {
     (void)state;
     struct world *w = world_with_chain();
@@ -254,7 +254,7 @@ static void test_next_runner(void **state)
     free_world(w);
 }
 
-static void test_take_back(void **state)
+static void taking_back_a_task_returns_its_successor(void **state)
 {
     (void)state;
     struct world *w = world_with_runner((struct gw_msg_spec){0}); /* it executes 1 */
@@ -268,7 +268,7 @@ static void test_take_back(void **state)
 }
 
 /* Commands precede and succeed each other as functions do; each command has its own process. */
-static void test_commands(void **state)
+static void successor_command_starts_after_its_predecessor(void **state)
 {
     (void)state;
     for (int exit_code = 0; exit_code < 2; exit_code++) {
@@ -295,7 +295,7 @@ static void test_commands(void **state)
 
 /* If the value is used here and much work is in hand, the end is reported lazily, because
  * nothing at the scheduler waits for it. */
-static void test_lazy(void **state)
+static void end_of_a_predecessor_is_reported_lazily_under_load(void **state)
 {
     (void)state;
     for (uint64_t others = 8; others <= 64; others += 56) {
@@ -316,19 +316,19 @@ static void test_lazy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_large_value),
-        cmocka_unit_test(test_ended_before),
-        cmocka_unit_test(test_failure),
-        cmocka_unit_test(test_failures_alike),
-        cmocka_unit_test(test_crash),
-        cmocka_unit_test(test_next_runner),
-        cmocka_unit_test(test_take_back),
-        cmocka_unit_test(test_commands),
-        cmocka_unit_test(test_lazy),
-        cmocka_unit_test(test_older_runner),
-        cmocka_unit_test(test_what_is_cancelled_is_skipped),
-        cmocka_unit_test(test_what_is_cancelled_as_its_runner_is_gone_does_not_come_back),
+        cmocka_unit_test(chain_is_sent_to_the_runner_in_a_single_message),
+        cmocka_unit_test(successor_gets_a_large_value_by_descriptor),
+        cmocka_unit_test(successor_of_an_ended_task_fetches_its_input),
+        cmocka_unit_test(failure_returns_the_successors_and_spares_other_tasks),
+        cmocka_unit_test(equal_failures_share_a_message_but_successors_come_first),
+        cmocka_unit_test(crash_counts_for_the_running_task_and_returns_successors),
+        cmocka_unit_test(cancelled_task_takes_its_successor_along),
+        cmocka_unit_test(taking_back_a_task_returns_its_successor),
+        cmocka_unit_test(successor_command_starts_after_its_predecessor),
+        cmocka_unit_test(end_of_a_predecessor_is_reported_lazily_under_load),
+        cmocka_unit_test(runner_of_protocol_6_may_report_skipped_rows),
+        cmocka_unit_test(cancelled_successor_of_a_failed_task_is_returned_once),
+        cmocka_unit_test(task_cancelled_after_a_runner_crash_ends_as_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,7 +67,7 @@ static void must_say(const struct world *w, size_t nth, uint64_t request, int co
     assert_int_equal(kept->kept.index, 2);
 }
 
-static void it_is_fetched_once_and_kept(void **state)
+static void replica_is_fetched_once_and_stays_until_release(void **state)
 {
     struct world *w = world_with_peer(true);
     (void)state;
@@ -90,7 +90,7 @@ static void it_is_fetched_once_and_kept(void **state)
 
 /* A task that takes the object meanwhile waits for the same fetch. The replica stays if the task
  * is killed; without a replica request it would not stay. */
-static void a_run_shares_the_fetch(void **state)
+static void task_shares_the_fetch_of_a_replica(void **state)
 {
     for (int kept = 0; kept < 2; kept++) {
         struct world *w = world_with_peer(true);
@@ -134,7 +134,7 @@ static bool assigned_with(const struct world *w, uint64_t attempt, uint64_t toke
 
 /* The task ran again here while its result was fetched. The replica does not replace the new
  * result, which is reported with its attempt to a new scheduler. */
-static void what_is_made_meanwhile_stays(void **state)
+static void recomputed_result_is_not_replaced_by_a_replica(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0}); /* which executes attempt 1 */
     const struct dep dep = {.job = 1, .index = 2, .rank = 0};     /* at the scheduler */
@@ -162,7 +162,7 @@ static void what_is_made_meanwhile_stays(void **state)
     free_world(w);
 }
 
-static void a_release_gives_it_up(void **state)
+static void release_cancels_a_replica_fetch(void **state)
 {
     struct world *w = world_with_peer(true);
     (void)state;
@@ -176,7 +176,7 @@ static void a_release_gives_it_up(void **state)
 }
 
 /* Only a peer that reports that it has no such object has lost the object. */
-static void what_does_not_come_is_told(void **state)
+static void failed_replica_fetch_is_reported_as_lost(void **state)
 {
     (void)state;
     struct world *w = world_with_peer(true);
@@ -194,7 +194,7 @@ static void what_does_not_come_is_told(void **state)
 }
 
 /* A scheduler that is gone needs no replica any more. */
-static void it_goes_with_the_scheduler(void **state)
+static void replica_fetch_ends_with_the_scheduler_connection(void **state)
 {
     struct world *w = world_with_peer(true);
     (void)state;
@@ -205,7 +205,7 @@ static void it_goes_with_the_scheduler(void **state)
     free_world(w);
 }
 
-static void who_is_short_of_memory_refuses(void **state)
+static void worker_short_of_memory_refuses_a_replica(void **state)
 {
     struct world *w = new_world_limited(
         2, &(struct gw_node_options){.memory_bytes = 1000000, .pause_permille = 800});
@@ -222,13 +222,13 @@ static void who_is_short_of_memory_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_is_fetched_once_and_kept),
-        cmocka_unit_test(a_run_shares_the_fetch),
-        cmocka_unit_test(what_is_made_meanwhile_stays),
-        cmocka_unit_test(a_release_gives_it_up),
-        cmocka_unit_test(what_does_not_come_is_told),
-        cmocka_unit_test(it_goes_with_the_scheduler),
-        cmocka_unit_test(who_is_short_of_memory_refuses),
+        cmocka_unit_test(replica_is_fetched_once_and_stays_until_release),
+        cmocka_unit_test(task_shares_the_fetch_of_a_replica),
+        cmocka_unit_test(recomputed_result_is_not_replaced_by_a_replica),
+        cmocka_unit_test(release_cancels_a_replica_fetch),
+        cmocka_unit_test(failed_replica_fetch_is_reported_as_lost),
+        cmocka_unit_test(replica_fetch_ends_with_the_scheduler_connection),
+        cmocka_unit_test(worker_short_of_memory_refuses_a_replica),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

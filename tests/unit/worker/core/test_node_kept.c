@@ -50,7 +50,7 @@ static const char *kept(const struct world *w, uint32_t index)
     return gw_node_core_kept(w->core, 1, index, GW_RANK_NONE);
 }
 
-static void test_what_ended_by_itself_is_kept(void **state)
+static void work_folder_of_an_ended_task_is_retained(void **state)
 {
     struct world *w = kept_world(LIMIT);
     starts(w, 3);
@@ -70,7 +70,7 @@ static void test_what_ended_by_itself_is_kept(void **state)
     free_world(w);
 }
 
-static void test_what_was_killed_is_not(void **state)
+static void work_folder_of_a_killed_task_is_removed(void **state)
 {
     struct world *w = kept_world(LIMIT);
     uint64_t folder = starts(w, 3);
@@ -82,7 +82,7 @@ static void test_what_was_killed_is_not(void **state)
     free_world(w);
 }
 
-static void test_none_where_none_is_wanted(void **state)
+static void retention_limit_of_0_removes_every_work_folder(void **state)
 {
     struct world *w = kept_world(0);
     starts(w, 3);
@@ -92,7 +92,7 @@ static void test_none_where_none_is_wanted(void **state)
     free_world(w);
 }
 
-static void test_the_last_attempt_wins(void **state)
+static void later_attempt_replaces_the_retained_folder(void **state)
 {
     struct world *w = kept_world(LIMIT);
     uint64_t first = leaves(w, 3, LIMIT);
@@ -110,7 +110,7 @@ static void test_the_last_attempt_wins(void **state)
     free_world(w);
 }
 
-static void test_the_oldest_go_for_bytes(void **state)
+static void oldest_retained_folders_are_removed_at_the_byte_limit(void **state)
 {
     struct world *w = kept_world(LIMIT);
     leaves(w, 0, 400);
@@ -130,7 +130,7 @@ static void test_the_oldest_go_for_bytes(void **state)
 }
 
 /* Retained folders never use more of a disk than they leave free. */
-static void test_a_disk_that_fills_up(void **state)
+static void retained_folders_are_removed_if_the_disk_fills(void **state)
 {
     struct world *w = kept_world(LIMIT);
     leaves(w, 0, 100);
@@ -150,7 +150,7 @@ static void test_a_disk_that_fills_up(void **state)
     free_world(w);
 }
 
-static void test_the_oldest_go_for_their_number(void **state)
+static void oldest_retained_folder_is_removed_at_the_count_limit(void **state)
 {
     struct world *w = kept_world(LIMIT);
     for (uint32_t i = 0; i < GW_NODE_KEPT_MAX; i++)
@@ -164,7 +164,7 @@ static void test_the_oldest_go_for_their_number(void **state)
     free_world(w);
 }
 
-static void test_they_go_with_their_job(void **state)
+static void retained_folders_are_removed_with_their_job(void **state)
 {
     struct world *w = kept_world(LIMIT);
     leaves(w, 0, 10);
@@ -185,14 +185,14 @@ static void test_they_go_with_their_job(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_ended_by_itself_is_kept),
-        cmocka_unit_test(test_what_was_killed_is_not),
-        cmocka_unit_test(test_none_where_none_is_wanted),
-        cmocka_unit_test(test_the_last_attempt_wins),
-        cmocka_unit_test(test_the_oldest_go_for_bytes),
-        cmocka_unit_test(test_a_disk_that_fills_up),
-        cmocka_unit_test(test_the_oldest_go_for_their_number),
-        cmocka_unit_test(test_they_go_with_their_job),
+        cmocka_unit_test(work_folder_of_an_ended_task_is_retained),
+        cmocka_unit_test(work_folder_of_a_killed_task_is_removed),
+        cmocka_unit_test(retention_limit_of_0_removes_every_work_folder),
+        cmocka_unit_test(later_attempt_replaces_the_retained_folder),
+        cmocka_unit_test(oldest_retained_folders_are_removed_at_the_byte_limit),
+        cmocka_unit_test(retained_folders_are_removed_if_the_disk_fills),
+        cmocka_unit_test(oldest_retained_folder_is_removed_at_the_count_limit),
+        cmocka_unit_test(retained_folders_are_removed_with_their_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

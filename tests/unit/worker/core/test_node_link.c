@@ -3,7 +3,7 @@
 
 #include "graph/wire/hash.h"
 
-static void test_stale_messages_are_dropped(void **state)
+static void stale_messages_are_dropped(void **state)
 {
     struct world *w = new_world(2);
     send_spec(w, (struct gw_msg_spec){.kind = GW_SPEC_COMMAND});
@@ -25,7 +25,7 @@ static void test_stale_messages_are_dropped(void **state)
     free_world(w);
 }
 
-static void test_broken_protocol_changes_nothing(void **state)
+static void invalid_message_changes_no_state(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     forget_sent(w);
@@ -39,7 +39,7 @@ static void test_broken_protocol_changes_nothing(void **state)
     free_world(w);
 }
 
-static void test_a_new_connection_hears_of_what_lives(void **state)
+static void registration_lists_the_running_attempts(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     must_assign(w, (struct task){.attempt = 2});
@@ -56,7 +56,7 @@ static void test_a_new_connection_hears_of_what_lives(void **state)
     free_world(w);
 }
 
-static void test_fence(void **state)
+static void worker_without_heartbeats_kills_all_tasks(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     tick(w, 2 * SECOND);
@@ -89,7 +89,7 @@ static void refuse(struct world *w)
 }
 
 /* A refused connection is not the silence of a scheduler. */
-static void test_refused_runs_on(void **state)
+static void refused_connections_let_tasks_run_for_ten_minutes(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     raise_event(w,
@@ -106,7 +106,7 @@ static void test_refused_runs_on(void **state)
     free_world(w);
 }
 
-static void test_refused_and_silent(void **state)
+static void silence_after_a_refused_connection_kills_all_tasks(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     raise_event(w,
@@ -121,7 +121,7 @@ static void test_refused_and_silent(void **state)
     free_world(w);
 }
 
-static void test_shutdown_buries_all(void **state)
+static void shutdown_ends_all_processes_before_the_exit(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     raise_event(w, (struct gw_event){.type = GW_EVENT_SHUTDOWN});
@@ -144,7 +144,7 @@ static void told_to_end(struct world *w, uint64_t grace_ns_max, uint64_t wanted_
 
 /* Each task has its own grace period, but at most the given maximum; a second request can
  * shorten it. */
-static void test_shutdown_leaves_time(void **state)
+static void shutdown_grants_each_task_its_grace_period(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
     forget_sent(w);
@@ -169,7 +169,7 @@ static void leave(struct world *w, const char *why, uint64_t wanted_ns)
 
 /* A worker that is told to end grants each task its grace period, up to a bound, and then waits
  * as long for transfers of its checkpoints; a second request ends both. */
-static void test_leaving_leaves_time(void **state)
+static void worker_told_to_end_grants_grace_periods(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){.grace_ns = 20 * SECOND});
     leave(w, "ended", 20 * SECOND);
@@ -195,7 +195,7 @@ static void test_leaving_leaves_time(void **state)
     free_world(w);
 }
 
-static void test_folders_go_with_their_processes(void **state)
+static void work_folder_is_removed_after_its_process_ends(void **state)
 {
     static const uint8_t hash[GW_HASH_BYTES] = {1};
     struct world *w = new_world(2);
@@ -216,7 +216,7 @@ static void test_folders_go_with_their_processes(void **state)
 
 /* A full disk may not be full elsewhere; files that exist nowhere any more are missing
  * everywhere. */
-static void test_why_there_are_no_files(void **state)
+static void missing_task_files_are_reported_by_cause(void **state)
 {
     static const uint8_t hash[GW_HASH_BYTES] = {1};
     const int codes[] = {GW_EIO, GW_ENOENT};
@@ -234,7 +234,7 @@ static void test_why_there_are_no_files(void **state)
     }
 }
 
-static void test_guardian_gone(void **state)
+static void lost_supervisor_ends_the_worker(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     raise_event(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {GUARDIAN}, .text = "closed"});
@@ -246,18 +246,18 @@ static void test_guardian_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stale_messages_are_dropped),
-        cmocka_unit_test(test_broken_protocol_changes_nothing),
-        cmocka_unit_test(test_a_new_connection_hears_of_what_lives),
-        cmocka_unit_test(test_fence),
-        cmocka_unit_test(test_refused_runs_on),
-        cmocka_unit_test(test_refused_and_silent),
-        cmocka_unit_test(test_folders_go_with_their_processes),
-        cmocka_unit_test(test_why_there_are_no_files),
-        cmocka_unit_test(test_shutdown_buries_all),
-        cmocka_unit_test(test_shutdown_leaves_time),
-        cmocka_unit_test(test_leaving_leaves_time),
-        cmocka_unit_test(test_guardian_gone),
+        cmocka_unit_test(stale_messages_are_dropped),
+        cmocka_unit_test(invalid_message_changes_no_state),
+        cmocka_unit_test(registration_lists_the_running_attempts),
+        cmocka_unit_test(worker_without_heartbeats_kills_all_tasks),
+        cmocka_unit_test(refused_connections_let_tasks_run_for_ten_minutes),
+        cmocka_unit_test(silence_after_a_refused_connection_kills_all_tasks),
+        cmocka_unit_test(work_folder_is_removed_after_its_process_ends),
+        cmocka_unit_test(missing_task_files_are_reported_by_cause),
+        cmocka_unit_test(shutdown_ends_all_processes_before_the_exit),
+        cmocka_unit_test(shutdown_grants_each_task_its_grace_period),
+        cmocka_unit_test(worker_told_to_end_grants_grace_periods),
+        cmocka_unit_test(lost_supervisor_ends_the_worker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

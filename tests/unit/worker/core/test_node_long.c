@@ -26,7 +26,7 @@ static uint64_t assigned_to(const struct world *w, uint64_t process)
 
 /* Tasks that wait in a runner behind a long task go to another runner, which starts for them,
  * and do not return. */
-static void test_another_runner_takes_them(void **state)
+static void tasks_behind_a_long_task_move_to_another_runner(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     (void)state;
@@ -57,7 +57,7 @@ static void test_another_runner_takes_them(void **state)
 
 /* If no other runner can start them, they wait in the worker, may be taken back, and go to the
  * runner when the long task has ended. */
-static void test_one_slot(void **state)
+static void tasks_behind_a_long_task_wait_if_there_is_no_slot(void **state)
 {
     struct world *w = new_world(1);
     (void)state;
@@ -80,7 +80,7 @@ static void test_one_slot(void **state)
 }
 
 /* A task that is being ended and takes its time does not delay other tasks either. */
-static void test_one_that_is_ended(void **state)
+static void tasks_behind_a_task_being_ended_move_to_another_runner(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     (void)state;
@@ -98,7 +98,7 @@ static void test_one_that_is_ended(void **state)
     free_world(w);
 }
 
-static void test_nothing_is_behind(void **state)
+static void long_task_without_followers_changes_nothing(void **state)
 {
     struct world *w = world_with_runner((struct gw_msg_spec){0});
     (void)state;
@@ -112,10 +112,10 @@ static void test_nothing_is_behind(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_another_runner_takes_them),
-        cmocka_unit_test(test_one_slot),
-        cmocka_unit_test(test_one_that_is_ended),
-        cmocka_unit_test(test_nothing_is_behind),
+        cmocka_unit_test(tasks_behind_a_long_task_move_to_another_runner),
+        cmocka_unit_test(tasks_behind_a_long_task_wait_if_there_is_no_slot),
+        cmocka_unit_test(tasks_behind_a_task_being_ended_move_to_another_runner),
+        cmocka_unit_test(long_task_without_followers_changes_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void run_one(struct world *w, uint64_t attempt, uint32_t spec, uint64_t p
     assert_int_equal(finish(w, process, attempt, GW_RANK_NONE, 0, 1000), 0);
 }
 
-static void tasks_of_two_shapes_in_turns_start_two_runners(void **state)
+static void alternating_resource_classes_start_only_two_runners(void **state)
 {
     struct world *w = shapes_world(2);
     uint64_t attempt = 0;
@@ -42,7 +42,7 @@ static void tasks_of_two_shapes_in_turns_start_two_runners(void **state)
 }
 
 /* The running task has the slots, and the waiting task is first in line for them. */
-static void a_parked_runner_gets_work_when_there_is_room_for_it(void **state)
+static void parked_runner_gets_work_when_slots_are_free(void **state)
 {
     struct world *w = shapes_world(2);
     (void)state;
@@ -59,7 +59,7 @@ static void a_parked_runner_gets_work_when_there_is_room_for_it(void **state)
     free_world(w);
 }
 
-static void no_more_are_parked_than_there_are_slots(void **state)
+static void parked_runners_are_limited_to_the_slot_count(void **state)
 {
     struct world *w = new_world(1);
     (void)state;
@@ -80,7 +80,7 @@ static void no_more_are_parked_than_there_are_slots(void **state)
 }
 
 /* A parked runner occupies no slots, so none become free. */
-static void a_parked_runner_that_dies_frees_nothing(void **state)
+static void death_of_a_parked_runner_frees_no_slots(void **state)
 {
     struct world *w = shapes_world(2);
     (void)state;
@@ -96,7 +96,7 @@ static void a_parked_runner_that_dies_frees_nothing(void **state)
     free_world(w);
 }
 
-static void parked_runners_end_when_nobody_wants_them(void **state)
+static void unused_parked_runners_end_after_a_minute(void **state)
 {
     struct world *w = shapes_world(2);
     (void)state;
@@ -111,11 +111,11 @@ static void parked_runners_end_when_nobody_wants_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_of_two_shapes_in_turns_start_two_runners),
-        cmocka_unit_test(a_parked_runner_gets_work_when_there_is_room_for_it),
-        cmocka_unit_test(no_more_are_parked_than_there_are_slots),
-        cmocka_unit_test(a_parked_runner_that_dies_frees_nothing),
-        cmocka_unit_test(parked_runners_end_when_nobody_wants_them),
+        cmocka_unit_test(alternating_resource_classes_start_only_two_runners),
+        cmocka_unit_test(parked_runner_gets_work_when_slots_are_free),
+        cmocka_unit_test(parked_runners_are_limited_to_the_slot_count),
+        cmocka_unit_test(death_of_a_parked_runner_frees_no_slots),
+        cmocka_unit_test(unused_parked_runners_end_after_a_minute),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -667,7 +667,7 @@ static void run(uint64_t seed)
 
 static uint64_t first_seed = 1, last_seed = SEEDS, seed_now;
 
-static void test_random_worlds(void **state)
+static void random_event_sequences_violate_no_invariant(void **state)
 {
     transitions_count();
     for (seed_now = first_seed; seed_now <= last_seed; seed_now++)
@@ -690,7 +690,7 @@ int main(int argc, char **argv)
     if (argc > 2)
         last_seed = strtoull(argv[2], NULL, 10);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(test_random_worlds, tell_seed),
+        cmocka_unit_test_teardown(random_event_sequences_violate_no_invariant, tell_seed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

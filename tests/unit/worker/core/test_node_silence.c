@@ -35,7 +35,7 @@ static struct world *world_with_limit(void)
     return w;
 }
 
-static void silence_ends_a_task_soon_after_its_limit(void **state)
+static void inactivity_timeout_ends_a_silent_task(void **state)
 {
     struct world *w = world_with_limit();
     uint64_t start_ns = w->now_ns;
@@ -51,7 +51,7 @@ static void silence_ends_a_task_soon_after_its_limit(void **state)
     free_world(w);
 }
 
-static void output_progress_and_steps_keep_it_alive(void **state)
+static void output_and_progress_reset_the_inactivity_timeout(void **state)
 {
     struct world *w = world_with_limit();
     (void)state;
@@ -106,7 +106,7 @@ static void queued(struct world *w, uint64_t bytes)
 }
 
 /* A scheduler that reads slowly receives only the newest progress, but every end. */
-static void a_slow_scheduler_is_told_the_newest(void **state)
+static void slow_scheduler_receives_only_the_newest_progress(void **state)
 {
     struct world *w = world_with_limit();
     (void)state;
@@ -151,7 +151,7 @@ static void prints(struct world *w, const char *text, uint64_t left_out)
 }
 
 /* It learns later how many bytes of output it missed. */
-static void a_slow_scheduler_is_not_told_what_is_printed(void **state)
+static void slow_scheduler_receives_a_count_of_omitted_output(void **state)
 {
     struct world *w = world_with_limit();
     (void)state;
@@ -173,7 +173,7 @@ static void a_slow_scheduler_is_not_told_what_is_printed(void **state)
 }
 
 /* Output sent before the disconnect is not sent again, and output printed meanwhile is counted. */
-static void a_scheduler_that_comes_back_is_told_how_much_it_missed(void **state)
+static void reconnected_scheduler_receives_a_count_of_missed_output(void **state)
 {
     struct world *w = world_with_limit();
     (void)state;
@@ -192,7 +192,7 @@ static void a_scheduler_that_comes_back_is_told_how_much_it_missed(void **state)
     free_world(w);
 }
 
-static void output_at_its_cap_is_no_silence(void **state)
+static void output_beyond_its_limit_resets_the_inactivity_timeout(void **state)
 {
     struct world *w = world_with_limit();
     (void)state;
@@ -202,7 +202,7 @@ static void output_at_its_cap_is_no_silence(void **state)
     free_world(w);
 }
 
-static void who_waits_for_its_reader_is_not_silent(void **state)
+static void task_blocked_on_its_output_reader_is_not_inactive(void **state)
 {
     struct world *w = world_with_limit();
     (void)state;
@@ -214,7 +214,7 @@ static void who_waits_for_its_reader_is_not_silent(void **state)
     free_world(w);
 }
 
-static void what_is_measured_late_is_about_nobody(void **state)
+static void late_output_measurement_does_not_affect_the_next_task(void **state)
 {
     struct world *w = world_with_limit();
     (void)state;
@@ -231,7 +231,7 @@ static void what_is_measured_late_is_about_nobody(void **state)
     free_world(w);
 }
 
-static void progress_of_another_attempt_breaks_the_protocol(void **state)
+static void progress_of_an_unknown_attempt_is_refused(void **state)
 {
     struct world *w = world_with_limit();
     const struct gw_message message = {
@@ -246,15 +246,15 @@ static void progress_of_another_attempt_breaks_the_protocol(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(silence_ends_a_task_soon_after_its_limit),
-        cmocka_unit_test(output_progress_and_steps_keep_it_alive),
-        cmocka_unit_test(a_slow_scheduler_is_told_the_newest),
-        cmocka_unit_test(a_slow_scheduler_is_not_told_what_is_printed),
-        cmocka_unit_test(a_scheduler_that_comes_back_is_told_how_much_it_missed),
-        cmocka_unit_test(output_at_its_cap_is_no_silence),
-        cmocka_unit_test(who_waits_for_its_reader_is_not_silent),
-        cmocka_unit_test(what_is_measured_late_is_about_nobody),
-        cmocka_unit_test(progress_of_another_attempt_breaks_the_protocol),
+        cmocka_unit_test(inactivity_timeout_ends_a_silent_task),
+        cmocka_unit_test(output_and_progress_reset_the_inactivity_timeout),
+        cmocka_unit_test(slow_scheduler_receives_only_the_newest_progress),
+        cmocka_unit_test(slow_scheduler_receives_a_count_of_omitted_output),
+        cmocka_unit_test(reconnected_scheduler_receives_a_count_of_missed_output),
+        cmocka_unit_test(output_beyond_its_limit_resets_the_inactivity_timeout),
+        cmocka_unit_test(task_blocked_on_its_output_reader_is_not_inactive),
+        cmocka_unit_test(late_output_measurement_does_not_affect_the_next_task),
+        cmocka_unit_test(progress_of_an_unknown_attempt_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

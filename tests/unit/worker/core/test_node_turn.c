@@ -34,7 +34,7 @@ static void must_finish(const struct world *w, size_t n, uint64_t attempt)
     assert_int_equal(gw_col64_at(message->finished.attempt, 0), attempt);
 }
 
-static void test_a_line(void **state)
+static void short_commands_queue_at_the_supervisor(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
@@ -59,7 +59,7 @@ static void test_a_line(void **state)
 }
 
 /* As far as the worker can estimate, no command waits for more than 6 ms. */
-static void test_a_line_of_what_takes_longer(void **state)
+static void longer_commands_queue_only_up_to_six_milliseconds(void **state)
 {
     (void)state;
     struct world *w = new_world(1);
@@ -74,7 +74,7 @@ static void test_a_line_of_what_takes_longer(void **state)
     free_world(w);
 }
 
-static void test_who_was_not_begun_waits_again(void **state)
+static void command_returned_unstarted_is_queued_again(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
@@ -97,7 +97,7 @@ static void test_who_was_not_begun_waits_again(void **state)
 
 /* The predecessor was reaped while the spawn message was on its way, so the supervisor does not
  * know it. */
-static void test_it_comes_too_late(void **state)
+static void command_whose_predecessor_is_gone_starts_at_once(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
@@ -113,7 +113,7 @@ static void test_it_comes_too_late(void **state)
     free_world(w);
 }
 
-static void test_who_waits_is_killed(void **state)
+static void cancelled_queued_command_ends_unstarted(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
@@ -132,7 +132,7 @@ static void test_who_waits_is_killed(void **state)
     free_world(w);
 }
 
-static void test_who_is_killed_comes_back(void **state)
+static void cancelled_command_that_returns_is_not_started_again(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
@@ -146,7 +146,7 @@ static void test_who_is_killed_comes_back(void **state)
 }
 
 /* A command that is not known to be short, or that needs more slots, is started separately. */
-static void test_nobody_waits_behind_what_may_be_long(void **state)
+static void no_command_queues_behind_a_possibly_long_command(void **state)
 {
     (void)state;
     struct world *w = new_world(2);
@@ -163,7 +163,7 @@ static void test_nobody_waits_behind_what_may_be_long(void **state)
 }
 
 /* Its descriptor is sent with the message that starts it at once. */
-static void test_what_reads_input_waits_behind_nobody(void **state)
+static void command_with_an_input_stream_is_not_queued(void **state)
 {
     (void)state;
     for (uint32_t input = 0; input < 2; input++) {
@@ -189,7 +189,7 @@ static void test_what_reads_input_waits_behind_nobody(void **state)
 
 /* If the worker hears no scheduler for too long, queued commands are given up with the command
  * before them and never start. */
-static void test_a_line_that_is_given_up(void **state)
+static void queued_commands_are_given_up_if_the_scheduler_is_silent(void **state)
 {
     (void)state;
     struct world *w = world_with_short_command();
@@ -208,15 +208,15 @@ static void test_a_line_that_is_given_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_line),
-        cmocka_unit_test(test_a_line_of_what_takes_longer),
-        cmocka_unit_test(test_who_was_not_begun_waits_again),
-        cmocka_unit_test(test_it_comes_too_late),
-        cmocka_unit_test(test_who_waits_is_killed),
-        cmocka_unit_test(test_who_is_killed_comes_back),
-        cmocka_unit_test(test_nobody_waits_behind_what_may_be_long),
-        cmocka_unit_test(test_what_reads_input_waits_behind_nobody),
-        cmocka_unit_test(test_a_line_that_is_given_up),
+        cmocka_unit_test(short_commands_queue_at_the_supervisor),
+        cmocka_unit_test(longer_commands_queue_only_up_to_six_milliseconds),
+        cmocka_unit_test(command_returned_unstarted_is_queued_again),
+        cmocka_unit_test(command_whose_predecessor_is_gone_starts_at_once),
+        cmocka_unit_test(cancelled_queued_command_ends_unstarted),
+        cmocka_unit_test(cancelled_command_that_returns_is_not_started_again),
+        cmocka_unit_test(no_command_queues_behind_a_possibly_long_command),
+        cmocka_unit_test(command_with_an_input_stream_is_not_queued),
+        cmocka_unit_test(queued_commands_are_given_up_if_the_scheduler_is_silent),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #define S UINT64_C(1000000000)
 
-static void one_is_said_once_a_minute_and_on_change(void **state)
+static void complaint_is_logged_once_a_minute_and_on_change(void **state)
 {
     struct gw_complaint complaint = {0};
     uint32_t times;
@@ -26,7 +26,7 @@ static void one_is_said_once_a_minute_and_on_change(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_is_said_once_a_minute_and_on_change),
+        cmocka_unit_test(complaint_is_logged_once_a_minute_and_on_change),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

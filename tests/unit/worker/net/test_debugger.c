@@ -94,7 +94,7 @@ static void run(uint64_t limit_ms, bool cancel, bool starts, struct answer *answ
     end(pid);
 }
 
-static void test_says(void **state)
+static void debugger_output_is_returned_without_debuginfod(void **state)
 {
     struct answer answer = {0};
     char frames[512];
@@ -111,7 +111,7 @@ static void test_says(void **state)
     assert_string_equal(frames, "  Thread 1 (LWP 1 \"train\"):\n  #0  read () at io.c:3\n");
 }
 
-static void test_says_too_much(void **state)
+static void debugger_output_is_truncated_to_the_buffer(void **state)
 {
     struct answer answer = {0};
     have_gdb("head -c 3000000 /dev/zero | tr '\\0' x");
@@ -120,7 +120,7 @@ static void test_says_too_much(void **state)
     assert_int_equal(strlen(answer.said), sizeof answer.said - 1);
 }
 
-static void test_hangs(void **state)
+static void hanging_debugger_is_killed_after_its_timeout(void **state)
 {
     struct answer answer = {0};
     have_gdb("exec sleep 1000");
@@ -129,7 +129,7 @@ static void test_hangs(void **state)
 }
 
 /* The child of the debugger holds the pipe open, so it is killed, too. */
-static void test_hangs_with_a_child(void **state)
+static void hanging_debugger_is_killed_with_its_child(void **state)
 {
     struct answer answer = {0};
     have_gdb("sleep 1000 & wait");
@@ -137,7 +137,7 @@ static void test_hangs_with_a_child(void **state)
     assert_int_equal(answer.times, 1);
 }
 
-static void test_cancelled(void **state)
+static void cancelled_debugger_run_reports_nothing(void **state)
 {
     struct answer answer = {0};
     have_gdb("exec sleep 1000");
@@ -145,7 +145,7 @@ static void test_cancelled(void **state)
     assert_int_equal(answer.times, 0);
 }
 
-static void test_no_gdb(void **state)
+static void missing_debugger_is_reported(void **state)
 {
     struct answer answer = {0};
     have_gdb(NULL);
@@ -153,7 +153,7 @@ static void test_no_gdb(void **state)
     assert_int_equal(answer.times, 0);
 }
 
-static void test_frames(void **state)
+static void frames_of_a_rank_are_extracted_from_the_output(void **state)
 {
     char frames[GW_DEBUGGER_STACK_BYTES], line[512];
     char said[1024] = "gangway rank 1\n"
@@ -203,7 +203,7 @@ static void brief(const char *frames, const char *wanted)
     assert_string_equal(text, wanted);
 }
 
-static void test_brief(void **state)
+static void brief_stack_skips_library_frames(void **state)
 {
     (void)state;
     brief("", "");
@@ -232,14 +232,18 @@ static void test_brief(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_says, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_says_too_much, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hangs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hangs_with_a_child, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_cancelled, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_gdb, set_up, tear_down),
-        cmocka_unit_test(test_frames),
-        cmocka_unit_test(test_brief),
+        cmocka_unit_test_setup_teardown(debugger_output_is_returned_without_debuginfod, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(debugger_output_is_truncated_to_the_buffer, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(hanging_debugger_is_killed_after_its_timeout, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(hanging_debugger_is_killed_with_its_child, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(cancelled_debugger_run_reports_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(missing_debugger_is_reported, set_up, tear_down),
+        cmocka_unit_test(frames_of_a_rank_are_extracted_from_the_output),
+        cmocka_unit_test(brief_stack_skips_library_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

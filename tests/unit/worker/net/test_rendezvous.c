@@ -96,7 +96,7 @@ static void on_over(uv_async_t *over)
     uv_close((uv_handle_t *)over, NULL);
 }
 
-static void test_values_come_and_go(void **state)
+static void rendezvous_stores_and_deletes_values_over_http(void **state)
 {
     uv_loop_t loop;
     uv_async_t over;
@@ -116,7 +116,7 @@ static void test_values_come_and_go(void **state)
     assert_int_equal(uv_loop_close(&loop), 0);
 }
 
-static void test_nobody_comes(void **state)
+static void rendezvous_without_clients_closes_cleanly(void **state)
 {
     uv_loop_t loop;
     struct gw_rendezvous *rendezvous;
@@ -139,7 +139,7 @@ static int bind_at(uint16_t port)
     return -1;
 }
 
-static void test_a_port_is_nobody_elses(void **state)
+static void leased_ports_are_unique_and_reserved(void **state)
 {
     enum { MANY = 64 };
     struct gw_port ports[MANY];
@@ -164,9 +164,9 @@ static void test_a_port_is_nobody_elses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_values_come_and_go),
-        cmocka_unit_test(test_nobody_comes),
-        cmocka_unit_test(test_a_port_is_nobody_elses),
+        cmocka_unit_test(rendezvous_stores_and_deletes_values_over_http),
+        cmocka_unit_test(rendezvous_without_clients_closes_cleanly),
+        cmocka_unit_test(leased_ports_are_unique_and_reserved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,7 +94,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void test_runs_functions(void **state)
+static void thousands_of_functions_return_their_values(void **state)
 {
     enum { TASKS = 3000 };
     harness_function(&harness, 0, "twice");
@@ -119,7 +119,7 @@ static void test_runs_functions(void **state)
     assert_int_equal(total, expected);
 }
 
-static void test_failures_bring_their_last_lines(void **state)
+static void failure_report_contains_the_last_stderr_lines(void **state)
 {
     harness_function(&harness, 0, "talk");
     harness_assign(&harness, 0, 7, 1);
@@ -131,7 +131,7 @@ static void test_failures_bring_their_last_lines(void **state)
     assert_string_equal(harness_read_log(&harness, 7, GW_RANK_NONE, 1), "task 7 says hello\n");
 }
 
-static void test_crashes_bring_their_last_lines(void **state)
+static void crash_report_contains_the_last_stderr_lines(void **state)
 {
     harness_function(&harness, 0, "crash");
     harness_assign(&harness, 0, 3, 1);
@@ -145,7 +145,7 @@ static void test_crashes_bring_their_last_lines(void **state)
 
 /* The output of many tasks lies in one file; each task's output is found, also that of a running
  * task and of a task that crashes later. */
-static void test_output_of_many_in_one_file(void **state)
+static void output_of_each_task_is_found_in_a_shared_file(void **state)
 {
     enum { MANY = 40 };
     char wanted[64], fifo[160];
@@ -186,7 +186,7 @@ static void test_output_of_many_in_one_file(void **state)
     assert_string_equal(harness_read_log(&harness, 60, GW_RANK_NONE, 1), "");
 }
 
-static void test_large_values_are_fetched(void **state)
+static void large_result_is_fetched_by_descriptor(void **state)
 {
     harness_function(&harness, 0, "large");
     harness_assign(&harness, 0, 4, 1);
@@ -204,7 +204,7 @@ static void test_large_values_are_fetched(void **state)
     munmap((void *)(uintptr_t)value, bytes);
 }
 
-static void test_missing_function(void **state)
+static void missing_function_cannot_start(void **state)
 {
     harness_function(&harness, 0, "nonesuch");
     harness_assign(&harness, 0, 1, 1);
@@ -213,7 +213,7 @@ static void test_missing_function(void **state)
     assert_non_null(strstr(ended->text, "nonesuch"));
 }
 
-static void test_commands(void **state)
+static void failed_command_reports_exit_code_and_output(void **state)
 {
     harness_script(&harness, 0, "echo $GANGWAY_TEST; echo oops >&2; exit 3");
     harness_assign(&harness, 0, 5, 1);
@@ -225,7 +225,7 @@ static void test_commands(void **state)
 }
 
 /* Output that is written while a client follows arrives, and so does the end. */
-static void test_follows_a_command(void **state)
+static void following_a_command_delivers_new_output_and_the_end(void **state)
 {
     char fifo[128], script[512];
     snprintf(fifo, sizeof fifo, "%s/fifo", harness.dir);
@@ -262,7 +262,7 @@ static void read_log_of(uint64_t attempt, bool follow)
 /* The end is reported when it happens and not at the next poll of the file, at least 100 ms
  * after the request. Of many short commands, at least one beats that, however busy this machine
  * is. */
-static void test_follower_hears_the_end(void **state)
+static void follower_is_told_of_the_end_immediately(void **state)
 {
     char fifo[128], script[256];
     uint64_t best_ns = UINT64_MAX;
@@ -288,7 +288,7 @@ static void test_follower_hears_the_end(void **state)
     assert_in_range(best_ns, 0, 90 * GW_NS_PER_MS);
 }
 
-static void test_kill_reaches_descendants(void **state)
+static void kill_reaches_descendants(void **state)
 {
     harness_script(&harness, 0, "trap '' TERM; setsid sleep 1000 & sleep 1000");
     harness_assign(&harness, 0, 8, 1);
@@ -330,7 +330,7 @@ static void start_gang(uint32_t spec, uint64_t attempt)
     close(segment);
 }
 
-static void test_gang_of_functions(void **state)
+static void function_gang_reduces_on_cold_and_warm_runners(void **state)
 {
     harness_function(&harness, 0, "sum");
     for (uint64_t attempt = 20; attempt < 22; attempt++) { /* cold, then warm */
@@ -346,7 +346,7 @@ static void test_gang_of_functions(void **state)
 }
 
 /* One rank hangs and the other waits for it; both end when the gang is killed. */
-static void test_gang_is_killed(void **state)
+static void killed_gang_wakes_waiting_ranks(void **state)
 {
     harness_function(&harness, 0, "hang");
     start_gang(0, 30);
@@ -361,7 +361,7 @@ static void test_gang_is_killed(void **state)
                          GW_OUTCOME_KILLED);
 }
 
-static void test_gang_of_commands(void **state)
+static void command_gang_gets_rank_and_master_variables(void **state)
 {
     harness_script(&harness, 0,
                    "echo $RANK/$WORLD_SIZE $MASTER_ADDR $GLOO_SOCKET_IFNAME; "
@@ -374,7 +374,7 @@ static void test_gang_of_commands(void **state)
 }
 
 /* If the scheduler of a private cluster ends, the worker ends, too, and removes its folder. */
-static void test_private_worker_goes_with_its_scheduler(void **state)
+static void private_worker_ends_with_its_scheduler(void **state)
 {
     struct harness own;
     harness_open(&own, true);
@@ -395,20 +395,28 @@ int main(int argc, char **argv)
     gw_init(&argc, &argv);
     worker_harness_main(argc, argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_runs_functions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_failures_bring_their_last_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_crashes_bring_their_last_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_output_of_many_in_one_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_large_values_are_fetched, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_missing_function, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_commands, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_follows_a_command, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_follower_hears_the_end, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_kill_reaches_descendants, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gang_of_functions, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gang_is_killed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gang_of_commands, set_up, tear_down),
-        cmocka_unit_test(test_private_worker_goes_with_its_scheduler),
+        cmocka_unit_test_setup_teardown(thousands_of_functions_return_their_values, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(failure_report_contains_the_last_stderr_lines, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(crash_report_contains_the_last_stderr_lines, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(output_of_each_task_is_found_in_a_shared_file, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(large_result_is_fetched_by_descriptor, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(missing_function_cannot_start, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_command_reports_exit_code_and_output, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(following_a_command_delivers_new_output_and_the_end, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(follower_is_told_of_the_end_immediately, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(kill_reaches_descendants, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(function_gang_reduces_on_cold_and_warm_runners, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(killed_gang_wakes_waiting_ranks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(command_gang_gets_rank_and_master_variables, set_up,
+                                        tear_down),
+        cmocka_unit_test(private_worker_ends_with_its_scheduler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

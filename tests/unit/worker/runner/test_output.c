@@ -100,7 +100,7 @@ static const char *read_file(const char *name)
     return text;
 }
 
-static void test_streams_that_a_task_spoilt(void **state)
+static void spoilt_output_streams_are_restored_for_the_next_task(void **state)
 {
     enum { WAYS = 6, COUNT = 3 * WAYS }; /* each of them more than once */
     struct side_row rows[2 * COUNT];
@@ -154,7 +154,7 @@ static void assert_large(struct gw_value *value)
 }
 
 /* The file of the result must not take the descriptor number of the closed stream. */
-static void test_result_without_a_stream(void **state)
+static void result_is_stored_correctly_if_a_stream_is_closed(void **state)
 {
     struct side side;
     (void)state;
@@ -180,7 +180,7 @@ static void test_result_without_a_stream(void **state)
 }
 
 /* Inputs that arrive while the streams are closed are still there when the streams are restored. */
-static void test_inputs_without_streams(void **state)
+static void inputs_that_arrive_while_streams_are_closed_are_used(void **state)
 {
     static const char data[LARGE_BYTES] = "large";
     struct side side;
@@ -242,7 +242,7 @@ static int shut_streams(int count)
 }
 
 /* A change to a stream is noticed however short the task is. */
-static void test_streams_that_are_closed_at_once(void **state)
+static void streams_closed_by_a_very_short_task_are_restored(void **state)
 {
     (void)state;
     int status;
@@ -263,10 +263,10 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_streams_that_a_task_spoilt),
-        cmocka_unit_test(test_streams_that_are_closed_at_once),
-        cmocka_unit_test(test_result_without_a_stream),
-        cmocka_unit_test(test_inputs_without_streams),
+        cmocka_unit_test(spoilt_output_streams_are_restored_for_the_next_task),
+        cmocka_unit_test(streams_closed_by_a_very_short_task_are_restored),
+        cmocka_unit_test(result_is_stored_correctly_if_a_stream_is_closed),
+        cmocka_unit_test(inputs_that_arrive_while_streams_are_closed_are_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

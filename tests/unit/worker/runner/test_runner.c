@@ -59,7 +59,7 @@ static const char *read_file(const char *name)
     return text;
 }
 
-static void test_hello_names_the_functions(void **state)
+static void runner_hello_lists_the_functions(void **state)
 {
     struct gw_value *names;
     struct side other;
@@ -79,7 +79,7 @@ static void test_hello_names_the_functions(void **state)
 
 enum { MANY = 1500, BATCH = 500 };
 
-static void test_batches_run_in_order(void **state)
+static void batched_tasks_run_in_order(void **state)
 {
     static struct side_row rows[BATCH];
     uint32_t got = 0, messages = 0;
@@ -104,7 +104,7 @@ static void test_batches_run_in_order(void **state)
     assert_true(messages < MANY / 4); /* the results share messages */
 }
 
-static void test_what_ended_does_not_wait_for_what_runs(void **state)
+static void finished_task_is_reported_while_the_next_runs(void **state)
 {
     char fifo[96];
     snprintf(fifo, sizeof fifo, "%s/fifo", dir);
@@ -131,7 +131,7 @@ static void test_what_ended_does_not_wait_for_what_runs(void **state)
     }
 }
 
-static void test_a_second_try_is_reported_by_itself(void **state)
+static void repeated_attempt_is_reported_in_its_own_message(void **state)
 {
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "crash", 0);
@@ -155,7 +155,7 @@ static void test_a_second_try_is_reported_by_itself(void **state)
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-static void test_errors_are_told_and_do_not_stop_it(void **state)
+static void task_errors_are_reported_and_the_runner_continues(void **state)
 {
     side_spec(&side, 0, "twice", 0);
     side_spec(&side, 1, "fail_aloud", 0);
@@ -196,7 +196,7 @@ static void test_errors_are_told_and_do_not_stop_it(void **state)
 }
 
 /* Only the first of equal failures has a text; the failures stay in order with all other ends. */
-static void test_failures_alike_share_a_message(void **state)
+static void equal_failures_share_a_message(void **state)
 {
     enum { ALIKE = 300, ROWS = ALIKE + 3 };
     static struct side_row rows[ROWS];
@@ -230,7 +230,7 @@ static void test_failures_alike_share_a_message(void **state)
 
 /* The result is "x" for each character of a string or the length of bytes, in brackets for a
  * list, and so is short enough to compare. */
-static void test_dependencies_arrive(void **state)
+static void dependencies_reach_the_task_in_every_form(void **state)
 {
     static char large[100000];
     memset(large, 'L', sizeof large);
@@ -281,7 +281,7 @@ static struct side_dep row_of(uint64_t n)
     return (struct side_dep){.bytes = n, .worker = GW_DEP_HERE};
 }
 
-static void test_rows_take_what_rows_before_them_make(void **state)
+static void row_takes_the_result_of_an_earlier_row(void **state)
 {
     enum { HOPS = 60 };
     static struct side_row rows[HOPS];
@@ -310,7 +310,7 @@ static void test_rows_take_what_rows_before_them_make(void **state)
     }
 }
 
-static void test_rows_behind_a_failed_one_are_skipped(void **state)
+static void rows_that_depend_on_a_failed_row_are_skipped(void **state)
 {
     const struct side_row rows[] = {
         {.index = 0, .args = side_list(gw_i64(1), NULL)},
@@ -347,7 +347,7 @@ static void test_rows_behind_a_failed_one_are_skipped(void **state)
     assert_int_equal(ended->code, GW_EPROTO);
 }
 
-static void test_a_dependency_without_its_descriptor_fails_alone(void **state)
+static void missing_dependency_descriptor_fails_only_its_task(void **state)
 {
     const struct side_row rows[] = {
         {.index = 0,
@@ -365,7 +365,7 @@ static void test_a_dependency_without_its_descriptor_fails_alone(void **state)
     assert_int_equal(i64_of(side_value(&side, 0)), 3);
 }
 
-static void test_large_results_come_by_descriptor(void **state)
+static void large_results_are_sent_by_descriptor(void **state)
 {
     static const uint32_t sizes[] = {10, 5000, 4000, 300000, 0, 3 << 20};
     enum { COUNT = sizeof sizes / sizeof *sizes };
@@ -392,7 +392,7 @@ static void test_large_results_come_by_descriptor(void **state)
     }
 }
 
-static void test_output_is_sorted_by_task(void **state)
+static void output_is_stored_per_task(void **state)
 {
     char cut[64] = "";
     const struct side_row rows[] = {
@@ -488,7 +488,7 @@ static void gang_start(const char *function, uint64_t attempt, int64_t argument)
     close(segment);
 }
 
-static void test_a_gang_reduces(void **state)
+static void gang_reduces_twice_on_the_same_runners(void **state)
 {
     char name[64], wanted[64];
     gang_open();
@@ -508,7 +508,7 @@ static void test_a_gang_reduces(void **state)
     gang_close();
 }
 
-static void test_a_failed_rank_takes_the_others_along(void **state)
+static void failed_rank_aborts_the_other_ranks(void **state)
 {
     gang_open();
     gang_start("sum_ranks", 5, 1);
@@ -529,7 +529,7 @@ static void test_a_failed_rank_takes_the_others_along(void **state)
     gang_close();
 }
 
-static void test_a_rank_without_its_gang_is_refused(void **state)
+static void rank_without_gang_data_is_refused(void **state)
 {
     const struct side_row row = {.rank = 1};
     side_spec(&side, 0, "sum_ranks", 0);
@@ -540,7 +540,7 @@ static void test_a_rank_without_its_gang_is_refused(void **state)
     assert_int_equal(ended->code, GW_EPROTO);
 }
 
-static void test_pause_reaches_all_at_one_step(void **state)
+static void pause_stops_all_ranks_at_the_same_step(void **state)
 {
     int64_t steps[RANKS];
     gang_open();
@@ -587,7 +587,7 @@ static void test_pause_reaches_all_at_one_step(void **state)
     gang_close();
 }
 
-static void test_metrics_are_few_and_the_last_one_is_there(void **state)
+static void metrics_are_throttled_but_the_last_arrives(void **state)
 {
     enum { STEPS = 2000 };
     const struct side_row row = {.args = side_list(gw_i64(STEPS), NULL)};
@@ -606,7 +606,7 @@ static void test_metrics_are_few_and_the_last_one_is_there(void **state)
     assert_int_equal(i64_of(side_value(&side, 0)), STEPS * 10);
 }
 
-static void test_the_next_attempt_goes_on(void **state)
+static void next_attempt_continues_from_the_checkpoint(void **state)
 {
     gang_open();
     gang_start("train", 5, 4);
@@ -636,7 +636,7 @@ static void test_the_next_attempt_goes_on(void **state)
 /* -- The end -------------------------------------------------------------------------------------
  */
 
-static void test_garbage_ends_it(void **state)
+static void malformed_bytes_end_the_runner(void **state)
 {
     assert_int_equal(send(gw_channel_fd(side.channel), "garbage, not a frame", 20, 0), 20);
     int status = side_wait(&side);
@@ -644,7 +644,7 @@ static void test_garbage_ends_it(void **state)
     assert_non_null(strstr(read_file(strrchr(side.err, '/') + 1), "gangway: from the worker: "));
 }
 
-static void test_a_refused_runner_says_why(void **state)
+static void refused_runner_prints_the_reason(void **state)
 {
     const struct gw_message message = {
         .type = GW_MESSAGE_refuse,
@@ -657,7 +657,7 @@ static void test_a_refused_runner_says_why(void **state)
                         "gangway: the worker refused this runner: protocol 1, wanted 3 or 2\n");
 }
 
-static void test_a_forgotten_job_is_forgotten(void **state)
+static void task_of_a_forgotten_job_fails(void **state)
 {
     const struct gw_message message = {.type = GW_MESSAGE_forget, .forget = {.job = SIDE_JOB}};
     side_spec(&side, 0, "twice", 0);
@@ -674,27 +674,27 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        TEST(test_hello_names_the_functions),
-        TEST(test_batches_run_in_order),
-        TEST(test_what_ended_does_not_wait_for_what_runs),
-        TEST(test_a_second_try_is_reported_by_itself),
-        TEST(test_errors_are_told_and_do_not_stop_it),
-        TEST(test_failures_alike_share_a_message),
-        TEST(test_dependencies_arrive),
-        TEST(test_a_dependency_without_its_descriptor_fails_alone),
-        TEST(test_rows_take_what_rows_before_them_make),
-        TEST(test_rows_behind_a_failed_one_are_skipped),
-        TEST(test_large_results_come_by_descriptor),
-        TEST(test_output_is_sorted_by_task),
-        TEST(test_a_gang_reduces),
-        TEST(test_a_failed_rank_takes_the_others_along),
-        TEST(test_a_rank_without_its_gang_is_refused),
-        TEST(test_pause_reaches_all_at_one_step),
-        TEST(test_metrics_are_few_and_the_last_one_is_there),
-        TEST(test_the_next_attempt_goes_on),
-        TEST(test_garbage_ends_it),
-        TEST(test_a_refused_runner_says_why),
-        TEST(test_a_forgotten_job_is_forgotten),
+        TEST(runner_hello_lists_the_functions),
+        TEST(batched_tasks_run_in_order),
+        TEST(finished_task_is_reported_while_the_next_runs),
+        TEST(repeated_attempt_is_reported_in_its_own_message),
+        TEST(task_errors_are_reported_and_the_runner_continues),
+        TEST(equal_failures_share_a_message),
+        TEST(dependencies_reach_the_task_in_every_form),
+        TEST(missing_dependency_descriptor_fails_only_its_task),
+        TEST(row_takes_the_result_of_an_earlier_row),
+        TEST(rows_that_depend_on_a_failed_row_are_skipped),
+        TEST(large_results_are_sent_by_descriptor),
+        TEST(output_is_stored_per_task),
+        TEST(gang_reduces_twice_on_the_same_runners),
+        TEST(failed_rank_aborts_the_other_ranks),
+        TEST(rank_without_gang_data_is_refused),
+        TEST(pause_stops_all_ranks_at_the_same_step),
+        TEST(metrics_are_throttled_but_the_last_arrives),
+        TEST(next_attempt_continues_from_the_checkpoint),
+        TEST(malformed_bytes_end_the_runner),
+        TEST(refused_runner_prints_the_reason),
+        TEST(task_of_a_forgotten_job_fails),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,7 +56,7 @@ static void pack_info(msgpack_sbuffer *info, uint16_t port)
 }
 
 /* This is not a failure to start, which would be final: the next attempt may well connect. */
-static void test_a_rank_that_does_not_come_through_names_the_other(void **state)
+static void rank_that_cannot_connect_names_the_unreached_rank(void **state)
 {
     char dir[SIDE_DIR_BYTES];
     struct side side;
@@ -93,7 +93,7 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_rank_that_does_not_come_through_names_the_other),
+        cmocka_unit_test(rank_that_cannot_connect_names_the_unreached_rank),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

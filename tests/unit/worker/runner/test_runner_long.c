@@ -94,7 +94,7 @@ static void let_go(void)
     close(fd);
 }
 
-static void test_what_was_taken_is_left_alone(void **state)
+static void tasks_taken_from_a_runner_are_not_run_by_it(void **state)
 {
     for (uint32_t round = 0; round < 3; round++) { /* the report is sent for each long task */
         const uint32_t base = 100 * round;
@@ -114,7 +114,7 @@ static void test_what_was_taken_is_left_alone(void **state)
     }
 }
 
-static void test_nothing_was_taken(void **state)
+static void runner_runs_all_tasks_if_none_was_taken(void **state)
 {
     assign_block(0);
     assign_twice(1, 3);
@@ -126,7 +126,7 @@ static void test_nothing_was_taken(void **state)
 }
 
 /* The long task ends before the answer: no task is started until the answer is known. */
-static void test_the_answer_is_waited_for(void **state)
+static void runner_waits_for_the_answer_before_the_next_task(void **state)
 {
     assign_block(0);
     assign_twice(1, 3);
@@ -141,7 +141,7 @@ static void test_the_answer_is_waited_for(void **state)
 }
 
 /* The running task processes the answer itself, so nothing is awaited when it has ended. */
-static void test_the_answer_comes_before_the_end(void **state)
+static void answer_during_the_long_task_needs_no_wait(void **state)
 {
     const struct gw_message stop = {.type = GW_MESSAGE_control, .control = {1000, GW_STOP}};
     side_assign(&side, &(struct side_row){.index = 0, .spec = 2}, 1);
@@ -161,10 +161,10 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        TEST(test_what_was_taken_is_left_alone),
-        TEST(test_nothing_was_taken),
-        TEST(test_the_answer_is_waited_for),
-        TEST(test_the_answer_comes_before_the_end),
+        TEST(tasks_taken_from_a_runner_are_not_run_by_it),
+        TEST(runner_runs_all_tasks_if_none_was_taken),
+        TEST(runner_waits_for_the_answer_before_the_next_task),
+        TEST(answer_during_the_long_task_needs_no_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static bool same_file(int a, int b)
     return fstat(a, &x) == 0 && fstat(b, &y) == 0 && x.st_ino == y.st_ino && x.st_dev == y.st_dev;
 }
 
-static void test_one_file_for_many_results(void **state)
+static void result_file_is_reused_for_later_results(void **state)
 {
     (void)state;
     give(1000, 7, 0, -1);
@@ -161,7 +161,7 @@ static void test_one_file_for_many_results(void **state)
     close(third);
 }
 
-static void test_what_does_not_fit_is_left(void **state)
+static void oversized_result_file_is_not_used(void **state)
 {
     int old = memfd_create("old", MFD_CLOEXEC);
     (void)state;
@@ -217,7 +217,7 @@ static int64_t must_finish(void)
     return number;
 }
 
-static void test_mappings_stay(void **state)
+static void mapped_inputs_are_reused_until_their_file_is_gone(void **state)
 {
     int one = memfd_create("one", MFD_CLOEXEC), two = memfd_create("two", MFD_CLOEXEC);
     (void)state;
@@ -239,7 +239,7 @@ static void test_mappings_stay(void **state)
     close(two);
 }
 
-static void test_mappings_are_bounded(void **state)
+static void number_of_mappings_is_limited(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < GW_MAPPINGS_MAX + 10; i++) {
@@ -252,7 +252,7 @@ static void test_mappings_are_bounded(void **state)
     }
 }
 
-static void test_what_is_kept_is_not_returned(void **state)
+static void input_referenced_by_a_task_is_returned_later(void **state)
 {
     int fd = memfd_create("kept", MFD_CLOEXEC);
     (void)state;
@@ -266,7 +266,7 @@ static void test_what_is_kept_is_not_returned(void **state)
 }
 
 /* A forked child still has the mappings of its parent. */
-static void test_what_a_child_has_is_not_returned(void **state)
+static void input_inherited_by_a_child_process_is_not_returned(void **state)
 {
     int fd = memfd_create("forked", MFD_CLOEXEC);
     (void)state;
@@ -280,7 +280,7 @@ static void test_what_a_child_has_is_not_returned(void **state)
 }
 
 /* A task that does not run does not read its inputs. */
-static void test_what_is_taken_is_returned(void **state)
+static void inputs_of_a_taken_task_are_returned(void **state)
 {
     char path[96];
     int fd = memfd_create("taken", MFD_CLOEXEC);
@@ -312,13 +312,13 @@ int main(int argc, char **argv)
 {
     gw_init(&argc, &argv);
     const struct CMUnitTest tests[] = {
-        TEST(test_one_file_for_many_results),
-        TEST(test_what_does_not_fit_is_left),
-        TEST(test_mappings_stay),
-        TEST(test_mappings_are_bounded),
-        TEST(test_what_is_kept_is_not_returned),
-        TEST(test_what_a_child_has_is_not_returned),
-        TEST(test_what_is_taken_is_returned),
+        TEST(result_file_is_reused_for_later_results),
+        TEST(oversized_result_file_is_not_used),
+        TEST(mapped_inputs_are_reused_until_their_file_is_gone),
+        TEST(number_of_mappings_is_limited),
+        TEST(input_referenced_by_a_task_is_returned_later),
+        TEST(input_inherited_by_a_child_process_is_not_returned),
+        TEST(inputs_of_a_taken_task_are_returned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

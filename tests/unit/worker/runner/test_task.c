@@ -165,7 +165,7 @@ static struct gw_value *list_of(struct gw_value *a, struct gw_value *b)
     return list;
 }
 
-static void test_arguments_arrive(void **state)
+static void arguments_of_every_type_reach_the_function(void **state)
 {
     struct gw_value *value;
     struct gw_error error;
@@ -186,7 +186,7 @@ static void test_arguments_arrive(void **state)
     gw_value_unref(value);
 }
 
-static void test_wrong_arguments_say_what_is_wanted(void **state)
+static void argument_error_names_the_wanted_type(void **state)
 {
     const struct {
         struct gw_value *args;
@@ -210,7 +210,7 @@ static void test_wrong_arguments_say_what_is_wanted(void **state)
     }
 }
 
-static void test_ends(void **state)
+static void task_return_codes_map_to_error_texts(void **state)
 {
     struct gw_value *value = NULL;
     struct gw_error error;
@@ -228,7 +228,7 @@ static void test_ends(void **state)
     assert_string_equal(error.text, "no_memory: out of memory for its result");
 }
 
-static void test_results_of_every_size(void **state)
+static void results_of_every_size_are_returned(void **state)
 {
     static const int64_t sizes[] = {0, 1, 4000, 4093, 4094, 4096, 65535, 65536, 3 << 20};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
@@ -256,7 +256,7 @@ static void test_results_of_every_size(void **state)
     gw_value_unref(list);
 }
 
-static void test_references_are_replaced(void **state)
+static void references_are_replaced_by_dependency_values(void **state)
 {
     struct gw_value *deps[] = {gw_str("zero"), list_of(gw_i64(1), gw_i64(2)), NULL};
     struct gw_value *inner = gw_dict();
@@ -290,7 +290,7 @@ static void check_text(const struct gw_value *value, const char *expected)
     assert_string_equal(text, expected);
 }
 
-static void test_own_references_make_way(void **state)
+static void references_are_replaced_in_place_if_not_shared(void **state)
 {
     struct gw_value *deps[] = {gw_str("zero"), list_of(gw_i64(1), gw_i64(2)), NULL};
     struct gw_value *resolved, *args = list_of(gw_result((gw_node){0}), gw_i64(7));
@@ -332,7 +332,7 @@ static int call_gang(const struct gw_function *function, int64_t argument, uint3
     return rc;
 }
 
-static void test_a_gang_of_threads(void **state)
+static void gang_of_threads_reduces_and_reports_failures(void **state)
 {
     struct gw_value *values[3];
     struct gw_error error;
@@ -366,7 +366,7 @@ static int64_t resume_gang(uint32_t ranks)
     return began;
 }
 
-static void test_checkpoints_go_on(void **state)
+static void gang_of_threads_resumes_from_its_checkpoint(void **state)
 {
     char dir[] = "/tmp/gangway-test-XXXXXX";
     struct gw_value *values[2];
@@ -385,7 +385,7 @@ static void test_checkpoints_go_on(void **state)
     assert_int_equal(gw_dir_remove(dir, NULL), 0);
 }
 
-static void test_gpus_as_cuda_counts_them(void **state)
+static void gpu_count_follows_cuda_visible_devices(void **state)
 {
     static const struct {
         const char *list;
@@ -404,7 +404,7 @@ static void test_gpus_as_cuda_counts_them(void **state)
     gw_task_deinit(&task);
 }
 
-static void test_functions_by_name(void **state)
+static void functions_are_found_by_exact_name(void **state)
 {
     assert_ptr_equal(gw_function_find("add"), GW_FUNCTION(add));
     assert_null(gw_function_find("ad"));
@@ -481,7 +481,7 @@ static void init_bad_runner(void)
     init_with("--mine");
 }
 
-static void test_init_takes_its_options(void **state)
+static void init_parses_and_removes_its_options(void **state)
 {
     char said[1024];
     assert_int_equal(exit_code_of(register_twice, said), 2);
@@ -501,17 +501,17 @@ static void test_init_takes_its_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_arguments_arrive),
-        cmocka_unit_test(test_wrong_arguments_say_what_is_wanted),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_results_of_every_size),
-        cmocka_unit_test(test_references_are_replaced),
-        cmocka_unit_test(test_own_references_make_way),
-        cmocka_unit_test(test_a_gang_of_threads),
-        cmocka_unit_test(test_checkpoints_go_on),
-        cmocka_unit_test(test_gpus_as_cuda_counts_them),
-        cmocka_unit_test(test_functions_by_name),
-        cmocka_unit_test(test_init_takes_its_options),
+        cmocka_unit_test(arguments_of_every_type_reach_the_function),
+        cmocka_unit_test(argument_error_names_the_wanted_type),
+        cmocka_unit_test(task_return_codes_map_to_error_texts),
+        cmocka_unit_test(results_of_every_size_are_returned),
+        cmocka_unit_test(references_are_replaced_by_dependency_values),
+        cmocka_unit_test(references_are_replaced_in_place_if_not_shared),
+        cmocka_unit_test(gang_of_threads_reduces_and_reports_failures),
+        cmocka_unit_test(gang_of_threads_resumes_from_its_checkpoint),
+        cmocka_unit_test(gpu_count_follows_cuda_visible_devices),
+        cmocka_unit_test(functions_are_found_by_exact_name),
+        cmocka_unit_test(init_parses_and_removes_its_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

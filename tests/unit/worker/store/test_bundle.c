@@ -119,7 +119,7 @@ static void check_all(void)
     assert_string_equal(link, "deep/large");
 }
 
-static void it_arrives_whole(void **state)
+static void transferred_folder_arrives_complete(void **state)
 {
     struct gw_unpack *unpack;
     struct gw_error error;
@@ -136,7 +136,7 @@ static void it_arrives_whole(void **state)
     assert_int_equal(access(beside, F_OK), -1);
 }
 
-static void it_replaces(void **state)
+static void transferred_folder_can_replace_the_target(void **state)
 {
     struct gw_unpack *unpack;
     struct gw_error error;
@@ -150,7 +150,7 @@ static void it_replaces(void **state)
     assert_int_equal(access(at(to, "own"), F_OK), -1);
 }
 
-static void one_file_alone(void **state)
+static void single_file_can_be_transferred(void **state)
 {
     struct gw_unpack *unpack;
     struct gw_error error;
@@ -164,7 +164,7 @@ static void one_file_alone(void **state)
 }
 
 /* Damages each part in turn, and the hash itself. */
-static void damage_is_seen(void **state)
+static void damaged_transfer_is_detected(void **state)
 {
     (void)state;
     for (int part = 1; part <= 9; part++) {
@@ -175,7 +175,7 @@ static void damage_is_seen(void **state)
     }
 }
 
-static void it_changes_meanwhile(void **state)
+static void folder_changed_during_transfer_returns_eagain(void **state)
 {
     struct gw_bundle *bundle;
     struct gw_msg_transfer_part part;
@@ -194,7 +194,7 @@ static void it_changes_meanwhile(void **state)
 }
 
 /* Parts from a peer cannot lead outside the target folder, and must arrive in order. */
-static void hostile_parts_are_refused(void **state)
+static void hostile_transfer_parts_are_refused(void **state)
 {
     static const struct gw_msg_transfer_part bad[] = {
         {.kind = GW_TRANSFER_FILE, .path = "../out"},
@@ -225,7 +225,7 @@ static void hostile_parts_are_refused(void **state)
     assert_non_null(strstr(error.text, "no room"));
 }
 
-static void changes_are_seen(void **state)
+static void folder_stamp_changes_with_its_content(void **state)
 {
     (void)state;
     uint64_t before = gw_bundle_stamp(from);
@@ -239,7 +239,7 @@ static void changes_are_seen(void **state)
 }
 
 /* Only files changed after the mark are transferred, even if their modification time is old. */
-static void what_was_written_since_the_mark(void **state)
+static void only_files_changed_since_the_mark_are_transferred(void **state)
 {
     const struct timespec old[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
     struct gw_union_part part = {.folder = from};
@@ -284,7 +284,7 @@ static int join(bool differs, struct gw_error *error)
 
 /* Of the folders of two hosts, the changed files are joined; files of the same name must be
  * equal. */
-static void folders_are_joined(void **state)
+static void folders_of_two_hosts_are_joined_without_conflicts(void **state)
 {
     struct gw_error error;
     (void)state;
@@ -311,11 +311,15 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(it_arrives_whole),     TEST(it_replaces),
-        TEST(one_file_alone),       TEST(damage_is_seen),
-        TEST(it_changes_meanwhile), TEST(hostile_parts_are_refused),
-        TEST(changes_are_seen),     TEST(what_was_written_since_the_mark),
-        TEST(folders_are_joined),
+        TEST(transferred_folder_arrives_complete),
+        TEST(transferred_folder_can_replace_the_target),
+        TEST(single_file_can_be_transferred),
+        TEST(damaged_transfer_is_detected),
+        TEST(folder_changed_during_transfer_returns_eagain),
+        TEST(hostile_transfer_parts_are_refused),
+        TEST(folder_stamp_changes_with_its_content),
+        TEST(only_files_changed_since_the_mark_are_transferred),
+        TEST(folders_of_two_hosts_are_joined_without_conflicts),
     };
 #undef TEST
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void write_file(const char *path, const void *data, size_t bytes)
     close(fd);
 }
 
-static void test_tail(void **state)
+static void tail_returns_the_last_ten_clean_lines(void **state)
 {
     static const struct {
         const char *content, *tail;
@@ -68,7 +68,7 @@ static void test_tail(void **state)
     assert_string_equal(text, "");
 }
 
-static void test_tail_of_much(void **state)
+static void tail_of_a_long_file_fits_its_buffer(void **state)
 {
     enum { BYTES = 100000 };
     char *content = malloc(BYTES), text[GW_TAIL_BYTES];
@@ -85,7 +85,7 @@ static void test_tail_of_much(void **state)
     free(content);
 }
 
-static void test_read(void **state)
+static void read_returns_bytes_at_an_offset_and_refuses_links(void **state)
 {
     char data[8];
     uint32_t bytes = 4;
@@ -110,7 +110,7 @@ static void test_read(void **state)
     assert_int_equal(gw_logfile_read(in_dir("link"), 0, data, &bytes, &total, &error), GW_EIO);
 }
 
-static void test_move(void **state)
+static void move_appends_the_capture_to_the_log(void **state)
 {
     char data[32];
     uint32_t bytes = sizeof data;
@@ -132,7 +132,7 @@ static void test_move(void **state)
     assert_int_equal(info.st_size, 0);
 }
 
-static void test_append(void **state)
+static void append_writes_only_to_existing_files(void **state)
 {
     char data[64] = "";
     uint32_t bytes = sizeof data;
@@ -160,7 +160,7 @@ static void test_append(void **state)
     assert_int_equal(gw_logfile_append(in_dir("fifo"), "x\n", 2, &error), 0);
 }
 
-static void test_latest(void **state)
+static void latest_attempt_is_found_by_file_name(void **state)
 {
     char folder[128];
     snprintf(folder, sizeof folder, "%s/9", dir);
@@ -174,7 +174,7 @@ static void test_latest(void **state)
 }
 
 /* A cleanup of /tmp removed the whole folder. */
-static void test_make_folder(void **state)
+static void log_folder_is_created_again_after_removal(void **state)
 {
     struct stat status;
     gw_logfile_make_folder(in_dir("a/b/c/1.out"));
@@ -185,7 +185,7 @@ static void test_make_folder(void **state)
 
 /* Output beyond the limit leaves a hole of the same length: the reader learns of it, and no
  * message carries its zeros. */
-static void test_a_hole_at_the_end(void **state)
+static void hole_in_a_log_is_reported_to_its_reader(void **state)
 {
     char tail[GW_TAIL_BYTES], block[4096];
     uint64_t at, end;
@@ -207,10 +207,14 @@ static void test_a_hole_at_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tail),        cmocka_unit_test(test_tail_of_much),
-        cmocka_unit_test(test_read),        cmocka_unit_test(test_move),
-        cmocka_unit_test(test_append),      cmocka_unit_test(test_latest),
-        cmocka_unit_test(test_make_folder), cmocka_unit_test(test_a_hole_at_the_end),
+        cmocka_unit_test(tail_returns_the_last_ten_clean_lines),
+        cmocka_unit_test(tail_of_a_long_file_fits_its_buffer),
+        cmocka_unit_test(read_returns_bytes_at_an_offset_and_refuses_links),
+        cmocka_unit_test(move_appends_the_capture_to_the_log),
+        cmocka_unit_test(append_writes_only_to_existing_files),
+        cmocka_unit_test(latest_attempt_is_found_by_file_name),
+        cmocka_unit_test(log_folder_is_created_again_after_removal),
+        cmocka_unit_test(hole_in_a_log_is_reported_to_its_reader),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -53,7 +53,7 @@ static void must_hold(const char *path, const char *content)
     close(fd);
 }
 
-static void test_builds(void **state)
+static void program_is_built_from_its_files(void **state)
 {
     static const char *const names[] = {"prog", "main", "lib"};
     for (int i = 0; i < 3; i++) {
@@ -78,7 +78,7 @@ static void test_builds(void **state)
     }
 }
 
-static void test_lacks(void **state)
+static void missing_file_of_a_program_is_listed(void **state)
 {
     struct gw_manifest_file files[] = {{.name = "prog"}, {.name = "libx.so.1"}};
     const struct gw_manifest manifest = {files, 2};
@@ -95,7 +95,7 @@ static void test_lacks(void **state)
 }
 
 /* Files that a task writes beside its own count; the target of a link does not. */
-static void test_counts_what_is_left(void **state)
+static void size_of_a_work_folder_counts_new_files_but_not_links(void **state)
 {
     enum { BYTES = 256 << 10 };
     struct gw_manifest_file files[] = {{.name = "a/data", .mode = 0640}};
@@ -128,7 +128,7 @@ static void test_counts_what_is_left(void **state)
 }
 
 /* No file is written through a link, whoever made the manifest. */
-static void test_lays_links(void **state)
+static void links_are_created_but_never_followed(void **state)
 {
     struct gw_manifest_file files[] = {{.name = "a", .mode = S_IFLNK | 0777},
                                        {.name = "b/data", .mode = 0640},
@@ -156,7 +156,7 @@ static void test_lays_links(void **state)
     assert_non_null(strstr(error.text, "cannot make the link a: File exists"));
 }
 
-static void test_lays_private_copies(void **state)
+static void work_folders_hold_private_copies(void **state)
 {
     struct gw_manifest_file files[] = {{.name = "a/b/data", .mode = 0640},
                                        {.name = "run.sh", .mode = 0755}};
@@ -189,7 +189,7 @@ static void test_lays_private_copies(void **state)
     assert_int_equal(access(folder, F_OK), -1); /* no incomplete folder stays */
 }
 
-static void test_program_names_hold_no_folder(void **state)
+static void program_name_with_a_folder_is_refused(void **state)
 {
     struct gw_manifest_file files[] = {{.name = "bin/prog"}};
     const struct gw_manifest manifest = {files, 1};
@@ -206,12 +206,12 @@ static void test_program_names_hold_no_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_builds),
-        cmocka_unit_test(test_lacks),
-        cmocka_unit_test(test_lays_links),
-        cmocka_unit_test(test_lays_private_copies),
-        cmocka_unit_test(test_counts_what_is_left),
-        cmocka_unit_test(test_program_names_hold_no_folder),
+        cmocka_unit_test(program_is_built_from_its_files),
+        cmocka_unit_test(missing_file_of_a_program_is_listed),
+        cmocka_unit_test(links_are_created_but_never_followed),
+        cmocka_unit_test(work_folders_hold_private_copies),
+        cmocka_unit_test(size_of_a_work_folder_counts_new_files_but_not_links),
+        cmocka_unit_test(program_name_with_a_folder_is_refused),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -56,7 +56,7 @@ static int add(struct gw_scroll *scroll, uint64_t job, uint64_t attempt, const c
     return gw_scroll_add(scroll, job, &record, said);
 }
 
-static void each_finds_its_own(void **state)
+static void log_segments_return_the_output_of_each_attempt(void **state)
 {
     struct gw_scroll one, two;
     struct gw_scrolls_part part;
@@ -88,7 +88,7 @@ static void each_finds_its_own(void **state)
 }
 
 /* Many records are read in pieces; the last record is incomplete. */
-static void a_record_that_is_not_whole_is_none(void **state)
+static void incomplete_log_record_is_ignored(void **state)
 {
     enum { MANY = 5000 };
     static char large[GW_SCROLL_BYTES_MAX + 1];
@@ -119,7 +119,7 @@ static void a_record_that_is_not_whole_is_none(void **state)
     gw_scrolls_free(scrolls);
 }
 
-static void the_mark_is_there_for_others(void **state)
+static void log_mark_shows_the_running_attempt_to_other_processes(void **state)
 {
     struct gw_scroll scroll;
     struct gw_scroll_mark mark;
@@ -143,7 +143,7 @@ static void the_mark_is_there_for_others(void **state)
 
 /* A task may close any descriptor and reuse its number for its own file, and a cleanup may
  * remove the folder. Captures with other names have no log segment. */
-static void what_is_not_its_file_is_left_alone(void **state)
+static void log_segment_never_writes_into_a_file_of_the_task(void **state)
 {
     struct gw_scroll scroll, other;
     char text[8] = "";
@@ -167,10 +167,13 @@ static void what_is_not_its_file_is_left_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(each_finds_its_own, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_record_that_is_not_whole_is_none, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(the_mark_is_there_for_others, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_its_file_is_left_alone, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_segments_return_the_output_of_each_attempt, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(incomplete_log_record_is_ignored, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_mark_shows_the_running_attempt_to_other_processes,
+                                        set_up, tear_down),
+        cmocka_unit_test_setup_teardown(log_segment_never_writes_into_a_file_of_the_task, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 
 #define SECOND UINT64_C(1000000000)
 
-static void a_still_folder_is_told_of_once(void **state)
+static void unchanging_folder_is_reported_once(void **state)
 {
     struct gw_sighting sighting = {0};
     (void)state;
@@ -31,7 +31,7 @@ static unsigned until_told(struct gw_sighting *sighting, uint64_t *at)
     return 0;
 }
 
-static void a_folder_that_never_rests_is_told_of_too(void **state)
+static void constantly_changing_folder_is_still_reported(void **state)
 {
     struct gw_sighting sighting = {0};
     uint64_t at = 1;
@@ -48,7 +48,7 @@ static void a_folder_that_never_rests_is_told_of_too(void **state)
 }
 
 /* The folder is as it was last reported, so no change waits. */
-static void what_came_back_does_not_wait(void **state)
+static void folder_that_changes_back_is_not_reported(void **state)
 {
     struct gw_sighting sighting = {0};
     (void)state;
@@ -60,9 +60,9 @@ static void what_came_back_does_not_wait(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_still_folder_is_told_of_once),
-        cmocka_unit_test(a_folder_that_never_rests_is_told_of_too),
-        cmocka_unit_test(what_came_back_does_not_wait),
+        cmocka_unit_test(unchanging_folder_is_reported_once),
+        cmocka_unit_test(constantly_changing_folder_is_still_reported),
+        cmocka_unit_test(folder_that_changes_back_is_not_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

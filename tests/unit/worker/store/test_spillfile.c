@@ -59,7 +59,7 @@ static void write_it(struct world *w)
     close(fd);
 }
 
-static void what_was_written_comes_back(void **state)
+static void spill_file_returns_the_written_bytes(void **state)
 {
     struct world *w = *state;
     struct gw_error error;
@@ -79,7 +79,7 @@ static void what_was_written_comes_back(void **state)
     assert_int_equal(access(w->file, F_OK), 0); /* never two results in a file */
 }
 
-static void a_damaged_file_is_an_error(void **state)
+static void damaged_spill_file_is_refused(void **state)
 {
     struct world *w = *state;
     struct gw_error error;
@@ -98,7 +98,7 @@ static void a_damaged_file_is_an_error(void **state)
     assert_int_equal(gw_spillfile_open(w->file, &w->what, &fd, &error), GW_EIO);
 }
 
-static void a_disk_that_fills_leaves_no_file(void **state)
+static void full_disk_leaves_no_spill_file(void **state)
 {
     struct world *w = *state;
     struct gw_error error;
@@ -116,7 +116,7 @@ static void a_disk_that_fills_leaves_no_file(void **state)
     assert_int_equal(access(w->file, F_OK), -1);
 }
 
-static void folders_of_the_dead_go(void **state)
+static void spill_folder_of_a_dead_worker_is_removed(void **state)
 {
     struct world *w = *state;
     struct gw_error error;
@@ -136,10 +136,11 @@ static void folders_of_the_dead_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_written_comes_back, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_damaged_file_is_an_error, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_disk_that_fills_leaves_no_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(folders_of_the_dead_go, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(spill_file_returns_the_written_bytes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(damaged_spill_file_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(full_disk_leaves_no_spill_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(spill_folder_of_a_dead_worker_is_removed, set_up,
+                                        tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -86,7 +86,7 @@ static void need_nameless(void)
     close(fd);
 }
 
-static void test_who_writes_nothing_leaves_no_file(void **state)
+static void empty_capture_file_is_reused_and_leaves_no_file(void **state)
 {
     need_nameless();
     open_at("a", 0);
@@ -110,7 +110,7 @@ static void test_who_writes_nothing_leaves_no_file(void **state)
     assert_holds("next/b", "said");
 }
 
-static void test_what_is_not_as_new_is_not_handed_on(void **state)
+static void changed_capture_file_is_not_reused(void **state)
 {
     need_nameless();
     open_at("a", 0);
@@ -125,7 +125,7 @@ static void test_what_is_not_as_new_is_not_handed_on(void **state)
     assert_true(exists("b"));
 }
 
-static void test_what_was_there_makes_way(void **state)
+static void capture_replaces_an_existing_file(void **state)
 {
     for (int round = 0; round < 3; round++) {
         open_at("a", 0);
@@ -137,7 +137,7 @@ static void test_what_was_there_makes_way(void **state)
     assert_holds("a", "second");
 }
 
-static void test_a_folder_that_is_not_there_is_said_at_once(void **state)
+static void capture_in_a_missing_folder_is_refused(void **state)
 {
     struct gw_error error;
     open_at("a", 0);
@@ -148,7 +148,7 @@ static void test_a_folder_that_is_not_there_is_said_at_once(void **state)
     assert_int_equal(capture.fd, -1);
 }
 
-static void test_a_runner_finds_its_file(void **state)
+static void named_capture_file_exists_from_the_start(void **state)
 {
     struct gw_error error;
     const struct gw_capture_options options = {.path = in_dir("a"), .named = true};
@@ -156,7 +156,7 @@ static void test_a_runner_finds_its_file(void **state)
     assert_true(exists("a"));
 }
 
-static void test_it_is_cut_at_its_limit(void **state)
+static void capture_beyond_its_limit_is_omitted(void **state)
 {
     static char long_text[10001];
     uint64_t at, end;
@@ -181,7 +181,7 @@ static void test_it_is_cut_at_its_limit(void **state)
 }
 
 /* The first and the last bytes are there, at their offsets, and few bytes between. */
-static void test_a_long_one_has_a_hole(void **state)
+static void long_capture_retains_its_start_and_end(void **state)
 {
     enum { LIMIT = 1 << 20, PIECE = 100000, PIECES = 50 };
     static char piece[PIECE + 1];
@@ -254,7 +254,7 @@ static void assert_there(uint64_t from, uint64_t end)
     }
 }
 
-static void test_a_held_process_waits_for_its_reader(void **state)
+static void held_process_is_paced_by_its_reader(void **state)
 {
     enum { LIMIT = 1 << 20, ROUNDS = 6 };
     uint64_t bytes = 0, read = 0;
@@ -276,7 +276,7 @@ static void test_a_held_process_waits_for_its_reader(void **state)
     assert_true(status.st_blocks * 512 < LIMIT + GW_HELD_BYTES + (1 << 20));
 }
 
-static void test_without_a_reader_it_waits_no_longer(void **state)
+static void held_process_continues_if_its_reader_disconnects(void **state)
 {
     (void)state;
     open_held(1 << 20);
@@ -296,18 +296,17 @@ static void test_without_a_reader_it_waits_no_longer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_who_writes_nothing_leaves_no_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_what_is_not_as_new_is_not_handed_on, set_up,
+        cmocka_unit_test_setup_teardown(empty_capture_file_is_reused_and_leaves_no_file, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_what_was_there_makes_way, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_folder_that_is_not_there_is_said_at_once, set_up,
+        cmocka_unit_test_setup_teardown(changed_capture_file_is_not_reused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture_replaces_an_existing_file, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(capture_in_a_missing_folder_is_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(named_capture_file_exists_from_the_start, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(test_a_runner_finds_its_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_it_is_cut_at_its_limit, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_long_one_has_a_hole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_held_process_waits_for_its_reader, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(test_without_a_reader_it_waits_no_longer, set_up,
+        cmocka_unit_test_setup_teardown(capture_beyond_its_limit_is_omitted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(long_capture_retains_its_start_and_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(held_process_is_paced_by_its_reader, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(held_process_continues_if_its_reader_disconnects, set_up,
                                         tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

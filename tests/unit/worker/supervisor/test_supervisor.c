@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static void test_ends_are_reported_as_they_were(void **state)
+static void exit_code_and_signal_are_reported(void **state)
 {
     static const struct {
         const char *script;
@@ -49,7 +49,7 @@ static void write_file(const char *path, const char *text, mode_t mode)
     assert_int_equal(chmod(path, mode), 0);
 }
 
-static void test_what_cannot_start_says_why(void **state)
+static void start_failure_states_the_cause(void **state)
 {
     char foreign[96], closed[96], orphan[96];
     snprintf(foreign, sizeof foreign, "%s/foreign", harness.dir);
@@ -120,7 +120,7 @@ static void assert_bound(uint64_t process, const char *cpus, const cpu_set_t *wa
     assert_string_equal(harness_read(out), text);
 }
 
-static void test_a_process_is_bound_to_what_we_may_use(void **state)
+static void cpu_binding_is_limited_to_allowed_cpus(void **state)
 {
     cpu_set_t ours, one;
     char list[64];
@@ -144,7 +144,7 @@ static void test_a_process_is_bound_to_what_we_may_use(void **state)
     assert_bound(7, list, &ours);
 }
 
-static void test_a_process_starts_clean(void **state)
+static void process_starts_with_clean_descriptors_and_signals(void **state)
 {
     char out[96], err[96];
     snprintf(out, sizeof out, "%s/out", harness.dir);
@@ -182,7 +182,7 @@ static void test_a_process_starts_clean(void **state)
     assert_string_equal(harness_read(err), wanted);
 }
 
-static void test_a_runner_gets_its_socket(void **state)
+static void runner_gets_its_socket_as_descriptor_3(void **state)
 {
     int fds[2];
     char word[3] = "";
@@ -198,7 +198,7 @@ static void test_a_runner_gets_its_socket(void **state)
     close(fds[0]);
 }
 
-static void test_bury_asks_first(void **state)
+static void bury_sends_sigterm_before_sigkill(void **state)
 {
     start(1, SHELL("trap 'exit 3' TERM; echo $$ > pids; while :; do sleep 0.1; done"));
     (void)harness_pid(&harness);
@@ -209,7 +209,7 @@ static void test_bury_asks_first(void **state)
     wait_buried(1);
 }
 
-static void test_bury_kills_who_ignores_it(void **state)
+static void bury_kills_a_process_that_ignores_sigterm(void **state)
 {
     start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
     pid_t pid = harness_pid(&harness);
@@ -223,7 +223,7 @@ static void test_bury_kills_who_ignores_it(void **state)
     assert_true(harness_is_gone(pid));
 }
 
-static void test_a_second_bury_shortens_the_grace(void **state)
+static void second_bury_shortens_the_grace_period(void **state)
 {
     start(1, SHELL("trap '' TERM; echo $$ > pids; while :; do sleep 1000; done"));
     (void)harness_pid(&harness);
@@ -236,7 +236,7 @@ static void test_a_second_bury_shortens_the_grace(void **state)
     wait_buried(2);
 }
 
-static void test_a_stopped_process_is_asked_too(void **state)
+static void bury_continues_a_stopped_process_to_let_it_exit(void **state)
 {
     start(1, SHELL("trap 'exit 4' TERM; echo $$ > pids; kill -STOP $$; sleep 1000"));
     (void)harness_pid(&harness);
@@ -260,7 +260,7 @@ static int mover_main(void)
     return 0;
 }
 
-static void test_what_is_left_behind_is_buried(void **state)
+static void daemons_left_by_a_process_are_killed(void **state)
 {
     start(1, HELPER("daemon", "exit 5"));
     pid_t pid = harness_pid(&harness);
@@ -269,7 +269,7 @@ static void test_what_is_left_behind_is_buried(void **state)
     assert_true(harness_is_gone(pid));
 }
 
-static void test_bury_finds_daemons_and_only_its_own(void **state)
+static void bury_kills_only_daemons_of_its_own_process(void **state)
 {
     start(1, HELPER("daemon", "sleep 1000"));
     pid_t first = harness_pid(&harness);
@@ -285,7 +285,7 @@ static void test_bury_finds_daemons_and_only_its_own(void **state)
     assert_true(harness_is_gone(second));
 }
 
-static void test_a_mover_is_caught(void **state)
+static void process_that_forks_constantly_is_killed(void **state)
 {
     start(1, HELPER("mover", "sleep 1000"));
     (void)harness_pid(&harness);
@@ -293,7 +293,7 @@ static void test_a_mover_is_caught(void **state)
     wait_buried(1);
 }
 
-static void test_the_workers_death_buries_all(void **state)
+static void worker_death_kills_all_processes(void **state)
 {
     struct harness mine;
     pid_t pids[4];
@@ -323,7 +323,7 @@ static void beat(struct harness *to)
 
 /* A worker stops after its first heartbeat and another continues. The processes of the stopped
  * worker end before the scheduler reassigns their tasks, and their ends count against no task. */
-static void test_a_worker_that_stands_still(void **state)
+static void processes_of_a_stopped_worker_are_killed(void **state)
 {
     struct harness still, well;
     (void)state;
@@ -350,7 +350,7 @@ static void test_a_worker_that_stands_still(void **state)
         harness_close(both[i]);
 }
 
-static void test_the_supervisors_death_buries_all(void **state)
+static void supervisor_death_kills_all_processes(void **state)
 {
     struct harness mine;
     harness_open(&mine);
@@ -371,7 +371,7 @@ static void test_the_supervisors_death_buries_all(void **state)
     harness_close(&mine);
 }
 
-static void test_a_killed_reaper_is_no_way_out(void **state)
+static void process_that_kills_its_reaper_is_still_killed(void **state)
 {
     start(1, HELPER("daemon", "echo $$ > pids; sleep 1000"));
     pid_t other_daemon = harness_pid(&harness), other = harness_pid(&harness);
@@ -392,7 +392,7 @@ static void test_a_killed_reaper_is_no_way_out(void **state)
 }
 
 /* It is also not reported as a program that cannot start, although the program had hardly begun. */
-static void test_a_reaper_is_killed_before_it_said_anything(void **state)
+static void early_reaper_death_is_reported_as_sigkill(void **state)
 {
     for (uint64_t i = 1; i <= 5; i++) {
         harness_spawn(&harness, &(struct harness_spawn){
@@ -402,7 +402,7 @@ static void test_a_reaper_is_killed_before_it_said_anything(void **state)
     }
 }
 
-static void test_its_groups_signals_stay_its_own(void **state)
+static void signals_of_a_process_group_do_not_reach_the_reaper(void **state)
 {
     start(1, SHELL("trap '' TERM HUP INT; kill -TERM 0; kill -HUP $PPID; kill -TERM $PPID; "
                    "kill -INT $PPID; exit 6"));
@@ -410,7 +410,7 @@ static void test_its_groups_signals_stay_its_own(void **state)
     wait_buried(1);
 }
 
-static void test_output_is_cut(void **state)
+static void output_beyond_its_limit_is_omitted(void **state)
 {
     char out[96];
     struct stat status;
@@ -427,7 +427,7 @@ static void test_output_is_cut(void **state)
 }
 
 /* The process continues as its reader reads, and its last output has no reader when it is ended. */
-static void test_a_held_process(void **state)
+static void held_process_is_paced_and_ends_at_sigterm(void **state)
 {
     char out[96];
     struct stat status;
@@ -453,7 +453,7 @@ static void test_a_held_process(void **state)
     wait_buried(1);
 }
 
-static void test_a_process_reads_what_it_was_given(void **state)
+static void process_reads_its_input_descriptor(void **state)
 {
     char out[96];
     int ends[2];
@@ -469,7 +469,7 @@ static void test_a_process_reads_what_it_was_given(void **state)
     assert_string_equal(harness_read(out), "hello\n");
 }
 
-static void test_a_number_runs_once_at_a_time(void **state)
+static void process_id_in_use_is_refused(void **state)
 {
     start(1, ARGV("sleep", "1000"));
     harness_spawn(&harness, &(struct harness_spawn){.process = 1, .argv = ARGV("/bin/true")});
@@ -483,7 +483,7 @@ static void test_a_number_runs_once_at_a_time(void **state)
 
 enum { MANY = 150 };
 
-static void test_many_at_once(void **state)
+static void many_processes_end_independently(void **state)
 {
     uint32_t pids[MANY];
     for (uint64_t i = 0; i < MANY; i++)
@@ -510,7 +510,7 @@ static void test_many_at_once(void **state)
 /* The epilog runs when no process is left, in the same environment, before `buried` is reported.
  * Burying the process again does not end the epilog, and processes that the epilog leaves are
  * killed, too. */
-static void test_an_epilog_runs_when_none_is_left(void **state)
+static void epilog_runs_after_all_processes_ended(void **state)
 {
     static const char *const env[] = {"PATH=/usr/bin:/bin", "NAME=value", NULL};
     char path[128], script[512], line[64] = "";
@@ -543,7 +543,7 @@ static void test_an_epilog_runs_when_none_is_left(void **state)
 }
 
 /* A failed epilog does not delay the report that the process ended. */
-static void test_an_epilog_that_cannot_start(void **state)
+static void epilog_that_cannot_start_does_not_block_the_end(void **state)
 {
     harness_spawn(&harness, &(struct harness_spawn){.process = 1,
                                                     .argv = ARGV("true"),
@@ -565,31 +565,31 @@ int main(int argc, char **argv)
     if (readlink("/proc/self/exe", supervisor_self, sizeof supervisor_self - 1) < 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        TEST(test_ends_are_reported_as_they_were),
-        TEST(test_what_cannot_start_says_why),
-        TEST(test_a_process_is_bound_to_what_we_may_use),
-        TEST(test_a_process_starts_clean),
-        TEST(test_a_runner_gets_its_socket),
-        TEST(test_bury_asks_first),
-        TEST(test_bury_kills_who_ignores_it),
-        TEST(test_a_second_bury_shortens_the_grace),
-        TEST(test_a_stopped_process_is_asked_too),
-        TEST(test_what_is_left_behind_is_buried),
-        TEST(test_bury_finds_daemons_and_only_its_own),
-        TEST(test_a_mover_is_caught),
-        TEST(test_a_killed_reaper_is_no_way_out),
-        TEST(test_a_reaper_is_killed_before_it_said_anything),
-        TEST(test_its_groups_signals_stay_its_own),
-        TEST(test_output_is_cut),
-        TEST(test_a_held_process),
-        TEST(test_a_process_reads_what_it_was_given),
-        TEST(test_a_number_runs_once_at_a_time),
-        TEST(test_many_at_once),
-        TEST(test_an_epilog_runs_when_none_is_left),
-        TEST(test_an_epilog_that_cannot_start),
-        cmocka_unit_test(test_the_workers_death_buries_all),
-        cmocka_unit_test(test_the_supervisors_death_buries_all),
-        cmocka_unit_test(test_a_worker_that_stands_still),
+        TEST(exit_code_and_signal_are_reported),
+        TEST(start_failure_states_the_cause),
+        TEST(cpu_binding_is_limited_to_allowed_cpus),
+        TEST(process_starts_with_clean_descriptors_and_signals),
+        TEST(runner_gets_its_socket_as_descriptor_3),
+        TEST(bury_sends_sigterm_before_sigkill),
+        TEST(bury_kills_a_process_that_ignores_sigterm),
+        TEST(second_bury_shortens_the_grace_period),
+        TEST(bury_continues_a_stopped_process_to_let_it_exit),
+        TEST(daemons_left_by_a_process_are_killed),
+        TEST(bury_kills_only_daemons_of_its_own_process),
+        TEST(process_that_forks_constantly_is_killed),
+        TEST(process_that_kills_its_reaper_is_still_killed),
+        TEST(early_reaper_death_is_reported_as_sigkill),
+        TEST(signals_of_a_process_group_do_not_reach_the_reaper),
+        TEST(output_beyond_its_limit_is_omitted),
+        TEST(held_process_is_paced_and_ends_at_sigterm),
+        TEST(process_reads_its_input_descriptor),
+        TEST(process_id_in_use_is_refused),
+        TEST(many_processes_end_independently),
+        TEST(epilog_runs_after_all_processes_ended),
+        TEST(epilog_that_cannot_start_does_not_block_the_end),
+        cmocka_unit_test(worker_death_kills_all_processes),
+        cmocka_unit_test(supervisor_death_kills_all_processes),
+        cmocka_unit_test(processes_of_a_stopped_worker_are_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Processes that wait for the turn of the one before them. */
+/* Processes that are queued behind another process. */
 #include "tests/unit/unit.h"
 
 #include "graph/base/clock.h"
@@ -24,7 +24,7 @@ static void spawn_two(const char *const *first, const char *const *second)
     harness_spawn(&harness, &(struct harness_spawn){.process = 2, .argv = second, .behind = 1});
 }
 
-static void test_a_turn_comes_when_the_one_before_cannot_start(void **state)
+static void queued_process_starts_if_its_predecessor_cannot(void **state)
 {
     spawn_two(ARGV("/nowhere/program"), SHELL("exit 3"));
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 1).code, GW_ENOENT);
@@ -32,8 +32,9 @@ static void test_a_turn_comes_when_the_one_before_cannot_start(void **state)
     wait_buried(2);
 }
 
-/* Within 4 ms of the first one's start, or it comes back: a matter of how busy the machine is. */
-static void test_a_turn_comes_when_the_one_before_is_buried(void **state)
+/* It starts within 4 ms of the first process's start, or is returned; that depends on how busy
+ * the machine is. */
+static void queued_process_starts_after_its_predecessor_is_reaped(void **state)
 {
     spawn_two(HELPER("daemon", "exit 0"), SHELL("exit 3"));
     pid_t pid = harness_pid(&harness);
@@ -49,24 +50,24 @@ static void test_a_turn_comes_when_the_one_before_is_buried(void **state)
     assert_int_equal(harness.events.count, 1); /* spawned 1 */
 }
 
-static void test_who_waits_for_long_comes_back(void **state)
+static void process_queued_too_long_is_returned(void **state)
 {
     spawn_two(SHELL("echo $$ > pids; sleep 1000"), ARGV("/bin/true"));
     (void)harness_pid(&harness);
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
-    harness_spawn(&harness, /* it runs for long already */
+    harness_spawn(&harness, /* it has been running for long */
                   &(struct harness_spawn){.process = 3, .argv = ARGV("/bin/true"), .behind = 1});
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 3).code, GW_EAGAIN);
     harness_spawn(&harness,
                   &(struct harness_spawn){.process = 4, .argv = ARGV("/bin/true"), .behind = 9});
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 4).code, GW_EAGAIN);
-    start(2, ARGV("/bin/true")); /* elsewhere */
+    start(2, ARGV("/bin/true")); /* in the normal way */
     wait_buried(2);
     harness_bury(&harness, 1, 0);
     wait_buried(1);
 }
 
-static void test_who_waits_is_buried_unbegun(void **state)
+static void queued_process_can_be_ended_unstarted(void **state)
 {
     spawn_two(SHELL("echo $$ > pids; sleep 1000"), SHELL("echo begun > pids"));
     harness_bury(&harness, 2, 0);
@@ -77,7 +78,7 @@ static void test_who_waits_is_buried_unbegun(void **state)
     wait_buried(1);
 }
 
-static void test_who_waits_outlives_its_reaper(void **state)
+static void queued_process_is_returned_if_the_reaper_dies(void **state)
 {
     spawn_two(SHELL("kill -KILL $PPID; sleep 1000"), ARGV("/bin/true"));
     assert_int_equal(harness_wait(&harness, GW_MESSAGE_spawned, 2).code, GW_EAGAIN);
@@ -89,8 +90,9 @@ static void test_who_waits_outlives_its_reaper(void **state)
 
 enum { LINE = 8 };
 
-/* Where one of them kills their reaper: what those before it said is heard, though nobody listened
- * when they said it. LINE: none does. Who comes back is a matter of how busy the machine is. */
+/* A process of the queue kills the reaper: the reports of the processes before it arrive, although
+ * nobody read when they were sent. LINE: no process kills it. Which processes are returned depends
+ * on how busy the machine is. */
 static void line_with_killer(uint64_t first, unsigned killer)
 {
     for (unsigned i = 0; i < LINE; i++)
@@ -112,7 +114,7 @@ static void line_with_killer(uint64_t first, unsigned killer)
     }
 }
 
-static void test_a_line_is_heard_to_its_end(void **state)
+static void queue_reports_every_process_if_a_reaper_is_killed(void **state)
 {
     for (unsigned killer = 1; killer <= LINE; killer++)
         line_with_killer(1 + killer * LINE, killer);
@@ -127,12 +129,12 @@ int main(int argc, char **argv)
     if (readlink("/proc/self/exe", supervisor_self, sizeof supervisor_self - 1) < 0)
         return 1;
     const struct CMUnitTest tests[] = {
-        TEST(test_a_line_is_heard_to_its_end),
-        TEST(test_a_turn_comes_when_the_one_before_cannot_start),
-        TEST(test_a_turn_comes_when_the_one_before_is_buried),
-        TEST(test_who_waits_for_long_comes_back),
-        TEST(test_who_waits_is_buried_unbegun),
-        TEST(test_who_waits_outlives_its_reaper),
+        TEST(queue_reports_every_process_if_a_reaper_is_killed),
+        TEST(queued_process_starts_if_its_predecessor_cannot),
+        TEST(queued_process_starts_after_its_predecessor_is_reaped),
+        TEST(process_queued_too_long_is_returned),
+        TEST(queued_process_can_be_ended_unstarted),
+        TEST(queued_process_is_returned_if_the_reaper_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
