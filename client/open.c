@@ -11,6 +11,7 @@
 #include "client/submit/inline.h"
 #include "client/submit/reconnect.h"
 #include "graph/base/clock.h"
+#include "graph/base/options_read.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,8 +143,11 @@ static void hold_standard_streams(void)
 int gw_client_open(const struct gw_client_options *given, struct gw_client **out,
                    struct gw_error *error)
 {
-    static const struct gw_client_options defaults;
-    const struct gw_client_options *options = given ? given : &defaults;
+    struct gw_client_options read;
+    const struct gw_client_options *options = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_client_options, error);
+    if (rc < 0)
+        return rc;
     const char *address = options->address ? options->address : getenv("GANGWAY_ADDRESS");
     const char *inlined = getenv("GANGWAY_INLINE");
     struct gw_identity identity;
@@ -154,7 +158,7 @@ int gw_client_open(const struct gw_client_options *given, struct gw_client **out
                             "this process was started to run tasks, but main did not begin with "
                             "gw_init(&argc, &argv)");
 
-    int rc = gw_cluster_check_resources(options->resources, error);
+    rc = gw_cluster_check_resources(options->resources, error);
     if (rc < 0)
         return rc;
     hold_standard_streams();

@@ -30,10 +30,8 @@ static int check_none(const char *dir, struct gw_error *error)
         return 0;
     (void)getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){sizeof peer});
     close(fd);
-    int rc = gw_client_open(&(struct gw_client_options){.address = address,
-                                                        .name = "gangway up",
-                                                        .no_reconnect = true,
-                                                        .connect_timeout_ns = 1},
+    int rc = gw_client_open(GW_CLIENT_OPTIONS(.address = address, .name = "gangway up",
+                                              .no_reconnect = true, .connect_timeout_ns = 1),
                             &client, &why);
     if (rc == 0) {
         gw_client_close(client);

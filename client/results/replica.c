@@ -2,6 +2,8 @@
  * once. If the caller stops waiting, the scheduler still makes the copies. */
 #include "client/link/session.h"
 
+#include "graph/base/options_read.h"
+
 #include <stdlib.h>
 
 enum { BATCH = 128 };
@@ -15,8 +17,8 @@ static int ask(struct gw_rpc *call, struct gw_client *client, const struct gw_fu
         .replicate = {.request = call->request,
                       .job = gw_future_job(future),
                       .index = gw_future_index(future),
-                      .copies = options ? options->copies : 0,
-                      .workers = options && options->workers ? options->workers : ""},
+                      .copies = options->copies,
+                      .workers = options->workers ? options->workers : ""},
     };
     return gw_rpc_send(call, client, &message, -1);
 }
@@ -60,13 +62,17 @@ static int wait_well(struct gw_future *const *futures, size_t count, struct gw_e
 }
 
 int gw_replicate(struct gw_client *client, struct gw_future *const *futures, size_t count,
-                 const struct gw_replicate_options *options, struct gw_error *error)
+                 const struct gw_replicate_options *given, struct gw_error *error)
 {
+    struct gw_replicate_options options;
+    int rc = GW_OPTIONS_READ(&options, given, gw_replicate_options, error);
+    if (rc < 0)
+        return rc;
     if (client->inlined)
         return wait_well(futures, count, error);
-    int rc = gw_session_start(client, 0, error);
+    rc = gw_session_start(client, 0, error);
     for (size_t at = 0; at < count && rc == 0; at += BATCH)
-        rc = replicate(client, futures + at, count - at < BATCH ? count - at : BATCH, options,
+        rc = replicate(client, futures + at, count - at < BATCH ? count - at : BATCH, &options,
                        error);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* Requests: listings, calls on jobs by number, and output. Each is one request and one answer. */
 #include "client/link/session.h"
+#include "graph/base/options_read.h"
 #include "graph/wire/codec.h"
 
 #include <stdio.h>
@@ -257,9 +258,14 @@ int gw_job_wait(struct gw_client *client, uint64_t job, uint64_t timeout_ns, int
     return rc;
 }
 
-int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
+int gw_job_log(struct gw_client *client, const struct gw_log_request *given,
                struct gw_log_chunk *chunk, struct gw_error *error)
 {
+    struct gw_log_request read;
+    const struct gw_log_request *request = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_log_request, error);
+    if (rc < 0)
+        return rc;
     struct gw_rpc call;
     struct gw_message message = {
         .type = GW_MESSAGE_log_read,
@@ -274,7 +280,7 @@ int gw_job_log(struct gw_client *client, const struct gw_log_request *request,
                      .holds = request->holds,
                      .after = request->attempt ? 0 : request->after},
     };
-    int rc = gw_session_ask(client, &call, &message, &message.log_read.request, UINT64_MAX, error);
+    rc = gw_session_ask(client, &call, &message, &message.log_read.request, UINT64_MAX, error);
     if (rc == 0) {
         struct gw_value *data = gw_bytes_copy(call.body, call.body_bytes);
         if (data) {

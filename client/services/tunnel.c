@@ -4,6 +4,7 @@
 #include "client/services/tunnel.h"
 
 #include "client/link/session.h"
+#include "graph/base/options_read.h"
 #include "graph/wire/codec.h"
 
 #include <stdlib.h>
@@ -128,9 +129,14 @@ static int ask(struct gw_tunnel *tunnel, struct gw_message *message, struct gw_e
     return rc;
 }
 
-int gw_tunnel_open(struct gw_client *client, const struct gw_tunnel_options *options,
+int gw_tunnel_open(struct gw_client *client, const struct gw_tunnel_options *given,
                    struct gw_tunnel **out, struct gw_error *error)
 {
+    struct gw_tunnel_options read;
+    const struct gw_tunnel_options *options = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_tunnel_options, error);
+    if (rc < 0)
+        return rc;
     struct gw_tunnel *tunnel = calloc(1, sizeof *tunnel);
     struct gw_buffer argv = {0};
     if (!tunnel || encode_argv(options->argv, &argv) < 0) {
@@ -155,7 +161,7 @@ int gw_tunnel_open(struct gw_client *client, const struct gw_tunnel_options *opt
         .argv = {argv.data, (uint32_t)argv.size},
         .number = options->argv ? (uint32_t)options->rows << 16 | options->columns : options->port,
     };
-    int rc = ask(tunnel, &message, error);
+    rc = ask(tunnel, &message, error);
     gw_buffer_deinit(&argv);
     if (rc < 0) {
         tunnel_free(tunnel);

@@ -11,6 +11,7 @@
 #include "client/results/deferred_accept.h"
 #include "client/submit/large_args.h"
 #include "client/submit/submit.h"
+#include "graph/base/options_read.h"
 #include "graph/wire/codec.h"
 #include "worker/runner/actor.h"
 
@@ -121,8 +122,8 @@ static int submit(struct gw_client *client, struct gw_graph_rows *rows,
     struct gw_graph_spec spec = rows->specs[0];
     struct gw_future_group *group = NULL;
     spec.actor = GW_ACTOR_NEW;
-    spec.actor_name = options ? options->name : NULL;
-    spec.options.retries = options ? options->restarts : 0;
+    spec.actor_name = options->name;
+    spec.options.retries = options->restarts;
     rows->specs = &spec;
     int rc = gw_submit_one(client, rows, false, &group, error);
     if (rc < 0)
@@ -133,22 +134,25 @@ static int submit(struct gw_client *client, struct gw_graph_rows *rows,
 }
 
 int gw_actor_new_call(struct gw_client *client, struct gw_actor **out, struct gw_error *error,
-                      const struct gw_function *function, const struct gw_actor_options *options,
+                      const struct gw_function *function, const struct gw_actor_options *given,
                       struct gw_value **values, size_t count)
 {
+    struct gw_actor_options read = GW_INIT(gw_actor_options);
+    const struct gw_actor_options *options = &read;
     struct gw_graph *graph = take_graph();
     struct gw_graph_rows rows;
     uint64_t job = UINT64_MAX - 1;
-    (void)gw_graph_call(graph, function, options ? options->task : NULL, values, count);
-    int rc = gw_graph_rows_seal(graph, &rows, error);
-    if (rc == 0 && (rows.specs[0].options.ranks > 0 || (options && options->restarts > UINT8_MAX)))
+    int read_rc = GW_OPTIONS_READ(&read, given, gw_actor_options, error);
+    (void)gw_graph_call(graph, function, options->task, values, count);
+    int rc = read_rc < 0 ? read_rc : gw_graph_rows_seal(graph, &rows, error);
+    if (rc == 0 && (rows.specs[0].options.ranks > 0 || options->restarts > UINT8_MAX))
         rc = gw_error_set(error, GW_EINVAL,
                           "an actor is one process (no ranks), with at most 255 restarts");
-    if (rc == 0 && options && options->name && !*options->name)
+    if (rc == 0 && options->name && !*options->name)
         rc = gw_error_set(error, GW_EINVAL, "the name of an actor is empty");
     if (rc == 0 && !client->inlined)
         rc = submit(client, &rows, options, &job, error);
-    struct gw_actor *actor = rc == 0 ? handle_new(client, job, options && options->name) : NULL;
+    struct gw_actor *actor = rc == 0 ? handle_new(client, job, options->name != NULL) : NULL;
     if (rc == 0 && !actor)
         rc = gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc == 0 && client->inlined)
@@ -312,23 +316,24 @@ static int call_graph(struct gw_actor *actor, struct gw_actor_batch_row *row,
 }
 
 int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future, struct gw_error *error,
-                       const struct gw_function *method, const struct gw_task_options *options,
+                       const struct gw_function *method, const struct gw_task_options *given,
                        struct gw_value **values, size_t count)
 {
     struct gw_actor_batch_row row = {.spec = {.function = method}};
-    int rc = 0;
-    if (options) {
-        row.spec.retries = options->retries;
-        row.spec.priority = options->priority;
-        row.spec.time_limit_ns = options->time_limit_ns;
-        row.row.name = options->name;
+    struct gw_task_options options;
+    int rc = GW_OPTIONS_READ(&options, given, gw_task_options, error);
+    if (rc == 0) {
+        row.spec.retries = options.retries;
+        row.spec.priority = options.priority;
+        row.spec.time_limit_ns = options.time_limit_ns;
+        row.row.name = options.name;
     }
-    if (!gw_function_find(method->name))
+    if (rc == 0 && !gw_function_find(method->name))
         rc = gw_error_set(
             error, GW_ENOENT,
             "this program has no task \"%s\": GW_TASK(%s) must be in it, at file scope",
             method->name, method->name);
-    else if (count > UINT16_MAX)
+    else if (rc == 0 && count > UINT16_MAX)
         rc = gw_error_set(error, GW_EINVAL, "%s: %zu arguments", method->name, count);
     if (rc == 0 && (refs || actor->calls.client->inlined))
         return call_graph(actor, &row, values, count, future, error);

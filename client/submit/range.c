@@ -9,6 +9,7 @@
 #include "client/results/future.h"
 #include "client/submit/submission.h"
 #include "graph/base/clock.h"
+#include "graph/base/options_read.h"
 #include "graph/wire/codec.h"
 
 #include <errno.h>
@@ -198,15 +199,20 @@ static int make_spec(const struct gw_range *range, struct gw_graph_spec *spec,
                             "nobody takes the results of a detached range: discard_results");
     *spec = (struct gw_graph_spec){.kind = GW_SPEC_FUNCTION, .function = range->function};
     if (range->command) {
+        struct gw_command command;
+        int rc = GW_OPTIONS_READ(&command, range->command, gw_command, error);
+        if (rc < 0)
+            return rc;
         spec->kind = GW_SPEC_COMMAND;
-        spec->argv = range->command->argv;
-        spec->env = range->command->env;
-        spec->cwd = range->command->cwd;
-        spec->epilog = range->command->epilog;
-        spec->env_templates = range->command->env ? range->command->env_templates : 0;
+        spec->argv = command.argv;
+        spec->env = command.env;
+        spec->cwd = command.cwd;
+        spec->epilog = command.epilog;
+        spec->env_templates = command.env ? command.env_templates : 0;
     }
-    if (range->options)
-        spec->options = *range->options;
+    int rc = gw_spec_set_options(spec, range->options, error);
+    if (rc < 0)
+        return rc;
     spec->options.name = NULL;
     if (spec->options.pure)
         return gw_error_set(error, GW_EINVAL,
@@ -312,7 +318,7 @@ static int ask_end(struct gw_range_run *run, struct gw_error *error)
 }
 
 static int run_inline(struct gw_range_run *run, const struct gw_range *range,
-                      struct gw_error *error)
+                      const struct gw_task_options *options, struct gw_error *error)
 {
     size_t count = range->argument_count + range->input_count;
     struct gw_range_inline *inlined = calloc(1, sizeof *inlined + count * sizeof *inlined->values);
@@ -322,9 +328,8 @@ static int run_inline(struct gw_range_run *run, const struct gw_range *range,
     if (!range->function)
         return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, no commands");
     inlined->function = range->function;
-    if (range->options)
-        inlined->options = *range->options;
-    inlined->options.name = NULL;
+    inlined->options = *options;
+    inlined->options.struct_size = sizeof inlined->options;
     inlined->stop = range->stop_at_failure;
     for (size_t i = 0; i < range->argument_count; i++)
         inlined->values[inlined->value_count++] = gw_value_ref(range->arguments[i]);
@@ -346,12 +351,16 @@ static void cond_init(pthread_cond_t *cond)
     pthread_condattr_destroy(&attr);
 }
 
-int gw_map_range(struct gw_client *client, const struct gw_range *range, struct gw_range_run **out,
+int gw_map_range(struct gw_client *client, const struct gw_range *given, struct gw_range_run **out,
                  struct gw_error *error)
 {
+    struct gw_range read;
+    const struct gw_range *range = &read;
     struct gw_graph_spec spec;
     uint32_t count = 0;
-    int rc = count_of(range, &count, error);
+    int rc = GW_OPTIONS_READ(&read, given, gw_range, error);
+    if (rc == 0)
+        rc = count_of(range, &count, error);
     if (rc == 0)
         rc = make_spec(range, &spec, error);
     if (rc == 0)
@@ -374,7 +383,8 @@ int gw_map_range(struct gw_client *client, const struct gw_range *range, struct 
     pthread_mutex_lock(&client->lock);
     client->refs++;
     pthread_mutex_unlock(&client->lock);
-    rc = client->inlined ? run_inline(run, range, error) : submit(run, range, &spec, error);
+    rc = client->inlined ? run_inline(run, range, &spec.options, error)
+                         : submit(run, range, &spec, error);
     if (rc == 0 && !client->inlined)
         rc = ask_end(run, error);
     if (rc == 0)

@@ -8,6 +8,7 @@
 #include "client/submit/inline.h"
 #include "client/submit/submission.h"
 #include "client/submit/targets.h"
+#include "graph/base/options_read.h"
 #include "graph/model/spec.h"
 
 #include <stdlib.h>
@@ -69,8 +70,11 @@ static int keep_options(struct gw_stream *stream, const struct gw_submit_options
 int gw_stream_open(struct gw_client *client, const struct gw_submit_options *given,
                    struct gw_stream **out, struct gw_error *error)
 {
-    static const struct gw_submit_options defaults;
-    const struct gw_submit_options *options = given ? given : &defaults;
+    struct gw_submit_options read;
+    const struct gw_submit_options *options = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_submit_options, error);
+    if (rc < 0)
+        return rc;
     if (options->detached)
         return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
     struct gw_stream *stream = calloc(1, sizeof *stream);
@@ -78,7 +82,7 @@ int gw_stream_open(struct gw_client *client, const struct gw_submit_options *giv
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     stream->client = client;
     stream->parts = gw_parts_new(client);
-    int rc = stream->parts ? keep_options(stream, options) : GW_ENOMEM;
+    rc = stream->parts ? keep_options(stream, options) : GW_ENOMEM;
     const struct gw_submission_options opened = {
         .name = stream->name,
         .no_futures = true,

@@ -7,6 +7,7 @@
 #include "client/submit/submission.h"
 #include "client/submit/targets.h"
 #include "graph/base/clock.h"
+#include "graph/base/options_read.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/content.h"
 
@@ -74,7 +75,7 @@ static int open_job(struct gw_submission *submission, struct gw_client *client,
                     const struct gw_graph_rows *rows, const struct gw_submit_options *options,
                     const struct gw_targets *targets, struct gw_error *error)
 {
-    static const struct gw_submit_options defaults;
+    static const struct gw_submit_options defaults = GW_INIT(gw_submit_options);
     if (!options)
         options = &defaults;
     uint32_t first = targets->count && targets->rows[0] < rows->count ? targets->rows[0] : 0;
@@ -206,15 +207,17 @@ static int submit_whole(struct gw_client *client, struct gw_graph *graph,
 }
 
 int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
-                          const struct gw_submit_options *options, const gw_node *nodes,
-                          size_t count, struct gw_future **futures, struct gw_error *error)
+                          const struct gw_submit_options *given, const gw_node *nodes, size_t count,
+                          struct gw_future **futures, struct gw_error *error)
 {
+    struct gw_submit_options read;
+    const struct gw_submit_options *options = given ? &read : NULL;
     const struct wanted wanted = {nodes, count};
     struct gw_graph_rows head = {0};
     struct gw_targets targets = {0};
     struct gw_future_group *group = NULL;
-    int rc = 0;
-    if (!client->inlined && count <= EARLY_TARGETS_MAX)
+    int rc = given ? GW_OPTIONS_READ(&read, given, gw_submit_options, error) : 0;
+    if (rc == 0 && !client->inlined && count <= EARLY_TARGETS_MAX)
         rc = gw_graph_rows_head(graph, &head, error);
     if (rc == 0)
         rc = head.count > 0
@@ -411,27 +414,31 @@ static int map_inline(struct gw_client *client, const struct gw_map_call *call,
     return rc;
 }
 
-int gw_map(struct gw_client *client, const struct gw_map_call *call, struct gw_future **futures,
+int gw_map(struct gw_client *client, const struct gw_map_call *given, struct gw_future **futures,
            struct gw_error *error)
 {
-    if (call->count == 0)
-        return 0;
+    struct gw_map_call read;
+    const struct gw_map_call *call = &read;
+    int rc = GW_OPTIONS_READ(&read, given, gw_map_call, error);
+    if (rc < 0 || call->count == 0)
+        return rc;
     if (call->count > MAP_CALLS_MAX || call->arg_count > UINT8_MAX)
         return gw_error_set(error, GW_EINVAL, "gw_map takes at most %d calls of %d arguments",
                             MAP_CALLS_MAX, UINT8_MAX);
     if (client->inlined)
         return map_inline(client, call, futures, error);
     struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = call->function};
-    if (call->options)
-        spec.options = *call->options;
-    spec.options.name = NULL; /* options->name becomes the job's name, not that of every task */
-    int rc = gw_submission_prepare(client, &spec, 1, error);
+    rc = gw_spec_set_options(&spec, call->options, error);
+    const char *name = spec.options.name ? spec.options.name : call->function->name;
+    spec.options.name = NULL; /* it becomes the job's name, not that of every task */
+    if (rc == 0)
+        rc = gw_submission_prepare(client, &spec, 1, error);
     if (rc < 0)
         return rc;
 
     struct gw_submission submission;
     const struct gw_submission_options options = {
-        .name = call->options && call->options->name ? call->options->name : call->function->name,
+        .name = name,
         .target_count = (uint32_t)call->count,
     };
     rc = gw_submission_open(&submission, client, &options, error);

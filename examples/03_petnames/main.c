@@ -214,10 +214,9 @@ static int complete(struct arguments *arguments, const struct given *given)
 /* Shows what rank 0 prints until its attempt has ended. */
 static void show_log(struct gw_client *client, const struct gw_future *future)
 {
-    struct gw_log_request request = {.job = gw_future_job(future),
-                                     .index = gw_future_index(future),
-                                     .stream = 1,
-                                     .follow = true};
+    struct gw_log_request request =
+        GW_INIT(gw_log_request, .job = gw_future_job(future), .index = gw_future_index(future),
+                .stream = 1, .follow = true);
     struct gw_log_chunk chunk = {0};
     struct gw_error error;
     while (!chunk.end && gw_job_log(client, &request, &chunk, &error) >= 0) {
@@ -242,7 +241,7 @@ static int train(const struct arguments *arguments, struct gw_error *error)
                  arguments->ranks, arguments->ranks == 1 ? "" : "s", (long long)options->batch,
                  (long long)options->batch * arguments->ranks, options->lr);
     (void)fflush(stdout);
-    int rc = gw_client_open(&(struct gw_client_options){.slots = arguments->ranks}, &client, error);
+    int rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = arguments->ranks), &client, error);
     if (rc >= 0)
         rc = gw_dispatch(client, arguments->ranks, &future, error, pet_trainer,
                          pet_trainer_argument(options));

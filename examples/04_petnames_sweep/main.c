@@ -158,8 +158,8 @@ static int submit(struct gw_client *client, const struct arguments *arguments,
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, pet_trainer, GW_GANG(.ranks = (uint32_t)cell->ranks),
                            pet_trainer_argument(&train));
-    int rc = gw_client_submit_many(client, graph, &(struct gw_submit_options){.name = cell->name},
-                                   &node, 1, future, error);
+    int rc = gw_client_submit_many(client, graph, GW_SUBMIT_OPTIONS(.name = cell->name), &node, 1,
+                                   future, error);
     gw_graph_free(graph);
     return rc;
 }
@@ -222,9 +222,8 @@ static int sweep(struct arguments *arguments, struct pet_sweep_cell *cells, size
     int rc = trials.futures && trials.cell_of ? prepare(arguments, error)
                                               : gw_error_set(error, GW_ENOMEM, "out of memory");
     if (rc >= 0)
-        rc = gw_client_open(
-            &(struct gw_client_options){.slots = pet_sweep_grid_ranks_max(&arguments->grid)},
-            &client, error);
+        rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = pet_sweep_grid_ranks_max(&arguments->grid)),
+                            &client, error);
     if (rc >= 0)
         (void)printf("%zu cells, side by side as far as there are slots.\n", count);
     (void)fflush(stdout);

@@ -99,11 +99,10 @@ static int run(struct gw_client *client, size_t tasks, struct moments *moments,
     int rc = gw_actor_new(client, &actor, error, keeper, NULL);
     if (rc < 0)
         goto fail;
-    rc = gw_map(
-        client,
-        &(struct gw_map_call){
-            .function = GW_FUNCTION(sample), .count = tasks, .arg_count = 1, .make_args = seed_of},
-        samples, error);
+    rc = gw_map(client,
+                GW_MAP_CALL(.function = GW_FUNCTION(sample), .count = tasks, .arg_count = 1,
+                            .make_args = seed_of),
+                samples, error);
     for (size_t i = 0; i < tasks && rc == 0;
          i++) /* leaves at once, runs when the sample is there */
         rc = gw_actor_call(actor, NULL, error, keeper_add, NULL, gw_result_of(samples[i]));

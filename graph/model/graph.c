@@ -7,6 +7,7 @@
  * External nodes, which stand for tasks of earlier jobs, have no row. */
 #include "graph/model/graph_inside.h"
 
+#include "graph/base/options_read.h"
 #include "graph/model/options.h"
 #include "graph/model/spec.h"
 #include "graph/value/value.h"
@@ -176,12 +177,12 @@ static int spec_of_call(struct gw_graph *graph, const struct gw_function *functi
         return 0;
     }
     struct gw_graph_spec spec = {.kind = GW_SPEC_FUNCTION, .function = function};
-    const char *what = function->name;
-    if (options) {
-        spec.options = *options;
-        what = options->name ? options->name : what;
-    }
-    int rc = gw_options_check(&spec.options, what, &graph->error);
+    int rc = options ? gw_spec_set_options(&spec, options, &graph->error) : 0;
+    const char *what = spec.options.name ? spec.options.name : function->name;
+    if (rc == 0 && spec.options.signal)
+        rc = gw_error_set(&graph->error, GW_EINVAL, "a function gets no signal of its own");
+    if (rc == 0)
+        rc = gw_options_check(&spec.options, what, &graph->error);
     if (rc == 0 && share_spec(graph, &spec, number) < 0)
         rc = gw_error_set(&graph->error, GW_ENOMEM, "out of memory");
     if (rc == 0 && !options) {
@@ -213,9 +214,7 @@ gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function
     gw_node node = NO_NODE;
     if (!closed(graph)) {
         uint32_t spec;
-        if (options && options->signal)
-            gw_error_set(&graph->error, GW_EINVAL, "a function gets no signal of its own");
-        else if (!function || !function->name)
+        if (!function || !function->name)
             gw_error_set(&graph->error, GW_EINVAL, "a call without a function");
         else if (spec_of_call(graph, function, options, &spec) == 0)
             node = call(graph, spec, options ? options->name : NULL, values, count);
@@ -227,7 +226,7 @@ gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *function
 
 static int check_command(const struct gw_command *command, struct gw_error *error)
 {
-    if (!command || !command->argv || !command->argv[0] || !*command->argv[0])
+    if (!command->argv || !command->argv[0] || !*command->argv[0])
         return gw_error_set(error, GW_EINVAL, "a command without a program");
     for (const char *const *entry = command->env; entry && *entry; entry++)
         if (!strchr(*entry, '=') || **entry == '=')
@@ -250,10 +249,13 @@ static int encode_element(struct gw_graph *graph, const struct gw_command *comma
     return rc;
 }
 
-gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *command,
+gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *given,
                          const struct gw_task_options *options)
 {
-    if (closed(graph) || check_command(command, &graph->error) < 0)
+    struct gw_command read;
+    const struct gw_command *command = &read;
+    if (closed(graph) || GW_OPTIONS_READ(&read, given, gw_command, &graph->error) < 0 ||
+        check_command(command, &graph->error) < 0)
         return NO_NODE;
     struct gw_graph_spec spec = {.kind = GW_SPEC_COMMAND,
                                  .argv = command->argv,
@@ -263,8 +265,8 @@ gw_node gw_graph_command(struct gw_graph *graph, const struct gw_command *comman
                                  .held_output = command->held_output,
                                  .input = command->input,
                                  .epilog = command->epilog};
-    if (options)
-        spec.options = *options;
+    if (options && gw_spec_set_options(&spec, options, &graph->error) < 0)
+        return NO_NODE;
     struct gw_graph_node node = {.args_at = graph->args.size};
     gw_codec_deps_clear(&graph->found);
     if (gw_options_check(&spec.options, command->argv[0], &graph->error) < 0)

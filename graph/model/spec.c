@@ -1,7 +1,17 @@
 /* Compares and copies specs. */
 #include "graph/model/spec.h"
 
+#include "graph/base/options_read.h"
+
 #include <string.h>
+
+int gw_spec_set_options(struct gw_graph_spec *spec, const struct gw_task_options *options,
+                        struct gw_error *error)
+{
+    int rc = GW_OPTIONS_READ(&spec->options, options, gw_task_options, error);
+    spec->options.struct_size = 0; /* specs of options that are all defaults are equal */
+    return rc;
+}
 
 static uint64_t hash_number(uint64_t hash, uint64_t number)
 {

@@ -21,6 +21,11 @@ struct gw_graph_spec {
     bool held_output, input;        /* see struct gw_command */
 };
 
+/* gw_spec_set_options copies the options of a caller (NULL: defaults) without their struct_size.
+ * Texts are borrowed. Returns the errors of gw_options_read_sized. */
+int gw_spec_set_options(struct gw_graph_spec *spec, const struct gw_task_options *options,
+                        struct gw_error *error);
+
 /* gw_spec_hash returns the same hash for equal specs. */
 uint64_t gw_spec_hash(const struct gw_graph_spec *spec);
 

@@ -42,10 +42,9 @@ static int kill_one(struct gw_bench *bench, struct bag *bag, struct gw_future *c
 static int run(struct gw_bench *bench, struct bag *bag)
 {
     struct gw_future **futures = calloc(bag->count, sizeof(struct gw_future *));
-    const struct gw_map_call call = {.function = GW_FUNCTION(bench_noop),
-                                     .count = bag->count,
-                                     .arg_count = 1,
-                                     .make_args = number};
+    const struct gw_map_call call =
+        GW_INIT(gw_map_call, .function = GW_FUNCTION(bench_noop), .count = bag->count,
+                .arg_count = 1, .make_args = number);
     if (!futures)
         return gw_bench_no_memory(bench);
     uint64_t begin_ns = gw_clock_now_ns();

@@ -9,8 +9,9 @@
 int gw_bench_open(struct gw_bench *bench, uint32_t slots, uint32_t workers,
                   struct gw_client **client)
 {
-    const struct gw_client_options options = {
-        .name = "bench", .private_cluster = true, .slots = slots, .workers = workers};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .name = "bench", .private_cluster = true, .slots = slots,
+                .workers = workers);
     struct gw_value *status;
     int rc = gw_client_open(&options, client, &bench->error);
     if (rc < 0)

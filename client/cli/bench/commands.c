@@ -18,7 +18,7 @@ static int tasks(struct gw_bench *bench, struct gw_client *client, size_t count,
 {
     gw_node nodes[COUNT_MAX];
     struct gw_future *futures[COUNT_MAX];
-    const struct gw_command command = {.argv = command_argv};
+    const struct gw_command command = GW_INIT(gw_command, .argv = command_argv);
     struct gw_graph *graph = gw_graph_new();
     uint64_t begin_ns = gw_clock_now_ns();
     for (size_t i = 0; i < count; i++)

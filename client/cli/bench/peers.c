@@ -42,8 +42,9 @@ static int measure(struct gw_bench *bench, struct gw_client *client, int clock, 
 
 int gw_bench_peers(struct gw_bench *bench, double *figures)
 {
-    const struct gw_client_options options = {
-        .name = "bench", .private_cluster = true, .slots = 2, .workers = 2, .peers = "127.0.0.1"};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .name = "bench", .private_cluster = true, .slots = 2,
+                .workers = 2, .peers = "127.0.0.1");
     struct gw_client *client;
     int clock = memfd_create("gangway-bench", MFD_CLOEXEC);
     if (clock < 0)

@@ -304,7 +304,7 @@ static int replicate(struct gw_client *client, const char *text,
 
 static int run_replicate(int argc, char **argv)
 {
-    struct gw_replicate_options wanted = {0};
+    struct gw_replicate_options wanted = GW_INIT(gw_replicate_options);
     bool all = false;
     const struct gw_option table[] = {
         {"copies", 'n', GW_OPTION_U32, &wanted.copies, "N", "workers that are to hold it"},

@@ -156,8 +156,8 @@ int gw_cli_down(int argc, char **argv)
 
     struct gw_client *client;
     struct gw_error error;
-    const struct gw_client_options open = {
-        .name = "gangway down", .must_exist = true, .connect_timeout_ns = 1};
+    const struct gw_client_options open = GW_INIT(gw_client_options, .name = "gangway down",
+                                                  .must_exist = true, .connect_timeout_ns = 1);
     int rc = gw_cli_connect(&open, &client, &error);
     struct gw_identity identity; /* if this process is in a task, its worker answered, which says
                                     nothing about the user's own cluster */

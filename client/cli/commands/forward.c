@@ -82,13 +82,9 @@ static void *connection_thread(void *arg)
     struct connection *connection = arg;
     const struct forward *forward = connection->forward;
     struct gw_error error;
-    const struct gw_tunnel_options options = {
-        .job = forward->task.job,
-        .index = forward->task.index,
-        .rank = forward->rank,
-        .port = forward->port,
-        .wait = forward->wait,
-    };
+    const struct gw_tunnel_options options =
+        GW_INIT(gw_tunnel_options, .job = forward->task.job, .index = forward->task.index,
+                .rank = forward->rank, .port = forward->port, .wait = forward->wait);
     if (gw_tunnel_open(forward->client, &options, &connection->tunnel, &error) < 0)
         gw_cli_error(&error);
     else
@@ -134,10 +130,9 @@ static int listen_local(struct forward *forward, int *fd, struct gw_error *error
 static int look(const struct forward *forward, struct gw_error *error)
 {
     struct gw_tunnel *tunnel = NULL;
-    const struct gw_tunnel_options options = {.job = forward->task.job,
-                                              .index = forward->task.index,
-                                              .rank = forward->rank,
-                                              .port = forward->port};
+    const struct gw_tunnel_options options =
+        GW_INIT(gw_tunnel_options, .job = forward->task.job, .index = forward->task.index,
+                .rank = forward->rank, .port = forward->port);
     int rc = gw_tunnel_open(forward->client, &options, &tunnel, error);
     if (rc == 0)
         gw_tunnel_close(tunnel);

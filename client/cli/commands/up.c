@@ -189,11 +189,9 @@ static int open_own(struct gw_client **client, struct gw_error *error)
 {
     char own[OWN_BYTES];
     own_address(own);
-    const struct gw_client_options options = {.address = own,
-                                              .name = gw_cli_session_name(),
-                                              .must_exist = true,
-                                              .no_reconnect = true,
-                                              .connect_timeout_ns = 1};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .address = own, .name = gw_cli_session_name(),
+                .must_exist = true, .no_reconnect = true, .connect_timeout_ns = 1);
     return gw_client_open(&options, client, error);
 }
 

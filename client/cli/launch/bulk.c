@@ -107,21 +107,13 @@ static int submit_array(struct gw_bulk *bulk, const struct gw_bulk_after *after,
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     struct gw_task_options task = options->task;
     task.name = options->name;
-    const struct gw_command command = {.argv = options->command,
-                                       .env = env,
-                                       .cwd = options->cwd,
-                                       .env_templates = (uint32_t)options->env.count,
-                                       .epilog = options->wrap.epilog};
-    struct gw_range range = {
-        .command = &command,
-        .options = &task,
-        .detached = options->detached,
-        .key = options->key,
-        .discard_results = options->detached,
-        .after = after->jobs,
-        .after_count = after->count,
-        .after_any = after->any,
-    };
+    const struct gw_command command =
+        GW_INIT(gw_command, .argv = options->command, .env = env, .cwd = options->cwd,
+                .env_templates = (uint32_t)options->env.count, .epilog = options->wrap.epilog);
+    struct gw_range range =
+        GW_INIT(gw_range, .command = &command, .options = &task, .detached = options->detached,
+                .key = options->key, .discard_results = options->detached, .after = after->jobs,
+                .after_count = after->count, .after_any = after->any);
     int rc = parse_array(options->array, &range, error);
     if (rc == 0)
         rc = gw_map_range(bulk->client, &range, &bulk->run, error);
@@ -139,7 +131,7 @@ static int submit_array(struct gw_bulk *bulk, const struct gw_bulk_after *after,
 static int read_array_of_gangs(struct gw_bulk *bulk, struct gw_error *error)
 {
     const struct gw_launch_options *options = bulk->options;
-    struct gw_range range = {0};
+    struct gw_range range = GW_INIT(gw_range);
     int rc = parse_array(options->array, &range, error);
     if (rc < 0)
         return rc;
@@ -166,14 +158,10 @@ static int submit_graph(struct gw_bulk *bulk, const struct gw_bulk_after *after,
     bulk->futures = calloc(bulk->tasks + 1, sizeof *bulk->futures);
     if (!bulk->futures)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    const struct gw_submit_options submit = {
-        .name = options->name ? options->name : bulk->file.name,
-        .detached = options->detached,
-        .key = options->key,
-        .after = after->jobs,
-        .after_count = after->count,
-        .after_any = after->any,
-    };
+    const struct gw_submit_options submit =
+        GW_INIT(gw_submit_options, .name = options->name ? options->name : bulk->file.name,
+                .detached = options->detached, .key = options->key, .after = after->jobs,
+                .after_count = after->count, .after_any = after->any);
     rc = gw_client_submit_many(bulk->client, bulk->file.graph, &submit, bulk->file.nodes,
                                bulk->tasks, bulk->futures, error);
     if (rc == 0)
@@ -335,8 +323,8 @@ static void print_stream(struct gw_bulk *bulk, const struct ended *ended, uint32
                                 .rank = rank,
                                 .stream = stream,
                                 .out = stream == 1 ? stdout : stderr};
-    struct gw_log_request request = {
-        .job = bulk->job, .index = ended->index, .rank = rank, .stream = stream};
+    struct gw_log_request request = GW_INIT(gw_log_request, .job = bulk->job, .index = ended->index,
+                                            .rank = rank, .stream = stream);
     for (bool end = false; !end;) {
         struct gw_log_chunk chunk;
         const void *data = NULL;

@@ -149,13 +149,10 @@ static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *
         if ((rc = check_line(options, env, index + 1, line, (size_t)bytes, error)) < 0)
             break;
         file->has_fields = file->has_fields || gw_field_count(line, (size_t)bytes) > 1;
-        const struct gw_command command = {.argv = options->command,
-                                           .env = env,
-                                           .cwd = options->cwd,
-                                           .index = &index,
-                                           .line = line,
-                                           .env_templates = (uint32_t)options->env.count,
-                                           .epilog = options->wrap.epilog};
+        const struct gw_command command =
+            GW_INIT(gw_command, .argv = options->command, .env = env, .cwd = options->cwd,
+                    .index = &index, .line = line, .env_templates = (uint32_t)options->env.count,
+                    .epilog = options->wrap.epilog);
         gw_node node = gw_graph_command(file->graph, &command, &options->task);
         if (grow(file, node) < 0)
             rc = no_memory(error);
@@ -184,12 +181,9 @@ int gw_bulk_file_init_numbers(struct gw_bulk_file *file, const struct gw_launch_
     const int64_t count = (range->end - 1 - range->begin) / range->step + 1;
     for (int64_t i = 0; rc == 0 && i < count; i++) {
         const int64_t index = range->begin + i * range->step;
-        const struct gw_command command = {.argv = options->command,
-                                           .env = env,
-                                           .cwd = options->cwd,
-                                           .index = &index,
-                                           .env_templates = (uint32_t)options->env.count,
-                                           .epilog = options->wrap.epilog};
+        const struct gw_command command = GW_INIT(
+            gw_command, .argv = options->command, .env = env, .cwd = options->cwd, .index = &index,
+            .env_templates = (uint32_t)options->env.count, .epilog = options->wrap.epilog);
         gw_node node = gw_graph_command(file->graph, &command, &options->task);
         if (grow(file, node) < 0)
             rc = no_memory(error);
@@ -364,10 +358,10 @@ static int add_object(struct gw_bulk_file *file, const struct gw_launch_options 
     if (rc == 0 && gw_launch_options_env(&with, &env) < 0)
         rc = no_memory(error);
     if (rc == 0) {
-        const struct gw_command command = {.argv = argv,
-                                           .env = env,
-                                           .cwd = cwd ? json_string_value(cwd) : options->cwd,
-                                           .env_templates = (uint32_t)with.env.count};
+        const struct gw_command command =
+            GW_INIT(gw_command, .argv = argv, .env = env,
+                    .cwd = cwd ? json_string_value(cwd) : options->cwd,
+                    .env_templates = (uint32_t)with.env.count);
         with.task.name = place->name;
         gw_node node = gw_graph_command(file->graph, &command, &with.task);
         file->ranks[file->count] = with.task.ranks;

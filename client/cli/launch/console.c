@@ -227,17 +227,10 @@ int gw_cli_console_run(const struct gw_console_options *options, int *exit_code,
 {
     struct console console = {.options = options};
     struct winsize size = options->terminal ? size_of_terminal() : (struct winsize){0};
-    const struct gw_tunnel_options tunnel = {
-        .job = options->task.job,
-        .index = options->task.index,
-        .rank = options->rank,
-        .argv = options->argv,
-        .rows = size.ws_row,
-        .columns = size.ws_col,
-        .wait = options->wait,
-        .left = options->left,
-        .checkpoint = options->checkpoint,
-    };
+    const struct gw_tunnel_options tunnel = GW_INIT(
+        gw_tunnel_options, .job = options->task.job, .index = options->task.index,
+        .rank = options->rank, .argv = options->argv, .rows = size.ws_row, .columns = size.ws_col,
+        .wait = options->wait, .left = options->left, .checkpoint = options->checkpoint);
     int rc = gw_tunnel_open(options->client, &tunnel, &console.tunnel, error);
     if (rc < 0)
         return rc;

@@ -232,8 +232,9 @@ int gw_fetch_find_checkpoint(struct gw_client *client, const struct gw_selected_
 {
     static const char *const nothing[] = {NULL};
     struct gw_tunnel *tunnel = NULL;
-    const struct gw_tunnel_options options = {
-        .job = task->job, .index = task->index, .argv = nothing, .checkpoint = true};
+    const struct gw_tunnel_options options =
+        GW_INIT(gw_tunnel_options, .job = task->job, .index = task->index, .argv = nothing,
+                .checkpoint = true);
     int rc = gw_tunnel_open(client, &options, &tunnel, error);
     gw_tunnel_close(tunnel);
     return rc == GW_EEXIST ? 0 : rc;

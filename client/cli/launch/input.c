@@ -185,10 +185,9 @@ static void bring(struct gw_input *input, struct gw_tunnel *tunnel)
 /* Opens a tunnel to the next attempt. Returns NULL if there will be none. */
 static struct gw_tunnel *open_tunnel(const struct gw_input *input)
 {
-    const struct gw_tunnel_options options = {.job = gw_future_job(input->future),
-                                              .index = gw_future_index(input->future),
-                                              .input = true,
-                                              .wait = true};
+    const struct gw_tunnel_options options =
+        GW_INIT(gw_tunnel_options, .job = gw_future_job(input->future),
+                .index = gw_future_index(input->future), .input = true, .wait = true);
     struct gw_tunnel *tunnel;
     struct gw_error error;
     for (;;) {

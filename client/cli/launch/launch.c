@@ -79,20 +79,14 @@ static int submit_one(struct launch *launch, const struct gw_bulk_after *after,
         task.retries = 0;
         task.worker_losses_max = UINT32_MAX;
     }
-    const struct gw_command command = {.argv = typed->pty ? holder : typed->command,
-                                       .env = env,
-                                       .cwd = typed->cwd,
-                                       .env_templates = (uint32_t)typed->env.count,
-                                       .epilog = typed->wrap.epilog,
-                                       .held_output = !typed->quiet && !typed->pty,
-                                       .input = launch->in >= 0};
+    const struct gw_command command = GW_INIT(
+        gw_command, .argv = typed->pty ? holder : typed->command, .env = env, .cwd = typed->cwd,
+        .env_templates = (uint32_t)typed->env.count, .epilog = typed->wrap.epilog,
+        .held_output = !typed->quiet && !typed->pty, .input = launch->in >= 0);
     const char *name = typed->name || !typed->pty ? typed->name : typed->command[0];
-    const struct gw_submit_options options = {.name = name,
-                                              .detached = typed->detached,
-                                              .key = typed->key,
-                                              .after = after->jobs,
-                                              .after_count = after->count,
-                                              .after_any = after->any};
+    const struct gw_submit_options options =
+        GW_INIT(gw_submit_options, .name = name, .detached = typed->detached, .key = typed->key,
+                .after = after->jobs, .after_count = after->count, .after_any = after->any);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_graph_command(graph, &command, &task);
     struct gw_future *future = NULL;
@@ -486,8 +480,9 @@ int gw_launch_main(bool gang, int argc, char **argv)
         gw_launch_options_deinit(&launch.options);
         return gw_cli_error(&error);
     }
-    const struct gw_client_options options = {
-        .name = gw_cli_session_name(), .must_exist = typed->detached, .no_reconnect = true};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .name = gw_cli_session_name(), .must_exist = typed->detached,
+                .no_reconnect = true);
     if (typed->pty)
         gw_cli_console_block(false);
     if (!typed->detached)

@@ -428,7 +428,7 @@ static bool check(struct gw_launch_options *launch, const char *command)
 bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int argc, char **argv,
                             int *exit_code)
 {
-    *launch = (struct gw_launch_options){.gang = gang};
+    *launch = (struct gw_launch_options){.gang = gang, .task = GW_INIT(gw_task_options)};
     struct table table;
     make_table(launch, &table);
     const struct gw_options options = {

@@ -73,8 +73,9 @@ static int write_rank(struct writer *writer, uint32_t rank, const char *folder,
                       struct gw_error *error)
 {
     const struct gw_tail_options *options = writer->options;
-    struct gw_log_request request = {
-        .job = options->job, .index = options->index, .attempt = options->attempt, .rank = rank};
+    struct gw_log_request request =
+        GW_INIT(gw_log_request, .job = options->job, .index = options->index,
+                .attempt = options->attempt, .rank = rank);
     int rc = make_folder(folder, error);
     for (request.stream = 1; rc == 0 && request.stream <= 2; request.stream++)
         if (request.stream == 1 ? options->out : options->err)

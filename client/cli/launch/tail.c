@@ -437,7 +437,8 @@ static void *reader_thread(void *arg)
     struct reader *reader = arg;
     struct gw_tail *stream = reader->stream;
     struct gw_future *future = stream->options.future;
-    struct gw_log_request request = {.attempt = stream->options.attempt, .after = future ? 1 : 0};
+    struct gw_log_request request =
+        GW_INIT(gw_log_request, .attempt = stream->options.attempt, .after = future ? 1 : 0);
     struct gw_error error = {0};
     bool follow = stream->options.follow, onwards = future || stream->options.onwards;
     if (stream->options.tail)
@@ -446,7 +447,7 @@ static void *reader_thread(void *arg)
     /* A retry is another attempt, and so is a new start after the loss of a worker. */
     while (follow && onwards && request.attempt > 0 && rc != GW_ECLOSED) {
         uint64_t ended = request.attempt;
-        request = (struct gw_log_request){.after = ended};
+        request = (struct gw_log_request)GW_INIT(gw_log_request, .after = ended);
         int again = read_attempt(reader, &request, ended, &error);
         rc = request.attempt > 0 || again < 0 ? again : rc;
     }

@@ -110,8 +110,8 @@ int gw_cli_connect(const struct gw_client_options *options, struct gw_client **c
 int gw_cli_open(struct gw_client **client)
 {
     struct gw_error error;
-    const struct gw_client_options options = {
-        .name = session_name, .must_exist = true, .no_reconnect = true};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .name = session_name, .must_exist = true, .no_reconnect = true);
     return gw_cli_connect(&options, client, &error) < 0 ? gw_cli_error(&error) : GW_EXIT_OK;
 }
 

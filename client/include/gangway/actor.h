@@ -55,18 +55,14 @@ struct gw_future;
 struct gw_actor;
 
 struct gw_actor_options {
-    const char *name;  /* name for gw_actor_find; unique among the user's living actors; copied */
-    uint32_t restarts; /* how often a dead actor may be made again, at most 255 */
+    size_t struct_size; /* see options.h */
+    const char *name;   /* name for gw_actor_find; unique among the user's living actors; copied */
+    uint32_t restarts;  /* how often a dead actor may be made again, at most 255 */
     const struct gw_task_options *task; /* of the actor's task; no `ranks`; NULL: 1 slot */
 };
 
-/* GW_ACTOR(.name = "counter") makes a struct gw_actor_options for the call in which it stands. The
- * options are valid until that call returns. */
-#ifdef __cplusplus
-#define GW_ACTOR(...) gw_actor_options_of(GW_BRACES(gw_actor_options, __VA_ARGS__))
-#else
-#define GW_ACTOR(...) (&(const struct gw_actor_options){__VA_ARGS__})
-#endif
+/* GW_ACTOR(.name = "counter") builds actor options inside a call (options.h). */
+#define GW_ACTOR(...) GW_POINTER(gw_actor_options, __VA_ARGS__)
 
 /* gw_actor_new(client, &actor, &error, function, options, arguments...) submits the task that makes
  * an actor and returns a handle. The caller frees the handle with gw_actor_free. Calls to the actor
@@ -147,10 +143,6 @@ GW_API void gw_actor_free(struct gw_actor *actor);
 
 /* The functions behind gw_actor_new and gw_actor_call in C++. The macros append a NULL to the list
  * of arguments; these functions leave it out. */
-static inline const gw_actor_options *gw_actor_options_of(const gw_actor_options &options)
-{
-    return &options;
-}
 
 static inline int gw_actor_new_list(gw_client *client, gw_actor **actor, gw_error *error,
                                     const gw_function *function, const gw_actor_options *options,

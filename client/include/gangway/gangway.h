@@ -40,6 +40,7 @@ struct gw_client;
 struct gw_future;
 
 struct gw_client_options {
+    size_t struct_size;  /* see options.h */
     const char *address; /* address of a cluster ("unix:/path"). NULL: $GANGWAY_ADDRESS, or the
                             cluster that runs this command ($GANGWAY_IDENTITY), or this user's
                             running cluster, or else a new private cluster */
@@ -89,6 +90,7 @@ struct gw_client_options {
      * HOST:PORT, the client waits only if this field is set. */
     uint64_t connect_timeout_ns;
 };
+#define GW_CLIENT_OPTIONS(...) GW_POINTER(gw_client_options, __VA_ARGS__)
 
 /* gw_client_open connects and starts the client's I/O thread. It blocks for at most 10 s plus
  * connect_timeout_ns. A private cluster is started later, by the first call that needs the cluster.
@@ -120,6 +122,7 @@ GW_API void gw_client_close(struct gw_client *client);
 GW_API int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node node,
                             struct gw_future **future, struct gw_error *error);
 struct gw_submit_options {
+    size_t struct_size; /* see options.h */
     const char *name; /* name of the job, one line of UTF-8 of at most 255 bytes; NULL: the name of
                          the first target or function */
     bool detached;    /* the job goes on when this client ends */
@@ -133,6 +136,7 @@ struct gw_submit_options {
      * wait for the job. So it is safe to submit again after GW_ECLOSED. */
     const char *key;
 };
+#define GW_SUBMIT_OPTIONS(...) GW_POINTER(gw_submit_options, __VA_ARGS__)
 GW_API int gw_client_submit_many(struct gw_client *client, struct gw_graph *graph,
                                  const struct gw_submit_options *options, const gw_node *nodes,
                                  size_t count, struct gw_future **futures, struct gw_error *error);
@@ -162,7 +166,7 @@ GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shi
                         GW_CALL_SPLIT(__VA_ARGS__, NULL))
 #define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
     gw_submit_call_list((client), (future), (error), &gw_registered_##function,                    \
-                        GW_CALL_SPLIT(gw_options_of(gw_ranks_of(ranks_)), __VA_ARGS__))
+                        GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), __VA_ARGS__))
 #else
 #define gw_submit(client, future, error, function, ...)                                            \
     gw_submit_call((client), (future), (error), &gw_registered_##function,                         \
@@ -191,6 +195,7 @@ GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
  * gw_map blocks and fails like gw_client_submit. GW_EINVAL: more than 2^30 calls. A count of 0
  * succeeds and submits nothing. For many calls that differ by a number, see range.h. */
 struct gw_map_call {
+    size_t struct_size;                    /* see options.h */
     const struct gw_function *function;    /* GW_FUNCTION(NAME) of a GW_TASK(NAME) */
     const struct gw_task_options *options; /* may be NULL; `name` is the name of the job */
     size_t count;
@@ -200,6 +205,7 @@ struct gw_map_call {
     struct gw_graph *graph; /* the graph in which make_args makes references; NULL: the arguments
                                hold no references */
 };
+#define GW_MAP_CALL(...) GW_POINTER(gw_map_call, __VA_ARGS__)
 GW_API int gw_map(struct gw_client *client, const struct gw_map_call *call,
                   struct gw_future **futures, struct gw_error *error);
 
@@ -453,6 +459,7 @@ GW_API int gw_gpu_undrain(struct gw_client *client, const char *uuid, struct gw_
  * GW_ENOENT: no such job, task, attempt or rank. GW_EPERM: another user's job. GW_ELOST: the output
  * was lost with its worker. GW_ECLOSED: the connection has ended. */
 struct gw_log_request {
+    size_t struct_size; /* see options.h */
     uint64_t job;
     uint32_t index;
     uint64_t attempt; /* 0: the latest attempt */
@@ -464,6 +471,7 @@ struct gw_log_request {
     bool follow;
     bool holds;
 };
+#define GW_LOG_REQUEST(...) GW_POINTER(gw_log_request, __VA_ARGS__)
 enum { GW_LOG_NOTE_MAX = 512 };
 struct gw_log_chunk {
     struct gw_value *data; /* bytes; the caller unrefs the value */

@@ -3,7 +3,7 @@
  *     static int square(struct gw_task *task) { ... gw_task_arg_i64(task, 0, &i) ... }
  *     GW_TASK(square);
  *
- *     struct gw_range range = {.function = GW_FUNCTION(square), .end = 100000000};
+ *     struct gw_range range = GW_INIT(gw_range, .function = GW_FUNCTION(square), .end = N);
  *     struct gw_range_result result;
  *     gw_map_range(client, &range, &run, &error);
  *     while ((rc = gw_range_next(run, UINT64_MAX, &result, &error)) == 0) {
@@ -31,6 +31,7 @@ struct gw_future;
  * 1. With a negative step the numbers fall and stay above end. A range has at most 2^30 numbers.
  * gw_map_range borrows everything until it returns. */
 struct gw_range {
+    size_t struct_size;                    /* see options.h */
     const struct gw_function *function;    /* its arguments: number, `arguments`, `inputs` */
     const struct gw_command *command;      /* or a command: {index} in its words is the number */
     const struct gw_task_options *options; /* options of each task; may be NULL; `name` is the
@@ -51,6 +52,7 @@ struct gw_range {
     bool after_any;
     const char *key; /* idempotency key of a detached range: see gw_submit_options */
 };
+#define GW_RANGE(...) GW_POINTER(gw_range, __VA_ARGS__)
 
 /* A submitted range; gw_map_range makes it and gw_range_close frees it. */
 struct gw_range_run;

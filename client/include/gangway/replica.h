@@ -14,6 +14,7 @@
 #define GANGWAY_REPLICA_H
 
 #include <gangway/error.h>
+#include <gangway/options.h>
 #include <gangway/value.h>
 
 #include <stddef.h>
@@ -27,10 +28,12 @@ struct gw_client;
 struct gw_future;
 
 struct gw_replicate_options {
+    size_t struct_size; /* see options.h */
     uint32_t copies; /* number of workers that shall have a copy, including those that already have
                         one; 0: all */
     const char *workers; /* names of workers or hosts, "a,b": use only these; NULL: all workers */
 };
+#define GW_REPLICATE_OPTIONS(...) GW_POINTER(gw_replicate_options, __VA_ARGS__)
 
 /* gw_replicate copies the results of `count` futures (of a gang: the results of all ranks) to the
  * given number of workers. It blocks until each of these workers has all copies. The futures are

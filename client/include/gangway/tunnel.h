@@ -1,8 +1,8 @@
 /* Tunnels: a tunnel carries bytes to and from a new process beside a running task (in the task's
  * environment and folder), a TCP port of the task's host, or the task's standard input.
  *
- *     struct gw_tunnel_options options = {.job = 7, .rank = 1, .port = 8888};
- *     gw_tunnel_open(client, &options, &tunnel, &error);
+ *     gw_tunnel_open(client, GW_TUNNEL_OPTIONS(.job = 7, .rank = 1, .port = 8888), &tunnel,
+ *                    &error);
  *     gw_tunnel_write(tunnel, request, sizeof request, &error);
  *     gw_tunnel_read(tunnel, answer, sizeof answer, &bytes, &error);
  *     gw_tunnel_close(tunnel);
@@ -12,6 +12,7 @@
 #define GANGWAY_TUNNEL_H
 
 #include <gangway/error.h>
+#include <gangway/options.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +25,7 @@ struct gw_client;
 struct gw_tunnel;
 
 struct gw_tunnel_options {
+    size_t struct_size; /* see options.h */
     uint64_t job;
     uint32_t index;          /* index of the task in the job */
     uint32_t rank;           /* rank of a gang; 0 for an ordinary task */
@@ -43,6 +45,7 @@ struct gw_tunnel_options {
                         uses the same worker, and so the same folder; or argv is empty and the
                         folder has files */
 };
+#define GW_TUNNEL_OPTIONS(...) GW_POINTER(gw_tunnel_options, __VA_ARGS__)
 
 /* gw_tunnel_open opens a tunnel (options are copied). It blocks until the tunnel is open, with
  * `wait` until the task runs. GW_ENOENT: no such job or task, or the task has ended. GW_EAGAIN: the

@@ -34,9 +34,9 @@
 #ifndef GANGWAY_COMM_H
 #define GANGWAY_COMM_H
 
-#include <gangway/cxx.h>
 #include <gangway/dtype.h>
 #include <gangway/error.h>
+#include <gangway/options.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -80,7 +80,7 @@ struct gw_comm_split {
 
 /* GW_COMM_ARGS builds the arguments inside the call: GW_COMM_ARGS(.recv = x, .count = n, ...). */
 #ifdef __cplusplus
-#define GW_COMM_ARGS(...) gw_comm_args_of(GW_BRACES(gw_comm_args, __VA_ARGS__))
+#define GW_COMM_ARGS(...) gw_pointer_to(GW_BRACES(gw_comm_args, __VA_ARGS__))
 #else
 #define GW_COMM_ARGS(...) (&(const struct gw_comm_args){__VA_ARGS__})
 #endif
@@ -360,12 +360,6 @@ GW_API int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct 
                              struct gw_error *error);
 
 #ifdef __cplusplus
-}
-
-/* The function that GW_COMM_ARGS calls in C++. */
-static inline const gw_comm_args *gw_comm_args_of(const gw_comm_args &args)
-{
-    return &args;
 }
 #endif
 

@@ -8,7 +8,7 @@
 #ifndef GANGWAY_GRAPH_H
 #define GANGWAY_GRAPH_H
 
-#include <gangway/cxx.h>
+#include <gangway/options.h>
 #include <gangway/value.h>
 
 #ifdef __cplusplus
@@ -36,6 +36,7 @@ enum { GW_GPU_IF_ANY = -1 };
 
 /* How a node runs. Every field may be 0, which means its default. Times are in nanoseconds. */
 struct gw_task_options {
+    size_t struct_size; /* see options.h */
     const char *name; /* shown to people; unique in the graph; one line of UTF-8, at most 255 bytes;
                          copied */
     uint32_t ranks;   /* number of ranks of a gang (GW_GANG); 0: an ordinary task */
@@ -180,13 +181,8 @@ struct gw_task_options {
  * GANGWAY_INLINE=1 the whole process is in that folder while the task runs; `files` is then not
  * allowed for actors and gangs of several ranks (GW_ENOTSUP). */
 
-/* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) build options inside the call, valid until the
- * call has returned. In C++ the fields must be in the order of struct gw_task_options. */
-#ifdef __cplusplus
-#define GW_OPTIONS(...) gw_options_of(GW_BRACES(gw_task_options, __VA_ARGS__))
-#else
-#define GW_OPTIONS(...) (&(const struct gw_task_options){__VA_ARGS__})
-#endif
+/* GW_OPTIONS(.retries = 2) and GW_GANG(.ranks = 4) build options inside a call (options.h). */
+#define GW_OPTIONS(...) GW_POINTER(gw_task_options, __VA_ARGS__)
 #define GW_GANG(...) GW_OPTIONS(__VA_ARGS__)
 
 /* gw_graph_new makes an empty graph, or returns NULL if out of memory. Every function of this
@@ -224,6 +220,7 @@ GW_API gw_node gw_graph_call(struct gw_graph *graph, const struct gw_function *f
 
 /* A program with its arguments, environment and working directory. Everything is copied. */
 struct gw_command {
+    size_t struct_size; /* see options.h */
     const char *const
         *argv; /* NULL-terminated; argv[0] is searched for in the PATH of the task's environment */
     const char *const *env; /* "NAME=value", NULL-terminated; NULL: the environment of this process
@@ -248,6 +245,7 @@ struct gw_command {
     bool input;       /* standard input (of a gang: of rank 0) comes from a tunnel
                          (gw_tunnel_options.input). false, and in detached jobs: it is /dev/null */
 };
+#define GW_COMMAND(...) GW_POINTER(gw_command, __VA_ARGS__)
 
 /* Words in braces in argv. `{index}` and `{line}`: see above. `{1}`, `{2}` ... are the fields of
  * the line, separated by blanks (quotes have no special meaning). In a gang also `{rank}`,
@@ -280,17 +278,6 @@ GW_API uint32_t gw_graph_count(const struct gw_graph *graph);
 
 /* Helpers of the macros above in C++, which has no compound literals. The last entry of the list is
  * the NULL that GW_CALL_SPLIT adds, so the list is never empty. */
-static inline const gw_task_options *gw_options_of(const gw_task_options &options)
-{
-    return &options;
-}
-
-static inline gw_task_options gw_ranks_of(uint32_t ranks)
-{
-    gw_task_options options = {};
-    options.ranks = ranks;
-    return options;
-}
 
 static inline gw_node gw_graph_call_list(gw_graph *graph, const gw_function *function,
                                          const gw_task_options *options,

@@ -225,7 +225,8 @@ int main(int argc, char **argv)
     struct gw_client *client;
     struct gw_error error;
     const struct sched_param param = {0};
-    const struct gw_client_options options = {.private_cluster = true, .slots = 1};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .private_cluster = true, .slots = 1);
     cpu_set_t all, one;
     for (int role = 0; role < ROLES; role++)
         helper_open(&helpers[role]);

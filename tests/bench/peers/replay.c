@@ -203,7 +203,7 @@ static double run_commands(struct gw_client *client, uint32_t count)
         char number[16];
         snprintf(number, sizeof number, "%" PRIu32, i);
         const char *const argv[] = {"true", number, NULL};
-        nodes[i] = gw_graph_command(graph, &(struct gw_command){.argv = argv}, NULL);
+        nodes[i] = gw_graph_command(graph, GW_COMMAND(.argv = argv), NULL);
     }
     if (gw_client_submit_many(client, graph, NULL, nodes, count, futures, &error) < 0 ||
         gw_gather(client, futures, count, results, &error) < 0)
@@ -262,7 +262,8 @@ int main(int argc, char **argv)
     static const struct option table[] = {{"commands", 1, NULL, 'c'}, {"repeats", 1, NULL, 'r'},
                                           {"workers", 1, NULL, 'w'},  {"slots", 1, NULL, 's'},
                                           {"kill", 0, NULL, 'k'},     {NULL, 0, NULL, 0}};
-    struct gw_client_options options = {.private_cluster = true, .slots = 2};
+    struct gw_client_options options =
+        GW_INIT(gw_client_options, .private_cluster = true, .slots = 2);
     struct graph_file graph = {0};
     struct gw_client *client;
     struct gw_error error;

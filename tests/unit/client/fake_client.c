@@ -17,8 +17,8 @@ int fake_setup(void **state)
 {
     (void)fake_setup_alone(state);
     struct fixture *f = *state;
-    struct gw_client_options options = {.address = gw_fake_scheduler_address(f->fake),
-                                        .no_reconnect = true};
+    struct gw_client_options options = GW_INIT(
+        gw_client_options, .address = gw_fake_scheduler_address(f->fake), .no_reconnect = true);
     int rc = gw_client_open(&options, &f->client, &f->error);
     if (rc < 0)
         fprintf(stderr, "%s\n", f->error.text);

@@ -232,7 +232,7 @@ static void an_explicit_zero_replaces_the_option_default(void **state)
                     "true",
                     NULL};
     assert_true(gw_launch_options_init(&launch, true, 11, argv, &exit_code));
-    struct gw_task_options read = {0};
+    struct gw_task_options read = GW_INIT(gw_task_options);
     json_t *zero = json_integer(0);
     struct gw_bulk_texts texts = {0};
     const char *takes;

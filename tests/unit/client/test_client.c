@@ -201,7 +201,8 @@ static void graph_submission_returns_a_future_per_target(void **state)
     gw_graph_after(graph, b, a);
     gw_node nodes[] = {b, a, b};
     struct gw_future *futures[3];
-    struct gw_submit_options options = {.name = "graph", .detached = true};
+    struct gw_submit_options options =
+        GW_INIT(gw_submit_options, .name = "graph", .detached = true);
     assert_int_equal(
         gw_client_submit_many(f->client, graph, &options, nodes, 3, futures, &f->error), 0);
     gw_graph_free(graph);
@@ -251,8 +252,8 @@ static void map_returns_each_result_in_call_order(void **state)
     struct fixture *f = *state;
     struct gw_future **futures = calloc(MANY, sizeof(struct gw_future *));
     struct gw_value **values = calloc(MANY, sizeof(struct gw_value *));
-    struct gw_map_call call = {
-        .function = GW_FUNCTION(echo), .count = MANY, .arg_count = 1, .make_args = make_args};
+    struct gw_map_call call = GW_INIT(gw_map_call, .function = GW_FUNCTION(echo), .count = MANY,
+                                      .arg_count = 1, .make_args = make_args);
     assert_int_equal(gw_map(f->client, &call, futures, &f->error), 0);
     assert_int_equal(gw_gather(f->client, futures, MANY, values, &f->error), 0);
     for (size_t i = 0; i < MANY; i++) {
@@ -278,11 +279,8 @@ static void map_reports_the_call_whose_arguments_failed(void **state)
     struct fixture *f = *state;
     struct gw_future *futures[4];
     size_t at = 2;
-    struct gw_map_call call = {.function = GW_FUNCTION(echo),
-                               .count = 4,
-                               .arg_count = 1,
-                               .make_args = make_args,
-                               .arg = &at};
+    struct gw_map_call call = GW_INIT(gw_map_call, .function = GW_FUNCTION(echo), .count = 4,
+                                      .arg_count = 1, .make_args = make_args, .arg = &at);
     assert_int_equal(gw_map(f->client, &call, futures, &f->error), GW_EIO);
     assert_non_null(strstr(f->error.text, "call 2"));
     call.make_args = make_reference;
@@ -430,8 +428,8 @@ static void large_input_line_of_a_command_is_sent_inline(void **state)
     assert_non_null(line);
     memset(line, 'q', LINE_BYTES);
     struct gw_graph *graph = gw_graph_new();
-    gw_node node = gw_graph_command(
-        graph, &(struct gw_command){.argv = argv, .index = &index, .line = line}, NULL);
+    gw_node node =
+        gw_graph_command(graph, GW_COMMAND(.argv = argv, .index = &index, .line = line), NULL);
     assert_int_equal(gw_client_submit(f->client, graph, node, &future, &f->error), 0);
     assert_true(count_of(f, "bytes") > LINE_BYTES);
     gw_graph_free(graph);
@@ -465,7 +463,8 @@ static void query_cancel_wait_and_log_address_jobs_by_id(void **state)
     assert_int_equal(gw_job_wait(f->client, gw_future_job(future), 1000, &exit_code, &f->error),
                      GW_ETIMEDOUT);
 
-    struct gw_log_request request = {.job = job, .stream = 1, .follow = true};
+    struct gw_log_request request =
+        GW_INIT(gw_log_request, .job = job, .stream = 1, .follow = true);
     assert_int_equal(gw_job_log(f->client, &request, &chunk, &f->error), 0);
     assert_int_equal(gw_value_get_bytes(chunk.data, &data, &bytes, NULL), 0);
     assert_memory_equal(data, "line\n", 5);
@@ -536,7 +535,8 @@ static void open_reports_a_missing_scheduler_or_token(void **state)
 {
     struct gw_error error;
     struct gw_client *client = NULL;
-    struct gw_client_options options = {.address = "unix:/tmp/gw-nothing-here/scheduler.sock"};
+    struct gw_client_options options =
+        GW_INIT(gw_client_options, .address = "unix:/tmp/gw-nothing-here/scheduler.sock");
     assert_int_equal(gw_client_open(&options, &client, &error), GW_ENOSCHEDULER);
     assert_non_null(strstr(error.text, "gw-nothing-here"));
     assert_int_equal(gw_error_exit_code(&error), 3);

@@ -59,7 +59,7 @@ static void check_graph()
     struct gw_graph *graph = gw_graph_new();
     gw_node none = gw_call(graph, add, NULL);
     gw_node sum = gw_call(graph, add, nullptr, gw_f64(1), gw_result(none));
-    gw_task_options options = {};
+    gw_task_options options = GW_INIT(gw_task_options);
     options.name = "named";
     gw_node named = gw_call(graph, add, &options, gw_result(sum));
     expect(gw_graph_count(graph) == 3, "three tasks");

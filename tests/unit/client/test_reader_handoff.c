@@ -282,7 +282,8 @@ static void connection_handoff_happens_once_until_recall(void **state)
 static void handoff_works_again_after_a_reconnect(void **state)
 {
     struct fixture *f = *state;
-    const struct gw_client_options options = {.address = gw_fake_scheduler_address(f->fake)};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .address = gw_fake_scheduler_address(f->fake));
     struct gw_future *future;
     struct gw_value *list;
     int64_t got;

@@ -16,8 +16,9 @@ FAKED(breaks);
 
 static void open_for(struct fixture *f, uint64_t reconnect_ns)
 {
-    struct gw_client_options options = {.address = gw_fake_scheduler_address(f->fake),
-                                        .reconnect_ns = reconnect_ns};
+    struct gw_client_options options =
+        GW_INIT(gw_client_options, .address = gw_fake_scheduler_address(f->fake),
+                .reconnect_ns = reconnect_ns);
     assert_int_equal(gw_client_open(&options, &f->client, &f->error), 0);
 }
 

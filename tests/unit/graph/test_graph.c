@@ -3,6 +3,7 @@
 #include "tests/unit/alloc.h"
 #include "tests/unit/unit.h"
 
+#include "graph/base/options_read.h"
 #include "graph/model/graph_rows.h"
 #include "graph/wire/codec.h"
 #include "graph/wire/enums.h"
@@ -104,7 +105,7 @@ static void equal_commands_share_a_spec(void **state)
     struct gw_graph *graph = gw_graph_new();
     char name[8] = "train";
     const char *argv[] = {"python3", name, NULL}, *env[] = {"A=1", NULL}, *none[] = {NULL};
-    struct gw_command command = {.argv = argv, .env = env, .cwd = "/tmp"};
+    struct gw_command command = GW_INIT(gw_command, .argv = argv, .env = env, .cwd = "/tmp");
     gw_graph_command(graph, &command, NULL);
     gw_graph_command(graph, &command, GW_OPTIONS(.name = "x"));
     gw_graph_command(graph, &command, GW_OPTIONS(.retries = 1));
@@ -127,11 +128,11 @@ static void equal_commands_share_a_spec(void **state)
     gw_graph_free(graph);
 
     graph = gw_graph_new();
-    gw_graph_command(graph, &(struct gw_command){.argv = none}, NULL);
+    gw_graph_command(graph, GW_COMMAND(.argv = none), NULL);
     assert_fails(graph, GW_EINVAL, "without a program");
     graph = gw_graph_new();
     const char *wrong[] = {"NAME", NULL};
-    gw_graph_command(graph, &(struct gw_command){.argv = argv, .env = wrong}, NULL);
+    gw_graph_command(graph, GW_COMMAND(.argv = argv, .env = wrong), NULL);
     assert_fails(graph, GW_EINVAL, "\"NAME\" in env is not NAME=value");
 }
 
@@ -342,11 +343,14 @@ static void wrong_references_are_refused_with_the_cause(void **state)
         struct gw_task_options options;
         const char *text;
     } gpus[] = {
-        {{.gpu_fraction = 1}, "gpu_fraction is 1: 0.001 to 0.999 of a GPU"},
-        {{.gpu_fraction = -0.5}, "gpu_fraction is -0.5"},
-        {{.gpu_fraction = 0.5, .gpus_per_rank = 1}, "gpu_fraction and gpus_per_rank: one of them"},
-        {{.gpu_memory_bytes = 1}, "gpu_memory_bytes without gpus_per_rank or gpu_fraction"},
-        {{.gpus_per_rank = 1, .isolate_gpus = true}, "isolate_gpus is for gangs"},
+        {GW_INIT(gw_task_options, .gpu_fraction = 1), "gpu_fraction is 1: 0.001 to 0.999 of a GPU"},
+        {GW_INIT(gw_task_options, .gpu_fraction = -0.5), "gpu_fraction is -0.5"},
+        {GW_INIT(gw_task_options, .gpu_fraction = 0.5, .gpus_per_rank = 1),
+         "gpu_fraction and gpus_per_rank: one of them"},
+        {GW_INIT(gw_task_options, .gpu_memory_bytes = 1),
+         "gpu_memory_bytes without gpus_per_rank or gpu_fraction"},
+        {GW_INIT(gw_task_options, .gpus_per_rank = 1, .isolate_gpus = true),
+         "isolate_gpus is for gangs"},
     };
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
         graph = gw_graph_new();
@@ -402,7 +406,7 @@ static void graph_reports_out_of_memory_at_every_allocation(void **state)
         struct gw_graph *graph = gw_graph_new();
         gw_node a = gw_call(graph, add, GW_OPTIONS(.name = "a"), gw_str("x"), gw_i64(7));
         gw_node b = gw_call(graph, train, GW_GANG(.ranks = 2), gw_result(a));
-        gw_node c = gw_graph_command(graph, &(struct gw_command){.argv = argv, .cwd = "/"}, NULL);
+        gw_node c = gw_graph_command(graph, GW_COMMAND(.argv = argv, .cwd = "/"), NULL);
         gw_node d = gw_graph_external(graph, 1, 2);
         gw_graph_after(graph, c, b);
         gw_call(graph, add, NULL, gw_result_all(b), gw_result(d));
@@ -528,6 +532,49 @@ static void random_graphs_are_sorted_or_their_cycle_is_named(void **state)
     assert_true(cycles > 20 && sealed > 20);
 }
 
+/* A struct of a program that was built with another version of the headers. */
+struct sized_options {
+    struct gw_task_options options;
+    uint64_t later;
+};
+
+static void unknown_fields_of_another_version_are_ignored_if_unset(void **state)
+{
+    struct sized_options with = {.options = GW_INIT(gw_task_options, .slots = 3, .unbound = true)};
+    struct gw_task_options read;
+    struct gw_error error;
+
+    with.options.struct_size = offsetof(struct gw_task_options, unbound); /* an earlier one */
+    assert_int_equal(GW_OPTIONS_READ(&read, &with.options, gw_task_options, &error), 0);
+    assert_int_equal(read.slots, 3);
+    assert_false(read.unbound);
+    assert_int_equal(read.struct_size, sizeof read);
+
+    with.options.struct_size = sizeof with; /* a later one, which sets no new field */
+    assert_int_equal(GW_OPTIONS_READ(&read, &with.options, gw_task_options, &error), 0);
+    assert_true(read.unbound);
+    assert_int_equal(read.struct_size, sizeof read);
+
+    with.later = 1;
+    assert_int_equal(GW_OPTIONS_READ(&read, &with.options, gw_task_options, &error), GW_ENOTSUP);
+    assert_non_null(strstr(error.text, "struct gw_task_options sets a field"));
+
+    assert_int_equal(GW_OPTIONS_READ(&read, NULL, gw_task_options, &error), 0);
+    assert_int_equal(read.slots, 0);
+}
+
+static void options_without_struct_size_are_refused(void **state)
+{
+    struct gw_graph *graph = gw_graph_new();
+    struct gw_task_options options = {.slots = 3};
+    gw_call(graph, add, &options);
+    assert_fails(graph, GW_EINVAL, "struct gw_task_options has the struct_size 0: build it with");
+    graph = gw_graph_new();
+    options.struct_size = SIZE_MAX;
+    gw_call(graph, add, &options);
+    assert_fails(graph, GW_EINVAL, "struct gw_task_options has the struct_size");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -547,6 +594,8 @@ int main(void)
         cmocka_unit_test(row_order_starts_with_the_wide_branch),
         cmocka_unit_test(sorting_200000_nodes_does_not_overflow_the_stack),
         cmocka_unit_test(random_graphs_are_sorted_or_their_cycle_is_named),
+        cmocka_unit_test(unknown_fields_of_another_version_are_ignored_if_unset),
+        cmocka_unit_test(options_without_struct_size_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

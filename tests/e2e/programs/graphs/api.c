@@ -94,8 +94,9 @@ static void subject_map_released(void)
 {
     enum { COUNT = 200 };
     struct gw_future *futures[COUNT];
-    const struct gw_map_call call = {
-        .function = GW_FUNCTION(square), .count = COUNT, .arg_count = 1, .make_args = square_args};
+    const struct gw_map_call call =
+        GW_INIT(gw_map_call, .function = GW_FUNCTION(square), .count = COUNT, .arg_count = 1,
+                .make_args = square_args);
     MUST(gw_map(client, &call, futures, &error));
     struct gw_completions *completions;
     MUST(gw_completions_new(futures, COUNT, &completions));
@@ -115,8 +116,9 @@ static void subject_map(const char *path)
     static struct gw_value *values[COUNT];
     static char seen[COUNT];
     (void)path;
-    const struct gw_map_call call = {
-        .function = GW_FUNCTION(square), .count = COUNT, .arg_count = 1, .make_args = square_args};
+    const struct gw_map_call call =
+        GW_INIT(gw_map_call, .function = GW_FUNCTION(square), .count = COUNT, .arg_count = 1,
+                .make_args = square_args);
     MUST(gw_map(client, &call, futures, &error));
     struct gw_completions *completions;
     MUST(gw_completions_new(futures, COUNT, &completions));
@@ -291,8 +293,7 @@ int main(int argc, char **argv)
         {"map", subject_map},       {"large", subject_large}, {"gang", subject_gang},
         {"cancel", subject_cancel}, {"retry", subject_retry}, {"stop", subject_stop},
     };
-    const struct subjects subjects = {.options =
-                                          &(struct gw_client_options){.slots = 3, .workers = 2},
+    const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.slots = 3, .workers = 2),
                                       .client = &client,
                                       .list = list,
                                       .count = sizeof list / sizeof *list};

@@ -40,11 +40,9 @@ static int make_args(size_t i, struct gw_value **args, void *arg)
 
 static void map(int64_t first, size_t count, struct gw_future **futures)
 {
-    const struct gw_map_call call = {.function = GW_FUNCTION(step),
-                                     .count = count,
-                                     .arg_count = 2,
-                                     .make_args = make_args,
-                                     .arg = &first};
+    const struct gw_map_call call =
+        GW_INIT(gw_map_call, .function = GW_FUNCTION(step), .count = count, .arg_count = 2,
+                .make_args = make_args, .arg = &first);
     CHECK(gw_map(client, &call, futures, &error) == 0);
 }
 
@@ -66,7 +64,7 @@ int main(int argc, char **argv)
     struct gw_future *behind[BEHIND], *gate;
     gw_init(&argc, &argv);
     CHECK(argc == 2);
-    CHECK(gw_client_open(&(struct gw_client_options){.must_exist = true}, &client, &error) == 0);
+    CHECK(gw_client_open(GW_CLIENT_OPTIONS(.must_exist = true), &client, &error) == 0);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, step, NULL, gw_i64(1), gw_str(""));
     node = gw_call(graph, step, NULL, gw_i64(2), gw_str(""), gw_result(node));

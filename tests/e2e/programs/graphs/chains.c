@@ -212,8 +212,7 @@ int main(int argc, char **argv)
         {"chain", subject_chain},     {"tree", subject_tree},   {"fan", subject_fan},
         {"failure", subject_failure}, {"crash", subject_crash}, {"large", subject_large},
     };
-    const struct subjects subjects = {.options =
-                                          &(struct gw_client_options){.slots = 3, .workers = 2},
+    const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.slots = 3, .workers = 2),
                                       .client = &client,
                                       .list = list,
                                       .count = sizeof list / sizeof *list};

@@ -254,7 +254,7 @@ static void test_holders(const char *fifo)
     assert(rc == GW_EINVAL);
     gw_client_close(other);
 
-    static const struct gw_task_options once = {.name = "holder"};
+    static const struct gw_task_options once = GW_INIT(gw_task_options, .name = "holder");
     MUST(gw_semaphore_acquire_fenced(client, "gate", 30 * SECOND, &after, &error));
     assert(before > 0 && after > before); /* later writes of the other holder have an older fence */
     struct gw_value *all;

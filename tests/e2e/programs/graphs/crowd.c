@@ -61,8 +61,8 @@ static void fail(size_t count)
     struct gw_future **futures = calloc(count, sizeof *futures), *first;
     gw_node *nodes = calloc(count, sizeof *nodes);
     struct gw_value *value;
-    const struct gw_map_call call = {
-        .function = GW_FUNCTION(refuse), .count = count, .arg_count = 1, .make_args = no_args};
+    const struct gw_map_call call = GW_INIT(gw_map_call, .function = GW_FUNCTION(refuse),
+                                            .count = count, .arg_count = 1, .make_args = no_args);
     CHECK(gw_map(client, &call, futures, &error) == 0);
     for (size_t i = 0; i < count; i++) {
         CHECK(gw_future_get(futures[i], 0, &value, &error) == GW_ETASK);

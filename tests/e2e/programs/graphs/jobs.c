@@ -127,8 +127,8 @@ static void subject_crash(const char *path)
     (void)path;
     for (int i = 0; i < SHORT; i++)
         nodes[i] = gw_call(graph, abort_once, NULL, gw_i64(i));
-    MUST(gw_client_submit_many(client, graph, &(struct gw_submit_options){.detached = true}, nodes,
-                               SHORT, futures, &error));
+    MUST(gw_client_submit_many(client, graph, GW_SUBMIT_OPTIONS(.detached = true), nodes, SHORT,
+                               futures, &error));
     gw_graph_free(graph);
     for (int i = 0; i < SHORT; i++) {
         if (i != ABORTS)
@@ -163,8 +163,8 @@ static void subject_metrics(const char *path)
     for (int i = 0; i < COUNT; i++)
         nodes[i] = gw_call(graph, measure, NULL, gw_i64(i));
     MUST(gw_client_submit_many(client, graph,
-                               &(struct gw_submit_options){.name = "metrics", .detached = true},
-                               nodes, COUNT, futures, &error));
+                               GW_SUBMIT_OPTIONS(.name = "metrics", .detached = true), nodes, COUNT,
+                               futures, &error));
     gw_graph_free(graph);
     for (int i = 0; i < COUNT; i++) {
         assert(subject_i64(futures[i], 0) == i * i);
@@ -179,7 +179,7 @@ int main(int argc, char **argv)
         {"gpu", subject_gpu},         {"shutdown", subject_shutdown}, {"crash", subject_crash},
         {"metrics", subject_metrics},
     };
-    const struct subjects subjects = {.options = &(struct gw_client_options){.must_exist = true},
+    const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.must_exist = true),
                                       .client = &client,
                                       .list = list,
                                       .count = sizeof list / sizeof *list};

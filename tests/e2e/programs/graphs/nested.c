@@ -96,8 +96,9 @@ static int sum_squares(struct gw_task *task)
         return why->code;
     struct gw_future **futures = calloc((size_t)n, sizeof *futures);
     struct gw_completions *completions = NULL;
-    const struct gw_map_call call = {
-        .function = GW_FUNCTION(square), .count = (size_t)n, .arg_count = 1, .make_args = number};
+    const struct gw_map_call call =
+        GW_INIT(gw_map_call, .function = GW_FUNCTION(square), .count = (size_t)n, .arg_count = 1,
+                .make_args = number);
     int rc = futures ? gw_map(client, &call, futures, why) : GW_ENOMEM;
     if (rc == 0)
         rc = gw_completions_new(futures, (size_t)n, &completions);
@@ -263,8 +264,8 @@ static void test_killed(void)
 
 static void test_limits(void)
 {
-    static const struct gw_task_options limit = {.time_limit_ns = UINT64_C(300000000),
-                                                 .grace_ns = 1000000};
+    static const struct gw_task_options limit =
+        GW_INIT(gw_task_options, .time_limit_ns = UINT64_C(300000000), .grace_ns = 1000000);
     struct gw_future *future;
     struct gw_value *value;
     int rc = gw_submit(client, &future, &error, parent, &limit, gw_str(fifo), gw_bool(true));
@@ -337,8 +338,8 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
         if (strcmp(argv[1], subjects[i].name) != 0)
             continue;
-        const struct gw_client_options options = {.slots = subjects[i].slots,
-                                                  .workers = subjects[i].workers};
+        const struct gw_client_options options =
+            GW_INIT(gw_client_options, .slots = subjects[i].slots, .workers = subjects[i].workers);
         if (gw_client_open(&options, &client, &error) < 0)
             gw_error_exit(&error);
         subjects[i].run();

@@ -176,7 +176,7 @@ int main(int argc, char **argv)
         {"tries", subject_tries},
     };
     assert(argc == 2);
-    MUST(gw_client_open(&(struct gw_client_options){.slots = 2}, &client, &error));
+    MUST(gw_client_open(GW_CLIENT_OPTIONS(.slots = 2), &client, &error));
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)
         if (strcmp(subjects[i].name, argv[1]) == 0)
             subjects[i].run();

@@ -68,7 +68,8 @@ int main(int argc, char **argv)
     struct gw_future *future;
     if (argc != 3)
         return 2;
-    const struct gw_client_options options = {.show_output = atoi(argv[1])};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .show_output = atoi(argv[1]));
     CHECK(gw_client_open(&options, &client, &error) == 0);
     CHECK(gw_submit(client, &future, &error, waits, NULL, gw_str(argv[2])) == 0);
     take(future);

@@ -17,9 +17,11 @@ static char annotation[4200];
 static void submit_one(void)
 {
     static const char *const argv[] = {"true", NULL};
-    const struct gw_command command = {.argv = argv};
-    const struct gw_task_options options = {.annotations = *annotation ? annotation : NULL};
-    const struct gw_submit_options how = {.name = "queued", .detached = true};
+    const struct gw_command command = GW_INIT(gw_command, .argv = argv);
+    const struct gw_task_options options =
+        GW_INIT(gw_task_options, .annotations = *annotation ? annotation : NULL);
+    const struct gw_submit_options how =
+        GW_INIT(gw_submit_options, .name = "queued", .detached = true);
     struct gw_future *future;
     struct gw_error why;
     struct gw_graph *graph = gw_graph_new();

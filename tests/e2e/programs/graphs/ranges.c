@@ -109,17 +109,10 @@ static void results(void)
     CHECK(gw_submit(client, &input, &error, sum, NULL, gw_i64(1000)) == 0);
     CHECK(gw_scatter(client, three, &scattered, &error) == 0);
     struct gw_future *const inputs[] = {input, scattered};
-    const struct gw_range range = {
-        .function = GW_FUNCTION(sum),
-        .begin = -5,
-        .end = -5 + MANY * 3,
-        .step = 3,
-        .arguments = &three,
-        .argument_count = 1,
-        .inputs = inputs,
-        .input_count = 2,
-        .ahead = 1000,
-    };
+    const struct gw_range range =
+        GW_INIT(gw_range, .function = GW_FUNCTION(sum), .begin = -5, .end = -5 + MANY * 3,
+                .step = 3, .arguments = &three, .argument_count = 1, .inputs = inputs,
+                .input_count = 2, .ahead = 1000);
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     gw_future_release(input); /* the range holds the input as long as it needs it */
     gw_future_release(scattered);
@@ -129,8 +122,8 @@ static void results(void)
     gw_value_unref(three);
 
     struct gw_range_result result;
-    CHECK(gw_map_range(client, &(struct gw_range){.function = GW_FUNCTION(large), .end = 30}, &run,
-                       &error) == 0);
+    CHECK(gw_map_range(client, GW_RANGE(.function = GW_FUNCTION(large), .end = 30), &run, &error) ==
+          0);
     for (int i = 0; i < 30; i++) {
         const void *data;
         size_t bytes;
@@ -145,7 +138,7 @@ static void results(void)
 static void failures(void)
 {
     struct gw_range_run *run;
-    struct gw_range range = {.function = GW_FUNCTION(picky), .end = 1000};
+    struct gw_range range = GW_INIT(gw_range, .function = GW_FUNCTION(picky), .end = 1000);
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     CHECK(take_all(run, 0, 1, 0) == 100);
     CHECK(gw_range_wait(run, UINT64_MAX, &error) == GW_ETASK);
@@ -178,10 +171,9 @@ static void failures(void)
     gw_range_close(run);
     gw_future_release(bad);
 
-    CHECK(gw_map_range(client, &(struct gw_range){.function = GW_FUNCTION(sum)}, &run, &error) ==
-          GW_EINVAL);
-    CHECK(gw_map_range(client, &(struct gw_range){.function = GW_FUNCTION(sum), .end = INT64_MAX},
-                       &run, &error) == GW_ELIMIT);
+    CHECK(gw_map_range(client, GW_RANGE(.function = GW_FUNCTION(sum)), &run, &error) == GW_EINVAL);
+    CHECK(gw_map_range(client, GW_RANGE(.function = GW_FUNCTION(sum), .end = INT64_MAX), &run,
+                       &error) == GW_ELIMIT);
 }
 
 /* Behaviour that is the same inline and on a cluster. */
@@ -189,7 +181,7 @@ static void alike(void)
 {
     struct gw_range_run *run;
     struct gw_range_result result;
-    struct gw_range range = {.function = GW_FUNCTION(picky), .end = 20};
+    struct gw_range range = GW_INIT(gw_range, .function = GW_FUNCTION(picky), .end = 20);
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     for (int i = 0; i < 20; i++) {
         CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == 0);
@@ -210,8 +202,8 @@ static void alike(void)
 
     /* Three numbers with the largest possible distances. */
     static const int64_t numbers[] = {INT64_MIN, -1, INT64_MAX - 1};
-    range = (struct gw_range){
-        .function = GW_FUNCTION(picky), .begin = INT64_MIN, .end = INT64_MAX, .step = INT64_MAX};
+    range = (struct gw_range)GW_INIT(gw_range, .function = GW_FUNCTION(picky), .begin = INT64_MIN,
+                                     .end = INT64_MAX, .step = INT64_MAX);
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     CHECK(gw_range_count(run) == 3);
     for (int i = 0; i < 3; i++) {
@@ -229,7 +221,8 @@ static void flow(void)
 {
     struct gw_range_run *run;
     struct gw_range_result result;
-    const struct gw_range range = {.function = GW_FUNCTION(sum), .end = HUGE_RANGE, .ahead = 500};
+    const struct gw_range range =
+        GW_INIT(gw_range, .function = GW_FUNCTION(sum), .end = HUGE_RANGE, .ahead = 500);
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     for (int i = 0; i < 2000; i++) {
         CHECK(gw_range_next(run, UINT64_MAX, &result, &error) == 0 && result.index < 2600);
@@ -254,10 +247,9 @@ static void cancelled(const char *fifo)
     struct gw_value *path = gw_str(fifo);
     struct gw_range_run *run;
     struct gw_range_result result;
-    const struct gw_range range = {.function = GW_FUNCTION(block_at),
-                                   .end = HUGE_RANGE,
-                                   .arguments = &path,
-                                   .argument_count = 1};
+    const struct gw_range range =
+        GW_INIT(gw_range, .function = GW_FUNCTION(block_at), .end = HUGE_RANGE, .arguments = &path,
+                .argument_count = 1);
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     FILE *file = fopen(fifo, "w"); /* after the first task has begun */
     CHECK(file && gw_range_cancel(run, false, &error) == 0);
@@ -294,10 +286,9 @@ static void memory(const char *pid, const char *count, const char *go)
 {
     struct gw_range_run *run;
     long client_before = resident_kib(getpid()), before = resident_kib(atoll(pid));
-    const struct gw_range range = {.function = GW_FUNCTION(sum),
-                                   .end = atoll(count),
-                                   .discard_results = strcmp(go, "discard") == 0,
-                                   .limit = strcmp(go, "hold") == 0 ? 1 : 0};
+    const struct gw_range range = GW_INIT(
+        gw_range, .function = GW_FUNCTION(sum), .end = atoll(count),
+        .discard_results = strcmp(go, "discard") == 0, .limit = strcmp(go, "hold") == 0 ? 1 : 0);
     CHECK(gw_map_range(client, &range, &run, &error) == 0);
     if (strcmp(go, "discard") == 0)
         CHECK(gw_range_wait(run, UINT64_MAX, &error) == 0);
@@ -345,7 +336,7 @@ static void stream(const char *fifo)
     struct gw_graph *good = gw_graph_new(), *bad = gw_graph_new();
     gw_node node = gw_call(good, block, NULL, gw_str(fifo));
     gw_node never = gw_call(bad, sum, GW_OPTIONS(.memory_bytes = UINT64_MAX / 2), gw_i64(1));
-    CHECK(gw_stream_open(client, &(struct gw_submit_options){.name = "doomed"}, &of, &error) == 0);
+    CHECK(gw_stream_open(client, GW_SUBMIT_OPTIONS(.name = "doomed"), &of, &error) == 0);
     CHECK(gw_stream_add(of, good, &node, 1, &next, &error) == 0);
     int rc = gw_stream_add(of, bad, &never, 1, &last, &error);
     if (rc == 0)
@@ -364,7 +355,8 @@ static void after(const char *fifo)
     uint64_t job = gw_future_job(before);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, sum, NULL, gw_i64(1));
-    const struct gw_submit_options options = {.after = &job, .after_count = 1};
+    const struct gw_submit_options options =
+        GW_INIT(gw_submit_options, .after = &job, .after_count = 1);
     CHECK(gw_client_submit_many(client, graph, &options, &node, 1, &then, &error) == 0);
     CHECK(gw_future_wait(then, 50000000) == GW_ETIMEDOUT);
     FILE *to = fopen(fifo, "w");
@@ -381,7 +373,8 @@ static void after(const char *fifo)
     node = gw_call(graph, sum, NULL, gw_i64(1));
     CHECK(gw_client_submit_many(client, graph, &options, &node, 1, &then, &error) ==
           GW_EDEPENDENCY);
-    const struct gw_submit_options any = {.after = &job, .after_count = 1, .after_any = true};
+    const struct gw_submit_options any =
+        GW_INIT(gw_submit_options, .after = &job, .after_count = 1, .after_any = true);
     CHECK(gw_client_submit_many(client, graph, &any, &node, 1, &then, &error) == 0);
     CHECK(gw_future_wait(then, UINT64_MAX) == 0 && gw_future_state(then) == GW_DONE);
     gw_future_release(then);
@@ -438,11 +431,8 @@ static void map_refs(void)
     struct gw_value *seven = gw_i64(7), *value;
     CHECK(gw_submit(client, &refs.first, &error, sum, NULL, gw_i64(1000)) == 0);
     CHECK(gw_scatter(client, seven, &refs.second, &error) == 0);
-    struct gw_map_call call = {.function = GW_FUNCTION(sum),
-                               .count = 100,
-                               .arg_count = 2,
-                               .make_args = make_refs,
-                               .arg = &refs};
+    struct gw_map_call call = GW_INIT(gw_map_call, .function = GW_FUNCTION(sum), .count = 100,
+                                      .arg_count = 2, .make_args = make_refs, .arg = &refs);
     CHECK(gw_map(client, &call, futures, &error) == GW_EINVAL && strstr(error.text, "the graph"));
     call.graph = refs.graph;
     CHECK(gw_map(client, &call, futures, &error) == 0);

@@ -174,8 +174,8 @@ static void map(void)
     enum { CALLS = 2000 };
     static struct gw_future *futures[CALLS];
     struct gw_completions *completions;
-    const struct gw_map_call call = {
-        .function = GW_FUNCTION(count), .count = CALLS, .arg_count = 1, .make_args = make_args};
+    const struct gw_map_call call = GW_INIT(gw_map_call, .function = GW_FUNCTION(count),
+                                            .count = CALLS, .arg_count = 1, .make_args = make_args);
     size_t index, seen = 0;
     CHECK(gw_map(client, &call, futures, &error) == 0);
     CHECK(gw_completions_new(futures, CALLS, &completions) == 0);
@@ -267,7 +267,7 @@ int main(int argc, char **argv)
         void (*run)(void);
     } tests[] = {{"large", large},   {"gang", gang}, {"map", map},    {"retry", retry},
                  {"cancel", cancel}, {"grow", grow}, {"leave", leave}};
-    const struct gw_client_options options = {.slots = 2};
+    const struct gw_client_options options = GW_INIT(gw_client_options, .slots = 2);
     CHECK(gw_client_open(&options, &client, &error) == 0);
     bool ran = false;
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

@@ -36,7 +36,7 @@ static gw_node add_command(struct gw_graph *graph, const char *path, int chain, 
     (void)snprintf(script, sizeof script, "echo %d %d >> %s; sleep %g", chain, link, path,
                    (double)pause_ms / 1000);
     const char *const argv[] = {"sh", "-c", script, NULL};
-    const struct gw_command command = {.argv = argv};
+    const struct gw_command command = GW_INIT(gw_command, .argv = argv);
     return gw_graph_command(graph, &command, GW_OPTIONS(.worker_losses_max = UINT32_MAX));
 }
 
@@ -48,7 +48,8 @@ int main(int argc, char **argv)
         return 2;
     const int chains = atoi(argv[2]), length = atoi(argv[3]);
     const int64_t pause_ms = atoi(argv[4]);
-    const struct gw_submit_options options = {.name = "links", .detached = true};
+    const struct gw_submit_options options =
+        GW_INIT(gw_submit_options, .name = "links", .detached = true);
     struct gw_graph *graph = gw_graph_new();
     gw_node *last = calloc((size_t)chains, sizeof *last);
     CHECK(last && gw_client_open(NULL, &client, &error) == 0);

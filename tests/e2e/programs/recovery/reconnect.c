@@ -97,13 +97,14 @@ int main(int argc, char **argv)
     CHECK(argc == 4);
     counts = argv[1];
     memset(bytes, 1, sizeof bytes);
-    const struct gw_client_options options = {
-        .must_exist = true, .reconnect_ns = strtoull(argv[3], NULL, 10) * UINT64_C(1000000)};
+    const struct gw_client_options options =
+        GW_INIT(gw_client_options, .must_exist = true,
+                .reconnect_ns = strtoull(argv[3], NULL, 10) * UINT64_C(1000000));
     CHECK(gw_client_open(&options, &client, &error) == 0);
 
     struct gw_future *calls[CALLS], *scattered;
-    const struct gw_map_call map = {
-        .function = GW_FUNCTION(step), .count = CALLS, .arg_count = 4, .make_args = make_args};
+    const struct gw_map_call map = GW_INIT(gw_map_call, .function = GW_FUNCTION(step),
+                                           .count = CALLS, .arg_count = 4, .make_args = make_args);
     struct gw_value *block = gw_bytes(bytes, sizeof bytes);
     CHECK(gw_scatter(client, block, &scattered, &error) == 0);
     gw_value_unref(block);

@@ -47,7 +47,8 @@ GW_TASK(add_up);
 
 static void make(const char *counts)
 {
-    const struct gw_submit_options options = {.name = "made", .detached = true};
+    const struct gw_submit_options options =
+        GW_INIT(gw_submit_options, .name = "made", .detached = true);
     struct gw_graph *graph = gw_graph_new();
     gw_node first = gw_call(graph, add_up, NULL, gw_i64(1), gw_str(counts));
     gw_node gang =
@@ -66,7 +67,8 @@ static void make(const char *counts)
 static void take(const char *counts, char **words)
 {
     const uint64_t job = strtoull(words[0], NULL, 10);
-    const struct gw_submit_options options = {.after = &job, .after_count = 1};
+    const struct gw_submit_options options =
+        GW_INIT(gw_submit_options, .after = &job, .after_count = 1);
     struct gw_future *taken[2], *sum;
     struct gw_value *value;
     const void *data;

@@ -419,7 +419,7 @@ int main(int argc, char **argv)
         {"pure", subject_pure},     {"gather", subject_gather},     {"retry", subject_retry},
         {"shared", subject_shared},
     };
-    const struct subjects subjects = {.options = &(struct gw_client_options){.must_exist = true},
+    const struct subjects subjects = {.options = GW_CLIENT_OPTIONS(.must_exist = true),
                                       .client = &first,
                                       .other = &second,
                                       .list = list,

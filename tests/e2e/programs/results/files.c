@@ -168,7 +168,7 @@ int main(int argc, char **argv)
         return 2;
     (void)snprintf(in, sizeof in, "%s/in.txt", argv[1]);
     (void)snprintf(tree, sizeof tree, "%s/tree", argv[1]);
-    CHECK(gw_client_open(&(struct gw_client_options){.slots = 1}, &client, &error) == 0);
+    CHECK(gw_client_open(GW_CLIENT_OPTIONS(.slots = 1), &client, &error) == 0);
     test_runner(in, tree);
     test_wrong(in);
     if (getenv("GANGWAY_INLINE")) {

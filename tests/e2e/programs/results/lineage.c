@@ -44,8 +44,9 @@ static void chain(const char *counts, uint32_t at_second, struct gw_future **fut
     struct gw_graph *graph = gw_graph_new();
     gw_node nodes[DEPTH];
     for (uint32_t i = 0; i < DEPTH; i++) {
-        const struct gw_task_options options = {.workers = i < at_second ? "worker-2" : "worker-1",
-                                                .workers_prefer = true};
+        const struct gw_task_options options =
+            GW_INIT(gw_task_options, .workers = i < at_second ? "worker-2" : "worker-1",
+                    .workers_prefer = true);
         nodes[i] = i == 0 ? gw_call(graph, link_of_chain, &options, gw_i64(1), gw_str(counts))
                           : gw_call(graph, link_of_chain, &options, gw_i64(i + 1), gw_str(counts),
                                     gw_result(nodes[i - 1]));
@@ -90,7 +91,8 @@ static void say_computed(const char *go)
 static void say_what_is_lost(const char *counts, const char *go)
 {
     static uint8_t zeros[BYTES];
-    const struct gw_task_options options = {.workers = "worker-1", .workers_prefer = true};
+    const struct gw_task_options options =
+        GW_INIT(gw_task_options, .workers = "worker-1", .workers_prefer = true);
     struct gw_value *value = gw_bytes(zeros, BYTES);
     struct gw_future *given, *made;
     char wanted[64];
@@ -116,7 +118,8 @@ static void say_what_is_lost(const char *counts, const char *go)
 /* A result at worker-1, which was stopped meanwhile, still reaches worker-2. */
 static void pass_on(const char *counts, const char *go)
 {
-    struct gw_task_options options = {.workers = "worker-1", .workers_prefer = true};
+    struct gw_task_options options =
+        GW_INIT(gw_task_options, .workers = "worker-1", .workers_prefer = true);
     struct gw_future *made, *taken;
     struct gw_value *value;
     const void *data;

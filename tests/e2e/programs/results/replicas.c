@@ -97,7 +97,8 @@ static void must_read(const struct gw_future *future, int64_t seed, int number)
 
 static int replicate(struct gw_future *future, uint32_t copies, const char *workers)
 {
-    const struct gw_replicate_options options = {.copies = copies, .workers = workers};
+    const struct gw_replicate_options options =
+        GW_INIT(gw_replicate_options, .copies = copies, .workers = workers);
     memset(&error, 0, sizeof error);
     return gw_replicate(client, &future, 1, &options, &error);
 }
@@ -113,14 +114,15 @@ static void spread(const char *counts)
         must_read(everywhere, 1, i);
     CHECK(gw_publish(client, "everywhere", everywhere, &error) == 0);
 
-    const struct gw_replicate_options one = {.copies = 1, .workers = "worker-2"};
+    const struct gw_replicate_options one =
+        GW_INIT(gw_replicate_options, .copies = 1, .workers = "worker-2");
     CHECK(gw_scatter_to(client, few, &one, &small, &error) == 0 && holders(small) == 1);
     CHECK(replicate(small, 2, "worker-2,worker-3") == 0 && holders(small) == 2);
 
     /* pending results, and too many replicas */
     for (int i = 0; i < 2; i++)
         CHECK(gw_submit(client, &made[i], &error, make, NULL, gw_i64(i), gw_str(counts)) == 0);
-    CHECK(gw_replicate(client, made, 2, &(struct gw_replicate_options){.copies = 2}, &error) == 0);
+    CHECK(gw_replicate(client, made, 2, GW_REPLICATE_OPTIONS(.copies = 2), &error) == 0);
     CHECK(holders(made[0]) == 2 && holders(made[1]) == 2);
     CHECK(replicate(made[0], 2, NULL) == 0 && holders(made[0]) == 2);
     CHECK(replicate(made[0], 4, NULL) == GW_EINFEASIBLE && holders(made[0]) == WORKERS);
@@ -144,7 +146,8 @@ static void loss(const char *counts, const char *go)
     const void *data;
     size_t bytes;
     char byte;
-    const struct gw_task_options options = {.workers = "worker-1", .workers_prefer = true};
+    const struct gw_task_options options =
+        GW_INIT(gw_task_options, .workers = "worker-1", .workers_prefer = true);
     fill(3);
     struct gw_value *value = gw_bytes(bytes_made, BYTES);
     CHECK(gw_scatter_to(client, value, NULL, &given, &error) == 0);

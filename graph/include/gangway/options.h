@@ -1,0 +1,42 @@
+/* Options structs, which can grow: a program that was built with these headers also runs with a
+ * later library whose structs have more fields.
+ *
+ * Each options struct begins with struct_size, the size that the program knows. Build the struct
+ * with its macro inside a call, or with GW_INIT as a variable; both set struct_size:
+ *
+ *     gw_client_open(GW_CLIENT_OPTIONS(.slots = 4), &client, &error);
+ *
+ *     struct gw_client_options options = GW_INIT(gw_client_options, .slots = 4);
+ *
+ * Zero is the default of every other field. A struct without struct_size is refused (GW_EINVAL). A
+ * library that is older than the program refuses options that set a field which the library does
+ * not know.
+ *
+ * A struct that a macro built in a call is valid until the call has returned. In C++ the fields
+ * must be in the order of the struct. */
+#ifndef GANGWAY_OPTIONS_H
+#define GANGWAY_OPTIONS_H
+
+#ifdef __cplusplus
+/* C++ has no compound literals. Designators belong to C++20. Compilers know them before, but warn
+ * of them, and of fields that are left out; a system header is exempt from these warnings. */
+#pragma GCC system_header
+
+#define GW_BRACES(type, ...) (__extension__ type{__VA_ARGS__})
+#define GW_INIT(type, ...) GW_BRACES(type, .struct_size = sizeof(type), __VA_ARGS__)
+#define GW_POINTER(type, ...) gw_pointer_to(GW_INIT(type, __VA_ARGS__))
+
+/* gw_pointer_to returns the address of a temporary object. */
+template <class type> static inline const type *gw_pointer_to(const type &object)
+{
+    return &object;
+}
+#else
+#define GW_INIT(type, ...)                                                                         \
+    {                                                                                              \
+        .struct_size = sizeof(struct type), __VA_ARGS__                                            \
+    }
+#define GW_POINTER(type, ...) (&(const struct type)GW_INIT(type, __VA_ARGS__))
+#endif
+
+#endif
