@@ -132,16 +132,18 @@ static void client_on_close(const struct gw_error *error, void *arg)
         gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
     else if (error && error->code == GW_EPERM &&
              !unproven) /* the error came before the hello message */
-        gw_error_set(&client->down, GW_EPERM,
-                     "the scheduler knows no such token (%s): it was revoked, or is another "
-                     "cluster's; `gangway token create` at the scheduler makes a new one",
-                     error->text);
+        gw_error_set(
+            &client->down, GW_EPERM,
+            "the scheduler does not know this token (%s): the token was revoked, or belongs to "
+            "another cluster; `gangway token create` on the scheduler's machine makes a new one",
+            error->text);
     else if (error && error->code == GW_EPROTO && !unproven)
         gw_error_set(&client->down, GW_EPROTO, "the scheduler broke the protocol: %s", error->text);
     else if (error && error->code == GW_ETIMEDOUT)
-        gw_error_set(&client->down, GW_ECLOSED, "the scheduler went away: %s", error->text);
+        gw_error_set(&client->down, GW_ECLOSED, "the connection to the scheduler was lost: %s",
+                     error->text);
     else
-        gw_error_set(&client->down, GW_ECLOSED, "the scheduler went away");
+        gw_error_set(&client->down, GW_ECLOSED, "the connection to the scheduler was lost");
     gw_future_group_fail_all(client, !gw_reconnect_lost(client));
     pthread_cond_broadcast(&client->answered);
     gw_rpc_fail_all(client);

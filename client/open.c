@@ -117,8 +117,8 @@ static int open_default(struct gw_client *client, const struct gw_client_options
             return rc < 0 ? rc : look_again(client, path, false, options, error);
         if (options->must_exist && waited)
             return gw_error_set(error, GW_ENOSCHEDULER,
-                                "no scheduler answers at %s, where one was killed or stopped: "
-                                "`gangway up` starts the next, `gangway down` ends the cluster",
+                                "no scheduler answers at %s, because it was killed or stopped: "
+                                "`gangway up` starts it again, `gangway down` ends the cluster",
                                 path);
         if (options->must_exist)
             return gw_error_set(error, GW_ENOSCHEDULER,

@@ -40,8 +40,9 @@ static int check_none(const char *dir, struct gw_error *error)
     if (rc == GW_ENOSCHEDULER)
         return peer.pid <= 0 || gw_cluster_wait_gone(peer.pid, STOP_TIMEOUT_S * GW_NS_PER_S)
                    ? 0
-                   : gw_error_set(error, GW_EEXIST, "process %d serves %s, and hangs up",
-                                  (int)peer.pid, address);
+                   : gw_error_set(error, GW_EEXIST,
+                                  "process %d listens at %s, but closes connections", (int)peer.pid,
+                                  address);
     return gw_error_set(error, rc, "%s", why.text);
 }
 

@@ -74,10 +74,10 @@ static void print_commands(FILE *out)
     for (const struct gw_cli_command *command = commands; command->name; command++)
         if (command->summary)
             fprintf(out, "  %-10s %s\n", command->name, command->summary);
-    fprintf(out, "\n`gangway COMMAND --help` tells more. Exit codes:\n");
+    fprintf(out, "\n`gangway COMMAND --help` shows the help of a command. Exit codes:\n");
     for (const struct gw_cli_exit_code *code = gw_cli_exit_codes; code->text; code++)
         fprintf(out, "%s%d %s", code->code ? ", " : "", code->code, code->text);
-    fprintf(out, ".\ndispatch, submit, wait and exec give the task's own.\n");
+    fprintf(out, ".\ndispatch, submit, wait and exec exit with the exit code of the task.\n");
 }
 
 /* Whether a command may be suggested for a mistyped word. Commands that end or start work are not
@@ -108,7 +108,7 @@ static const struct gw_cli_command *find_command(const char *name)
     const char *answer = gw_synonym_command(name);
     const char *nearest = answer ? NULL : gw_options_nearest(name, next_command, NULL);
     if (answer)
-        gw_cli_message("gangway: there is no command '%s': %s", name, answer);
+        gw_cli_message("gangway: unknown command '%s': %s", name, answer);
     else
         fprintf(stderr, "gangway: unknown %s '%s'%s%s%s\n", *name == '-' ? "option" : "command",
                 name, nearest ? ", did you mean '" : "; `gangway help` lists them",
@@ -153,7 +153,7 @@ static int help(int argc, char **argv)
     }
     const struct gw_cli_command *command = find_command(argv[first]);
     if (command && argv[first + 1] && !has_verbs(command)) {
-        gw_cli_message("gangway help: %s has no commands of its own: `gangway help %s`",
+        gw_cli_message("gangway help: %s has no verbs: `gangway help %s` shows its help",
                        command->name, command->name);
         return GW_EXIT_USAGE;
     }
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
     int exit_code = run(argc, argv);
     /* Report lost output, for example if the disk is full. */
     if ((fflush(stdout) != 0 || ferror(stdout)) && exit_code == GW_EXIT_OK) {
-        fprintf(stderr, "gangway: the output could not be written\n");
+        fprintf(stderr, "gangway: cannot write the output\n");
         exit_code = GW_EXIT_FAILED;
     }
     return exit_code;

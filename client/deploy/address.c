@@ -61,10 +61,10 @@ int gw_address_default_dir(char dir[PATH_MAX], struct gw_error *error)
     struct gw_error why;
     rc = gw_dir_make(dir, &why);
     return rc < 0
-               ? gw_error_set(error, rc,
-                              "%s: set XDG_STATE_HOME to a folder of yours in which clusters may "
-                              "keep their state",
-                              why.text)
+               ? gw_error_set(
+                     error, rc,
+                     "%s: set XDG_STATE_HOME to a folder that you own, for the state of clusters",
+                     why.text)
                : 0;
 }
 

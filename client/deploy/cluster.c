@@ -112,10 +112,10 @@ int gw_cluster_find_binary(char path[PATH_MAX], struct gw_error *error)
         return 0;
     if (beside("/proc/self/exe", path) || on_path(path))
         return 0;
-    return gw_error_set(error, GW_ENOSCHEDULER,
-                        "no cluster is running, and the gangway binary that would start a private "
-                        "one is neither beside libgangway, nor beside this program, nor on PATH "
-                        "(GANGWAY_BINARY can name it)");
+    return gw_error_set(
+        error, GW_ENOSCHEDULER,
+        "no cluster is running, and the gangway binary that would start a private one is neither "
+        "beside libgangway, nor beside this program, nor on PATH (set GANGWAY_BINARY to its path)");
 }
 
 uint32_t gw_cluster_cores(void)

@@ -129,8 +129,7 @@ static int run(char *const *argv, struct gw_gitignore *list, int *code)
 static void warn_of_no_git(const char *folder)
 {
     fprintf(stderr,
-            "warning: git is not installed: what git would leave out of %s (.gitignore) is shipped "
-            "too\n",
+            "warning: git is not installed: files of %s that .gitignore excludes are shipped too\n",
             folder);
 }
 
@@ -141,8 +140,8 @@ static int failed(struct gw_gitignore *list, int rc, int code, const char *folde
     if (rc == GW_ENOMEM)
         return gw_error_set(error, rc, "out of memory");
     return gw_error_set(error, GW_EIO,
-                        "git, which knows what is to be left out, failed (exit code %d): `git -C "
-                        "%s ls-files` says why",
+                        "cannot find out which files git ignores: git failed (exit code %d); `git "
+                        "-C %s ls-files` shows why",
                         code, folder);
 }
 

@@ -78,9 +78,10 @@ static int add_library(struct dl_phdr_info *info, size_t bytes, void *arg)
     if (!strchr(info->dlpi_name, '/') || gw_program_is_system(info->dlpi_name))
         return 0;
     if (listing->program->count == GW_MANIFEST_FILES_MAX)
-        listing->rc = gw_error_set(listing->error, GW_ELIMIT,
-                                   "this program has more than %d libraries of its own",
-                                   GW_MANIFEST_FILES_MAX);
+        listing->rc =
+            gw_error_set(listing->error, GW_ELIMIT,
+                         "this program has more than %d libraries outside the system folders",
+                         GW_MANIFEST_FILES_MAX);
     else
         listing->rc = add_file(listing, info->dlpi_name, base_name(info->dlpi_name));
     return listing->rc;

@@ -262,8 +262,8 @@ static void io_on_close(struct gw_link *link, const struct gw_error *error, void
     struct gw_error silent;
     if (io->silent_ticks >= SILENT_TICKS) {
         (void)gw_error_set(&silent, GW_ETIMEDOUT,
-                           "nothing came from it for %d s, although its host, or something "
-                           "between, still acknowledges",
+                           "no data arrived for %d s, although the scheduler's host or a device on "
+                           "the way still acknowledges packets",
                            (int)SILENT_TICKS);
         error = &silent;
     }

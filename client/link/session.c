@@ -88,7 +88,9 @@ int gw_session_connect(struct gw_client *client, const struct gw_io_socket *sock
                    : gw_error_set(error, GW_ECLOSED,
                                   "the scheduler (process %d) did not answer within %d s",
                                   (int)peer.pid, OPEN_TIMEOUT_S);
-    return rc == GW_ECLOSED ? gw_error_set(error, GW_ENOSCHEDULER, "the scheduler hung up") : rc;
+    return rc == GW_ECLOSED
+               ? gw_error_set(error, GW_ENOSCHEDULER, "the scheduler closed the connection")
+               : rc;
 }
 
 static int start_private(struct gw_client *client, uint32_t slots, struct gw_error *error)

@@ -242,7 +242,7 @@ static int decode_object(const struct gw_rpc *call, struct gw_value **value, str
     if (call->fd < 0)
         return gw_codec_decode(call->body, call->body_bytes, NULL, value, error);
     if (call->number == 0)
-        return gw_error_set(error, GW_EPROTO, "a result came without a size");
+        return gw_error_set(error, GW_EPROTO, "the scheduler sent a result without its size");
     return gw_value_file_decode(call->fd, (size_t)call->number, value, error);
 }
 
@@ -316,12 +316,12 @@ int gw_future_get(struct gw_future *future, uint32_t rank, struct gw_value **val
                   struct gw_error *error)
 {
     if (rank >= (future->ranks ? future->ranks : 1))
-        return gw_error_set(error, GW_EINVAL, "there is no rank %u: the task has %u", rank,
-                            future->ranks ? future->ranks : 1);
+        return gw_error_set(error, GW_EINVAL, "there is no rank %u: the number of ranks is %u",
+                            rank, future->ranks ? future->ranks : 1);
     if (gw_future_wait(future, UINT64_MAX) == GW_ECYCLE)
         return gw_error_set(error, GW_ECYCLE,
-                            "task %u of job %llu cannot end before the task that waits for it: it "
-                            "would wait for ever",
+                            "task %u of job %llu cannot end before the task that waits for it, so "
+                            "this wait would never end",
                             gw_future_index(future), (unsigned long long)gw_future_job(future));
     if (future->group->client->closed)
         return gw_client_down_error(future->group->client, error);

@@ -36,7 +36,8 @@ int gw_client_lookup(struct gw_client *client, const char *name, struct gw_futur
                      struct gw_error *error)
 {
     if (!name || !*name)
-        return gw_error_set(error, GW_EINVAL, "a task is looked up by a name: JOB/NAME or NAME");
+        return gw_error_set(error, GW_EINVAL,
+                            "the name of the task is empty: give JOB/NAME or NAME");
     return look_up(client, &(struct gw_msg_lookup){.name = name}, future, error);
 }
 
@@ -51,7 +52,7 @@ int gw_published(struct gw_client *client, const char *name, struct gw_future **
                  struct gw_error *error)
 {
     if (!name || !*name)
-        return gw_error_set(error, GW_EINVAL, "what is published has a name");
+        return gw_error_set(error, GW_EINVAL, "the name of the published result is empty");
     return look_up(client, &(struct gw_msg_lookup){.kind = 1, .name = name}, future, error);
 }
 
@@ -69,7 +70,7 @@ int gw_publish(struct gw_client *client, const char *name, const struct gw_futur
                struct gw_error *error)
 {
     if (!name || !*name)
-        return gw_error_set(error, GW_EINVAL, "a result is published under a name");
+        return gw_error_set(error, GW_EINVAL, "the name for the result is empty");
     return publish(client,
                    &(struct gw_msg_publish){.name = name,
                                             .job = gw_future_job(future),
@@ -80,7 +81,7 @@ int gw_publish(struct gw_client *client, const char *name, const struct gw_futur
 int gw_unpublish(struct gw_client *client, const char *name, struct gw_error *error)
 {
     if (!name || !*name)
-        return gw_error_set(error, GW_EINVAL, "what is published has a name");
+        return gw_error_set(error, GW_EINVAL, "the name of the published result is empty");
     return publish(client, &(struct gw_msg_publish){.name = name}, error);
 }
 

@@ -37,8 +37,8 @@ static int encode(const struct question *question, struct gw_buffer *buffer, str
     if (buffer->size <= GW_SYNC_VALUE_BYTES)
         return 0;
     return gw_error_set(error, GW_ELIMIT,
-                        "%s: a value of %zu bytes, at most %u may be: publish it under a name and "
-                        "put the name here",
+                        "%s: the value has %zu bytes, more than the limit of %u: publish it under "
+                        "a name and store the name here",
                         question->name, buffer->size, GW_SYNC_VALUE_BYTES);
 }
 
@@ -299,7 +299,7 @@ int gw_queue_get_many(struct gw_client *client, const char *name, uint64_t timeo
 {
     struct gw_rpc call;
     if (batch->max == 0)
-        return gw_error_set(error, GW_EINVAL, "queue %s: none of its values are asked for", name);
+        return gw_error_set(error, GW_EINVAL, "queue %s: the batch has room for no value", name);
     int rc = ask(client,
                  &(struct question){.kind = GW_SYNC_QUEUE,
                                     .verb = GW_SYNC_GET,
@@ -342,7 +342,8 @@ int gw_sync_delete(struct gw_client *client, const char *kind, const char *name,
         if (kind && strcmp(kind, kinds[i]) == 0)
             return tell(client, &(struct question){.kind = i, .verb = GW_SYNC_DELETE, .name = name},
                         NULL, error);
-    return gw_error_set(error, GW_EINVAL,
-                        "there is no kind \"%s\": semaphore, lock, event, variable, queue",
-                        kind ? kind : "");
+    return gw_error_set(
+        error, GW_EINVAL,
+        "there is no kind \"%s\": the kinds are semaphore, lock, event, variable and queue",
+        kind ? kind : "");
 }

@@ -255,7 +255,8 @@ static size_t credit_wait(struct gw_tunnel *tunnel, size_t wanted, struct gw_err
     if (tunnel->over) {
         bytes = 0;
         gw_error_set(error, tunnel->error.code ? tunnel->error.code : GW_ECLOSED, "%s",
-                     tunnel->error.code ? tunnel->error.text : "the other end has closed");
+                     tunnel->error.code ? tunnel->error.text
+                                        : "the other end has closed the tunnel");
     }
     tunnel->credit -= bytes;
     pthread_mutex_unlock(&client->lock);

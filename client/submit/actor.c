@@ -147,7 +147,7 @@ int gw_actor_new_call(struct gw_client *client, struct gw_actor **out, struct gw
     int rc = read_rc < 0 ? read_rc : gw_graph_rows_seal(graph, &rows, error);
     if (rc == 0 && (rows.specs[0].options.ranks > 0 || options->restarts > UINT8_MAX))
         rc = gw_error_set(error, GW_EINVAL,
-                          "an actor is one process (no ranks), with at most 255 restarts");
+                          "an actor is one process (`ranks` must be 0), with at most 255 restarts");
     if (rc == 0 && options->name && !*options->name)
         rc = gw_error_set(error, GW_EINVAL, "the name of an actor is empty");
     if (rc == 0 && !client->inlined)
@@ -172,7 +172,7 @@ int gw_actor_find(struct gw_client *client, const char *name, uint64_t job, stru
                                  .actor_hold = {.actor = name ? 0 : job, .name = name ? name : ""}};
     struct gw_rpc call;
     if ((name && !*name) || (!name && !job))
-        return gw_error_set(error, GW_EINVAL, "an actor is found by its name or its job");
+        return gw_error_set(error, GW_EINVAL, "give the name or the job of the actor");
     if (client->inlined)
         return gw_error_set(error, GW_ENOTSUP, "there is no cluster with GANGWAY_INLINE=1");
     int rc = gw_session_start(client, 0, error);
@@ -255,7 +255,7 @@ static int add_row(struct gw_actor *actor, struct gw_actor_batch_row *row,
         return gw_actor_batch_add(&actor->calls, row, future, error);
     int rc = gw_large_args_init(&spill, actor->calls.client, &row->row, error);
     if (rc == 0 && gw_chunk_row_bytes(&spill.row) > GW_CHUNK_BYTES)
-        rc = gw_error_set(error, GW_ELIMIT, "a call with over 512 KiB of small arguments");
+        rc = gw_error_set(error, GW_ELIMIT, "the small arguments of the call exceed 512 KiB");
     row->row = spill.row;
     row->scattered = spill.jobs.items;
     row->scattered_count = (uint32_t)spill.jobs.count;
@@ -334,7 +334,7 @@ int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future, struct
             "this program has no task \"%s\": GW_TASK(%s) must be in it, at file scope",
             method->name, method->name);
     else if (rc == 0 && count > UINT16_MAX)
-        rc = gw_error_set(error, GW_EINVAL, "%s: %zu arguments", method->name, count);
+        rc = gw_error_set(error, GW_EINVAL, "%s: %zu arguments are too many", method->name, count);
     if (rc == 0 && (refs || actor->calls.client->inlined))
         return call_graph(actor, &row, values, count, future, error);
     if (rc == 0)

@@ -64,8 +64,8 @@ static int refuse_found(struct walk *walk, const char *path, int code, const cha
     if (walk->depth == 0)
         return refuse(walk, path, code, why);
     return gw_error_set(walk->error, code,
-                        "cannot ship %s: %s: remove it, or leave it out by a .gitignore in %s",
-                        path, why, walk->scope.path);
+                        "cannot ship %s: %s: remove it, or exclude it by a .gitignore in %s", path,
+                        why, walk->scope.path);
 }
 
 /* -- Reading -------------------------------------------------------------------------------------
@@ -189,7 +189,7 @@ static int add_entry(struct walk *walk, const char *path, const char *name, cons
     if (snprintf(inner, sizeof inner, "%s/%.*s", path, (int)length, entry) >= (int)sizeof inner ||
         snprintf(inner_name, sizeof inner_name, "%s%s%.*s", name, *name ? "/" : "", (int)length,
                  entry) >= (int)sizeof inner_name)
-        return refuse(walk, path, GW_ELIMIT, "a path in it is too long");
+        return refuse(walk, path, GW_ELIMIT, "a path in this folder is too long");
     return add(walk, inner, inner_name);
 }
 
@@ -259,12 +259,12 @@ static int add_folder(struct walk *walk, int fd, const char *path, const char *n
         if (walk->above[i].device == info->st_dev && walk->above[i].inode == info->st_ino) {
             close(fd);
             return refuse(walk, path, GW_EINVAL,
-                          "it is a link to a folder that it lies in, and so has no end: a relative "
-                          "one stays a link");
+                          "it is a link to a folder that contains the link, so it cannot be "
+                          "followed; a relative link is kept as a link");
         }
     if (walk->depth == DEPTH_MAX) {
         close(fd);
-        return refuse(walk, path, GW_ELIMIT, "more than 64 folders in each other");
+        return refuse(walk, path, GW_ELIMIT, "folders are nested more than 64 levels deep");
     }
     DIR *listing = fdopendir(fd);
     if (!listing) {
@@ -338,7 +338,8 @@ static int add_text(struct walk *walk, const char *text)
     size_t length = colon ? (size_t)(colon - text) : strlen(text);
     if (length == 0 || length >= sizeof path)
         return gw_error_set(walk->error, GW_EINVAL,
-                            "\"%.64s\" is not PATH or PATH:NAME: there is no path", text);
+                            "\"%.64s\" is not PATH or PATH:NAME: the path is empty or too long",
+                            text);
     memcpy(path, text, length);
     path[length] = '\0';
     while (length > 1 && path[length - 1] == '/')
@@ -350,9 +351,9 @@ static int add_text(struct walk *walk, const char *text)
     if (gw_manifest_name_is_safe(name))
         return add(walk, path, name);
     return gw_error_set(walk->error, GW_EINVAL,
-                        "cannot ship %s as \"%.64s\": a name is a path below the task's folder, "
-                        "without \"..\"%s",
-                        path, name, colon ? "" : "; PATH:NAME gives it one");
+                        "cannot ship %s as \"%.64s\": the name must be a path below the task's "
+                        "folder, without \"..\"%s",
+                        path, name, colon ? "" : "; give a name by PATH:NAME");
 }
 
 /* -- Checking ------------------------------------------------------------------------------------
@@ -379,18 +380,18 @@ static int check_names(const struct gw_file_upload *upload, struct gw_error *err
             return gw_error_set(error, GW_ELIMIT, "cannot ship %s: its name is too long",
                                 file->path);
         if (i > 0 && strcmp(file->name, file[-1].name) == 0)
-            return gw_error_set(error, GW_EEXIST,
-                                "%s and %s would both be called %s: PATH:NAME gives one another "
-                                "name",
-                                file[-1].path, file->path, file->name);
+            return gw_error_set(
+                error, GW_EEXIST,
+                "%s and %s would both have the name %s: give one of them another name by PATH:NAME",
+                file[-1].path, file->path, file->name);
         char folder[GW_MANIFEST_NAME_MAX + 1];
         for (const char *slash = strchr(file->name, '/'); slash; slash = strchr(slash + 1, '/')) {
             (void)snprintf(folder, sizeof folder, "%.*s", (int)(slash - file->name), file->name);
             const struct gw_file_upload_file *above = find_name(upload, folder);
             if (above)
                 return gw_error_set(error, GW_EEXIST,
-                                    "%s would be called %s, where %s needs a folder", above->path,
-                                    above->name, file->path);
+                                    "%s would have the name %s, but %s needs a folder of this name",
+                                    above->path, above->name, file->path);
         }
     }
     return 0;
@@ -414,7 +415,7 @@ static int encode(struct gw_file_upload *upload, struct gw_error *error)
         return gw_error_set(error, rc, "out of memory");
     if (upload->manifest.size > GW_FRAME_BYTES_MAX / 2)
         return gw_error_set(error, GW_ELIMIT,
-                            "the names of %zu files are too long together: ship an archive",
+                            "the names of %zu files are too long in total: ship an archive",
                             upload->count);
     gw_hash_bytes(upload->manifest.data, upload->manifest.size, upload->hash);
     return 0;

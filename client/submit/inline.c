@@ -90,7 +90,7 @@ static struct gw_value *earlier(struct gw_client *client, uint64_t job, uint32_t
             future = &group->futures[i];
     pthread_mutex_unlock(&client->lock);
     if (!future)
-        gw_error_set(error, GW_ENOENT, "the future that it takes was given up");
+        gw_error_set(error, GW_ENOENT, "a future that the task takes was released");
     else if (gw_future_get(future, 0, &value, error) < 0)
         gw_error_prefix(error, "a task before it failed");
     return value;
@@ -133,9 +133,8 @@ static bool resolve(struct run *run, uint32_t row, struct gw_value **deps)
             deps[k] = rank < world_of(rows, index) ? gw_value_ref(run->outcomes[index].values[rank])
                                                    : NULL;
             if (!deps[k])
-                own->failure = gw_value_slot_failure_new(GW_EDEPENDENCY, 0, 0,
-                                                         "it takes the value of a rank that "
-                                                         "the task before it has not");
+                own->failure = gw_value_slot_failure_new(
+                    GW_EDEPENDENCY, 0, 0, "it takes the result of a rank that does not exist");
         }
     }
     return !own->failure;
@@ -255,16 +254,16 @@ int gw_inline_submit(struct gw_client *client, const struct gw_graph_rows *rows,
 {
     for (uint32_t i = 0; i < rows->spec_count; i++)
         if (rows->specs[i].kind != GW_SPEC_FUNCTION)
-            return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, no commands");
+            return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, not commands");
         else if (rows->specs[i].options.workers && !rows->specs[i].options.workers_prefer)
             return gw_error_set(error, GW_ENOTSUP,
-                                "GANGWAY_INLINE=1 runs in this process, and on no worker called %s",
+                                "GANGWAY_INLINE=1 runs tasks in this process, not on worker %s",
                                 rows->specs[i].options.workers);
         else if (has_folders(&rows->specs[i]))
             return gw_error_set(
                 error, GW_ENOTSUP,
-                "GANGWAY_INLINE=1 runs in this process, which is in one folder at a "
-                "time: %s cannot be shipped to an actor, or a gang of %u ranks",
+                "GANGWAY_INLINE=1 runs tasks in this process, which has one working folder: %s "
+                "cannot be shipped to an actor, or a gang of %u ranks",
                 rows->specs[i].options.files[0], rows->specs[i].options.ranks);
     pthread_mutex_lock(&client->lock);
     uint64_t request = ++client->last_request;

@@ -125,7 +125,8 @@ void gw_inline_folder_close(struct gw_inline_folder *folder)
 {
     if (folder->back >= 0) {
         if (fchdir(folder->back) < 0)
-            fprintf(stderr, "gangway: the folder before is gone: %s\n", strerror(errno));
+            fprintf(stderr, "gangway: cannot return to the earlier working folder: %s\n",
+                    strerror(errno));
         close(folder->back);
     }
     if (folder->path)

@@ -138,14 +138,15 @@ static int count_of(const struct gw_range *range, uint32_t *count, struct gw_err
     int64_t step = range->step ? range->step : 1;
     bool up = step > 0;
     if (up ? range->begin >= range->end : range->begin <= range->end)
-        return gw_error_set(error, GW_EINVAL, "there is no number from %lld to before %lld",
+        return gw_error_set(error, GW_EINVAL,
+                            "the range from %lld up to, but not including, %lld is empty",
                             (long long)range->begin, (long long)range->end);
     uint64_t span = up ? (uint64_t)range->end - (uint64_t)range->begin
                        : (uint64_t)range->begin - (uint64_t)range->end;
     uint64_t stride = up ? (uint64_t)step : -(uint64_t)step;
     uint64_t tasks = (span - 1) / stride + 1;
     if (tasks > RANGE_TASKS_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a range of %llu tasks: %d are the most",
+        return gw_error_set(error, GW_ELIMIT, "a range of %llu tasks exceeds the limit of %d",
                             (unsigned long long)tasks, RANGE_TASKS_MAX);
     *count = (uint32_t)tasks;
     return 0;
@@ -174,15 +175,15 @@ static int encode_args(const struct gw_range *range, struct gw_buffer *args, uin
         rc = gw_buffer_append(args, ref, sizeof ref);
     }
     if (rc == GW_EINVAL)
-        return gw_error_set(error, rc,
-                            "an argument of a range is a reference: results of earlier "
-                            "tasks are its inputs");
+        return gw_error_set(
+            error, rc,
+            "an argument of a range is a reference: pass results of earlier tasks as `inputs`");
     if (rc < 0)
         return gw_error_set(error, rc, "the arguments of a range: %s", gw_error_text(rc));
     if (args->size > 64 << 10)
         return gw_error_set(error, GW_ELIMIT,
-                            "the arguments of a range take %zu bytes: scatter "
-                            "what is large, and give it as an input",
+                            "the arguments of a range take %zu bytes, more than 64 KiB: scatter "
+                            "large values, and pass them as `inputs`",
                             args->size);
     return 0;
 }
@@ -191,12 +192,13 @@ static int make_spec(const struct gw_range *range, struct gw_graph_spec *spec,
                      struct gw_error *error)
 {
     if (!range->function == !range->command)
-        return gw_error_set(error, GW_EINVAL, "a range is of a function, or of a command");
+        return gw_error_set(error, GW_EINVAL, "a range needs either a function or a command");
     if (range->command && range->argument_count + range->input_count > 0)
-        return gw_error_set(error, GW_EINVAL, "a command takes its number only");
+        return gw_error_set(error, GW_EINVAL, "a range of commands has no arguments and no inputs");
     if (range->detached && !range->discard_results)
-        return gw_error_set(error, GW_EINVAL,
-                            "nobody takes the results of a detached range: discard_results");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "a detached range needs discard_results, because no client takes its results");
     *spec = (struct gw_graph_spec){.kind = GW_SPEC_FUNCTION, .function = range->function};
     if (range->command) {
         struct gw_command command;
@@ -215,11 +217,12 @@ static int make_spec(const struct gw_range *range, struct gw_graph_spec *spec,
         return rc;
     spec->options.name = NULL;
     if (spec->options.pure)
-        return gw_error_set(error, GW_EINVAL,
-                            "tasks of a range are not shared as pure ones are: leave `pure` out, "
-                            "or submit a graph of calls");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "tasks of a range cannot be pure: leave `pure` out, or submit a graph of calls");
     if (spec->options.ranks > 0)
-        return gw_error_set(error, GW_EINVAL, "a range is of ordinary tasks, not of gangs");
+        return gw_error_set(error, GW_EINVAL,
+                            "a range has ordinary tasks, not gangs: `ranks` must be 0");
     return 0;
 }
 
@@ -326,7 +329,7 @@ static int run_inline(struct gw_range_run *run, const struct gw_range *range,
         return gw_error_set(error, GW_ENOMEM, "out of memory");
     run->inlined = inlined;
     if (!range->function)
-        return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, no commands");
+        return gw_error_set(error, GW_ENOTSUP, "GANGWAY_INLINE=1 runs functions, not commands");
     inlined->function = range->function;
     inlined->options = *options;
     inlined->options.struct_size = sizeof inlined->options;
@@ -510,7 +513,7 @@ int gw_range_next(struct gw_range_run *run, uint64_t timeout_ns, struct gw_range
                   struct gw_error *error)
 {
     if (!run->results)
-        return gw_error_set(error, GW_EINVAL, "the range discards its results: wait for its end");
+        return gw_error_set(error, GW_EINVAL, "the range discards its results: use gw_range_wait");
     if (run->inlined)
         return next_inline(run, result, error);
     struct gw_client *client = run->client;

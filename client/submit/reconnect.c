@@ -66,7 +66,8 @@ static int expect(const struct again *again, struct gw_rpc *call)
 static void fail_record(struct gw_resubmit_log *record, const struct gw_error *why)
 {
     struct gw_error error;
-    (void)gw_error_set(&error, why->code, "submitted again, because the scheduler went away: %s",
+    (void)gw_error_set(&error, why->code,
+                       "submitted again, because the connection to the scheduler was lost: %s",
                        why->text);
     pthread_mutex_lock(&record->client->lock);
     if (record->group)
@@ -80,7 +81,8 @@ static int say(const struct again *again, struct gw_resubmit_log *record)
     struct gw_rpc call;
     struct gw_error why = {0};
     if (record->said++ == GW_RESUBMIT_LOG_SAID_MAX) {
-        (void)gw_error_set(&why, GW_ECLOSED, "%d times, and each time it went away again",
+        (void)gw_error_set(&why, GW_ECLOSED,
+                           "%d times, and each time the connection was lost again",
                            GW_RESUBMIT_LOG_SAID_MAX);
         fail_record(record, &why);
         record->cut = true;
@@ -92,7 +94,7 @@ static int say(const struct again *again, struct gw_resubmit_log *record)
     if (rc == 0)
         rc = gw_resubmit_log_say(record, again->life);
     if (rc == GW_ENOENT)
-        (void)gw_error_set(&why, rc, "what it takes is not there any more");
+        (void)gw_error_set(&why, rc, "an input does not exist any more");
     if (rc == 0)
         rc = gw_rpc_wait(&call, client, UINT64_MAX, &why);
     if (rc == 0) {
@@ -308,12 +310,13 @@ static void give_up(struct gw_reconnect *reconnect, int rc, const struct gw_erro
         (void)gw_error_set(&client->down, GW_ECLOSED, "the client was closed");
     else if (is_worth_another(client, rc))
         (void)gw_error_set(&client->down, GW_ECLOSED,
-                           "the scheduler went away, and none was back within %.3g s%s%s%s",
+                           "the connection to the scheduler was lost, and no scheduler was back "
+                           "within %.3g s%s%s%s",
                            (double)reconnect->for_ns / GW_NS_PER_S,
                            client->unproven.code ? ": " : "", client->unproven.text,
                            client->unproven.code
                                ? " before it had proven that it is the scheduler: the token was "
-                                 "revoked meanwhile, or something else answers there"
+                                 "revoked meanwhile, or another program answers there"
                                : "");
     else if (client->refused.code)
         client->down = client->refused;

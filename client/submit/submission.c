@@ -45,8 +45,7 @@ int gw_submission_open(struct gw_submission *submission, struct gw_client *clien
         return GW_EINVAL;
     if (options->key && !options->detached)
         return gw_error_set(error, GW_EINVAL,
-                            "a key is for a detached job: others end with their "
-                            "client");
+                            "only a detached job can have a key: other jobs end with their client");
     /* Register the call now: the scheduler may refuse the job before the last chunk has left. */
     pthread_mutex_lock(&client->lock);
     int rc = gw_map_put(&client->calls, submission->call.request, (uintptr_t)&submission->call);
@@ -88,9 +87,10 @@ static int again(struct gw_submission *submission, struct gw_error *error)
     int rc;
     do {
         if (submission->record->said++ == GW_RESUBMIT_LOG_SAID_MAX)
-            return gw_error_set(error, GW_ECLOSED,
-                                "submitted %d times, and each time the scheduler went away",
-                                GW_RESUBMIT_LOG_SAID_MAX);
+            return gw_error_set(
+                error, GW_ECLOSED,
+                "submitted %d times, and each time the connection to the scheduler was lost",
+                GW_RESUBMIT_LOG_SAID_MAX);
         rc = gw_client_await(client, &submission->life, error);
         if (rc < 0)
             return rc;
@@ -125,8 +125,7 @@ static int say(struct gw_submission *submission, const struct gw_message *messag
         rc = gw_resubmit_log_rename(&renamed, &room);
     if (rc == GW_ENOENT)
         rc = gw_error_set(error, rc,
-                          "an input is a result that was given up, or went away with the "
-                          "scheduler that had it");
+                          "an input is a result that was released, or was lost with its scheduler");
     else if (rc == 0)
         rc = gw_io_put_in(client->io, (struct gw_io_manner){.life = submission->life, .more = more},
                           &renamed, -1);
@@ -224,8 +223,8 @@ static int ship(struct gw_client *client, const struct gw_graph_spec *spec,
 {
     if (spec->cwd)
         return gw_error_set(error, GW_EINVAL,
-                            "a task with files runs in a folder of its own, not in %s: leave one "
-                            "of the two out",
+                            "a task with files runs in its own folder, not in %s: leave out the "
+                            "files or the folder",
                             spec->cwd);
     return gw_file_upload_send(client, spec->options.files, hash, error);
 }
@@ -275,7 +274,7 @@ static int say_spec(struct gw_submission *submission, const struct gw_message *m
 {
     int rc = say(submission, message, true, error); /* the rows of this spec follow at once */
     if (rc == GW_ELIMIT)
-        gw_error_set(error, rc, "arguments and environment of a command are over 1 MiB");
+        gw_error_set(error, rc, "the arguments and environment of the command exceed 1 MiB");
     else if (rc == GW_ENOMEM)
         gw_error_set(error, rc, "out of memory");
     return rc;
@@ -427,8 +426,8 @@ static int add(struct gw_submission *submission, const struct gw_chunk_row *row,
     size_t bytes = gw_chunk_row_bytes(row);
     if (bytes > GW_FRAME_BULK_BYTES_MAX - FRAME_MARGIN_BYTES)
         return gw_error_set(error, GW_ELIMIT,
-                            "task %u%s%s takes %u inputs and %zu bytes of small arguments: more "
-                            "than one message holds (16 MiB)",
+                            "task %u%s%s has %u inputs and %zu bytes of small arguments, more than "
+                            "the limit of a message (16 MiB)",
                             row->row, row->name ? " " : "", row->name ? row->name : "",
                             row->dep_count, row->args_bytes);
     if (submission->chunk.spec.count > 0 &&

@@ -301,8 +301,8 @@ static int resolve_call(const struct gw_map_call *call, size_t i, struct encoded
         uint32_t index;
         if (!gw_graph_external_of(call->graph, (gw_node){dep->index}, &job, &index))
             return gw_error_set(error, GW_EINVAL,
-                                "call %zu refers to a node that no future stands for: gw_map takes "
-                                "results of gw_result_future only",
+                                "call %zu refers to a node of the graph: gw_map takes only "
+                                "references made by gw_result_future",
                                 i);
         if (gw_array_push(&encoded->dep_job, job) < 0 ||
             gw_array_push(&encoded->dep_index, index) < 0 ||
@@ -317,10 +317,10 @@ static int check_ref(const struct gw_map_call *call, size_t i, size_t k,
 {
     if (gw_value_type(value) != GW_RESULT || call->graph)
         return 0;
-    return gw_error_set(error, GW_EINVAL,
-                        "call %zu, argument %zu is a reference: gw_map takes them where it is "
-                        "given the graph that they were made in",
-                        i, k);
+    return gw_error_set(
+        error, GW_EINVAL,
+        "call %zu, argument %zu is a reference: set `graph` to the graph in which it was made", i,
+        k);
 }
 
 /* Encodes the arguments of one call as a MessagePack list and unrefs the values. */
@@ -331,8 +331,7 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
     memset(values, 0, count * sizeof *values);
     int rc = call->make_args(i, values, call->arg);
     if (rc < 0)
-        gw_error_set(error, rc, "the arguments of call %zu cannot be made: %s", i,
-                     gw_error_text(rc));
+        gw_error_set(error, rc, "make_args failed for call %zu: %s", i, gw_error_text(rc));
     uint8_t head[3] = {0xdc, (uint8_t)(count >> 8), (uint8_t)count};
     encoded->buffer.size = 0;
     gw_codec_deps_clear(&encoded->found);
@@ -345,11 +344,10 @@ static int encode_call(const struct gw_map_call *call, size_t i, struct gw_value
         gw_error_set(error, rc, "out of memory");
     for (size_t k = 0; k < count; k++) {
         if (rc >= 0 && gw_value_type(values[k]) == GW_RESULT && !call->graph)
-            rc =
-                gw_error_set(error, GW_EINVAL,
-                             "call %zu, argument %zu is a reference: gw_map takes them where it is "
-                             "given the graph that they were made in",
-                             i, k);
+            rc = gw_error_set(error, GW_EINVAL,
+                              "call %zu, argument %zu is a reference: set `graph` to the graph in "
+                              "which it was made",
+                              i, k);
         if (rc >= 0 &&
             (rc = values[k] ? gw_codec_encode(values[k], call->graph ? &encoded->found : NULL,
                                               &encoded->buffer)
@@ -398,7 +396,7 @@ static int map_inline(struct gw_client *client, const struct gw_map_call *call,
         memset(values, 0, sizeof values);
         rc = call->make_args(i, values, call->arg);
         if (rc < 0)
-            gw_error_set(error, rc, "the arguments of call %zu cannot be made", i);
+            gw_error_set(error, rc, "make_args failed for call %zu", i);
         for (size_t k = 0; k < call->arg_count && rc == 0; k++)
             rc = check_ref(call, i, k, values[k], error);
         for (size_t k = 0; k < call->arg_count && rc < 0; k++)

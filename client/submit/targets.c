@@ -24,7 +24,8 @@ static int targets_alloc(struct gw_targets *targets, size_t count, struct gw_err
 {
     *targets = (struct gw_targets){0};
     if (count > TARGETS_MAX)
-        return gw_error_set(error, GW_EINVAL, "%zu futures are more than a client holds", count);
+        return gw_error_set(error, GW_EINVAL, "%zu futures are more than the limit of a client",
+                            count);
     targets->count = (uint32_t)count;
     targets->items = calloc(count + 1, sizeof *targets->items);
     targets->rows = calloc(count + 1, sizeof *targets->rows);
@@ -87,7 +88,7 @@ int gw_targets_init(struct gw_targets *targets, const struct gw_graph_rows *rows
         targets->items[i] = (struct gw_target){row_of(rows, nodes[i]), i};
         if (targets->items[i].row == UINT32_MAX)
             rc = gw_error_set(error, GW_EINVAL,
-                              "node %u is no task of this graph: no future of it can be given",
+                              "node %u is not a task of this graph, so it has no future",
                               nodes[i].index);
     }
     return rc == 0 ? sort(targets, rows->count, error) : rc;

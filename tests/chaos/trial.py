@@ -215,7 +215,7 @@ class Fault:
         if self.trial.client.popen.poll() is None:
             self.said = "in time"
             self.trial.client.kill()
-            self.causes = ["client", "cancelled", "went away", "session"]
+            self.causes = ["client", "cancelled", "was lost", "session"]
             self.trial.abandoned = not self.trial.detached
 
     def client_stop(self):

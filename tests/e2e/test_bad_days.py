@@ -278,7 +278,7 @@ class BadDays(e2e.Case):
         self.up("--slots", "1")
         for command in "status", "submit -- echo hi", "--help":
             failed = self.run_program("sh", "-c", f"gangway {command} >/dev/full", rc=1)
-            self.assertIn("could not be written", failed.stderr)
+            self.assertIn("cannot write the output", failed.stderr)
 
     def test_output_of_a_job_that_waited_is_live(self):
         self.up("--slots", "1")

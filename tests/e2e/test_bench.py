@@ -47,7 +47,7 @@ class Bench(e2e.Case):
                 (("--only", ""), "no figure is called ''"),
                 (("--only", "chain_hop_us,,"), "no figure is called ''"),
                 (("--fast",), "unknown option --fast"),
-                (("noop_tasks_per_s",), "one argument too many")):
+                (("noop_tasks_per_s",), "unexpected argument")):
             self.assertIn(words, self.gangway("bench", *arguments, rc=2).stderr)
 
 

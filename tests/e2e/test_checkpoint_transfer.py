@@ -527,9 +527,9 @@ class Brought(e2e.Case):
     def test_unusable_checkpoint_dir_is_refused_before_the_job(self):
         self.write("file", "")
         os.mkdir(os.path.join(self.dir, "closed"), 0o500)
-        folders = [("file", "file is no folder"), ("file/out", "lies below a file")]
+        folders = [("file", "file is not a folder"), ("file/out", "a part of the path is a file")]
         if os.getuid():  # root may write to it
-            folders += [(name, f"{name}: nothing can be written into closed")
+            folders += [(name, f"{name}: cannot write to the folder closed")
                         for name in ("closed", "closed/1/out")]
         for folder, why in folders:
             refused = self.gangway("submit", "--checkpoint-dir", folder, "--", "touch", "ran", rc=2)
@@ -540,9 +540,9 @@ class Brought(e2e.Case):
         """The folder became a file while the job ran."""
         failed = self.gangway("submit", "--checkpoint-dir", "out", "--", "sh", "-c",
                               SAVE + "; echo > out", rc=1)
-        self.assertIn("the checkpoint of task 0 is not in out: the folder out cannot be made",
+        self.assertIn("the checkpoint of task 0 is not in out: cannot make the folder out",
                       failed.stderr)
-        self.assertNotIn("it saved no checkpoint", failed.stderr)
+        self.assertNotIn("saved no checkpoint", failed.stderr)
 
     def test_submit_warns_that_a_checkpoint_will_be_removed(self):
         done = self.gangway("submit", "--", "sh", "-c", SAVE)
@@ -627,10 +627,10 @@ class Brought(e2e.Case):
     def test_misused_checkpoint_options_are_refused(self):
         said = self.gangway("submit", "-d", "--checkpoint-dir", "out", "--", "true", rc=2).stderr
         self.assertIn("gangway get JOB --checkpoint -o out", said)
-        self.assertIn("without a folder", self.gangway("submit", "--checkpoint-dir", "", "--",
+        self.assertIn("the name of a folder", self.gangway("submit", "--checkpoint-dir", "", "--",
                                                        "true", rc=2).stderr)
         self.up("--slots", "1")
-        self.assertIn("A PATH is missing", self.gangway("get", "1", rc=2).stderr)
+        self.assertIn("a PATH, or --checkpoint", self.gangway("get", "1", rc=2).stderr)
 
 
 class BroughtFromHosts(Machines):

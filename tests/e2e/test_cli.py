@@ -283,7 +283,8 @@ class CommandLine(e2e.Case):
             down = self.start(e2e.BINARY, "down", *(["--now"] if way == "now" else []))
             self.assertEqual(said.next(), "told")
             if way != "now":
-                down.wait_output(r"waiting for job \d+ \(sh\) to end, at worker-1:")
+                down.wait_output(r"waiting for job \d+ \(sh\) to end within its --grace, on "
+                                 "worker-1;")
             if way == "grace":
                 with open(fifo, "w", encoding="utf-8"):
                     pass
@@ -325,7 +326,7 @@ class CommandLine(e2e.Case):
                     self.assertEqual(self.gangway("help", command, verb).stdout, text)
                     self.assertIn(f"Usage: gangway {command} {verb}", text)
                     self.assertEqual([line for line in text.splitlines() if len(line) > 80], [])
-        self.assertIn("no commands of its own", self.gangway("help", "submit", "ls", rc=2).stderr)
+        self.assertIn("has no verbs", self.gangway("help", "submit", "ls", rc=2).stderr)
         self.assertRegex(self.gangway("--version").stdout, r"^gangway \d+\.\d+\.\d+$")
         self.assertIn("did you mean 'status'?", self.gangway("stauts", rc=2).stderr)
         self.gangway(rc=2)
@@ -569,8 +570,8 @@ class CommandLine(e2e.Case):
                     text = file.read()
             self.assertTrue(text.startswith("first\n123456789\n"))
             self.assertTrue(text.endswith("123456789\nlast\n"))
-            left = re.fullmatch(r"gangway: (\d+) bytes of its standard output were not kept, and "
-                                r"are left out here\n", said.stderr)
+            left = re.fullmatch(r"gangway: (\d+) bytes of the task's standard output are missing "
+                                r"here, because they were not stored\n", said.stderr)
             self.assertEqual(int(left.group(1)) + len(text), 9000000 * 10 + 11)
             self.assertLess(len(text), (64 << 20) + (256 << 10))
         # Reads lines of the second half, and some before.

@@ -73,7 +73,7 @@ class Coordination(e2e.Case):
         for value, shown in (("0.5", "0.5\n"), ("well done", "well done\n"), ("[1,", None),
                              ('{"a": [1, true, null]}', None)):
             if value == "[1,":
-                self.assertIn("--text takes it as text", sync("set", "variable", "v", value,
+                self.assertIn("with --text it is a text", sync("set", "variable", "v", value,
                                                               rc=2).stderr)
                 continue
             sync("set", "variable", "v", value)
@@ -108,9 +108,10 @@ class Coordination(e2e.Case):
             self.assertIn("bytes of UTF-8 without control",
                           sync("set", "variable", name, "1", rc=2).stderr)
         sync("set", "variable", "gr\u00fc\u00df", "1")
-        self.assertIn("wanted variable or event, not lock", sync("set", "lock", "l", rc=2).stderr)
-        self.assertIn("a name and one word behind it", sync("set", "variable", "v", rc=2).stderr)
-        self.assertIn("a name is wanted, and no more", sync("set", "event", "e", "x", rc=2).stderr)
+        self.assertIn("the kind must be variable or event, not lock",
+                      sync("set", "lock", "l", rc=2).stderr)
+        self.assertIn("a name and one more word", sync("set", "variable", "v", rc=2).stderr)
+        self.assertIn("give a name, and nothing else", sync("set", "event", "e", "x", rc=2).stderr)
 
     def test_lock_is_held_while_a_command_runs(self):
         self.up("--slots", "1")

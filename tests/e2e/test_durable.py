@@ -181,7 +181,7 @@ class Durable(e2e.Case):
         os.kill(scheduler, signal.SIGKILL)
         self.assert_gone([scheduler])
         refused = self.gangway("jobs", "--connect-timeout", "100ms", rc=3)
-        self.assertIn("where one was killed or stopped: `gangway up` starts the next",
+        self.assertIn("because it was killed or stopped: `gangway up` starts it again",
                       refused.stderr)
         waits = self.start(e2e.BINARY, "submit", "-d", "--connect-timeout", "1m", "--", "true")
         attached = self.start(e2e.BINARY, "submit", "--connect-timeout", "1m", "--", "echo", "on")
@@ -313,7 +313,7 @@ class Durable(e2e.Case):
                           "[ -e there ] || { touch there; exec tail -f /dev/null; }")
         left = e2e.pids_marked(self.mark) + [int(lines.next())]
         os.kill(self.process_of("scheduler --dir"), signal.SIGKILL)
-        self.assertIn("1 worker that had outlived one has ended", self.gangway("down").stderr)
+        self.assertIn("1 worker of an earlier scheduler has ended", self.gangway("down").stderr)
         self.assert_gone(left)
         self.assertIn("no cluster is running", self.gangway("down").stderr)
         self.up("--slots", "1")

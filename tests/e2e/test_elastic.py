@@ -62,7 +62,7 @@ class Elastic(e2e.Case):
         self.gangway("logs", job, "-o", "out")
         self.assertEqual(sorted(os.listdir(os.path.join(self.dir, "out"))),
                          ["rank.000", "rank.001"])
-        self.assertIn("there is no rank 3: they are 0 to 1",
+        self.assertIn("there is no rank 3: the ranks are 0 to 1",
                       self.gangway("logs", "-r", "3", job, rc=2).stderr)
         self.assertIn("there is no rank 3: its last attempt had 0 to 1",
                       self.gangway("get", job, "--rank", "3", "x", rc=2).stderr)
@@ -101,10 +101,10 @@ class Elastic(e2e.Case):
         def refused(words, *options):
             run = self.gangway("dispatch", *options, "--", "true", rc=2)
             self.assertIn(words, run.stderr)
-        refused("--min-ranks 3: it has 2 ranks", "-n", "2", "--min-ranks", "3")
+        refused("--min-ranks 3: the gang has only 2 ranks", "-n", "2", "--min-ranks", "3")
         refused("a multiple of the 2 ranks of each", "--nodes", "2", "--per-node", "2",
                 "--min-ranks", "3")
-        refused("--full-wait is of gangs that may start with fewer", "--full-wait", "1s")
+        refused("--full-wait needs --min-ranks", "--full-wait", "1s")
         self.up("--slots", "2")
         refused("a gang of 3 ", "-n", "4", "--min-ranks", "3")
 

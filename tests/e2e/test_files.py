@@ -328,18 +328,18 @@ class Files(e2e.Case):
         os.symlink("/dev/zero", os.path.join(self.dir, "zero", "z"))
         wrong = {
             ("no",): "cannot ship no: No such file",
-            ("in.txt:../x",): "a name is a path below the task's folder",
-            ("in.txt:/x",): "a name is a path below the task's folder",
-            ("in.txt", "empty", "in.txt"): "both be called in.txt",
+            ("in.txt:../x",): "the name must be a path below the task's folder",
+            ("in.txt:/x",): "the name must be a path below the task's folder",
+            ("in.txt", "empty", "in.txt"): "both have the name in.txt",
             ("in.txt:a", "in.txt:a/b"): "needs a folder",
-            ("loop",): "loop/a/up: it is a link to a folder that it lies in",
+            ("loop",): "loop/a/up: it is a link to a folder that contains the link",
             ("pipe",): "it is a fifo, neither a file nor a folder",
             ("holds",): "cannot ship holds/pipe: it is a fifo, neither a file nor a folder of "
-                        "files: remove it, or leave it out by a .gitignore in holds",
+                        "files: remove it, or exclude it by a .gitignore in holds",
             ("zero",): "cannot ship zero/z: it is a device, neither",
             ("empty",): "there is no file in empty",
             ("in.txt:.",): "only a folder can be called",
-            ("..",): "PATH:NAME gives it one",
+            ("..",): "give a name by PATH:NAME",
         }
         for names, text in wrong.items():
             shipped = [word for name in names for word in ("--ship", name)]

@@ -111,7 +111,7 @@ class Gpus(e2e.Case):
         self.assertEqual(self.bound("--gpus", "1"), str(near))
         self.assertEqual(self.bound("--gpus", "1", "--bind", "none"), str(all_cpus))
         self.assertEqual(self.bound(), str(all_cpus))
-        self.assertIn("near (the CPUs near its GPUs) or none",
+        self.assertIn("near (the CPUs near the GPUs) or none",
                       self.gangway("submit", "--bind", "far", "--", "true", rc=2).stderr)
 
     def test_function_ranks_see_their_own_gpus(self):

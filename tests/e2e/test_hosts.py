@@ -132,10 +132,11 @@ class Hosts(e2e.Case):
         self.up_listening("--slots", "1")
         token = self.token("workers", "worker")["token"]
         self.worker("twin", 1, token)
-        self.assertNotIn("are called", self.gangway("worker", "list").stderr)
+        self.assertNotIn("have the name", self.gangway("worker", "list").stderr)
         self.worker("twin", 1, token)
         self.wait_workers(3)
-        self.assertIn("2 workers are called twin: `--on twin` means all of them, `-H twin:N` one",
+        self.assertIn("2 workers have the name twin: `--on twin` selects all of them, "
+                      "`-H twin:N` one",
                       self.gangway("worker", "list").stderr)
 
     def test_terminated_worker_does_not_count_against_its_tasks(self):
@@ -460,7 +461,7 @@ class Hosts(e2e.Case):
         self.assertIn("--slots 5000: 1 to 4096\n",
                       self.gangway("worker", "--connect", self.address, "--slots", "5000",
                                    rc=2).stderr)
-        self.assertIn("--state /dev/null is no folder\n",
+        self.assertIn("--state /dev/null is not a folder\n",
                       self.gangway("up", "--state", "/dev/null", rc=2).stderr)
         env = self.host("gangway-0123456789ab-" + "0" * 64)
         self.assertIn("no scheduler answers", self.gangway("status", env=env, rc=3).stderr)
@@ -539,14 +540,15 @@ class UpHosts(e2e.Case):
         self.assertIn("no worker at nobody: ssh: Could not resolve hostname nobody: -2: check the "
                       "name, in --hosts or in ~/.ssh/config", done.stderr)
         done = self.gangway("up", "--hosts", "nobody.invalid:2", rc=2)
-        self.assertIn("this machine knows no host nobody.invalid: check the name", done.stderr)
+        self.assertIn("this machine cannot resolve the host name nobody.invalid: check the name",
+                      done.stderr)
         env = {"GANGWAY_REMOTE_BINARY": "/nowhere/gangway"}
         self.assertIn("no worker at a: GANGWAY_REMOTE_BINARY: there is no /nowhere/gangway",
                       self.gangway(*listen, "a:1", env=env, rc=1).stderr)
         env = {"GANGWAY_RSH": "/nowhere/ssh"}
         self.assertIn("a: cannot start /nowhere/ssh",
                       self.gangway(*listen, "a:1", env=env, rc=1).stderr)
-        self.assertIn("a is there twice", self.gangway("up", "--hosts", "a:1,a:2", rc=2).stderr)
+        self.assertIn("a is listed twice", self.gangway("up", "--hosts", "a:1,a:2", rc=2).stderr)
         self.assertIn("--slots", self.gangway(*listen, "a:1", "--resources", "x=1", rc=2).stderr)
         self.assert_gone()
         self.gangway("status", rc=3)
@@ -626,7 +628,7 @@ class UpHosts(e2e.Case):
         self.read_fifo(fifo)
         self.gangway("down")
         self.assertEqual(up.wait(), 3)
-        self.assertIn("the cluster has ended before all hosts had their workers", up.text)
+        self.assertIn("the cluster ended before all hosts had workers", up.text)
         self.assert_gone()
 
     def test_scheduler_death_during_up_hosts_ends_local_workers(self):

@@ -157,8 +157,8 @@ class Launch(e2e.Case):
         said = self.gangway("submit", "--prolog", 'echo "got $#: $@"; set -- echo other', "--",
                             "printf", "%s|", "a b", "it's", "")
         self.assertEqual(said.stdout, "got 0: \na b|it's||")
-        self.assertIn("not with --pty", self.gangway("submit", "--prolog", "true", "--from-json",
-                                                     "-", rc=2).stderr)
+        self.assertIn("combined with --pty",
+                      self.gangway("submit", "--prolog", "true", "--from-json", "-", rc=2).stderr)
 
     def test_explain_mentions_a_running_prolog(self):
         """The prolog may be the running part, although the task has started."""
@@ -368,8 +368,8 @@ class Launch(e2e.Case):
         self.assertIn("none of these on PATH here: docker podman apptainer", said)
         said = self.gangway("submit", "--container", "i", "--container-runtime", "lxc", "--",
                             "true", rc=2).stderr
-        self.assertIn("there are docker, podman, apptainer", said)
-        self.assertIn("without --container", self.gangway("submit", "--container-runtime", "docker",
+        self.assertIn("give docker, podman, apptainer", said)
+        self.assertIn("needs --container", self.gangway("submit", "--container-runtime", "docker",
                                                           "--", "true", rc=2).stderr)
 
 

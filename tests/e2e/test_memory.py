@@ -242,13 +242,13 @@ class Memory(e2e.Case):
     def test_wrong_memory_options_are_refused(self):
         for words, text in (
                 (["--memory-target", "0.9"], "target (0.9) lies above memory spill (0.7)"),
-                (["--memory-pause", "2"], "--memory-pause 2 is not a part"),
-                (["--memory-pause", "most"], "--memory-pause most is not a part"),
-                (["--memory-limit", "much"], "--memory-limit much is not a size"),
+                (["--memory-pause", "2"], "--memory-pause 2 is not a fraction"),
+                (["--memory-pause", "most"], "--memory-pause most is not a fraction"),
+                (["--memory-limit", "much"], "--memory-limit much is neither a size"),
                 (["--memory-limit", "4K"], "less than 1 MiB"),
                 (["--spill-dir", "/nowhere"], "--spill-dir /nowhere: No such file"),
-                (["--spill-dir", self.write("file", "")], "is a file: name a folder"),
-                (["--spill-dir", "/proc"], "no file can be made there")):
+                (["--spill-dir", self.write("file", "")], "is a file: give a folder"),
+                (["--spill-dir", "/proc"], "cannot make a file there")):
             failed = self.run_program(e2e.BINARY, "up", *words, rc=2)
             self.assertIn(text, failed.stderr)
 

@@ -35,7 +35,7 @@ class Options(e2e.Case):
                       self.gangway("up", "--resources", "license", rc=2).stderr)
         self.assertIn("resources: a=0: not a whole number from 1",
                       self.gangway("submit", "--resources", "a=0", "--", "true", rc=2).stderr)
-        self.assertIn("--gpu-memory without --gpus",
+        self.assertIn("--gpu-memory needs --gpus",
                       self.gangway("submit", "--gpu-memory", "1G", "--", "true", rc=2).stderr)
 
     def test_on_and_prefer_select_workers_by_name(self):
@@ -51,12 +51,12 @@ class Options(e2e.Case):
         said = self.gangway("submit", "--on", "worker-9", "--", "true", rc=2).stderr
         self.assertRegex(said, "no worker or host is called worker-9; there is .*worker-1 on ")
         said = self.gangway("submit", "--prefer", "worker-1,nobody", "--", "true").stderr
-        self.assertIn("--prefer nobody: no worker or host that is here is called so", said)
+        self.assertIn("--prefer nobody: no worker or host has this name", said)
         self.assertNotIn("worker-1", said)
         for option in ("--on", "--prefer"):
             self.assertIn("a name is missing",
                           self.gangway("submit", option, "", "--", "true", rc=2).stderr)
-        self.assertIn("one of them",
+        self.assertIn("only one of",
                       self.gangway("submit", "--on", "a", "--prefer", "b", "--", "true",
                                    rc=2).stderr)
 

@@ -35,7 +35,7 @@ class Replicas(e2e.Case):
         self.assertEqual(self.gangway("data", "replicate", "ended").stdout,
                          "ended: at 3 workers\n")
         for arguments, words in ((("-n", "4"), "3 of 4 workers hold it: there are only 3"),
-                                 (("-n", "2", "--all"), "either"),
+                                 (("-n", "2", "--all"), "contradict"),
                                  (("--workers", "nobody"), "worker-1 on"),
                                  (("--workers", "a,,b"), "workers")):
             with self.subTest(arguments=arguments):

@@ -37,15 +37,15 @@ class Reservation(e2e.Case):
         def refused(words, *options):
             run = self.gangway("dispatch", *options, "--", "true", rc=2)
             self.assertIn(words, run.stderr)
-        refused("--nodes 2 --per-node 2 are 4 ranks, and -n says 3",
+        refused("--nodes 2 --per-node 2 are 4 ranks, but -n is 3",
                 "--nodes", "2", "--per-node", "2", "-n", "3")
-        refused("-n 3 ranks cannot be shared out evenly to --nodes 2", "--nodes", "2", "-n", "3")
+        refused("-n 3 ranks cannot be divided evenly among --nodes 2", "--nodes", "2", "-n", "3")
         refused("--spread is the opposite of --same-host", "--spread", "--same-host")
-        refused("--same-host is one node, and --nodes 2 is more", "--same-host", "--nodes", "2")
-        refused("--nodes 0: at least 1", "--nodes", "0")
-        refused("-H a:2,b:2 has room for 4 ranks, and -n says 5", "-np", "5", "-H", "a:2,b:2")
-        refused("as many ranks at each host", "-H", "a:2,b", "--min-ranks", "2")
-        refused("-H says where ranks go", "-H", "a:2", "--same-host")
+        refused("--same-host means one node, but --nodes is 2", "--same-host", "--nodes", "2")
+        refused("--nodes 0: must be at least 1", "--nodes", "0")
+        refused("-H a:2,b:2 has room for 4 ranks, but -n is 5", "-np", "5", "-H", "a:2,b:2")
+        refused("the same number of ranks", "-H", "a:2,b", "--min-ranks", "2")
+        refused("-H cannot be combined with", "-H", "a:2", "--same-host")
         refused("-H a:x: ", "-H", "a:x")
         self.up("--slots", "2")
         self.assertIn("fits no worker of this cluster as a whole: the largest has 2 slots",
@@ -67,13 +67,13 @@ class Reservation(e2e.Case):
             run = self.gangway("dispatch", word, file, "--", "sh", "-c",
                                "echo rank $RANK of $WORLD_SIZE")
             self.assertIn("rank 1 of 2", run.stdout)
-        for words, wanted in (((file, "-np", "3"), "has room for 2 ranks, and -n says 3"),
-                              ((file, "-H", "localhost"), "one of them"),
+        for words, wanted in (((file, "-np", "3"), "has room for 2 ranks, but -n is 3"),
+                              ((file, "-H", "localhost"), "only one of"),
                               ((file + "x",), "cannot read"),
-                              ((self.write("odd", "\na slots=x\n"),), "odd, line 2: a:x: behind")):
+                              ((self.write("odd", "\na slots=x\n"),), "line 2: a:x: the number")):
             self.assertIn(wanted, self.gangway("dispatch", "--hostfile", *words, "--", "true",
                                                rc=2).stderr)
-        self.assertIn("--on is there twice: all in one, --on a,b",
+        self.assertIn("--on is given twice: write --on a,b",
                       self.gangway("dispatch", "--on", "a", "--on", "b", "--", "true",
                                    rc=2).stderr)
         self.assertIn("nowhere", self.gangway("dispatch", "-H", "nowhere:2", "--", "true",

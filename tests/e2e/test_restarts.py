@@ -248,12 +248,12 @@ class Followed(e2e.Case):
         self.assertEqual(follower.wait(), 0, follower.text)
         self.assertIn("try 0", follower.text)
         self.assertIn("try 1", follower.text)
-        self.assertRegex(follower.text, "attempt 1 failed.*rank 1.*exit code 4.*the next follows")
+        self.assertRegex(follower.text, "attempt 1 failed.*rank 1.*exit code 4.*next attempt")
 
     def test_attached_client_prints_why_the_gang_restarts(self):
         run = self.gangway("dispatch", "-n", "2", "--max-restarts", "1", "--", "sh", "-c",
                            self.SCRIPT.replace('FIFO', self.fifo()))
-        self.assertRegex(run.stderr, "attempt 1 failed.*rank 1.*exit code 4.*the next follows")
+        self.assertRegex(run.stderr, "attempt 1 failed.*rank 1.*exit code 4.*next attempt")
 
     def test_stopped_client_later_prints_every_failed_attempt(self):
         """A client that is stopped while the attempts fail learns of all of them at once."""
@@ -271,7 +271,7 @@ class Followed(e2e.Case):
         self.gangway("wait", str(job), rc=4)
         client.kill(signal.SIGCONT)
         self.assertEqual(client.wait(), 4, client.text)
-        said = re.findall(r"attempt (\d) failed.*the next follows", client.text)
+        said = re.findall(r"attempt (\d) failed.*the next attempt follows", client.text)
         self.assertEqual(said, ["1", "2"], client.text)
 
 

@@ -37,7 +37,8 @@ class Waiting(e2e.Case):
                    self.start(e2e.BINARY, "dispatch", "-n", "1", "--", "echo", "gang here"),
                    self.start(e2e.BINARY, "submit", "--array", "0-1", "--", "echo", "array here")]
         for client in clients:
-            client.wait_output("it waits: .*needs 1 free slots?; 0 of 1 slots are free; job 1 ")
+            client.wait_output("the job waits: .*needs 1 free slots?; 0 of 1 slots are free; "
+                               "job 1 ")
         with open(gate, "w", encoding="utf-8") as file:
             file.write("go\n")
         for client, word in zip(clients, ("one", "gang", "array")):
@@ -116,13 +117,13 @@ class Up(e2e.Case):
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("down")
         said = self.gangway("up", "--slots", "1").stderr
-        self.assertIn("1 unfinished job of its life before goes on: `gangway jobs`", said)
+        self.assertIn("1 unfinished job of the cluster's last run continues: `gangway jobs`", said)
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("down")
         self.assertEqual(self.gangway_json("up", "--slots", "1")["jobs"], 2)
         self.gangway("cancel", "--now", "all")
         self.gangway("down")
-        self.assertNotIn("goes on", self.gangway("up", "--slots", "1").stderr)
+        self.assertNotIn("last run", self.gangway("up", "--slots", "1").stderr)
 
     def test_interrupted_up_leaves_nothing(self):
         begun = self.fifo("begun")
@@ -329,9 +330,10 @@ class Tables(e2e.Case):
         self.up("--slots", "1")
         gate = self.fifo("gate")
         self.gangway("submit", "-d", "--", "cat", gate)
-        lines = self.lines(40, "submit", "--", "true", until="it waits",
+        lines = self.lines(40, "submit", "--", "true", until="the job waits",
                            then=lambda: self.run_program("sh", "-c", f": > {gate}"))
-        self.assertTrue(" ".join(lines).startswith("gangway: it waits: true (task 0 of job 2): "))
+        self.assertTrue(" ".join(lines).startswith("gangway: the job waits: true (task 0 of job "
+                                                   "2): "))
         self.assertEqual([line for line in lines if len(line) > 40], [])
         self.assertTrue(all(len(line) + len(after.split()[0]) >= 40
                             for line, after in zip(lines, lines[1:])), lines)
@@ -342,7 +344,8 @@ class Tables(e2e.Case):
         failing = ("submit", "-q", "--", "sh", "-c", f"echo {wrote}; echo {wrote} >&2; exit 7")
         for rc, after, argv in ((7, [wrote], failing),
                                 (2, [], ("submit", "--memory", "7000P", "--", "true")),
-                                (2, ["`gangway up --help` tells more"], ("up", "--slots", "many"))):
+                                (2, ["`gangway up --help` shows the options"],
+                                 ("up", "--slots", "many"))):
             said = self.gangway(*argv, rc=rc).stderr.splitlines()
             self.assertEqual(said[1:], after)
             lines = self.lines(40, *argv, rc=rc)

@@ -122,7 +122,7 @@ class Tunnels(e2e.Case):
             said = self.gangway("exec", "-w", "-r", rank, job, "--",
                                 "sh", "-c", "echo $RANK {rank}")
             self.assertEqual(said.stdout, f"{rank} {rank}\n")
-        self.assertIn("there is no rank 2: they are 0 to 1",
+        self.assertIn("there is no rank 2: the ranks are 0 to 1",
                       self.gangway("exec", "-r", "2", job, "--", "true", rc=2).stderr)
         self.gangway("cancel", job)
 
@@ -162,9 +162,9 @@ class Tunnels(e2e.Case):
         for task, words in (("99", "there is no job 99"), (f"{job}/4", "has no task 4")):
             self.assertIn(words, self.gangway("forward", task, "80:0", rc=2).stderr)
         self.assertIn("has no rank 7", self.gangway("forward", "-r", "7", job, "80:0", rc=2).stderr)
-        self.assertIn("there is no folder",
+        self.assertIn("cannot make the folder",
                       self.gangway("get", job, "x", "-o", "no/such", rc=2).stderr)
-        self.assertIn("--pty is for one command",
+        self.assertIn("--pty cannot be combined",
                       self.gangway("submit", "-d", "--pty", "--", "true", rc=2).stderr)
         self.gangway("cancel", job)
         self.gangway("wait", waits)
@@ -181,9 +181,9 @@ class Tunnels(e2e.Case):
         with open(os.path.join(self.dir, "here", "plain"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "5\n")
         for path, said in (("no-such", "there is no no-such in the task's folder"),
-                           ("out/no", "there is no no in out, as the task has it")):
+                           ("out/no", "there is no no in out on the task's host")):
             self.assertEqual(self.gangway("get", job, path, rc=1).stderr, f"gangway: {said}\n")
-        self.assertIn("status is empty, or no regular file",
+        self.assertIn("status is empty (for files in /proc",
                       self.gangway("get", job, "/proc/self/status").stderr)
 
     def test_get_follows_named_links_and_drops_setuid(self):
@@ -217,7 +217,7 @@ class Tunnels(e2e.Case):
         for folder in ("made", "newest"):
             said = self.gangway("get", job, folder, "-o", "here").stderr
             below = "made/" if folder == "made" else "newest/./"
-            word = "gangway: left out, as it is no file: "
+            word = "gangway: left out, because it is not a file: "
             self.assertEqual(sorted(said.splitlines()),
                              [word + below + name for name in ("a/fifo", "b*")])
             found = sorted(os.path.relpath(os.path.join(at, name), self.dir + "/here/" + folder)
@@ -238,7 +238,8 @@ class Tunnels(e2e.Case):
                         script="echo 5 >plain; exec cat {fifo}")
         self.gangway("exec", "--wait", job, "--", "sh", "-c", "until test -s plain; do :; done")
         self.assertEqual(self.gangway("get", job, "plain", "-o", "here").stderr,
-                         "gangway: plain changed while it was fetched: this is as far as it was\n")
+                         "gangway: plain changed while it was fetched: "
+                         "the copy may be incomplete\n")
         with open(os.path.join(self.dir, "here", "plain"), encoding="utf-8") as file:
             self.assertEqual(file.read(), "5\n")
         self.gangway("get", job, "no-such", "-o", "here", rc=1)

@@ -60,16 +60,17 @@ class WrongInput(e2e.Case):
             said = self.gangway("dispatch", *options, "--", "true", rc=2).stderr
             self.assertIn(words, said)
 
-        refused("--max-restarts 99999999999: 4294967295 is the most", "--max-restarts",
+        refused("--max-restarts 99999999999: the maximum is 4294967295", "--max-restarts",
                 "99999999999")
-        refused("--ranks 99999999999999999999: 2147483647 is the most", "-n",
+        refused("--ranks 99999999999999999999: the maximum is 2147483647", "-n",
                 "99999999999999999999")
-        refused("--ranks -1: 1 is the least", "-n", "-1")
+        refused("--ranks -1: the minimum is 1", "-n", "-1")
         refused("--ranks 2x: not a whole number", "-n", "2x")
-        refused("localhost:0: behind the colon stands how many go there, 1 to 4096", "-H",
+        refused("localhost:0: the number after the colon must be 1 to 4096", "-H",
                 "localhost:0")
-        refused("--gpu-memory without --gpus", "--gpu-memory", "1T")
-        refused("--gpus-per-rank 0.0001: 0.001 of a GPU is the least", "--gpus", "0.0001")
+        refused("--gpu-memory needs --gpus", "--gpu-memory", "1T")
+        refused("--gpus-per-rank 0.0001: the smallest fraction of a GPU is 0.001", "--gpus",
+                "0.0001")
         self.up("--slots", "2", "--memory-limit", "400M")
         refused("1 slot, 1.0 PiB of memory", "--memory", "1P")
         refused("each rank 1 slot, 300.0 MiB of memory", "-n", "2", "--memory", "300M")
@@ -183,21 +184,21 @@ class WrongInput(e2e.Case):
             (["up", "--idle-stop", "30parsecs"], ["30parsecs"]),
             (["scheduler", "--listn", "127.0.0.1"], ["--listn", "--listen"]),
             (["scheduler", "--memory-spill", "70"], ["--memory-spill 70"]),
-            (["up", "--state", __file__], [f"{__file__} is no folder"]),
-            (["up", "--state", __file__ + "/below"], ["lies below a file"]),
-            (["scheduler", "--state", __file__], ["is no folder"]),
-            (["submit", "--memory", "99999P", "--", "true"], ["7993P is the most"]),
-            (["submit", "--time-limit", "999999d", "--", "true"], ["104166d is the most"]),
-            (["up", "--slots", "0"], ["--slots 0", "1 is the least"]),
-            (["up", "--workers", "0"], ["--workers 0", "1 is the least"]),
-            (["worker", "--slots", "0"], ["--slots 0", "1 is the least"]),
+            (["up", "--state", __file__], [f"{__file__} is not a folder"]),
+            (["up", "--state", __file__ + "/below"], ["a part of the path is a file"]),
+            (["scheduler", "--state", __file__], ["is not a folder"]),
+            (["submit", "--memory", "99999P", "--", "true"], ["the maximum is 7993P"]),
+            (["submit", "--time-limit", "999999d", "--", "true"], ["the maximum is 104166d"]),
+            (["up", "--slots", "0"], ["--slots 0", "the minimum is 1"]),
+            (["up", "--workers", "0"], ["--workers 0", "the minimum is 1"]),
+            (["worker", "--slots", "0"], ["--slots 0", "the minimum is 1"]),
             (["submit", "--retries", "256", "--", "true"], ["retries is 256, at most 255"]),
             (["submit", "--name", "a\nb", "--", "true"], ["one line of text"]),
             (["submit", "--name", "a" * 256, "--", "true"], ["256 bytes", "may have 255"]),
             (["submit", "--name", "last", "--", "true"], ['--name "last"', "other jobs"]),
             (["dispatch", "--name", "all", "--", "true"], ['--name "all"', "not all, last"]),
-            (["submit", "-d", "--name", "5", "--", "true"], ['"5"', "made of numbers"]),
-            (["submit", "--name", "1,3-5", "--", "true"], ['"1,3-5"', "made of numbers"]),
+            (["submit", "-d", "--name", "5", "--", "true"], ['"5"', "a list of numbers"]),
+            (["submit", "--name", "1,3-5", "--", "true"], ['"1,3-5"', "a list of numbers"]),
             (["submit", "--name", "a/b", "--", "true"], ['"a/b"', "without /"]),
             (["submit", "--name", "last.2", "--", "true"], ["task of job last", "that dot"]),
             (["submit", "--name", "7.run", "--", "true"], ["task of job 7", "that dot"]),
@@ -209,7 +210,7 @@ class WrongInput(e2e.Case):
             (["worker", "--connect", "host:0"], ["wanted HOST:PORT"]),
             (["worker", "--connect", "127.0.0.1:1", "--keep-files", "much"], ["much"]),
             (["worker", "--connect", "127.0.0.1:1", "--spill-dir", "/no/such"], ["/no/such"]),
-            (["worker", "--connect", "127.0.0.1:1", "--spill-dir", "/proc"], ["no file can be"]),
+            (["worker", "--connect", "127.0.0.1:1", "--spill-dir", "/proc"], ["cannot make"]),
         ):
             with self.subTest(argv=argv):
                 done = self.gangway(*argv, rc=2)

@@ -100,7 +100,7 @@ int gw_bench_runners_check(struct gw_bench *bench, const struct gw_bench_runners
             return gw_error_set(&bench->error, GW_EMISMATCH, "a task ran in the client's process");
     /* A quick measurement may end before the second runner has started. */
     if (runners->count < (bench->quick ? 1 : 2))
-        return gw_error_set(&bench->error, GW_EMISMATCH, "%u runners did all the work",
+        return gw_error_set(&bench->error, GW_EMISMATCH, "too few runners did the work: %u",
                             runners->count);
     return 0;
 }

@@ -64,7 +64,8 @@ static int add_thread(pid_t pid, pid_t thread, void *arg)
 
 static int untold(struct gw_bench *bench, pid_t pid)
 {
-    return gw_error_set(&bench->error, GW_EIO, "/proc does not tell of process %d", (int)pid);
+    return gw_error_set(&bench->error, GW_EIO, "cannot read the usage of process %d from /proc",
+                        (int)pid);
 }
 
 int gw_bench_process_usage(struct gw_bench *bench, pid_t pid, struct gw_bench_usage *usage)
@@ -186,7 +187,7 @@ int gw_bench_process_trace_open(pid_t pid, struct gw_bench_trace **out, struct g
     pthread_cond_init(&trace->cond, NULL);
     if (pthread_create(&trace->thread, NULL, trace_main, trace) != 0) {
         free(trace);
-        return gw_error_set(error, GW_EIO, "no thread could be started");
+        return gw_error_set(error, GW_EIO, "cannot start a thread");
     }
     pthread_mutex_lock(&trace->lock);
     while (!trace->begun)

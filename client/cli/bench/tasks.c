@@ -176,7 +176,7 @@ static int bench_consume(struct gw_task *task)
     free(from);
     free(to);
     if (!equal)
-        return gw_task_fail(task, GW_ECORRUPT, "a copy is not equal");
+        return gw_task_fail(task, GW_ECORRUPT, "the copy differs from the original");
 
     struct gw_value *list = gw_list();
     const uint64_t items[] = {started_ns, read_ns, memcpy_ns, sum};
@@ -217,7 +217,7 @@ static int bench_all_reduce(struct gw_task *task)
     if (gw_task_arg_i64(task, 0, &bytes) < 0 || gw_task_arg_i64(task, 1, &rounds) < 0)
         return GW_EINVAL;
     if (rounds < 1 || rounds > ROUNDS_MAX)
-        return gw_task_fail(task, GW_EINVAL, "rounds is 1 to %d", ROUNDS_MAX);
+        return gw_task_fail(task, GW_EINVAL, "rounds must be 1 to %d", ROUNDS_MAX);
     int rc = gw_comm_alloc(comm, (size_t)bytes, &memory, error);
     for (int64_t i = -1; i < rounds && rc == 0;
          i++) { /* round -1 is a warm-up, which touches the pages */

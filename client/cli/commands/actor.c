@@ -33,8 +33,7 @@ static int find(struct gw_client *client, const char *text, uint64_t *job, struc
     }
     gw_value_unref(list);
     return rc < 0 ? gw_error_set(error, rc,
-                                 "no actor that lives is called %s (see gangway actor "
-                                 "list)",
+                                 "there is no living actor %s; `gangway actor list` lists actors",
                                  text)
                   : 0;
 }

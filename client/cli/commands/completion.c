@@ -113,6 +113,6 @@ int gw_cli_completion(int argc, char **argv)
             fputs(scripts[i].script, stdout);
             return GW_EXIT_OK;
         }
-    gw_cli_message("gangway completion: %s: there are bash, zsh and fish", argv[first]);
+    gw_cli_message("gangway completion: unknown shell %s: give bash, zsh or fish", argv[first]);
     return GW_EXIT_USAGE;
 }

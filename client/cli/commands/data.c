@@ -79,7 +79,7 @@ static int get(struct gw_client *client, const char *name, const char *path, boo
     if (path)
         rc = write_file(path, value, json, error);
     else if ((rc = gw_value_io_write(stdout, value, json)) < 0)
-        gw_error_set(error, rc, "the output could not be written");
+        gw_error_set(error, rc, "cannot write the output");
     gw_value_unref(value);
     return rc;
 }
@@ -326,9 +326,11 @@ static int run_replicate(int argc, char **argv)
     struct gw_error error;
     if (!gw_cli_begin(&options, argc, argv, &verb))
         return verb.exit_code;
-    int rc = all && wanted.copies
-                 ? gw_error_set(&error, GW_EINVAL, "either -n %u or --all", wanted.copies)
-                 : replicate(verb.client, argv[verb.first], &wanted, &error);
+    int rc =
+        all && wanted.copies
+            ? gw_error_set(&error, GW_EINVAL,
+                           "-n %u and --all contradict each other: give one of them", wanted.copies)
+            : replicate(verb.client, argv[verb.first], &wanted, &error);
     return gw_cli_end(&verb, rc, &error);
 }
 

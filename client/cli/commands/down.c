@@ -114,8 +114,8 @@ static bool hurry(struct gw_client *client, uint64_t waited_ns, void *arg)
         say_some(&text, count++, text_of(gw_value_at(list, i), "name"));
     gw_value_unref(list);
     if (count && *watching->jobs)
-        gw_cli_message("waiting for %s to end, at %s: it has the time that its --grace gives it; "
-                       "Ctrl-C, or `gangway down --now`, ends it at once",
+        gw_cli_message("waiting for %s to end within its --grace, on %s; Ctrl-C or `gangway down "
+                       "--now` ends it at once",
                        watching->jobs, names);
     return false;
 }
@@ -173,7 +173,7 @@ int gw_cli_down(int argc, char **argv)
     if (json)
         printf("{\"was_running\": %s}\n", running ? "true" : "false");
     else if (left)
-        gw_cli_message("no scheduler is running; %u worker%s that had outlived one ha%s ended",
+        gw_cli_message("no scheduler is running; %u worker%s of an earlier scheduler ha%s ended",
                        left, left == 1 ? "" : "s", left == 1 ? "s" : "ve");
     else
         fprintf(stderr, running ? "the cluster has ended\n" : "no cluster is running\n");

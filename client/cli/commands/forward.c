@@ -118,8 +118,7 @@ static int listen_local(struct forward *forward, int *fd, struct gw_error *error
     if (*fd < 0 || setsockopt(*fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         bind(*fd, (const struct sockaddr *)&address, sizeof address) < 0 || listen(*fd, 64) < 0 ||
         getsockname(*fd, (struct sockaddr *)&address, &length) < 0)
-        return gw_error_set(error, GW_EIO,
-                            "cannot listen on port %u: %s; %u:0 takes any that is free",
+        return gw_error_set(error, GW_EIO, "cannot listen on port %u: %s; %u:0 uses any free port",
                             forward->local, strerror(errno), forward->port);
     forward->local = ntohs(address.sin_port);
     return 0;
@@ -148,8 +147,8 @@ static int serve(struct forward *forward, struct gw_error *error)
     if (rc == 0) {
         printf("127.0.0.1:%u\n", forward->local);
         fflush(stdout);
-        gw_cli_message("gangway: that is port %u of job %llu; Ctrl-C ends it", forward->port,
-                       (unsigned long long)forward->task.job);
+        gw_cli_message("gangway: this address leads to port %u of job %llu; Ctrl-C ends it",
+                       forward->port, (unsigned long long)forward->task.job);
     }
     while (rc == 0) {
         struct connection *connection = calloc(1, sizeof *connection);

@@ -107,7 +107,7 @@ static int undrain(struct gw_client *client, const char *uuid, void *arg, struct
         (void)usleep(POLL_US);
     }
     if (rc == 0)
-        fprintf(stderr, "GPU %s: used again\n", uuid);
+        fprintf(stderr, "GPU %s: undrained\n", uuid);
     return rc;
 }
 

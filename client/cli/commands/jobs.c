@@ -243,8 +243,8 @@ static int show(struct gw_client *client, const struct shown *shown, struct gw_e
         fprintf(stderr, "no jobs\n");
     if (rc == 0 && found.more)
         fprintf(stderr,
-                "and %llu more (--limit N or --all shows them; --state, --user and --since "
-                "narrow it)\n",
+                "and %llu more (--limit N or --all shows them; --state, --user and --since show "
+                "fewer)\n",
                 (unsigned long long)found.more);
     gw_value_unref(found.rows);
     return rc;
@@ -267,8 +267,7 @@ static int check(struct shown *shown, struct gw_error *error)
         rc = gw_selector_check(*text, error);
     if (rc == 0 && shown->all && shown->limit)
         rc = gw_error_set(error, GW_EINVAL,
-                          "--all and --limit say different things: give one of "
-                          "them");
+                          "--all and --limit contradict each other: give one of them");
     if (!shown->limit)
         shown->limit = shown->all ? UINT32_MAX : LIMIT;
     return rc;

@@ -61,9 +61,9 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
     }
     number = last ? count : number;
     if (number == 0 || number > count)
-        rc = count ? gw_error_set(error, GW_ENOENT, "there is no attempt %u: they are 1 to %u",
-                                  number, count)
-                   : gw_error_set(error, GW_ENOENT, "it was not tried yet");
+        rc = count ? gw_error_set(error, GW_ENOENT,
+                                  "there is no attempt %u: the attempts are 1 to %u", number, count)
+                   : gw_error_set(error, GW_ENOENT, "the task has not started yet");
     else
         rc =
             gw_value_get_i64(gw_value_find(gw_value_at(answer, number - 1), "attempt"), &id, error);
@@ -79,7 +79,7 @@ static int find_try(struct gw_client *client, const struct gw_selected_task *tas
 static int choose_rank(int32_t *rank, struct gw_error *error)
 {
     if (*rank < 0 && *rank != INT32_MIN)
-        return gw_error_set(error, GW_EINVAL, "there is no rank %d: 0 is the least", *rank);
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: ranks start at 0", *rank);
     *rank = *rank < 0 ? -1 : *rank;
     return 0;
 }
@@ -90,8 +90,8 @@ static int check_rank(int32_t rank, uint32_t ranks, struct gw_error *error)
     if (rank == -1 || (rank >= 0 && (uint32_t)rank <= last))
         return 0;
     if (last == 0)
-        return gw_error_set(error, GW_EINVAL, "there is no rank %d: the only one is 0", rank);
-    return gw_error_set(error, GW_EINVAL, "there is no rank %d: they are 0 to %u", rank, last);
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: the only rank is 0", rank);
+    return gw_error_set(error, GW_EINVAL, "there is no rank %d: the ranks are 0 to %u", rank, last);
 }
 
 /* Looks up the task, the attempt and the number of ranks. */
@@ -164,8 +164,7 @@ int gw_cli_logs(int argc, char **argv)
         choose_rank(&stream_options.rank, &error) < 0)
         return gw_cli_error(&error);
     if (folder && (follow || json || lines != UINT32_MAX)) {
-        gw_cli_message("gangway logs: --output writes what there is: not with --follow, --tail or "
-                       "--json");
+        gw_cli_message("gangway logs: --output cannot be combined with --follow, --tail or --json");
         return GW_EXIT_USAGE;
     }
     exit_code = gw_cli_open(&stream_options.client);

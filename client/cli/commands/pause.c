@@ -9,7 +9,7 @@ static int pause_job(struct gw_client *client, const struct gw_selected *job, vo
     struct gw_error error;
     if (gw_job_pause(client, job->job, *now, &error) < 0)
         return gw_cli_error(&error);
-    gw_cli_message("job %llu: pausing (`gangway resume %llu` lets it go on)",
+    gw_cli_message("job %llu: pausing (`gangway resume %llu` continues it)",
                    (unsigned long long)job->job, (unsigned long long)job->job);
     return GW_EXIT_OK;
 }

@@ -45,8 +45,7 @@ static int add(struct gw_client *client, struct failed *failed, uint64_t job, ui
                             index, (unsigned long long)job);
     if (rc == 0 && gw_future_wait(more[failed->count++], TOLD_NS) == GW_ETIMEDOUT)
         rc = gw_error_set(error, GW_ETIMEDOUT,
-                          "task %u of job %llu is under way: only what has "
-                          "failed can run again",
+                          "task %u of job %llu has not ended: only a failed task can run again",
                           index, (unsigned long long)job);
     return rc;
 }

@@ -73,7 +73,7 @@ static int print(const struct request *request, struct gw_value *value, struct g
     int rc = gw_value_io_print(stdout, value, request->json);
     gw_value_unref(value);
     if (rc < 0 || fflush(stdout) != 0)
-        return gw_error_set(error, rc < 0 ? rc : GW_EIO, "the output could not be written");
+        return gw_error_set(error, rc < 0 ? rc : GW_EIO, "cannot write the output");
     return 0;
 }
 
@@ -96,7 +96,7 @@ static int count_of(const struct request *request, uint32_t *count, struct gw_er
     int64_t number = 0;
     if (!request->value || gw_value_get_i64(request->value, &number, NULL) < 0 || number < 1 ||
         number > UINT32_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s is not a count: 1 or more", request->word);
+        return gw_error_set(error, GW_EINVAL, "%s is not a count of 1 or more", request->word);
     *count = (uint32_t)number;
     return 0;
 }
@@ -131,14 +131,15 @@ static const struct deed *find_deed(const struct verb *verb, char **argv, struct
         if (strcmp(deed->kind, argv[0]) == 0 && words == 2 + deed->takes_word)
             return deed;
         if (strcmp(deed->kind, argv[0]) == 0) {
-            gw_error_set(error, GW_EINVAL, "%s %s: a name%s is wanted, and no more",
+            gw_error_set(error, GW_EINVAL, "%s %s: give a name%s, and nothing else",
                          verb->options.command, deed->kind,
-                         deed->takes_word ? " and one word behind it" : "");
+                         deed->takes_word ? " and one more word" : "");
             return NULL;
         }
         (void)snprintf(kinds + used, sizeof kinds - used, "%s%s", used ? " or " : "", deed->kind);
     }
-    gw_error_set(error, GW_EINVAL, "%s: wanted %s, not %s", verb->options.command, kinds, argv[0]);
+    gw_error_set(error, GW_EINVAL, "%s: the kind must be %s, not %s", verb->options.command, kinds,
+                 argv[0]);
     return NULL;
 }
 

@@ -47,7 +47,7 @@ static int check_state(const char *state, struct gw_error *error)
         if (!state || strcmp(state, states[i]) == 0)
             return 0;
     return gw_error_set(error, GW_EINVAL,
-                        "there is no state \"%s\": they are waiting, ready, queued, running, "
+                        "there is no state \"%s\": the states are waiting, ready, queued, running, "
                         "handed, cancelling, done, failed and cancelled",
                         state);
 }
@@ -145,14 +145,14 @@ static int list(struct gw_client *client, const struct shown *shown, struct gw_e
     if (shown->json)
         rc = gw_table_json(stdout, rows, shown->watch);
     else if (gw_value_count(rows) == 0)
-        fprintf(stderr, shown->job ? "no tasks\n" : "nothing runs\n");
+        fprintf(stderr, shown->job ? "no tasks\n" : "no task runs\n");
     else if (shown->results)
         print_results(rows);
     else
         gw_table_print(stdout, shown->job ? columns : running_columns, rows);
     if (more)
-        fprintf(stderr, "these are the first %u (--limit N or --all shows more%s)\n", shown->limit,
-                shown->job ? "; --state shows fewer" : "");
+        fprintf(stderr, "only the first %u are shown (--limit N or --all shows more%s)\n",
+                shown->limit, shown->job ? "; --state shows fewer" : "");
     gw_value_unref(rows);
     return rc;
 }
@@ -160,12 +160,11 @@ static int list(struct gw_client *client, const struct shown *shown, struct gw_e
 static int check(struct shown *shown, struct gw_error *error)
 {
     if (!shown->job && (shown->state || shown->results))
-        return gw_error_set(error, GW_EINVAL, "%s is of one job: say which",
+        return gw_error_set(error, GW_EINVAL, "%s needs a JOB",
                             shown->state ? "--state" : "--results");
     if (shown->all && shown->limit)
         return gw_error_set(error, GW_EINVAL,
-                            "--all and --limit say different things: give one of "
-                            "them");
+                            "--all and --limit contradict each other: give one of them");
     shown->limit = shown->limit ? shown->limit : LIMIT;
     int rc = check_state(shown->state, error);
     return rc == 0 && shown->job ? gw_selector_task_check(shown->job, error) : rc;

@@ -19,7 +19,7 @@ static int path_of(const char *given, char path[PATH_MAX], struct gw_error *erro
     if (!given)
         return gw_token_file_default(path, error);
     if (strlen(given) >= PATH_MAX - 8)
-        return gw_error_set(error, GW_EINVAL, "--tokens: too long a path");
+        return gw_error_set(error, GW_EINVAL, "--tokens: the path is too long");
     strcpy(path, given);
     return 0;
 }
@@ -38,11 +38,12 @@ static void print_lines(const struct gw_token *token)
     gw_token_format(token, text);
     find_address(address);
     fflush(stdout);
-    gw_cli_message("token %s of %s, role %s. Paste on the machine that is to use it%s:", token->id,
-                   token->user, gw_token_role_name(token->role),
-                   strcmp(address, "HOST:PORT") == 0
-                       ? ", with the address of `gangway up --listen` for HOST:PORT"
-                       : "");
+    gw_cli_message(
+        "token %s of user %s, role %s. Paste this on the machine that will use the token%s:",
+        token->id, token->user, gw_token_role_name(token->role),
+        strcmp(address, "HOST:PORT") == 0
+            ? ", with the address of `gangway up --listen` in place of HOST:PORT"
+            : "");
     fputc('\n', stderr);
     printf("gangway token store <<'END'\n%s\nEND\n", text);
     if (token->role == GW_TOKEN_WORKER)
@@ -238,7 +239,7 @@ static int run_store(int argc, char **argv)
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))
         return exit_code;
     if (isatty(STDIN_FILENO))
-        fprintf(stderr, "the token, and then Ctrl-D: ");
+        fprintf(stderr, "paste the token, then press Ctrl-D: ");
     size_t got = fread(text, 1, sizeof text - 1, stdin);
     text[got] = '\0';
     int rc = gw_token_parse(text, &token, &error);
@@ -247,7 +248,7 @@ static int run_store(int argc, char **argv)
     explicit_bzero(text, sizeof text);
     if (rc < 0)
         return gw_cli_error(&error);
-    fprintf(stderr, "token %s is in %s\n", token.id, path);
+    fprintf(stderr, "token %s is stored in %s\n", token.id, path);
     explicit_bzero(&token, sizeof token);
     return GW_EXIT_OK;
 }

@@ -31,11 +31,11 @@ static int check_peers(const char *peers, uint32_t workers, struct gw_error *err
     char actual[GW_ENDPOINT_TEXT_MAX];
     int fds[2] = {-1, -1};
     if (strchr(peers, '/'))
-        return gw_error_set(error, GW_EINVAL, "%s is no address of this host", peers);
+        return gw_error_set(error, GW_EINVAL, "%s is not an address of this host", peers);
     int rc = gw_endpoint_listen(peers, &fds[0], actual, error);
     if (rc == 0 && workers > 1 && (rc = gw_endpoint_listen(peers, &fds[1], actual, error)) < 0)
-        (void)gw_error_set(error, rc, "%s: name no port: %u workers cannot share one", peers,
-                           workers);
+        (void)gw_error_set(error, rc, "%s: leave the port out: %u workers cannot share a port",
+                           peers, workers);
     for (int i = 0; i < 2; i++)
         if (fds[i] >= 0)
             close(fds[i]);
@@ -51,7 +51,8 @@ static int check_listen(const char *listen, const char **tokens, char path[PATH_
     struct gw_token_file file = {0};
     int fd, rc = 0;
     if (strchr(listen, '/'))
-        return gw_error_set(error, GW_EINVAL, "%s is no address of this host: HOST:PORT", listen);
+        return gw_error_set(error, GW_EINVAL, "%s is not an address of this host: give HOST:PORT",
+                            listen);
     if (!*tokens)
         rc = gw_token_file_default(path, error);
     else if (!realpath(*tokens, path))
@@ -86,7 +87,7 @@ static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memor
         (cluster->resources || cluster->peers || gw_memory_options_given(memory)))
         return gw_error_set(error, GW_EINVAL,
                             "--resources, --peers, --memory-... and --spill-dir are for workers on "
-                            "this machine: say by --slots that it is to have some");
+                            "this machine, which has none: give it some by --slots");
     if (!cluster->listen) {
         rc = gw_ssh_launch_address(&far->hosts, far->listen, sizeof far->listen, error);
         cluster->listen = far->listen;
@@ -96,7 +97,7 @@ static int check_hosts(struct gw_cluster_options *cluster, const struct gw_memor
     if (!cluster->tokens)
         rc = gw_token_file_default(far->tokens, error);
     else if (snprintf(far->tokens, PATH_MAX - 8, "%s", cluster->tokens) >= PATH_MAX - 8)
-        rc = gw_error_set(error, GW_EINVAL, "--tokens: too long a path");
+        rc = gw_error_set(error, GW_EINVAL, "--tokens: the path is too long");
     return rc < 0 ? rc : gw_ssh_launch_prepare(far->tokens, error);
 }
 
@@ -109,7 +110,7 @@ static int check(struct gw_cluster_options *cluster, struct gw_memory_options *m
     if (rc == 0)
         rc = gw_cli_check_folder("--state", cluster->state, error);
     if (rc == 0 && far->text && far->file)
-        rc = gw_error_set(error, GW_EINVAL, "--hosts and --hostfile: one of them");
+        rc = gw_error_set(error, GW_EINVAL, "give only one of --hosts and --hostfile");
     if (rc == 0 && (far->text || far->file)) {
         *which = far->text ? "--hosts: " : "--hostfile: ";
         rc = check_hosts(cluster, memory, far, error);
@@ -167,8 +168,9 @@ static int await_workers(struct gw_client *client, const struct gw_hosts *hosts,
     while ((lacking = find_lacking(client, hosts))) {
         if (gw_clock_now_ns() > until_ns)
             return gw_error_set(error, GW_ESTART,
-                                "no worker at %s: what was run there ended well, and none came. Do "
-                                "login scripts there, or GANGWAY_RSH, run what they are given?",
+                                "no worker at %s: the remote command succeeded, but no worker has "
+                                "registered. Check that the login scripts there, or GANGWAY_RSH, "
+                                "run the command that they are given",
                                 lacking);
         (void)usleep(REGISTER_POLL_US);
     }
@@ -259,27 +261,24 @@ static void say_beside(int64_t jobs, const char *own, const char *listens_at)
     const char *address = getenv("GANGWAY_ADDRESS");
     struct gw_identity identity;
     if (jobs > 0)
-        gw_cli_message("%lld unfinished job%s of its life before go%s on: `gangway jobs`",
-                       (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "es" : "");
+        gw_cli_message("%lld unfinished job%s of the cluster's last run continue%s: `gangway jobs`",
+                       (long long)jobs, jobs == 1 ? "" : "s", jobs == 1 ? "s" : "");
     if (address && *address && strcmp(address, own) != 0 && strcmp(address, listens_at) != 0)
-        gw_cli_message(
-            "gangway up: GANGWAY_ADDRESS is %s: commands and programs go there, not to this "
-            "cluster, until you unset it",
-            address);
+        gw_cli_message("gangway up: GANGWAY_ADDRESS is %s: commands and programs use the cluster "
+                       "at that address, not this one, until you unset the variable",
+                       address);
     else if (gw_identity_find(&identity))
-        gw_cli_message(
-            "gangway up: this is a task of another cluster: commands and programs go there, "
-            "not to this one, until you unset GANGWAY_IDENTITY");
+        gw_cli_message("gangway up: this shell is in a task of another cluster: commands and "
+                       "programs use that cluster, not this one, until you unset GANGWAY_IDENTITY");
 }
 
 /* Warns that tasks of different users are not isolated from each other on workers. */
 static void say_trust(void)
 {
     gw_cli_message(
-        "gangway up: a task of any user on a worker that runs as Unix user %u, as this "
-        "scheduler does, can act as the cluster's admin, and every task can read the token "
-        "of its worker: let in only users whom you trust (README, \"What is not "
-        "protected\")",
+        "gangway up: a task of any user on a worker that runs as Unix user %u, as this scheduler "
+        "does, can act as the cluster's admin, and every task can read the token of its worker: "
+        "give tokens only to users whom you trust (README, \"What is not protected\")",
         (unsigned)geteuid());
 }
 
@@ -290,10 +289,10 @@ static void report(pid_t pid, bool listens, bool json)
     own_address(own);
     const int64_t jobs = count_jobs();
     if (listens && gw_address_read_missed(missed, NULL) == 0)
-        gw_cli_message(
-            "gangway up: somebody else listens at %s now, where workers and clients of this "
-            "cluster look for it: it takes another port",
-            missed);
+        gw_cli_message("gangway up: another process listens at %s, the earlier address of this "
+                       "cluster: the cluster uses another port, and workers and clients that have "
+                       "the earlier address cannot reach it",
+                       missed);
     if (listens) {
         (void)gw_address_read_note(address, NULL);
         say_trust();
@@ -306,8 +305,8 @@ static void report(pid_t pid, bool listens, bool json)
     gw_cli_message("the cluster is up (process %d); `gangway down` ends it", (int)pid);
     if (*address)
         gw_cli_message(
-            "other machines reach it at %s: `gangway token create --role worker` prints what "
-            "to paste there for a worker, --role user for a client",
+            "other machines reach the cluster at %s: `gangway token create --role worker` prints "
+            "the commands for a machine with a worker, --role user for a client",
             address);
     say_beside(jobs, own, address);
 }

@@ -48,9 +48,10 @@ static void say_namesakes(const struct gw_value *workers)
         for (alike = 1; i + alike < count && strcmp(names[i], names[i + alike]) == 0;)
             alike++;
         if (alike > 1)
-            gw_cli_message("gangway: %zu workers are called %s: `--on %s` means all of them, `-H "
-                           "%s:N` one; `gangway worker --name` tells them apart",
-                           alike, names[i], names[i], names[i]);
+            gw_cli_message(
+                "gangway: %zu workers have the name %s: `--on %s` selects all of them, `-H %s:N` "
+                "one of them; `gangway worker --name` gives a worker another name",
+                alike, names[i], names[i], names[i]);
     }
     free(names);
 }

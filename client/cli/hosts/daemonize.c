@@ -135,7 +135,8 @@ static void print_last_line(const struct background *background)
         got--;
     text[got > 0 ? got : 0] = '\0';
     const char *newline = strrchr(text, '\n');
-    fprintf(stderr, "%s\n", *text ? newline ? newline + 1 : text : "the worker said nothing");
+    fprintf(stderr, "%s\n",
+            *text ? newline ? newline + 1 : text : "the worker has written nothing to its log");
 }
 
 /* -- A worker that already runs -----------------------------------------------------------------
@@ -178,8 +179,8 @@ static bool make_room(const struct gw_daemonize_options *options, const char *pa
     }
     if (!look(path, &found) || found.pid <= 1)
         return true;
-    gw_cli_message("a worker of that name (process %d, %u slots) was there and is ended", found.pid,
-                   found.slots);
+    gw_cli_message("ending a worker that already runs with this name (process %d, %u slots)",
+                   found.pid, found.slots);
     (void)kill(found.pid, SIGTERM);
     if (!gw_cluster_wait_gone(found.pid, STOP_TIMEOUT_S * GW_NS_PER_S))
         (void)kill(found.pid, SIGKILL);

@@ -52,19 +52,19 @@ static int read_line(char *line, char *item, size_t bytes, struct gw_error *erro
         if (strncmp(word, "slots=", 6) == 0)
             slots = word + 6;
         else if (!is_other(word))
-            return gw_error_set(error, GW_EINVAL,
-                                "%.80s says nothing of a host: a line is like `a`, `a:4` or `a "
-                                "slots=4`",
-                                word);
+            return gw_error_set(
+                error, GW_EINVAL,
+                "%.80s is not a setting of a host: a line is like `a`, `a:4` or `a slots=4`", word);
     }
     bool v6 = slots && *name != '[' && strchr(name, ':') != strrchr(name, ':');
     if (slots && !v6 && *name != '[' && strchr(name, ':'))
-        return gw_error_set(error, GW_EINVAL, "%.80s slots=%.20s: how many stands there twice",
-                            name, slots);
+        return gw_error_set(error, GW_EINVAL,
+                            "%.80s slots=%.20s: the number of slots is given twice", name, slots);
     (void)snprintf(item, bytes, "%s%s%s%s%s", v6 ? "[" : "", name, v6 ? "]" : "", slots ? ":" : "",
                    slots ? slots : "");
     return strchr(item, ',')
-               ? gw_error_set(error, GW_EINVAL, "%.80s: one host a line, without commas", item)
+               ? gw_error_set(error, GW_EINVAL, "%.80s: give one host on each line, without commas",
+                              item)
                : 0;
 }
 
@@ -114,7 +114,8 @@ int gw_host_file_read(struct gw_hosts *hosts, const char *path, struct gw_error 
     for (unsigned number = 1; rc == 0 && fgets(line, sizeof line, file); number++) {
         bytes += strlen(line);
         rc = bytes > GW_HOST_FILE_BYTES_MAX
-                 ? gw_error_set(&why, GW_EINVAL, "this is no file of hosts: it does not end")
+                 ? gw_error_set(&why, GW_EINVAL,
+                                "this is not a file of hosts: it is larger than 1 MiB")
                  : take_line(hosts, line, &why);
         if (rc < 0)
             (void)gw_error_set(error, rc, "%.200s, line %u: %s", path, number, why.text);

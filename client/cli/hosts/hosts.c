@@ -36,8 +36,8 @@ static int parse_item(const char *item, struct gw_hosts_item *host, struct gw_er
     const char *rest = parse_name(item, host);
     if (!rest)
         return gw_error_set(error, GW_EINVAL,
-                            "%.80s is not a host: HOST:SLOTS or USER@HOST:SLOTS, like a:4; an IPv6 "
-                            "address stands in brackets",
+                            "%.80s is not a host: HOST:SLOTS or USER@HOST:SLOTS, like a:4; put an "
+                            "IPv6 address in brackets",
                             item);
     if (!*rest)
         return 0;
@@ -45,9 +45,8 @@ static int parse_item(const char *item, struct gw_hosts_item *host, struct gw_er
     for (size_t i = 1; i <= digits && host->slots <= GW_HOSTS_SLOTS_MAX; i++)
         host->slots = host->slots * 10 + (uint32_t)(rest[i] - '0');
     if (digits == 0 || rest[1 + digits] || host->slots < 1 || host->slots > GW_HOSTS_SLOTS_MAX)
-        return gw_error_set(error, GW_EINVAL,
-                            "%.80s: behind the colon stands how many go there, 1 to %d", item,
-                            GW_HOSTS_SLOTS_MAX);
+        return gw_error_set(error, GW_EINVAL, "%.80s: the number after the colon must be 1 to %d",
+                            item, GW_HOSTS_SLOTS_MAX);
     return 0;
 }
 
@@ -57,7 +56,7 @@ static int add(struct gw_hosts *hosts, const struct gw_hosts_item *host, struct 
     GW_ARRAY_EACH (&hosts->items, other)
         if (strcmp(other->name, host->name) == 0)
             return gw_error_set(error, GW_EINVAL,
-                                "%s is there twice: name it once, with all its slots", host->name);
+                                "%s is listed twice: list it once, with all its slots", host->name);
     if (hosts->items.count == GW_HOSTS_MAX)
         return gw_error_set(error, GW_EINVAL,
                             "more than %d hosts: start workers on the others by `gangway worker "
@@ -77,7 +76,7 @@ int gw_hosts_init(struct gw_hosts *hosts, const char *text, struct gw_error *err
         size_t length = strcspn(text, ",");
         more = text[length] == ',';
         if (length >= sizeof item) {
-            rc = gw_error_set(error, GW_EINVAL, "%.40s... is too long a name", text);
+            rc = gw_error_set(error, GW_EINVAL, "the name %.40s... is too long", text);
             break;
         }
         memcpy(item, text, length);

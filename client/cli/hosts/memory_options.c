@@ -55,14 +55,14 @@ static int check_spill_dir(struct gw_memory_options *options, struct gw_error *e
                             strerror(errno));
     if (!S_ISDIR(folder.st_mode))
         return gw_error_set(error, GW_EINVAL,
-                            "--spill-dir %s is a file: name a folder, on a disk with room",
+                            "--spill-dir %s is a file: give a folder, on a disk with free space",
                             options->spill_dir);
     (void)snprintf(path, sizeof path, "%s/gw-XXXXXX", options->spill_path);
     int fd = mkstemp(path);
     if (fd < 0)
         return gw_error_set(error, GW_EINVAL,
-                            "--spill-dir %s: no file can be made there (%s): name a folder that is "
-                            "yours, on a disk with room",
+                            "--spill-dir %s: cannot make a file there (%s): give a folder that you "
+                            "own, on a disk with free space",
                             options->spill_dir, strerror(errno));
     (void)unlink(path);
     (void)close(fd);
@@ -78,8 +78,8 @@ int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_l
     uint32_t *const values[LINES] = {&read.target, &read.spill, &read.pause, &read.terminate};
     if (options->limit && strcmp(options->limit, "auto") != 0 &&
         (gw_units_parse_size(options->limit, &read.limit_bytes) < 0 || !read.limit_bytes))
-        return gw_error_set(error, GW_EINVAL, "--memory-limit %s is not a size, like 8G, or auto",
-                            options->limit);
+        return gw_error_set(error, GW_EINVAL,
+                            "--memory-limit %s is neither a size like 8G nor auto", options->limit);
     for (int i = 0; i < LINES; i++) {
         char *end;
         if (!options->lines[i])
@@ -87,7 +87,7 @@ int gw_memory_options_read(struct gw_memory_options *options, struct gw_memory_l
         double part = strtod(options->lines[i], &end);
         if (end == options->lines[i] || *end || !(part >= 0 && part <= 1))
             return gw_error_set(error, GW_EINVAL,
-                                "--memory-%s %s is not a part of the limit, from 0 (off) to 1",
+                                "--memory-%s %s is not a fraction of the limit from 0 (off) to 1",
                                 names[i], options->lines[i]);
         *values[i] = (uint32_t)(part * 1000 + 0.5);
         if (part > 0 && !*values[i])

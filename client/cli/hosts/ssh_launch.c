@@ -102,16 +102,13 @@ int gw_ssh_launch_address(const struct gw_hosts *hosts, char *address, size_t by
     if (rc < 0)
         return gw_error_set(
             error, rc,
-            "this machine knows no host %s: check the name; where only ssh knows it "
-            "(~/.ssh/config), say by --listen at which address of this machine it "
-            "reaches it",
+            "this machine cannot resolve the host name %s: check the name; if only ssh knows it "
+            "(~/.ssh/config), give by --listen the address at which that host reaches this machine",
             name);
     rc = gw_endpoint_route(numeric, found, interface, error);
     if (rc < 0)
-        return gw_error_prefix(error,
-                               "say by --listen at which address of this machine %s reaches "
-                               "it",
-                               name);
+        return gw_error_prefix(
+            error, "give by --listen the address at which %s reaches this machine", name);
     (void)snprintf(address, bytes, strchr(found, ':') ? "[%s]" : "%s", found);
     return 0;
 }
@@ -147,10 +144,9 @@ static bool add_quoted(char *into, size_t bytes, const char *text)
 static int make_command(const struct member *member, const struct gw_ssh_launch_options *options,
                         char command[COMMAND_BYTES], struct gw_error *error)
 {
-    static const char find[] =
-        "; command -v \"$b\" >/dev/null || b=gangway; command -v \"$b\" >/dev/null || { echo \"no "
-        "gangway is there: not this path, nor on PATH; GANGWAY_REMOTE_BINARY can name it\" >&2; "
-        "exit 127; }; ";
+    static const char find[] = "; command -v \"$b\" >/dev/null || b=gangway; command -v \"$b\" "
+                               ">/dev/null || { echo \"there is no gangway at this path or on "
+                               "PATH; set GANGWAY_REMOTE_BINARY\" >&2; exit 127; }; ";
     static const char named[] =
         "; command -v \"$b\" >/dev/null || { echo \"GANGWAY_REMOTE_BINARY: there is no $b\" >&2; "
         "exit 127; }; ";
@@ -310,7 +306,7 @@ static int member_reap(const struct fleet *fleet, struct member *member, struct 
                             strstr(line, "Could not resolve hostname") /* a message of ssh */
                                 ? ": check the name, in --hosts or in ~/.ssh/config"
                                 : "");
-    return gw_error_set(error, GW_ESTART, "no worker at %s: %s %s %d, without a word",
+    return gw_error_set(error, GW_ESTART, "no worker at %s: %s %s %d, without a message",
                         member->host->name, fleet->words[0],
                         WIFEXITED(status) ? "ended with exit code" : "was killed by signal",
                         WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
@@ -341,8 +337,8 @@ static int look(struct fleet *fleet, uint64_t deadline_ns, size_t *running, stru
     if (polled[2 * count + 1].revents) /* without a scheduler no worker can register, so do not
                                           report an error of a host */
         return gw_error_set(error, GW_ECLOSED,
-                            "the cluster has ended before all hosts had their workers: by `gangway "
-                            "down`, or its scheduler.log says why");
+                            "the cluster ended before all hosts had workers: by `gangway down`, or "
+                            "scheduler.log says why");
     int rc = 0;
     *running = 0;
     for (size_t i = 0; i < count && rc == 0; i++) {

@@ -66,7 +66,7 @@ static void drop_all(const char *path)
     const size_t length = strlen(path), end = sizeof GONE - 1;
     const bool begun = length > end && strcmp(path + length - end, GONE) == 0;
     if (!begun && rename(path, gone) < 0 && errno != EEXIST && errno != ENOTEMPTY)
-        fprintf(stderr, "gangway worker: %s stays: %s\n", path, strerror(errno));
+        fprintf(stderr, "gangway worker: cannot remove %s: %s\n", path, strerror(errno));
     else
         drop(begun ? path : gone);
 }
@@ -86,10 +86,9 @@ static void tidy(const char *path, int lock_fd)
         look_into(&contents, path, kept[i]);
     const bool old = time(NULL) - contents.used > (time_t)GW_STALE_DIRS_DAYS * 24 * 3600;
     if (contents.jobs && old)
-        gw_cli_message(
-            "gangway worker: %s goes, with output and checkpoints: no worker was there for "
-            "%d days",
-            path, GW_STALE_DIRS_DAYS);
+        gw_cli_message("gangway worker: removing %s, with output and checkpoints: no worker has "
+                       "used it for %d days",
+                       path, GW_STALE_DIRS_DAYS);
     if (!contents.jobs || old) {
         drop_all(path);
         return;

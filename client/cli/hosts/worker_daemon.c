@@ -74,7 +74,8 @@ static int start(struct typed *typed)
         return GW_EXIT_USAGE;
     }
     if (typed->daemon.slots > SLOTS_MAX) {
-        fprintf(stderr, "gangway worker: --slots %u: 1 to %d\n", typed->daemon.slots, SLOTS_MAX);
+        fprintf(stderr, "gangway worker: --slots %u: must be 1 to %d\n", typed->daemon.slots,
+                SLOTS_MAX);
         return GW_EXIT_USAGE;
     }
     if (typed->dir ? access(typed->dir, F_OK) < 0 && gw_dir_make(typed->dir, &error) < 0

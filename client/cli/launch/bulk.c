@@ -86,10 +86,11 @@ static int parse_array(const char *text, struct gw_range *range, struct gw_error
                             "(8 at a time)",
                             text);
     if (last < first)
-        return gw_error_set(error, GW_EINVAL, "--array %s: no number is in it", text);
+        return gw_error_set(error, GW_EINVAL, "--array %s: the range is empty", text);
     uint64_t tasks = ((uint64_t)last - (uint64_t)first) / (uint64_t)step + 1;
     if (tasks > ARRAY_TASKS_MAX)
-        return gw_error_set(error, GW_EINVAL, "--array %s: %llu tasks, and %d are the most", text,
+        return gw_error_set(error, GW_EINVAL,
+                            "--array %s: %llu tasks are more than the limit of %d", text,
                             (unsigned long long)tasks, ARRAY_TASKS_MAX);
     range->begin = first;
     range->end = last + 1;
@@ -136,13 +137,13 @@ static int read_array_of_gangs(struct gw_bulk *bulk, struct gw_error *error)
     if (rc < 0)
         return rc;
     if (range.limit)
-        return gw_error_set(error, GW_EINVAL,
-                            "--array %s: %%%u, so many at a time, is for `submit`: gangs run as "
-                            "there is room for them",
-                            options->array, range.limit);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "--array %s: %%%u limits only tasks of `submit`: gangs run when there is room for them",
+            options->array, range.limit);
     if ((range.end - 1 - range.begin) / range.step >= GANGS_MAX)
-        return gw_error_set(error, GW_EINVAL, "--array %s: %d gangs are the most", options->array,
-                            GANGS_MAX);
+        return gw_error_set(error, GW_EINVAL, "--array %s: an array has at most %d gangs",
+                            options->array, GANGS_MAX);
     return gw_bulk_file_init_numbers(&bulk->file, options, &range, error);
 }
 
@@ -376,8 +377,8 @@ static void hint(struct gw_bulk *bulk, const struct ended *ended)
     if (!bulk->hinted && failed && bulk->file.has_fields)
         for (const char **word = bulk->options->command; *word; word++)
             if (strcmp(*word, "{line}") == 0) {
-                gw_cli_message("gangway: {line} is one word, with its blanks: {1} {2} ... are its "
-                               "fields, a word each");
+                gw_cli_message("gangway: {line} is the whole line as one word; {1} {2} ... are the "
+                               "fields of the line, one word each");
                 break;
             }
     bulk->hinted = true;
@@ -422,7 +423,7 @@ static void show_graph(struct gw_bulk *bulk)
     struct gw_completions *completions;
     size_t i;
     if (gw_completions_new(bulk->futures, bulk->tasks, &completions) < 0) {
-        gw_cli_message("gangway: out of memory: its output is not shown");
+        gw_cli_message("gangway: out of memory: the output is not shown");
         return;
     }
     while (gw_completions_next(completions, UINT64_MAX, &i) == 0) {
@@ -475,6 +476,7 @@ int gw_bulk_run(struct gw_bulk *bulk)
     if (exit_code && !bulk->options->json)
         ask_failed(bulk);
     if (bulk->failed > 0 && !bulk->options->json)
-        fprintf(stderr, "gangway: %zu of %zu tasks did not end well\n", bulk->failed, bulk->tasks);
+        fprintf(stderr, "gangway: %zu of %zu tasks failed or were cancelled\n", bulk->failed,
+                bulk->tasks);
     return exit_code;
 }

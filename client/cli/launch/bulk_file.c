@@ -113,17 +113,16 @@ static int check_line(const struct gw_launch_options *options, const char **env,
     if (most.missing) {
         const uint32_t fields = gw_field_count(line, line_bytes);
         return gw_error_set(error, GW_EINVAL,
-                            "%s: line %lld has %u field%s, and {%u} is in the command: fields are "
-                            "what stands between blanks ({{}%u} is the text {%u})",
+                            "%s: line %lld has %u field%s, but the command uses {%u}: blanks "
+                            "separate fields ({{}%u} is the text {%u})",
                             options->each_line, (long long)number, fields, fields == 1 ? "" : "s",
                             most.missing, most.missing, most.missing);
     }
     if (most.bytes <= WORD_BYTES_MAX)
         return 0;
     return gw_error_set(error, GW_EINVAL,
-                        "%s: line %lld has %zu bytes, and would make a word of %zu: no command can "
-                        "be given more than %d in one; put it into a file, and the file's name "
-                        "into the line",
+                        "%s: line %lld has %zu bytes and makes a word of %zu bytes, more than the "
+                        "limit of %d: put the data into a file, and the file's name into the line",
                         options->each_line, (long long)number, line_bytes, most.bytes,
                         WORD_BYTES_MAX);
 }
@@ -160,7 +159,7 @@ static int add_lines(struct gw_bulk_file *file, const struct gw_launch_options *
     if (rc == 0 && ferror(in))
         rc = gw_error_set(error, GW_EIO, "%s cannot be read", options->each_line);
     if (rc == 0 && file->count == 0)
-        rc = gw_error_set(error, GW_EINVAL, "%s has no line", options->each_line);
+        rc = gw_error_set(error, GW_EINVAL, "%s has no lines", options->each_line);
     free(line);
     return rc;
 }
@@ -245,7 +244,7 @@ static int set_options(struct gw_task_options *task, struct gw_bulk_texts *texts
     if (options && !json_is_object(options))
         return wrong(place, error, "\"options\" is not an object");
     if (json_object_get(options, "on") && json_object_get(options, "prefer"))
-        return wrong(place, error, "options \"on\" and \"prefer\": one of them");
+        return wrong(place, error, "give only one of the options \"on\" and \"prefer\"");
     json_object_foreach((json_t *)(uintptr_t)options, key, value)
     {
         int rc = gw_bulk_option_set(task, texts, key, value, &takes);
@@ -255,7 +254,8 @@ static int set_options(struct gw_task_options *task, struct gw_bulk_texts *texts
             return no_memory(error);
         gw_bulk_option_names(names, sizeof names, 0);
         if (rc == GW_ENOENT)
-            (void)snprintf(text, sizeof text, "unknown option \"%.40s\": there are %s", key, names);
+            (void)snprintf(text, sizeof text, "unknown option \"%.40s\": the options are %s", key,
+                           names);
         else
             (void)snprintf(text, sizeof text, "option \"%.40s\" takes %s", key, takes);
         return wrong(place, error, text);
@@ -323,7 +323,7 @@ static int check_keys(const json_t *object, const struct place *place, struct gw
         snprintf(text, sizeof text,
                  gw_bulk_option_is_known(key)
                      ? "\"%.40s\" goes into \"options\": {...}"
-                     : "unknown key \"%.40s\": there are argv, name, after, env, cwd, options",
+                     : "unknown key \"%.40s\": the keys are argv, name, after, env, cwd, options",
                  key);
         return wrong(place, error, text);
     }
@@ -407,7 +407,7 @@ static int link_one(const struct linking *linking, size_t i, const json_t *name,
                        linking->file->nodes[before->i]);
         return 0;
     }
-    snprintf(text, sizeof text, "comes after \"%.100s\", and no task has that name", wanted);
+    snprintf(text, sizeof text, "\"after\" names \"%.100s\", but no task has that name", wanted);
     return wrong(place, error, text);
 }
 
@@ -456,7 +456,7 @@ static int add_objects(struct gw_bulk_file *file, const struct gw_launch_options
     else if (!json_is_array(list))
         rc = gw_error_set(error, GW_EINVAL, "%s is not a list of objects", path);
     else if (count == 0)
-        rc = gw_error_set(error, GW_EINVAL, "%s: the list is empty: there is no task in it", path);
+        rc = gw_error_set(error, GW_EINVAL, "%s: the list of tasks is empty", path);
     for (size_t i = 0; i < count && rc == 0; i++) {
         struct place place = {path, i, NULL};
         rc = add_object(file, options, json_array_get(list, i), &place, error);

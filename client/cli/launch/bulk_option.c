@@ -81,7 +81,7 @@ static const char *const takes_texts[] = {
     [PATIENCE] = "seconds, or a text like \"1h30m\" or \"1:30:00\"",
     [SIZE] = "bytes, or a text like \"8G\"",
     [FLAG] = "true or false",
-    [GPUS] = "how many GPUs (2), a part of one (0.5), or \"any\"",
+    [GPUS] = "how many GPUs (2), a fraction of one (0.5), or \"any\"",
     [SIGNAL] = "a name (\"USR1\") or a number (10)",
     [BIND] = "\"near\" (the CPUs near its GPUs) or \"none\"",
     [PAIRS] = "\"NAME=VALUE,...\", or {\"NAME\": VALUE, ...}",

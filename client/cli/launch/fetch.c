@@ -34,8 +34,9 @@ static const char there_script[] =
     "if [ -d \"$f\" ]; then "
     "odd=$(cd \"$1\" && find \"$name\" ! -type f ! -type d ! -type l 2>/dev/null); fi; "
     "[ -n \"$odd\" ] || exec tar -c -f - -C \"$1\" -- \"$name\"; "
-    "printf '%s\\n' \"$odd\" | sed 's/[[:cntrl:]]/?/g; s/^..//; s/^/gangway: left out, as it is no "
-    "file: /; 4s/file: .*/file: and more/; 4q' >&2; "
+    "printf '%s\\n' \"$odd\" | sed 's/[[:cntrl:]]/?/g; s/^..//; s/^/gangway: left out, because it "
+    "is "
+    "not a file: /; 4s/file: .*/file: and more/; 4q' >&2; "
     "printf '%s\\n' \"$odd\" | tar -c -f - --anchored --no-wildcards -X - -C \"$1\" -- \"$name\"";
 
 extern char **environ;
@@ -125,25 +126,24 @@ static int fetch(struct gw_console_options *console, char *path, const char *int
     if (exit_code == NOT_THERE && strcmp(folder, ".") == 0)
         return gw_error_set(error, GW_ETASK, "there is no %s in the task's folder", name);
     if (exit_code == NOT_THERE)
-        return gw_error_set(error, GW_ETASK, "there is no %s in %s, as the task has it", name,
+        return gw_error_set(error, GW_ETASK, "there is no %s in %s on the task's host", name,
                             folder);
     if (exit_code == NO_FILE)
-        return gw_error_set(error, GW_ETASK,
-                            "%s is a device, a fifo or a socket: gangway exec JOB -- cat reads "
-                            "such a one",
-                            name);
+        return gw_error_set(
+            error, GW_ETASK,
+            "%s is a device, a fifo or a socket: read it with `gangway exec JOB -- cat PATH`",
+            name);
     bool there = lies(into, name, &status);
     if (exit_code > CHANGED || (exit_code && !there)) /* tar has already printed the reason */
-        return gw_error_set(error, GW_ETASK, "%s could not be had of the task", name);
+        return gw_error_set(error, GW_ETASK, "cannot fetch %s from the task", name);
     if (unpacked)
-        return gw_error_set(error, GW_EIO, "%s could not be written to %s", name, into);
+        return gw_error_set(error, GW_EIO, "cannot write %s to %s", name, into);
     if (exit_code)
-        gw_cli_message("gangway: %s changed while it was fetched: this is as far as it was", name);
+        gw_cli_message("gangway: %s changed while it was fetched: the copy may be incomplete",
+                       name);
     else if (there && S_ISREG(status.st_mode) && status.st_size == 0)
         gw_cli_message(
-            "gangway: %s is empty, or no regular file (those of /proc: gangway exec JOB -- "
-            "cat PATH)",
-            name);
+            "gangway: %s is empty (for files in /proc, use `gangway exec JOB -- cat PATH`)", name);
     return 0;
 }
 
@@ -170,11 +170,9 @@ static int fetch_written(struct gw_console_options *console, const char *into,
     while (waitpid(pid, &unpacked, 0) < 0 && errno == EINTR)
         ;
     if (rc == 0 && exit_code > CHANGED)
-        return gw_error_set(error, GW_ETASK, "the files of rank %u could not be had",
-                            console->rank);
-    return rc == 0 && unpacked
-               ? gw_error_set(error, GW_EIO, "they could not be written to %s", into)
-               : rc;
+        return gw_error_set(error, GW_ETASK, "cannot fetch the files of rank %u", console->rank);
+    return rc == 0 && unpacked ? gw_error_set(error, GW_EIO, "cannot write the files to %s", into)
+                               : rc;
 }
 
 /* Returns the largest number of ranks that the task may have; 0: an ordinary task. GW_ENOENT: no
@@ -246,9 +244,7 @@ static int make_folder(const char *path, struct gw_error *error)
     struct stat status;
     if (mkdir(path, 0777) == 0 || (stat(path, &status) == 0 && S_ISDIR(status.st_mode)))
         return 0;
-    return gw_error_set(error, GW_EINVAL,
-                        "there is no folder %s to put them in, and it cannot be made: %s", path,
-                        strerror(errno));
+    return gw_error_set(error, GW_EINVAL, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
 int gw_fetch_files(struct gw_console_options *console, char **paths, const char *into,

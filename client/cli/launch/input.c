@@ -67,7 +67,7 @@ int gw_input_find(const char *text, int *fd, struct gw_error *error)
         close(found);
         found = -1;
         if (text)
-            rc = gw_error_set(error, GW_EIO, "--stdin %s: it is a folder", text);
+            rc = gw_error_set(error, GW_EIO, "--stdin %s is a folder", text);
     }
     *fd = found;
     return rc;
@@ -208,8 +208,8 @@ static void give_up(struct gw_input *input, struct gw_tunnel *tunnel)
 {
     input->lost = true;
     gw_cli_message(
-        "gangway: it was to run again, but its first attempt has read %llu bytes of standard "
-        "input, which cannot be read again: it is cancelled; `--stdin FILE` can be",
+        "gangway: the job is cancelled: it has to start again, but its first attempt has read %llu "
+        "bytes of standard input, which cannot be read again; `--stdin FILE` can be",
         (unsigned long long)input->bytes);
     if (gw_job_cancel(input->client, gw_future_job(input->future), true, NULL) == 0)
         await_end(tunnel);

@@ -185,8 +185,7 @@ static void check_preferred(const struct launch *launch)
         bytes = strcspn(name, ",");
         if (!is_there(workers, name, bytes))
             gw_cli_message(
-                "gangway: --prefer %.*s: no worker or host that is here is called so: it runs "
-                "anywhere",
+                "gangway: --prefer %.*s: no worker or host has this name: the job may run anywhere",
                 (int)bytes, name);
     }
     gw_value_unref(workers);
@@ -214,9 +213,9 @@ static void *signal_thread(void *arg)
             _exit(GW_EXIT_INTERRUPTED);
         if (isatty(STDERR_FILENO))
             fputc('\n', stderr); /* after the ^C that the terminal prints */
-        fprintf(stderr, count == 1 ? "gangway: interrupted: ending it gently; once more ends it "
-                                     "at once\n"
-                                   : "gangway: ending it at once\n");
+        fprintf(stderr, count == 1 ? "gangway: interrupted: ending the job gently; press Ctrl-C "
+                                     "again to end it at once\n"
+                                   : "gangway: ending the job at once\n");
         gw_job_cancel(launch->client, launch->job, count > 1, NULL);
         pthread_mutex_unlock(&launch->lock);
     }
@@ -317,7 +316,7 @@ static int foreground(struct launch *launch)
     if ((!launch->options.quiet && gw_tail_open(&options, &stream) < 0) ||
         (launch->in >= 0 &&
          gw_input_open(launch->client, launch->future, launch->in, &input) < 0)) {
-        gw_cli_message("gangway: out of memory: it is cancelled");
+        gw_cli_message("gangway: out of memory: the job is cancelled");
         (void)gw_job_cancel(launch->client, launch->job, true, NULL);
     }
     gw_future_wait(launch->future, UINT64_MAX);
@@ -326,7 +325,7 @@ static int foreground(struct launch *launch)
     if (lost)
         exit_code = GW_EXIT_FAILED;
     if (cut && exit_code == 0) /* no other message mentions it */
-        gw_cli_message("gangway: its output was not shown to the end: %s", error.text);
+        gw_cli_message("gangway: the output shown is incomplete: %s", error.text);
     return exit_code;
 }
 
@@ -420,18 +419,19 @@ static int keep_checkpoint(const struct launch *launch, int exit_code)
         if (gw_fetch_find_checkpoint(launch->client, &task, NULL) < 0)
             continue;
         if (!typed->json)
-            gw_cli_message(
-                "gangway: job %llu saved a checkpoint, which goes with it: --checkpoint-dir "
-                "DIR brings it here (a detached job's stays: gangway get JOB --checkpoint)",
-                (unsigned long long)launch->job);
+            gw_cli_message("gangway: job %llu saved a checkpoint, which is deleted with the job: "
+                           "--checkpoint-dir DIR copies it here (of a detached job it stays: "
+                           "`gangway get JOB --checkpoint`)",
+                           (unsigned long long)launch->job);
         return exit_code;
     }
     for (; task.index < tasks && typed->checkpoint_dir; task.index++) {
         int length = launch->bulk ? snprintf(into, sizeof into, "%s/%" PRIu32,
                                              typed->checkpoint_dir, task.index)
                                   : snprintf(into, sizeof into, "%s", typed->checkpoint_dir);
-        int rc = length >= (int)sizeof into ? gw_error_set(&error, GW_EINVAL, "too long a path")
-                                            : bring(launch, &task, into, &error);
+        int rc = length >= (int)sizeof into
+                     ? gw_error_set(&error, GW_EINVAL, "the path is too long")
+                     : bring(launch, &task, into, &error);
         brought += rc == 0;
         if (rc == 0 || rc == GW_ENOENT)
             continue;
@@ -441,9 +441,9 @@ static int keep_checkpoint(const struct launch *launch, int exit_code)
         exit_code = exit_code ? exit_code : GW_EXIT_FAILED;
     }
     if (typed->checkpoint_dir && (brought || !failed) && !typed->json && !typed->quiet)
-        gw_cli_message(brought ? "gangway: its checkpoint is in %s"
-                               : "gangway: it saved no checkpoint: nothing is in its "
-                                 "GANGWAY_CHECKPOINT_DIR for %s",
+        gw_cli_message(brought ? "gangway: the checkpoint is in %s"
+                               : "gangway: the job saved no checkpoint: its GANGWAY_CHECKPOINT_DIR "
+                                 "has no files for %s",
                        typed->checkpoint_dir);
     return exit_code;
 }
@@ -492,7 +492,7 @@ int gw_launch_main(bool gang, int argc, char **argv)
     if (rc == GW_ENOSCHEDULER && typed->detached && !(address && *address) &&
         strncmp(error.text, "no cluster", 10) == 0)
         gw_error_set(&error, rc,
-                     "no cluster is running to leave the job to: `gangway up` starts one");
+                     "no cluster is running for a detached job: `gangway up` starts one");
     if (rc == 0)
         check_preferred(&launch);
     if (rc < 0)

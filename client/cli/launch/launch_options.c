@@ -238,22 +238,20 @@ static char *join(const struct gw_option_texts *texts)
 static bool wrap_up(struct gw_launch_options *launch, const char *command)
 {
     if (launch->runtime && !launch->container) {
-        gw_cli_message("gangway %s: --container-runtime without --container IMAGE", command);
+        gw_cli_message("gangway %s: --container-runtime needs --container IMAGE", command);
         return false;
     }
     if (launch->runtime && !gw_wrap_runtime_is_known(launch->runtime)) {
-        gw_cli_message(
-            "gangway %s: --container-runtime %s: there are docker, podman, apptainer and "
-            "singularity",
-            command, launch->runtime);
+        gw_cli_message("gangway %s: --container-runtime %s is unknown: give docker, podman, "
+                       "apptainer or singularity",
+                       command, launch->runtime);
         return false;
     }
     if (!launch->prolog && !launch->container)
         return true;
     if (launch->pty || launch->from_json) {
         gw_cli_message(
-            "gangway %s: --prolog and --container are for a command of this line: not with "
-            "--pty or --from-json",
+            "gangway %s: --prolog and --container cannot be combined with --pty or --from-json",
             command);
         return false;
     }
@@ -263,7 +261,7 @@ static bool wrap_up(struct gw_launch_options *launch, const char *command)
         return false;
     }
     if (!*launch->command[0]) {
-        fprintf(stderr, "gangway %s: a command without a program\n", command);
+        fprintf(stderr, "gangway %s: the command is empty\n", command);
         return false;
     }
     const struct gw_wrap_options options = {.command = launch->command,
@@ -286,17 +284,18 @@ static bool check_gpus(const struct gw_launch_options *launch, const char *comma
                        struct gw_task_options *task)
 {
     if (launch->gpus && !gw_launch_word_gpus(launch->gpus, task)) {
-        gw_cli_message("gangway %s: --%s %s: how many GPUs (2), a part of one (0.5), or `any`",
-                       command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
+        gw_cli_message(
+            "gangway %s: --%s %s: give a number of GPUs (2), a fraction of one (0.5), or `any`",
+            command, launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
     if (task->gpu_fraction > 0 && task->gpu_fraction < 0.001) {
-        gw_cli_message("gangway %s: --%s %s: 0.001 of a GPU is the least", command,
+        gw_cli_message("gangway %s: --%s %s: the smallest fraction of a GPU is 0.001", command,
                        launch->gang ? "gpus-per-rank" : "gpus", launch->gpus);
         return false;
     }
     if (task->gpu_memory_bytes && !task->gpus_per_rank && task->gpu_fraction <= 0) {
-        gw_cli_message("gangway %s: --gpu-memory without --gpus, which says of how many", command);
+        gw_cli_message("gangway %s: --gpu-memory needs --gpus, the number of GPUs", command);
         return false;
     }
     return true;
@@ -306,8 +305,8 @@ static bool check_environment(const struct gw_launch_options *launch, const char
 {
     if (launch->mpi && strcmp(launch->mpi, "none") != 0) {
         gw_cli_message(
-            "gangway %s: --mpi %s: there is only `none`: Gangway does not start ranks of MPI "
-            "yet; `gangway submit --slots N -- mpiexec -n N PROGRAM` does",
+            "gangway %s: --mpi %s: the only value is `none`: Gangway cannot start the ranks of an "
+            "MPI program yet; use `gangway submit --slots N -- mpiexec -n N PROGRAM`",
             command, launch->mpi);
         return false;
     }
@@ -327,23 +326,22 @@ static bool check_input(const struct gw_launch_options *launch, bool many, const
     if (!launch->in || strcmp(launch->in, "none") == 0 ||
         (!many && !launch->pty && !launch->detached))
         return true;
-    gw_cli_message("gangway %s: --stdin %s is for one command, while this one stays: not with "
-                   "--detach, --pty or many commands, which read /dev/null",
-                   command, launch->in);
+    gw_cli_message(
+        "gangway %s: --stdin %s cannot be combined with --detach, --pty or many commands", command,
+        launch->in);
     return false;
 }
 
 static bool check_checkpoint_dir(const struct gw_launch_options *launch, const char *command)
 {
     if (launch->checkpoint_dir && !*launch->checkpoint_dir) {
-        gw_cli_message("gangway %s: --checkpoint-dir without a folder's name", command);
+        gw_cli_message("gangway %s: --checkpoint-dir needs the name of a folder", command);
         return false;
     }
     if (launch->checkpoint_dir && launch->detached) {
-        gw_cli_message(
-            "gangway %s: --checkpoint-dir is for a job that this command waits for: of a "
-            "detached one `gangway get JOB --checkpoint -o %s` brings it",
-            command, launch->checkpoint_dir);
+        gw_cli_message("gangway %s: --checkpoint-dir cannot be combined with --detach: `gangway "
+                       "get JOB --checkpoint -o %s` fetches the checkpoint of a detached job",
+                       command, launch->checkpoint_dir);
         return false;
     }
     /* Check this before the job runs: a checkpoint that cannot be written here is lost when a
@@ -372,24 +370,25 @@ static bool check(struct gw_launch_options *launch, const char *command)
         return false;
     int many = (launch->array != NULL) + (launch->each_line != NULL) + (launch->from_json != NULL);
     if (many > 1) {
-        gw_cli_message("gangway %s: --array, --each-line, --from-json: one of them", command);
-        return false;
-    }
-    if (launch->pty && (many || launch->detached || launch->json || launch->quiet)) {
-        gw_cli_message("gangway %s: --pty is for one command, at this terminal: not with "
-                       "--detach, --json, --quiet or many commands",
+        gw_cli_message("gangway %s: give only one of --array, --each-line and --from-json",
                        command);
         return false;
     }
+    if (launch->pty && (many || launch->detached || launch->json || launch->quiet)) {
+        gw_cli_message(
+            "gangway %s: --pty cannot be combined with --detach, --json, --quiet or many commands",
+            command);
+        return false;
+    }
     if (launch->after && launch->after_any) {
-        gw_cli_message("gangway %s: --after and --after-any: one of them", command);
+        gw_cli_message("gangway %s: give only one of --after and --after-any", command);
         return false;
     }
     if (!*launch->command == !launch->from_json) {
         fprintf(stderr,
-                *launch->command ? "gangway %s: --from-json holds the commands: none may "
-                                   "follow\n"
-                                 : "gangway %s: -- COMMAND [ARGUMENT...] is missing\n",
+                *launch->command
+                    ? "gangway %s: --from-json contains the commands: give no other command\n"
+                    : "gangway %s: -- COMMAND [ARGUMENT...] is missing\n",
                 command);
         return false;
     }
@@ -399,7 +398,7 @@ static bool check(struct gw_launch_options *launch, const char *command)
         return false;
     }
     if (task->workers && launch->prefer) {
-        fprintf(stderr, "gangway %s: --on and --prefer: one of them\n", command);
+        fprintf(stderr, "gangway %s: give only one of --on and --prefer\n", command);
         return false;
     }
     if (launch->prefer) {
@@ -409,12 +408,12 @@ static bool check(struct gw_launch_options *launch, const char *command)
     if (!check_gpus(launch, command, task) || !check_input(launch, many > 0, command))
         return false;
     if (launch->bind && !gw_launch_word_bind(launch->bind, task)) {
-        gw_cli_message("gangway %s: --bind %s: near (the CPUs near its GPUs) or none", command,
+        gw_cli_message("gangway %s: --bind %s: give near (the CPUs near the GPUs) or none", command,
                        launch->bind);
         return false;
     }
     if (launch->signal && !gw_launch_word_signal(launch->signal, &task->signal)) {
-        gw_cli_message("gangway %s: --signal %s: a name (USR1) or a number (10)", command,
+        gw_cli_message("gangway %s: --signal %s: give a name (USR1) or a number (10)", command,
                        launch->signal);
         return false;
     }

@@ -39,12 +39,12 @@ static bool count_ranks(const struct gw_nodes *nodes, struct gw_task_options *ta
     if (!each)
         each = said ? ranks / count : 1;
     if (said && count * each != ranks && nodes->nodes && nodes->per_node)
-        return refuse("--nodes %llu --per-node %llu are %llu ranks, and -n says %llu: leave -n out",
+        return refuse("--nodes %llu --per-node %llu are %llu ranks, but -n is %llu: leave -n out",
                       (unsigned long long)count, (unsigned long long)each,
                       (unsigned long long)(count * each), (unsigned long long)ranks);
     if (said && count * each != ranks)
-        return refuse(nodes->nodes ? "-n %llu ranks cannot be shared out evenly to --nodes %u"
-                                   : "-n %llu ranks are no multiple of --per-node %u",
+        return refuse(nodes->nodes ? "-n %llu ranks cannot be divided evenly among --nodes %u"
+                                   : "-n %llu ranks are not a multiple of --per-node %u",
                       (unsigned long long)ranks, nodes->nodes ? nodes->nodes : nodes->per_node);
     if (count * each > INT32_MAX)
         return refuse("--nodes %llu --per-node %llu: too many ranks", (unsigned long long)count,
@@ -109,8 +109,8 @@ static bool take_elastic(struct gw_nodes *nodes, const struct gw_hosts *hosts)
     char said[SAID_BYTES];
     for (size_t i = 1; i < hosts->items.count; i++)
         if (slots_of(&hosts->items.items[i]) != each)
-            return refuse("%s --min-ranks: as many ranks at each host, of which whole ones may "
-                          "be gone (--on says where ranks may go, however many)",
+            return refuse("%s --min-ranks: all hosts need the same number of ranks, because whole "
+                          "hosts may be missing (--on allows any number of ranks on each host)",
                           said_by(nodes, said));
     nodes->nodes = (uint32_t)hosts->items.count;
     nodes->per_node = each;
@@ -128,9 +128,9 @@ static bool take_hosts(struct gw_nodes *nodes, const struct gw_hosts *hosts,
     if (task->min_ranks)
         return take_elastic(nodes, hosts);
     if (task->ranks != GW_NODES_UNSAID && task->ranks > ranks)
-        return refuse("%s has room for %llu ranks, and -n says %u (a:2 is two ranks at a, a "
-                      "alone is one)",
-                      said_by(nodes, said), (unsigned long long)ranks, task->ranks);
+        return refuse(
+            "%s has room for %llu ranks, but -n is %u (a:2 means two ranks on host a, a means one)",
+            said_by(nodes, said), (unsigned long long)ranks, task->ranks);
     if (task->ranks == GW_NODES_UNSAID)
         task->ranks = (uint32_t)ranks;
     return name_hosts(hosts, task->ranks, true, &nodes->workers);
@@ -142,12 +142,11 @@ static bool read_hosts(struct gw_nodes *nodes, struct gw_task_options *task)
     struct gw_error error;
     char said[SAID_BYTES];
     if (nodes->hosts && nodes->host_file)
-        return refuse("-H and --hostfile both say where ranks go: one of them");
+        return refuse("give only one of -H and --hostfile");
     if (nodes->nodes != GW_NODES_UNSAID || nodes->per_node != GW_NODES_UNSAID || nodes->same_host ||
         nodes->spread || task->workers)
         return refuse(
-            "%s says where ranks go, and so do --on, --nodes, --per-node, --same-host and "
-            "--spread: one of them",
+            "%s cannot be combined with --on, --nodes, --per-node, --same-host or --spread",
             nodes->hosts ? "-H" : "--hostfile");
     if ((nodes->hosts ? gw_hosts_init(&hosts, nodes->hosts, &error)
                       : gw_host_file_read(&hosts, nodes->host_file, &error)) < 0)
@@ -173,30 +172,31 @@ bool gw_nodes_apply(struct gw_nodes *typed, struct gw_task_options *task)
     struct gw_nodes said = *typed;
     const struct gw_nodes *nodes = &said;
     if (typed->nodes == 0 || typed->per_node == 0)
-        return refuse("--%s 0: at least 1", typed->nodes == 0 ? "nodes" : "per-node");
+        return refuse("--%s 0: must be at least 1", typed->nodes == 0 ? "nodes" : "per-node");
     said.nodes = typed->nodes == GW_NODES_UNSAID ? 0 : typed->nodes;
     said.per_node = typed->per_node == GW_NODES_UNSAID ? 0 : typed->per_node;
     bool by_number = nodes->nodes || nodes->per_node;
     if (nodes->spread && (nodes->same_host || nodes->pack))
-        return refuse("--spread is the opposite of %s: one of them",
+        return refuse("--spread is the opposite of %s: give one of them",
                       nodes->same_host ? "--same-host" : "--pack");
     if (task->ranks == 0)
         return refuse("-n 0: a gang has at least one rank");
     if (!count_ranks(nodes, task))
         return false;
     if (nodes->same_host && task->ranks_per_node && task->ranks_per_node != task->ranks)
-        return refuse("--same-host is one node, and --nodes %u is more",
+        return refuse("--same-host means one node, but --nodes is %u",
                       task->ranks / task->ranks_per_node);
     if (nodes->same_host)
         task->ranks_per_node = task->ranks;
     task->spread = nodes->spread &&
                    !by_number; /* --nodes and --per-node already say how far the ranks are spread */
     if (task->full_wait_ns && !task->min_ranks)
-        return refuse("--full-wait is of gangs that may start with fewer ranks: --min-ranks M");
+        return refuse("--full-wait needs --min-ranks M");
     if (task->min_ranks > task->ranks)
-        return refuse("--min-ranks %u: it has %u ranks (-n)", task->min_ranks, task->ranks);
+        return refuse("--min-ranks %u: the gang has only %u ranks (-n)", task->min_ranks,
+                      task->ranks);
     if (by_number && task->ranks_per_node != task->ranks && task->min_ranks % task->ranks_per_node)
-        return refuse("--min-ranks %u: whole nodes, so a multiple of the %u ranks of each",
+        return refuse("--min-ranks %u: must be a multiple of the %u ranks of each node",
                       task->min_ranks, task->ranks_per_node);
     return true;
 }

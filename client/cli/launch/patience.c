@@ -35,7 +35,7 @@ static void say(struct gw_patience *patience)
     if (answer && gw_value_get_str(answer, &text, NULL) == 0 &&
         !gw_background_thread_is_over(&patience->later)) {
         char line[GW_ERROR_TEXT_MAX + 32];
-        snprintf(line, sizeof line, "gangway: it waits: %s", text);
+        snprintf(line, sizeof line, "gangway: the job waits: %s", text);
         if (patience->raw) {
             gw_table_say(stderr, line);
             fputs("\r\n", stderr);

@@ -261,7 +261,7 @@ static void print_why(const char *why)
     if (!why)
         return;
     char *line = strndup(why, strcspn(why, "\n"));
-    gw_cli_message("gangway: %s; the next follows", line ? line : "out of memory");
+    gw_cli_message("gangway: %s; the next attempt follows", line ? line : "out of memory");
     free(line);
 }
 

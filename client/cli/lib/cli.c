@@ -23,7 +23,8 @@ int gw_cli_check_folder(const char *option, const char *path, struct gw_error *e
     const bool there = path && stat(path, &status) == 0;
     if (there ? S_ISDIR(status.st_mode) : !path || errno != ENOTDIR)
         return 0;
-    return gw_error_set(error, GW_EINVAL, there ? "%s %s is no folder" : "%s %s lies below a file",
+    return gw_error_set(error, GW_EINVAL,
+                        there ? "%s %s is not a folder" : "%s %s: a part of the path is a file",
                         option, path);
 }
 
@@ -34,7 +35,7 @@ int gw_cli_check_output(const char *option, const char *path, struct gw_error *e
     if (rc < 0 || !path)
         return rc;
     if ((size_t)snprintf(there, sizeof there, "%s", path) >= sizeof there)
-        return gw_error_set(error, GW_EINVAL, "%s: too long a path", option);
+        return gw_error_set(error, GW_EINVAL, "%s: the path is too long", option);
     struct stat status;
     while (stat(there, &status) < 0 && errno == ENOENT) {
         char above[PATH_MAX];
@@ -43,7 +44,7 @@ int gw_cli_check_output(const char *option, const char *path, struct gw_error *e
         (void)snprintf(there, sizeof there, "%s", above);
     }
     if (access(there, W_OK | X_OK) < 0)
-        return gw_error_set(error, GW_EINVAL, "%s %s: nothing can be written into %s: %s", option,
+        return gw_error_set(error, GW_EINVAL, "%s %s: cannot write to the folder %s: %s", option,
                             path, there, strerror(errno));
     return 0;
 }
@@ -53,7 +54,7 @@ int gw_cli_make_output(const char *path, struct gw_error *error)
     char part[PATH_MAX];
     struct stat status;
     if ((size_t)snprintf(part, sizeof part, "%s", path) >= sizeof part)
-        return gw_error_set(error, GW_EINVAL, "too long a path: %.200s", path);
+        return gw_error_set(error, GW_EINVAL, "the path is too long: %.200s", path);
     for (char *slash = part; *slash && (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
         (void)mkdir(part, 0777); /* if this mkdir fails, the last one fails too */
@@ -61,8 +62,7 @@ int gw_cli_make_output(const char *path, struct gw_error *error)
     }
     if (mkdir(part, 0777) == 0 || (stat(part, &status) == 0 && S_ISDIR(status.st_mode)))
         return 0;
-    return gw_error_set(error, GW_EINVAL, "the folder %s cannot be made: %s", path,
-                        strerror(errno));
+    return gw_error_set(error, GW_EINVAL, "cannot make the folder %s: %s", path, strerror(errno));
 }
 
 int gw_cli_error(const struct gw_error *error)
@@ -181,7 +181,7 @@ static void print_verbs(FILE *out, const char *command, const struct gw_cli_comm
     fprintf(out, "Usage: gangway %s COMMAND [options]\n\nCommands:\n", command);
     for (; verbs->name; verbs++)
         fprintf(out, "  %-10s %s\n", verbs->name, verbs->summary);
-    fprintf(out, "\n`gangway %s COMMAND --help` tells more.\n", command);
+    fprintf(out, "\n`gangway %s COMMAND --help` shows the help of a command.\n", command);
 }
 
 int gw_cli_run_verb(const char *command, const struct gw_cli_command *verbs, int argc, char **argv)

@@ -32,9 +32,10 @@ void gw_cli_message_v(const char *who, const char *format, va_list args)
 
 void gw_cli_message_left_out(uint64_t bytes, int rank, bool err)
 {
-    char who[32] = "its";
+    char who[32] = "the task's";
     if (rank >= 0)
         (void)snprintf(who, sizeof who, "rank %d's", rank);
-    gw_cli_message("gangway: %llu bytes of %s standard %s were not kept, and are left out here",
-                   (unsigned long long)bytes, who, err ? "error" : "output");
+    gw_cli_message(
+        "gangway: %llu bytes of %s standard %s are missing here, because they were not stored",
+        (unsigned long long)bytes, who, err ? "error" : "output");
 }

@@ -121,7 +121,7 @@ static int usage_error(const struct gw_options *options, const char *format, ...
     va_start(args, format);
     gw_cli_message_v(who, format, args);
     va_end(args);
-    fprintf(stderr, "`gangway %s --help` tells more\n", options->command);
+    fprintf(stderr, "`gangway %s --help` shows the options\n", options->command);
     return GW_EXIT_USAGE;
 }
 
@@ -134,9 +134,9 @@ static int parse_integer(const struct gw_options *options, const struct gw_optio
     if (end == text || *end)
         return usage_error(options, "--%s %s: not a whole number", option->name, text);
     if (*number < range[0])
-        return usage_error(options, "--%s %s: %lld is the least", option->name, text, range[0]);
+        return usage_error(options, "--%s %s: the minimum is %lld", option->name, text, range[0]);
     if (*number > range[1])
-        return usage_error(options, "--%s %s: %lld is the most", option->name, text, range[1]);
+        return usage_error(options, "--%s %s: the maximum is %lld", option->name, text, range[1]);
     return 0;
 }
 
@@ -146,7 +146,7 @@ static int store_duration(const struct gw_options *options, const struct gw_opti
     uint64_t duration_ns;
     int rc = gw_units_parse_duration(text, &duration_ns);
     if (rc == GW_ELIMIT)
-        return usage_error(options, "--%s %s: 104166d is the most", option->name, text);
+        return usage_error(options, "--%s %s: the maximum is 104166d", option->name, text);
     if (rc < 0)
         return usage_error(options, "--%s %s: not a duration like 90 (seconds), 1h30m or 1:30:00",
                            option->name, text);
@@ -162,7 +162,7 @@ static int store_size(const struct gw_options *options, const struct gw_option *
     uint64_t bytes;
     int rc = gw_units_parse_size(text, &bytes);
     if (rc == GW_ELIMIT)
-        return usage_error(options, "--%s %s: 7993P is the most", option->name, text);
+        return usage_error(options, "--%s %s: the maximum is 7993P", option->name, text);
     if (rc < 0)
         return usage_error(options, "--%s %s: not a size like 100, 64M or 1.5G", option->name,
                            text);
@@ -185,7 +185,7 @@ static int store(const struct gw_options *options, const struct gw_option *optio
     case GW_OPTION_LIST: {
         const char **list = option->into;
         if (*list)
-            return usage_error(options, "--%s is there twice: all in one, --%s %s,%s", option->name,
+            return usage_error(options, "--%s is given twice: write --%s %s,%s", option->name,
                                option->name, *list, text);
         *list = text;
         return 0;
@@ -239,7 +239,7 @@ static int unknown_single(const struct gw_options *options, const char *word)
     for (const struct gw_option *option = options->table; option->name; option++)
         if (strcmp(option->name, word + 1) == 0)
             return usage_error(options, "unknown option %s, did you mean -%s?", word, word);
-    return usage_error(options, "unknown option %s: only a letter has one dash", word);
+    return usage_error(options, "unknown option %s: a long option starts with two dashes", word);
 }
 
 /* Returns the option of this table that a synonym means, or NULL if there is none. */
@@ -300,10 +300,9 @@ static int unknown(const struct gw_options *options, const char *word)
         return usage_error(options, "--%s takes no value", name);
     size_t count = *name ? completions(options, name, known) : 0;
     if (count > 0)
-        return usage_error(options,
-                           "unknown option --%s, did you mean %s%s? Names of options are "
-                           "typed whole",
-                           name, count > 1 ? "one of " : "", known);
+        return usage_error(
+            options, "unknown option --%s, did you mean %s%s? Option names cannot be abbreviated",
+            name, count > 1 ? "one of " : "", known);
     if (nearest)
         return usage_error(options, "unknown option --%s, did you mean --%s?", name, nearest);
     return usage_error(options, "unknown option --%s", name);
@@ -383,8 +382,9 @@ static int check_minutes(const struct gw_options *options, const char *word, con
         if (synonym->minutes && strlen(synonym->name) == length &&
             strncmp(synonym->name, word + 2, length) == 0 && *value &&
             !value[strspn(value, "0123456789")])
-            return usage_error(options, "--%s %s: minutes, as in Slurm (%sm), or seconds (%ss)?",
-                               synonym->name, value, value, value);
+            return usage_error(
+                options, "--%s %s: give a unit: %sm for minutes, as in Slurm, or %ss for seconds",
+                synonym->name, value, value, value);
     return 0;
 }
 
@@ -481,7 +481,7 @@ static bool parse(const struct gw_options *options, int argc, char **argv, int *
         else if (found == '?')
             *exit_code = unknown(options, word);
         else if (found == ':')
-            *exit_code = usage_error(options, "%s wants a value", word);
+            *exit_code = usage_error(options, "%s needs a value", word);
         else if (found < LONG_ONLY || (*exit_code = check_minutes(options, argv[at], optarg)) == 0)
             *exit_code = store(options, find(options, found), optarg);
     }
@@ -497,8 +497,8 @@ static bool parse(const struct gw_options *options, int argc, char **argv, int *
     if (count < options->arguments_min)
         *exit_code = usage_error(options, "%s is missing", options->arguments);
     else if (count > options->arguments_max)
-        *exit_code = usage_error(options, "one argument too many: %s",
-                                 argv[*first + options->arguments_max]);
+        *exit_code =
+            usage_error(options, "unexpected argument: %s", argv[*first + options->arguments_max]);
     return *exit_code == 0;
 }
 

@@ -186,7 +186,7 @@ static int resolve_each(struct gw_selector *selector, struct gw_client *client, 
         struct gw_selector part = {0};
         rc = *text && strcmp(text, "all") != 0
                  ? gw_selector_check(text, error)
-                 : gw_error_set(error, GW_EINVAL, "\"%s\" is no job of a list", text);
+                 : gw_error_set(error, GW_EINVAL, "\"%s\" is not a job in a list", text);
         rc = rc == 0 ? resolve(&part, client, text, scope, error) : rc;
         if (rc == 0 && part.count == 0)
             rc = gw_error_set(error, GW_ENOENT, "there is no job \"%s\"", text);
@@ -270,14 +270,14 @@ static int split(const char *text, char job[JOB_TEXT_BYTES], const char **task,
     const char *at = separator(text);
     size_t length = at ? (size_t)(at - text) : strlen(text);
     if (length == 0 || length >= JOB_TEXT_BYTES || (at && !at[1]))
-        return gw_error_set(error, GW_EINVAL,
-                            "\"%s\" is not a task: JOB, JOB/NAME, JOB/INDEX, or last for the job",
-                            text);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "\"%s\" is not a task: give JOB, JOB/NAME or JOB/INDEX; JOB may be last", text);
     memcpy(job, text, length);
     job[length] = '\0';
     *task = at ? at + 1 : NULL;
     if (strcmp(job, "all") == 0 || (!is_name(job) && strpbrk(job, ",-")))
-        return gw_error_set(error, GW_EINVAL, "\"%s\" is not one job", job);
+        return gw_error_set(error, GW_EINVAL, "\"%s\" is not a single job", job);
     return gw_selector_check(job, error);
 }
 
@@ -347,19 +347,18 @@ int gw_selector_name_check(const char *name, struct gw_error *error)
 {
     if (!is_name(name))
         return gw_error_set(error, GW_EINVAL,
-                            "\"%s\" would mean other jobs to every command: give one that is not "
-                            "all, last, or made of numbers",
+                            "\"%s\" selects other jobs in every command: give a name that is not "
+                            "all, last, or a list of numbers",
                             name);
     if (strchr(name, '/'))
-        return gw_error_set(error, GW_EINVAL,
-                            "\"%s\" would mean a task of a job to every command: give one without "
-                            "/",
-                            name);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "\"%s\" selects a task of a job in every command: give a name without /", name);
     if (separator(name))
-        return gw_error_set(error, GW_EINVAL,
-                            "\"%s\" would mean a task of job %.*s to every command: give one "
-                            "without that dot",
-                            name, (int)(separator(name) - name), name);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "\"%s\" selects a task of job %.*s in every command: give a name without that dot",
+            name, (int)(separator(name) - name), name);
     return 0;
 }
 
@@ -587,7 +586,6 @@ int gw_selector_scope_check(const struct gw_selector_scope *scope, struct gw_err
 {
     if (scope->user && scope->all_users)
         return gw_error_set(error, GW_EINVAL,
-                            "--user and --all-users say different things: give "
-                            "one of them");
+                            "--user and --all-users contradict each other: give one of them");
     return 0;
 }

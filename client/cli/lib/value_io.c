@@ -59,7 +59,7 @@ static struct gw_value *value_of(const json_t *json)
 const char *gw_value_io_why(const json_error_t *why)
 {
     return json_error_code(why) == json_error_null_character
-               ? "\\u0000 in a text, which nothing can hold behind it"
+               ? "a text with \\u0000, which is not supported"
                : why->text;
 }
 
@@ -89,7 +89,7 @@ int gw_value_io_parse(const char *text, enum gw_value_io_form form, struct gw_va
     if (rc == 0 || form == GW_VALUE_IO_JSON)
         return rc;
     if (form == GW_VALUE_IO_EITHER && *text && strchr("{[\"", *text))
-        return gw_error_set(error, GW_EINVAL, "%s; --text takes it as text", why.text);
+        return gw_error_set(error, GW_EINVAL, "%s; with --text it is a text", why.text);
     *value = gw_str(text);
     return *value ? 0 : gw_error_set(error, GW_ENOMEM, "out of memory");
 }

@@ -511,7 +511,7 @@ static void host_list_parser_refuses_malformed_hosts(void **state)
         {"$(x):4", "is not a host"},
         {"[::1:4", "is not a host"},
         {"[]:4", "is not a host"},
-        {"a:4,b:2,a:1", "a is there twice"},
+        {"a:4,b:2,a:1", "a is listed twice"},
     };
     struct gw_hosts hosts;
     struct gw_error error;

@@ -488,7 +488,7 @@ static void lost_scheduler_fails_pending_futures_with_eclosed(void **state)
     assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
     (void)gw_submit(f->client, &future, &f->error, gone, NULL); /* accepted, or too late */
     assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);
-    assert_string_equal(f->error.text, "the scheduler went away");
+    assert_string_equal(f->error.text, "the connection to the scheduler was lost");
     assert_int_equal(gw_future_state(pending), GW_FAILED);
     assert_int_equal(gw_future_get(done, 0, &value, &f->error),
                      0); /* the result was received before */

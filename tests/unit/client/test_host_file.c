@@ -54,11 +54,11 @@ static void host_file_errors_name_the_line(void **state)
         const char *content, *wanted;
     } files[] = {
         {"# nobody\n", "names no host"},
-        {"a\nb slots=0\n", "line 2: b:0: behind the colon stands how many"},
-        {"a slots=\n", "line 1: a:: behind the colon"},
-        {"a 4\n", "line 1: 4 says nothing of a host"},
-        {"a:4 slots=2\n", "line 1: a:4 slots=2: how many stands there twice"},
-        {"\na,b\n", "line 2: a,b: one host a line"},
+        {"a\nb slots=0\n", "line 2: b:0: the number after the colon"},
+        {"a slots=\n", "line 1: a:: the number after the colon"},
+        {"a 4\n", "line 1: 4 is not a setting of a host"},
+        {"a:4 slots=2\n", "line 1: a:4 slots=2: the number of slots is given twice"},
+        {"\na,b\n", "line 2: a,b: give one host on each line"},
         {"^a\n", "line 1: ^a is not a host"},
         {"a slots=4096\na\n", "line 2: a has more than 4096 slots"},
     };

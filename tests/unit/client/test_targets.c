@@ -80,7 +80,7 @@ static void target_outside_the_graph_is_refused(void **state)
     assert_int_equal(gw_targets_init(&targets, &rows, &without, 1, &error), GW_EINVAL);
     gw_targets_deinit(&targets);
     assert_int_equal(gw_targets_init(&targets, &rows, &other, 1, &error), GW_EINVAL);
-    assert_non_null(strstr(error.text, "node 1000 is no task of this graph"));
+    assert_non_null(strstr(error.text, "node 1000 is not a task of this graph"));
     gw_targets_deinit(&targets);
 }
 

@@ -293,7 +293,7 @@ static void inside(void)
                         gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)) == 0);
     struct gw_value *value;
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK &&
-          strstr(error.text, "would wait for ever"));
+          strstr(error.text, "would never end"));
     gw_future_release(future);
     gw_actor_free(actor);
 }

@@ -296,7 +296,7 @@ static void test_cycle(void)
     assert(subject_i64(futures[2], 0) == 25);
     for (int i = 0; i < 2; i++) {
         rc = gw_future_get(futures[i], 0, &value, &error);
-        assert(rc == GW_ETASK && strstr(error.text, "would wait for ever"));
+        assert(rc == GW_ETASK && strstr(error.text, "would never end"));
     }
     for (int i = 0; i < 4; i++)
         gw_future_release(futures[i]);

@@ -143,7 +143,7 @@ static void test_wrong(const char *in)
     }
     const char *const twice[] = {in, in, NULL};
     CHECK(gw_submit(client, &future, &error, where, GW_OPTIONS(.files = twice)) == GW_EEXIST);
-    CHECK(strstr(error.text, "both be called in.txt"));
+    CHECK(strstr(error.text, "both have the name in.txt"));
 }
 
 /* Inside this process there are no separate folders. */
