@@ -239,9 +239,9 @@ class CommandLine(e2e.Case):
     def test_time_limit_of_0_means_what_the_help_says(self):
         """The behaviour matches the help texts."""
         self.up("--slots", "1", "--idle-stop", "0")
-        for command, words in (("wait", "124; 0: never"), ("submit", "124;0: no limit"),
+        for command, words in (("wait", "124; 0: no limit"), ("submit", "124;0: no limit"),
                                ("up", "(default: 0, never)"), ("scheduler", "(default: 0, never)"),
-                               ("sync get", "0 only tries"), ("sync lock", "0 only tries")):
+                               ("sync get", "0: try once"), ("sync lock", "0: try once")):
             said = self.gangway(*command.split(), "--help").stdout
             self.assertIn(words.replace(" ", ""), re.sub(r"\s", "", said))
         fifo = self.fifo()

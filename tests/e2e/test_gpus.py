@@ -81,8 +81,8 @@ class Gpus(e2e.Case):
         refused = self.gangway("dispatch", "-n", "2", "--gpus-per-rank", "5", "--", "true",
                                rc=2).stderr
         self.assertIn("it wants 5 GPUs a rank; the largest worker has 4", refused)
-        self.assertIn("a part of one (0.5)", self.gangway("submit", "--gpus", "1.5", "--", "true",
-                                                          rc=2).stderr)
+        self.assertIn("a fraction of one (0.5)",
+                      self.gangway("submit", "--gpus", "1.5", "--", "true", rc=2).stderr)
 
     def test_rank_with_several_gpus_sees_only_its_own(self):
         """cuda:0 and cuda:1 are the rank's own GPUs; LOCAL_RANK would be another rank's GPU.
@@ -142,7 +142,7 @@ class Gpus(e2e.Case):
         self.assertRegex(gpus["GPU-a"]["drained"], "^Xid 48: ")
         self.assertRegex(gpus["GPU-c"]["drained"], "^by ")
         for uuid in ("GPU-a", "GPU-c"):
-            self.assertIn("used again", self.gangway("gpu", "undrain", uuid).stderr)
+            self.assertIn("undrained", self.gangway("gpu", "undrain", uuid).stderr)
         self.assertEqual(self.gpus()["GPU-a"]["state"], "free")
 
     def test_next_task_waits_for_gpu_memory_and_survives_a_break(self):
@@ -167,11 +167,11 @@ class Gpus(e2e.Case):
                          ("drained", "Xid 79: it fell off the bus"))
         self.assertIn("drained", self.gangway("gpu", "list").stdout)
         self.assertRegex(self.gangway("status").stdout, r"Drained GPUs +1")
-        self.assertIn("GPU-x: `gangway gpu list` lists them",
+        self.assertIn("GPU-x: `gangway gpu list` lists the UUIDs",
                       self.gangway("gpu", "undrain", "GPU-x", rc=2).stderr)
         self.assertIn("GPU-b is not drained",
                       self.gangway("gpu", "undrain", "GPU-b", rc=2).stderr)
-        self.assertIn("used again", self.gangway("gpu", "undrain", "GPU-a").stderr)
+        self.assertIn("undrained", self.gangway("gpu", "undrain", "GPU-a").stderr)
         gpu = self.gpus()["GPU-a"]
         self.assertEqual(gpu["state"], "free")
         self.assertRegex(gpu["by"], "^given back by .*; it had been drained: Xid 79")

@@ -147,7 +147,7 @@ class Launch(e2e.Case):
         said = self.gangway("submit", "--prolog", "PATH=/x", "--", "nosuchprog", rc=127)
         self.assertIn("gangway: cannot start nosuchprog: after the prolog there is no such program "
                       "on that host (PATH=/x)", said.stderr)
-        self.assertIn("a command without a program",
+        self.assertIn("the command is empty",
                       self.gangway("submit", "--prolog", "true", "--", "", rc=2).stderr)
         said = self.gangway("submit", "--time-limit", "1s", "--prolog", "tail -f /dev/null",
                             "--", "true", rc=124).stderr

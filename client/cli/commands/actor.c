@@ -49,13 +49,13 @@ static int run_kill(int argc, char **argv)
 {
     bool now = false;
     const struct gw_option table[] = {
-        {"now", 0, GW_OPTION_FLAG, &now, NULL, "kill at once, without a grace"},
+        {"now", 0, GW_OPTION_FLAG, &now, NULL, "kill at once, without the grace time"},
         {0},
     };
     const struct gw_options options = {
         .command = "actor kill",
         .arguments = "NAME|JOB...",
-        .summary = "End actors, whoever holds them: what is called of them fails.",
+        .summary = "End actors, even if clients hold them. Their calls fail.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1000,
@@ -80,10 +80,10 @@ static int run_list(int argc, char **argv)
     };
     const struct gw_listing listing = {
         .command = "actor list",
-        .summary = "List actors: tasks that keep their state, and are called.",
+        .summary = "List actors: tasks that keep their state, and whose methods are called.",
         .query = "actors",
         .columns = columns,
-        .none = "no actor lives",
+        .none = "no living actors",
     };
     return gw_listing_run(&listing, argc, argv);
 }

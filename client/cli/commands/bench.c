@@ -153,13 +153,15 @@ int gw_cli_bench(int argc, char **argv)
     int first, exit_code;
     char details[4096];
     const struct gw_option table[] = {
-        {"only", 0, GW_OPTION_TEXT, &only, "KEY[,KEY]", "these figures, and no others"},
-        {"quick", 0, GW_OPTION_FLAG, &bench.quick, NULL, "a hundredth of the work, for tests"},
+        {"only", 0, GW_OPTION_TEXT, &only, "KEY[,KEY]", "measure only these figures"},
+        {"quick", 0, GW_OPTION_FLAG, &bench.quick, NULL, "do a hundredth of the work, for tests"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
-    size_t at = (size_t)snprintf(details, sizeof details,
-                                 "A dash, or null, is what cannot be measured here. Keys:");
+    size_t at = (size_t)snprintf(
+        details, sizeof details,
+        "A dash (null in JSON) means that a figure cannot be measured on this machine.\n"
+        "Keys:");
     for (size_t i = 0; i < ROWS && at < sizeof details; i++)
         at += (size_t)snprintf(details + at, sizeof details - at, "\n  %-28s %s", rows[i].key,
                                rows[i].what + strspn(rows[i].what, " "));

@@ -82,20 +82,21 @@ int gw_cli_cancel(int argc, char **argv)
 {
     struct cancelling cancelling = {0};
     const struct gw_option table[] = {
-        {"now", 0, GW_OPTION_FLAG, &cancelling.now, NULL, "kill at once, without a grace"},
-        {"json", 0, GW_OPTION_FLAG, &cancelling.json, NULL, "print a line of JSON for each"},
+        {"now", 0, GW_OPTION_FLAG, &cancelling.now, NULL, "kill at once, without the grace time"},
+        {"json", 0, GW_OPTION_FLAG, &cancelling.json, NULL, "print one line of JSON for each"},
         {0},
     };
     const struct gw_selector_command command = {
-        .options = {.command = "cancel",
-                    .summary = "End jobs: their processes get SIGTERM, and SIGKILL after their "
-                               "grace.",
-                    .details =
-                        "JOB is a number, a list like 1,3,5-8, a name (the latest such job), last, "
-                        "or all\n(that have not ended). What has ended already stays as it is. "
-                        "JOB/TASK (its name\nor index) is one task, and what depends on it; of an "
-                        "array its index, from 0,\nwhether it has begun or not.",
-                    .table = table},
+        .options =
+            {.command = "cancel",
+             .summary =
+                 "Cancel jobs: their processes get SIGTERM, and SIGKILL after their grace time.",
+             .details =
+                 "JOB is a number, a list like 1,3,5-8, a name (the latest job of this name),\n"
+                 "last, or all (unfinished jobs). Tasks that have ended do not change. JOB/TASK\n"
+                 "(name or index) is one task, and the tasks that depend on it. In an array TASK\n"
+                 "is the index, from 0; the task need not have started.",
+             .table = table},
         .unfinished = true,
         .at_once = true,
         .each = cancel_job,

@@ -93,7 +93,7 @@ int gw_cli_completion(int argc, char **argv)
     const struct gw_options options = {
         .command = "completion",
         .arguments = "bash|zsh|fish",
-        .summary = "Print what completes commands and options in a shell.",
+        .summary = "Print a script that completes commands and options in a shell.",
         .details = "Where gangway is installed it lies where they look for it. Else:\n\n"
                    "In ~/.bashrc:  eval \"$(gangway completion bash)\"\n"
                    "In ~/.zshrc, after compinit:  eval \"$(gangway completion zsh)\"\n"

@@ -89,7 +89,7 @@ static int run_get(int argc, char **argv)
     const char *path = NULL;
     bool json = false;
     const struct gw_option table[] = {
-        {"output", 'o', GW_OPTION_TEXT, &path, "FILE", "write it there"},
+        {"output", 'o', GW_OPTION_TEXT, &path, "FILE", "write the result to this file"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON, bytes as base64"},
         {0},
     };
@@ -98,8 +98,9 @@ static int run_get(int argc, char **argv)
         .arguments = "NAME|JOB[/TASK]",
         .summary = "Print a result: one that is published as NAME, or a task's.",
         .details =
-            "TASK is its name or its index (default: 0), JOB a number or last. Waits until it\n"
-            "is there. Bytes and text come out as they are, the rest as JSON.",
+            "TASK is a name or an index (default: 0), JOB a number or last. Waits until the\n"
+            "result is available. Bytes and text are printed unchanged, other values as\n"
+            "JSON.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -136,15 +137,16 @@ static int run_put(int argc, char **argv)
 {
     bool json = false;
     const struct gw_option table[] = {
-        {"json", 0, GW_OPTION_FLAG, &json, NULL, "FILE is JSON: put what it says"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "FILE is JSON: put the value that it contains"},
         {0},
     };
     const struct gw_options options = {
         .command = "data put",
         .arguments = "NAME FILE",
-        .summary = "Put a file's bytes into the cluster, and keep them under a name.",
-        .details = "FILE - is stdin. Programs get it by gw_published(NAME), shells by\n"
-                   "`gangway data get NAME`; it stays until `gangway data rm NAME`.",
+        .summary = "Put a file's bytes into the cluster, and publish them under a name.",
+        .details = "If FILE is -, stdin is read. Programs get the value by gw_published(NAME),\n"
+                   "shells by `gangway data get NAME`. The value stays until `gangway data rm\n"
+                   "NAME`.",
         .table = table,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -185,8 +187,9 @@ static int run_publish(int argc, char **argv)
     const struct gw_options options = {
         .command = "data publish",
         .arguments = "NAME JOB[/TASK]",
-        .summary = "Keep a task's result under a name, also after the program that submitted it.",
-        .details = "TASK is its name or its index (default: 0); it may not have ended yet.",
+        .summary = "Publish a task's result under a name. It outlives the program that submitted\n"
+                   "the task.",
+        .details = "TASK is a name or an index (default: 0). The task need not have ended.",
         .table = table,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -218,7 +221,7 @@ static int run_rm(int argc, char **argv)
     const struct gw_options options = {
         .command = "data rm",
         .arguments = "NAME...",
-        .summary = "Let go of what is published under names.",
+        .summary = "Remove the names of published results.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1000,
@@ -307,17 +310,20 @@ static int run_replicate(int argc, char **argv)
     struct gw_replicate_options wanted = GW_INIT(gw_replicate_options);
     bool all = false;
     const struct gw_option table[] = {
-        {"copies", 'n', GW_OPTION_U32, &wanted.copies, "N", "workers that are to hold it"},
-        {"workers", 0, GW_OPTION_TEXT, &wanted.workers, "A,B", "only these: workers or hosts"},
-        {"all", 0, GW_OPTION_FLAG, &all, NULL, "all workers, or all of --workers (default)"},
+        {"copies", 'n', GW_OPTION_U32, &wanted.copies, "N",
+         "number of workers that shall have a copy"},
+        {"workers", 0, GW_OPTION_TEXT, &wanted.workers, "A,B", "use only these workers or hosts"},
+        {"all", 0, GW_OPTION_FLAG, &all, NULL,
+         "copy to all workers, or to all of --workers\n"
+         "(default)"},
         {0},
     };
     const struct gw_options options = {
         .command = "data replicate",
         .arguments = "NAME|JOB[/TASK]",
-        .summary = "Have several workers hold a result: one that is published as NAME, or a "
-                   "task's.",
-        .details = "Waits until they do. It stays as long as somebody holds the result.",
+        .summary = "Copy a result to several workers: one that is published as NAME, or that of a\n"
+                   "task.",
+        .details = "Waits until the copies are made. They stay as long as the result.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,
@@ -350,7 +356,7 @@ static int run_list(int argc, char **argv)
         .summary = "List what is published.",
         .query = "published",
         .columns = columns,
-        .none = "nothing is published",
+        .none = "no published results",
     };
     return gw_listing_run(&listing, argc, argv);
 }
@@ -359,10 +365,10 @@ static const struct gw_cli_command verbs[] = {
     {"list", "list what is published", run_list},
     {"get", "print a result, or write it to a file", run_get},
     {"put", "put a file into the cluster under a name", run_put},
-    {"publish", "keep a task's result under a name", run_publish},
-    {"rm", "let go of it", run_rm},
-    {"where", "show which workers have it", run_where},
-    {"replicate", "have several workers hold it", run_replicate},
+    {"publish", "publish a task's result under a name", run_publish},
+    {"rm", "remove a name", run_rm},
+    {"where", "show which workers have a result", run_where},
+    {"replicate", "copy a result to several workers", run_replicate},
     {NULL, NULL, NULL},
 };
 

@@ -138,17 +138,19 @@ int gw_cli_down(int argc, char **argv)
     int first, exit_code;
     bool json = false, now = false;
     const struct gw_option table[] = {
-        {"now", 0, GW_OPTION_FLAG, &now, NULL, "what runs has half a second, whatever its --grace"},
+        {"now", 0, GW_OPTION_FLAG, &now, NULL,
+         "end running tasks after half a second, without\n"
+         "their --grace"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };
     const struct gw_options options = {
         .command = "down",
         .arguments = "",
-        .summary = "End the running cluster. Its jobs are cancelled, but for detached ones, with\n"
-                   "which the next `up` goes on. What runs gets SIGTERM, and SIGKILL after its\n"
-                   "--grace (at most 5 minutes); Ctrl-C ends it at once. Waits until all of it is\n"
-                   "gone. When none is running it says so, and exits with 0.",
+        .summary = "End the running cluster. Its jobs are cancelled, except for detached jobs,\n"
+                   "which the next `up` continues. Running tasks get SIGTERM, and SIGKILL after\n"
+                   "their --grace (at most 5 minutes); Ctrl-C ends them at once. Waits until all\n"
+                   "processes have ended. If no cluster is running, the exit code is 0.",
         .table = table,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))

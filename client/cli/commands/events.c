@@ -111,19 +111,21 @@ int gw_cli_events(int argc, char **argv)
 {
     struct telling telling = {0};
     const struct gw_option table[] = {
-        {"json", 0, GW_OPTION_FLAG, &telling.json, NULL, "print a line of JSON for each"},
+        {"json", 0, GW_OPTION_FLAG, &telling.json, NULL, "print one line of JSON for each"},
         {0},
     };
     const struct gw_selector_command command = {
-        .options = {.command = "events",
-                    .summary = "Tell what became of a task, fact by fact: by the clock, and since\n"
-                               "it was submitted.",
-                    .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
-                               "job), last, or all\n(that have not ended): of a job the rows of "
-                               "all its tasks. TASK is its name or\nits index. The scheduler keeps "
-                               "a bounded number of rows; where some may be\nmissing, a note says "
-                               "so.",
-                    .table = table},
+        .options =
+            {.command = "events",
+             .summary =
+                 "Show the event log of a task or a job: the time of each event, and the time\n"
+                 "since the submission.",
+             .details =
+                 "JOB is a number, a list like 1,3,5-8, a name (the latest job of this name),\n"
+                 "last, or all (unfinished jobs). For a job, the events of all its tasks are\n"
+                 "shown. TASK is a name or an index. The scheduler stores a limited number of\n"
+                 "events; if some may be missing, a note says so.",
+             .table = table},
         .unfinished = true,
         .each = events_job,
         .task = events_task,

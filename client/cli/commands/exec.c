@@ -11,25 +11,29 @@ int gw_cli_exec(int argc, char **argv)
     bool host = false;
     struct gw_console_options console = {.in = STDIN_FILENO, .out = STDOUT_FILENO, .signals = true};
     const struct gw_option table[] = {
-        {"rank", 'r', GW_OPTION_U32, &console.rank, "R", "beside this rank of a gang (default: 0)"},
+        {"rank", 'r', GW_OPTION_U32, &console.rank, "R",
+         "run beside this rank of a gang (default: 0)"},
         {"pty", 't', GW_OPTION_FLAG, &console.terminal, NULL,
-         "give it a terminal, as a shell or a debugger wants"},
+         "give the command a terminal, for a shell or a\n"
+         "debugger"},
         {"wait", 'w', GW_OPTION_FLAG, &console.wait, NULL, "wait until the task runs"},
         {"host", 0, GW_OPTION_FLAG, &host, NULL,
-         "of a task with --container: outside of that,\non its host"},
+         "if the task has a --container: run outside the\n"
+         "container, on its host"},
         {0},
     };
     const struct gw_options options = {
         .command = "exec",
         .arguments = "JOB[/TASK] -- COMMAND [ARGUMENT...]",
-        .summary = "Run a command beside a task that runs: on its host, in its folder, with its\n"
+        .summary = "Run a command beside a running task: on its host, in its folder, with its\n"
                    "environment.",
-        .details = "{pid} in COMMAND and ARGUMENTs is the rank's process, {rank} its number:\n"
-                   "  gangway exec 7 --rank 3 --pty -- gdb -p {pid}\n"
-                   "The command ends with the task; its exit code is the command's own,\n"
-                   "127 where there is no such command. It runs in the task's container, if that\n"
-                   "has one: by docker exec, podman exec or, of apptainer, nsenter. {pid} is as\n"
-                   "the host sees it, and for --host.",
+        .details =
+            "{pid} in COMMAND and ARGUMENTs is the rank's process, {rank} its number:\n"
+            "  gangway exec 7 --rank 3 --pty -- gdb -p {pid}\n"
+            "The command is ended when the task ends. The exit code is that of the command,\n"
+            "or 127 if it is not found. If the task has a container, the command runs in it\n"
+            "(docker exec, podman exec, or nsenter for apptainer). {pid} is a process id on\n"
+            "the host, so use it with --host then.",
         .table = table,
         .arguments_min = 2,
         .arguments_max = 1 << 20,

@@ -46,17 +46,19 @@ int gw_cli_explain(int argc, char **argv)
 {
     bool json = false;
     const struct gw_option table[] = {
-        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print a line of JSON for each"},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print one line of JSON for each"},
         {0},
     };
     const struct gw_selector_command command = {
-        .options = {.command = "explain",
-                    .summary = "Say why a job or a task waits, what it does, or why it failed.",
-                    .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
-                               "job), last, or all\n(that have not ended); of a job the first "
-                               "task that waits is explained. TASK is\nits name or its index.",
-                    .table = table,
-                    .synonyms = gw_synonym_explain},
+        .options =
+            {.command = "explain",
+             .summary = "Say why a job or a task waits, what it does, or why it failed.",
+             .details =
+                 "JOB is a number, a list like 1,3,5-8, a name (the latest job of this name),\n"
+                 "last, or all (unfinished jobs). For a job, its first waiting task is explained.\n"
+                 "TASK is a name or an index.",
+             .table = table,
+             .synonyms = gw_synonym_explain},
         .unfinished = true,
         .each = explain_job,
         .task = explain_task,

@@ -190,16 +190,19 @@ int gw_cli_forward(int argc, char **argv)
 {
     struct forward forward = {0};
     const struct gw_option table[] = {
-        {"rank", 'r', GW_OPTION_U32, &forward.rank, "R", "of this rank of a gang (default: 0)"},
-        {"wait", 'w', GW_OPTION_FLAG, &forward.wait, NULL, "connections wait until the task runs"},
+        {"rank", 'r', GW_OPTION_U32, &forward.rank, "R", "use this rank of a gang (default: 0)"},
+        {"wait", 'w', GW_OPTION_FLAG, &forward.wait, NULL,
+         "let connections wait until the task runs"},
         {0},
     };
     const struct gw_options options = {
         .command = "forward",
         .arguments = "JOB[/TASK] PORT[:LOCAL]",
-        .summary = "Reach a port that a task listens on, a notebook or a dashboard, from here.",
-        .details = "Prints the address to connect to, 127.0.0.1:LOCAL (default: the same PORT; 0:\n"
-                   "any that is free), and goes on until the job has ended, or Ctrl-C.",
+        .summary =
+            "Forward a local port to a port on which a task listens, for example a notebook.",
+        .details =
+            "Prints the address to connect to, 127.0.0.1:LOCAL (default: the same number as\n"
+            "PORT; 0: any free port), and runs until the job has ended, or until Ctrl-C.",
         .table = table,
         .arguments_min = 2,
         .arguments_max = 2,

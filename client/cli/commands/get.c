@@ -11,21 +11,24 @@ int gw_cli_get(int argc, char **argv)
     struct gw_console_options console = {.in = -1, .signals = true, .left = true};
     const struct gw_option table[] = {
         {"output", 'o', GW_OPTION_TEXT, &into, "DIR",
-         "where to put them; is made where it is not\nthere (default: here)"},
+         "folder for the files; made if it does not exist\n"
+         "(default: the current folder)"},
         {"checkpoint", 0, GW_OPTION_FLAG, &checkpoint, NULL,
-         "what it saved in GANGWAY_CHECKPOINT_DIR, on\nall hosts; or, of that, each PATH"},
-        {"rank", 'r', GW_OPTION_U32, &console.rank, "R", "of this rank of a gang (default: 0)"},
+         "fetch the checkpoint: the files in\n"
+         "GANGWAY_CHECKPOINT_DIR on all hosts, or only each\n"
+         "PATH in it"},
+        {"rank", 'r', GW_OPTION_U32, &console.rank, "R", "use this rank of a gang (default: 0)"},
         {0},
     };
     const struct gw_options options = {
         .command = "get",
         .arguments = "JOB[/TASK] [PATH...]",
-        .summary = "Fetch files or folders that a task has, or has left, on its host.",
+        .summary = "Fetch files or folders of a task from its host, also after the task has ended.",
         .details =
-            "PATH is seen from the task's working folder. What a command left in the\n"
-            "folder of its own that --ship gave it stays with its worker: the newest of\n"
-            "detached jobs, as much as `gangway up --keep-files` says. Without --checkpoint a\n"
-            "PATH is wanted.",
+            "PATH is relative to the task's working folder. After a command with --ship has\n"
+            "ended, its worker keeps the folder of the command for detached jobs, the newest\n"
+            "up to the size of `gangway up --keep-files`. Without --checkpoint, give at\n"
+            "least one PATH.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1 << 20,

@@ -265,20 +265,23 @@ int gw_cli_graph(int argc, char **argv)
     struct drawing drawing = {0};
     const struct gw_option table[] = {
         {"dot", 0, GW_OPTION_FLAG, &drawing.dot, NULL,
-         "as Graphviz: gangway graph 7 --dot |\ndot -Tsvg >graph.svg"},
+         "print for Graphviz: gangway graph 7 --dot | dot\n"
+         "-Tsvg >graph.svg"},
         {"limit", 0, GW_OPTION_U32, &drawing.limit, "N",
-         "draw no more nodes; of more tasks, those whose\nnames differ by a number are one "
-         "(default: 40,\nwith --dot 200)"},
-        {"json", 0, GW_OPTION_FLAG, &drawing.json, NULL, "print a line of JSON for each"},
+         "show at most N nodes; if there are more tasks,\n"
+         "tasks whose names differ only by a number become\n"
+         "one node (default: 40, with --dot 200)"},
+        {"json", 0, GW_OPTION_FLAG, &drawing.json, NULL, "print one line of JSON for each"},
         {0},
     };
     const struct gw_selector_command command = {
-        .options = {.command = "graph",
-                    .summary =
-                        "Show a job's graph: which task comes after which, and their states.",
-                    .details = "JOB is a number, a list like 1,3,5-8, a name (the latest such "
-                               "job), last, or all\n(that have not ended).",
-                    .table = table},
+        .options =
+            {.command = "graph",
+             .summary = "Show a job's graph: its tasks, their order and their states.",
+             .details =
+                 "JOB is a number, a list like 1,3,5-8, a name (the latest job of this name),\n"
+                 "last, or all (unfinished jobs).",
+             .table = table},
         .unfinished = true,
         .each = draw,
         .arg = &drawing,

@@ -279,29 +279,31 @@ int gw_cli_jobs(int argc, char **argv)
     int first, exit_code;
     const struct gw_option table[] = {
         {"limit", 'n', GW_OPTION_COUNT, &shown.limit, "N",
-         "at most so many, the newest (default: 50)"},
-        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "all of them"},
+         "show at most N jobs, the newest (default: 50)"},
+        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all"},
         {"state", 's', GW_OPTION_TEXT, &shown.state, "STATE",
-         "only those: queued, running, paused, done,\nfailed, cancelled; unfinished or ended"},
-        {"user", 0, GW_OPTION_TEXT, &shown.scope.user, "USER", "only this user's jobs"},
+         "show only jobs in this state: queued, running,\n"
+         "paused, done, failed, cancelled, unfinished or\n"
+         "ended"},
+        {"user", 0, GW_OPTION_TEXT, &shown.scope.user, "USER", "show only this user's jobs"},
         {"all-users", 0, GW_OPTION_FLAG, &shown.scope.all_users, NULL,
-         "where JOB is a name, last or all: everybody's"},
+         "names, last and all mean the jobs of all users"},
         {"since", 0, GW_OPTION_DURATION, &shown.since_ns, "TIME",
-         "only those that were submitted within it: 2h, 1d"},
+         "show only jobs submitted within this time: 2h, 1d"},
         {"where", 0, GW_OPTION_TEXTS, &shown.where, "NAME=VALUE",
-         "only those that were annotated so; may\nbe given many times"},
-        {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL,
-         "show them again every 2 seconds, until Ctrl-C"},
+         "show only jobs with this annotation; may be given\n"
+         "several times"},
+        {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL, "repeat every 2 seconds, until Ctrl-C"},
         {"json", 0, GW_OPTION_FLAG, &shown.json, NULL, "print JSON"},
         {0},
     };
     const struct gw_options options = {
         .command = "jobs",
         .arguments = "[JOB...]",
-        .summary = "List this cluster's jobs, or these, the newest first.",
-        .details =
-            "The newest 50 are shown, and how many more there are. JOB is a number, a list\n"
-            "like 1,3,5-8, or, of your own jobs, a name (the latest such job), last, or all.",
+        .summary = "List all jobs of this cluster, or the given jobs, the newest first.",
+        .details = "Shows the newest 50 jobs, and the number of further jobs. JOB is a number, a\n"
+                   "list like 1,3,5-8, or one of your own jobs: a name (the latest job of this\n"
+                   "name), last, or all.",
         .table = table,
         .arguments_max = 1 << 20,
     };

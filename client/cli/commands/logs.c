@@ -130,29 +130,33 @@ int gw_cli_logs(int argc, char **argv)
     const char *folder = NULL;
     int first, exit_code;
     const struct gw_option table[] = {
-        {"follow", 'f', GW_OPTION_FLAG, &follow, NULL, "go on until the task has ended"},
+        {"follow", 'f', GW_OPTION_FLAG, &follow, NULL, "print new output until the task has ended"},
         {"tail", 'n', GW_OPTION_U32, &lines, "N",
-         "only the last N lines of each stream, of a\ngang of each rank's; with --follow of what\n"
-         "there is already"},
-        {"rank", 'r', GW_OPTION_I32, &stream_options.rank, "R", "of a gang, only this rank"},
+         "print only the last N lines of each stream (of\n"
+         "each rank of a gang); with --follow, then new\n"
+         "output"},
+        {"rank", 'r', GW_OPTION_I32, &stream_options.rank, "R", "print only this rank of a gang"},
         {"attempt", 'a', GW_OPTION_U32, &attempt, "N",
-         "of its attempt 1, 2, ... (default: the "
-         "latest)"},
-        {"out", 0, GW_OPTION_FLAG, &out, NULL, "only its standard output"},
-        {"err", 0, GW_OPTION_FLAG, &err, NULL, "only its standard error"},
+         "print attempt 1, 2, ... (default: the latest)"},
+        {"out", 0, GW_OPTION_FLAG, &out, NULL, "print only standard output"},
+        {"err", 0, GW_OPTION_FLAG, &err, NULL, "print only standard error"},
         {"output", 'o', GW_OPTION_TEXT, &folder, "DIR",
-         "write DIR/stdout and DIR/stderr, of a gang\nDIR/rank.000/stdout, ... instead"},
-        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print a line of JSON for each line"},
+         "write the output to DIR/stdout and DIR/stderr, of\n"
+         "a gang to DIR/rank.000/stdout, ..."},
+        {"json", 0, GW_OPTION_FLAG, &json, NULL, "print one line of JSON for each line"},
         {0},
     };
     const struct gw_options options = {
         .command = "logs",
         .arguments = "JOB[/TASK]",
-        .summary = "Print what a task wrote in an attempt; of a gang, each line with its rank\n"
-                   "before it.",
-        .details = "JOB is a number, a name (the latest such job), or last; TASK its name or its\n"
-                   "index (default: 0). Standard output goes to standard output, standard error "
-                   "to\nstandard error; above them, on standard error, why it failed, if it did.",
+        .summary =
+            "Print the output of one attempt of a task. Each line of a gang starts with its\n"
+            "rank.",
+        .details =
+            "JOB is a number, a name (the latest job of this name), or last; TASK is a name\n"
+            "or an index (default: 0). Standard output is printed to standard output, and\n"
+            "standard error to standard error. If the task failed, the reason is printed\n"
+            "first, on standard error.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,

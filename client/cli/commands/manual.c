@@ -22,30 +22,31 @@ struct entry {
 };
 
 static const struct entry read_variables[] = {
-    {"GANGWAY_ADDRESS", "The cluster to use: HOST:PORT, or unix:PATH. Without it, this user's "
-                        "cluster of `gangway up`; where none runs, a private one."},
+    {"GANGWAY_ADDRESS", "The cluster to use: HOST:PORT or unix:PATH. Default: this user's cluster "
+                        "(`gangway up`) or, if none is running, a private one."},
     {"GANGWAY_TOKEN", "The token for a cluster at HOST:PORT."},
-    {"GANGWAY_TOKEN_FILE", "A file that holds it. Without either it is the one of `gangway token "
+    {"GANGWAY_TOKEN_FILE", "A file with the token. Default: the token saved by `gangway token "
                            "store`."},
-    {"GANGWAY_INLINE", "1: a program runs its tasks inside itself, for a debugger."},
-    {"GANGWAY_CHECKPOINTS", "With GANGWAY_INLINE, the folder of its checkpoints."},
-    {"GANGWAY_BINARY", "The gangway binary by which programs start a private cluster. Without it, "
-                       "the one beside libgangway, beside the program, or on PATH."},
-    {"GANGWAY_LOG", "What daemons and programs log: error, warn, info or debug."},
-    {"GANGWAY_SPIN_US", "For how many microseconds a client that waits, a worker, and a runner "
-                        "between two tasks look for what comes before they sleep, where the last "
-                        "wait was short: 100; 0 saves that processor time, and costs latency."},
-    {"GANGWAY_RSH", "What `gangway up --hosts` runs as HOST COMMAND: ssh -o BatchMode=yes."},
-    {"GANGWAY_REMOTE_BINARY", "Where gangway is on those hosts: the path that it has here."},
-    {"GANGWAY_NVML", "The library by which workers find GPUs: libnvidia-ml.so.1."},
-    {"XDG_STATE_HOME", "Clusters keep their state, logs and checkpoints in its folder "
-                       "gangway/HOSTNAME; without it, in ~/.local/state/gangway/HOSTNAME."},
+    {"GANGWAY_INLINE", "1: a program runs its tasks in its own process, for a debugger."},
+    {"GANGWAY_CHECKPOINTS", "With GANGWAY_INLINE: the folder for checkpoints."},
+    {"GANGWAY_BINARY", "The gangway binary with which programs start a private cluster. Default: "
+                       "the one in the folder of libgangway or of the program, or on PATH."},
+    {"GANGWAY_LOG", "Log level of daemons and programs: error, warn, info or debug."},
+    {"GANGWAY_SPIN_US", "How many microseconds a waiting client, worker or runner polls before it "
+                        "sleeps, if its last wait was short. Default: 100. 0 saves processor time "
+                        "but increases latency."},
+    {"GANGWAY_RSH", "The command with which `gangway up --hosts` runs commands on a host, as HOST "
+                    "COMMAND. Default: ssh -o BatchMode=yes."},
+    {"GANGWAY_REMOTE_BINARY", "The path of gangway on those hosts. Default: its path here."},
+    {"GANGWAY_NVML", "The library with which workers find GPUs. Default: libnvidia-ml.so.1."},
+    {"XDG_STATE_HOME", "State, logs and checkpoints of clusters are in its folder "
+                       "gangway/HOSTNAME. Default: ~/.local/state."},
     {"XDG_RUNTIME_DIR",
-     "Sockets, and all of private clusters, lie in its folder gangway. It has to "
-     "be this user's; where it is not, or is not set, they lie in "
-     "/run/user/UID/gangway or, without that, in /tmp/gangway-UID."},
-    {"XDG_CONFIG_HOME", "Tokens lie in its folder gangway; without it, in ~/.config/gangway."},
-    {"NO_COLOR", "Not empty: no colours, and no lines that change in place."},
+     "Sockets, and all files of private clusters, are in its folder gangway. If it "
+     "is not set or not owned by this user, they are in /run/user/UID/gangway or, if "
+     "that does not exist, in /tmp/gangway-UID."},
+    {"XDG_CONFIG_HOME", "Tokens are in its folder gangway. Default: ~/.config."},
+    {"NO_COLOR", "If not empty: no colours, and no lines that change in place."},
     {NULL, NULL},
 };
 
@@ -54,38 +55,42 @@ static const struct entry set_variables[] = {
     {"GANGWAY_TASK", "The task's index in it."},
     {"GANGWAY_ATTEMPT", "The number of this attempt. No other attempt in the cluster has it."},
     {"GANGWAY_RESTART_COUNT", "How often the task was started before: 0 in its first attempt."},
-    {"GANGWAY_ARRAY_INDEX", "Of --array, the task's number."},
-    {"GANGWAY_LINE", "Of --each-line, its line."},
-    {"GANGWAY_CHECKPOINT_DIR", "A folder of the task's own, which is there again when it "
+    {"GANGWAY_ARRAY_INDEX", "With --array: the task's number."},
+    {"GANGWAY_LINE", "With --each-line: the task's line."},
+    {"GANGWAY_CHECKPOINT_DIR", "A folder for the task's files. They are kept when the task "
                                "starts again."},
-    {"GANGWAY_IDENTITY", "Of a command, where clients inside would else need a token: by this they "
-                         "act as the job's user, until it ends. A token, or another "
-                         "GANGWAY_ADDRESS, wins."},
-    {"GANGWAY_FENCE", "Of a command below `sync lock` or `sync lease`: the number of its lease, "
-                      "greater than that of any before."},
-    {"GANGWAY_GPUS", "Which of the GPUs that it sees are its own: 0,1."},
-    {"GANGWAY_GPU_MEMORY_BYTES", "How much of each it may take."},
-    {"GANGWAY_PHYSICAL_GPU_SHARED", "1: ranks share a physical GPU, where NCCL is impossible."},
-    {"GANGWAY_CONTAINER", "It runs in a container, of one of these."},
-    {"GANGWAY_RANK", "Of a gang, as RANK: which rank it is."},
-    {"GANGWAY_WORLD_SIZE", "As WORLD_SIZE: how many there are."},
-    {"GANGWAY_LOCAL_RANK", "As LOCAL_RANK: which of those on its host."},
-    {"GANGWAY_LOCAL_WORLD_SIZE", "As LOCAL_WORLD_SIZE: how many are there."},
-    {"GANGWAY_EXIT_CODE", "Of a task's epilog: how its command ended; 128 and more: by a signal."},
-    {"MASTER_ADDR", "With MASTER_PORT, where rank 0 listens. What torchrun, Horovod, TensorFlow "
-                    "and Open MPI tell their programs is set beside these."},
-    {"OMP_NUM_THREADS", "As OPENBLAS_NUM_THREADS: the cores that are its share."},
+    {"GANGWAY_IDENTITY",
+     "Set for commands if clients in them need a token: with it they act as the "
+     "job's user until the job ends. A token or another GANGWAY_ADDRESS takes "
+     "precedence."},
+    {"GANGWAY_FENCE", "Set by `sync lock` and `sync lease` for their command: the number of the "
+                      "lease, greater than that of any earlier lease."},
+    {"GANGWAY_GPUS", "The numbers of the task's own GPUs among those that it sees: 0,1."},
+    {"GANGWAY_GPU_MEMORY_BYTES", "The memory that the task may use on each of its GPUs."},
+    {"GANGWAY_PHYSICAL_GPU_SHARED", "1: ranks share a physical GPU, so NCCL does not work."},
+    {"GANGWAY_CONTAINER", "Set for commands in a container: the container runtimes to try."},
+    {"GANGWAY_RANK", "In a gang, the same as RANK: the number of the rank."},
+    {"GANGWAY_WORLD_SIZE", "The same as WORLD_SIZE: the number of ranks."},
+    {"GANGWAY_LOCAL_RANK", "The same as LOCAL_RANK: the number among the ranks on its host."},
+    {"GANGWAY_LOCAL_WORLD_SIZE", "The same as LOCAL_WORLD_SIZE: the number of ranks on its host."},
+    {"GANGWAY_EXIT_CODE",
+     "In a task's epilog: the exit code of its command (128 + N: ended by signal N)."},
+    {"MASTER_ADDR",
+     "With MASTER_PORT: the address of rank 0. The variables that torchrun, Horovod, "
+     "TensorFlow and Open MPI set are also set."},
+    {"OMP_NUM_THREADS", "Like OPENBLAS_NUM_THREADS: the number of cores for the task."},
     {NULL, NULL},
 };
 
 static const struct entry files[] = {
     {"~/.local/state/gangway/HOSTNAME", "The folder of this user's cluster: its state, "
                                         "scheduler.log, worker-0.log, and scheduler.sock, "
-                                        "a link that names its socket."},
-    {"~/.local/state/gangway/HOSTNAME/at-HOST_PORT", "That of a worker of a cluster elsewhere."},
-    {"~/.config/gangway/token", "This user's token, of `gangway token store`; mode 0600."},
+                                        "a link to its socket."},
+    {"~/.local/state/gangway/HOSTNAME/at-HOST_PORT",
+     "The folder of a worker of a cluster on another machine."},
+    {"~/.config/gangway/token", "This user's token (`gangway token store`); mode 0600."},
     {"~/.config/gangway/tokens",
-     "Who may use this user's clusters over TCP, of `gangway token create`; mode 0600."},
+     "The tokens that this user's clusters accept over TCP (`gangway token create`); mode 0600."},
     {NULL, NULL},
 };
 
@@ -273,7 +278,7 @@ static void print_exit_codes(void)
     puts(
         ".SH EXIT STATUS\n"
         "\\fBsubmit\\fR, \\fBdispatch\\fR, \\fBwait\\fR and \\fBexec\\fR end with the exit code of "
-        "the\ntask; one that a signal ended has 128 and its number. Else:");
+        "the\ntask (128 + N if signal N ended it). Other exit codes:");
     for (const struct gw_cli_exit_code *code = gw_cli_exit_codes; code->text; code++)
         printf(".TP\n\\fB%d\\fR\n%s\n", code->code, code->text);
 }
@@ -290,28 +295,28 @@ void gw_manual_print(const struct gw_cli_command *commands)
          ".br\n"
          "\\fBgangway help\\fR [\\fICOMMAND\\fR [\\fIVERB\\fR]]\n"
          ".SH DESCRIPTION\n"
-         "Gangway runs commands, and functions of C programs, as tasks: on this\n"
-         "machine, or on a cluster of several. A gang is N tasks, its ranks, that\n"
+         "Gangway runs commands, and functions of C programs, as tasks, on this\n"
+         "machine or on a cluster of several. A gang is N tasks, its ranks, that\n"
          "start together or not at all. Results go to standard output, progress\n"
          "and errors to standard error.\n"
          ".PP\n"
-         "\\fBsubmit\\fR, \\fBdispatch\\fR and programs use the cluster that runs; where\n"
-         "there is none they start a private one on this machine, use it and take it\n"
-         "down. What is to outlive the terminal (\\fB\\-\\-detach\\fR) needs\n"
+         "\\fBsubmit\\fR, \\fBdispatch\\fR and programs use the running cluster. If there\n"
+         "is none, they start a private one on this machine, and stop it at the end. A\n"
+         "job that goes on without the terminal (\\fB\\-\\-detach\\fR) needs\n"
          "\\fBgangway up\\fR first.");
     print_commands(commands);
     print_exit_codes();
-    puts(".SH ENVIRONMENT\nWhat gangway, and programs of its library, read:");
+    puts(".SH ENVIRONMENT\nVariables that gangway and programs with its library read:");
     print_entries(read_variables);
-    puts(".PP\nWhat is set for tasks:");
+    puts(".PP\nVariables that are set for tasks:");
     print_entries(set_variables);
     puts(".SH FILES");
     print_entries(files);
     puts(".SH EXAMPLES");
     print_entries(examples);
     puts(".SH SEE ALSO\n"
-         "The headers in \\fI<gangway/>\\fR say what C programs can do, and\n"
-         "\\fBgangway new\\fR writes a first one.\n"
+         "The headers in \\fI<gangway/>\\fR describe the library for C programs.\n"
+         "\\fBgangway new\\fR writes an example program.\n"
          ".PP\n"
          "\\fBssh\\fR(1), \\fBnvidia\\-smi\\fR(1), \\fBpkg\\-config\\fR(1)");
 }

@@ -196,7 +196,7 @@ int gw_cli_new(int argc, char **argv)
         .command = "new",
         .arguments = "DIR",
         .summary = "Write a small project into DIR: main.c, CMakeLists.txt, Makefile, README.md.",
-        .details = "It builds against an installed Gangway, with make or CMake.",
+        .details = "The project is built with make or CMake and an installed Gangway.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = 1,

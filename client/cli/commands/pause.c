@@ -19,17 +19,20 @@ int gw_cli_pause(int argc, char **argv)
     bool now = false;
     const struct gw_option table[] = {
         {"now", 0, GW_OPTION_FLAG, &now, NULL,
-         "end gangs of functions too, and do not wait for\ntheir next step"},
+         "end gangs of functions at once, without waiting\n"
+         "for their next step"},
         {0},
     };
     const struct gw_selector_command command = {
-        .options = {.command = "pause",
-                    .summary = "Have nothing of jobs start until they are resumed.",
-                    .details = "Tasks that run go on to their end. A gang of functions saves and "
-                               "returns at\nits next step; a gang of commands gets SIGTERM (or its "
-                               "--signal), and SIGKILL\nafter its grace. Both go on from their "
-                               "checkpoint when they are resumed. Nothing\nis charged.",
-                    .table = table},
+        .options =
+            {.command = "pause",
+             .summary = "Pause jobs: none of their tasks starts until they are resumed.",
+             .details =
+                 "Running tasks run to their end. A gang of functions saves a checkpoint and\n"
+                 "returns at its next step. A gang of commands gets SIGTERM (or its --signal),\n"
+                 "and SIGKILL after its grace time. Both continue from their checkpoint after\n"
+                 "`gangway resume`. A pause does not count against the retry budget.",
+             .table = table},
         .unfinished = true,
         .at_once = true,
         .each = pause_job,

@@ -167,18 +167,20 @@ int gw_cli_retry(int argc, char **argv)
 {
     static const struct gw_option table[] = {{0}};
     const struct gw_selector_command command = {
-        .options = {.command = "retry",
-                    .summary =
-                        "Run again what failed or was cancelled in a job, and what never ran\n"
-                        "because of that.",
-                    .details = "What is done stays so. JOB is a number, a list like 1,3,5-8, a "
-                               "name (the latest\nsuch job), last, or all. JOB/TASK (its name or "
-                               "index) is one task, and what\nfailed before it. For jobs that were "
-                               "submitted with --detach (of an array its\nindices that failed, or "
-                               "never began), or whose client is still there. A job\nthat came "
-                               "after others (--after) waits for those of them that run again\n"
-                               "by then: of all that is named the oldest goes first.",
-                    .table = table},
+        .options =
+            {.command = "retry",
+             .summary =
+                 "Run the failed and cancelled tasks of a job again, and the tasks that did not\n"
+                 "run because of them.",
+             .details =
+                 "Finished tasks do not change. JOB is a number, a list like 1,3,5-8, a name (the\n"
+                 "latest job of this name), last, or all. JOB/TASK (name or index) is one task,\n"
+                 "and the failed tasks on which it depends. This works for jobs that were\n"
+                 "submitted with --detach (in an array for the indices that failed or did not\n"
+                 "start), and for jobs whose client is still connected. A job that came after\n"
+                 "other jobs (--after) waits for those that already run again, so the oldest of\n"
+                 "the given jobs is retried first.",
+             .table = table},
         .by_number = true, /* a job that comes after another job waits for it only if the other
                               already runs again */
         .each = retry_job,

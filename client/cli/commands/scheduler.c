@@ -74,26 +74,31 @@ int gw_cli_scheduler(int argc, char **argv)
     const struct gw_option table[] = {
         GW_OPTION_TABLE(gw_scheduler_options_table(&typed.scheduler)),
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
-         "its socket and files; made, for this user only\n(default: where this user's programs "
-         "look)"},
+         "folder of the socket and files; made with access\n"
+         "for this user only (default: the folder in which\n"
+         "this user's programs look)"},
         {"workers", 'w', GW_OPTION_U32, &typed.workers, "K",
          "workers to start on this machine\n(default: 0; see `gangway worker --help`)"},
         {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
-         "slots of those, in all (default: the cores)"},
+         "slots of these workers in all (default: the\n"
+         "number of cores)"},
         {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
-         "what tasks may ask for by name, like\nlicense=1,tape=2; the first of those has it"},
+         "resources that the first of these workers offers,\n"
+         "like license=1,tape=2"},
         {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST",
-         "those exchange results over TLS at this\naddress (default: as descriptors)"},
+         "the workers exchange results over TLS at this\n"
+         "address (default: they pass descriptors)"},
         GW_OPTION_TABLE(gw_daemon_options_table(&typed.daemon)),
         {0},
     };
     const struct gw_options options = {
         .command = "scheduler",
         .arguments = "",
-        .summary = "Be a scheduler, in the foreground: for service managers. `gangway up` starts\n"
-                   "one in the background, with a worker. SIGTERM and SIGINT end this process:\n"
-                   "work goes on at the workers, and the next scheduler takes it over.\n"
-                   "`gangway down` ends the cluster.",
+        .summary =
+            "Run a scheduler in the foreground, for service managers. `gangway up` starts\n"
+            "one in the background, with a worker. SIGTERM and SIGINT end this process: the\n"
+            "workers continue their work, and the next scheduler takes it over. `gangway\n"
+            "down` ends the cluster.",
         .table = table,
     };
     if (is_started(argc, argv))

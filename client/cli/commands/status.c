@@ -46,8 +46,8 @@ int gw_cli_status(int argc, char **argv)
     };
     const struct gw_listing listing = {
         .command = "status",
-        .summary = "Show what the running cluster has and does, and what each task and rank uses\n"
-                   "of the GPUs that it has.",
+        .summary = "Show the resources and the work of the running cluster, and the GPU usage of\n"
+                   "each task and rank.",
         .query = "status",
         .columns = columns,
         .single = true,

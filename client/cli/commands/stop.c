@@ -6,15 +6,14 @@
 int gw_cli_stop(int argc, char **argv)
 {
     static const struct gw_job_request request = {
-        .options = {.command = "stop",
-                    .summary = "Ask the gangs of jobs to end well, with what they "
-                               "have.",
-                    .details = "A gang of functions returns at its next step, and that "
-                               "is its result. A gang of\ncommands gets SIGTERM (or its "
-                               "--signal) and ends as it likes: its job is done\nwhere "
-                               "that is with 0, else failed, with its exit code (143: "
-                               "SIGTERM was not\ncaught). None starts again. To end them "
-                               "whatever they do: gangway cancel."},
+        .options =
+            {.command = "stop",
+             .summary = "Ask the gangs of jobs to end successfully, with their present results.",
+             .details =
+                 "A gang of functions returns at its next step, and the value that it returns is\n"
+                 "its result. A gang of commands gets SIGTERM (or its --signal); its exit code\n"
+                 "decides: 0 means success, any other code failure (143: SIGTERM was not caught).\n"
+                 "No gang starts again. `gangway cancel` ends gangs that do not end."},
         .ask = gw_job_stop,
         .done = "asked to stop"};
     return gw_job_request_run(&request, argc, argv);

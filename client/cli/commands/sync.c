@@ -167,12 +167,12 @@ static int run(const struct verb *verb, int argc, char **argv)
     if (verb->waits)
         table[options++] = (struct gw_option){
             "timeout",           't',    GW_OPTION_DURATION,
-            &request.timeout_ns, "TIME", "wait no longer (exit code 124); 0 only tries"};
+            &request.timeout_ns, "TIME", "wait at most this long (exit code 124; 0: try once)"};
     if (verb->takes) {
         table[options++] = (struct gw_option){
-            "text", 0, GW_OPTION_FLAG, &text, NULL, "VALUE is text, whatever it looks like"};
+            "text", 0, GW_OPTION_FLAG, &text, NULL, "take VALUE as text, even if it is JSON"};
         table[options++] =
-            (struct gw_option){"json", 0, GW_OPTION_FLAG, &json, NULL, "VALUE has to be JSON"};
+            (struct gw_option){"json", 0, GW_OPTION_FLAG, &json, NULL, "VALUE must be JSON"};
     }
     if (verb->prints)
         table[options++] = (struct gw_option){"json",        0,    GW_OPTION_FLAG,
@@ -205,7 +205,8 @@ static int run(const struct verb *verb, int argc, char **argv)
     return exit_code;
 }
 
-#define VALUE_HELP "VALUE is JSON where it is JSON, else text: programs get a number, list or text."
+#define VALUE_HELP                                                                                 \
+    "If VALUE is JSON, programs get its value (a number, a list, ...), otherwise a\ntext."
 
 static int run_set(int argc, char **argv)
 {
@@ -229,13 +230,15 @@ static int run_get(int argc, char **argv)
     static const struct deed deeds[] = {
         {"variable", false, get_variable}, {"queue", false, get_queue}, {0}};
     const struct verb verb = {
-        .options = {.command = "sync get",
-                    .arguments = "variable|queue NAME",
-                    .summary = "Print a variable's value, or take the oldest of a queue.",
-                    .details = "Waits until there is one. Bytes and text come out as they are, "
-                               "the rest as JSON.",
-                    .arguments_min = 2,
-                    .arguments_max = 2},
+        .options =
+            {.command = "sync get",
+             .arguments = "variable|queue NAME",
+             .summary = "Print the value of a variable, or take the oldest value of a queue.",
+             .details =
+                 "Waits until there is a value. Bytes and text are printed unchanged, other\n"
+                 "values as JSON.",
+             .arguments_min = 2,
+             .arguments_max = 2},
         .deeds = deeds,
         .waits = true,
         .prints = true,
@@ -249,7 +252,7 @@ static int run_put(int argc, char **argv)
     const struct verb verb = {
         .options = {.command = "sync put",
                     .arguments = "queue NAME VALUE",
-                    .summary = "Put a value into a queue; waits until it has room.",
+                    .summary = "Put a value into a queue. Waits until the queue has room.",
                     .details = VALUE_HELP,
                     .arguments_min = 3,
                     .arguments_max = 3},
@@ -269,7 +272,7 @@ static int run_open(int argc, char **argv)
                     .arguments = "semaphore|queue NAME COUNT",
                     .summary = "Make a semaphore of COUNT leases, or a queue of at most COUNT "
                                "values.",
-                    .details = "One that is there already has to have as many.",
+                    .details = "If it exists already, it must have the same COUNT.",
                     .arguments_min = 3,
                     .arguments_max = 3},
         .deeds = deeds,
@@ -283,7 +286,7 @@ static int run_clear(int argc, char **argv)
     const struct verb verb = {
         .options = {.command = "sync clear",
                     .arguments = "event NAME",
-                    .summary = "Clear an event: who comes now waits until it is set again.",
+                    .summary = "Clear an event: later waiters wait until it is set again.",
                     .arguments_min = 2,
                     .arguments_max = 2},
         .deeds = deeds,
@@ -312,7 +315,8 @@ static int run_close(int argc, char **argv)
     const struct verb verb = {
         .options = {.command = "sync close",
                     .arguments = "queue NAME",
-                    .summary = "Close a queue: what is in it can be got, and then no more comes.",
+                    .summary =
+                        "Close a queue: its values can still be taken, and no value can be put.",
                     .arguments_min = 2,
                     .arguments_max = 2},
         .deeds = deeds,
@@ -358,7 +362,7 @@ static int hold(const struct gw_options *options, const struct holding *holding,
     uint64_t timeout_ns = UINT64_MAX, fence;
     const struct gw_option table[] = {
         {"timeout", 't', GW_OPTION_DURATION, &timeout_ns, "TIME",
-         "wait no longer (exit code 124); 0 only tries"},
+         "wait at most this long (exit code 124; 0: try once)"},
         {0},
     };
     struct gw_options with = *options;
@@ -381,12 +385,12 @@ static int hold(const struct gw_options *options, const struct holding *holding,
 }
 
 #define HOLD_HELP                                                                                  \
-    "The exit code is COMMAND's own: 128 and its number where a signal ended it, 127\n"            \
-    "where there is no such command. Signals go on to it. What is held is let go when\n"           \
-    "it ends, and when this gangway dies, which ends it too (TERM). GANGWAY_FENCE in\n"            \
-    "its environment is the lease's number: of two, the later has the larger. Where\n"             \
-    "it was lost meanwhile (deleted, the scheduler restarted) that is said, and 0\n"               \
-    "becomes 1."
+    "The exit code is that of COMMAND: 128 + the number of a signal that ended it,\n127 if there " \
+    "is no such command. Signals are forwarded to COMMAND. The lease is\nreleased when COMMAND "   \
+    "ends, or when this gangway dies, which also ends COMMAND\n(SIGTERM). GANGWAY_FENCE in its "   \
+    "environment is the number of the lease; a later\nlease has a larger number. If the lease "    \
+    "was lost meanwhile (deleted, or the\nscheduler restarted), a message says so, and exit code " \
+    "0 becomes 1."
 
 static int run_lock(int argc, char **argv)
 {
@@ -406,7 +410,7 @@ static int run_lease(int argc, char **argv)
     const struct gw_options options = {
         .command = "sync lease",
         .summary = "Hold a lease of a semaphore while a command runs.",
-        .details = "`gangway sync open semaphore NAME COUNT` makes one.\n" HOLD_HELP,
+        .details = "`gangway sync open semaphore NAME COUNT` makes a semaphore.\n" HOLD_HELP,
     };
     return hold(&options, &holding, argc, argv);
 }
@@ -427,7 +431,7 @@ static int run_list(int argc, char **argv)
         .summary = "List semaphores, locks, events, variables and queues.",
         .query = "sync",
         .columns = columns,
-        .none = "nothing to coordinate by",
+        .none = "no semaphores, locks, events, variables or queues",
     };
     return gw_listing_run(&listing, argc, argv);
 }
@@ -438,8 +442,8 @@ static int run_delete(int argc, char **argv)
     const struct gw_options options = {
         .command = "sync delete",
         .arguments = "KIND NAME",
-        .summary = "Delete a semaphore, lock, event, variable or queue, with all it holds.",
-        .details = "Who waits for it gets an error that says so; leases of it are void.",
+        .summary = "Delete a semaphore, lock, event, variable or queue with its contents.",
+        .details = "Waiting clients get an error, and leases become void.",
         .table = table,
         .arguments_min = 2,
         .arguments_max = 2,
@@ -455,7 +459,7 @@ static int run_delete(int argc, char **argv)
 int gw_cli_sync(int argc, char **argv)
 {
     static const struct gw_cli_command verbs[] = {
-        {"list", "what there is, who holds it, how many wait", run_list},
+        {"list", "list all, with holders and numbers of waiters", run_list},
         {"set", "give a variable a value, or set an event", run_set},
         {"get", "print a variable's value, or take one of a queue", run_get},
         {"put", "put a value into a queue", run_put},
@@ -465,7 +469,7 @@ int gw_cli_sync(int argc, char **argv)
         {"clear", "clear an event", run_clear},
         {"wait", "wait until an event is set", run_wait},
         {"close", "close a queue", run_close},
-        {"delete", "delete one that is stuck", run_delete},
+        {"delete", "delete a semaphore, lock, event, variable or queue", run_delete},
         {NULL, NULL, NULL},
     };
     return gw_cli_run_verb("sync", verbs, argc, argv);

@@ -176,25 +176,25 @@ int gw_cli_tasks(int argc, char **argv)
     int first, exit_code;
     const struct gw_option table[] = {
         {"state", 's', GW_OPTION_TEXT, &shown.state, "STATE",
-         "only those: failed, running, waiting..."},
+         "show only tasks in this state: failed, running,\n"
+         "waiting, ..."},
         {"results", 'r', GW_OPTION_FLAG, &shown.results, NULL,
-         "a table of how each ended: exit code, time,\nlatest metrics, and its result where that "
-         "is\nsmall"},
-        {"limit", 'n', GW_OPTION_COUNT, &shown.limit, "N", "at most so many (default: 5000)"},
-        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "all of them"},
-        {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL,
-         "show it again every 2 seconds, until Ctrl-C"},
+         "show how each task ended: exit code, time, latest\n"
+         "metrics, and its result if it is small"},
+        {"limit", 'n', GW_OPTION_COUNT, &shown.limit, "N", "show at most N tasks (default: 5000)"},
+        {"all", 'a', GW_OPTION_FLAG, &shown.all, NULL, "show all"},
+        {"watch", 'w', GW_OPTION_FLAG, &shown.watch, NULL, "repeat every 2 seconds, until Ctrl-C"},
         {"json", 0, GW_OPTION_FLAG, &shown.json, NULL, "print JSON"},
         {0},
     };
     const struct gw_options options = {
         .command = "tasks",
         .arguments = "[JOB[/TASK]]",
-        .summary = "List a job's tasks, or show one; without JOB, show what runs where.",
+        .summary = "List a job's tasks, or show one task. Without JOB, list all running tasks.",
         .details =
-            "JOB is a number, a name (the latest such job), or last; TASK its name or its\n"
-            "index. A task is queued where its worker has it already and runs others first:\n"
-            "as many run there as it has slots. METRIC is what gw_task_step reported last.",
+            "JOB is a number, a name (the latest job of this name), or last; TASK is a name\n"
+            "or an index. A task is queued if its worker already has it but all slots of the\n"
+            "worker are in use. METRIC is the last value that gw_task_step has reported.",
         .table = table,
         .arguments_max = 1,
     };

@@ -74,10 +74,12 @@ static int run_create(int argc, char **argv)
     const char *user = NULL, *role = "user", *tokens = NULL;
     bool json = false;
     const struct gw_option table[] = {
-        {"user", 'u', GW_OPTION_TEXT, &user, "NAME", "whose jobs they are (default: this user)"},
+        {"user", 'u', GW_OPTION_TEXT, &user, "NAME",
+         "name of the token's user (default: this user)"},
         {"role", 'r', GW_OPTION_TEXT, &role, "ROLE",
-         "user (default): acts on the user's own\njobs; worker: a machine that runs them;\nadmin: "
-         "acts on all, may end the cluster"},
+         "user (default): may act on the user's own jobs;\n"
+         "worker: a machine that runs jobs; admin: may act\n"
+         "on all jobs and end the cluster"},
         TOKENS_OPTION(tokens, "the scheduler's"),
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
@@ -85,9 +87,9 @@ static int run_create(int argc, char **argv)
     const struct gw_options options = {
         .command = "token create",
         .arguments = "",
-        .summary = "Make a token, and print what to paste on the other machine.",
-        .details = "It holds a secret, which is shown this once. A scheduler that runs knows it\n"
-                   "at once.",
+        .summary = "Make a token, and print the commands to paste on the other machine.",
+        .details = "The token contains a secret, which is shown only once. A running scheduler\n"
+                   "accepts the token at once.",
         .table = table,
     };
     struct gw_token token;
@@ -202,7 +204,7 @@ static int run_revoke(int argc, char **argv)
     const struct gw_options options = {
         .command = "token revoke",
         .arguments = "TOKEN...",
-        .summary = "Take tokens back: a scheduler that runs closes their connections.",
+        .summary = "Revoke tokens: a running scheduler closes their connections.",
         .table = table,
         .arguments_min = 1,
         .arguments_max = GW_TOKENS_MAX,
@@ -227,9 +229,9 @@ static int run_store(int argc, char **argv)
     const struct gw_options options = {
         .command = "token store",
         .arguments = "",
-        .summary = "Keep a token, read from stdin, as this user's on this machine.",
-        .details = "It goes to ~/.config/gangway/token, mode 0600, in place of one that was\n"
-                   "there. GANGWAY_TOKEN and GANGWAY_TOKEN_FILE (a path) come before it.",
+        .summary = "Store a token, read from stdin, as this user's token on this machine.",
+        .details = "The token is written to ~/.config/gangway/token, mode 0600, and replaces an\n"
+                   "earlier one. GANGWAY_TOKEN and GANGWAY_TOKEN_FILE (a path) take precedence.",
         .table = table,
     };
     struct gw_token token;
@@ -256,10 +258,10 @@ static int run_store(int argc, char **argv)
 int gw_cli_token(int argc, char **argv)
 {
     static const struct gw_cli_command verbs[] = {
-        {"create", "make one, for a user or a worker", run_create},
-        {"list", "list them", run_list},
-        {"revoke", "take one back", run_revoke},
-        {"store", "keep one, read from stdin, on this machine", run_store},
+        {"create", "make a token for a user or a worker", run_create},
+        {"list", "list tokens", run_list},
+        {"revoke", "revoke a token", run_revoke},
+        {"store", "store a token, read from stdin, on this machine", run_store},
         {NULL, NULL, NULL},
     };
     return gw_cli_run_verb("token", verbs, argc, argv);

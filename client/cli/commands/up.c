@@ -312,15 +312,16 @@ static void report(pid_t pid, bool listens, bool json)
 }
 
 static const char far_help[] =
-    "It goes on when the terminal is closed.\n\n"
-    "--hosts a:4,bob@b:2,c starts a worker with 4 slots on a, with 2 on b, with its\n"
-    "cores on c, and waits until all are there; this machine gives slots only where\n"
-    "--slots or --workers says so. If one does not start within a minute, what it\n"
-    "said is shown and everything is taken down again. Without --listen the cluster\n"
-    "listens at the address from which the first host is reached. GANGWAY_RSH is\n"
-    "the command that runs others there, as HOST COMMAND (ssh -o BatchMode=yes).\n"
-    "The binary there is GANGWAY_REMOTE_BINARY, else the path of this one, else\n"
-    "gangway on PATH. A worker's log is on its machine: at-HOST_PORT/worker.log in\n"
+    "The cluster runs until `gangway down`, even if the terminal is closed.\n\n"
+    "--hosts a:4,bob@b:2,c starts a worker with 4 slots on a, one with 2 on b and one\n"
+    "with a slot per core on c, and waits until all are connected. This machine then\n"
+    "has slots only if --slots or --workers is given. If a worker does not start\n"
+    "within a minute, its output is printed and everything is stopped again. Without\n"
+    "--listen the cluster listens at the address from which the first host is\n"
+    "reached. GANGWAY_RSH is the command that runs a command on a host, as HOST\n"
+    "COMMAND (default: ssh -o BatchMode=yes). The binary there is\n"
+    "GANGWAY_REMOTE_BINARY, else the path of this one, else gangway on PATH. The log\n"
+    "of a worker is on its machine: at-HOST_PORT/worker.log in\n"
     "~/.local/state/gangway/HOSTNAME (`gangway worker --help`: --dir).";
 
 static volatile sig_atomic_t interrupted;
@@ -380,19 +381,26 @@ int gw_cli_up(int argc, char **argv)
     int first, exit_code;
     const struct gw_option table[] = {
         {"slots", 's', GW_OPTION_COUNT, &daemon.slots, "N",
-         "slots in all: tasks that run at once\n(default: the cores)"},
+         "number of slots, so of tasks that run at the same\n"
+         "time (default: the number of cores)"},
         {"workers", 'w', GW_OPTION_COUNT, &workers, "K",
-         "worker processes that share the slots and the\nGPUs (default: 1); "
-         "`gangway gpu list` shows\nwhich worker has which"},
+         "number of worker processes, among which the slots\n"
+         "and GPUs are divided (default: 1); `gangway gpu\n"
+         "list` shows the GPUs of each worker"},
         {"resources", 0, GW_OPTION_TEXT, &daemon.resources, "NAME=N,...",
-         "what tasks may ask for by name, like\nlicense=1,tape=2; the first worker has it"},
+         "resources that the first worker offers, like\n"
+         "license=1,tape=2"},
         {"peers", 0, GW_OPTION_TEXT, &daemon.peers, "HOST",
-         "workers exchange results over TLS at this\naddress, as they would between "
-         "hosts\n(default: as descriptors, which is faster)"},
+         "workers exchange results over TLS at this\n"
+         "address, as between hosts (default: they pass\n"
+         "descriptors, which is faster)"},
         GW_OPTION_TABLE(gw_daemon_options_table(&daemon)),
         GW_OPTION_TABLE(gw_scheduler_options_table(&scheduler)),
-        {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...", "workers there, by ssh: see above"},
-        {"hostfile", 0, GW_OPTION_TEXT, &far.file, "FILE", "the same, `a:4` or `a slots=4` a line"},
+        {"hosts", 0, GW_OPTION_TEXT, &far.text, "HOST:N,...",
+         "start workers on these hosts by ssh: see above"},
+        {"hostfile", 0, GW_OPTION_TEXT, &far.file, "FILE",
+         "the same from a file: each line is `a:4` or `a\n"
+         "slots=4`"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };

@@ -42,18 +42,20 @@ int gw_cli_wait(int argc, char **argv)
     struct waiting waiting = {0};
     const struct gw_option table[] = {
         {"timeout", 't', GW_OPTION_DURATION, &waiting.timeout_ns, "TIME",
-         "give up after it (exit code 124; 0: never)"},
-        {"json", 0, GW_OPTION_FLAG, &waiting.json, NULL, "print a line of JSON for each"},
+         "wait at most this long (exit code 124; 0: no\n"
+         "limit)"},
+        {"json", 0, GW_OPTION_FLAG, &waiting.json, NULL, "print one line of JSON for each"},
         {0},
     };
     const struct gw_selector_command command = {
-        .options = {.command = "wait",
-                    .summary = "Wait until jobs have ended. The exit code is that of the first one "
-                               "that failed.",
-                    .details =
-                        "JOB is a number, a list like 1,3,5-8, a name (the latest such job), last, "
-                        "or all\n(that have not ended).",
-                    .table = table},
+        .options =
+            {.command = "wait",
+             .summary = "Wait until jobs have ended. The exit code is that of the first one "
+                        "that failed.",
+             .details =
+                 "JOB is a number, a list like 1,3,5-8, a name (the latest job of this name),\n"
+                 "last, or all (unfinished jobs).",
+             .table = table},
         .unfinished = true,
         .each = wait_one,
         .arg = &waiting,

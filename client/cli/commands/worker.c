@@ -78,10 +78,10 @@ int gw_cli_worker(int argc, char **argv)
     };
     const struct gw_listing listing = {
         .command = "worker list",
-        .summary =
-            "List this cluster's workers. GPUS 1 of 4: it offers four, and three of them are\n"
-            "another worker's of this machine, or drained (`gangway gpu list` says which).\n"
-            "REUSE: of USED, what results lay in that are gone, for the next ones.",
+        .summary = "List this cluster's workers. GPUS 1 of 4: the worker offers four GPUs, and\n"
+                   "three of them belong to another worker of this machine or are drained (see\n"
+                   "`gangway gpu list`). REUSE: the part of USED that is free memory of former\n"
+                   "results, for the next results.",
         .query = "workers",
         .columns = columns,
         .none = "no workers",

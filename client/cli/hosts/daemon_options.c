@@ -11,20 +11,23 @@ struct gw_option *gw_daemon_options_table(struct gw_daemon_options *options)
     const struct gw_option rows[] = {
         GW_OPTION_TABLE(gw_memory_options_table(&options->memory)),
         {"file-cache", 0, GW_OPTION_SIZE, &options->file_cache_bytes, "SIZE",
-         "shipped files that are kept (4G, also for 0): all\njobs' at the scheduler, those used "
-         "last "
-         "at a\nworker"},
+         "size of the cache of shipped files (4G, also for\n"
+         "0): the scheduler has those of all jobs, a worker\n"
+         "those that it used last"},
         {"keep-files", 0, GW_OPTION_ROOM, &options->keep_files_bytes, "SIZE",
-         "what tasks with --ship left, kept by each worker\nfor `gangway get` (4G; 0: nothing)"},
+         "size of the files that each worker stores for\n"
+         "`gangway get`, left by tasks with --ship (4G; 0:\n"
+         "none)"},
         {"checkpoint-max", 0, GW_OPTION_SIZE, &options->transfer_bytes_max, "SIZE",
-         "checkpoints up to this are transferred to other\nhosts, and copied there (8G, also for "
-         "0)"},
+         "checkpoints up to this size are copied to other\n"
+         "hosts (8G, also for 0)"},
         {"log-max", 0, GW_OPTION_SIZE, &options->log_max_bytes, "SIZE",
-         "a log (stderr, where that is a file which is\nappended to) that is larger begins anew; "
-         "the one\nbefore is kept, as .1 (64M, also for 0)"},
+         "size at which a log (stderr, if it is a file\n"
+         "opened for appending) begins anew; the previous\n"
+         "log is kept as .1 (64M, also for 0)"},
         {"orphan-timeout", 0, GW_OPTION_DURATION, &options->orphan_ns, "TIME",
-         "if the scheduler dies, what runs goes on for so\nlong, for the next one (10m; 0: it "
-         "ends, "
+         "if the scheduler dies, running tasks go on for\n"
+         "this long, until its next start (10m; 0: they end\n"
          "too)"},
         {0},
     };

@@ -18,17 +18,23 @@ struct gw_option *gw_memory_options_table(struct gw_memory_options *options)
 {
     const struct gw_option rows[] = {
         {"memory-limit", 0, GW_OPTION_TEXT, &options->limit, "SIZE",
-         "memory of all workers, like 8G, or auto: the\nmachine's, or its cgroup's (default)"},
+         "memory of all workers, like 8G, or auto: the\n"
+         "memory of the machine or of its cgroup (default)"},
         {"memory-target", 0, GW_OPTION_TEXT, &options->lines[0], "F",
-         "results above this part of it go to disk\n(default: 0.6; 0: never)"},
+         "write results to disk if they use more than this\n"
+         "fraction of the limit (default: 0.6; 0: never)"},
         {"memory-spill", 0, GW_OPTION_TEXT, &options->lines[1], "F",
-         "so they do when all that is used comes to\nthis part (default: 0.7; 0: never)"},
+         "also write results to disk if all memory in use\n"
+         "exceeds this fraction (default: 0.7; 0: never)"},
         {"memory-pause", 0, GW_OPTION_TEXT, &options->lines[2], "F",
-         "above this part nothing new starts\n(default: 0.8; 0: never)"},
+         "start no task above this fraction (default: 0.8;\n"
+         "0: no limit)"},
         {"memory-terminate", 0, GW_OPTION_TEXT, &options->lines[3], "F",
-         "above this part who uses most is killed\n(default: 0.95; 0: never)"},
+         "kill the largest process above this fraction\n"
+         "(default: 0.95; 0: never)"},
         {"spill-dir", 0, GW_OPTION_TEXT, &options->spill_dir, "DIR",
-         "where results on disk lie (default: the\ncluster's folder, or /var/tmp)"},
+         "folder for results on disk (default: the\n"
+         "cluster's folder, or /var/tmp)"},
         {0},
     };
     static_assert(sizeof rows == sizeof options->rows, "all rows");

@@ -10,24 +10,29 @@ struct gw_option *gw_scheduler_options_table(struct gw_scheduler_options *option
 {
     const struct gw_option rows[] = {
         {"listen", 0, GW_OPTION_TEXT, &options->listen, "HOST:PORT",
-         "workers and clients on other machines reach it\nat this address, by TLS, with tokens\n"
-         "(`gangway token create`); without a port it\ntakes a free one and prints it"},
+         "address at which workers and clients on other\n"
+         "machines connect, by TLS and with tokens\n"
+         "(`gangway token create`); without a port a free\n"
+         "one is used and printed"},
         {"tokens", 0, GW_OPTION_TEXT, &options->tokens, "FILE",
          "the token file (default:\n~/.config/gangway/tokens)"},
         {"state", 0, GW_OPTION_TEXT, &options->state, "DIR",
-         "where detached jobs are kept for its next life,\non a disk of this host (default: state "
-         "in\n"
+         "folder on a local disk that stores detached jobs\n"
+         "for the scheduler's next start (default: state in\n"
          "~/.local/state/gangway/HOSTNAME)"},
         {"accept-loss", 0, GW_OPTION_FLAG, &options->accept_loss, NULL,
-         "a state that is damaged is set aside, under a name\nthat is said in the log, and a new "
-         "one begins\nwithout its jobs"},
+         "if the stored state is damaged, rename it (the\n"
+         "log says how), and start without its jobs"},
         {"idle-stop", 0, GW_OPTION_DURATION, &options->idle_stop_ns, "TIME",
-         "end when unused for so long, like 30m\n(default: 0, never)"},
+         "end the cluster if it was unused for this long,\n"
+         "like 30m (default: 0, never)"},
         {"pure-keep", 0, GW_OPTION_ROOM, &options->pure_keep_bytes, "SIZE",
-         "results of pure tasks that are kept for who\nasks next (64M; 0: none)"},
+         "size of stored results of pure tasks that no task\n"
+         "needs now (64M; 0: none)"},
         {"scatter-memory", 0, GW_OPTION_SIZE, &options->scatter_memory_bytes, "SIZE",
-         "values that clients scatter, at the scheduler\n(default, also for 0: half of this "
-         "machine's\nmemory)"},
+         "memory of the scheduler for scattered values\n"
+         "(default, also for 0: half of this machine's\n"
+         "memory)"},
         {0},
     };
     static_assert(sizeof rows == sizeof options->rows, "all rows");

@@ -101,38 +101,48 @@ int gw_worker_daemon_run(int argc, char **argv)
     int first, exit_code;
     const struct gw_option table[] = {
         {"connect", 0, GW_OPTION_TEXT, &typed.connect, "HOST:PORT",
-         "the scheduler (`gangway up --listen` prints it)"},
+         "address of the scheduler (`gangway up --listen`\n"
+         "prints it)"},
         {"slots", 's', GW_OPTION_COUNT, &typed.daemon.slots, "N",
-         "tasks that run here at once\n(default: the cores)"},
+         "number of tasks that run here at the same time\n"
+         "(default: the number of cores)"},
         {"name", 0, GW_OPTION_TEXT, &typed.name, "NAME",
-         "what it is called, for `--on` and in lists\n(default: the host's name)"},
+         "name of this worker in lists and for `--on`\n"
+         "(default: the host's name)"},
         {"resources", 0, GW_OPTION_TEXT, &typed.daemon.resources, "NAME=N,...",
-         "what tasks may ask for by name, like\nlicense=1,tape=2"},
+         "resources that this worker offers, like\n"
+         "license=1,tape=2"},
         {"peers", 0, GW_OPTION_TEXT, &typed.daemon.peers, "HOST[:PORT]",
-         "where other workers reach this one (default:\nthe address from which it reaches the "
-         "scheduler)"},
+         "address at which other workers connect to this\n"
+         "one (default: the one from which it connects to\n"
+         "the scheduler)"},
         GW_OPTION_TABLE(gw_daemon_options_table(&typed.daemon)),
         {"dir", 0, GW_OPTION_TEXT, &typed.dir, "DIR",
-         "its files; made where it is not there (default:\nat-HOST_PORT in\n"
-         "~/.local/state/gangway/HOSTNAME; if that is on\nthe network, in "
-         "$XDG_RUNTIME_DIR/gangway;\n"
-         "those of other addresses go after 7 days\nwithout a worker)"},
+         "folder of its files; made if it does not exist\n"
+         "(default: at-HOST_PORT in\n"
+         "~/.local/state/gangway/HOSTNAME; if that is a\n"
+         "network disk, in $XDG_RUNTIME_DIR/gangway;\n"
+         "folders of other addresses are removed after 7\n"
+         "days without a worker)"},
         {"background", 0, GW_OPTION_FLAG, &typed.background, NULL,
-         "return when the scheduler has it; the token is\nthe first line of stdin, to stay open "
-         "till then"},
+         "run in the background: return when the scheduler\n"
+         "has registered the worker; the token is the first\n"
+         "line of stdin, which must stay open until then"},
         {0},
     };
     const struct gw_options options = {
         .command = "worker",
         .arguments = "[list]",
-        .summary = "List this cluster's workers (`worker list`), or have this machine work for a\n"
-                   "scheduler (`worker --connect`).",
+        .summary =
+            "List this cluster's workers (`worker list`), or run a worker of a scheduler on\n"
+            "another machine (`worker --connect`).",
         .details =
-            "The token, of role worker, is $GANGWAY_TOKEN or what `gangway token store` has\n"
-            "stored. SIGTERM ends the worker: what it runs has its own grace, 60 s at most,\n"
-            "and runs again elsewhere, charged to nobody; then it stays up to 60 s for\n"
-            "others to take checkpoints that only it has. A second SIGTERM ends it in half\n"
-            "a second. While it cannot reach the scheduler it tries again.",
+            "The token, with the role worker, is $GANGWAY_TOKEN or the one of `gangway token\n"
+            "store`. SIGTERM ends the worker: its running tasks have their grace time, at\n"
+            "most 60 s, and run again elsewhere, which does not count against their retry\n"
+            "budget. Then the worker stays up to 60 s until other workers have copied\n"
+            "checkpoints that only it has. A second SIGTERM ends it in half a second. While\n"
+            "the worker cannot reach the scheduler, it tries again.",
         .table = table,
     };
     if (!gw_options_parse(&options, argc, argv, &first, &exit_code))

@@ -26,29 +26,31 @@ struct table {
 };
 
 #define DETAILS                                                                                    \
-    "Without a running cluster a private one is started for it, with as many slots\n"              \
-    "as it needs. Its output is shown live; the exit code is its own. Ctrl-C once\n"               \
-    "ends it gently, twice at once. It (of a gang rank 0) reads standard input, if\n"              \
-    "that is no terminal: in a loop that reads lines, say --stdin none, or it takes\n"             \
-    "the rest of them. `submit --pty` brings it a terminal. A TIME is 90 (seconds),\n"             \
+    "If no cluster is running, a private cluster is started, with as many slots as\n"              \
+    "the command needs. The output of the command is printed live, and its exit code\n"            \
+    "is returned. The first Ctrl-C ends the command gently, the second at once. The\n"             \
+    "command (in a gang rank 0) reads standard input unless that is a terminal: in a\n"            \
+    "shell loop that reads lines, use --stdin none, or the command reads the other\n"              \
+    "lines. `submit --pty` gives the command a terminal. A TIME is 90 (seconds),\n"                \
     "1h30m or 1:30:00."
 static const char details[] = DETAILS;
-static const char priority_help[] =
-    "higher ones first (default: 0; above that\nonly an admin, where there are several\nusers)";
+static const char priority_help[] = "tasks with a higher priority start first\n"
+                                    "(default: 0; if there are several users, only an\n"
+                                    "admin may use more)";
 static const char gang_details[] =
     DETAILS "\n\n"
-            "Ranks find what torchrun, Horovod, TensorFlow and Open MPI tell their programs\n"
+            "Ranks have the variables that torchrun, Horovod, TensorFlow and Open MPI set\n"
             "(RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, HOROVOD_*, TF_CONFIG,\n"
-            "OMPI_COMM_WORLD_*), and GANGWAY_CHECKPOINT_DIR, a folder of the task that is\n"
-            "there when they start again, GANGWAY_RESTART_COUNT, how often they have,\n"
-            "GANGWAY_GPU_MEMORY_BYTES, what each may take of a GPU, and\n"
-            "GANGWAY_PHYSICAL_GPU_SHARED (1) if some ranks have MIG instances of one GPU: NCCL\n"
-            "refuses that, gloo does not.\n"
-            "With one GPU a rank, ranks see those of all ranks on their host, and theirs is\n"
-            "cuda:LOCAL_RANK; with more, each sees its own alone: cuda:0, cuda:1 ...\n"
-            "GANGWAY_GPUS has the numbers of its own, either way.\n"
-            "{rank}, {local_rank}, {node_rank} and {world_size} in the words and in --env\n"
-            "are replaced; {{} is a {.";
+            "OMPI_COMM_WORLD_*). GANGWAY_CHECKPOINT_DIR is a folder that keeps its files when\n"
+            "the ranks start again, GANGWAY_RESTART_COUNT the number of restarts, and\n"
+            "GANGWAY_GPU_MEMORY_BYTES the memory that a rank may use on each of its GPUs.\n"
+            "GANGWAY_PHYSICAL_GPU_SHARED is 1 if some ranks have MIG instances of one GPU:\n"
+            "NCCL does not work then, gloo does.\n"
+            "With one GPU per rank, a rank sees the GPUs of all ranks on its host; its own is\n"
+            "cuda:LOCAL_RANK. With several, it sees only its own: cuda:0, cuda:1 ...\n"
+            "GANGWAY_GPUS has the numbers of its own GPUs in both cases.\n"
+            "{rank}, {local_rank}, {node_rank} and {world_size} are replaced in the words of\n"
+            "the command and in --env; {{} becomes {.";
 
 /* Appends the rows that only one of the two commands has, and the end of the table. */
 static void add_rows(struct gw_launch_options *launch, const struct table *table,
@@ -58,52 +60,72 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
     const struct gw_option gangs[] = {
         {"retries", 0, GW_OPTION_U32, &task->retries, "N", "the same as --max-restarts"},
         {"isolate-gpus", 0, GW_OPTION_FLAG, &task->isolate_gpus, NULL,
-         "a rank sees its own GPU, not those of all\non its host (so it is anyway with several a\n"
-         "rank, parts and MIG instances): device 0"},
+         "a rank sees only its own GPU, as device 0, and\n"
+         "not the GPUs of all ranks on its host (always so\n"
+         "with several GPUs for each rank, fractions and\n"
+         "MIG instances)"},
         {"max-preemptions", 0, GW_OPTION_BUDGET, &task->preemptions_max, "N",
-         "start again after `gangway restart`\n(default: 100)"},
+         "number of starts after `gangway restart`\n"
+         "(default: 100)"},
         {"hang-timeout", 0, GW_OPTION_PATIENCE, &task->hang_timeout_ns, "TIME",
-         "ended when a rank is stopped for as long, or\nfunctions stand still at several places;\n"
-         "names them (default: 10m; 0: never). For\ncommands see --inactivity-timeout, too"},
+         "end the gang if a rank is stopped for this long,\n"
+         "or if ranks with functions wait in different\n"
+         "places; the error names the ranks (default: 10m;\n"
+         "0: never). For commands see also\n"
+         "--inactivity-timeout"},
         {"gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N", "the same as --gpus-per-rank"},
         {"hosts", 'H', GW_OPTION_LIST, &launch->nodes.hosts, "HOST:N,...",
-         "N ranks at each of these, in this order,\nlike mpiexec"},
+         "run N ranks on each of these hosts, in this\n"
+         "order, like mpiexec"},
         {"hostfile", 0, GW_OPTION_TEXT, &launch->nodes.host_file, "FILE",
-         "the same, a host a line: `a`, `a:4` or\n`a slots=4`"},
-        {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N", "hosts, with --per-node ranks each"},
+         "the same from a file: each line is `a`, `a:4` or\n"
+         "`a slots=4`"},
+        {"nodes", 0, GW_OPTION_U32, &launch->nodes.nodes, "N",
+         "number of hosts, with --per-node ranks each"},
         {"per-node", 0, GW_OPTION_U32, &launch->nodes.per_node, "N",
-         "ranks at each host: no more, no fewer"},
+         "exact number of ranks on each host"},
         {"min-ranks", 0, GW_OPTION_U32, &task->min_ranks, "M",
-         "starts with as few as M when a host is\nlost, or --full-wait is over, and grows\nlater"},
+         "start with at least M ranks if a host is lost or\n"
+         "--full-wait is over, and grow later"},
         {"full-wait", 0, GW_OPTION_DELAY, &task->full_wait_ns, "TIME",
-         "how long it waits for room for all ranks\nbefore it starts with fewer (default: 30s)"},
+         "time to wait for room for all ranks before the\n"
+         "gang starts with fewer (default: 30s)"},
         {"mpi", 0, GW_OPTION_TEXT, &launch->mpi, "none",
-         "MPI programs are refused, as their ranks\nwould run alone, each as rank 0 of 1; with\n"
-         "`none` they do run so"},
+         "`none`: allow MPI programs, although each process\n"
+         "runs as rank 0 of 1 (without it they are refused)"},
         {"same-host", 0, GW_OPTION_FLAG, &launch->nodes.same_host, NULL, "all ranks on one host"},
         {"spread", 0, GW_OPTION_FLAG, &launch->nodes.spread, NULL,
-         "on as many hosts as can be, evenly"},
+         "place the ranks evenly on as many hosts as\n"
+         "possible"},
         {"pack", 0, GW_OPTION_FLAG, &launch->nodes.pack, NULL,
-         "on as few hosts as can be, near each\nother (that is the default)"},
+         "place the ranks on as few hosts as possible, near\n"
+         "each other (default)"},
     };
     const struct gw_option tasks[] = {
         {"pty", 't', GW_OPTION_FLAG, &launch->pty, NULL,
-         "run it at this terminal: a shell, a debugger"},
+         "run the command at this terminal, like a shell or\n"
+         "a debugger"},
     };
     const struct gw_option many[] = {
         {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
-         launch->gang ? "run it once a number, each time as a gang,\nwith {index} in its words as "
-                        "the number, and\nGANGWAY_ARRAY_INDEX; 0-99:3 every third"
-                      : "run it once a number, with {index} in its\nwords as the number, and "
-                        "GANGWAY_ARRAY_INDEX;\n0-99:3 every third, 0-99%8 eight at a time"},
+         launch->gang ? "run one gang for each number; {index} in its\n"
+                        "words becomes the number, as GANGWAY_ARRAY_INDEX;\n"
+                        "0-99:3: every third number"
+                      : "run one task for each number; {index} in its\n"
+                        "words becomes the number, as GANGWAY_ARRAY_INDEX;\n"
+                        "0-99:3: every third number, 0-99%8: eight tasks\n"
+                        "at a time"},
         {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
-         "run it once a line of a file (-: standard\ninput), with {line}, {index}, and the "
-         "line's\nfields {1}, {2} ... in its words (quotes\nmean nothing there; {{} is a {), and\n"
-         "GANGWAY_LINE"},
+         "run the command for each line of a file (-:\n"
+         "standard input); in its words {line}, {index} and\n"
+         "the line's fields {1}, {2} ... are replaced\n"
+         "(quotes in the line have no meaning; {{} is a {);\n"
+         "GANGWAY_LINE has the line"},
         {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE", table->json},
         {"checkpoint-dir", 0, GW_OPTION_TEXT, &launch->checkpoint_dir, "DIR",
-         "bring there, at its end, what it saved in\nGANGWAY_CHECKPOINT_DIR, from all its hosts;\n"
-         "of many commands into DIR/INDEX"},
+         "at the end, copy the checkpoint to DIR: the files\n"
+         "in GANGWAY_CHECKPOINT_DIR on all its hosts; with\n"
+         "many commands to DIR/INDEX"},
     };
     enum { MANY = sizeof many / sizeof *many };
     static_assert(sizeof tasks <= sizeof gangs &&
@@ -119,32 +141,35 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
 /* Writes the help texts that say to whom the resources belong: to each rank, or to the task. */
 static void describe(struct table *table, const char *who)
 {
-    snprintf(table->gpus, sizeof table->gpus,
-             "GPUs that %s takes, or one MIG instance;\n`any`: one where there are some; 0.5: a "
-             "part\nof one, beside others",
-             who);
+    snprintf(
+        table->gpus, sizeof table->gpus,
+        "number of GPUs, or one MIG instance, for %s;\n0.5: half of a GPU, shared with others; "
+        "`any`: one\nif the cluster has GPUs, else none",
+        who);
     snprintf(table->memory, sizeof table->memory,
-             "memory that %s may use, like 8G: kept\nfree for it, and it is ended when it uses\n"
-             "more (default: nothing kept, no limit)",
+             "memory to reserve for %s, like 8G; a task\nthat uses more is killed (default: none "
+             "is\nreserved, no limit)",
              who);
     char names[400];
     gw_bulk_option_names(names, sizeof names, 42);
-    snprintf(
-        table->json, sizeof table->json,
-        "run a list of [{\"argv\": [...], \"name\",\n\"after\", \"env\", \"cwd\", "
-        "\"options\"}, ...]\nfrom a file (-: standard input); \"options\"\nare {KEY: VALUE}, over "
-        "what is said here:\n%s",
-        names);
-    snprintf(table->slots, sizeof table->slots, "slots that %s takes (default: 1)", who);
+    snprintf(table->json, sizeof table->json,
+             "run the commands in a JSON file (-: standard\ninput): [{\"argv\": [...], \"name\", "
+             "\"after\",\n\"env\", \"cwd\", \"options\"}, ...]; \"options\" are\n{KEY: VALUE} and "
+             "override the options given here:\n%s",
+             names);
+    snprintf(table->slots, sizeof table->slots, "number of slots for %s (default: 1)", who);
     snprintf(table->resources, sizeof table->resources,
-             "named resources that %s takes, like\nlicense=1 (`gangway up --resources`)", who);
+             "named resources for %s, like license=1\n(`gangway up --resources` defines them)",
+             who);
 }
 
-static const char ship_help[] =
-    "a file or folder that it finds in its\nworking folder, a fresh one of its own, as\nNAME; "
-    "of folders what git ignores is left\nout (a .gitignore suffices); may be given\nmany times";
-static const char stdin_help[] = "that it reads, not standard input (-);\nnone: /dev/null, as with "
-                                 "--detach and for\nmany commands";
+static const char ship_help[] = "copy a file or folder, as NAME, into a new\n"
+                                "working folder of the task; files that git\n"
+                                "ignores are left out (a .gitignore suffices); may\n"
+                                "be given several times";
+static const char stdin_help[] = "input of the command (default: -, standard\n"
+                                 "input); none: /dev/null, as always with --detach\n"
+                                 "and for many commands";
 
 static void make_table(struct gw_launch_options *launch, struct table *table)
 {
@@ -152,64 +177,83 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
     describe(table, launch->gang ? "each rank" : "it");
     const struct gw_option rows[] = {
         {"ranks", 'n', GW_OPTION_COUNT, &task->ranks, "N",
-         "processes of the gang (default: 1); -np N\nis the same"},
+         "number of processes of the gang (default: 1); -np\n"
+         "N is the same"},
         {"detach", 'd', GW_OPTION_FLAG, &launch->detached, NULL,
-         "print the job's number and leave it to\nthe cluster (`gangway up` first)"},
+         "print the job's number and return; the job goes\n"
+         "on in the cluster (needs `gangway up`)"},
         {"name", 0, GW_OPTION_TEXT, &launch->name, "NAME",
-         "of the job: in listings, and for commands"},
+         "name of the job, in listings and for commands"},
         {"env", 'e', GW_OPTION_TEXTS, &launch->env, "NAME=VALUE",
-         "set in its environment, beside this one;\nmay be given many times"},
+         "set a variable, in addition to the present\n"
+         "environment; may be given several times"},
         {"ship", 0, GW_OPTION_TEXTS, &launch->ship, "FILE[:NAME]", ship_help},
-        {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR", "where it runs (default: here)"},
+        {"cwd", 'C', GW_OPTION_TEXT, &launch->cwd, "DIR",
+         "working folder (default: the current folder)"},
         {"stdin", 0, GW_OPTION_TEXT, &launch->in, "FILE", stdin_help},
         {"prolog", 0, GW_OPTION_TEXT, &launch->prolog, "WORDS",
-         "run by bash before it, in the same\nenvironment: 'module load cuda'"},
+         "bash commands to run first, in the same\n"
+         "environment: 'module load cuda'"},
         {"container", 0, GW_OPTION_TEXT, &launch->container, "IMAGE",
-         "run it in a container, with its folder,\nits checkpoints, GPUs, and this "
-         "host's\nnetwork"},
+         "run the command in a container, with its folder,\n"
+         "its checkpoints, its GPUs and the host's network"},
         {"container-runtime", 0, GW_OPTION_TEXT, &launch->runtime, "NAME",
-         "docker, podman or apptainer (default: the\nfirst that the worker has)"},
+         "container runtime: docker, podman or apptainer\n"
+         "(default: the first that the worker has)"},
         {"time-limit", 0, GW_OPTION_DURATION, &task->time_limit_ns, "TIME",
-         "killed when it runs longer (exit code 124;\n0: no limit); --time TIME is the same"},
+         "kill the task if it runs longer (exit code 124;\n"
+         "0: no limit); --time TIME is the same"},
         {"inactivity-timeout", 0, GW_OPTION_DURATION, &task->inactivity_timeout_ns, "TIME",
-         "killed when it writes nothing for longer\n(exit code 124; 0: no limit)"},
+         "kill the task if it writes no output for this\n"
+         "long (exit code 124; 0: no limit)"},
         {"annotate", 0, GW_OPTION_TEXTS, &launch->annotations, "NAME=VALUE",
-         "for listings (`gangway jobs --where`);\nmay be given many times"},
+         "annotation for listings (`gangway jobs --where`);\n"
+         "may be given several times"},
         {"grace", 0, GW_OPTION_DELAY, &task->grace_ns, "TIME",
-         "from SIGTERM to SIGKILL (default: 10s)"},
+         "time between SIGTERM and SIGKILL (default: 10s)"},
         {"signal", 0, GW_OPTION_TEXT, &launch->signal, "NAME",
-         "instead of SIGTERM: USR1, SIGUSR1, 10"},
+         "signal to send instead of SIGTERM: USR1, SIGUSR1,\n"
+         "10"},
         {"fail-grace", 0, GW_OPTION_DELAY, &task->fail_grace_ns, "TIME",
-         "the same when another rank failed\n(default: 200ms)"},
+         "the grace time after another rank has failed\n"
+         "(default: 200ms)"},
         {launch->gang ? "max-restarts" : "retries", 0, GW_OPTION_U32, &task->retries, "N",
-         launch->gang ? "start again, all ranks, when one fails" : "run again when it fails"},
+         launch->gang ? "number of starts of all ranks after a rank has\n"
+                        "failed"
+                      : "number of times to run again after a failure"},
         {"backoff", 0, GW_OPTION_DURATION, &task->backoff_ns, "TIME",
-         "before the second attempt; doubled before\neach further one, up to 5m (default: 0, "
-         "none)"},
+         "pause before the second attempt; doubled before\n"
+         "each further attempt, up to 5m (default: 0, none)"},
         {"max-worker-losses", 0, GW_OPTION_BUDGET, &task->worker_losses_max, "N",
-         "run again when its worker is lost\n(default: 9; 0: never)"},
+         "number of times to run again if its worker is\n"
+         "lost (default: 9; 0: never)"},
         {"priority", 'p', GW_OPTION_I32, &task->priority, "P", priority_help},
         {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_COUNT, &task->slots, "N",
          table->slots},
         {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
          table->gpus},
         {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
-         "that each of its GPUs has at least, a MIG\ninstance, too"},
+         "memory that each of its GPUs or MIG instances has\n"
+         "at least"},
         {"bind", 0, GW_OPTION_TEXT, &launch->bind, "near|none",
-         "where it has GPUs: to the CPUs near them\n(that is the default), or to none"},
+         "with GPUs: bind processes to the CPUs near them\n"
+         "(default), or to none"},
         {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},
         {"on", 0, GW_OPTION_LIST, &task->workers, "WORKER,...",
-         "names of workers or hosts, or addresses:\nruns only there (`gangway worker list`)"},
+         "run only on these: names of workers or hosts, or\n"
+         "addresses (`gangway worker list`)"},
         {"prefer", 0, GW_OPTION_LIST, &launch->prefer, "WORKER,...",
-         "the same, but elsewhere where those\nhave no room"},
+         "the same, but run elsewhere if these have no room"},
         {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},
         {"after", 0, GW_OPTION_LIST, &launch->after, "JOB,...",
-         "starts when these jobs have ended well"},
+         "start after these jobs have succeeded"},
         {"after-any", 0, GW_OPTION_TEXT, &launch->after_any, "JOB,...",
-         "starts when these jobs have ended,\nhowever they did"},
-        {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not show its output"},
+         "start after these jobs have ended, even if they\n"
+         "failed"},
+        {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not print the output"},
         {"json", 0, GW_OPTION_FLAG, &launch->json, NULL,
-         "print JSON: a line for each line of output,\nthen one with the end"},
+         "print JSON: one line for each line of output,\n"
+         "then one for the end"},
         {0},
     };
     enum { ROWS = sizeof rows / sizeof *rows - 1 };
@@ -433,10 +477,12 @@ bool gw_launch_options_init(struct gw_launch_options *launch, bool gang, int arg
     const struct gw_options options = {
         .command = launch->gang ? "dispatch" : "submit",
         .arguments = "-- COMMAND [ARGUMENT...]",
-        .summary = launch->gang ? "Run a command as a gang: N ranks that start together or not at "
-                                  "all, with RANK,\nWORLD_SIZE, MASTER_ADDR and what launchers "
-                                  "set, and end together when one fails."
-                                : "Run a command as a task.",
+        .summary =
+            launch->gang
+                ? "Run a command as a gang: N ranks that start together or not at all, with RANK,\n"
+                  "WORLD_SIZE, MASTER_ADDR and the variables of other launchers. If one rank\n"
+                  "fails, all ranks end."
+                : "Run a command as a task.",
         .details = launch->gang ? gang_details : details,
         .table = launch->gang ? table.rows : table.rows + 1,
         .arguments_min = 0,

@@ -36,7 +36,7 @@ int gw_listing_run(const struct gw_listing *listing, int argc, char **argv)
     bool json = false, watch = false;
     int first, exit_code;
     const struct gw_option table[] = {
-        {"watch", 'w', GW_OPTION_FLAG, &watch, NULL, "show it again every 2 seconds, until Ctrl-C"},
+        {"watch", 'w', GW_OPTION_FLAG, &watch, NULL, "repeat every 2 seconds, until Ctrl-C"},
         {"json", 0, GW_OPTION_FLAG, &json, NULL, "print JSON"},
         {0},
     };

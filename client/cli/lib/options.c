@@ -98,7 +98,7 @@ static void print_help(const struct gw_options *options)
     printf("\nOptions:\n");
     for (const struct gw_option *option = options->table; option->name; option++)
         print_option(option);
-    print_option(&(struct gw_option){.name = "help", .letter = 'h', .help = "print this"});
+    print_option(&(struct gw_option){.name = "help", .letter = 'h', .help = "show this help"});
 }
 
 static void (*show_help)(const struct gw_options *options) = print_help;
@@ -527,8 +527,8 @@ bool gw_options_parse(const struct gw_options *options, int argc, char **argv, i
     struct gw_options flat = *options;
     static const struct gw_option common[] = {
         {"connect-timeout", 0, GW_OPTION_DELAY, &connect_timeout_ns, "TIME",
-         "wait so long for a scheduler that was killed or\nstopped to be started again (default: "
-         "10s)"},
+         "if the scheduler was killed or stopped, wait this\n"
+         "long for its next start (default: 10s)"},
         {0},
     };
     size_t count = spread(options->table, rows, 0);
