@@ -546,7 +546,8 @@ class Brought(e2e.Case):
 
     def test_submit_warns_that_a_checkpoint_will_be_removed(self):
         done = self.gangway("submit", "--", "sh", "-c", SAVE)
-        self.assertIn("job 1 saved a checkpoint, which goes with it: --checkpoint-dir", done.stderr)
+        self.assertIn("job 1 saved a checkpoint, which is deleted with the job: "
+                      "--checkpoint-dir", done.stderr)
         done = self.gangway("dispatch", "-n", "2", "--", "sh", "-c", "echo nothing")
         self.assertNotIn("checkpoint", done.stderr)
 

@@ -144,7 +144,7 @@ class CommandLine(e2e.Case):
                          ["[0] 0", "[1] 1"])
         self.assertEqual(self.gangway("logs", str(gang), "--rank", "1").stdout, "1\n")
         self.assertIn("0 to 1", self.gangway("logs", str(gang), "--rank", "2", rc=2).stderr)
-        self.assertIn("least", self.gangway("logs", str(gang), "--rank", "-1", rc=2).stderr)
+        self.assertIn("start at 0", self.gangway("logs", str(gang), "--rank", "-1", rc=2).stderr)
         folder = os.path.join(self.dir, "output")
         self.gangway("logs", str(gang), "--output", folder)
         self.assertEqual(sorted(os.listdir(folder)), ["rank.000", "rank.001"])
@@ -587,7 +587,7 @@ class CommandLine(e2e.Case):
         run = ["submit", "--", "true"]
         for words, name in (["up"], "XDG_STATE_HOME"), (run, "XDG_RUNTIME_DIR"):
             failed = self.gangway(*words, rc=1, env={name: self.dir})
-            self.assertIn(f"set {name} to a folder of yours", failed.stderr)
+            self.assertIn(f"set {name} to a folder that you own", failed.stderr)
         self.assertIn("no cluster is running",
                       self.gangway("jobs", rc=3, env={"XDG_STATE_HOME": self.dir}).stderr)
 

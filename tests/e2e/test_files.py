@@ -79,7 +79,7 @@ class Files(e2e.Case):
         self.write("tree/.git/HEAD", "nonsense\n", 0o644)
         os.rmdir(os.path.join(self.dir, "tree/.git/refs"))
         said = self.gangway("submit", "--ship", "tree", *listing, rc=1).stderr
-        self.assertIn("cannot ship tree: git, which knows", said)
+        self.assertIn("cannot find out which files git ignores", said)
         self.assertEqual(said.count("fatal:"), 1, said)
         # Not from a repository, as after unpacking an archive.
         shutil.rmtree(os.path.join(self.dir, "tree/.git"))
@@ -94,7 +94,7 @@ class Files(e2e.Case):
         listing = ["--", "/usr/bin/find", ".", "-name", "a.o"]
         done = self.gangway("submit", "--ship", "tree:.", *listing, env={"PATH": "/nowhere"})
         self.assertEqual(done.stdout, "./a.o\n")
-        self.assertIn("git is not installed: what git would leave out of tree", done.stderr)
+        self.assertIn("git is not installed: files of tree", done.stderr)
         done = self.gangway("submit", "--ship", "tree:.", *listing)
         self.assertEqual(done.stdout + done.stderr, "")
         os.unlink(os.path.join(self.dir, "tree/.gitignore"))
@@ -346,7 +346,7 @@ class Files(e2e.Case):
             said = self.gangway("submit", *shipped, "--", "true", rc=2).stderr
             self.assertIn(text, said)
         said = self.gangway("submit", "--ship", "in.txt", "-C", "/", "--", "true", rc=2).stderr
-        self.assertIn("runs in a folder of its own, not in /", said)
+        self.assertIn("runs in its own folder, not in /", said)
 
 
 if __name__ == "__main__":

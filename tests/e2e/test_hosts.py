@@ -192,7 +192,7 @@ class Hosts(e2e.Case):
             worker.wait_output("other workers reach this one")
         self.assertEqual(self.left(young), ["checkpoints/3/w", "lock", "logs/3/o"])
         self.assertFalse(os.path.exists(old))
-        self.assertIn("at-10.0.0.1_2 goes, with output and checkpoints", worker.text)
+        self.assertIn("at-10.0.0.1_2, with output and checkpoints", worker.text)
         self.assertFalse(os.path.exists(empty))
         self.assertEqual(len(self.left(in_use)), 4)
         self.assertEqual(len(self.left(other)), 4)
@@ -344,7 +344,7 @@ class Hosts(e2e.Case):
         env = self.host(alice["token"])
         wrong = alice["token"][:-1] + ("1" if alice["token"][-1] == "0" else "0")
         done = self.gangway("status", env=dict(env, GANGWAY_TOKEN=wrong), rc=1)
-        self.assertIn("knows no such token", done.stderr)
+        self.assertIn("does not know this token", done.stderr)
         unread = dict(env, GANGWAY_TOKEN="", GANGWAY_TOKEN_FILE="/dev/null/token")
         done = self.gangway("status", env=unread, rc=1)
         self.assertIn("/dev/null/token: Not a directory", done.stderr)
@@ -363,7 +363,7 @@ class Hosts(e2e.Case):
         self.gangway("token", "revoke", alice["id"])
         self.assertEqual(command.wait(), 1)
         self.assertIn("revoked", command.text)
-        self.assertIn("knows no such token", self.gangway("status", env=env, rc=1).stderr)
+        self.assertIn("does not know this token", self.gangway("status", env=env, rc=1).stderr)
         self.assert_idle()  # its attached job ended with it
         self.assertIn("list", self.gangway("token", "revoke", alice["id"], rc=2).stderr)
 
@@ -458,7 +458,7 @@ class Hosts(e2e.Case):
         with socket.create_server(("127.0.0.1", 0)) as nobody:
             port = nobody.getsockname()[1]
         self.address = f"127.0.0.1:{port}"  # free again: no process listens there
-        self.assertIn("--slots 5000: 1 to 4096\n",
+        self.assertIn("--slots 5000: must be 1 to 4096\n",
                       self.gangway("worker", "--connect", self.address, "--slots", "5000",
                                    rc=2).stderr)
         self.assertIn("--state /dev/null is not a folder\n",
@@ -605,7 +605,7 @@ class UpHosts(e2e.Case):
         host, port = listens.split(":")
         with socket.create_server((host, int(port))):
             done = self.gangway("up", "--listen", "127.0.0.1", "--slots", "1")
-        self.assertIn(f"somebody else listens at {listens} now", done.stderr)
+        self.assertIn(f"another process listens at {listens}, the earlier", done.stderr)
         self.assertNotEqual(self.listens(), listens)
 
     def test_remote_worker_ends_after_the_orphan_timeout(self):
@@ -617,7 +617,7 @@ class UpHosts(e2e.Case):
     def test_host_that_starts_no_worker_is_an_error(self):
         """The success of its start command is not enough."""
         done = self.gangway("up", "--listen", "127.0.0.1", "--hosts", "a:1,silent:1", rc=1)
-        self.assertIn("no worker at silent: what was run there ended well, and none came",
+        self.assertIn("no worker at silent: the remote command succeeded, but no worker",
                       done.stderr)
         self.assert_gone()
 

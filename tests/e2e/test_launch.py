@@ -111,7 +111,7 @@ class Launch(e2e.Case):
         self.assertEqual(self.dispatch("--env", "PMI_RANK={rank}", "--", program), alone)
         self.assertEqual(self.gangway("dispatch", "-n", "1", "--", program).stdout.split("] ")[-1],
                          "rank 0 of 1\n")
-        self.assertIn("--mpi pmix: there is only `none`",
+        self.assertIn("--mpi pmix: the only value is `none`",
                       self.dispatch("--mpi", "pmix", "--", program, rc=2))
 
     def test_scripts_that_import_mpi_are_ended(self):

@@ -359,8 +359,8 @@ class Mend(e2e.Case):
         way.answer = FORGED[0]
         way.cut()
         self.assertEqual(ends.wait(), 1)
-        self.assertRegex(ends.text, "none was back within 0.5 s: the other side refused the key "
-                         "'.*' before it had proven that it is the scheduler")
+        self.assertRegex(ends.text, "no scheduler was back within 0.5 s: the other side refused "
+                         "the key '.*' before it had proven that it is the scheduler")
         self.stop()
 
     def test_client_without_an_answer_ends(self):

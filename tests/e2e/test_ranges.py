@@ -247,7 +247,7 @@ class Files(e2e.Case):
         ran = os.path.join(self.dir, "ran")
         for typed in (("--", "touch", ran, "{5}"), ("--env", "X={5}", "--", "touch", ran)):
             said = self.gangway("submit", "--each-line", lines, *typed, rc=2).stderr
-            self.assertIn(f"{lines}: line 1 has 4 fields, and {{5}} is in the command", said)
+            self.assertIn(f"{lines}: line 1 has 4 fields, but the command uses {{5}}", said)
         self.assertFalse(os.path.exists(ran))
 
     def test_whole_line_as_a_single_argument_gives_a_hint(self):

@@ -152,7 +152,7 @@ class Streams(e2e.Case):
         self.gangway("wait", job)
         self.assertEqual(self.gangway("logs", job).stdout, "")
         for words in ["-d"], ["--array", "0-1"], ["--pty"]:
-            self.assertIn("--stdin given is for one command",
+            self.assertIn("--stdin given cannot be combined with --detach",
                           self.gangway("submit", *words, "--stdin", "given", "--", "cat",
                                        rc=2).stderr)
         self.assertIn("--stdin none-such: No such file",

@@ -17,7 +17,13 @@
 
 extern char **environ;
 
-enum { TABLE_ROWS_MAX = 60, MORE_ROWS_MAX = 20 };
+enum {
+    START_ROWS_MAX = 24,
+    PLACE_ROWS_MAX = 16,
+    GANG_ROWS_MAX = 16,
+    MORE_ROWS_MAX = GANG_ROWS_MAX + 4,
+    TABLE_ROWS_MAX = START_ROWS_MAX + PLACE_ROWS_MAX + MORE_ROWS_MAX,
+};
 
 /* The table of options. The arrays hold help texts that differ between `submit` and `dispatch`. */
 struct table {
@@ -52,7 +58,38 @@ static const char gang_details[] =
             "{rank}, {local_rank}, {node_rank} and {world_size} are replaced in the words of\n"
             "the command and in --env; {{} becomes {.";
 
-/* Appends the rows that only one of the two commands has, and the end of the table. */
+/* Appends the rows for many commands and for checkpoints, and the end of the table. */
+static void add_many_rows(struct gw_launch_options *launch, const struct table *table,
+                          struct gw_option *rows)
+{
+    const struct gw_option many[] = {
+        {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
+         launch->gang ? "run one gang for each number; {index} in its\n"
+                        "words becomes the number, as GANGWAY_ARRAY_INDEX;\n"
+                        "0-99:3: every third number"
+                      : "run one task for each number; {index} in its\n"
+                        "words becomes the number, as GANGWAY_ARRAY_INDEX;\n"
+                        "0-99:3: every third number, 0-99%8: eight tasks\n"
+                        "at a time"},
+        {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
+         "run the command for each line of a file (-:\n"
+         "standard input); in its words {line}, {index} and\n"
+         "the line's fields {1}, {2} ... are replaced\n"
+         "(quotes in the line have no meaning; {{} is a {);\n"
+         "GANGWAY_LINE has the line"},
+        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE", table->json},
+        {"checkpoint-dir", 0, GW_OPTION_TEXT, &launch->checkpoint_dir, "DIR",
+         "at the end, copy the checkpoint to DIR: the files\n"
+         "in GANGWAY_CHECKPOINT_DIR on all its hosts; with\n"
+         "many commands to DIR/INDEX"},
+    };
+    enum { MANY = sizeof many / sizeof *many };
+    static_assert(MANY <= MORE_ROWS_MAX - GANG_ROWS_MAX, "MORE_ROWS_MAX");
+    memcpy(rows, many, sizeof many);
+    rows[MANY] = (struct gw_option){0};
+}
+
+/* Appends the rows that only one of the two commands has, and the rows after them. */
 static void add_rows(struct gw_launch_options *launch, const struct table *table,
                      struct gw_option *rows)
 {
@@ -106,36 +143,11 @@ static void add_rows(struct gw_launch_options *launch, const struct table *table
          "run the command at this terminal, like a shell or\n"
          "a debugger"},
     };
-    const struct gw_option many[] = {
-        {"array", 'a', GW_OPTION_TEXT, &launch->array, "FIRST-LAST",
-         launch->gang ? "run one gang for each number; {index} in its\n"
-                        "words becomes the number, as GANGWAY_ARRAY_INDEX;\n"
-                        "0-99:3: every third number"
-                      : "run one task for each number; {index} in its\n"
-                        "words becomes the number, as GANGWAY_ARRAY_INDEX;\n"
-                        "0-99:3: every third number, 0-99%8: eight tasks\n"
-                        "at a time"},
-        {"each-line", 0, GW_OPTION_TEXT, &launch->each_line, "FILE",
-         "run the command for each line of a file (-:\n"
-         "standard input); in its words {line}, {index} and\n"
-         "the line's fields {1}, {2} ... are replaced\n"
-         "(quotes in the line have no meaning; {{} is a {);\n"
-         "GANGWAY_LINE has the line"},
-        {"from-json", 0, GW_OPTION_TEXT, &launch->from_json, "FILE", table->json},
-        {"checkpoint-dir", 0, GW_OPTION_TEXT, &launch->checkpoint_dir, "DIR",
-         "at the end, copy the checkpoint to DIR: the files\n"
-         "in GANGWAY_CHECKPOINT_DIR on all its hosts; with\n"
-         "many commands to DIR/INDEX"},
-    };
-    enum { MANY = sizeof many / sizeof *many };
-    static_assert(sizeof tasks <= sizeof gangs &&
-                      sizeof many + sizeof gangs <= MORE_ROWS_MAX * sizeof *rows,
-                  "MORE_ROWS_MAX");
+    static_assert(sizeof tasks <= sizeof gangs && sizeof gangs <= GANG_ROWS_MAX * sizeof *rows,
+                  "GANG_ROWS_MAX");
     const size_t bytes = launch->gang ? sizeof gangs : sizeof tasks;
     memcpy(rows, launch->gang ? gangs : tasks, bytes);
-    rows += bytes / sizeof *rows;
-    memcpy(rows, many, sizeof many);
-    rows[MANY] = (struct gw_option){0};
+    add_many_rows(launch, table, rows + bytes / sizeof *rows);
 }
 
 /* Writes the help texts that say to whom the resources belong: to each rank, or to the task. */
@@ -170,6 +182,45 @@ static const char ship_help[] = "copy a file or folder, as NAME, into a new\n"
 static const char stdin_help[] = "input of the command (default: -, standard\n"
                                  "input); none: /dev/null, as always with --detach\n"
                                  "and for many commands";
+
+/* Appends the rows about resources, order and output, and the rows after them. */
+static void add_place_rows(struct gw_launch_options *launch, const struct table *table,
+                           struct gw_option *rows)
+{
+    struct gw_task_options *task = &launch->task;
+    const struct gw_option place[] = {
+        {"priority", 'p', GW_OPTION_I32, &task->priority, "P", priority_help},
+        {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_COUNT, &task->slots, "N",
+         table->slots},
+        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
+         table->gpus},
+        {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
+         "memory that each of its GPUs or MIG instances has\n"
+         "at least"},
+        {"bind", 0, GW_OPTION_TEXT, &launch->bind, "near|none",
+         "with GPUs: bind processes to the CPUs near them\n"
+         "(default), or to none"},
+        {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},
+        {"on", 0, GW_OPTION_LIST, &task->workers, "WORKER,...",
+         "run only on these: names of workers or hosts, or\n"
+         "addresses (`gangway worker list`)"},
+        {"prefer", 0, GW_OPTION_LIST, &launch->prefer, "WORKER,...",
+         "the same, but run elsewhere if these have no room"},
+        {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},
+        {"after", 0, GW_OPTION_LIST, &launch->after, "JOB,...",
+         "start after these jobs have succeeded"},
+        {"after-any", 0, GW_OPTION_TEXT, &launch->after_any, "JOB,...",
+         "start after these jobs have ended, even if they\n"
+         "failed"},
+        {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not print the output"},
+        {"json", 0, GW_OPTION_FLAG, &launch->json, NULL,
+         "print JSON: one line for each line of output,\n"
+         "then one for the end"},
+    };
+    static_assert(sizeof place <= PLACE_ROWS_MAX * sizeof *rows, "PLACE_ROWS_MAX");
+    memcpy(rows, place, sizeof place);
+    add_rows(launch, table, rows + sizeof place / sizeof *place);
+}
 
 static void make_table(struct gw_launch_options *launch, struct table *table)
 {
@@ -227,39 +278,10 @@ static void make_table(struct gw_launch_options *launch, struct table *table)
         {"max-worker-losses", 0, GW_OPTION_BUDGET, &task->worker_losses_max, "N",
          "number of times to run again if its worker is\n"
          "lost (default: 9; 0: never)"},
-        {"priority", 'p', GW_OPTION_I32, &task->priority, "P", priority_help},
-        {launch->gang ? "slots-per-rank" : "slots", 0, GW_OPTION_COUNT, &task->slots, "N",
-         table->slots},
-        {launch->gang ? "gpus-per-rank" : "gpus", 0, GW_OPTION_TEXT, &launch->gpus, "N",
-         table->gpus},
-        {"gpu-memory", 0, GW_OPTION_SIZE, &task->gpu_memory_bytes, "SIZE",
-         "memory that each of its GPUs or MIG instances has\n"
-         "at least"},
-        {"bind", 0, GW_OPTION_TEXT, &launch->bind, "near|none",
-         "with GPUs: bind processes to the CPUs near them\n"
-         "(default), or to none"},
-        {"resources", 0, GW_OPTION_TEXT, &task->resources, "NAME=N,...", table->resources},
-        {"on", 0, GW_OPTION_LIST, &task->workers, "WORKER,...",
-         "run only on these: names of workers or hosts, or\n"
-         "addresses (`gangway worker list`)"},
-        {"prefer", 0, GW_OPTION_LIST, &launch->prefer, "WORKER,...",
-         "the same, but run elsewhere if these have no room"},
-        {"memory", 0, GW_OPTION_SIZE, &task->memory_bytes, "SIZE", table->memory},
-        {"after", 0, GW_OPTION_LIST, &launch->after, "JOB,...",
-         "start after these jobs have succeeded"},
-        {"after-any", 0, GW_OPTION_TEXT, &launch->after_any, "JOB,...",
-         "start after these jobs have ended, even if they\n"
-         "failed"},
-        {"quiet", 'q', GW_OPTION_FLAG, &launch->quiet, NULL, "do not print the output"},
-        {"json", 0, GW_OPTION_FLAG, &launch->json, NULL,
-         "print JSON: one line for each line of output,\n"
-         "then one for the end"},
-        {0},
     };
-    enum { ROWS = sizeof rows / sizeof *rows - 1 };
-    static_assert(ROWS + MORE_ROWS_MAX <= TABLE_ROWS_MAX, "TABLE_ROWS_MAX");
-    memcpy(table->rows, rows, ROWS * sizeof *rows);
-    add_rows(launch, table, table->rows + ROWS);
+    static_assert(sizeof rows <= START_ROWS_MAX * sizeof *rows, "START_ROWS_MAX");
+    memcpy(table->rows, rows, sizeof rows);
+    add_place_rows(launch, table, table->rows + sizeof rows / sizeof *rows);
 }
 
 /* Joins texts to "a,b,c". The caller frees the result. Prints an error and returns NULL if out of
