@@ -8,11 +8,11 @@ struct gw_reduction {
     enum gw_dtype dtype;
     enum gw_reduce reduce;
     int sources;               /* number of input arrays, at least 1 */
-    int divisor;               /* of GW_REDUCE_AVG; 0: `sources` */
+    int divisor;               /* divisor of GW_REDUCE_AVG; 0: `sources` */
     const void *const *source; /* [sources], each with `count` elements from element source_at on */
     int targets;               /* number of output arrays, at least 1 */
     void *const *target;       /* [targets], each with `count` elements from element target_at on */
-    size_t source_at;          /* in elements; the same in every source */
+    size_t source_at;          /* first element to read, the same in every source */
     size_t target_at;
     size_t count;
 };

@@ -19,7 +19,7 @@ struct gw_nccl_block {
     struct gw_nccl_block *next;
     char *memory;
     size_t bytes;
-    void *handle;    /* of its registration; NULL: not registered */
+    void *handle;    /* handle of NCCL's registration; NULL: not registered */
     uint64_t number; /* number of blocks allocated before it */
     bool is_ours;    /* allocated by gw_comm_alloc */
 };
@@ -30,11 +30,11 @@ struct gw_nccl {
     struct gw_segment *segment; /* the segment of `host`, which breaks this communicator */
     ncclComm_t nccl;            /* NULL before it was created and after it was aborted */
     int device;
-    cudaStream_t stream;            /* for blocking operations; ordered after the default stream */
-    cudaStream_t side;              /* the stream of gw_comm_stream */
-    cudaEvent_t event;              /* the event that this rank waits for */
-    cudaEvent_t order;              /* used by gw_comm_follow */
-    struct gw_nccl_stage stages[2]; /* for send and recv */
+    cudaStream_t stream; /* stream of blocking operations; ordered after the default stream */
+    cudaStream_t side;   /* the stream of gw_comm_stream */
+    cudaEvent_t event;   /* the event that this rank waits for */
+    cudaEvent_t order;   /* used by gw_comm_follow */
+    struct gw_nccl_stage stages[2]; /* staging buffers for send and recv */
     struct gw_nccl_block *blocks;
     uint64_t blocks_count;  /* number of blocks ever allocated */
     uint64_t history;       /* a digest of all alloc and dealloc calls; equal on all ranks */

@@ -26,13 +26,13 @@ struct gw_device {
     char uuid[GW_DEVICE_TEXT_MAX]; /* "GPU-..." or "MIG-...", as in CUDA_VISIBLE_DEVICES */
     char name[GW_DEVICE_TEXT_MAX]; /* "NVIDIA A100-SXM4-40GB" */
     char cpus[GW_DEVICE_TEXT_MAX]; /* CPUs near the device: "0-15,32-47"; empty: unknown */
-    char physical_gpu[GW_DEVICE_TEXT_MAX]; /* of an instance: the UUID of its GPU; empty: this is a
-                                              GPU */
+    char physical_gpu[GW_DEVICE_TEXT_MAX]; /* UUID of the GPU of a MIG instance; empty: this device
+                                              is a GPU */
 };
 
 /* The present state of a device. */
 struct gw_device_state {
-    bool lost; /* it failed or needs a reset; the other fields are then 0 */
+    bool lost; /* the device failed or needs a reset; the other fields are then 0 */
     uint64_t used_bytes;
     uint32_t processes; /* number of processes with a context on the device */
     uint32_t power_mw;  /* 0: unknown; of an instance: the power of its GPU */

@@ -9,7 +9,7 @@
 /* A range of the segment's file behind the fixed part. It holds the buffers of all ranks for one
  * gw_comm_alloc, or it is free. */
 struct gw_comm_host_extent {
-    uint64_t offset; /* in the file */
+    uint64_t offset; /* offset in the file */
     uint64_t stride; /* bytes of each rank's buffer, a multiple of the page size */
     uint64_t bytes;  /* size of the extent, at least stride * ranks */
     char *memory;    /* address of the extent in this process; NULL: free */
@@ -20,7 +20,7 @@ struct gw_comm_host {
     struct gw_segment *segment;
     uint32_t step;        /* the last step that was published */
     uint64_t spin_ns;     /* 0 if there are more ranks than processors */
-    uint64_t deadline_ns; /* of the operation in progress */
+    uint64_t deadline_ns; /* deadline of the operation in progress */
 
     /* Used if the ranks of this segment are a part of a larger communicator (comm_ring.h): */
     uint64_t

@@ -94,9 +94,9 @@ static uint64_t extents_end(const struct gw_comm_host *host)
 
 /* The range that an allocation will use. */
 struct place {
-    size_t index;    /* of a free extent that is large enough, or extents_count */
+    size_t index;    /* index of a free extent that is large enough, or extents_count */
     bool appended;   /* the range is behind the last extent: the file must grow */
-    uint64_t offset; /* in the file */
+    uint64_t offset; /* offset in the file */
     uint64_t stride, bytes;
 };
 

@@ -12,7 +12,7 @@ struct gw_comm_split_site {
     int (*open_hosts)(const struct gw_comm_hosts_options *options, struct gw_comm **comm,
                       struct gw_error *error);
     struct gw_comm *comm;
-    struct gw_segment *segment; /* of this host */
+    struct gw_segment *segment; /* segment of this host */
     int hosts;                  /* number of hosts; 1: the fields below are not read */
     const int *first;           /* the first rank of each host */
     uint64_t attempt;           /* attempt number of the connections */

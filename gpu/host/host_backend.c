@@ -26,7 +26,8 @@ enum {
     SPIN_NS = 20000,
     WHOLE_RANKS_MAX = 4, /* with at most this many ranks, each rank reduces whole chunks; with more,
                             each rank reduces a slice */
-    SLICE_ALIGN = 1024,  /* in elements; no two ranks write to the same cache line */
+    SLICE_ALIGN = 1024,  /* slices start at multiples of this many elements, so that no two ranks
+                            write to one cache line */
 };
 
 /* A collective in progress. */

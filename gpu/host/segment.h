@@ -132,7 +132,7 @@ struct gw_segment_wait {
     _Atomic uint32_t *word; /* the counter, written by peer */
     uint32_t target;        /* value that the counter must reach */
     uint64_t spin_ns;
-    uint64_t deadline_ns; /* on CLOCK_MONOTONIC */
+    uint64_t deadline_ns; /* deadline on CLOCK_MONOTONIC */
 };
 
 enum gw_segment_waited {

@@ -29,7 +29,7 @@ struct gw_comm_ring {
     struct gw_ring ring;              /* used by leaders only, like watch */
     struct gw_ring_watch *watch;
 
-    enum gw_comm_verb verb; /* of the operation in progress */
+    enum gw_comm_verb verb; /* the operation in progress */
     uint64_t deadline_ns;
     uint64_t history; /* a digest of alloc and dealloc calls; equal on all ranks */
     uint64_t splits;  /* number of child communicators created; equal on all ranks */

@@ -10,7 +10,7 @@
 enum { GW_RING_HOSTS_MAX = GW_COMM_HOST_RANKS_MAX };
 
 struct gw_ring {
-    int hosts; /* at least 2 */
+    int hosts; /* number of hosts, at least 2 */
     int place; /* number of this host in the ring */
     struct gw_transport *next, *prev;
     char *stage;        /* received data that is not reduced yet */

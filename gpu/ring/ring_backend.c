@@ -12,7 +12,7 @@
 
 enum {
     WINDOW_BYTES = 4 << 20, /* size of a window of reduce_scatter */
-    BLOCK_ALIGN = 64,       /* in elements */
+    BLOCK_ALIGN = 64,       /* blocks start at multiples of this many elements */
     PARTS_MAX = 2 * GW_RING_HOSTS_MAX,
 };
 

@@ -28,7 +28,7 @@ struct gw_ring_door {
     const struct gw_ring_trust *trust;
     bool full; /* accept failed because no descriptor or memory was free: try again later */
     size_t guests_count;
-    struct guest guests[GUESTS_MAX]; /* in the order in which they were accepted */
+    struct guest guests[GUESTS_MAX]; /* accepted connections, oldest first */
 };
 
 struct gw_ring_door *gw_ring_door_new(int listener, const struct gw_ring_trust *trust, int self)

@@ -11,9 +11,10 @@
 #include "graph/wire/tls.h"
 
 enum gw_ring_purpose {
-    GW_RING_CONTROL = 1, /* from a host's leader to rank 0: addresses, causes of failures */
-    GW_RING_DATA = 2,    /* from a leader to the next leader */
-    GW_RING_PAIR = 3,    /* messages from one rank to another rank */
+    GW_RING_CONTROL =
+        1, /* control link from a host's leader to rank 0: addresses, causes of failures */
+    GW_RING_DATA = 2, /* data link from a leader to the next leader */
+    GW_RING_PAIR = 3, /* messages from one rank to another rank */
 };
 
 /* Which connections are accepted. */
@@ -27,7 +28,7 @@ struct gw_ring_trust {
 /* How long a call may wait. The call also ends if the segment is broken. */
 struct gw_ring_wait {
     const struct gw_segment *segment;
-    uint64_t deadline_ns; /* on CLOCK_MONOTONIC */
+    uint64_t deadline_ns; /* deadline on CLOCK_MONOTONIC */
 };
 
 /* All functions of this header return 0, or an error with a text: GW_ETIMEDOUT (the deadline

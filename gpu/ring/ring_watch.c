@@ -45,7 +45,7 @@ struct frame {
 struct peer {
     struct gw_transport *link; /* NULL: closed */
     int rank;
-    _Atomic bool closed; /* it has sent GOODBYE */
+    _Atomic bool closed; /* the peer has sent GOODBYE */
     uint64_t died_ns;    /* time at which its link broke without a GOODBYE; 0: it did not */
     struct frame frame;  /* the frame that is being received */
     size_t got;

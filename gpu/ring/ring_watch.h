@@ -19,7 +19,7 @@ struct gw_ring_peer {
 };
 
 struct gw_ring_watch_options {
-    const struct gw_segment *segment; /* of this host; borrowed */
+    const struct gw_segment *segment; /* segment of this host; borrowed */
     struct gw_ring *ring;             /* the watch writes its field `closed` */
     int rank;                         /* the leader's rank, which is the lowest of its host */
     int local_ranks;

@@ -113,7 +113,8 @@ static int buckets_plan(struct gw_ddp *ddp, const struct gw_ddp_options *options
         struct param *param = &ddp->params[i];
         struct bucket *bucket = bucket_for(ddp, param->dtype, i);
         param->bucket = (size_t)(bucket - ddp->buckets);
-        param->offset = bucket->bytes; /* in the bucket, until the offset of the bucket is known */
+        param->offset =
+            bucket->bytes; /* offset in the bucket, until the offset of the bucket is known */
         bucket->params++;
         if (bucket->bytes > PTRDIFF_MAX / 2 - align_up(param->bytes))
             return GW_ENOMEM;

@@ -3,7 +3,7 @@
 #define GW_BASE_DISK_KIND_H
 
 enum gw_disk_kind {
-    GW_DISK_LOCAL,    /* also if unknown */
+    GW_DISK_LOCAL,    /* a local disk, or an unknown file system */
     GW_DISK_VOLATILE, /* empty after a reboot */
     GW_DISK_NETWORK,  /* file locks and the order of writes are unreliable */
 };

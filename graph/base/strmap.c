@@ -100,7 +100,7 @@ bool gw_strmap_remove(struct gw_strmap *map, const char *key)
     for (size_t i = (hole + 1) & mask; map->slots[i].key; i = (i + 1) & mask) {
         size_t home = map->slots[i].hash & mask;
         if (((i - home) & mask) < ((i - hole) & mask))
-            continue; /* as in gw_map_remove */
+            continue; /* moving the entry would put it before its home slot */
         map->slots[hole] = map->slots[i];
         hole = i;
     }

@@ -14,7 +14,7 @@
 struct gw_graph_node {
     uint32_t spec;
     uint32_t deps_at, dep_count;
-    uint32_t index; /* of an external node: its index in its job */
+    uint32_t index; /* index of an external node in its job */
     uint64_t job;
     size_t args_at, args_bytes;
     const char *name; /* or NULL */
@@ -57,7 +57,7 @@ struct gw_graph {
     GW_ARRAY(struct gw_graph_after_edge) after;
     GW_ARRAY(struct gw_graph_spec) specs;
     struct gw_map spec_by_hash;
-    const struct gw_function *plain; /* of the last call without options, or NULL */
+    const struct gw_function *plain; /* function of the last call without options */
     uint32_t plain_spec;             /* the spec of that call */
     struct gw_strmap node_by_name;
     struct gw_buffer args;

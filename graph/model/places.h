@@ -5,7 +5,7 @@
 
 #include "graph/model/pairs.h"
 
-#define GW_PLACES_RANKS_MAX 65535 /* at one place */
+#define GW_PLACES_RANKS_MAX 65535 /* maximum number of ranks at one place */
 
 struct gw_places {
     const struct gw_places_item {

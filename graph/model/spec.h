@@ -14,7 +14,7 @@ struct gw_graph_spec {
     const char *const *env;         /* NULL-terminated; NULL: the client's environment */
     const char *cwd;                /* NULL: the client's working directory */
     struct gw_task_options options; /* .name is NULL, because the name belongs to the node */
-    uint64_t actor;                 /* as in the message */
+    uint64_t actor;                 /* the actor, as in the spec message */
     const char *actor_name;         /* borrowed, never copied; NULL: none */
     uint32_t env_templates;         /* see struct gw_command */
     const char *const *epilog;      /* see struct gw_command */

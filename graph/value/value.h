@@ -22,8 +22,8 @@ struct gw_value {
     uint8_t type;   /* enum gw_value_type */
     uint8_t depth;  /* 0: contains no values; a list of scalars: 1 */
     bool immortal;  /* static, without a reference count */
-    bool deep;      /* it failed because an item is nested too deeply */
-    int16_t failed; /* of a list or dict: error code of an item that could not be added */
+    bool deep;      /* `failed` is set because an item is nested too deeply */
+    int16_t failed; /* error code of an item that could not be added to this list or dict */
     union {
         bool b;
         int64_t i;

@@ -19,7 +19,7 @@ struct gw_backlog {
     GW_ARRAY(struct gw_backlog_item) items;
     size_t start;
     uint64_t sent;
-    size_t bytes, fds; /* of the items in the backlog */
+    size_t bytes, fds; /* total size and descriptors of the items in the backlog */
 };
 
 struct gw_backlog *gw_backlog_new(void)

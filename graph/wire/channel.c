@@ -35,7 +35,7 @@ enum {
     IN_BYTES_KEPT = 1 << 18, /* a larger receive buffer is freed after this many reads ... */
     IN_READS_SMALL = 64,     /* ... in a row that used at most a quarter of it */
     IN_BYTES_MAX = GW_FRAME_HEADER_BYTES + GW_FRAME_BULK_BYTES_MAX,
-    IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* of an incomplete frame and of the next one */
+    IN_FDS_MAX = 2 * GW_FRAME_FDS_MAX, /* descriptors of an incomplete frame and of the next one */
     OUT_BYTES_KEPT = 1 << 20,          /* a larger send buffer is freed when it is empty */
 };
 

@@ -27,7 +27,7 @@ struct gw_content_source {
     int fd;      /* borrowed */
     bool hashed; /* the receiver knows the hash of the content. If the file was truncated, zeros may
                     be sent instead. Its offset shows how far it was read */
-    uint32_t piece_bytes_max; /* at most GW_FRAME_PIECE_BYTES_MAX */
+    uint32_t piece_bytes_max; /* maximum size of a piece, at most GW_FRAME_PIECE_BYTES_MAX */
 };
 
 /* gw_content_sendable returns 0 if the content of a descriptor can be sent (a memfd or a file),

@@ -55,7 +55,7 @@ enum gw_range_flag {
     X(GW_OUTCOME_PORT, 11, "found its port taken") /* no budget three times: use another port */   \
     X(GW_OUTCOME_FILES, 12, "got no files there")  /* no charge: run again elsewhere, if anywhere  \
                                                     */                                             \
-    X(GW_OUTCOME_FULL, 13, "no memory there")      /* as above */                                  \
+    X(GW_OUTCOME_FULL, 13, "no memory there")      /* no budget three times: run elsewhere */      \
     X(GW_OUTCOME_UNREACHED, 14, "could not reach another rank") /* no budget a few times */
 
 #define GW_OUTCOME_ENUM(name, number, text) name = number,
@@ -64,9 +64,9 @@ enum gw_outcome { GW_OUTCOMES(GW_OUTCOME_ENUM) };
 
 /* What a task reports about itself (task_blocked). */
 enum gw_blocked {
-    GW_BLOCKED_NOT = 0,   /* it continues */
-    GW_BLOCKED_WAITS = 1, /* it waits for other tasks, and its slots may be used */
-    GW_BLOCKED_LONG = 2,  /* it runs for long, and keeps its slots */
+    GW_BLOCKED_NOT = 0,   /* the task continues */
+    GW_BLOCKED_WAITS = 1, /* the task waits for others, and its slots may be used */
+    GW_BLOCKED_LONG = 2,  /* the task runs for long, and keeps its slots */
 };
 
 /* How a client cancels. */
@@ -95,7 +95,7 @@ enum gw_attempt_claim {
     GW_CLAIM_WAITS = 0, /* assigned to a process behind others; a rank: waits for gang_go */
     GW_CLAIM_RUNS = 1,  /* a rank: it has received gang_go */
     GW_CLAIM_ENDED = 2, /* the scheduler may not know how: finished or ended follows */
-    GW_CLAIM_UNFIT = 3, /* it runs, but has lost what that scheduler had sent */
+    GW_CLAIM_UNFIT = 3, /* the attempt runs, but has lost what that scheduler had sent */
 };
 
 /* The parts of a folder in a checkpoint transfer. Links come last, so that no file is written
@@ -119,7 +119,7 @@ enum gw_transfer_how {
 enum { GW_TRANSFER_WINDOW = 8, GW_TRANSFER_PART_BYTES = 512 << 10 };
 
 enum { GW_RETRIES_MAX = 255 };    /* further attempts after errors of the task */
-enum { GW_NAME_BYTES_MAX = 255 }; /* of the name of a job or a task */
+enum { GW_NAME_BYTES_MAX = 255 }; /* maximum length of the name of a job or a task */
 enum { GW_SIGNAL_MAX = 64 };      /* the largest number of a signal */
 
 /* What a user requests for the gangs of a job, or (pause, resume) for the job. */

@@ -16,10 +16,10 @@
 enum {
     GW_FRAME_HEADER_BYTES = 8,
     GW_FRAME_MAGIC = 0x5747,
-    GW_FRAME_BYTES_MAX = 1 << 20,       /* of the payload */
-    GW_FRAME_BULK_BYTES_MAX = 16 << 20, /* of the payload of messages with columns of tasks */
+    GW_FRAME_BYTES_MAX = 1 << 20,       /* maximum payload of a frame */
+    GW_FRAME_BULK_BYTES_MAX = 16 << 20, /* maximum payload of messages with columns of tasks */
     GW_FRAME_FDS_MAX = 64,
-    GW_FRAME_PIECE_BYTES_MAX = 256 << 10, /* of a piece of content */
+    GW_FRAME_PIECE_BYTES_MAX = 256 << 10, /* maximum size of a piece of content */
     GW_FRAME_DEPTH_MAX = 16,
 };
 

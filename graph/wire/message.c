@@ -21,7 +21,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are little-en
 
 enum {
     ENVELOPE_FIELDS = 4, /* type, term, peer, sequence */
-    FIELD_BYTES_MAX = 9, /* for a number, or for the header of a string or bin */
+    FIELD_BYTES_MAX = 9, /* maximum size of a number, or of the header of a string or bin */
 };
 
 enum kind {
@@ -38,7 +38,7 @@ enum kind {
 
 struct field {
     uint8_t kind;
-    uint16_t offset; /* in the message's own struct */
+    uint16_t offset; /* offset in the message's own struct */
     const char *name;
 };
 

@@ -25,7 +25,7 @@ enum {
 struct gw_scroll_record {
     uint32_t magic, index;
     uint64_t attempt;
-    uint32_t bytes[2]; /* of stdout and stderr */
+    uint32_t bytes[2]; /* sizes of stdout and stderr */
 };
 
 /* attempt: the running attempt; 0: none, or an attempt with its own files. If a begin is beyond the

@@ -86,7 +86,7 @@ struct gw_process_use {
 /* The state of a GPU of a worker. xids: NVIDIA's numbers of the errors since the last sample. */
 enum { GW_GPU_XIDS_MAX = 4 };
 struct gw_gpu_sample {
-    bool lost; /* it failed: the other fields are unknown */
+    bool lost; /* the GPU failed: the other fields are unknown */
     uint64_t used_bytes;
     uint32_t processes, power_mw, busy_percent;
     uint32_t xids[GW_GPU_XIDS_MAX], xid_count;
@@ -100,10 +100,10 @@ struct gw_stand {
     uint32_t
         place;    /* its index among the ranks of its worker, which is its rank in their segment */
     bool stopped; /* its process is stopped by a signal */
-    uint64_t process;                 /* its process number on the worker */
-    uint64_t begun;                   /* number of collectives that it has begun */
-    uint64_t active;                  /* of commands: grows with their CPU time and output */
-    const char *operation;            /* the collective that it is in; static; NULL: none */
+    uint64_t process;      /* its process number on the worker */
+    uint64_t begun;        /* number of collectives that it has begun */
+    uint64_t active;       /* progress of commands: grows with their CPU time and output */
+    const char *operation; /* the collective that it is in; static; NULL: none */
     char stack[GW_STAND_STACK_BYTES]; /* what its process is doing, one line for people; empty: not
                                          examined */
 };

@@ -9,7 +9,7 @@
 #include <gangway/error.h>
 #include <limits.h>
 
-enum { GW_TOKENS_MAX = 10000 }; /* in one file */
+enum { GW_TOKENS_MAX = 10000 }; /* maximum number of tokens in a file */
 
 struct gw_token_file {
     GW_ARRAY(struct gw_token) tokens;

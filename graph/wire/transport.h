@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 struct gw_transport {
-    int fd; /* for poll; owned by the transport */
+    int fd; /* descriptor for poll; owned by the transport */
 
     /* Reads up to `bytes` (> 0) bytes. Returns 0 with *got > 0; GW_EAGAIN; GW_ECLOSED if the other
      * side has closed the connection. Returns an error with a text: GW_EPERM (refused), GW_EPROTO

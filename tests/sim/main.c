@@ -244,7 +244,7 @@ static bool sum_up(uint64_t from, uint64_t count)
 
 static char last_words[128];
 static int only_patience, only_crowd;
-enum { CROWD_EVERY = 20 }; /* in seeds */
+enum { CROWD_EVERY = 20 }; /* one in this many seeds is a crowd */
 
 /* Every failure ends in SIGABRT. Prints the command that replays it. */
 static void on_abort(int number)

@@ -81,7 +81,7 @@ struct work {
     bool target, held;
     uint32_t children; /* number of tasks that it submits */
     uint32_t depth;    /* depth of nesting */
-    bool leaves;       /* it does not wait for its children */
+    bool leaves;       /* the task does not wait for its children */
     bool cancelled;    /* somebody cancelled it, or a task that it depends on */
     uint32_t started, ended_well, gangs, deaths;
     uint32_t strangers; /* number of attempts whose port a stranger took */
@@ -103,8 +103,8 @@ struct work {
     uint32_t blamed;      /* bit mask of ranks that hung in some attempt */
     uint32_t preempted;   /* number of requested preemptions */
     bool stop, pausing;   /* stop: a stop was requested; pausing: a rank has returned for a pause */
-    bool files;           /* it runs in a folder with files */
-    bool talks;           /* it writes output all the time */
+    bool files;           /* the task runs in a folder with files */
+    bool talks;           /* the task writes output all the time */
     uint64_t failed_ns;   /* time of its last own failure that was reported on failed_conn; or 0 */
     uint64_t failed_conn; /* id of that connection */
     uint64_t asked, asked_codes; /* number of the search, and error codes that it visited */
@@ -149,7 +149,7 @@ struct end {
     enum side side;
     struct host *host;
     struct client *client;
-    uint64_t incarnation; /* of the host */
+    uint64_t incarnation; /* incarnation of the host */
     uint64_t peer;        /* name of the peer in this side's core */
     bool open;
     uint64_t last_ns; /* time at which the last packet to it arrives */
@@ -170,11 +170,11 @@ struct conn {
 
 enum rank_state {
     RANK_STARTING,
-    RANK_REPORTED, /* it has reported that it is ready */
-    RANK_JOINED,   /* it has received gang_go */
+    RANK_REPORTED, /* the rank has reported that it is ready */
+    RANK_JOINED,   /* the rank has received gang_go */
     RANK_COLLECTIVE,
     RANK_HUNG,
-    RANK_DEAF, /* it was told to end, and ignores it */
+    RANK_DEAF, /* the rank was told to end, and ignores it */
     RANK_EXITED,
 };
 extern struct gw_sm sim_rank_sm;
@@ -216,7 +216,7 @@ struct process {
     struct work *actor;        /* the actor that it holds */
     uint64_t long_attempt;     /* the attempt that last reported that it runs long */
     uint64_t began;            /* the last call that began, or what it ran when it died */
-    uint64_t gang, checkpoint; /* from its last gang message */
+    uint64_t gang, checkpoint; /* gang and checkpoint of its last gang message */
     bool spans;                /* that gang has several workers */
     bool checkpoint_lost;      /* the host of its checkpoint is lost */
     bool transferred;          /* its checkpoint came from another host, or from a copy */
@@ -226,7 +226,7 @@ struct process {
     } last[CLIENTS_MAX];         /* last call of each client */
     GW_ARRAY(struct row) unsaid; /* successful attempts that were not reported yet */
     bool letting_go;
-    GW_ARRAY(struct told_folder) folders; /* of tasks that it has not received yet */
+    GW_ARRAY(struct told_folder) folders; /* folders of tasks that it has not received yet */
     struct work *command;
     uint32_t gpus; /* bit mask of its GPUs */
     bool shares_gpu;
@@ -268,8 +268,8 @@ struct sim_saved {
 /* State of a host that was told to end: see leave.c. */
 struct leave {
     bool told, again, exits;
-    bool begins;       /* it is being told for the first time */
-    bool alone;        /* it had no scheduler then */
+    bool begins;       /* the host is being told for the first time */
+    bool alone;        /* the host had no scheduler then */
     bool let;          /* the scheduler allowed it to exit */
     uint64_t until_ns; /* deadline to stay after its tasks have ended; 0: tasks run */
     uint64_t heard;    /* connection on which the scheduler heard this; 0: none */
@@ -294,7 +294,7 @@ struct host {
     uint64_t welcomed, welcomed_peer; /* connection of its welcome, and its peer name there */
     uint64_t orphan_ns;               /* how long it stays without a scheduler; 0: for long */
     uint32_t worker;                  /* its worker id */
-    bool emptied;                     /* it has lost checkpoints once */
+    bool emptied;                     /* the host has lost checkpoints once */
     struct gw_map files;              /* files on its disk: number -> content */
     uint64_t full_until_ns;           /* until when the disk is full; UINT64_MAX: always */
     bool disk_failed, was_full;       /* was_full: its memory was full, too, before this step */
@@ -337,7 +337,7 @@ struct gang {
     uint64_t home_life;
     bool missing;                  /* the program of a rank is missing on its host */
     bool asked_for_port, stranger; /* rank 0 must bind the port; a stranger has taken it */
-    uint32_t doors[RANKS_MAX];     /* from the messages to its ranks; 0: none yet */
+    uint32_t doors[RANKS_MAX];     /* doors from the messages to its ranks; 0: none yet */
     uint32_t asked;                /* what rank 0 must answer at its next step */
     struct process *in[RANKS_MAX]; /* ranks in collective number `at` */
     uint32_t at;
@@ -349,7 +349,8 @@ struct gang {
 /* A future of a task that was looked up. */
 struct share {
     uint64_t request;
-    struct work *promised, *work; /* as sent, and as received; NULL: not yet, or not found */
+    struct work *promised,
+        *work; /* the task as sent, and as received; NULL: not yet, or not found */
     bool dropped;
     enum told told;
     uint32_t ranks_told;
@@ -385,7 +386,7 @@ struct client {
     struct gw_map holding;     /* request -> work id of an actor */
     struct gw_map trespassing; /* requests that must be refused */
     bool admin;
-    bool retried; /* it has retried a task */
+    bool retried; /* the client has retried a task */
 };
 
 /* -- The world -----------------------------------------------------------------------------------
@@ -450,7 +451,7 @@ struct sim {
     GW_ARRAY(struct gang *) gangs;
     GW_ARRAY(struct sched_tunnel) tunnels;
     bool some_did_not_start, some_refused;
-    uint64_t faults[FAULT_COUNT]; /* of this seed */
+    uint64_t faults[FAULT_COUNT]; /* number of times that each fault happened in this seed */
     uint32_t worker_losses;
     uint64_t asked; /* number of searches for the reason of a failure */
     uint64_t healed_ns;
@@ -492,7 +493,7 @@ int sim_sched_step(struct sim *sim, struct gw_event *event);
 /* -- net.c */
 struct conn *sim_connect(struct sim *sim, struct end a, struct end b);
 void sim_send(struct sim *sim, struct conn *conn, int from, const struct gw_effect *effect);
-void sim_close(struct sim *sim, struct conn *conn, int from); /* by one side */
+void sim_close(struct sim *sim, struct conn *conn, int from); /* closes a connection by one side */
 void sim_cut(struct sim *sim, struct conn *conn);
 /* sim_hold makes a connection deliver nothing until until_ns. */
 void sim_hold(const struct sim *sim, struct conn *conn, uint64_t until_ns);

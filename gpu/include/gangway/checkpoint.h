@@ -19,7 +19,7 @@ extern "C" {
 
 enum {
     GW_CHECKPOINT_NAME_MAX = 255,       /* bytes of a section's name */
-    GW_CHECKPOINT_SECTIONS_MAX = 65536, /* in one file */
+    GW_CHECKPOINT_SECTIONS_MAX = 65536, /* maximum number of sections in a file */
 };
 
 /* A set of sections that the caller fills and writes, or that was read from a file. Not

@@ -251,7 +251,7 @@ GW_API int gw_comm_segment_abort(int fd, int cause, int rank, struct gw_error *e
 /* gw_comm_segment_aborted returns 1 and the first cause if the communicator is broken, 0 if not. */
 GW_API int gw_comm_segment_aborted(int fd, int *cause, int *rank, struct gw_error *error);
 
-/* Whether a rank has joined the communicator. A launcher uses this to find a rank that hangs. */
+/* The state of a rank in a communicator. A launcher uses this to find a rank that hangs. */
 enum gw_comm_presence {
     GW_COMM_ABSENT = 0, /* the rank has not joined yet */
     GW_COMM_OPEN = 1,
@@ -299,7 +299,7 @@ GW_API int gw_comm_open_host(const struct gw_comm_host_options *options, struct 
 
 struct gw_comm_hosts_options {
     int fd;           /* segment of this host, made for local_ranks ranks; borrowed */
-    int rank, ranks;  /* in the whole communicator */
+    int rank, ranks;  /* rank number and number of ranks in the whole communicator */
     int first_rank;   /* the lowest rank on this host */
     int local_ranks;  /* number of ranks on this host: first_rank to first_rank + local_ranks - 1 */
     uint64_t attempt; /* the same on all ranks; a connection with another number is refused */
@@ -347,7 +347,7 @@ struct gw_comm_nccl_options {
     struct gw_comm *host; /* a communicator of the host backend that nothing else uses.
                              gw_comm_open_nccl takes it over on success */
     int device;           /* CUDA device number of this rank in this process */
-    uint64_t timeout_ns;  /* also limits joining; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
+    uint64_t timeout_ns;  /* timeout of joining and of operations; 0: GW_COMM_TIMEOUT_DEFAULT_NS */
 };
 
 /* gw_comm_open_nccl joins with the rank number of `host` and returns a communicator, which the

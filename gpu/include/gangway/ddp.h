@@ -61,7 +61,7 @@ struct gw_ddp_options {
     struct gw_comm *comm;              /* borrowed until gw_ddp_close */
     const struct gw_ddp_param *params; /* in the order in which forward uses them; the array is
                                           copied, the data is borrowed */
-    size_t params_count;               /* at least 1 */
+    size_t params_count;               /* number of parameters, at least 1 */
     size_t first_bucket_bytes;         /* 0: GW_DDP_FIRST_BUCKET_BYTES */
     size_t bucket_bytes;               /* 0: GW_DDP_BUCKET_BYTES */
     bool find_unused;  /* true: parameters that backward does not use on this rank need no

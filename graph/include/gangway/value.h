@@ -27,7 +27,7 @@ enum gw_value_type {
     GW_BYTES,
     GW_LIST,
     GW_DICT,
-    GW_RESULT, /* only inside the arguments of a node */
+    GW_RESULT, /* a reference to a result; allowed only inside the arguments of a node */
 };
 
 struct gw_value;

@@ -58,7 +58,7 @@ struct model {
     /* used only by the model */
     uint64_t numbers;
     uint32_t *users_at, *users; /* the users of each row, as compressed rows */
-    uint32_t *unmade;           /* for each row: number of inputs that were not made yet */
+    uint32_t *unmade;           /* number of missing inputs of each row */
     uint32_t *made_at;          /* the worker that made each row; MODEL_NONE */
     struct model_pending *pending;
     struct model_worker *workers;

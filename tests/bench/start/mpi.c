@@ -1,4 +1,4 @@
-/* What rank.c does, by MPI. Built by compare.py with the machine's mpicc. */
+/* The same measurement as in rank.c, with MPI. compare.py builds it with the machine's mpicc. */
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>

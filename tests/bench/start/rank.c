@@ -1,5 +1,6 @@
-/* One rank of a gang of commands: the ranks sum a number by TCP, at MASTER_ADDR and MASTER_PORT,
- * and rank 0 prints when it had the sum (seconds of the monotonic clock). Built by compare.py. */
+/* One rank of a gang of commands. The ranks sum a number over TCP, at MASTER_ADDR and MASTER_PORT,
+ * and rank 0 prints the time at which it had the sum (seconds of the monotonic clock). compare.py
+ * builds this program. */
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -25,17 +26,18 @@ static int number(const char *name)
     return text ? atoi(text) : 0;
 }
 
-/* A byte in it says to the gang at this port that rank 0 listens. */
+/* Opens a FIFO. Rank 0 writes a byte into it to tell the other ranks of the gang that it listens at
+ * this port. */
 static int open_door(void)
 {
     const char *folder = getenv("TMPDIR");
     char path[512];
     snprintf(path, sizeof path, "%s/door-%d", folder ? folder : "/tmp", number("MASTER_PORT"));
-    (void)mkfifo(path, 0600); /* who comes first makes it */
+    (void)mkfifo(path, 0600); /* the first rank creates the FIFO */
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* Rank 0: takes a number of each, and gives all of them the sum. */
+/* Rank 0: receives a number from each rank and sends the sum to all of them. */
 static int lead(int listener, int ranks, double *sum)
 {
     int peers[RANKS_MAX];

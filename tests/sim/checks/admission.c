@@ -103,7 +103,8 @@ void sim_admission_stepped(struct sim *sim, struct host *host)
     }
     if (!admission->over_ns)
         admission->over_ns = sim->now_ns;
-    admission->offers = admission->offers || !is_busy(host); /* until a task starts */
+    admission->offers =
+        admission->offers || !is_busy(host); /* this stays true until a task starts */
     for (size_t i = 0; i < host->effects.list.count; i++) {
         const struct gw_effect *effect = &host->effects.list.items[i];
         if (effect->type == GW_EFFECT_SEND && effect->message.type == GW_MESSAGE_assign)

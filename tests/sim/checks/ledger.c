@@ -16,7 +16,7 @@ enum asked_for { ASKED_SYNC, ASKED_PUBLISH, ASKED_UNPUBLISH, ASKED_LOOKUP };
 struct asked {
     const struct client *client;
     uint64_t request, number, value;
-    uint32_t kind, verb; /* of a GW_MESSAGE_sync */
+    uint32_t kind, verb; /* kind and verb of a GW_MESSAGE_sync */
     enum asked_for what;
     char name[NAME_BYTES];
     const struct work *work;
@@ -31,7 +31,7 @@ struct published {
 /* The objects of one user. */
 struct shelf {
     GW_ARRAY(uint64_t) queue;
-    uint64_t bound; /* of the queue; 0: not set */
+    uint64_t bound; /* bound of the queue; 0: not set */
     uint64_t version, value;
     bool set;
 };

@@ -3,7 +3,7 @@
 #include "tests/sim/checks/limit.h"
 
 #define START_NS (100 * MS)  /* the worker's clock starts before a command's program */
-#define MEASURE_NS (10 * MS) /* until output is measured, twice */
+#define MEASURE_NS (10 * MS) /* output is measured twice in this time */
 
 struct limits {
     struct gw_map begun; /* attempt -> start of its first process */

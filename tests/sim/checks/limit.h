@@ -5,7 +5,7 @@
 
 #include "tests/sim/sim.h"
 
-#define SIM_GRACE_NS (50 * MS) /* in every spec */
+#define SIM_GRACE_NS (50 * MS) /* grace period of every spec */
 
 /* sim_limit_begin: a process starts its first row. sim_limit_exit: it exits for any reason.
  * sim_limit_told: its worker reports the end of an attempt. sim_limit_assigned: the scheduler

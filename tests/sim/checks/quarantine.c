@@ -22,7 +22,7 @@
 enum { RANKS, FILES, KINDS };
 
 struct rest {
-    uint32_t failures; /* in a row */
+    uint32_t failures; /* number of failures in a row */
     uint64_t until_ns;
 };
 

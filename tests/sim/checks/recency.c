@@ -23,7 +23,7 @@ struct recent {
 /* An attempt that the scheduler has sent to the host and that has not ended there. */
 struct taker {
     uint64_t attempt;
-    uint32_t rank;           /* of a gang; each rank uses its inputs until it has ended */
+    uint32_t rank;           /* rank of a gang; each rank uses its inputs until it has ended */
     const struct work *work; /* NULL: unknown */
 };
 

@@ -20,7 +20,7 @@ struct left {
     struct host *host;
     uint64_t incarnation;
     uint64_t conn; /* connection on which its host reconnected; 0: it has not */
-    bool due;      /* it is in the registration that is being processed */
+    bool due;      /* the result is in the registration that is being processed */
 };
 
 /* A result that a host reports and that was not known there when the scheduler died. */
@@ -32,7 +32,8 @@ struct unknown {
 struct sim_recovery {
     uint64_t begun_ns;
     GW_ARRAY(struct left) left;
-    GW_ARRAY(struct unknown) unknown; /* of the registration that is being processed */
+    GW_ARRAY(struct unknown)
+    unknown; /* unknown results in the registration that is being processed */
 };
 
 static struct sim_recovery *recovery_of(struct sim *sim)

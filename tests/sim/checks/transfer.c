@@ -52,7 +52,7 @@ struct trip {
     struct host *host;
     uint64_t incarnation, number;
     struct gw_msg_checkpoint_transfer what;
-    char address[16]; /* of the host that has it; empty: this host itself */
+    char address[16]; /* address of the host that has the checkpoint; empty: this host itself */
     bool copy, keep;
     uint32_t tries; /* to reach that host */
 };
@@ -129,7 +129,7 @@ static void on_trip(struct sim *sim, void *arg)
         sim->some_did_not_start = true;
     } else {
         put(trip.host, &trip.what, trip.keep);
-        if (!trip.keep) /* for a rank 0, which is told */
+        if (!trip.keep) /* the checkpoint is for a rank 0, which is told that it is here */
             find(trip.host, &trip.what, false)->looked = true;
         sim_fault(sim, trip.keep ? FAULT_COPIED : FAULT_TRANSFERRED);
         if (trip.copy)
@@ -142,7 +142,7 @@ static void on_trip(struct sim *sim, void *arg)
     int rc = sim_host_step(sim, trip.host, &event);
     SIM_CHECK(sim, rc == 0, "a worker refuses the checkpoint that it had transferred");
     if (trip.keep && event.code == 0 && !sim->healed && sim_chance(sim, 12))
-        sim_host_kill(sim, source); /* so that the copy is needed sometimes */
+        sim_host_kill(sim, source); /* kill its source at times, so that the copy is needed */
 }
 
 /* A command's folder changes a few times, then no more. */

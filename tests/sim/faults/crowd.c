@@ -189,7 +189,7 @@ static void make(struct sim *sim)
 {
     struct crowd *crowd = sim->crowd;
     crowd->kind = (enum kind)sim_below(sim, KINDS);
-    sim->healed = true; /* from the start */
+    sim->healed = true; /* no other faults, from the start */
     sim->host_count = 1 + sim_chance(sim, 30);
     for (uint32_t i = 0; i < sim->host_count; i++) {
         uint32_t slots = 2 + (uint32_t)sim_below(sim, 3);
@@ -203,7 +203,7 @@ static void make(struct sim *sim)
     sim->client_count = 1;
     sim->clients[0].sim = sim;
     sim_client_start(sim, &sim->clients[0]);
-    sim->clients[0].quiet = true; /* it does only what this file asks for */
+    sim->clients[0].quiet = true; /* the client makes only the requests of this file */
     sim_plan(sim, 2 * SECOND, on_submit, &sim->clients[0]);
 }
 

@@ -313,7 +313,7 @@ void sim_drain_ask(struct sim *sim, struct host *host, uint32_t number, bool dra
                           .word = {.kept = drain ? KEPT : FREE}};
     (void)snprintf(asked.word.uuid, sizeof asked.word.uuid, "%s", name);
     asked.before = kept_of(sim, name);
-    say(sim, name, UNSURE); /* until the answer arrives */
+    say(sim, name, UNSURE); /* unknown until the answer arrives */
     sim_drain_stepped(sim);
     GW_MUST(gw_array_push(&drains_of(sim)->asked, asked));
     sim_client_send(sim, client,

@@ -56,7 +56,7 @@ struct patience {
     struct party parties[GANGS];
     uint32_t hosts, gangs, started, losses;
     uint64_t next_peer, next_request, loss_ns, committed;
-    struct gw_map sequences;   /* of peers */
+    struct gw_map sequences;   /* last sequence numbers, by peer */
     struct gw_map specs;       /* job -> slots << 32 | ranks */
     struct gw_map time_limits; /* job -> time_limit_ns */
     uint64_t submitted, begun; /* tasks of the stream */

@@ -11,8 +11,8 @@
 #include "scheduler/core/model/jobs/job.h"
 
 enum {
-    PAUSES_PERCENT = 30,  /* of all seeds */
-    CRASHES_PERCENT = 40, /* of the answers, in seeds where schedulers die */
+    PAUSES_PERCENT = 30,  /* percentage of seeds in which jobs are paused */
+    CRASHES_PERCENT = 40, /* percentage of answers after which the scheduler dies */
     OPERATOR = 900000000, /* numbers of its connections; each makes one request */
 };
 

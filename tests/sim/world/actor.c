@@ -28,7 +28,7 @@ void sim_actor_make(struct sim *sim, struct client *client)
  * actor. */
 static void shape_call(struct sim *sim, struct work *call)
 {
-    call->slots = 0; /* it runs in its actor's slots */
+    call->slots = 0; /* a call runs in its actor's slots */
     call->run_ns = sim_chance(sim, 80) ? 20000 : sim_below(sim, 30 * MS);
     call->target = call->held = sim_chance(sim, 80);
     if (sim_chance(sim, 15))

@@ -192,7 +192,7 @@ static void take_object(struct sim *sim, struct client *client, const struct gw_
               "the result of task %llu is gone, and client %u holds it",
               (unsigned long long)work->id, client->number);
     if (object->code < 0)
-        return; /* it was released, or made again and failed */
+        return; /* the result was released, or made again and failed */
     if (packet->token_count)
         value = sim_token_content(sim, packet->tokens[0]);
     else if (object->value.size >= 8)
@@ -279,9 +279,9 @@ static void take_rejected(struct sim *sim, struct client *client,
         sim_fault(sim, FAULT_STREAM_REFUSED);
     bool no_room = rejected->code == GW_ELIMIT && sim_scatter_refused(sim, job);
     bool bad = job->bad && rejected->code == GW_EINVAL;
-    bool late =
-        job->after &&
-        rejected->code == GW_EDEPENDENCY; /* the job before it failed while this one was sent */
+    bool late = job->after &&
+                rejected->code ==
+                    GW_EDEPENDENCY; /* the job before this one failed while this one was sent */
     SIM_CHECK(sim,
               !job->accepted &&
                   (bad || late || no_room || (large && rejected->code == GW_EINFEASIBLE) ||
@@ -291,7 +291,7 @@ static void take_rejected(struct sim *sim, struct client *client,
         sim_fault(sim, FAULT_REFUSED);
     job->rejected = true;
     for (size_t i = 0; i < job->work.count; i++)
-        job->work.items[i]->held = false; /* its futures fail */
+        job->work.items[i]->held = false; /* the futures of a refused job fail */
 }
 
 void sim_client_take(struct sim *sim, struct client *client, const struct gw_message *message,

@@ -21,7 +21,8 @@ uint64_t sim_disk_declared(const struct sim *sim, const struct work *work)
     if (sim->crowd || work->id % 5 || work->ranks || work->makes_actor || work->calls ||
         work->children || work->depth || *work->on || job->pure || job->range || job->scattered)
         return 0;
-    uint64_t smallest = sim->seed % 13 ? LIMIT_BYTES : LIMIT_BYTES / 8; /* of the first host */
+    uint64_t smallest =
+        sim->seed % 13 ? LIMIT_BYTES : LIMIT_BYTES / 8; /* memory of the first host */
     return smallest / 5 * 3;
 }
 
@@ -75,7 +76,7 @@ void sim_disk_options(struct sim *sim, struct host *host, struct gw_node_options
 struct work_on_disk {
     struct host *host;
     uint64_t incarnation, number, token, content;
-    uint32_t type; /* of the effect */
+    uint32_t type; /* type of the effect */
 };
 
 static void on_disk(struct sim *sim, void *arg);

@@ -524,7 +524,7 @@ void sim_process_bury(struct sim *sim, struct host *host, const struct gw_msg_bu
     bool earlier = process->kill_ns && process->kill_ns <= kill_ns;
     if (!earlier)
         process->kill_ns = kill_ns;
-    if (!process->up && sim_chance(sim, 70)) { /* it would not have started anyway */
+    if (!process->up && sim_chance(sim, 70)) { /* the process would not have started anyway */
         plan(sim, process, sim_below(sim, MS),
              (struct later){.epoch = ++process->epoch, .number = GW_ESTART, .run = on_up});
         return;

@@ -114,7 +114,7 @@ static bool may_fail(struct sim *sim, const struct work *work, int32_t code)
     uint64_t crashes = (uint64_t)work->crashes + work->deaths, ends = crashes + work->fails;
     bool own = false;
     switch (code) {
-    case GW_ETASK: /* also a task that waits although too many tasks wait already */
+    case GW_ETASK: /* the code also of a task that waits although too many tasks wait already */
         own = work->fails > work->retries || (work->children && sim->lent_max) ||
               (alone && work->fails && ends > work->retries) ||
               (work->ranks && sim->some_did_not_start) || (work->stop && work->fails) ||
@@ -329,7 +329,7 @@ static void come_after(struct sim *sim, struct sim_job *job)
         return;
     for (size_t i = 0; i < before->work.count; i++)
         if (before->work.items[i]->told == TOLD_FAILED || before->cancelled)
-            return; /* it would be refused */
+            return; /* a job after a failed job would be refused */
     sim_fault(sim, FAULT_GATE);
     job->after = before;
     job->after_any = sim_chance(sim, 50);

@@ -255,7 +255,7 @@ static void commit(struct sim *sim, const struct gw_effect *effect)
     }
     uint64_t at_ns = sim->now_ns + in_ns;
     if (at_ns <= sim->commit_ns)
-        at_ns = sim->commit_ns + 1; /* in order */
+        at_ns = sim->commit_ns + 1; /* commits finish in order */
     sim->commit_ns = at_ns;
     sim_plan_own(sim, at_ns - sim->now_ns, on_committed, commit, sim_drop);
 }
