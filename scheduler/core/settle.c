@@ -44,8 +44,8 @@ static void say_scattered(const struct gw_job *job, char text[static 400])
 {
     const struct gw_session *session = job->session;
     (void)snprintf(text, 400,
-                   "the value that %s%s scattered as job %llu was given up: hold its future for "
-                   "as long as results made of it may have to be made again, or scatter it again",
+                   "the value that %s%s scattered as job %llu was released: hold its future as "
+                   "long as results that depend on it may be computed again, or scatter it again",
                    session ? "client " : "",
                    session ? session->remote->name : "a client that has left",
                    (unsigned long long)job->id);
@@ -70,7 +70,7 @@ static void doom_unrecoverable(struct gw_sched *sched, struct gw_row row, uint32
     else
         (void)snprintf(input_text, sizeof input_text,
                        "the result of task %u of job %llu, which it needs again, was released and "
-                       "cannot be made again",
+                       "cannot be computed again",
                        input.index, (unsigned long long)id);
     if (sched->lost_worker[0] && sched->lost_worker_ns == sched->now_ns)
         (void)snprintf(loss, sizeof loss, "%.160s; ", sched->lost_worker);
@@ -146,7 +146,7 @@ static void make_again(struct gw_sched *sched, struct gw_row row, uint32_t retry
     gw_sched_actor_label(row.job->calls_of, actor, sizeof actor);
     (void)snprintf(text, sizeof text,
                    "%s (task %u of job %llu): its result was lost with a worker, and a call of %s "
-                   "runs once (but for its retries)",
+                   "runs only once unless it has retries",
                    label, row.index, (unsigned long long)row.job->id, actor);
     GW_FACT(sched, task_ended, .at = row.job, .job = row.job->id, .index = row.index,
             .state = GW_TASK_FAILED, .code = GW_ELOST, .text = text);

@@ -240,7 +240,8 @@ static void on_shutdown(struct gw_sched *sched, struct gw_remote *remote,
 {
     struct gw_error error = {0};
     if (!remote->admin)
-        (void)gw_error_set(&error, GW_EPERM, "only an admin, or who started it, ends this cluster");
+        (void)gw_error_set(&error, GW_EPERM,
+                           "only an admin, or the user who started it, may shut down this cluster");
     const bool sooner =
         sched->shutting_down && message->grace_ns_max < sched->shutdown_grace_ns && !error.code;
     if (sooner) {

@@ -77,7 +77,7 @@ static void disconnect_deaf(struct gw_connection *connection)
 {
     char process[32];
     (void)snprintf(process, sizeof process, "process %d", (int)connection->pid);
-    gw_log_warn("%s does not read: disconnected with %d MiB unsent",
+    gw_log_warn("%s does not read its messages: disconnected with %d MiB unsent",
                 *connection->who ? connection->who : process, QUEUED_BYTES_MAX >> 20);
     gw_link_close(connection->link);
 }
@@ -264,10 +264,10 @@ void gw_connection_log(const struct gw_connection *connection, const struct gw_m
 {
     const struct gw_msg_gang *gang = &message->gang;
     if (message->type == GW_MESSAGE_gang)
-        gw_log_info("gang, attempt %llu: ranks %u to %u of %u at worker process %d",
+        gw_log_info("gang attempt %llu: ranks %u to %u of %u are at worker process %d",
                     (unsigned long long)gang->attempt, gang->first_rank,
                     gang->first_rank + gang->local - 1, gang->world, connection->pid);
     else if (message->type == GW_MESSAGE_gpu_undrain)
-        gw_log_info("GPU %u of worker %u, which is drained, is given back by %s",
+        gw_log_info("GPU %u of worker %u, which was drained, is undrained by %s",
                     message->gpu_undrain.gpu, connection->worker, message->gpu_undrain.by);
 }

@@ -97,7 +97,7 @@ static void member_on_restart(uv_timer_t *timer)
 
 static void member_restart_later(struct member *member)
 {
-    gw_log_warn("starting worker %u again in %llu ms", member->number,
+    gw_log_warn("restarting worker %u in %llu ms", member->number,
                 (unsigned long long)member->pause_ms);
     (void)uv_timer_start(&member->restart, member_on_restart, member->pause_ms, 0);
     member->pause_ms =
@@ -126,7 +126,7 @@ static void member_on_exit(uv_process_t *process, int64_t status, int signal)
 {
     struct member *member = process->data;
     if (!member->crew->closing && !member->crew->options.ends(member->crew->options.arg))
-        gw_log_error("worker %u ended by itself (exit code %lld, signal %d)", member->number,
+        gw_log_error("worker %u ended unexpectedly (exit code %lld, signal %d)", member->number,
                      (long long)status, signal);
     uv_close((uv_handle_t *)process, member_on_process_closed);
 }
@@ -149,7 +149,7 @@ static void member_on_end(uv_poll_t *poll, int status, int events)
     (void)status;
     (void)events;
     if (!member->crew->closing)
-        gw_log_error("worker %u, which had lived on, has ended", member->number);
+        gw_log_error("worker %u of an earlier scheduler has ended", member->number);
     (void)uv_poll_stop(poll);
     close(member->pidfd);
     member->pidfd = -1;
@@ -196,8 +196,8 @@ static bool member_lives_on(struct member *member)
     member->runs = member->lives_on = true;
     member->started_ns = gw_clock_now_ns();
     member->crew->running++;
-    gw_log_info("worker %u lives on, process %d: it keeps the slots that it has", member->number,
-                (int)pid);
+    gw_log_info("worker %u of an earlier scheduler still runs (process %d): it keeps its slots",
+                member->number, (int)pid);
     return true;
 }
 
@@ -337,7 +337,7 @@ static void crew_signal(const struct gw_crew *crew, int signal)
 
 static void crew_on_kill(uv_timer_t *timer)
 {
-    gw_log_error("a worker does not end: SIGKILL");
+    gw_log_error("a worker does not end: sending SIGKILL");
     crew_signal(timer->data, SIGKILL);
 }
 

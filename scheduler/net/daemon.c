@@ -191,8 +191,9 @@ static int parse(struct daemon *daemon, int argc, char **argv)
         }
     }
     if (rc >= 0 && (!daemon->dir || optind != argc || slots == 0)) {
-        (void)fprintf(stderr, "gangway scheduler: wants --dir DIR and at least one slot, and no "
-                              "further arguments; `gangway up` starts it with what it needs\n");
+        (void)fprintf(stderr,
+                      "gangway scheduler: needs --dir DIR and at least one slot, and takes no "
+                      "other arguments; `gangway up` starts it with the right options\n");
         return GW_EINVAL;
     }
     daemon->workers = (uint32_t)workers;
@@ -246,7 +247,7 @@ static void close_all(struct daemon *daemon)
 static void daemon_on_deadline(uv_timer_t *timer)
 {
     const struct daemon *daemon = timer->data;
-    gw_log_warn("work did not end in time: closing all the same");
+    gw_log_warn("work did not end in time: closing anyway");
     gw_server_stop(daemon->server);
 }
 
@@ -270,9 +271,9 @@ static void leave(struct daemon *daemon, const char *why)
 {
     daemon->ending = daemon->leaving = true;
     daemon->is_given_up = daemon->is_given_up || daemon->ready_fd >= 0;
-    gw_log_info("%s: work goes on at the workers, for the next scheduler; `gangway down` would end "
-                "it",
-                why);
+    gw_log_info(
+        "%s: the workers continue their tasks for the next scheduler; `gangway down` ends them",
+        why);
     (void)uv_timer_start(&daemon->deadline, daemon_on_deadline, SHUTDOWN_MS_MAX, 0);
     gw_server_stop(daemon->server);
 }
@@ -316,8 +317,7 @@ static void daemon_on_lifeline(uv_poll_t *poll, int status, int events)
     if (status >= 0 && read(daemon->lifeline_fd, &byte, 1) > 0)
         return;
     uv_poll_stop(poll);
-    /* The client is gone, so nothing is worth waiting for: work ends without a grace period. The
-     * workers kill their tasks. */
+    /* The client is gone: work ends without a grace period, and the workers kill their tasks. */
     daemon->ending = true;
     close_all(daemon);
 }
@@ -326,7 +326,7 @@ static void daemon_on_idle(uv_timer_t *timer)
 {
     struct daemon *daemon = timer->data;
     if (gw_server_idle_ns(daemon->server) >= daemon->idle_stop_s * GW_NS_PER_S)
-        end(daemon, "nobody used this cluster for the time that --idle-stop gives");
+        end(daemon, "no client used this cluster for the time of --idle-stop");
 }
 
 /* Listens at a new socket if the socket was removed. systemd removes a user's runtime folder with
@@ -339,7 +339,7 @@ static bool listen_again(const struct daemon *daemon)
         gw_user_dir_socket(daemon->dir, sockets, &error) < 0 ||
         gw_server_listen_again(daemon->server, daemon->dir, sockets, &error) < 0)
         return false;
-    gw_log_warn("the socket was removed: there is another in %s", sockets);
+    gw_log_warn("the socket was removed: a new one is in %s", sockets);
     return true;
 }
 
@@ -363,10 +363,11 @@ static void daemon_on_look(uv_timer_t *timer)
     const bool gone = place != GW_LOCAL_OURS && !daemon->listen;
     if (place != GW_LOCAL_OURS && !gone && !daemon->unfound) {
         daemon->unfound = true;
-        gw_log_error("%s/scheduler.sock %s: commands on this machine do not find this cluster any "
-                     "more; who comes by %s does, and `GANGWAY_ADDRESS=%s gangway down` ends it",
-                     daemon->dir, place == GW_LOCAL_GONE ? "was removed" : "is another's",
-                     gw_server_address(daemon->server), gw_server_address(daemon->server));
+        gw_log_error(
+            "%s/scheduler.sock %s: commands on this machine do not find this cluster any more; "
+            "clients that connect to %s do, and `GANGWAY_ADDRESS=%s gangway down` shuts it down",
+            daemon->dir, place == GW_LOCAL_GONE ? "was removed" : "belongs to another process",
+            gw_server_address(daemon->server), gw_server_address(daemon->server));
     }
     if (!gone && !state_lost) {
         tidy(daemon);
@@ -375,12 +376,11 @@ static void daemon_on_look(uv_timer_t *timer)
     (void)uv_timer_stop(timer);
     if (gone)
         (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's folder %s %s", daemon->dir,
-                       place == GW_LOCAL_GONE ? "was removed under it"
-                                              : "was taken by another one");
+                       place == GW_LOCAL_GONE ? "was removed" : "was taken by another cluster");
     else
-        (void)snprintf(daemon->lost, sizeof daemon->lost,
-                       "the cluster's state in %s was removed under it", daemon->state);
-    gw_log_error("%s: no job can be kept any more, and what runs is ended", daemon->lost);
+        (void)snprintf(daemon->lost, sizeof daemon->lost, "the cluster's state in %s was removed",
+                       daemon->state);
+    gw_log_error("%s: jobs cannot be kept any more, and all tasks are ended", daemon->lost);
     end(daemon, daemon->lost);
 }
 
@@ -392,7 +392,7 @@ static void daemon_on_worker(uint32_t workers, void *arg)
     if (workers < daemon->workers || daemon->ready_fd < 0)
         return;
     if (write(daemon->ready_fd, "ready\n", 6) < 0)
-        gw_log_warn("nobody waits for this cluster to be ready");
+        gw_log_warn("the process that waited for this cluster to be ready is gone");
     close(daemon->ready_fd);
     daemon->ready_fd = -1;
 }
@@ -435,11 +435,11 @@ static void daemon_on_late(uv_timer_t *timer)
         return;
     }
     if (dprintf(daemon->ready_fd,
-                earlier ? "ready: %s lives on from before and does not answer: it takes part as "
-                          "soon as it does; if it was stopped, SIGCONT or SIGKILL helps\n"
-                        : "%s does not register: its log is in the cluster's folder\n",
+                earlier ? "ready: %s of an earlier scheduler does not answer: it takes part as "
+                          "soon as it does; if it was stopped, send it SIGCONT or SIGKILL\n"
+                        : "%s does not register: see its log in the cluster's folder\n",
                 names) < 0)
-        gw_log_warn("nobody waits for this cluster to be ready");
+        gw_log_warn("the process that waited for this cluster to be ready is gone");
     close(daemon->ready_fd);
     daemon->ready_fd = -1;
 }
@@ -526,8 +526,8 @@ static int note_address(struct daemon *daemon, const char *instead_of, struct gw
     if (!daemon->peers)
         daemon->peers = daemon->peers_host;
     if (instead_of)
-        gw_log_warn("somebody else listens at %s, where workers and clients of this cluster look "
-                    "for it: it is at %s now",
+        gw_log_warn("another process listens at %s, where workers and clients look for this "
+                    "cluster: its address is %s now",
                     instead_of, address);
     return daemon->state ? gw_port_note_keep(daemon->state, address, error) : 0;
 }

@@ -47,7 +47,8 @@ static void refresh(struct gw_door *door)
     if (stat(door->path, &now) == 0 && is_same_file(&now, &door->seen))
         return;
     if (gw_token_file_read(door->path, &fresh, &error) < 0) {
-        gw_log_error("tokens stay as they were: %s", error.text);
+        gw_log_error("the token file cannot be read, and the old tokens stay valid: %s",
+                     error.text);
         return;
     }
     gw_token_file_deinit(&door->file);
@@ -112,7 +113,7 @@ static void door_on_accept(int fd, void *arg)
     /* Needed if the file system reports no changes, for example on a network file system. */
     refresh(door);
     if (gw_tls_accept(fd, door_find, door, &transport, &error) < 0)
-        gw_log_error("a connection is turned away: %s", error.text);
+        gw_log_error("a connection is refused: %s", error.text);
     else
         door->options.on_accept(transport, door->options.arg);
 }
@@ -153,8 +154,9 @@ static int start(struct gw_door *door, uv_loop_t *loop, int fd, struct gw_error 
     (void)uv_fs_event_init(loop, &door->watch);
     rc = uv_fs_event_start(&door->watch, door_on_changed, dir, 0);
     if (rc < 0)
-        gw_log_warn("%s cannot be watched (%s): revoked tokens hold until the next connection", dir,
-                    uv_strerror(rc));
+        gw_log_warn(
+            "%s cannot be watched (%s): revoked tokens stay valid until the next connection", dir,
+            uv_strerror(rc));
     return 0;
 }
 
@@ -171,7 +173,7 @@ int gw_door_open(uv_loop_t *loop, const struct gw_door_options *options, struct 
     int fd, rc = 0;
     if (snprintf(opened->path, sizeof opened->path, "%s", options->tokens) >=
         (int)sizeof opened->path - 8)
-        rc = gw_error_set(error, GW_EINVAL, "%.64s...: too long a path", options->tokens);
+        rc = gw_error_set(error, GW_EINVAL, "%.64s...: the path is too long", options->tokens);
     if (rc == 0 && strchr(options->listen, '/'))
         rc = gw_error_set(error, GW_EINVAL, "%s: wanted HOST:PORT", options->listen);
     if (rc == 0 && stat(opened->path, &opened->seen) < 0)

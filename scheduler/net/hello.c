@@ -35,7 +35,7 @@ static int identify_process(struct gw_connection *connection, struct gw_event *e
     struct ucred peer;
     int rc = gw_link_peer(connection->link, &peer);
     if (rc < 0)
-        return gw_error_set(error, rc, "cannot tell who you are");
+        return gw_error_set(error, rc, "cannot determine the user of the process");
     if (peer.uid != geteuid())
         return gw_error_set(error, GW_EPERM, "this cluster belongs to another user");
     connection->pid = peer.pid;
@@ -59,10 +59,11 @@ static int identify_token(struct gw_connection *connection, const struct gw_msg_
     const bool worker = hello->role != GW_ROLE_CLIENT;
     if (worker != (token->role == GW_TOKEN_WORKER))
         return gw_error_set(error, GW_EPERM,
-                            worker ? "token %s is of role %s, which runs no tasks: a worker wants "
-                                     "one of `gangway token create --role worker`"
-                                   : "token %s is of role %s, which only runs what it is told: to "
-                                     "submit, one of `gangway token create --role user`",
+                            worker
+                                ? "token %s has the role %s, which may not run tasks: create a "
+                                  "token for workers with `gangway token create --role worker`"
+                                : "token %s has the role %s, which may only run tasks: to submit, "
+                                  "create a token with `gangway token create --role user`",
                             token->id, gw_token_role_name(token->role));
     taken->event.uid = gw_door_uid(door, token);
     taken->event.admin = token->role == GW_TOKEN_ADMIN;
@@ -89,7 +90,8 @@ static int check(const struct gw_message *message, struct gw_error *error)
                             GANGWAY_VERSION, GW_PROTOCOL_LINK, hello->version, hello->protocol);
     if (hello->role != GW_ROLE_CLIENT && hello->role != GW_ROLE_WORKER &&
         hello->role != GW_ROLE_TASK)
-        return gw_error_set(error, GW_EPROTO, "role %u has no business here", hello->role);
+        return gw_error_set(error, GW_EPROTO, "role %u may not connect to a scheduler",
+                            hello->role);
     return 0;
 }
 

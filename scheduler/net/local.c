@@ -41,7 +41,7 @@ static int set_paths(const struct gw_local_place_options *options, struct gw_loc
     *local->link = '\0';
     if (options->sockets && snprintf(local->link, sizeof local->link, "%s/scheduler.sock",
                                      options->dir) >= (int)sizeof local->link)
-        return gw_error_set(error, GW_EINVAL, "%.64s...: too long a path", options->dir);
+        return gw_error_set(error, GW_EINVAL, "%.64s...: the path is too long", options->dir);
     if ((size_t)snprintf(local->path, GW_LOCAL_PATH_BYTES, "%s/scheduler.sock", folder) >=
         GW_LOCAL_PATH_BYTES)
         return gw_error_set(error, GW_EINVAL,

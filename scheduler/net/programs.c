@@ -270,13 +270,13 @@ static int check_room(struct gw_programs *programs, const struct program *progra
     unsigned long long most = (unsigned long long)(programs->files_bytes_max / MIB);
     if (program->bytes_total > programs->files_bytes_max)
         return gw_error_set(error, GW_ELIMIT,
-                            "%llu MiB of files are more than this cluster keeps at once (%llu "
-                            "MiB; gangway up --file-cache)",
+                            "%llu MiB of files do not fit into the file cache of this cluster "
+                            "(%llu MiB; gangway up --file-cache)",
                             (unsigned long long)(program->bytes_total / MIB), most);
     if (!make_room(programs, program->bytes_total))
         return gw_error_set(error, GW_ELIMIT,
-                            "the files of other jobs fill what this cluster keeps at once (%llu "
-                            "MiB, %d lists; gangway up --file-cache): wait until jobs have ended",
+                            "the files of other jobs fill the file cache of this cluster (%llu "
+                            "MiB, %d bundles; gangway up --file-cache): wait until jobs have ended",
                             most, FILES_MAX);
     return 0;
 }
@@ -287,7 +287,7 @@ static int on_program(struct gw_programs *programs, uint64_t peer,
     uint8_t hash[GW_HASH_BYTES];
     gw_hash_bytes(message->manifest.data, message->manifest.size, hash);
     if (message->hash.size != GW_HASH_BYTES || memcmp(hash, message->hash.data, GW_HASH_BYTES))
-        return gw_error_set(error, GW_EPROTO, "program: the hash is not that of the manifest");
+        return gw_error_set(error, GW_EPROTO, "program: the hash does not match the manifest");
 
     struct program *program = find(programs, message->hash);
     if (!program) {
@@ -332,7 +332,8 @@ static bool write_kept(const struct program *program, const char *path)
     if (file && fclose(file) != 0)
         wrote = false;
     if (!wrote)
-        gw_log_error("%s: %s: its jobs will not run again after this life", path, strerror(errno));
+        gw_log_error("%s: %s: its jobs cannot run after a restart of the scheduler", path,
+                     strerror(errno));
     return wrote;
 }
 
@@ -406,8 +407,9 @@ void gw_programs_restore(struct gw_programs *programs)
         }
         struct program *program = read_kept(programs, path, hash);
         if (!program) {
-            gw_log_error("%s is damaged, or content of it is lost: jobs that need it cannot run",
-                         path);
+            gw_log_error(
+                "%s is damaged, or some of its files are missing: jobs that need it cannot run",
+                path);
             continue;
         }
         program->kept = true;
@@ -446,7 +448,8 @@ static void copied(struct gw_programs *programs, struct program *program,
     if (!here) /* also if the manifest states a wrong size: otherwise the file would be requested
                   forever */
         gw_error_set(&error, why ? why->code : GW_ECORRUPT, "%s: %s", file->name,
-                     why ? why->text : "it is not of the size that was said, or was changed here");
+                     why ? why->text
+                         : "its size differs from the manifest, or it was changed in the store");
     settle(programs, program, here ? NULL : &error);
     if (!program->ready && program->asked == 0 && program->waiting.count > 0)
         want(programs, program, program->waiting.items[0]);
@@ -466,7 +469,7 @@ static void on_copy_done(uv_work_t *work, int status)
         return;
     }
     if (copy->rc < 0)
-        gw_log_warn("a shipped file was not stored: %s", copy->error.text);
+        gw_log_warn("a file from a client was not stored: %s", copy->error.text);
     for (size_t i = 0; i < programs->list.count; i++) {
         struct program *program = programs->list.items[i];
         if (!program->ready && program_holds(program, copy->hash))
@@ -479,7 +482,7 @@ static void on_copy_done(uv_work_t *work, int status)
 static void has_not(struct gw_programs *programs, const uint8_t hash[GW_HASH_BYTES])
 {
     struct gw_error error;
-    gw_error_set(&error, GW_ENOENT, "it is not there any more");
+    gw_error_set(&error, GW_ENOENT, "it does not exist any more");
     for (size_t i = 0; i < programs->list.count; i++) {
         struct program *program = programs->list.items[i];
         if (!program->ready && program_holds(program, hash))
@@ -524,7 +527,7 @@ static int on_blob_want(struct gw_programs *programs, uint64_t peer,
         struct gw_error why;
         int fd;
         if (gw_blobs_open(&programs->blobs, hashes + at, &fd, &blob.blob.bytes, &why) < 0) {
-            gw_log_warn("a worker asks for content that is not here: %s", why.text);
+            gw_log_warn("a worker asks for a file that is not in the store: %s", why.text);
             programs->callbacks.send(peer, &blob, -1, programs->callbacks.arg);
             continue;
         }
@@ -556,9 +559,10 @@ void gw_programs_announce(struct gw_programs *programs, uint64_t peer, struct gw
     if (!program && hash.size > 0) { /* task files of a job that had ended and runs again */
         struct gw_message gone = {
             .type = GW_MESSAGE_program_ready,
-            .program_ready = {.hash = hash,
-                              .code = GW_ENOENT,
-                              .text = "this cluster keeps them no more: submit the job again"}};
+            .program_ready = {
+                .hash = hash,
+                .code = GW_ENOENT,
+                .text = "this cluster does not keep these files any more: submit the job again"}};
         programs->callbacks.send(peer, &gone, -1, programs->callbacks.arg);
     }
     if (!program)

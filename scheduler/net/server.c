@@ -228,9 +228,10 @@ static int mend(struct gw_connection *fresh, const struct gw_msg_hello *hello,
 {
     struct gw_connection *broken = find_broken(fresh, hello);
     if (!broken)
-        return gw_error_set(error, GW_ENOENT, "worker %u has no connection to mend", hello->mends);
+        return gw_error_set(error, GW_ENOENT, "worker %u has no connection to continue",
+                            hello->mends);
     const struct gw_link_callbacks callbacks = {link_on_message, link_on_close, broken};
-    gw_log_info("the connection of worker %u is mended by another", broken->worker);
+    gw_log_info("worker %u has reconnected", broken->worker);
     uv_timer_stop(&broken->hello_timer);
     gw_connection_mend(broken, fresh, &callbacks, hello);
     (void)gw_map_remove(&fresh->server->connections, fresh->id);
@@ -264,7 +265,7 @@ static int on_hello(struct gw_connection *connection, const struct gw_message *m
     if (rc < 0)
         connection->told_core = false;
     if (rc == GW_ENOENT)
-        return gw_error_set(error, GW_ECLOSED, "the scheduler knows no such task any more");
+        return gw_error_set(error, GW_ECLOSED, "the scheduler does not know this task any more");
     return rc < 0 ? gw_error_set(error, rc, "hello does not fit: %s", gw_error_text(rc)) : 0;
 }
 
@@ -315,7 +316,7 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
         rc = on_hello(connection, message, &error);
     } else if ((rc = gw_connection_count(connection, message)) < 0) {
         gw_connection_close_fds(fds, fd_count);
-        gw_error_set(&error, rc, "a heartbeat of what was never sent");
+        gw_error_set(&error, rc, "a heartbeat acknowledges messages that were never sent");
     } else if (about_programs(connection, message->type)) {
         if (fd_count > 1)
             gw_connection_close_fds(fds + 1, (uint8_t)(fd_count - 1));
@@ -323,7 +324,7 @@ static void link_on_message(struct gw_link *link, const struct gw_message *messa
                                     fd_count > 0 ? fds[0] : -1, &error);
     } else if (message->type == GW_MESSAGE_spec && !was_shipped(server, &message->spec)) {
         gw_connection_close_fds(fds, fd_count);
-        rc = gw_error_set(&error, GW_ENOENT, "spec: its program or its files were not shipped");
+        rc = gw_error_set(&error, GW_ENOENT, "spec: its program or its files were not sent before");
     } else {
         rc = to_core(connection, message, fds, fd_count);
         if (rc < 0)

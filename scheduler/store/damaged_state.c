@@ -61,7 +61,7 @@ int gw_damaged_state_set_aside(const char *dir, const char *jobs, char to[PATH_M
     (void)strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", gmtime_r(&now, &when));
     for (int i = 0; rc == 0; i++) {
         if (snprintf(to, PATH_MAX, "%s/damaged-%s.%d", state, stamp, i) >= PATH_MAX)
-            rc = gw_error_set(error, GW_EIO, "%s: too long a path", state);
+            rc = gw_error_set(error, GW_EIO, "%s: the path is too long", state);
         else if (mkdir(to, 0700) == 0)
             break;
         else if (errno != EEXIST)

@@ -28,7 +28,7 @@ void gw_reserve_drop(const char *dir)
 
 void gw_reserve_take(const char *dir)
 {
-    gw_log_error("no room for the state in %s: taking what is kept in reserve", dir);
+    gw_log_error("the disk of the state in %s is full: using the reserve", dir);
     gw_reserve_drop(dir);
 }
 

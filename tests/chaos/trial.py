@@ -434,7 +434,7 @@ class Trial:
             raise Failed(f"there is no such job: {self.code} {self.text}")
         why = self.row.get("text", "")
         if self.row["state"] == "done":
-            if "its output with it" in self.text:
+            if "together with its output" in self.text:
                 return "well, its output lost"
             if wanted not in self.text and not self.abandoned and not self.client_gone():
                 raise Failed(f"no {wanted!r} in: {self.text} (exit code {self.code})")

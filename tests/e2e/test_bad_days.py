@@ -107,7 +107,7 @@ class BadDays(e2e.Case):
         left = e2e.pids_marked(self.mark)
         shutil.rmtree(self.runtime())
         self.assertEqual(attached.wait(), 3)
-        self.assertIn(f"the cluster's folder {self.runtime()} was removed under it", attached.text)
+        self.assertIn(f"the cluster's folder {self.runtime()} was removed", attached.text)
         self.assert_gone(left)
         self.assertFalse(os.path.exists(self.runtime()))
         self.up("--slots", "1")
@@ -122,7 +122,7 @@ class BadDays(e2e.Case):
             other.bind(self.runtime("scheduler.sock"))
             self.assert_gone(left)
             with open(self.runtime("scheduler.log"), encoding="utf-8") as f:
-                self.assertIn(f"folder {self.runtime()} was taken by another one", f.read())
+                self.assertIn(f"folder {self.runtime()} was taken by another cluster", f.read())
             self.assertTrue(os.path.exists(self.runtime("scheduler.sock")))
 
     def bare(self, *words, rc=0):

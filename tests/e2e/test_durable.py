@@ -71,7 +71,7 @@ class Durable(e2e.Case):
                          ["rank 0 again 1", "rank 1 again 1", "task 2", "task 3"])
         lines.close()
         self.assertEqual(self.gangway_json("tasks", jobs[1])[0]["tries"], 2)
-        self.assertIn("attempt 2 goes", self.gangway("events", jobs[1]).stdout)
+        self.assertIn("attempt 2 starts", self.gangway("events", jobs[1]).stdout)
         self.assertEqual(self.gangway("logs", jobs[2]).stdout, "after\n")
         self.assertEqual(self.gangway("logs", jobs[3]).stdout, "of a file\n")
         for index in range(4):
@@ -80,7 +80,7 @@ class Durable(e2e.Case):
         self.gangway("wait", early, rc=3)
         self.assertEqual([self.job(n)["state"] for n in (early,) + jobs],
                          ["failed", "done", "done", "done", "done"])
-        self.assertIn("scheduler started again", self.gangway("events", early).stdout)
+        self.assertIn("before the restart of the scheduler", self.gangway("events", early).stdout)
         self.assertGreater(int(self.submit("submit", "-d", "--", "true")), int(jobs[3]))
 
     def starts(self, job):
@@ -123,7 +123,7 @@ class Durable(e2e.Case):
         for index in range(2):
             self.assertEqual(self.gangway("logs", f"{array}/{index}").stdout, f"out {index}\n")
         self.assertIn("taken over", self.gangway("events", f"{array}/1").stdout)
-        self.assertIn("attempt 1: ranks 0 to 1 run on at", self.gangway("events", gang).stdout)
+        self.assertIn("attempt 1: ranks 0 to 1 still run at", self.gangway("events", gang).stdout)
         self.assertEqual(self.gangway_json("tasks", gang)[0]["tries"], 1)
         self.assert_idle()
 
@@ -236,7 +236,7 @@ class Durable(e2e.Case):
         with open(counts, encoding="utf-8") as f:
             self.assertEqual(f.read().split(), ["1", "2", "4", "8", "8"])
         self.assertRegex(self.gangway("events", f"{made[0]}/{made[1]}").stdout,
-                         r"worker-\d.* came back with its result")
+                         r"worker-\d.* reconnected and has its result")
         self.assert_idle()
 
     def test_chained_tasks_run_once_despite_a_killed_scheduler(self):
@@ -275,7 +275,7 @@ class Durable(e2e.Case):
         os.kill(worker, signal.SIGSTOP)
         try:
             said = self.gangway("up", "--slots", "2", "--workers", "2").stderr
-            self.assertIn(f"worker-2 (process {worker}) lives on from before and does not answer",
+            self.assertIn(f"worker-2 (process {worker}) of an earlier scheduler does not answer",
                           said.replace("\n", " "))
             self.assertEqual(self.gangway("submit", "--", "echo", "on").stdout, "on\n")
         finally:

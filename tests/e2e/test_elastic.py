@@ -40,7 +40,7 @@ class Elastic(e2e.Case):
         self.assertEqual(program.wait(), 0, program.text)
         self.assertIn("sum 28680, ranks 4 2 4; rank 3: ", program.text)
         events = self.gangway("events", "1").stdout
-        self.assertIn("attempt 2 goes: all 2 ranks stand, fewer than 4 (--min-ranks)", events)
+        self.assertIn("attempt 2 starts: all 2 ranks are ready, fewer than 4 (--min-ranks)", events)
         self.assertIn("there is room for 4 ranks", events)
         self.assert_idle()
 
@@ -64,7 +64,7 @@ class Elastic(e2e.Case):
                          ["rank.000", "rank.001"])
         self.assertIn("there is no rank 3: the ranks are 0 to 1",
                       self.gangway("logs", "-r", "3", job, rc=2).stderr)
-        self.assertIn("there is no rank 3: its last attempt had 0 to 1",
+        self.assertIn("there is no rank 3: the last attempt had ranks 0 to 1",
                       self.gangway("get", job, "--rank", "3", "x", rc=2).stderr)
         self.assertIn("; 2 results, ", self.gangway("events", job).stdout)
         self.assertEqual(self.gangway_json("jobs")[0]["ranks"], 2)
@@ -95,7 +95,7 @@ class Elastic(e2e.Case):
             f.write("save\n")
         self.assertEqual(fifo.next().strip(), "3")
         self.assertEqual(run.wait(), 0, run.text)
-        self.assertIn("was told at its checkpoint to end", self.gangway("events", "1").stdout)
+        self.assertIn("was told to end after its checkpoint", self.gangway("events", "1").stdout)
 
     def test_impossible_gang_sizes_are_refused(self):
         def refused(words, *options):

@@ -64,11 +64,12 @@ class Story(e2e.Case):
         self.gangway("submit", "-d", "--from-json", path)
         self.gangway("wait", "1", rc=4)
         said = self.gangway("explain", "1/third").stdout
-        self.assertIn("it never ran, because a task before it failed, as did not second (task 1): "
+        self.assertIn("it never ran, because a task that it depends on failed, by way of "
+                      "second (task 1): "
                       "first (task 0 of job 1), on", said)
         self.assertIn("bad luck", said)
         said = self.gangway("explain", "last").stdout
-        self.assertIn("3 of 3 tasks failed, 2 of them without running, because of others; the "
+        self.assertIn("3 of 3 tasks failed, 2 of them without running, because of other tasks; the "
                       "cause: first (task 0 of job 1), on", said)
 
     def test_retry_reruns_failed_tasks_and_their_successors(self):
@@ -181,7 +182,7 @@ class Story(e2e.Case):
                          "  load: done\n"
                          "    train: failed; after load\n"
                          "      score: failed; after train\n")
-        self.assertIn("comes after 1 task: train (task 1)\n",
+        self.assertIn("depends on 1 task: train (task 1)\n",
                       self.gangway("events", "1/score").stdout)
         self.gangway("submit", "-q", "--array", "0-3", "--", "true")
         self.assertEqual(self.gangway("graph", "last").stderr, "")

@@ -265,12 +265,12 @@ class Files(e2e.Case):
             self.assertGreaterEqual(sum(sizes), 800 * KIB)
         self.large("large", b"l", 2 * MIB)
         said = self.gangway("submit", "--ship", "large", "--", "true", rc=1).stderr
-        self.assertIn("2 MiB of files are more than this cluster keeps at once", said)
+        self.assertIn("2 MiB of files do not fit into the file cache of this cluster", said)
         held = self.fifo("held")
         jobs = [self.gangway("submit", "-d", "--ship", name, "--", "cat", held).stdout.strip()
                 for name in "ab"]
         said = self.gangway("submit", "--ship", "c", "--", "true", rc=1).stderr
-        self.assertIn("the files of other jobs fill what this cluster keeps", said)
+        self.assertIn("the files of other jobs fill the file cache", said)
         for job in jobs:
             with open(held, "w", encoding="utf-8"):
                 pass

@@ -80,7 +80,7 @@ class Gpus(e2e.Case):
         self.assertEqual(self.said.next(), "late GPU-a")
         refused = self.gangway("dispatch", "-n", "2", "--gpus-per-rank", "5", "--", "true",
                                rc=2).stderr
-        self.assertIn("it wants 5 GPUs a rank; the largest worker has 4", refused)
+        self.assertIn("it needs 5 GPUs a rank; the largest worker has 4", refused)
         self.assertIn("a fraction of one (0.5)",
                       self.gangway("submit", "--gpus", "1.5", "--", "true", rc=2).stderr)
 
@@ -174,10 +174,10 @@ class Gpus(e2e.Case):
         self.assertIn("undrained", self.gangway("gpu", "undrain", "GPU-a").stderr)
         gpu = self.gpus()["GPU-a"]
         self.assertEqual(gpu["state"], "free")
-        self.assertRegex(gpu["by"], "^given back by .*; it had been drained: Xid 79")
+        self.assertRegex(gpu["by"], "^undrained by .*; it was drained because: Xid 79")
         with open(self.cluster("scheduler.log"),
                   encoding="utf-8") as log:
-            self.assertRegex(log.read(), "GPU 0 of worker 1, which is drained, is given back by ")
+            self.assertRegex(log.read(), "GPU 0 of worker 1, which was drained, is undrained by ")
         self.end("two")
         self.gangway("wait", job)
         self.assertIn("its GPU GPU-a failed", self.gangway("events", f"{job}/0").stdout)
@@ -209,7 +209,7 @@ class Instances(e2e.Case):
         self.assertEqual(self.sees("-n", "2", "--gpus", "1", verb="dispatch"), ["MIG-1", "MIG-3"])
         self.assertEqual(self.sees("-n", "3", "--gpus", "1", verb="dispatch"),
                          ["MIG-1", "MIG-2", "MIG-3"])
-        self.assertIn("3 MIG instances do not count: CUDA shows a process one",
+        self.assertIn("3 MIG instances do not count: CUDA shows a process only one",
                       self.gangway("submit", "--gpus", "2", "--", "true", rc=2).stderr)
         self.assertIn("never some of both: for 4 ranks there are 1 GPU and 3 instances",
                       self.gangway("dispatch", "-n", "4", "--gpus", "1", "--", "true",
@@ -283,7 +283,7 @@ class Twins(e2e.Case):
         states = [(gpu["uuid"], gpu["state"]) for gpu in self.gangway_json("gpu", "list")]
         self.assertEqual(sorted(states), [("GPU-a", "elsewhere"), ("GPU-a", "free"),
                                           ("GPU-b", "elsewhere"), ("GPU-b", "free")])
-        self.assertIn("which offered it first", self.gangway("gpu", "list").stdout)
+        self.assertIn("offered the GPU first", self.gangway("gpu", "list").stdout)
         self.assertIn("0 of 2", self.gangway("worker", "list").stdout)
         self.assertEqual(self.gangway_json("status")["gpus"], 2)
         said = e2e.Lines(self.fifo("said"))

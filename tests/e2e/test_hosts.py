@@ -249,11 +249,11 @@ class Hosts(e2e.Case):
         for fifo in fifos:
             self.read_fifo(fifo)
         shutil.rmtree(state)
-        gone = f"the cluster's state in {state} was removed under it"
+        gone = f"the cluster's state in {state} was removed"
         self.assertEqual(attached.wait(), 3)
         self.assertIn(gone, attached.text)
         self.assertEqual(scheduler.wait(), 1)
-        self.assertEqual(scheduler.text.count(gone + ": no job can be kept any more"), 1)
+        self.assertEqual(scheduler.text.count(gone + ": jobs cannot be kept any more"), 1)
         self.assertFalse(os.path.exists(state))
 
     def counts(self, name, job, env):
@@ -289,7 +289,7 @@ class Hosts(e2e.Case):
         self.assertIn("sum 24 from step 0", program.text)
         self.assertIn("THE CHECKPOINT IS LOST", self.gangway("logs", "2", env=alice).stderr)
         self.assertRegex(self.gangway("events", "2", env=alice).stdout,
-                         r"\S+, which saved its checkpoint of step 4, is lost: .* STARTS")
+                         r"\S+, which saved its checkpoint of step 4, is lost: .* RESTARTS")
         self.gangway("down", env=self.host(self.admin["token"]))
 
     def test_users_act_only_on_their_own_jobs(self):
@@ -310,10 +310,10 @@ class Hosts(e2e.Case):
         self.gangway("wait", job, env=alice, rc=130)
         worker = self.token("w", "worker")["token"]
         done = self.gangway("submit", "--", "true", env=self.host(worker), rc=1)
-        self.assertIn("of role worker", done.stderr)
+        self.assertIn("the role worker", done.stderr)
         stranger = self.start(e2e.BINARY, "worker", "--connect", self.address, env=alice)
         self.assertEqual(stranger.wait(), 1)
-        self.assertIn("of role user", stranger.text)
+        self.assertIn("the role user", stranger.text)
 
     def test_worker_retries_if_the_scheduler_does_not_answer(self):
         """A server that accepts connections and sends nothing is left and tried again."""

@@ -166,7 +166,7 @@ class Array(e2e.Case):
                               f"echo after >> {out}").stdout.strip()
         third = self.gangway("submit", "-d", "--after-any", f"{first},{second}", "--", "sh", "-c",
                              f"echo last >> {out}").stdout.strip()
-        self.assertIn(f"comes after job {first}", self.gangway("explain", second).stdout)
+        self.assertIn(f"waits for the end of job {first}", self.gangway("explain", second).stdout)
         self.assertIn("0 of 2 tasks are done", self.gangway("explain", first).stdout)
         for fifo in fifos:
             with open(fifo, "w", encoding="utf-8") as f:
@@ -187,7 +187,7 @@ class Array(e2e.Case):
             f.write("badly\n")
         self.gangway("wait", second, rc=1)
         self.gangway("retry", second, first)  # in any order
-        self.assertIn(f"comes after job {first}", self.gangway("explain", second).stdout)
+        self.assertIn(f"waits for the end of job {first}", self.gangway("explain", second).stdout)
         with open(words, "w", encoding="utf-8") as f:
             f.write("well\n")
         self.gangway("wait", second)

@@ -22,7 +22,7 @@ class Reservation(e2e.Case):
                       self.gangway("explain", gang).stdout)
         self.release(fifos[1])
         self.gangway("wait", second)
-        self.assertIn(f"kept for job {gang}", self.gangway("explain", later).stdout)
+        self.assertIn(f"reserved for job {gang}", self.gangway("explain", later).stdout)
         quick = self.submit("submit", "-d", "--time-limit", "1s", "--grace", "1s", "--", "true")
         self.gangway("wait", quick)  # it ends before the gang can start
         self.assertRegex(self.gangway("explain", gang).stdout,

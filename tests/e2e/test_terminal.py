@@ -154,7 +154,7 @@ class Explained(e2e.Case):
         self.gangway("submit", "-d", "--", "tail", "-f", "/dev/null")
         self.gangway("pause", "1")
         said = self.gangway("explain", "1").stdout
-        self.assertRegex(said, "it is at worker-1 .*; it goes on to its end: its job is paused, ")
+        self.assertRegex(said, "at worker-1 .*; it runs to its end, although its job is paused, ")
         self.gangway("resume", "1")
         self.assertNotIn("paused", self.gangway("explain", "1").stdout)
 

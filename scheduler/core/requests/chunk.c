@@ -118,7 +118,7 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
     if (spec->kind != GW_SPEC_FUNCTION && spec->kind != GW_SPEC_COMMAND)
         return gw_error_set(error, GW_EINVAL, "a spec of unknown kind %u", spec->kind);
     if (spec->job_key && strlen(spec->job_key) > GW_JOB_KEY_BYTES_MAX)
-        return gw_error_set(error, GW_EINVAL, "a key of %zu bytes: %d are the most",
+        return gw_error_set(error, GW_EINVAL, "the key of the job has %zu bytes; the limit is %d",
                             strlen(spec->job_key), GW_JOB_KEY_BYTES_MAX);
     if (spec->gpu_mode > GW_GPU_MODE_IF_ANY)
         return gw_error_set(error, GW_EINVAL, "a spec with unknown GPU mode %u", spec->gpu_mode);
@@ -127,22 +127,25 @@ int gw_sched_chunk_spec_check(const struct gw_sched *sched, const struct gw_job 
         return gw_error_set(error, GW_EINVAL, "a spec with %u thousandths of %u GPUs",
                             spec->gpu_fraction, spec->gpus);
     if (spec->retries > GW_RETRIES_MAX)
-        return gw_error_set(error, GW_EINVAL, "a spec with %u retries: %d are the most",
+        return gw_error_set(error, GW_EINVAL, "a task has %u retries; the limit is %d",
                             spec->retries, GW_RETRIES_MAX);
     if (spec->signal > GW_SIGNAL_MAX || (spec->signal && spec->kind != GW_SPEC_COMMAND))
-        return gw_error_set(error, GW_EINVAL,
-                            "a spec with signal %u: a command may have one up to %d", spec->signal,
-                            GW_SIGNAL_MAX);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "the stop signal %u is not possible: only commands have one, and it is at most %d",
+            spec->signal, GW_SIGNAL_MAX);
     if (spec->ranks > GW_RANKS_MAX)
-        return gw_error_set(error, GW_EINFEASIBLE, "a gang of %u ranks: %d are the most",
+        return gw_error_set(error, GW_EINFEASIBLE, "a gang has %u ranks; the limit is %d",
                             spec->ranks, GW_RANKS_MAX);
     if (spec->kind == GW_SPEC_FUNCTION && spec->ranks > GW_FUNCTION_RANKS_MAX)
-        return gw_error_set(error, GW_EINFEASIBLE,
-                            "a gang of %u ranks: of a function %d are the most, of a command %d",
-                            spec->ranks, GW_FUNCTION_RANKS_MAX, GW_RANKS_MAX);
+        return gw_error_set(
+            error, GW_EINFEASIBLE,
+            "a gang has %u ranks; the limit is %d for a function and %d for a command", spec->ranks,
+            GW_FUNCTION_RANKS_MAX, GW_RANKS_MAX);
     if (spec->ranks_per_node && (spec->spread || spec->ranks % spec->ranks_per_node))
         return gw_error_set(error, GW_EINVAL,
-                            "a gang of %u ranks, %u at each node%s: whole nodes, and not spread",
+                            "a gang of %u ranks with %u at each node%s is not possible: ranks must "
+                            "fill whole nodes, and cannot be spread",
                             spec->ranks, spec->ranks_per_node, spec->spread ? ", spread" : "");
     int rc = gw_sched_gang_size_check(spec, error);
     if (rc == 0)
@@ -183,7 +186,7 @@ static int check_columns(const struct gw_msg_submit *chunk, struct gw_error *err
         sum32(chunk->args_size) != chunk->args.size ||
         sum32(chunk->dep_count) != chunk->dep_job.count ||
         sum32(chunk->name_size) != chunk->names.size)
-        return gw_error_set(error, GW_EPROTO, "submit: columns that do not match");
+        return gw_error_set(error, GW_EPROTO, "submit: the columns have different lengths");
     return gw_options_check_name(chunk->name, "job", error);
 }
 
@@ -215,14 +218,15 @@ static int check_other_job(const struct gw_sched *sched, const struct gw_chunk_c
         return gw_error_set(error, GW_ENOENT, "there is no task %u of job %llu", index,
                             (unsigned long long)id);
     if (other->range)
-        return gw_error_set(error, GW_ENOTSUP,
-                            "job %llu is a range: no task can take its results, only its client",
-                            (unsigned long long)id);
+        return gw_error_set(
+            error, GW_ENOTSUP,
+            "job %llu is a range: only its client can take its results, not other tasks",
+            (unsigned long long)id);
     if (other->uid != check->job->uid)
         return gw_error_set(error, GW_EPERM, "job %llu belongs to another user",
                             (unsigned long long)id);
     if (other->actor)
-        return gw_error_set(error, GW_EINVAL, "job %llu is an actor: nothing can wait for its task",
+        return gw_error_set(error, GW_EINVAL, "job %llu is an actor: no task can depend on it",
                             (unsigned long long)id);
     if (check->job->detached && !other->detached)
         return gw_error_set(error, GW_EINVAL,
@@ -252,7 +256,8 @@ static int check_edge(const struct gw_sched *sched, const struct gw_chunk_check 
         uint32_t index = gw_col32_at(chunk->dep_index, edge);
         if (index >= row)
             return gw_error_set(error, GW_EINVAL,
-                                "task %u depends on task %u, which is not before it", row, index);
+                                "task %u depends on task %u, which is not an earlier task", row,
+                                index);
         if (!check->plain)
             ranks = check->job->specs.items[spec_of_row(check, index)].message.ranks;
     }
@@ -276,7 +281,7 @@ static int check_rows(const struct gw_sched *sched, struct gw_chunk_check *check
         if (spec >= check->job->specs.count)
             return gw_error_set(error, GW_EINVAL, "task %u has an unknown spec %u", base + i, spec);
         if (deps > GW_TASK_DEPS_MAX)
-            return gw_error_set(error, GW_ELIMIT, "task %u takes %u others: %d are the most",
+            return gw_error_set(error, GW_ELIMIT, "task %u depends on %u tasks; the limit is %d",
                                 base + i, deps, GW_TASK_DEPS_MAX);
         uint64_t bytes = gw_col32_at(chunk->args_size, i);
         for (uint32_t end = edge + deps; edge < end; edge++) {
@@ -301,13 +306,15 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
         return rc;
     uint64_t rows = (uint64_t)check->job->tasks.count + check->specs.count + chunk->spec.count;
     if (rows > GW_TASKS_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a job of more than %d tasks", GW_TASKS_MAX);
+        return gw_error_set(error, GW_ELIMIT, "a job has more than %d tasks, the limit",
+                            GW_TASKS_MAX);
     uint64_t edges = check->job->tasks.edges + check->edges + chunk->dep_job.count +
                      gw_sched_content_pure_rows(check->job, chunk);
     if (edges > GW_EDGES_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a job of more than %u dependencies", GW_EDGES_MAX);
+        return gw_error_set(error, GW_ELIMIT, "a job has more than %u dependencies, the limit",
+                            GW_EDGES_MAX);
     if (rows > 1 && check->job->actor)
-        return gw_error_set(error, GW_EINVAL, "an actor is made by one task, alone in its job");
+        return gw_error_set(error, GW_EINVAL, "an actor must be the only task of its job");
     rc = check_rows(sched, check, chunk, error);
     if (rc < 0)
         return rc;
@@ -315,13 +322,14 @@ int gw_sched_chunk_check(const struct gw_sched *sched, struct gw_chunk_check *ch
     for (uint32_t i = 0; i < chunk->targets.count; i++)
         if (gw_col32_at(chunk->targets, i) >= rows ||
             gw_col32_at(chunk->targets, i) < rows - chunk->spec.count)
-            return gw_error_set(error, GW_EINVAL, "a target that is not a task of its chunk: %u",
+            return gw_error_set(error, GW_EINVAL, "target %u is not a task of its chunk",
                                 gw_col32_at(chunk->targets, i));
     const char *name = chunk->names.data;
     for (uint32_t i = 0; i < chunk->named.count; i++) {
         uint32_t row = gw_col32_at(chunk->named, i), size = gw_col32_at(chunk->name_size, i);
         if (row >= rows)
-            return gw_error_set(error, GW_EINVAL, "a name for what is not a task: %u", row);
+            return gw_error_set(error, GW_EINVAL,
+                                "a name is given for task %u, which does not exist", row);
         if (!gw_text_is_line(name, size))
             return gw_error_set(error, GW_EINVAL,
                                 "the name of task %u is not one line of text, in UTF-8", row);
@@ -336,14 +344,16 @@ static int check_numbers(const struct gw_msg_range *range, struct gw_error *erro
 {
     const __int128 span = (__int128)range->step * ((int64_t)range->count - 1);
     if (range->count == 0 || range->count > GW_TASKS_MAX)
-        return gw_error_set(error, GW_ELIMIT, "a range of %u tasks: 1 to %d can be", range->count,
-                            GW_TASKS_MAX);
+        return gw_error_set(error, GW_ELIMIT, "a range has %u tasks; 1 to %d are possible",
+                            range->count, GW_TASKS_MAX);
     if (range->begin + span > INT64_MAX || range->begin + span < INT64_MIN)
-        return gw_error_set(error, GW_EINVAL, "a range whose last number is over 64 bits");
+        return gw_error_set(error, GW_EINVAL,
+                            "the last number of a range does not fit into 64 bits");
     const uint8_t *args = range->args.data;
     if (range->args.size < INDEX_BYTES || range->index_at > range->args.size - INDEX_BYTES ||
         args[range->index_at] != INDEX_TAG)
-        return gw_error_set(error, GW_EPROTO, "a range whose arguments have no place for a number");
+        return gw_error_set(error, GW_EPROTO,
+                            "the arguments of a range have no place for its number");
     return 0;
 }
 
@@ -367,20 +377,21 @@ int gw_sched_chunk_range_check(const struct gw_sched *sched, const struct gw_job
     struct gw_chunk_check check = {.job = job};
     int rc = check_numbers(range, error);
     if (rc == 0 && job->tasks.count > 0)
-        rc = gw_error_set(error, GW_EINVAL, "a job is a range, or made of chunks");
+        rc = gw_error_set(error, GW_EINVAL, "a job is a range or made of chunks, not both");
     for (uint32_t i = 0; i < range->dep_job.count && rc == 0; i++)
         if (gw_col64_at(range->dep_job, i) == 0)
-            rc = gw_error_set(error, GW_EINVAL, "a range takes results of earlier jobs only");
+            rc = gw_error_set(error, GW_EINVAL, "a range can only take results of earlier jobs");
     if (rc == 0)
         rc = gw_sched_chunk_check(sched, &check, &chunk, error);
     gw_array_deinit(&check.specs);
     if (rc == 0 && !gw_sched_tasks_may_map(range->count))
-        rc = gw_error_set(error, GW_ENOMEM, "the scheduler has no addresses for %u tasks",
+        rc = gw_error_set(error, GW_ENOMEM,
+                          "the scheduler has no address space for a table of %u tasks",
                           range->count);
     if (rc == 0 && job->specs.items[0].message.ranks > 0)
-        rc = gw_error_set(error, GW_EINVAL, "a range is of ordinary tasks, not of gangs");
+        rc = gw_error_set(error, GW_EINVAL, "a range must consist of ordinary tasks, not of gangs");
     else if (rc == 0 && (job->actor || job->calls_of))
         rc = gw_error_set(error, GW_EINVAL,
-                          "a range is of ordinary tasks, not of calls of an actor");
+                          "a range must consist of ordinary tasks, not of calls of an actor");
     return rc;
 }

@@ -120,7 +120,7 @@ static bool try_fetch(struct gw_sched *sched, struct gw_remote *remote,
 
 /* -- Output of tasks -------------------------------------------------------------------------- */
 
-#define LOST_OUTPUT "its worker was lost, and its output with it"
+#define LOST_OUTPUT "its worker was lost, together with its output"
 
 static void answer_log(struct gw_sched *sched, struct gw_remote *remote,
                        const struct gw_pending_request *pending, const struct gw_error *error)

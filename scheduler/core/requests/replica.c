@@ -140,7 +140,7 @@ static void explain(const struct picture *picture, uint32_t wanted, bool named,
         gw_error_set(error, GW_ELIMIT, "%u of %u workers hold it: worker %u is short of memory",
                      picture->firm, wanted, picture->full->id);
     else if (picture->counted == 0)
-        gw_error_set(error, GW_EINFEASIBLE, "no worker%s is there to hold it", only);
+        gw_error_set(error, GW_EINFEASIBLE, "no worker%s is connected to hold it", only);
     else
         gw_error_set(error, GW_EINFEASIBLE, "%u of %u workers hold it: there %s only %u%s",
                      picture->firm, wanted, picture->counted == 1 ? "is" : "are", picture->counted,
@@ -228,7 +228,7 @@ static int check(const struct gw_sched *sched, const struct gw_job *job,
 {
     int rc = gw_sched_access_row(job, replicate->job, replicate->index, uid, error);
     if (rc == 0 && job->actor)
-        rc = gw_error_set(error, GW_EINVAL, "job %llu is an actor, and has no result",
+        rc = gw_error_set(error, GW_EINVAL, "job %llu is an actor and has no result",
                           (unsigned long long)job->id);
     if (rc == 0 && sched->shutting_down)
         rc = gw_error_set(error, GW_ECLOSED, "this cluster is shutting down");

@@ -102,7 +102,8 @@ static int find_named(const struct gw_sched *sched, const struct gw_msg_lookup *
         if (row->index != GW_NO_INDEX)
             return 0;
     }
-    return gw_error_set(error, GW_ENOENT, "no task is named \"%s\", and nothing is published so",
+    return gw_error_set(error, GW_ENOENT,
+                        "no task is named \"%s\", and nothing is published under this name",
                         lookup->name);
 }
 
@@ -114,7 +115,8 @@ static int check_there(const struct gw_row *row, struct gw_error *error)
                             "job %llu is a range: only its client can take its results",
                             (unsigned long long)row->job->id);
     if (row->job->actor)
-        return gw_error_set(error, GW_EINVAL, "job %llu is an actor, and has no result: find it",
+        return gw_error_set(error, GW_EINVAL,
+                            "job %llu is an actor and has no result: look it up as an actor",
                             (unsigned long long)row->job->id);
     if (row->job->tasks.state[row->index] != GW_TASK_RELEASED)
         return 0;
@@ -178,13 +180,12 @@ void gw_sched_on_drop(struct gw_sched *sched, struct gw_session *session,
 static int check_name(const struct gw_sched *sched, const char *name, struct gw_error *error)
 {
     if (!name[0] || strlen(name) > GW_SHARE_NAME_MAX)
-        return gw_error_set(error, GW_EINVAL, "a name to publish under has 1 to %d bytes",
+        return gw_error_set(error, GW_EINVAL, "a published name must have 1 to %d bytes",
                             GW_SHARE_NAME_MAX);
     if (!gw_text_is_line(name, strlen(name)))
-        return gw_error_set(error, GW_EINVAL,
-                            "a name to publish under is one line of text, in UTF-8");
+        return gw_error_set(error, GW_EINVAL, "a published name must be one line of UTF-8 text");
     if (sched->published.count >= PUBLISHED_MAX)
-        return gw_error_set(error, GW_ELIMIT, "%d results are published: unpublish some",
+        return gw_error_set(error, GW_ELIMIT, "%d results are published, the limit: unpublish some",
                             PUBLISHED_MAX);
     return 0;
 }

@@ -57,12 +57,11 @@ static int check_priority(const struct gw_sched *sched, const struct gw_session 
 {
     if (spec->priority <= 0 || session->remote->admin || !sched->options.address)
         return 0;
-    return gw_error_set(
-        error, GW_EPERM,
-        "priority %d: above 0 only an admin may submit, who comes before all others "
-        "(gangway token create --role admin, or whose cluster this is): take 0, or "
-        "less to let others go first",
-        (int)spec->priority);
+    return gw_error_set(error, GW_EPERM,
+                        "priority %d: only an admin may submit above priority 0, before all other "
+                        "jobs (gangway token create --role admin, or the owner of the cluster): "
+                        "use 0, or less to let others go first",
+                        (int)spec->priority);
 }
 
 /* Returns true if a job with this key was accepted before. In this case the client is told its id,
@@ -181,10 +180,11 @@ static int submit_detached(struct gw_sched *sched, struct gw_job *job,
 {
     const struct gw_msg_submit *submit = &message->submit;
     if (job->tasks.count)
-        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+        return gw_error_set(error, GW_EINVAL,
+                            "a job must be detached from its first chunk on, or not at all");
     if (job->actor || job->calls_of)
         return gw_error_set(error, GW_EINVAL,
-                            "an actor lives as long as clients hold it: it is not detached");
+                            "an actor cannot be detached: it lives as long as clients hold it");
     if (submit->flags & GW_SUBMIT_STREAM)
         return gw_error_set(error, GW_ENOTSUP, "a stream cannot be detached: submit whole graphs");
     keep(sched, job, message);
@@ -215,7 +215,8 @@ static int submit_attached(struct gw_sched *sched, struct gw_job *job,
                            const struct gw_msg_submit *submit, struct gw_error *error)
 {
     if (job->detached)
-        return gw_error_set(error, GW_EINVAL, "a job is detached from its first chunk on, or not");
+        return gw_error_set(error, GW_EINVAL,
+                            "a job must be detached from its first chunk on, or not at all");
     struct gw_chunk_check check = {.job = job};
     int rc = gw_sched_chunk_check(sched, &check, submit, error);
     gw_array_deinit(&check.specs);
@@ -242,8 +243,9 @@ static int add_range(struct gw_sched *sched, struct gw_job *job, const struct gw
     if (rc < 0)
         return rc;
     if ((range->flags & GW_SUBMIT_DETACHED) && (range->flags & GW_RANGE_RESULTS))
-        return gw_error_set(error, GW_EINVAL,
-                            "nobody takes the results of a detached range: let them go");
+        return gw_error_set(
+            error, GW_EINVAL,
+            "the results of a detached range cannot be held: submit the range without results");
     if (range->flags & GW_SUBMIT_DETACHED) {
         keep(sched, job, message);
         return accept_detached(sched, job, error);

@@ -78,17 +78,17 @@ static struct gw_worker *left_at(struct gw_sched *sched, const struct gw_job *jo
     }
     struct gw_worker *worker = id ? gw_sched_worker_find(sched, id) : NULL;
     if (spec->kind != GW_SPEC_COMMAND || (!*spec->cwd && !spec->files.size))
-        gw_error_set(error, GW_ENOENT, "task %u of job %llu has ended, and left no folder",
+        gw_error_set(error, GW_ENOENT, "task %u of job %llu has ended and has no folder",
                      open->index, (unsigned long long)open->job);
     else if (!ran && ranks_run(job, open->index))
-        gw_error_set(error, GW_EINVAL, "there is no rank %u: its last attempt had 0 to %u",
+        gw_error_set(error, GW_EINVAL, "there is no rank %u: the last attempt had ranks 0 to %u",
                      open->rank, ranks_run(job, open->index) - 1);
     else if (!ran)
         gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
                      (unsigned long long)open->job);
     else if (!worker || worker->state == GW_WORKER_LOST)
-        gw_error_set(error, GW_ELOST, "its worker was lost%s",
-                     spec->files.size ? ", and what it left in its own folder with it" : "");
+        gw_error_set(error, GW_ELOST, "the worker of the task was lost%s",
+                     spec->files.size ? ", together with the folder of the task" : "");
     return error->code ? NULL : worker;
 }
 
@@ -125,20 +125,24 @@ static struct gw_worker *checkpoint_at(struct gw_sched *sched, const struct gw_j
             id = gw_sched_place_worker(sched, &job->places.items[i]);
     struct gw_worker *worker = id ? gw_sched_worker_find(sched, id) : NULL;
     if (job->compacted)
-        gw_error_set(error, GW_ENOENT,
-                     "job %llu is over, and its checkpoints went with it: --checkpoint-dir brings "
-                     "those of an attached job, and a detached job's stay",
-                     (unsigned long long)open->job);
+        gw_error_set(
+            error, GW_ENOENT,
+            "job %llu has ended, and its checkpoints were removed with it: --checkpoint-dir copies "
+            "those of an attached job, and those of a detached job stay",
+            (unsigned long long)open->job);
     else if (gang && open->rank && open->rank >= ranks_run(job, open->index))
-        gw_error_set(error, GW_EINVAL, "there is no rank %u: its last attempt had %u ranks",
+        gw_error_set(error, GW_EINVAL, "there is no rank %u: the last attempt had %u ranks",
                      open->rank, ranks_run(job, open->index));
     else if (!id)
         gw_error_set(error, GW_ENOENT, "task %u of job %llu never ran", open->index,
                      (unsigned long long)open->job);
     else if (!worker || worker->state == GW_WORKER_LOST)
-        gw_error_set(error, GW_ELOST, "its worker was lost, and its folder of checkpoints with it");
+        gw_error_set(error, GW_ELOST,
+                     "the worker of the task was lost, together with its checkpoint folder");
     else if (gang && open->rank && is_told_of(sched, job, open, worker))
-        gw_error_set(error, GW_EEXIST, "rank %u was where a rank before it was", open->rank);
+        gw_error_set(error, GW_EEXIST,
+                     "rank %u ran at the worker of a lower rank, whose folder has its files, too",
+                     open->rank);
     return error->code ? NULL : worker;
 }
 
@@ -152,20 +156,22 @@ static int check_open(struct gw_sched *sched, const struct gw_remote *remote,
         return rc;
     uint32_t ranks = job->specs.items[job->tasks.spec[open->index]].message.ranks;
     if (ranks == 0 && open->rank != 0 && open->rank != GW_RANK_NONE)
-        return gw_error_set(error, GW_EINVAL, "task %u of job %llu is no gang: it has no rank %u",
-                            open->index, (unsigned long long)open->job, open->rank);
+        return gw_error_set(error, GW_EINVAL,
+                            "task %u of job %llu is not a gang and has no rank %u", open->index,
+                            (unsigned long long)open->job, open->rank);
     if (ranks > 0 && open->rank == GW_RANK_NONE)
         open->rank = 0;
     if (ranks > 0 && open->rank >= ranks)
-        return gw_error_set(error, GW_EINVAL, "there is no rank %u: they are 0 to %u", open->rank,
-                            ranks - 1);
+        return gw_error_set(error, GW_EINVAL, "there is no rank %u: the ranks are 0 to %u",
+                            open->rank, ranks - 1);
     if (ranks == 0)
         open->rank = GW_RANK_NONE;
     /* A waiting tunnel has a limit of its own: it costs other clients nothing, and the input of a
      * task that starts later must get through. */
     if (sched->tunnels.count - sched->tunnels_waiting >= GW_TUNNELS_MAX ||
         sched->tunnels_waiting >= GW_TUNNELS_WAITING_MAX)
-        return gw_error_set(error, GW_ELIMIT, "%d tunnels are open: close some", GW_TUNNELS_MAX);
+        return gw_error_set(error, GW_ELIMIT, "%d tunnels are open, the limit: close some",
+                            GW_TUNNELS_MAX);
     return 0;
 }
 

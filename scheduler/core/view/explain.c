@@ -14,7 +14,7 @@
 
 static void explain_gang(const struct gw_gang_attempt *gang, uint32_t tries, struct gw_text *text)
 {
-    gw_text_say(text, "its gang of %u is %s, attempt %u: %u rank%s started, %u %s not ended",
+    gw_text_say(text, "its gang of %u ranks is %s (attempt %u): %u rank%s started, %u %s not ended",
                 gang->count, gw_sm_name(&gw_sched_gang_sm, gang->state), tries, gang->ready,
                 gang->ready == 1 ? " has" : "s have", gang->live, gang->live == 1 ? "has" : "have");
     if (gang->state == GW_GANG_ENDING && gang->cause.text && *gang->cause.text)
@@ -35,7 +35,7 @@ static void explain_prolog(const struct gw_job *job, uint32_t row, struct gw_tex
     for (size_t at = 0; at + sizeof name <= spec->argv.size; at++) {
         if (memcmp(words + at, word, 1) != 0 || memcmp(words + at + 1, name, sizeof name - 1) != 0)
             continue;
-        gw_text_say(text, "; its prolog runs, or already the program behind it");
+        gw_text_say(text, "; its prolog runs, or the program after it");
         return;
     }
 }
@@ -47,10 +47,10 @@ static void explain_cancelling(const struct gw_sched *sched, const struct gw_job
 {
     uint32_t slot = gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     if (job->calls_of && slot != GW_NO_INDEX && sched->attempts.items[slot].started_ns)
-        gw_text_say(text, "it was cancelled and has begun: as a call of an actor it goes on to its "
+        gw_text_say(text, "it was cancelled after it had begun: a call of an actor runs to its "
                           "end, and only its result is dropped; ");
     else
-        gw_text_say(text, "it is being ended at its worker; ");
+        gw_text_say(text, "its worker is ending it; ");
 }
 
 /* Returns true if the task is prefetched to a worker but has not begun. Uses the same rule as the
@@ -80,21 +80,21 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
                     gw_sched_worker_where(sched, job->tasks.worker[row], where),
                     job->tasks.charges[row].tries);
     if (is_in_line(sched, job, row))
-        gw_text_say(text, ", in line behind what runs there");
+        gw_text_say(text, ", queued behind tasks that run there");
     gw_sched_gpu_tell_clearing(sched, job, row, text);
     gw_sched_explain_wait_preferred(sched, job->specs.items[job->tasks.spec[row]].shape, text);
     if (gang)
         gw_sched_explain_wait_elastic(sched, job, row, text);
     if (gang && job->paused && gang->state == GW_GANG_RUNNING)
-        gw_text_say(text, "; it is to pause, at its next step");
+        gw_text_say(text, "; it will pause at its next step");
     if (!gang && job->paused) {
-        gw_text_say(text, "; it goes on to its end: ");
+        gw_text_say(text, "; it runs to its end, although ");
         gw_sched_explain_wait_paused(sched, job, text);
     }
     uint32_t slot = gang ? GW_NO_INDEX : gw_sched_attempt_find(sched, job->tasks.attempt[row]);
     if (slot != GW_NO_INDEX && gw_sched_attempt_waits(&sched->attempts.items[slot]) &&
         job->specs.items[job->tasks.spec[row]].message.files.size)
-        gw_text_say(text, "; it has not begun: its files are brought there first");
+        gw_text_say(text, "; it has not begun: its files are copied to the worker first");
     if (gang ? gang->ready > 0 && gang->live > 0 : (job->tasks.flags[row] & GW_TASK_STARTED) != 0)
         explain_prolog(job, row, text);
     if (slot != GW_NO_INDEX)
@@ -107,13 +107,13 @@ static void explain_placed(const struct gw_sched *sched, const struct gw_job *jo
         gw_text_say(text, "%s", saved);
     }
     if (job->tasks.state[row] == GW_TASK_PIPELINED)
-        gw_text_say(text, ", behind %u task%s that it waits for", job->tasks.waiting[row],
+        gw_text_say(text, ", queued behind %u task%s that it depends on", job->tasks.waiting[row],
                     job->tasks.waiting[row] == 1 ? "" : "s");
     if (job->progress && job->progress->index == row)
         gw_text_say(text, "; it says: %.0f%% %s", job->progress->fraction * 100,
                     job->progress->text);
     if (job->actor)
-        gw_text_say(text, "; as an actor it is %s, and has %u call%s there",
+        gw_text_say(text, "; the actor is %s and has %u call%s at its worker",
                     gw_sm_name(&gw_sched_actor_sm, job->actor->state), job->actor->placed,
                     job->actor->placed == 1 ? "" : "s");
 }
@@ -128,7 +128,7 @@ static void explain_rowless(const struct gw_sched *sched, const struct gw_job *j
     if (state == GW_TASK_WAITING && job->paused)
         gw_sched_explain_wait_paused(sched, job, text);
     else if (state == GW_TASK_WAITING)
-        gw_text_say(text, "its turn has not come: the tasks before it come first");
+        gw_text_say(text, "its turn has not come: earlier tasks of its job go first");
     else if (failure && *failure->text)
         gw_text_say(text, "%s: %s", gw_sm_name(&gw_sched_task_sm, state), failure->text);
     else
@@ -169,7 +169,7 @@ void gw_sched_explain_range(const struct gw_sched *sched, struct gw_job *job, ui
     if (job->state == GW_JOB_ENDED)
         return;
     if (job->range->kept >= job->range->ahead)
-        gw_text_say(&text, ", and it waits for its client to take results");
+        gw_text_say(&text, ", and it waits until its client has taken results");
     if (job->placed > 0 || !gw_sched_row_live(job, row) || text.used + 2 >= text.size)
         return;
     gw_text_say(&text, "; ");
@@ -223,7 +223,7 @@ void gw_sched_explain_job(const struct gw_sched *sched, struct gw_job *job, char
                 grouped(job->failed ? job->failed : job->cancelled_tasks, bad),
                 grouped(job->tasks.count, all), end);
     if (job->failed > ran)
-        gw_text_say(&text, ", %s of them without running, because of others",
+        gw_text_say(&text, ", %s of them without running, because of other tasks",
                     grouped(job->failed - ran, bad));
     gw_sched_explain(sched, job, row, why, sizeof why);
     bool twice = strncmp(why, "failed: ", 8) == 0; /* the text also names the task */

@@ -23,7 +23,7 @@ static void explain_cancelled(const struct gw_sched *sched, const struct gw_job 
     gw_text_say(text, " ");
     gw_sched_explain_wait_ago(sched, fact->at_ns, text);
     if (fact->detail == GW_KILL_SESSION)
-        gw_text_say(text, ", because its client%s%s was gone", fact->text ? " " : "",
+        gw_text_say(text, ", because its client%s%s had disconnected", fact->text ? " " : "",
                     fact->text ? fact->text : "");
     else if (fact->text)
         gw_text_say(text, " by %s", fact->text);
@@ -59,14 +59,13 @@ static void explain_dependent(const struct gw_sched *sched, struct gw_row row, s
     bool cancelled = row.job->tasks.state[row.index] == GW_TASK_CANCELLED;
     int hops = 0;
     char label[128];
-    gw_text_say(text, "it never ran, because a task before it %s",
+    gw_text_say(text, "it never ran, because a task that it depends on %s",
                 cancelled ? "was cancelled" : "failed");
     while (hops < CAUSES_MAX && find_cause(sched, &row) &&
            row.job->tasks.flags[row.index] & GW_TASK_DEPENDENT) {
         gw_sched_task_label(row.job, row.index, label, sizeof label);
         if (hops++ < 3)
-            gw_text_say(text, "%s %s (task %u)", hops == 1 ? ", as did not" : ",", label,
-                        row.index);
+            gw_text_say(text, "%s %s (task %u)", hops == 1 ? ", by way of" : ",", label, row.index);
     }
     if (hops > 3)
         gw_text_say(text, " and %d more between", hops - 3);

@@ -125,13 +125,13 @@ static bool explain_memory(const struct gw_sched *sched, struct gw_job *job, uin
     gw_text_say(text, "it waits for memory: ");
     if (bytes)
         gw_text_say(text, "tasks like it took %.2f GiB; ", (double)bytes / (1 << 30));
-    gw_text_say(text, "%.2f GiB free below the line where %s pauses, which uses %.2f of %.2f GiB",
+    gw_text_say(text, "%.2f GiB are free before %s pauses, which uses %.2f of %.2f GiB",
                 (double)gw_sched_memory_free(best) / (1 << 30),
                 gw_sched_worker_where(sched, best->id, where),
                 (double)best->memory.used_bytes / (1 << 30),
                 (double)best->memory_bytes / (1 << 30));
     if (best->memory_trouble)
-        gw_text_say(text, "; results cannot go to disk there: %s", best->memory_trouble);
+        gw_text_say(text, "; results cannot be spilled to disk there: %s", best->memory_trouble);
     return true;
 }
 
@@ -141,8 +141,9 @@ static void say_quarantine(const struct gw_sched *sched, const struct gw_shape *
                            struct gw_text *text)
 {
     const struct gw_shape of = {.ranks = files ? 0 : shape->ranks, .files = files && shape->files};
-    const char *first = files ? "; these workers could not lay files, and take no task with any:"
-                              : "; a gang failed because of these workers, which take no ranks:";
+    const char *first = files
+                            ? "; these workers could not set up files and take no tasks with files:"
+                            : "; these workers made a gang fail and take no ranks:";
     uint32_t said = 0;
     for (size_t i = 0; i < sched->workers.count && said < 3; i++) {
         const struct gw_worker *worker = sched->workers.items[i];
@@ -165,7 +166,7 @@ void gw_sched_explain_wait_paused(const struct gw_sched *sched, const struct gw_
         gw_text_say(text, ", by %s, ", fact->text);
     if (fact)
         gw_sched_explain_wait_ago(sched, fact->at_ns, text);
-    gw_text_say(text, " (`gangway resume %llu` lets it go on)", (unsigned long long)job->id);
+    gw_text_say(text, " (`gangway resume %llu` resumes it)", (unsigned long long)job->id);
 }
 
 void gw_sched_explain_wait_elastic(const struct gw_sched *sched, const struct gw_job *job,
@@ -184,7 +185,7 @@ void gw_sched_explain_wait_preferred(const struct gw_sched *sched, const struct 
     char gone[320];
     if (shape->need && shape->need->prefer &&
         gw_sched_need_gone(sched, shape->need, gone, sizeof gone))
-        gw_text_say(text, "; no worker or host that is here is called %s, which it prefers", gone);
+        gw_text_say(text, "; no connected worker or host is called %s, which it prefers", gone);
 }
 
 /* Says how many slots are free. Counts only the workers that the task's constraint allows, if it
@@ -206,7 +207,7 @@ static void say_slots(const struct gw_sched *sched, const struct gw_shape *shape
         free += worker->slots_free;
     }
     gw_text_say(text, "; %u of %u slots %s free%s", free, all, free == 1 ? "is" : "are",
-                some ? " there" : "");
+                some ? " at the workers that it may use" : "");
 }
 
 /* Returns true if the job has unplaced tasks that go before those of younger jobs with this
@@ -238,11 +239,11 @@ static void say_older(const struct gw_sched *sched, const struct gw_job *job, ui
         }
     if (!oldest || priority == INT32_MAX || job->specs.items[job->tasks.spec[row]].shape->ranks > 0)
         return; /* a gang has a reservation instead */
-    gw_text_say(text, "; older work goes first: job %llu", (unsigned long long)oldest->id);
+    gw_text_say(text, "; older jobs go first: job %llu", (unsigned long long)oldest->id);
     if (others > 0)
         gw_text_say(text, " and %s%llu other%s", seen == JOBS_SEEN_MAX ? "at least " : "",
                     (unsigned long long)others, others == 1 ? "" : "s");
-    gw_text_say(text, " (what %s with --priority %d would not wait for that)",
+    gw_text_say(text, " (a job that %s with --priority %d would go before them)",
                 priority >= 0 && sched->options.address ? "an admin submits" : "is submitted",
                 priority + 1);
 }
@@ -292,7 +293,7 @@ void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *jo
     char need[320] = "";
     if (shape->need && !shape->need->prefer &&
         gw_sched_need_gone(sched, shape->need, need, sizeof need))
-        gw_text_say(text, "%s, which it asks for, is gone, and may come back; ", need);
+        gw_text_say(text, "%s, which it asks for, is disconnected and may reconnect; ", need);
     if (explain_memory(sched, job, row, text))
         return;
     char back[320];
@@ -303,8 +304,7 @@ void gw_sched_explain_wait_ready(const struct gw_sched *sched, struct gw_job *jo
     else
         gw_text_say(text, "it needs %u free slot%s", shape->slots, shape->slots == 1 ? "" : "s");
     if (job->tasks.flags[row] & GW_TASK_ALONE)
-        gw_text_say(text,
-                    " on a worker where nothing else runs (it was lost with its worker before)");
+        gw_text_say(text, " on a worker where nothing else runs (its worker was lost before)");
     need[0] = '\0';
     gw_sched_gpu_text_of(shape, need, sizeof need);
     gw_text_say(text, "%s%s", need, gpus && shape->ranks ? " a rank" : "");
@@ -340,7 +340,7 @@ static void explain_delayed(const struct gw_sched *sched, const struct gw_job *j
     if (spec->retries > 0) /* restarts that did not count against the retry budget are included */
         gw_text_say(text, " of %u", tries + 1 + spec->retries - job->tasks.charges[row].retries);
     if (job->tasks.charges[row].retries + job->tasks.charges[row].crashes == 0)
-        gw_text_say(text, ": worker %u gave it back, which is short of memory",
+        gw_text_say(text, ": worker %u, which is short of memory, gave it back",
                     job->tasks.worker[row]);
     if (job->tasks.waiting[row])
         gw_text_say(text, "; ");
@@ -366,12 +366,13 @@ void gw_sched_explain_wait_waiting(const struct gw_sched *sched, struct gw_job *
         if (job->unwritten)
             gw_text_say(text, "its job is not on disk yet%s", waiting ? "; " : "");
         else
-            gw_text_say(text, "its job comes after %s%s", *jobs ? jobs : "others",
-                        waiting ? "; " : ", not ended yet");
+            gw_text_say(text, "its job waits for the end of %s%s", *jobs ? jobs : "other jobs",
+                        waiting ? "; " : "");
     }
     if ((job->gated || (tasks->flags[row] & GW_TASK_DELAYED)) && !waiting)
         return;
-    gw_text_say(text, "it waits for %u task%s before it", waiting, waiting == 1 ? "" : "s");
+    gw_text_say(text, "it waits for %u task%s that it depends on", waiting,
+                waiting == 1 ? "" : "s");
     int said = 0;
     for (uint32_t e = tasks->deps_at[row]; e < gw_sched_deps_end(tasks, row) && said < 3; e++) {
         struct gw_row dep;

@@ -19,12 +19,12 @@ void gw_sched_gpu_tell_why(const struct gw_sched *sched, const struct gw_shape *
     if (drained)
         gw_text_say(&text, " (%u more %s drained)", drained, drained == 1 ? "is" : "are");
     if (shape->on_instances)
-        gw_text_say(&text,
-                    " (%u of them MIG instances, which its ranks get as whole GPUs could "
-                    "not suffice)",
-                    instances);
+        gw_text_say(
+            &text,
+            " (%u of them MIG instances, which its ranks get because there are too few whole GPUs)",
+            instances);
     else if (instances && (gw_sched_gpu_has_kind(shape) || gw_sched_queue_class_gpus(shape) > 1))
-        gw_text_say(&text, " (%u of them %s, and it waits for whole ones)", instances,
+        gw_text_say(&text, " (%u of them %s, but it needs whole GPUs)", instances,
                     instances == 1 ? "is a MIG instance" : "are MIG instances");
 }
 
@@ -51,8 +51,8 @@ void gw_sched_gpu_tell_clearing(const struct gw_sched *sched, const struct gw_jo
             gpu = clearing(sched, gang->ranks[i].slot);
     if (gpu)
         gw_text_say(text,
-                    "; it starts when what the last task used of GPU %s is back (%.1f GiB are in "
-                    "use; after 10 s it is drained)",
+                    "; it starts when the memory that the last task used on GPU %s is free (%.1f "
+                    "GiB are in use; after 10 s the GPU is drained)",
                     gpu->uuid, (double)gpu->used_bytes / (1 << 30));
 }
 
@@ -137,10 +137,10 @@ void gw_sched_gpu_tell_push(const struct gw_sched *sched, const struct gw_worker
         uint64_t left_ns = gw_sched_gpu_twin_left_ns(sched, worker, gpu);
         if (left_ns)
             (void)snprintf(who, sizeof who,
-                           "%s was lost, and may run something there for %.0f s yet",
+                           "%s was lost, and its processes may use the GPU for up to %.0f s more",
                            gw_sched_worker_where(sched, gpu->twin, name), (double)left_ns / 1e9);
         else if (gpu->twin != GW_NO_INDEX)
-            (void)snprintf(who, sizeof who, "it is given to tasks by %s, which offered it first",
+            (void)snprintf(who, sizeof who, "%s offered the GPU first and gives it to its tasks",
                            gw_sched_worker_where(sched, gpu->twin, name));
         else if (!*who && gpu->back)
             (void)snprintf(who, sizeof who, "%s", gpu->back);

@@ -141,7 +141,7 @@ static uint32_t node_of_job(struct graph_view *graph_view, uint64_t id)
     const struct gw_job *other = gw_sched_job_find(graph_view->sched, id);
     struct node node = {.kind = "job", .job = id, .tasks = 1};
     (void)snprintf(node.label, sizeof node.label, "%s",
-                   other && other->name ? other->name : "a job that is over");
+                   other && other->name ? other->name : "a job that was forgotten");
     uint32_t number = add_node(graph_view, &node);
     GW_MUST(gw_map_put(&graph_view->jobs, id, number));
     return number;

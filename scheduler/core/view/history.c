@@ -46,22 +46,22 @@ static void tell_placed(const struct gw_sched *sched, const struct gw_logged *fa
         gw_text_say(text, ")");
         break;
     case GW_PLACED_NEED:
-        gw_text_say(text, ", which has what it asks for");
+        gw_text_say(text, ", which has the resources that it asks for");
         break;
     case GW_PLACED_QUEUED:
         gw_text_say(text, ", behind short tasks: no slot was free");
         break;
     case GW_PLACED_HEIR:
-        gw_text_say(text, " ahead of time: it makes what this waits for");
+        gw_text_say(text, " ahead of time: it runs the tasks that this one depends on");
         break;
     case GW_PLACED_CALL:
         gw_text_say(text, ", where its actor is");
         break;
     case GW_PLACED_ONLY:
-        gw_text_say(text, ", the only one");
+        gw_text_say(text, ", the only worker");
         break;
     default:
-        gw_text_say(text, ", which had most free slots");
+        gw_text_say(text, ", which had the most free slots");
     }
 }
 
@@ -92,7 +92,8 @@ static void tell_cancel(const struct gw_logged *fact, struct gw_text *text)
 {
     const char *by = fact->text;
     if (fact->detail == GW_KILL_SESSION)
-        gw_text_say(text, "to be cancelled: its client%s%s is gone", by ? " " : "", by ? by : "");
+        gw_text_say(text, "to be cancelled: its client%s%s has disconnected", by ? " " : "",
+                    by ? by : "");
     else if (by)
         gw_text_say(text, "to be cancelled%s, by %s", fact->count ? " at once" : "", by);
     else
@@ -120,18 +121,19 @@ static void tell_checkpoint_lost(const struct gw_logged *fact, struct gw_text *t
 {
     if (fact->detail == GW_LOGGED_LOST_UNSEEN) {
         gw_text_say(text,
-                    "%s, where its rank 0 ran, is lost, and no checkpoint of it was seen: where "
-                    "hosts do not share the folder of checkpoints it STARTS FROM STEP 0",
+                    "%s, where its rank 0 ran, is lost, and no checkpoint of it was seen: if hosts "
+                    "do not share the checkpoint folder, it RESTARTS FROM STEP 0",
                     fact->text);
         return;
     }
     gw_text_say(text, "%s, which saved its checkpoint", fact->text);
     if (!fact->count)
         gw_text_say(text, " of step %llu", (unsigned long long)fact->number);
-    gw_text_say(text, fact->detail == GW_LOGGED_LOST_FOLDER
-                          ? ", has it no more, and no other has a copy: it STARTS FROM STEP 0"
-                          : ", is lost: where hosts do not share the folder of checkpoints it "
-                            "STARTS FROM STEP 0");
+    gw_text_say(
+        text,
+        fact->detail == GW_LOGGED_LOST_FOLDER
+            ? ", does not have it any more, and no worker has a copy: it RESTARTS FROM STEP 0"
+            : ", is lost: if hosts do not share the checkpoint folder, it RESTARTS FROM STEP 0");
 }
 
 static void tell_gang(const struct gw_logged *fact, struct gw_text *text)
@@ -140,13 +142,13 @@ static void tell_gang(const struct gw_logged *fact, struct gw_text *text)
     if (fact->kind == GW_LOGGED_GANG_PLACED)
         gw_text_say(text, "placed: %s", fact->text ? fact->text : "");
     else if (fact->kind == GW_LOGGED_GROWS)
-        gw_text_say(text,
-                    "there is room for %llu ranks: attempt %u, which has %u, was told at its "
-                    "checkpoint to %s",
+        gw_text_say(text, "there is room for %llu ranks: attempt %u, which has %u, was told to %s",
                     number, fact->try_number, fact->count,
-                    fact->detail ? "end, and starts again" : "return at its next step");
+                    fact->detail ? "end after its checkpoint, and restarts with more ranks"
+                                 : "return at its next step, and continues with more ranks");
     else
-        gw_text_say(text, "attempt %u goes: all %u ranks stand", fact->try_number, fact->count);
+        gw_text_say(text, "attempt %u starts: all %u ranks are ready", fact->try_number,
+                    fact->count);
     if (fact->kind == GW_LOGGED_GANG_STARTED && fact->count < number)
         gw_text_say(text, ", fewer than %llu (--min-ranks)", number);
 }
@@ -159,16 +161,17 @@ static void tell_at_worker(const struct gw_sched *sched, const struct gw_logged 
     if (fact->kind == GW_LOGGED_STARTED)
         gw_text_say(text, "attempt %u started at %s", fact->try_number, name);
     else if (fact->kind == GW_LOGGED_RECALLED)
-        gw_text_say(text, "asked back from %s, %s", name,
-                    fact->detail ? "where it waits for others: its slots are wanted"
-                                 : "where it queues: another one is idle");
+        gw_text_say(text, "recalled from %s, %s", name,
+                    fact->detail ? "where it waits for other tasks: its slots are needed"
+                                 : "where it is queued: another worker is idle");
     else if (fact->kind == GW_LOGGED_KILLED)
         gw_text_say(text, "%s is told to end it%s", name, fact->detail ? " at once" : "");
     else if (fact->kind == GW_LOGGED_REGAINED)
-        gw_text_say(text, "%s came back with its result", name);
+        gw_text_say(text, "%s reconnected and has its result", name);
     else if (!fact->worker)
-        gw_text_say(text, "its result is lost: no worker came back with it to the scheduler, which "
-                          "started again");
+        gw_text_say(
+            text,
+            "its result is lost: no worker reconnected with it after the scheduler restarted");
     else
         gw_text_say(text, "its result was lost with %s", name);
 }
@@ -184,10 +187,10 @@ static void tell_adopted(const struct gw_sched *sched, const struct gw_logged *f
         gw_text_say(text, ": ranks %u to %u", fact->count - 1, (unsigned)fact->number);
     else if (fact->count)
         gw_text_say(text, ": rank %u", fact->count - 1);
-    gw_text_say(text, " %s at ", fact->detail ? "ended" : several ? "run on" : "runs on");
+    gw_text_say(text, " %s at ", fact->detail ? "ended" : several ? "still run" : "still runs");
     say_worker(sched, text, fact->worker);
-    gw_text_say(text, ", where %s while the scheduler was not: %s taken over",
-                several ? "they were" : "it was", several ? "they are" : "it is");
+    gw_text_say(text, " after the restart of the scheduler: %s taken over",
+                several ? "they are" : "it is");
 }
 
 static void tell_again(const struct gw_logged *fact, struct gw_text *text)
@@ -203,9 +206,9 @@ static void tell_again(const struct gw_logged *fact, struct gw_text *text)
 /* Fixed texts of facts that need no details. NULL: the text of the fact itself is shown. */
 static const char *const plain[] = {
     [GW_LOGGED_READY] = "ready to run",
-    [GW_LOGGED_RELEASED] = "its result was let go: nobody holds or needs it",
-    [GW_LOGGED_UNNEEDED] = "it need not run again: nobody needs it any more",
-    [GW_LOGGED_OPENED] = "the jobs before its job have ended",
+    [GW_LOGGED_RELEASED] = "its result was released: nothing holds or needs it",
+    [GW_LOGGED_UNNEEDED] = "it need not run again: nothing needs its result any more",
+    [GW_LOGGED_OPENED] = "the jobs that its job waited for have ended",
     [GW_LOGGED_CHECKPOINT] = NULL,
 };
 
@@ -239,7 +242,7 @@ static void tell_fact(const struct gw_sched *sched, const struct gw_logged *fact
         break;
     case GW_LOGGED_BLOCKED:
         gw_text_say(&text,
-                    fact->detail ? "goes on" : "waits inside for others; its slots are lent");
+                    fact->detail ? "continues" : "waits for other tasks; its slots are yielded");
         break;
     case GW_LOGGED_TRY_ENDED:
         tell_attempt_outcome(fact, &text);
@@ -254,14 +257,15 @@ static void tell_fact(const struct gw_sched *sched, const struct gw_logged *fact
         break;
     case GW_LOGGED_FAILED:
         gw_text_say(&text, "failed%s%s",
-                    fact->detail ? " without running: a task before it failed"
+                    fact->detail ? " without running: a task that it depends on failed"
                     : fact->text ? ": "
-                                 : ": it has no further attempt",
+                                 : ": no attempt is left",
                     fact->text ? fact->text : "");
         break;
     case GW_LOGGED_CANCELLED:
         gw_text_say(&text, "cancelled%s",
-                    fact->detail ? " without running: a task before it was" : "");
+                    fact->detail ? " without running: a task that it depends on was cancelled"
+                                 : "");
         break;
     case GW_LOGGED_CANCEL:
         tell_cancel(fact, &text);
@@ -436,12 +440,13 @@ static void push_inputs(const struct telling *telling, uint32_t row)
     uint32_t first = tasks->deps_at[row], end = gw_sched_deps_end(tasks, row);
     if (first == end || tasks->edges_gone)
         return;
-    gw_text_say(&text, "comes after %u task%s: ", end - first, end - first == 1 ? "" : "s");
+    gw_text_say(&text, "depends on %u task%s: ", end - first, end - first == 1 ? "" : "s");
     for (uint32_t e = first; e < end && e < first + 3; e++) {
         struct gw_row dep;
         gw_text_say(&text, e > first ? ", " : "");
         if (!gw_sched_dep(telling->sched, job, e, &dep)) {
-            gw_text_say(&text, "task %u of a job that is over", gw_sched_edge(tasks, e).index);
+            gw_text_say(&text, "task %u of a job that was forgotten",
+                        gw_sched_edge(tasks, e).index);
             continue;
         }
         gw_sched_task_label(dep.job, gw_sched_row_live(dep.job, dep.index) ? dep.index : 0, label,
@@ -514,7 +519,7 @@ static void push_end(const struct telling *telling, uint32_t row)
     if (live && job->progress && job->progress->index == row) {
         char words[256];
         struct gw_text text = {words, sizeof words, 0};
-        gw_text_say(&text, "it said last: %.0f%% %s", job->progress->fraction * 100,
+        gw_text_say(&text, "its last progress report: %.0f%% %s", job->progress->fraction * 100,
                     job->progress->text);
         push(telling, 0, "progress", words);
     }
@@ -527,21 +532,21 @@ static void say_note(const struct gw_sched *sched, const struct gw_job *job, siz
     const struct gw_event_log *event_log = &sched->event_log;
     uint64_t dropped = event_log->told - event_log->facts.count;
     if (!job->opened_ns)
-        gw_text_say(text, "What was before the scheduler started again is not known. ");
+        gw_text_say(text, "Events before the restart of the scheduler are not known. ");
     if (dropped > job->log_from)
-        gw_text_say(text, "Older facts have been dropped: the latest %u of all jobs are kept. ",
+        gw_text_say(text,
+                    "Older events have been dropped: the latest %u events of all jobs are kept. ",
                     GW_LOGGED_FACTS_MAX);
     if (left)
-        gw_text_say(text, "These are the latest %u of %zu facts. ", GW_LOGGED_ANSWER_MAX,
+        gw_text_say(text, "These are the latest %u of %zu events. ", GW_LOGGED_ANSWER_MAX,
                     left + GW_LOGGED_ANSWER_MAX);
     if (!gw_sched_event_log_whole(job))
         gw_text_say(text,
-                    "Of a job of more than %u tasks%s only what is unusual is kept, and what "
-                    "tasks did that ran for 100 ms or longer. ",
+                    "For a job of more than %u tasks%s, only unusual events are kept, and events "
+                    "of tasks that ran for 100 ms or longer. ",
                     GW_LOGGED_TASKS_MAX, job->calls_of ? " (or of calls)" : "");
     if (job->log_unusual > GW_LOGGED_UNUSUAL_MAX)
-        gw_text_say(text, "Facts after the first %u of those have been dropped. ",
-                    GW_LOGGED_UNUSUAL_MAX);
+        gw_text_say(text, "Of these, only the first %u were kept. ", GW_LOGGED_UNUSUAL_MAX);
     while (text->used > 0 && text->used < text->size && text->to[text->used - 1] == ' ')
         text->to[--text->used] = '\0';
 }

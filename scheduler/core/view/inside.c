@@ -117,11 +117,11 @@ void gw_sched_inside_explain(const struct gw_sched *sched, const struct gw_attem
     struct gw_text said = {what, sizeof what, 0};
     if (say_what(sched, attempt, &said))
         gw_text_say(text, "; it runs and waits for %s%s", what,
-                    attempt->blocked ? "; its slots are lent meanwhile" : "");
+                    attempt->blocked ? "; its slots are yielded meanwhile" : "");
     else if (attempt->blocked)
         gw_text_say(
             text,
-            "; it waits inside for others (gw_task_client), and its slots are lent meanwhile");
+            "; it waits for other tasks (gw_task_client), and its slots are yielded meanwhile");
 }
 
 void gw_sched_inside_explain_gang(const struct gw_sched *sched, const struct gw_gang_attempt *gang,

@@ -104,7 +104,8 @@ static int find_row(const struct gw_sched *sched, const struct gw_value *argumen
     int64_t id = 0;
     const struct gw_value *value = arguments ? gw_value_find(arguments, "job") : NULL;
     if (!value || gw_value_get_i64(value, &id, NULL) < 0)
-        return gw_error_set(error, GW_EINVAL, "which job? (argument \"job\", a number)");
+        return gw_error_set(error, GW_EINVAL,
+                            "the query lacks the argument \"job\", the number of a job");
     *job = gw_sched_job_find(sched, (uint64_t)id);
     if (!*job)
         return gw_error_set(error, GW_ENOENT, "there is no job %lld", (long long)id);
@@ -349,7 +350,7 @@ int gw_sched_query_encoded(struct gw_sched *sched, const struct gw_remote *remot
     GW_MUST(gw_codec_encode(answer, NULL, &bytes));
     gw_value_unref(answer);
     if (bytes.size > GW_PAGE_ANSWER_BYTES)
-        rc = gw_error_set(error, GW_ELIMIT, "the answer is larger than a message: narrow it");
+        rc = gw_error_set(error, GW_ELIMIT, "the answer does not fit into a message: ask for less");
     else
         *body = gw_sched_send_bin(sched, (struct gw_bin){bytes.data, (uint32_t)bytes.size});
     gw_buffer_deinit(&bytes);

@@ -54,7 +54,7 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     const struct gw_job *job = gw_sched_job_find(sched, reservation->job);
     const struct gw_shape *shape = job->specs.items[job->tasks.spec[reservation->index]].shape;
     uint64_t free_ranks = 0;
-    gw_text_say(text, "; it is the first gang that waits, and has room reserved for its ranks:");
+    gw_text_say(text, "; it is the first waiting gang, and slots are reserved for its ranks:");
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++) {
         const struct gw_reserved_rank *reserved = &reservation->reserved_ranks.items[i];
         uint64_t now = gw_sched_gang_size_ranks_at(sched, reserved->worker, shape, false);
@@ -66,7 +66,7 @@ static void tell_holder(const struct gw_sched *sched, struct gw_text *text)
     }
     if (reservation->reserved_ranks.count > WORKERS_SAID)
         gw_text_say(text, " and at %zu more", reservation->reserved_ranks.count - WORKERS_SAID);
-    gw_text_say(text, "; for %llu of %u it is free by now", (unsigned long long)free_ranks,
+    gw_text_say(text, "; they are free for %llu of %u ranks now", (unsigned long long)free_ranks,
                 shape->ranks);
     say_start(sched, "it", text);
 }
@@ -77,12 +77,11 @@ static void say_end(const struct gw_msg_spec *spec, struct gw_text *text)
 {
     const uint64_t grace_ns = spec->grace_ns ? spec->grace_ns : GW_GRACE_NS;
     if (spec->time_limit_ns == 0) {
-        gw_text_say(
-            text,
-            "; with a time limit (--time-limit) that ends before that starts it could run there");
+        gw_text_say(text, "; with a time limit (--time-limit) that ends before the gang starts, it "
+                          "could run there");
         return;
     }
-    gw_text_say(text, "; it could run there if it had surely ended by then, which takes up to ");
+    gw_text_say(text, "; it could run there if it were sure to end before that, but it may take ");
     say_in(spec->time_limit_ns, text);
     gw_text_say(text, " (--time-limit) and ");
     say_in(grace_ns, text);
@@ -106,12 +105,13 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
             gw_text_say(&text, "; %u gang%s before it in the queue", before,
                         before == 1 ? " is" : "s are");
         else if (!reservation->job)
-            gw_text_say(&text,
-                        gw_sched_ranks_hold_least(sched, spec->shape)
-                            ? "; it is the first gang that waits, but tasks that come before it in "
-                              "the queue wait for slots, too: none are kept for it before those run"
-                            : "; nothing is kept for it while the workers that are here could not "
-                              "hold its ranks even if they were empty");
+            gw_text_say(
+                &text,
+                gw_sched_ranks_hold_least(sched, spec->shape)
+                    ? "; it is the first waiting gang, but tasks that are before it in the queue "
+                      "wait for slots, too: no slots are reserved for it before these tasks run"
+                    : "; no slots are reserved for it, because the connected workers could not run "
+                      "its ranks even if they were empty");
     }
     if (!reservation->job || job->depth > 0)
         return;
@@ -120,8 +120,10 @@ void gw_sched_reservation_tell(const struct gw_sched *sched, const struct gw_job
     for (size_t i = 0; i < reservation->reserved_ranks.count; i++)
         ranks += reservation->reserved_ranks.items[i].ranks;
     uint32_t all = holder->specs.items[holder->tasks.spec[reservation->index]].shape->ranks;
-    gw_text_say(&text, "; slots that come free are kept for job %llu (%s), a gang of %u that waits",
-                (unsigned long long)holder->id, holder->name ? holder->name : "", all);
+    gw_text_say(
+        &text,
+        "; slots that become free are reserved for job %llu (%s), a waiting gang of %u ranks",
+        (unsigned long long)holder->id, holder->name ? holder->name : "", all);
     if (ranks < all)
         gw_text_say(&text, " (there is room for %u)", ranks);
     say_end(&spec->message, &text);

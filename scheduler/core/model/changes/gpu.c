@@ -192,7 +192,7 @@ void gw_sched_apply_gpu_given_back(struct gw_sched *sched,
     struct gw_gpu *gpu = &fact->worker->gpus[fact->gpu];
     char said[400];
     struct gw_text text = {said, sizeof said, 0};
-    gw_text_say(&text, "given back by %s; it had been drained: %.200s", fact->by,
+    gw_text_say(&text, "undrained by %s; it was drained because: %.200s", fact->by,
                 gw_sched_gpu_why_drained(gpu) ? gw_sched_gpu_why_drained(gpu) : "");
     free(gpu->back);
     gpu->back = strdup(said);

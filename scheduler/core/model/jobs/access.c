@@ -32,7 +32,7 @@ int gw_sched_access_row(const struct gw_job *job, uint64_t id, uint32_t row, uin
                             row);
     if (!gw_sched_row_live(job, row))
         return gw_error_set(error, GW_ENOENT, "task %u of job %llu %s", row, (unsigned long long)id,
-                            row < job->tasks.count ? "is over: nothing of it is left"
+                            row < job->tasks.count ? "has ended, and its data was freed"
                                                    : "has not begun");
     return 0;
 }

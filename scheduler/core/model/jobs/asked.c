@@ -26,7 +26,7 @@ void gw_sched_gang_asked_text(const struct gw_asked *asked, char text[GW_ASKED_B
 {
     (void)snprintf(text, GW_ASKED_BYTES, "%s %s%s",
                    asked->verb == GW_ASK_RESTART ? "restarted"
-                   : asked->verb == GW_ASK_STOP  ? "told to stop, with what it has,"
+                   : asked->verb == GW_ASK_STOP  ? "told to stop with its results so far"
                                                  : "paused",
                    *asked->by ? "by " : "with its job", asked->by);
 }

@@ -212,7 +212,7 @@ void gw_sched_apply_checkpoint_absent(struct gw_sched *sched,
         if (fact->places >> i & 1)
             places[i]->gone = true;
     const bool copy = fact->places >> GW_CHECKPOINT_COPY & 1;
-    (void)snprintf(text, sizeof text, "%s HAS %s NO MORE: %.300s",
+    (void)snprintf(text, sizeof text, "%s DOES NOT HAVE %s ANY MORE: %.300s",
                    gw_sched_checkpoint_at(copy ? &record->copy : &record->home, where),
                    copy ? "ITS COPY OF THE CHECKPOINT" : "ITS CHECKPOINT", fact->text);
     GW_LOG_EVENT(sched, job, .kind = GW_LOGGED_CHECKPOINT, .index = fact->index, .text = text);
@@ -236,7 +236,7 @@ void gw_sched_apply_checkpoint_copied(struct gw_sched *sched,
         record->unsteady = 0;
         if (gw_sched_checkpoint_is_at(&record->copy, fact->worker))
             return;
-        (void)snprintf(text, sizeof text, "%s keeps a copy of its checkpoints, from here on",
+        (void)snprintf(text, sizeof text, "%s keeps a copy of its checkpoints from now on",
                        gw_sched_worker_where(sched, fact->worker->id, where));
     } else {
         /* If the folder changed during the copy or a worker was lost, the next copy will succeed.
@@ -318,8 +318,8 @@ static void tell_lost_members(struct gw_sched *sched, const struct gw_gang_attem
         if (gw_sched_checkpoint_holder(sched, &record->members[i], &beside) || beside)
             continue;
         (void)snprintf(text, sizeof text,
-                       "%s is LOST: where hosts do not share the folder of checkpoints, what its "
-                       "ranks there wrote into it since they started is lost with it",
+                       "%s is LOST: if hosts do not share the checkpoint folder, the files that "
+                       "its ranks there wrote since they started are lost",
                        gw_sched_checkpoint_at(&record->members[i], where));
         GW_LOG_EVENT(sched, gang->job, .kind = GW_LOGGED_CHECKPOINT, .index = gang->index,
                      .text = text);
@@ -347,12 +347,12 @@ void gw_sched_checkpoint_tell(struct gw_sched *sched, const struct gw_gang_attem
     if (!gw_sched_checkpoint_of_command(gang->job, gang->index))
         (void)snprintf(step, sizeof step, " of step %lld", (long long)gang->from_step);
     if (gw_sched_checkpoint_source(sched, record).place == &record->copy)
-        (void)snprintf(
-            text, sizeof text,
-            "%.100s, which saved its last checkpoint, %s: it goes on from the copy%s that "
-            "%s kept",
-            record->home.name, record->home.gone ? "has it no more" : "is lost", step,
-            gw_sched_worker_where(sched, from->id, where));
+        (void)snprintf(text, sizeof text,
+                       "%.100s, which saved its last checkpoint, %s: it continues from the copy%s "
+                       "that %s kept",
+                       record->home.name,
+                       record->home.gone ? "does not have it any more" : "is lost", step,
+                       gw_sched_worker_where(sched, from->id, where));
     else
         (void)snprintf(
             text, sizeof text,

@@ -106,8 +106,8 @@ static void offer_aside(const struct offer *offer, char *to, size_t bytes)
     *to = '\0';
     if (offer->useless)
         gw_text_say(&text,
-                    " (%u MIG instance%s not count: CUDA shows a process one, so that a rank with "
-                    "several GPUs needs whole ones)",
+                    " (%u MIG instance%s not count: CUDA shows a process only one, so a rank with "
+                    "several GPUs needs whole GPUs)",
                     offer->useless, offer->useless == 1 ? " does" : "s do");
     if (offer->drained)
         gw_text_say(&text, " (%u more %s drained: %.200s)", offer->drained,
@@ -126,11 +126,11 @@ int gw_sched_gpu_text_missing(const struct gw_sched *sched, const struct gw_shap
     char aside[440];
     offer_aside(&offer, aside, sizeof aside);
     if (offer.most == 0)
-        return gw_error_set(error, GW_EINFEASIBLE, "it wants %u GPU%s%s; no worker has any%s", gpus,
+        return gw_error_set(error, GW_EINFEASIBLE, "it needs %u GPU%s%s; no worker has any%s", gpus,
                             gpus == 1 ? "" : "s", shape->ranks ? " a rank" : "", aside);
     if (offer.most < gpus)
         return gw_error_set(error, GW_EINFEASIBLE,
-                            "it wants %u GPUs%s; the largest worker has %u%s", gpus,
+                            "it needs %u GPUs%s; the largest worker has %u%s", gpus,
                             shape->ranks ? " a rank" : "", offer.most, aside);
     if (shape->gpu_fraction)
         memory = memory / GW_GPU_WHOLE * shape->gpu_fraction;

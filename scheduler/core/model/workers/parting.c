@@ -102,9 +102,9 @@ void gw_sched_parting_explain(const struct gw_sched *sched, const struct gw_shap
             continue;
         gw_text_say(
             text, "%s %s and %s (tried again in %.1f s at the latest)",
-            said++ ? ","
-                   : "; no gang has ranks at both of two workers that could not reach "
-                     "each other:",
+            said++
+                ? ","
+                : "; no gang has ranks at both workers of a pair that could not reach each other:",
             parting->names[0], parting->names[1],
             (double)(parting->until_ns > sched->now_ns ? parting->until_ns - sched->now_ns : 0) /
                 1e9);

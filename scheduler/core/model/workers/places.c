@@ -77,8 +77,8 @@ static void describe(const struct gw_sched *sched, const struct gw_places *place
                 gw_text_bytes(largest->memory_bytes, size));
     if (count > 1)
         gw_text_say(text,
-                    "; %u workers are called so, and one of them takes all that go there (--on "
-                    "lets ranks go to all of them)",
+                    "; %u workers have this name, but only one of them takes these ranks (--on "
+                    "uses all of them)",
                     count);
 }
 
@@ -95,8 +95,8 @@ int gw_sched_places_missing(const struct gw_sched *sched, const struct gw_shape 
         const struct gw_places_item *place = &places->items[i];
         if (!workers[i])
             return gw_error_set(error, GW_EINFEASIBLE,
-                                "%u of the gang's %u ranks are to go to %s, and its workers are "
-                                "asked for by their own names, too",
+                                "%u of the gang's %u ranks are to go to %s, but its workers are "
+                                "also named individually",
                                 place->ranks, shape->ranks, place->name);
         if (most[i] >= place->ranks)
             continue;

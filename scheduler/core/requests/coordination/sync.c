@@ -34,7 +34,7 @@ struct gw_sync *gw_sync_make(struct gw_sched *sched, struct gw_session *session,
     (void)gw_map_get(&sched->sync_names, uid, &names);
     if (names >= GW_SYNC_NAMES_MAX) {
         gw_sync_refuse(sched, session, message->request, GW_ELIMIT,
-                       "%d semaphores, events, variables and queues are there already: `gangway "
+                       "%d semaphores, events, variables and queues exist, the limit: `gangway "
                        "sync list` shows them, `gangway sync delete` or gw_sync_delete removes one",
                        GW_SYNC_NAMES_MAX);
         return NULL;
@@ -92,8 +92,9 @@ void gw_sync_wait(struct gw_sched *sched, struct gw_sync *sync, struct gw_sessio
         timeout_ns > UINT64_MAX - sched->now_ns ? UINT64_MAX : sched->now_ns + timeout_ns;
     uint64_t request = message->request;
     if (sync->waiters[put].count >= GW_SYNC_WAITERS_MAX) {
-        gw_sync_refuse(sched, session, request, GW_ELIMIT, "%s %s: %d wait for it already",
-                       gw_sync_kinds[sync->kind], sync->name, GW_SYNC_WAITERS_MAX);
+        gw_sync_refuse(sched, session, request, GW_ELIMIT,
+                       "%s %s: %d requests wait for it, the limit", gw_sync_kinds[sync->kind],
+                       sync->name, GW_SYNC_WAITERS_MAX);
         return;
     }
     GW_FACT(sched, sync_waiting, .sync = sync, .session = session, .request = request,
@@ -104,8 +105,9 @@ void gw_sync_wait(struct gw_sched *sched, struct gw_sync *sync, struct gw_sessio
     /* If the request was not served, it is still the last of its list. */
     if (timeout_ns == 0 && sync->waiters[put].last == waiter && waiter->session == session &&
         waiter->request == request) {
-        gw_sync_refuse(sched, session, request, GW_ETIMEDOUT, "%s %s: not at the moment",
-                       gw_sync_kinds[sync->kind], sync->name);
+        gw_sync_refuse(sched, session, request, GW_ETIMEDOUT,
+                       "%s %s: it is not available at the moment", gw_sync_kinds[sync->kind],
+                       sync->name);
         gw_sync_leave(sched, waiter);
     }
     gw_sync_tidy(sched, sync);

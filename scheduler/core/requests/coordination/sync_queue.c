@@ -88,7 +88,7 @@ static void on_open(struct gw_sched *sched, struct gw_session *session,
     struct gw_sync *sync = gw_sync_make(sched, session, message, (uint32_t)bound);
     if (sync && sync->count != bound)
         gw_sync_refuse(sched, session, message->request, GW_EEXIST,
-                       "queue %s is there already, for %u values", sync->name, sync->count);
+                       "queue %s already exists, for %u values", sync->name, sync->count);
     else if (sync && sync->closed)
         refuse_closed(sched, sync, session, message->request);
     else if (sync)

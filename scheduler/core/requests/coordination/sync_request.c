@@ -36,7 +36,7 @@ void gw_sync_on_tick(struct gw_sched *sched)
         struct gw_sync_waiter *waiter = sched->sync_deadlines.items[0];
         struct gw_sync *sync = waiter->sync;
         gw_sync_refuse(sched, waiter->session, waiter->request, GW_ETIMEDOUT,
-                       "%s %s: waited for too long", gw_sync_kinds[sync->kind], sync->name);
+                       "%s %s: the wait timed out", gw_sync_kinds[sync->kind], sync->name);
         gw_sync_leave(sched, waiter);
         gw_sync_request_serve(sched, sync); /* the requests behind it may be served now */
         gw_sync_tidy(sched, sync);
@@ -94,22 +94,23 @@ void gw_sched_on_sync(struct gw_sched *sched, struct gw_session *session,
     };
     uint64_t request = message->request;
     if (message->kind < GW_SYNC_SEMAPHORE || message->kind > GW_SYNC_QUEUE) {
-        gw_sync_refuse(sched, session, request, GW_EINVAL, "there is no kind %u to coordinate by",
-                       message->kind);
+        gw_sync_refuse(sched, session, request, GW_EINVAL,
+                       "there is no coordination object of kind %u", message->kind);
     } else if (!name_is_well(message->name)) {
         gw_sync_refuse(sched, session, request, GW_EINVAL,
                        "the name of a %s is 1 to %d bytes of UTF-8 without control characters",
                        gw_sync_kinds[message->kind], GW_SYNC_NAME_BYTES_MAX);
     } else if (message->value.size > GW_SYNC_VALUE_BYTES) {
         gw_sync_refuse(sched, session, request, GW_ELIMIT,
-                       "%s %s: a value of %u bytes, at most %u may be: publish it under a name and "
-                       "put the name here",
+                       "%s %s: the value has %u bytes, and the limit is %u: publish it under a "
+                       "name and put the name here",
                        gw_sync_kinds[message->kind], message->name, message->value.size,
                        GW_SYNC_VALUE_BYTES);
     } else if (sched->sync_bytes + message->value.size > GW_SYNC_BYTES_MAX) {
-        gw_sync_refuse(sched, session, request, GW_ELIMIT,
-                       "variables and queues hold %d MiB already: `gangway sync list` shows them",
-                       GW_SYNC_BYTES_MAX >> 20);
+        gw_sync_refuse(
+            sched, session, request, GW_ELIMIT,
+            "variables and queues hold %d MiB, the limit: `gangway sync list` shows them",
+            GW_SYNC_BYTES_MAX >> 20);
     } else if (message->verb == GW_SYNC_DELETE) {
         on_delete(sched, session, message);
     } else if (on[message->kind](sched, session, message) < 0) {

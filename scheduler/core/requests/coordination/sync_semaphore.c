@@ -35,7 +35,7 @@ static void on_open(struct gw_sched *sched, struct gw_session *session,
     struct gw_sync *sync = gw_sync_make(sched, session, message, (uint32_t)message->number);
     if (sync && sync->count != message->number)
         gw_sync_refuse(sched, session, message->request, GW_EEXIST,
-                       "semaphore %s is there already, with %u leases", sync->name, sync->count);
+                       "semaphore %s already exists, with %u leases", sync->name, sync->count);
     else if (sync)
         gw_sync_answer(sched, session, message->request, sync->count, (struct gw_bin){0});
 }

@@ -23,15 +23,15 @@ int gw_sync_variable_on(struct gw_sched *sched, struct gw_session *session,
         message->verb != GW_SYNC_WAIT)
         return GW_EPROTO;
     if (message->verb != GW_SYNC_WAIT && message->value.size == 0) {
-        gw_sync_refuse(sched, session, message->request, GW_EINVAL, "variable %s: set to nothing",
-                       message->name);
+        gw_sync_refuse(sched, session, message->request, GW_EINVAL,
+                       "variable %s: the new value is missing", message->name);
         return 0;
     }
     struct gw_sync *sync = gw_sync_find(sched, session->remote->uid, message->kind, message->name);
     uint64_t version = sync ? sync->version : 0;
     if (message->verb == GW_SYNC_REPLACE && version != message->number) {
         gw_sync_refuse(sched, session, message->request, GW_EAGAIN,
-                       "variable %s has version %llu by now, not %llu", message->name,
+                       "variable %s now has version %llu, not %llu", message->name,
                        (unsigned long long)version, (unsigned long long)message->number);
         return 0;
     }

@@ -339,7 +339,7 @@ static void behind(void)
     bool told = false;
     for (int i = 0; i < 500 && !told;
          i++) { /* after its runner has reported that, and it continues */
-        told = is_explained(long_one, "and has begun: as a call of an actor it goes on to its end");
+        told = is_explained(long_one, "after it had begun: a call of an actor runs to its end");
         CHECK(gw_future_wait(long_one, 20000000) == GW_ETIMEDOUT);
     }
     CHECK(told);

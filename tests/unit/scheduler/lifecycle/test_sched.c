@@ -379,7 +379,7 @@ static void repeatedly_returned_task_waits_before_placement(void **state)
     give_back(w, 0, third);
     report(w, 0, GW_MEMORY_OPEN, 100);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    explained(w, 1, "gave it back, which is short of memory");
+    explained(w, 1, ", which is short of memory, gave it back");
     pass(w, 300 * MS);
     must(w, WORKER, GW_MESSAGE_assign);
     free_world(w);
@@ -456,7 +456,7 @@ static void measured_memory_limits_later_tasks_of_the_spec(void **state)
     must(w, WORKER, GW_MESSAGE_assign); /* 700 */
     finish(w, 0, attempts[2], GW_RANK_NONE, 3);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0)); /* 1050 */
-    explained(w, 1, "it waits for memory: tasks like it took 0.34 GiB; 0.10 GiB free");
+    explained(w, 1, "it waits for memory: tasks like it took 0.34 GiB; 0.10 GiB are free");
     free_world(w);
 }
 
@@ -506,8 +506,8 @@ static void explain_states_why_a_gang_waits(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = 4});
     submit(w, (struct chunk){2, 1, GW_SUBMIT_LAST, false, 0});
     explained(w, 2, "a gang of 4 needs 4 free slots; 2 of 4 slots are free; job 1");
-    explained(w, 2, "first gang that waits, and has room reserved for its ranks");
-    explained(w, 2, "; for 2 of 4 it is free by now");
+    explained(w, 2, "first waiting gang, and slots are reserved for its ranks");
+    explained(w, 2, "; they are free for 2 of 4 ranks now");
     assert_int_equal(gw_sched_query(w->sched, "nonsense", NULL, &answer, NULL), GW_EINVAL);
     free_world(w);
 }

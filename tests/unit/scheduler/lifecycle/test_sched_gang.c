@@ -358,7 +358,7 @@ static void missing_value_error_names_the_stop_request(void **state)
     (void)state;
     assert_non_null(strstr(text, "(task 1 of job 1), on a: no luck\n"));
     assert_non_null(
-        strstr(text, "\nf (task 0 of job 1) was told to stop, with what it has, by c "));
+        strstr(text, "\nf (task 0 of job 1) was told to stop with its results so far by c "));
     assert_non_null(strstr(text, " and returned no value"));
     free_world(w);
     w = world_without_value(false, &text);
@@ -483,7 +483,7 @@ static void function_gang_is_limited_to_128_ranks(void **state)
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
     send_spec(w, (struct gw_msg_spec){.key = 2, .ranks = GW_COMM_HOST_RANKS_MAX + 1});
     const struct gw_msg_rejected *rejected = &must(w, CLIENT, GW_MESSAGE_rejected)->rejected;
-    assert_non_null(strstr(rejected->text, "of a function 128 are the most"));
+    assert_non_null(strstr(rejected->text, "the limit is 128 for a function"));
     free_world(w);
 }
 
@@ -588,7 +588,7 @@ static void worker_that_cannot_write_files_gets_no_tasks_with_files(void **state
     uint64_t attempt = attempt_in(must(w, WORKER + 1, GW_MESSAGE_assign), 0);
     submit_files(w, 2);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    explained(w, 2, "could not lay files, and take no task with any: a, for ");
+    explained(w, 2, "could not set up files and take no tasks with files: a, for ");
     send_spec(w, (struct gw_msg_spec){.key = 3}); /* a task without files runs there */
     submit(w, (struct chunk){3, 1, GW_SUBMIT_LAST, false, 0});
     must(w, WORKER, GW_MESSAGE_assign);

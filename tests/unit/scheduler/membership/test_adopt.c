@@ -322,14 +322,14 @@ static void event_log_reports_adopted_ranks(void **state)
         connect_worker(w, WORKER + i, 7 + i, &rows[i], 1);
         life_commit(w);
     }
-    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: rank 0 runs on at "));
-    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: rank 1 runs on at "));
+    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: rank 0 still runs at "));
+    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: rank 1 still runs at "));
     assert_false(event_log_says(w, (int64_t)rows[0].job, "placed"));
     assert_false(event_log_says(w, (int64_t)rows[0].job, "attempt 1 started"));
     free_world(w);
     w = life_begin();
     connect_worker(w, WORKER, 7, rows, 2); /* the worker reports both ranks */
-    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: ranks 0 to 1 run on at "));
+    assert_true(event_log_says(w, (int64_t)rows[0].job, "attempt 1: ranks 0 to 1 still run at "));
     assert_false(event_log_says(w, (int64_t)rows[0].job, "rank 1 runs"));
     free_world(w);
 }
@@ -466,7 +466,7 @@ static void stop_and_pause_requests_are_repeated_after_a_restart(void **state)
         assert_null(sent(w, WORKER, GW_MESSAGE_control, 1));
         if (i == 0)
             assert_true(
-                event_log_says(w, (int64_t)rows[0].job, "told to stop, with what it has, by"));
+                event_log_says(w, (int64_t)rows[0].job, "told to stop with its results so far by"));
         free_world(w);
     }
 }
@@ -523,7 +523,7 @@ static void lost_gang_with_a_stop_request_does_not_restart(void **state)
     connect_worker(w, WORKER + 1, 8, NULL, 0);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     life_commit(w);
-    explained(w, rows[0].job, "the gang was told to stop, with what it has, by c");
+    explained(w, rows[0].job, "the gang was told to stop with its results so far by c");
     explained(w, rows[0].job, "and did not come back after the scheduler restarted");
     connect_worker(w, WORKER + 2, 9, &rows[0], 1); /* too late */
     assert_non_null(sent(w, WORKER + 2, GW_MESSAGE_kill, 0));

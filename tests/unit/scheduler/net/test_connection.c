@@ -134,7 +134,8 @@ static void peer_that_does_not_read_is_disconnected(void **state)
     assert_int_equal(deaf.closes, 1);
     assert_int_equal(deaf.code, 0); /* the scheduler closed it */
     assert_in_range(queued_bytes, LIMIT_BYTES - VALUE_BYTES, LIMIT_BYTES);
-    char *line = strstr(heard.text, "process 4712 does not read: disconnected with 64 MiB unsent");
+    char *line = strstr(heard.text,
+                        "process 4712 does not read its messages: disconnected with 64 MiB unsent");
     assert_non_null(line);
     assert_null(strstr(strchr(line, '\n'), "does not read")); /* logged once */
     read_to_the_end(deaf.fd);

@@ -85,7 +85,7 @@ static void short_task_may_run_before_a_smaller_gang_start(void **state)
                 (struct gw_msg_spec){.time_limit_ns = 20 * SECOND, .grace_ns = SECOND});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     explained(w, 1, "it starts in about 12 s");
-    explained(w, 2, "a gang of 4 that waits (there is room for 3)");
+    explained(w, 2, "a waiting gang of 4 ranks (there is room for 3)");
     explained(w, 2, "that gang starts in about 12 s");
     submit_task(w, ++request,
                 (struct gw_msg_spec){.time_limit_ns = 5 * SECOND, .grace_ns = SECOND});
@@ -374,8 +374,7 @@ static void checkpoint_folder_is_transferred_to_all_hosts(void **state)
     told = &must(w, rank_0, GW_MESSAGE_gang)->gang;
     assert_int_equal(told->transfer_others.count, 1);
     assert_int_equal(must(w, WORKER + 3, GW_MESSAGE_gang)->gang.transfer_after, 1);
-    assert_true(
-        event_log_says(w, 1, "ranks there wrote into it since they started is lost with it"));
+    assert_true(event_log_says(w, 1, "ranks there wrote since they started are lost"));
     free_world(w);
 }
 
@@ -428,11 +427,11 @@ static void attempt_that_did_not_begin_is_not_counted(void **state)
     has_it_no_more(w, &at, 0, false);
     at = placed_now(w);
     assert_int_equal(try_number_now(w, &at), 1);
-    assert_true(event_log_says(w, 1, "a HAS ITS CHECKPOINT NO MORE"));
+    assert_true(event_log_says(w, 1, "a DOES NOT HAVE ITS CHECKPOINT ANY MORE"));
     assert_true(event_log_says(w, 1, "attempt 2 did not begin: rank 0 on a"));
-    assert_true(event_log_says(w, 1, "a, which saved its checkpoint, has it no more"));
+    assert_true(event_log_says(w, 1, "a, which saved its checkpoint, does not have it any more"));
     go(w, &at);
-    assert_true(event_log_says(w, 1, "attempt 2 goes"));
+    assert_true(event_log_says(w, 1, "attempt 2 starts"));
     struct gw_value *attempts = ask(w, "attempts", 1, 0);
     assert_int_equal(gw_value_count(attempts), 2);
     gw_value_unref(attempts);

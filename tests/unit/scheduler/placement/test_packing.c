@@ -146,7 +146,8 @@ static void place_error_counts_only_a_single_worker_of_a_name(void **state)
     add_worker(w, 1, 3, "h");
     send_spec(w, (struct gw_msg_spec){.key = 1, .ranks = 5, .workers = "h:5"});
     const char *text = must(w, CLIENT, GW_MESSAGE_rejected)->rejected.text;
-    if (!strstr(text, "room for 4: worker ") || !strstr(text, "; 2 workers are called so, and one"))
+    if (!strstr(text, "room for 4: worker ") ||
+        !strstr(text, "; 2 workers have this name, but only one"))
         fail_msg("%s", text);
     free_world(w);
 }
@@ -171,7 +172,7 @@ static void impossible_layouts_are_refused_with_the_reason(void **state)
     refused((struct gw_msg_spec){.ranks = 3, .workers = "d:2,a"}, "\"a\" does not say how many");
     refused((struct gw_msg_spec){.ranks = 3, .workers = "d:2,x:1"},
             "no worker or host is called x");
-    refused((struct gw_msg_spec){.ranks = 4, .ranks_per_node = 2, .spread = 1}, "not spread");
+    refused((struct gw_msg_spec){.ranks = 4, .ranks_per_node = 2, .spread = 1}, "cannot be spread");
 }
 
 /* A node is reserved as a whole: slots that become free there stay reserved until all are free. */

@@ -307,27 +307,26 @@ static void explain_tells_each_waiting_job_its_reason(void **state)
     (void)add(w, &runs, (struct gw_msg_spec){.time_limit_ns = 715 * SECOND}, 1);
     explained_in_order(
         w, 3,
-        (const char *[]){"a gang of 2 needs 2 free slots", "it is the first gang that waits",
-                         "2 at a", "for 0 of 2 it is free by now",
+        (const char *[]){"a gang of 2 needs 2 free slots", "it is the first waiting gang", "2 at a",
+                         "they are free for 0 of 2 ranks now",
                          "no estimate of when it starts: job 2 has no time limit (--time-limit)",
                          NULL});
     explained_in_order(
-        w, 4, (const char *[]){"1 gang is before it in the queue", "kept for job 3", NULL});
+        w, 4, (const char *[]){"1 gang is before it in the queue", "reserved for job 3", NULL});
     explained_in_order(w, 5,
-                       (const char *[]){"kept for job 3 (j), a gang of 2 that waits",
+                       (const char *[]){"reserved for job 3 (j), a waiting gang of 2 ranks",
                                         "with a time limit (--time-limit)", NULL});
     assert_int_equal(end(w, &runs, 1), 0);
     explained_in_order(
         w, 3,
-        (const char *[]){"for 1 of 2 it is free by now",
+        (const char *[]){"they are free for 1 of 2 ranks now",
                          "it starts in about 12 min at the latest, when job 1 reaches its "
                          "time limit",
                          NULL});
     explained(w, 5, "that gang starts in about 12 min");
-    explained_in_order(
-        w, 6,
-        (const char *[]){"which takes up to 12 min (--time-limit) and 10 s more (--grace)",
-                         "that gang starts in about 12 min", NULL});
+    explained_in_order(w, 6,
+                       (const char *[]){"it may take 12 min (--time-limit) and 10 s more (--grace)",
+                                        "that gang starts in about 12 min", NULL});
     free_world(w);
 }
 
@@ -345,18 +344,20 @@ static void explain_tells_why_no_slots_are_reserved(void **state)
         started(w, &runs, i);
     (void)add(w, &runs, (struct gw_msg_spec){.slots = 2, .priority = 1}, 1);
     (void)add(w, &runs, (struct gw_msg_spec){.ranks = 4}, 1);
-    explained_in_order(
-        w, 3,
-        (const char *[]){"0 of 4 slots are free; ", "none are kept for it before those run", NULL});
+    explained_in_order(w, 3,
+                       (const char *[]){"0 of 4 slots are free; ",
+                                        "no slots are reserved for it before these tasks run",
+                                        NULL});
     (void)add(w, &runs, (struct gw_msg_spec){.workers = "a"}, 1);
-    explained(w, 4, "on a; 0 of 2 slots are free there");
+    explained(w, 4, "on a; 0 of 2 slots are free at the workers that it may use");
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE,
                                     .peer = {WORKER + 1},
                                     .text = "the connection broke"});
     explained_in_order(
         w, 3,
         (const char *[]){"may fit when these are back: b on b",
-                         "nothing is kept for it while the workers that are here could not", NULL});
+                         "no slots are reserved for it, because the connected workers could not",
+                         NULL});
     free_world(w);
 }
 

@@ -114,9 +114,9 @@ static void impossible_gpu_request_is_refused_with_the_reason(void **state)
     add_gpus(w, 0, "a", "aa");
     add_gpus(w, 1, "b", "");
     submit_task(w, 1, (struct gw_msg_spec){.ranks = 2, .gpus = 3});
-    refused(w, GW_EINFEASIBLE, "it wants 3 GPUs a rank; the largest worker has 2");
+    refused(w, GW_EINFEASIBLE, "it needs 3 GPUs a rank; the largest worker has 2");
     submit_task(w, 2, (struct gw_msg_spec){.gpus = 1, .workers = "b"});
-    refused(w, GW_EINFEASIBLE, "it wants 1 GPU; no worker has any");
+    refused(w, GW_EINFEASIBLE, "it needs 1 GPU; no worker has any");
     drain(w, 0, 1, "Xid 79");
     submit_task(w, 3, (struct gw_msg_spec){.gpus = 2});
     refused(w, GW_EINFEASIBLE, "the largest worker has 1 (1 more is drained: Xid 79)");
@@ -239,8 +239,9 @@ static void only_an_admin_can_undrain_a_gpu(void **state)
     gw_value_unref(told);
     drain(w, 0, 1, "");
     told = ask(w, "gpus", 1, -1);
-    assert_formatted(told, "\"given_back\": \"given back by ops");
-    assert_formatted(told, "it had been drained: Xid 48\", \"used_by\": [], \"by\": \"given back");
+    assert_formatted(told, "\"given_back\": \"undrained by ops");
+    assert_formatted(told,
+                     "it was drained because: Xid 48\", \"used_by\": [], \"by\": \"undrained");
     gw_value_unref(told);
     drain(w, 0, 1, "Xid 79");
     told = ask(w, "gpus", 1, -1);
@@ -329,7 +330,7 @@ static void explain_tells_that_a_gpu_is_still_clearing(void **state)
     assert_string_equal(text, "clearing");
     gw_value_unref(workers);
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
-    explained(w, 1, "is back (8.0 GiB are in use");
+    explained(w, 1, "is free (8.0 GiB are in use");
     free_world(w);
 }
 

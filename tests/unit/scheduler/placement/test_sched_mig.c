@@ -32,7 +32,7 @@ static void gang_waits_for_whole_gpus(void **state)
     uint64_t first = attempt_in(must(w, WORKER, GW_MESSAGE_assign), 0);
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 1});
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    explained(w, 2, "3 of 5 GPUs (3 of them are MIG instances, and it waits for whole ones)");
+    explained(w, 2, "3 of 5 GPUs (3 of them are MIG instances, but it needs whole GPUs)");
     submit_task(
         w, 3,
         (struct gw_msg_spec){.gpus = 1}); /* useless for the gang, so no instance is reserved */
@@ -102,10 +102,10 @@ static void request_that_needs_whole_gpus_is_refused(void **state)
     add_gpus(w, 0, "a", "aAAAA");
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 2});
     refused(w, GW_EINFEASIBLE,
-            "it wants 2 GPUs; the largest worker has 1 (4 MIG instances do not count: CUDA shows "
-            "a process one, so that a rank with several GPUs needs whole ones)");
+            "it needs 2 GPUs; the largest worker has 1 (4 MIG instances do not count: CUDA shows "
+            "a process only one, so a rank with several GPUs needs whole GPUs)");
     submit_task(w, 2, (struct gw_msg_spec){.ranks = 2, .gpus = 2});
-    refused(w, GW_EINFEASIBLE, "it wants 2 GPUs a rank; the largest worker has 1 (4 MIG");
+    refused(w, GW_EINFEASIBLE, "it needs 2 GPUs a rank; the largest worker has 1 (4 MIG");
     submit_task(w, 3, (struct gw_msg_spec){.ranks = 5, .gpus = 1});
     refused(w, GW_EINFEASIBLE,
             "the ranks of a gang get whole GPUs or MIG instances, never some of both: for 5 ranks "

@@ -20,7 +20,7 @@ static void gpu_offered_by_two_workers_is_assigned_once(void **state)
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1, .workers = "a"});
     assert_gpus(w, 0, "0");
     submit_task(w, 2, (struct gw_msg_spec){.gpus = 2});
-    refused(w, GW_EINFEASIBLE, "it wants 2 GPUs; the largest worker has 1");
+    refused(w, GW_EINFEASIBLE, "it needs 2 GPUs; the largest worker has 1");
     submit_task(w, 3, (struct gw_msg_spec){.gpus = 1});
     assert_gpus(w, 1, "1");
     submit_task(w, 4, (struct gw_msg_spec){.gpus = 1});
@@ -30,7 +30,7 @@ static void gpu_offered_by_two_workers_is_assigned_once(void **state)
     assert_int_equal(gw_value_get_i64(gw_value_find(status, "gpus"), &count, NULL), 0);
     assert_int_equal(count, 2);
     gw_value_unref(status);
-    assert_by(w, 1, "it is given to tasks by a, which offered it first");
+    assert_by(w, 1, "a offered the GPU first and gives it to its tasks");
     free_world(w);
 }
 
@@ -43,7 +43,7 @@ static void shared_gpu_rests_while_a_lost_worker_may_still_use_it(void **state)
     add_machine(w, 1, "b", 1, NULL);
     pass_seconds(w, 3);
     leaves(w, 0); /* its last message was 3 s ago */
-    assert_by(w, 0, "a was lost, and may run something there for 17 s yet");
+    assert_by(w, 0, "a was lost, and its processes may use the GPU for up to 17 s more");
     submit_task(w, 1, (struct gw_msg_spec){.gpus = 1});
     pass_seconds(w, LOST_S - 4);
     assert_null(sent(w, WORKER + 1, GW_MESSAGE_assign, 0));

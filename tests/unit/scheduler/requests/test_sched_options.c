@@ -146,7 +146,7 @@ static void task_waits_for_a_named_worker_that_was_lost(void **state)
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER + 1}});
     submit_task(w, 1, (struct gw_msg_spec){.workers = "w-2"});
     assert_null(sent(w, CLIENT, GW_MESSAGE_rejected, 0));
-    explained(w, 1, "w-2, which it asks for, is gone, and may come back");
+    explained(w, 1, "w-2, which it asks for, is disconnected and may reconnect");
     offer(w, 2, (struct offer){"w-2", "h", NULL, 1, NULL});
     must(w, WORKER + 2, GW_MESSAGE_assign);
     free_world(w);
@@ -334,11 +334,12 @@ static void explain_tells_that_older_work_runs_first(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 2});
     submit(w, (struct chunk){2, 8, GW_SUBMIT_LAST, true, 0});
     submit_task(w, 3, (struct gw_msg_spec){.slots = 2});
-    explained(w, 3, "; older work goes first: job 2 (what is submitted with --priority 1 would");
+    explained(w, 3,
+              "; older jobs go first: job 2 (a job that is submitted with --priority 1 would");
     send_spec(w, (struct gw_msg_spec){.key = 4});
     submit(w, (struct chunk){4, 8, GW_SUBMIT_LAST, true, 0});
     submit_task(w, 5, (struct gw_msg_spec){.slots = 2, .priority = -3});
-    explained(w, 5, "; older work goes first: job 2 and 2 others (");
+    explained(w, 5, "; older jobs go first: job 2 and 2 others (");
     explained(w, 5, "--priority -2 would");
     submit_task(w, 6, (struct gw_msg_spec){.slots = 2, .priority = 7});
     assert_null(strstr(explain(w, 6, -1), "older work"));

@@ -93,7 +93,7 @@ static void range_produces_results_as_fast_as_the_client_takes_them(void **state
         must(w, CLIENT, GW_MESSAGE_done);
         assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     }
-    explained(w, 1, "3 of 10 tasks are done, and it waits for its client");
+    explained(w, 1, "3 of 10 tasks are done, and it waits until its client");
     release(w, 1, 1);
     assert_int_equal(number_in(must(w, WORKER, GW_MESSAGE_assign), 0), 3);
     release(w, 1, 0); /* block 0 is freed */
@@ -320,7 +320,7 @@ static void job_starts_after_its_predecessor_ends(void **state)
         must(w, CLIENT, GW_MESSAGE_accepted);
         assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     }
-    explained(w, 2, "its job comes after job 1 (j), not ended yet");
+    explained(w, 2, "its job waits for the end of job 1 (j)");
     fail_attempt(w, 0, attempt);
     expect_text(w, "job", 2, "job 1, for which this job waits, did not succeed");
     assert_int_equal(gw_col64_at(must(w, WORKER, GW_MESSAGE_assign)->assign.job, 0), 3);
@@ -363,7 +363,7 @@ static void retried_job_waits_for_its_retried_predecessor(void **state)
     attempts[0] = first_attempt(w);
     assert_int_equal(retry(w, 3, 0), 0);
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
-    explained(w, 3, "its job comes after job 1 (j), job 2 (j), not ended yet");
+    explained(w, 3, "its job waits for the end of job 1 (j), job 2 (j)");
     finish(w, 0, attempts[1], GW_RANK_NONE, 3); /* which the job depended on all the time */
     assert_null(sent(w, WORKER, GW_MESSAGE_assign, 0));
     fail_attempt(w, 0, attempts[0]);

@@ -95,7 +95,8 @@ static int priority_of(const char *address, uint64_t peer, int32_t priority)
     const struct gw_message *message = sent(w, peer, GW_MESSAGE_rejected, 0);
     int code = message ? message->rejected.code : 0;
     if (code)
-        assert_non_null(strstr(message->rejected.text, "above 0 only an admin may submit"));
+        assert_non_null(
+            strstr(message->rejected.text, "only an admin may submit above priority 0"));
     free_world(w);
     return code;
 }

@@ -102,7 +102,7 @@ static void event_log_shows_worker_loss_and_rerun(void **state)
     submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0});
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 1 << 20);
     told(w, 1, 1,
-         (const char *[]){"comes after 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
+         (const char *[]){"depends on 1 task: f (task 0)", "ready", "most of its inputs (1.0 MiB)",
                           NULL});
     (void)step(w, (struct gw_event){.type = GW_EVENT_CLOSE, .peer = {WORKER}});
     explained_of(w, 1, 0, "no worker is left: h was lost: its connection closed, 0.0 s");
@@ -146,8 +146,9 @@ static void explain_shows_the_first_cause_of_a_failed_job(void **state)
     submit(w, (struct chunk){1, 3, GW_SUBMIT_LAST, true, 0});
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 1);
     end_badly(w, 0, assigned(w, 0));
-    explained(w, 1,
-              "2 of 3 tasks failed, 1 of them without running, because of others; the cause: ");
+    explained(
+        w, 1,
+        "2 of 3 tasks failed, 1 of them without running, because of other tasks; the cause: ");
     explained(w, 1, "the cause: f (task 1 of job 1), on h: it is broken\nfirst\nlast");
     explained_of(w, 1, 0, "it is done");
     free_world(w);
@@ -192,7 +193,9 @@ static void event_log_tells_that_an_input_was_cancelled(void **state)
     send_spec(w, (struct gw_msg_spec){.key = 1});
     submit(w, (struct chunk){1, 2, GW_SUBMIT_LAST, true, 0});
     say(w, CLIENT, (struct gw_message){.type = GW_MESSAGE_cancel, .cancel = {2, 1, 0, 0}});
-    told(w, 1, 1, (const char *[]){"cancelled without running: a task before it was", NULL});
+    told(w, 1, 1,
+         (const char *[]){"cancelled without running: a task that it depends on was cancelled",
+                          NULL});
     free_world(w);
 }
 
@@ -238,8 +241,8 @@ static void event_log_names_the_user_of_a_stop_request(void **state)
         (struct gw_message){.type = GW_MESSAGE_gang_ask, .gang_ask = {7, 1, GW_ASK_STOP}});
     finish(w, 0, attempt, 0, 1);
     told(w, 1, 0,
-         (const char *[]){"attempt 1 goes", "attempt 1 was told to stop, with what it has, by c",
-                          "done", NULL});
+         (const char *[]){"attempt 1 starts",
+                          "attempt 1 was told to stop with its results so far by c", "done", NULL});
     free_world(w);
 }
 
@@ -271,7 +274,7 @@ static void explain_summarizes_a_job_of_2000_tasks(void **state)
     told(w, 1, 0, (const char *[]){"submitted", "placed at h", "it is broken", "failed", NULL});
     finish_after(w, 0, assigned(w, 0), 200 * MS);
     told(w, 1, 1, (const char *[]){"placed at h", "done after running 200 ms", NULL});
-    noted(w, 1, "only what is unusual is kept");
+    noted(w, 1, "only unusual events are kept");
     finish(w, 0, assigned(w, 0), GW_RANK_NONE, 3);
     struct gw_value *event_log =
         ask(w, "events", 1, 2); /* the task was quick: only its end is stored, without a time */
@@ -302,7 +305,7 @@ static void event_log_is_bounded_and_reports_dropped_events(void **state)
             (struct gw_message){.type = GW_MESSAGE_retry,
                                 .retry = {.request = 3, .job = 2, .index = 0}});
     }
-    noted(w, 1, "Older facts have been dropped");
+    noted(w, 1, "Older events have been dropped");
     noted(w, 2, "These are the latest 1000 of");
     told(w, 1, 0,
          (const char *[]){"submitted", "done", NULL}); /* its end, taken from the task itself */

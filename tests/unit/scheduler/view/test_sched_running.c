@@ -73,11 +73,11 @@ static void running_count_of_pipelined_tasks_is_the_slot_count(void **state)
     const uint64_t first = attempt_in(assign, 0);
     assert_true(pipelined > 1);
     expect(w, 1, 1, pipelined - 1);
-    assert_null(strstr(explain(w, 1, 1), "in line"));
-    explained_of(w, 1, 2, "at a, attempt 1, in line behind what runs there");
+    assert_null(strstr(explain(w, 1, 1), "queued behind"));
+    explained_of(w, 1, 2, "at a, attempt 1, queued behind tasks that run there");
     finish_after(w, 0, first, 1000);
     assert_int_equal(of_job(w, 1, "running"), 1); /* the next task has its slot */
-    assert_null(strstr(explain(w, 1, 2), "in line"));
+    assert_null(strstr(explain(w, 1, 2), "queued behind"));
     free_world(w);
 }
 
@@ -103,8 +103,8 @@ static void task_reported_as_started_is_shown_running(void **state)
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_started, .started = {{&second, 1}, {&rank, 1}}});
     assert_int_equal(of_job(w, 1, "running"), 1);
-    assert_null(strstr(explain(w, 1, 2), "in line"));
-    explained_of(w, 1, 1, "in line");
+    assert_null(strstr(explain(w, 1, 2), "queued behind"));
+    explained_of(w, 1, 1, "queued behind");
     free_world(w);
 }
 
