@@ -583,7 +583,7 @@ class Brought(e2e.Case):
         self.gangway("get", "--checkpoint", "1", "weights", "-o", "one")
         self.assertEqual(self.content("one", "weights"), "weights of it\n")
         none = self.gangway("get", "--checkpoint", "2", "-o", "none", rc=2)
-        self.assertIn("there is no checkpoint of task 0 of job 2", none.stderr)
+        self.assertIn("task 0 of job 2 has no checkpoint", none.stderr)
         for other, why in ("3", "there is no job 3"), ("1/1", "job 1 has no such task"):
             none = self.gangway("get", "--checkpoint", other, "-o", "none", rc=2)
             self.assertIn(why, none.stderr)  # and none of its ranks is asked for it
@@ -599,7 +599,7 @@ class Brought(e2e.Case):
         self.write(folder, "a file")
         failed = self.gangway("get", "1", "--checkpoint", "-o", "none", rc=1)
         self.assertIn("Not a directory", failed.stderr)
-        self.assertNotIn("there is no checkpoint", failed.stderr)
+        self.assertNotIn("has no checkpoint", failed.stderr)
 
     def test_attached_jobs_leave_only_their_output(self):
         """The checkpoints of an attached job are removed with its client; its output stays as

@@ -206,7 +206,7 @@ class Files(e2e.Case):
             clean(programs)
         self.assertIn("ok", self.run_program(PROGRAM, self.dir).stdout)
         with open(self.cluster("worker-0.log"), encoding="utf-8") as f:
-            self.assertEqual(f.read().count("something cleans that folder"), 2)
+            self.assertEqual(f.read().count("another program cleans this folder"), 2)
 
     def empty(self, folder):
         for above, _, names in os.walk(folder):
@@ -286,7 +286,7 @@ class Files(e2e.Case):
         before = resource.prlimit(worker, resource.RLIMIT_FSIZE)
         resource.prlimit(worker, resource.RLIMIT_FSIZE, (512 * KIB, before[1]))
         said = self.gangway("submit", "--ship", "large", "--", "true", rc=1).stderr
-        self.assertIn("its files: cannot write large: File too large", said)
+        self.assertIn("cannot prepare the task's files: cannot write large: File too large", said)
         self.assertEqual(self.gangway("submit", "--", "echo", "well").stdout, "well\n")
         resource.prlimit(worker, resource.RLIMIT_FSIZE, before)
         self.gangway("submit", "--ship", "large", "--", "cat", "large")
@@ -312,7 +312,7 @@ class Files(e2e.Case):
             pass
         self.gangway("wait", job)
         self.no_folders()
-        self.assertIn("keeps none (`gangway worker --keep-files`)",
+        self.assertIn("retains no folders (`gangway worker --keep-files`)",
                       self.gangway("get", job, "in.txt", rc=2).stderr)
 
     @e2e.not_for_tsan

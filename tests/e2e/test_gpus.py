@@ -242,7 +242,7 @@ class Workers(e2e.Case):
         self.await_owners(wanted)
         log = self.cluster("worker-1.log")
         with open(log, encoding="utf-8") as f:
-            self.assertIn("2 of this machine's 5 GPUs are this worker's: GPU-b, GPU-d", f.read())
+            self.assertIn("this worker uses 2 of this machine's 5 GPUs: GPU-b, GPU-d", f.read())
         seen = self.gangway("dispatch", "-n", "2", "--on", "worker-2", "--gpus", "1", "--", "sh",
                             "-c", "echo sees $CUDA_VISIBLE_DEVICES").stdout
         self.assertEqual(seen.count("sees GPU-b,GPU-d"), 2)

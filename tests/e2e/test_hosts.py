@@ -323,7 +323,7 @@ class Hosts(e2e.Case):
                                 "127.0.0.1:%d" % mute.getsockname()[1], env={
                                     "GANGWAY_TOKEN": self.token("w", "worker")["token"]})
             with mute.accept()[0], mute.accept()[0]:
-                worker.wait_output("connected, and no answer comes")
+                worker.wait_output("connected, but no answer came")
                 worker.kill(signal.SIGTERM)
                 self.assertEqual(worker.wait(), 0)
 

@@ -119,11 +119,11 @@ class Identity(e2e.Case):
         identity = self.inside('echo "$GANGWAY_IDENTITY"', "--on", "worker-2").stdout.strip()
         env = {"GANGWAY_ADDRESS": self.address, "GANGWAY_IDENTITY": identity}
         done = self.gangway("jobs", env=env, rc=1)
-        self.assertIn("the task has ended that this process was started in", done.stderr)
+        self.assertIn("the task that started this process has ended", done.stderr)
         attempt, rest = identity.split(".", 1)
         env["GANGWAY_IDENTITY"] = f"{int(attempt) + 1}.{rest}"
         done = self.gangway("jobs", env=env, rc=1)
-        self.assertIn("is of no task that this worker started", done.stderr)
+        self.assertIn("does not belong to a task that this worker started", done.stderr)
 
     def test_identity_survives_a_scheduler_restart(self):
         """A command of the task waits for the next scheduler."""

@@ -139,10 +139,11 @@ class Memory(e2e.Case):
         self.assertEqual((made + refused, right), (count, made), out)
         self.assertGreater(made, 4)
         self.assertLess(made * self.result, self.limit + 2 * self.result)
-        self.assertRegex(why, r"no memory for its result: the worker's \d+ results are \d+\.\d MiB "
-                              r"of what it uses, \d+\.\d MiB of its limit of 256\.0 MiB, and "
-                              r"cannot go to disk: .*No space left on device; let go of results, "
-                              r"make room on that disk")
+        self.assertRegex(why, r"no memory for its result: the worker's \d+ results take "
+                              r"\d+\.\d MiB, "
+                              r"the worker uses \d+\.\d MiB of its limit of 256\.0 MiB, and "
+                              r"the results cannot be spilled to disk: .*No space left on device; "
+                              r"release results, free space on that disk")
         self.assertEqual(again, "again: made")
 
     def test_task_above_the_worker_memory_is_killed_and_explained(self):
@@ -150,8 +151,9 @@ class Memory(e2e.Case):
         too large; the cluster continues."""
         self.up_limited("2")
         out = self.run_program(MEMORY, "hog", str(2 * self.limit), str(MIB), timeout_s=60).stdout
-        self.assertRegex(out, r"GW_ECRASHED: .*out of memory: it used \d+\.\d MiB when its worker "
-                              r"came to \d+\.\d MiB of its limit of 128\.0 MiB; say what it needs")
+        self.assertRegex(out, r"GW_ECRASHED: .*out of memory: the task used \d+\.\d MiB when its "
+                              r"worker used \d+\.\d MiB of its limit of 128\.0 MiB; "
+                              r"declare how much")
         self.assertEqual(self.gangway("submit", "--", "echo", "here").stdout, "here\n")
 
     @e2e.not_for_tsan
@@ -159,15 +161,15 @@ class Memory(e2e.Case):
         hog = "import signal; x = bytearray(300 << 20); signal.pause()"
         for verb in (["submit"], ["dispatch", "-n", "2"]):
             done = self.gangway(*verb, "--memory", "100M", "--", sys.executable, "-c", hog, rc=1)
-            self.assertRegex(done.stderr, r"out of memory: it used \d+\.\d MiB of the 100\.0 MiB "
-                                          r"that it asked for; ask for more .*--memory")
+            self.assertRegex(done.stderr, r"out of memory: the task used \d+\.\d MiB, but asked "
+                                          r"for 100\.0 MiB; ask for more .*--memory")
         self.gangway("submit", "--", sys.executable, "-c", hog.replace("signal.pause()", "0"))
 
     def test_memory_of_orphaned_processes_counts(self):
         hog = "import signal; x = bytearray(300 << 20); signal.pause()"
         done = self.gangway("submit", "--memory", "100M", "--", "sh", "-c",
                             f"({sys.executable} -c '{hog}' &); exec tail -f /dev/null", rc=1)
-        self.assertIn("MiB of the 100.0 MiB that it asked for", done.stderr)
+        self.assertIn("MiB, but asked for 100.0 MiB", done.stderr)
 
     def test_memory_shared_by_forked_processes_counts_once(self):
         """PyTorch's data loading workers are an example; the memory is measured while they

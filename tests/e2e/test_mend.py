@@ -286,7 +286,7 @@ class Mend(e2e.Case):
         time."""
         self.begin()
         self.proxy.silence()
-        self.worker.wait_output("mended by another")
+        self.worker.wait_output("reconnected to the scheduler")
         self.end()
         self.stop()
 
@@ -296,7 +296,7 @@ class Mend(e2e.Case):
         self.proxy.shut()
         self.proxy.stay(9.9)
         self.proxy.shuts = False
-        self.worker.wait_output("mended by another")
+        self.worker.wait_output("reconnected to the scheduler")
         self.end()
         self.stop()
 
@@ -307,7 +307,7 @@ class Mend(e2e.Case):
         self.proxy.stop()
         self.proxy.stay(9.9)
         self.proxy.go_on()
-        self.worker.wait_output("mended by another")
+        self.worker.wait_output("reconnected to the scheduler")
         self.end()
         self.stop()
 
@@ -330,8 +330,8 @@ class Mend(e2e.Case):
         self.begin()
         self.proxy.answer = FORGED[0]
         self.proxy.cut()
-        self.worker.wait_output("refused the key '[^']*' before it had proven that it is the "
-                                "scheduler.*it is tried again")
+        self.worker.wait_output("refused the key '[^']*' before the peer proved that it is the "
+                                "scheduler.*trying again")
         while self.gangway_json("status", env=self.client)["workers"]:
             pass  # each query waits for its answer
         self.proxy.answer = b""
@@ -396,7 +396,7 @@ class Mend(e2e.Case):
         self.proxy.hold()
         self.gangway("submit", "-d", "--", "sh", "-c", f"echo late > {self.lines.path}",
                      env=self.client)
-        self.worker.wait_output("mended by another")
+        self.worker.wait_output("reconnected to the scheduler")
         self.assertEqual(self.lines.next(), "late")
         self.proxy.cut()  # and both sides know where to continue
         self.worker.wait_output("(?s)(mended by another.*){2}")

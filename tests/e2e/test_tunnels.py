@@ -264,7 +264,7 @@ class Tunnels(e2e.Case):
         self.gangway("exec", "--wait", held, "--", "true")
         self.gangway("cancel", "--now", held)
         self.gangway("wait", held, rc=130)
-        self.assertIn("none of what was killed",
+        self.assertIn("none of killed tasks",
                       self.gangway("get", held, "plain", rc=2).stderr)
 
     def test_forward_connects_to_a_port_of_the_task(self):

@@ -307,7 +307,7 @@ int gw_companion_main(int argc, char **argv)
     struct companion companion = {.in = -1, .out = -1, .err = -1};
     unsigned rows, columns;
     if (argc < 3 || sscanf(argv[1], "%ux%u", &rows, &columns) != 2) {
-        fprintf(stderr, "gangway companion: it is started by a worker\n");
+        fprintf(stderr, "gangway companion: only a worker may start this command\n");
         return EXIT_FAILURE;
     }
     companion.size.ws_row = (unsigned short)rows;

@@ -213,7 +213,7 @@ static void on_guardian_close(struct gw_node_core *core)
         return;
     if (core->scheduler) {
         gw_core_send(core, core->scheduler, GW_MESSAGE_refuse)->message.refuse =
-            (struct gw_msg_refuse){GW_ELOST, "the worker's guardian is gone"};
+            (struct gw_msg_refuse){GW_ELOST, "the worker's supervisor is gone"};
         gw_core_effect(core, GW_EFFECT_CLOSE)->peer = core->scheduler->peer;
     }
     core->exited = true;

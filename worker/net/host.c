@@ -83,7 +83,7 @@ static void cache_on_ready(struct gw_bin hash, int code, const char *text, void 
 {
     struct gw_host *host = arg;
     if (code < 0)
-        gw_log_warn("a program cannot be had: %s", text);
+        gw_log_warn("cannot fetch a program: %s", text);
     gw_step_later(host, &(struct gw_event){
                             .type = GW_EVENT_PROGRAM, .hash = hash, .code = code, .text = text});
 }
@@ -92,7 +92,7 @@ static void cache_on_folder(uint64_t number, int code, const char *text, void *a
 {
     struct gw_host *host = arg;
     if (code < 0)
-        gw_log_warn("the files of a task cannot be had: %s", text);
+        gw_log_warn("cannot fetch the files of a task: %s", text);
     gw_step_later(host, &(struct gw_event){
                             .type = GW_EVENT_FOLDER, .number = number, .code = code, .text = text});
 }
@@ -176,7 +176,7 @@ static void open_devices(struct gw_host *host)
     const struct gw_device *devices = gw_devices_list(host->devices, &count);
     for (size_t i = 0; i < count; i++)
         gw_text_say(&uuids, "%s%s", i ? ", " : ": ", devices[i].uuid);
-    gw_log_info("%zu of this machine's %zu GPUs are this worker's%s", count, in_all,
+    gw_log_info("this worker uses %zu of this machine's %zu GPUs%s", count, in_all,
                 count ? text : "");
     if (count == 0) {
         gw_devices_close(host->devices);
@@ -225,7 +225,7 @@ static void open_disk(struct gw_host *host)
     struct gw_error error;
     if (gw_spillfile_folder(host->options.spill_dir, host->options.dir, host->spill_dir,
                             &host->spill_lock_fd, &error) < 0) {
-        gw_log_warn("results cannot go to disk when memory is short: %s", error.text);
+        gw_log_warn("results cannot be spilled to disk: %s", error.text);
         host->spill_dir[0] = '\0';
         return;
     }

@@ -46,7 +46,7 @@ static void say_ready(struct gw_host *host)
     if (!host->options.ready_fd)
         return;
     if (write(host->options.ready_fd, "ready\n", 6) < 0)
-        gw_log_warn("nobody waits for this worker to be ready");
+        gw_log_warn("cannot report to the program that started this worker that it is ready");
     close(host->options.ready_fd);
     host->options.ready_fd = 0;
 }
@@ -95,7 +95,8 @@ static void tell_alive(const struct gw_host *host, bool known)
     if (host->options.alive_fd > 0 &&
         (ftruncate(host->options.alive_fd, 0) < 0 ||
          pwrite(host->options.alive_fd, text, (size_t)bytes, 0) != bytes))
-        gw_log_warn("cannot say that this worker lives: %s", strerror(errno));
+        gw_log_warn("cannot write the state of this worker to its --alive file: %s",
+                    strerror(errno));
 }
 
 /* Handles that there is no scheduler or no route to it. A worker of `gangway up --hosts` would be
@@ -109,7 +110,7 @@ static void on_alone(struct gw_host *host)
     }
     if (!host->options.alive_fd || host->exiting || now_ns - host->alone_ns < limit_ns)
         return;
-    gw_log_warn("no scheduler was found for %.3g s (--orphan-timeout): this worker ends",
+    gw_log_warn("no scheduler was reachable for %.3g s (--orphan-timeout): this worker shuts down",
                 (double)host->options.orphan_ms / 1e3);
     gw_shut_down(host);
 }
@@ -126,14 +127,16 @@ static void on_nobody(struct gw_host *host, uint64_t begun_ns)
     if (!host->refused_ns) {
         host->refused_ns = now_ns;
         if (host->was_welcomed)
-            gw_log_info("no scheduler is there: what runs here runs on for up to %.3g s", limit_s);
+            gw_log_info("no scheduler is running: tasks on this worker run on for up to %.3g s",
+                        limit_s);
     }
     (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_REFUSED, .number = begun_ns});
     if (!over || host->exiting || host->orphan_said)
         return;
     host->orphan_said = true;
     if (host->was_welcomed)
-        gw_log_warn("no scheduler came for %.3g s (--orphan-timeout): what ran here is ended",
+        gw_log_warn("no scheduler came back within %.3g s (--orphan-timeout): the tasks on this "
+                    "worker were killed",
                     limit_s);
     if (!host->options.connect)
         gw_shut_down(host);
@@ -186,7 +189,7 @@ void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
     gw_shut_down_heed(host);
     gw_greetings_remove(&host->greetings, &link->greeting);
     if (error->code == GW_EPROTO && (!ours || host->welcomed))
-        gw_log_warn("a connection sent garbage and was closed: %s", error->text);
+        gw_log_warn("closed a connection that sent malformed data: %s", error->text);
     else if (link->transport && !ours && error->code < 0 && error->code != GW_ECLOSED)
         gw_log_warn("a connection to another worker was closed: %s", error->text);
     if (link->role == GW_ROLE_PEER)
@@ -197,7 +200,7 @@ void gw_peers_link_gone(struct gw_host_link *link, const struct gw_error *error)
         host->supervisor = NULL;
     if (!host->exiting && link->told_core) {
         if (link->role == GW_ROLE_GUARDIAN) {
-            gw_log_error("the supervisor is gone: this worker ends");
+            gw_log_error("the supervisor is gone: this worker shuts down");
             host->exit_code = EXIT_FAILURE;
         }
         (void)gw_host_step(host, &(struct gw_event){.type = GW_EVENT_CLOSE,
@@ -252,7 +255,8 @@ static void on_peer_hello(struct gw_host_link *link, const struct gw_message *me
     const bool task = message->type == GW_MESSAGE_hello && message->hello.role == GW_ROLE_TASK &&
                       !link->transport;
     if (message->type != GW_MESSAGE_hello || (message->hello.role != GW_ROLE_PEER && !task)) {
-        refuse(link, GW_EPROTO, "only workers connect here, and say hello first");
+        refuse(link, GW_EPROTO,
+               "only workers may connect here, and hello must be the first message");
     } else if (message->hello.protocol != GW_PROTOCOL_LINK) {
         gw_error_set(&error, GW_EVERSION,
                      "this worker is Gangway %s (protocol %d), you are %.64s (protocol %u): "
@@ -335,7 +339,7 @@ static bool from_scheduler(struct gw_host *host, const struct gw_message *messag
     for (uint8_t i = 0; i < fd_count; i++)
         close(fds[i]);
     if (rc < 0)
-        gw_log_warn("the scheduler sent %s", error.text);
+        gw_log_warn("malformed message from the scheduler: %s", error.text);
     return true;
 }
 
@@ -365,7 +369,7 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
             close(fds[i]);
         if (seen == GW_EEXIST)
             return;
-        gw_log_warn("the scheduler took what was never sent");
+        gw_log_warn("the scheduler acknowledged messages that were never sent");
         gw_link_close(link->link);
         return;
     }
@@ -391,8 +395,8 @@ void gw_peers_on_message(struct gw_link *handle, const struct gw_message *messag
                                                             : 0;
     bool supervisor = link == host->supervisor;
     if (gw_step_message(link, message, fds, fd_count) < 0) {
-        gw_log_warn("%s does not fit the conversation", gw_message_name(message->type));
-        refuse(link, GW_EPROTO, "the message does not fit the conversation");
+        gw_log_warn("a peer sent an unexpected message: %s", gw_message_name(message->type));
+        refuse(link, GW_EPROTO, "unexpected message");
     }
     if (supervisor && buried)
         gw_runners_tidy(host, buried);
@@ -432,7 +436,7 @@ void gw_peers_connect_scheduler(struct gw_host *host)
     const int rc = gw_host_link_connect_scheduler(host, &link);
     if (!link) {
         if (host->options.private_cluster && rc == GW_ECLOSED) {
-            gw_log_info("the scheduler is gone, and this cluster with it");
+            gw_log_info("the scheduler has ended: this private cluster shuts down");
             gw_shut_down(host);
             return;
         }
@@ -463,7 +467,7 @@ static void host_on_accept(int fd, void *arg)
     struct gw_error error;
     if (host->options.peers &&
         gw_tls_accept(fd, gw_keyring_find, &host->keyring, &transport, &error) < 0) {
-        gw_log_error("a worker is turned away: %s", error.text);
+        gw_log_error("refused the connection of a worker: %s", error.text);
         return;
     }
     gw_host_link_greet(host, fd, transport);

@@ -138,14 +138,14 @@ static int not_here(struct gw_task *task)
 {
     if (!task->checkpoint_lost)
         return gw_error_set(&task->error, GW_ENOENT,
-                            "the checkpoint that it goes on from is not in %s: another host saved "
-                            "it, and does not share that folder with this one, and which one that "
-                            "was is not known any more (`gangway restart` tries again)",
+                            "the checkpoint to resume from is not in %s: another host saved it and "
+                            "does not share this folder, and which host that was is not known any "
+                            "more (`gangway restart` tries again)",
                             task->checkpoint_dir);
     if (task->rank == 0)
         fprintf(stderr,
-                "gangway: THE CHECKPOINT IS LOST: it is not in %s, and the worker that saved it is "
-                "lost, or has it no more, without a copy elsewhere: starting from step 0\n",
+                "gangway: THE CHECKPOINT IS LOST: it is not in %s, the worker that saved it is "
+                "lost or no longer has it, and there is no copy: starting from step 0\n",
                 task->checkpoint_dir);
     task->checkpoint_from = 0;
     return 0;

@@ -88,7 +88,7 @@ static int take_runner_fd(void)
     long fd = strtol(text, &end, 10);
     if (errno || end == text || *end || fd < 0 || fd > INT_MAX ||
         fcntl((int)fd, F_SETFD, FD_CLOEXEC) < 0) {
-        fprintf(stderr, "gangway: GANGWAY_RUNNER_FD=%s is no open descriptor\n", text);
+        fprintf(stderr, "gangway: GANGWAY_RUNNER_FD=%s is not an open descriptor\n", text);
         exit(2);
     }
     unsetenv("GANGWAY_RUNNER_FD");

@@ -69,7 +69,7 @@ static int resolve_args(struct gw_bin args, struct gw_value *const *deps, uint32
     if (rc == 0 && gw_value_type(raw) == GW_LIST)
         return gw_args_resolve_own(raw, deps, dep_count, &task->args, &task->error);
     if (rc == 0)
-        rc = gw_error_set(&task->error, GW_EPROTO, "arguments are no list");
+        rc = gw_error_set(&task->error, GW_EPROTO, "the arguments are not a list");
     gw_value_unref(raw);
     return rc;
 }
@@ -86,7 +86,7 @@ int gw_inputs_take(struct gw_batch *batch, const struct gw_batch_row *row, struc
         if (taken == 0)
             taken = add_dep(&deps, &dep, &task->error);
         else
-            (void)gw_error_set(&task->error, taken, "a dependency came without its value");
+            (void)gw_error_set(&task->error, taken, "a dependency has no value");
         rc = rc < 0 ? rc : taken;
     }
     if (rc == 0 && deps.skip)

@@ -90,8 +90,8 @@ static int read_info(const struct gw_join *join, struct door *door, struct gw_er
     if (*door->address && door->port > 0 && door->port < 65536 && door->has_key)
         return 0;
     return gw_error_set(error, GW_EPROTO,
-                        "the worker of rank 0 did not say where this gang's ranks meet: is it of "
-                        "another version?");
+                        "the worker of rank 0 did not send the address at which the ranks meet: is "
+                        "it another version of Gangway?");
 }
 
 static int open_hosts(struct gw_join *join, const struct gw_msg_gang *gang, uint32_t rank,
@@ -145,8 +145,8 @@ static int open_nccl(struct gw_join *join, struct gw_comm **comm, struct gw_erro
         return gw_error_set(error, rc, "%s", why.text);
     }
     (void)snprintf(join->note, sizeof join->note,
-                   "gangway: no NCCL for this gang's GPUs, its communicator reaches host memory "
-                   "only: %s\n",
+                   "gangway: NCCL is not used for this gang's GPUs, so its communicator can use "
+                   "host memory only: %s\n",
                    why.text);
     return 0;
 }

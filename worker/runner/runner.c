@@ -142,7 +142,7 @@ static void on_assign(struct runner *runner, const struct gw_msg_assign *assign,
 {
     on_inputs(runner, fds, fd_count);
     if (runner->lent.count && runner->lent.count != runner->ahead.count) {
-        fprintf(stderr, "gangway: from the worker: descriptors are missing\n");
+        fprintf(stderr, "gangway: malformed message from the worker: descriptors are missing\n");
         exit(EXIT_FAILURE);
     }
     struct gw_batch *batch = gw_batch_new(
@@ -304,7 +304,7 @@ static int listen_once(struct runner *runner, bool wait)
     uint8_t fd_count = 0;
     int rc = gw_outbox_get(&runner->outbox, wait, &message, fds, &fd_count, &error);
     if (rc == GW_EPROTO) {
-        fprintf(stderr, "gangway: from the worker: %s\n", error.text);
+        fprintf(stderr, "gangway: malformed message from the worker: %s\n", error.text);
         exit(EXIT_FAILURE);
     }
     if (rc != GW_EAGAIN)

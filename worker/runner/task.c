@@ -56,8 +56,8 @@ int gw_task_run(struct gw_task *task)
     int rc = task->function->run(task);
     if (rc > 0 && rc != task->answered) /* a positive value means failure, as for main */
         rc = gw_error_set(&task->error, GW_ETASK,
-                          "%s returned %d: a task's function returns 0 where all is well, else a "
-                          "negative GW_E..., as gw_task_fail gives it",
+                          "%s returned %d: a task function must return 0 for success or a negative "
+                          "GW_E... code, as gw_task_fail does",
                           task->function->name, rc);
     if (rc >= 0)
         return 0;
@@ -187,9 +187,10 @@ struct gw_error *gw_task_error(struct gw_task *task)
 int gw_task_actor(struct gw_task *task, void *state, void (*destroy)(void *state))
 {
     if (!task->makes_actor)
-        return gw_error_set(&task->error, GW_EINVAL,
-                            "%s: gw_task_actor is for the task that makes an actor (gw_actor_new)",
-                            task->function->name);
+        return gw_error_set(
+            &task->error, GW_EINVAL,
+            "%s: only the task that creates an actor may call gw_task_actor (gw_actor_new)",
+            task->function->name);
     gw_actor_let_go(task->actor); /* called twice: the first state is destroyed */
     task->actor->state = state;
     task->actor->destroy = destroy;
@@ -286,7 +287,7 @@ static int agree(struct gw_task *task, int64_t step, int64_t *command)
 int gw_task_progress(struct gw_task *task, double fraction, const char *text)
 {
     if (!(fraction >= 0 && fraction <= 1))
-        return gw_error_set(&task->error, GW_EINVAL, "%s: progress is %g, and not from 0 to 1",
+        return gw_error_set(&task->error, GW_EINVAL, "%s: progress is %g, but must be from 0 to 1",
                             task->function->name, fraction);
     if (task->hooks)
         task->hooks->progress(task->hooks->arg, fraction, text);

@@ -81,7 +81,7 @@ static int list_tree(struct gw_bundle *bundle, bool links, struct gw_error *erro
             rc = gw_error_set(error, seen->fts_errno == ENOENT ? GW_EAGAIN : GW_EIO, "%s: %s",
                               seen->fts_path, strerror(seen->fts_errno));
         else if (seen->fts_level > 0 && bundle->entries.count == GW_BUNDLE_ENTRIES_MAX)
-            rc = gw_error_set(error, GW_ELIMIT, "%s: it has more than %d files", bundle->folder,
+            rc = gw_error_set(error, GW_ELIMIT, "%s has more than %d files", bundle->folder,
                               GW_BUNDLE_ENTRIES_MAX);
         else if (seen->fts_level > 0 && links && link)
             add(bundle, seen->fts_path + skip, GW_TRANSFER_LINK, seen->fts_statp);

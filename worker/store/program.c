@@ -63,7 +63,7 @@ static int fill(const struct gw_program_build *build, const char *folder, struct
         return gw_error_set(error, GW_EIO, "cannot make %s: %s", lib, strerror(errno));
     for (uint32_t i = 0; i < build->manifest->count; i++)
         if (strchr(build->manifest->files[i].name, '/'))
-            return gw_error_set(error, GW_EINVAL, "a file of a program is called %s",
+            return gw_error_set(error, GW_EINVAL, "a program must not contain a file named %s",
                                 build->manifest->files[i].name);
     int rc = link_file(build, 0, path, error);
     for (uint32_t i = 1; i < build->manifest->count && rc == 0; i++)

@@ -156,7 +156,7 @@ int gw_spillfile_open(const char *path, const struct gw_spillfile *file, int *fd
             rc = gw_error_set(error, GW_ECORRUPT,
                               "%s is not what was written there: %lld of %" PRIu64 " bytes%s", path,
                               (long long)status.st_size, file->bytes,
-                              (uint64_t)status.st_size == file->bytes ? ", others than then" : "");
+                              (uint64_t)status.st_size == file->bytes ? ", but other content" : "");
     }
     if (rc < 0) {
         close(opened);

@@ -137,8 +137,8 @@ static int compare_parts(const struct gw_union_part *one, const struct gw_union_
         if (same == 0)
             return gw_error_set(error, GW_EMISMATCH,
                                 "ranks on %.100s and on %.100s have each written a file \"%.200s\" "
-                                "into the folder of checkpoints, with different content: a name "
-                                "of its own for each rank ($RANK) avoids that",
+                                "into the folder of checkpoints, with different content: use a "
+                                "different name for each rank ($RANK)",
                                 one->host, other->host, other->written[i]);
     }
     return 0;

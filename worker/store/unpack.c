@@ -46,9 +46,10 @@ int gw_unpack_open(const char *path, uint64_t bytes, struct gw_unpack **unpack,
         return rc;
     if (statvfs(path, &disk) == 0 &&
         (uint64_t)disk.f_bavail * disk.f_frsize < bytes + SPARE_BYTES) {
-        rc = gw_error_set(
-            error, GW_ELIMIT, "%s: no room: it has %.1f MiB, of the disk %.1f MiB are free", path,
-            (double)bytes / (1 << 20), (double)disk.f_bavail * (double)disk.f_frsize / (1 << 20));
+        rc = gw_error_set(error, GW_ELIMIT,
+                          "%s: not enough disk space: %.1f MiB are needed, %.1f MiB are free", path,
+                          (double)bytes / (1 << 20),
+                          (double)disk.f_bavail * (double)disk.f_frsize / (1 << 20));
         (void)gw_dir_remove(path, NULL);
         return rc;
     }
@@ -154,7 +155,8 @@ static int take_end(struct gw_unpack *unpack, const struct gw_msg_transfer_part 
     gw_parts_hash_final(&unpack->hash, digest);
     unpack->over = true;
     if (part->data.size != sizeof digest || memcmp(part->data.data, digest, sizeof digest) != 0)
-        return gw_error_set(error, GW_ECORRUPT, "%s: what came is not what was sent", unpack->path);
+        return gw_error_set(error, GW_ECORRUPT, "%s: the received data differs from what was sent",
+                            unpack->path);
     return 1;
 }
 

@@ -352,7 +352,8 @@ static void reaper_begin_epilog(struct reaper *reaper)
     reaper->sweep_at_ns = 0;
     reaper->kill_at_ns = gw_clock_now_ns() + EPILOG_NS;
     if (gw_spawn(&options, &ignored, &error) < 0)
-        gw_log_warn("after process %llu: %s", (unsigned long long)reaper->process, error.text);
+        gw_log_warn("cannot run the epilog of process %llu: %s",
+                    (unsigned long long)reaper->process, error.text);
     free(reaper->epilog_block);
     reaper->epilog_block = NULL;
     reaper->epilog = (struct gw_msg_spawn){0};

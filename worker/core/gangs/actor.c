@@ -101,7 +101,7 @@ static void let_go(struct gw_node_core *core, struct gw_node_actor *actor, uint6
     struct gw_process *process = actor->process;
     if (run->state != GW_ATTEMPT_STANDING)
         return;
-    run->end = gw_attempt_killed("nobody held it any more");
+    run->end = gw_attempt_killed("no handle to the actor was left");
     gw_sm_move(&gw_attempt_sm, &run->state, GW_ATTEMPT_ENDING);
     if (!process->link || process->state != GW_PROCESS_BUSY)
         return; /* the process is ending already */
@@ -141,7 +141,7 @@ static struct gw_attempt_end own_end(const struct gw_process *process)
         .signal = process->signal,
     };
     if (first && first->state == GW_ATTEMPT_ENDING)
-        end.text = gw_attempt_text("a call of it (%s) took it along: %s",
+        end.text = gw_attempt_text("its call %s ended the process: %s",
                                    first->spec->message.function, first->end.text);
     else
         end.text = gw_process_exit_text(process);
@@ -168,10 +168,10 @@ static void end_call(struct gw_node_core *core, struct gw_attempt *run,
     if (run->state != GW_ATTEMPT_ENDING) {
         free(run->end.text);
         run->end = *own;
-        run->end.text =
-            gw_attempt_text(last ? "its actor ended under it: %s"
-                                 : "it ran, but its actor ended before the result was reported: %s",
-                            own->text);
+        run->end.text = gw_attempt_text(
+            last ? "the actor ended during this call: %s"
+                 : "the call ran, but the actor ended before the result was reported: %s",
+            own->text);
     }
     gw_attempt_ended(core, run);
 }

@@ -119,7 +119,7 @@ void gw_checkpoint_transfer_on_gang(struct gw_node_core *core, struct gw_gang *g
                  .member = told->transfer_member}};
     gang->transferring = start(core, &transfer, told->transfer_copy != 0);
     if (!gang->transferring)
-        cannot(gang, GW_ELOST, "nobody said where that worker is");
+        cannot(gang, GW_ELOST, "the address of that worker is unknown");
 }
 
 struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
@@ -141,7 +141,7 @@ struct gw_gang *gw_checkpoint_transfer_on_go(struct gw_node_core *core,
     if (gang->mirrors)
         return NULL;
     gang->transferring = false;
-    cannot(gang, GW_ELOST, "nobody said where that worker is");
+    cannot(gang, GW_ELOST, "the address of that worker is unknown");
     return gang;
 }
 
@@ -158,8 +158,8 @@ bool gw_checkpoint_transfer_lets(struct gw_node_core *core, struct gw_attempt *r
                       ? GW_OUTCOME_LOST_INPUT
                       : GW_OUTCOME_FAILED;
     end.text = gw_attempt_text(gang->message.transfer_worker == core->worker
-                                   ? "its checkpoint is here no more: %s"
-                                   : "its checkpoint is not transferred here: %s",
+                                   ? "its checkpoint is no longer on this worker: %s"
+                                   : "its checkpoint could not be transferred to this worker: %s",
                                gang->transfer_text);
     gw_process_end_attempt(core, run, end, 0);
     return false;
@@ -180,7 +180,7 @@ void gw_checkpoint_transfer_on_copy(struct gw_node_core *core,
                                     const struct gw_msg_checkpoint_transfer *what)
 {
     if (!start(core, &(struct gw_checkpoint_transfer){.what = *what}, what->copy != 0))
-        tell_copied(core, what, GW_ELOST, "nobody said where that worker is");
+        tell_copied(core, what, GW_ELOST, "the address of that worker is unknown");
 }
 
 struct gw_gang *gw_checkpoint_transfer_on_transferred(struct gw_node_core *core,

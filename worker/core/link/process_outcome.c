@@ -80,12 +80,12 @@ static void charge(struct gw_node_core *core, struct gw_process *process, struct
         end.code = GW_ETASK;
     } else if (!process->signal) {
         free(end.text);
-        end.text = process->exit_code
-                       ? gw_attempt_text("the function ended its process (exit code %d)",
-                                         process->exit_code)
-                       : gw_core_strdup("its process ended (exit code 0) before it told its "
-                                        "result: the function called exit, or closed descriptors "
-                                        "that are not its own");
+        end.text =
+            process->exit_code
+                ? gw_attempt_text("the function ended its process (exit code %d)",
+                                  process->exit_code)
+                : gw_core_strdup("the process ended (exit code 0) before it reported a result: the "
+                                 "function called exit, or closed descriptors of the runner");
     }
     free(run->end.text);
     run->end = end;

@@ -145,7 +145,9 @@ static void start(struct gw_node_core *core, struct gw_fetch *fetch)
     }
     struct gw_neighbour *neighbour = neighbour_of(core, fetch->worker);
     if (!neighbour || fetch->worker == core->worker) {
-        fail_soon(core, fetch, neighbour ? "it is not here" : "its worker is unknown");
+        fail_soon(core, fetch,
+                  neighbour ? "this worker does not have it"
+                            : "the worker that holds it is unknown");
     } else if (neighbour->link) {
         ask(core, fetch, neighbour->link);
     } else if (!neighbour->connecting) {
@@ -183,7 +185,7 @@ static struct gw_fetch *want(struct gw_node_core *core, const struct gw_msg_keep
     fetch->index = what->index;
     fetch->rank = what->rank;
     fetch->worker = what->worker;
-    fetch->trouble = "its worker does not answer";
+    fetch->trouble = "the worker that holds it does not answer";
     GW_MUST(gw_map_put(&fetch->job->fetches, fetch_key(fetch), (uintptr_t)fetch));
     GW_MUST(gw_map_put(&core->requests, fetch->request, (uintptr_t)fetch));
     GW_MUST(gw_array_push(&core->fetches, fetch));
@@ -291,7 +293,8 @@ void gw_fetch_on_object(struct gw_node_core *core, const struct gw_event *event)
     bool by_token = event->token_count > 0;
     if (answer->code < 0 || (!by_token && answer->value.size == 0)) {
         drop_tokens_from(core, event, 0);
-        fail(core, fetch, answer->code < 0 ? answer->text : "its worker sent nothing", true);
+        fail(core, fetch, answer->code < 0 ? answer->text : "the worker that holds it sent no data",
+             true);
         return;
     }
     /* If the object was made here since the fetch began, the scheduler knows that one. The copy may
@@ -356,7 +359,8 @@ void gw_fetch_fail_worker(struct gw_node_core *core, uint32_t worker)
     for (size_t i = 0; i < core->fetches.count;) {
         struct gw_fetch *fetch = core->fetches.items[i];
         if (fetch->worker == worker)
-            fail(core, fetch, "its worker is gone", false); /* removes the fetch from the list */
+            fail(core, fetch, "the worker that holds it is gone",
+                 false); /* removes the fetch from the list */
         else
             i++;
     }
@@ -377,7 +381,7 @@ void gw_fetch_leave_neighbours(struct gw_node_core *core)
     uint64_t key, value;
     core->registered = false; /* do not report the objects as lost */
     while (core->fetches.count)
-        fail(core, core->fetches.items[0], "the scheduler has started again", false);
+        fail(core, core->fetches.items[0], "the scheduler has restarted", false);
     while (gw_map_next(&core->neighbours, &at, &key, &value)) {
         struct gw_neighbour *neighbour = (struct gw_neighbour *)(uintptr_t)value;
         if (neighbour->link) {

@@ -255,14 +255,15 @@ static struct gw_attempt_end full_end(const struct gw_node_core *core)
     const struct gw_memory *memory = &core->memory;
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_FULL, .code = GW_ELIMIT};
     end.text = gw_attempt_text(
-        "no memory for its result: the worker's %zu results are %.1f MiB of what it uses, %.1f MiB "
-        "of its limit of %.1f MiB, and cannot go to disk: %s; let go of results, make room on that "
-        "disk, or give the worker another or more memory (--spill-dir, --memory-limit)",
+        "no memory for its result: the worker's %zu results take %.1f MiB, the worker uses %.1f "
+        "MiB of its limit of %.1f MiB, and the results cannot be spilled to disk: %s; release "
+        "results, free space on that disk, or give the worker another disk or more memory "
+        "(--spill-dir, --memory-limit)",
         memory->in_memory, (double)memory->resident_bytes / (1 << 20),
         (double)gw_memory_used(core) / (1 << 20), (double)core->options.memory_bytes / (1 << 20),
         memory->trouble            ? memory->trouble
-        : core->options.spills_off ? "it has no folder for them"
-                                   : "it was told to keep them (--memory-target, --memory-spill)");
+        : core->options.spills_off ? "it has no folder for spilled results"
+                                   : "spilling is switched off (--memory-target, --memory-spill)");
     return end;
 }
 
@@ -421,12 +422,11 @@ static struct gw_attempt_end oom_end(const struct gw_process *process, uint64_t 
                                      uint64_t limit)
 {
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
-    end.text =
-        gw_attempt_text("out of memory: it used %.1f MiB when its worker came to %.1f MiB of its "
-                        "limit of %.1f MiB; say what it needs (memory_bytes, --memory), or give "
-                        "the worker more (--memory-limit)",
-                        (double)process->memory_bytes / (1 << 20), (double)used / (1 << 20),
-                        (double)limit / (1 << 20));
+    end.text = gw_attempt_text("out of memory: the task used %.1f MiB when its worker used %.1f "
+                               "MiB of its limit of %.1f MiB; declare how much the task needs "
+                               "(memory_bytes, --memory), or give the worker more (--memory-limit)",
+                               (double)process->memory_bytes / (1 << 20), (double)used / (1 << 20),
+                               (double)limit / (1 << 20));
     return end;
 }
 
@@ -466,8 +466,8 @@ static struct gw_attempt_end limit_end(const struct gw_process *process, uint64_
 {
     struct gw_attempt_end end = {.outcome = GW_OUTCOME_OOM, .code = GW_ECRASHED};
     end.text =
-        gw_attempt_text("out of memory: it used %.1f MiB of the %.1f MiB that it asked for; ask "
-                        "for more (memory_bytes, --memory), or for none, to have no limit",
+        gw_attempt_text("out of memory: the task used %.1f MiB, but asked for %.1f MiB; ask for "
+                        "more (memory_bytes, --memory), or for none to have no limit",
                         (double)process->memory_bytes / (1 << 20), (double)limit / (1 << 20));
     return end;
 }

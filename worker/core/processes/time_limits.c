@@ -36,7 +36,7 @@ static void too_late(struct gw_node_core *core, struct gw_process *process)
         return;
     }
     if (!process->link && process->runner) {
-        process->trouble = gw_core_strdup("the runner closed its connection and went on");
+        process->trouble = gw_core_strdup("the runner closed its connection, but did not exit");
         process->cut_off = process->hello;
     } else {
         process->trouble =

@@ -160,15 +160,16 @@ void gw_feed_process(struct gw_node_core *core, struct gw_process *process,
             (run->serial > core->starving_serial || !gw_memory_limits_lets(core, run)))
             break;
         if (!gw_runner_pool_has_function(pool, run->spec)) {
-            char *text = gw_attempt_text("the program holds no function \"%s\"",
-                                         run->spec->message.function);
+            char *text =
+                gw_attempt_text("the program has no function \"%s\"", run->spec->message.function);
             gw_runner_pool_refuse(core, run, text, 0);
             free(text);
             continue;
         }
         if (tokens > ROW_TOKENS_MAX) {
             gw_runner_pool_refuse(
-                core, run, "it has more than 4096 inputs of more than 4 KiB: merge them in steps",
+                core, run,
+                "the task has more than 4096 inputs of more than 4 KiB each: merge them in steps",
                 0);
             continue;
         }

@@ -126,8 +126,8 @@ int gw_nested_on_blocked(struct gw_node_core *core, struct gw_process *process,
     }
     if (!process->lent && core->lent == core->options.lent_max) {
         struct gw_attempt_end end = {.outcome = GW_OUTCOME_FAILED, .code = GW_ELIMIT};
-        end.text = gw_attempt_text("it waits for other tasks, as %u others on this worker do: more "
-                                   "cannot wait inside one another (a recursion without an end?)",
+        end.text = gw_attempt_text("the task waits for other tasks, as %u tasks on this worker "
+                                   "already do, which is the maximum (endless recursion?)",
                                    core->lent);
         gw_process_end_attempt(core, run, end, run->spec->message.fail_grace_ns);
         return 0;

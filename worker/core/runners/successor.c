@@ -113,7 +113,7 @@ void gw_successor_settle(struct gw_node_core *core)
             core, run); /* the successors of this attempt leave the queue in this step, too */
         if (run->state == GW_ATTEMPT_ENDED)
             continue; /* the attempt was cancelled in the runner's queue */
-        gw_process_end_attempt(core, run, gw_attempt_killed("what it was to take was not made"), 0);
+        gw_process_end_attempt(core, run, gw_attempt_killed("an input was not made"), 0);
     }
     gw_array_clear(&core->orphans);
 }

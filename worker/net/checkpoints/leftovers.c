@@ -84,7 +84,7 @@ static void set_aside(const struct removal *removal, const char *folder, const c
     (void)snprintf(from, sizeof from, "%s/%s", folder, name);
     (void)snprintf(to, sizeof to, "%s/%s.%s", removal->path, last ? last + 1 : "", name);
     if (rename(from, to) < 0 && errno != ENOENT)
-        gw_log_warn("%s stays: %s", from, strerror(errno));
+        gw_log_warn("cannot move %s: %s", from, strerror(errno));
 }
 
 /* Returns the job of an entry, which is named "5" or, for a copy, "5.0". 0: it belongs to no job.
@@ -204,11 +204,11 @@ static void keep_aside(const char *aside, const char *folder, const char *name)
     if (access(from, F_OK) < 0)
         return;
     if (mkdir(aside, 0700) == 0)
-        gw_log_warn("what lies here of the jobs of another cluster is in %s from now on: remove "
-                    "that when nobody needs it",
-                    aside);
+        gw_log_warn(
+            "the data of another cluster's jobs was moved to %s: remove it if nobody needs it",
+            aside);
     if (rename(from, to) < 0)
-        gw_log_warn("%s stays: %s", from, strerror(errno));
+        gw_log_warn("cannot move %s: %s", from, strerror(errno));
 }
 
 static void keep_jobs_aside(const char *aside, const char *folder)
@@ -229,7 +229,8 @@ void gw_leftovers_on_welcome(struct gw_host *host, const char *cluster)
     (void)snprintf(path, sizeof path, "%s/cluster", host->options.dir);
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0 || flock(fd, LOCK_EX) < 0 || read(fd, known, sizeof known - 1) < 0) {
-        gw_log_warn("%s: %s: what lies beside it counts as this cluster's", path, strerror(errno));
+        gw_log_warn("%s: %s: all data in this folder is treated as this cluster's", path,
+                    strerror(errno));
     } else if (strcmp(known, cluster) != 0) {
         (void)uv_timer_stop(&host->sweep_timer);
         gw_leftovers_close(host); /* the sweep contains jobs of the other cluster */

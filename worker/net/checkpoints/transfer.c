@@ -115,15 +115,14 @@ static int open_files(struct gw_transfer *transfer)
     struct gw_error *error = &transfer->did_error;
     (void)snprintf(path, sizeof path, "%s/%s", host->checkpoint_dir, transfer->marker);
     if (transfer->marker[0] && access(path, F_OK) == 0)
-        return gw_error_set(error, GW_EEXIST, "both hosts see the same folder");
+        return gw_error_set(error, GW_EEXIST, "both hosts share the folder");
     uint64_t most = host->options.transfer_bytes_max ? host->options.transfer_bytes_max
                                                      : GW_TRANSFER_BYTES_DEFAULT;
     if (transfer->bytes > most)
-        return gw_error_set(
-            error, GW_ELIMIT,
-            "it has %.1f MiB, and this worker transfers up to %.1f MiB (--transfer-max "
-            "of `gangway up` and `gangway worker`)",
-            (double)transfer->bytes / (1 << 20), (double)most / (1 << 20));
+        return gw_error_set(error, GW_ELIMIT,
+                            "the checkpoint has %.1f MiB, but this worker transfers at most %.1f "
+                            "MiB (--transfer-max of `gangway up` and `gangway worker`)",
+                            (double)transfer->bytes / (1 << 20), (double)most / (1 << 20));
     (void)snprintf(path, sizeof path, "%s/.transfers/%016" PRIx64 ".%" PRIu64 ".%" PRIu32,
                    host->checkpoint_dir, host->incarnation, transfer->number, transfer->at);
     return gw_unpack_open(path, transfer->bytes, &source_of(transfer)->unpack, error);
@@ -202,7 +201,7 @@ static int take_own(struct gw_transfer *transfer)
     int rc = gw_serve_open(transfer->transfers->host, &want, &bundle, &transfer->did_error);
     if (rc == 0 && !transfer->copy) {
         gw_bundle_close(bundle);
-        return gw_error_set(&transfer->did_error, GW_EEXIST, "it is where it is to be");
+        return gw_error_set(&transfer->did_error, GW_EEXIST, "the checkpoint is in place already");
     }
     if (rc == 0) {
         transfer->bytes = gw_bundle_bytes(bundle);
@@ -333,7 +332,7 @@ static void tell_over(struct gw_transfer *transfer)
     struct gw_host *host = transfer->transfers->host;
     const struct gw_msg_checkpoint_transfer *what = &transfer->what;
     if (transfer->error.code < 0 && transfer->error.code != GW_EEXIST)
-        gw_log_warn("the checkpoints of job %llu are not %s from worker %u: %s",
+        gw_log_warn("the checkpoints of job %llu could not be %s from worker %u: %s",
                     (unsigned long long)what->job, transfer->keep ? "copied" : "transferred here",
                     what->worker, transfer->error.text);
     else if (transfer->error.code == 0)

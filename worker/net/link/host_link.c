@@ -113,24 +113,24 @@ int gw_host_link_connect_scheduler(struct gw_host *host, struct gw_host_link **l
  */
 void gw_host_link_say_absent(struct gw_host *host, const struct gw_error *error)
 {
-    const char *why = error->code ? error->text : "connected, and no answer comes";
+    const char *why = error->code ? error->text : "connected, but no answer came";
     struct gw_error said;
     uint32_t times;
     if (error->code == GW_EPERM) {
         (void)gw_error_set(&said, error->code,
-                           "%s before it had proven that it is the scheduler: the token was "
-                           "revoked meanwhile, or something else answers there",
+                           "%s before the peer proved that it is the scheduler: the token was "
+                           "revoked, or another program answers at this address",
                            error->text);
         why = said.text;
     }
     if (!gw_complaint_is_due(&host->absent, why, gw_clock_now_ns(), &times))
         return;
     if (times == 1)
-        gw_log_warn("the scheduler at %s: %s; it is tried again until it answers",
+        gw_log_warn("cannot connect to the scheduler at %s: %s; trying again until it answers",
                     host->scheduler_path, why);
     else
-        gw_log_warn("the scheduler at %s: %s, %u times since that was said", host->scheduler_path,
-                    why, times);
+        gw_log_warn("cannot connect to the scheduler at %s: %s (%u times since the last message)",
+                    host->scheduler_path, why, times);
 }
 
 static void deaf_on_message(struct gw_link *handle, const struct gw_message *message,
@@ -197,7 +197,7 @@ int gw_host_link_connect_task(struct gw_host *host, uint64_t attempt, uint32_t r
     gw_buffer_deinit(&frame);
     if (rc < 0) {
         close(opened);
-        return gw_error_set(error, rc, "cannot say hello to the scheduler: %s", gw_error_text(rc));
+        return gw_error_set(error, rc, "cannot send hello to the scheduler: %s", gw_error_text(rc));
     }
     *fd = opened;
     return 0;
@@ -213,7 +213,7 @@ static struct gw_host_link *connect_peer(struct gw_host *host, uint32_t worker, 
     bool tcp = gw_endpoint_is_tcp(address);
     int fd, rc = 0;
     if (tcp && !key)
-        rc = gw_error_set(error, GW_EPERM, "the scheduler gave no key for it");
+        rc = gw_error_set(error, GW_EPERM, "the scheduler sent no key for this worker");
     if (rc == 0)
         rc = gw_endpoint_connect(address, &fd, error);
     if (rc == 0 && tcp)

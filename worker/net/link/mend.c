@@ -143,7 +143,7 @@ static void mend_on_look(uv_timer_t *timer)
     if (second || (!mend->broken && now_ns - mend->heard_ns < SILENT_NS))
         return;
     if (!mend->broken && !mend->silent)
-        gw_log_info("the scheduler is silent: another connection to it is tried");
+        gw_log_info("the scheduler is silent: trying another connection");
     mend->silent = true;
     dial(mend);
 }
@@ -154,7 +154,7 @@ static void adopt(struct gw_mend *mend, uint64_t taken)
 {
     struct gw_host *host = mend->host;
     const struct gw_backlog_item *item;
-    gw_log_info("the connection to the scheduler is mended by another");
+    gw_log_info("reconnected to the scheduler");
     gw_host_link_take_over(host->scheduler, mend->second, mend->broken);
     mend->second = NULL;
     mend->broken = mend->ended = mend->silent = false;
@@ -178,8 +178,8 @@ void gw_mend_on_second(struct gw_host *host, const struct gw_message *message)
         return;
     }
     const bool refused = message->type == GW_MESSAGE_refuse;
-    gw_log_warn("the connection to the scheduler cannot be mended: %s",
-                refused ? message->refuse.text : "too much of what was sent is lost");
+    gw_log_warn("cannot resume the connection to the scheduler: %s",
+                refused ? message->refuse.text : "too many sent messages are lost");
     gw_link_close(mend->second->link);
     mend->heard_ns = gw_clock_now_ns(); /* the first connection may recover */
     if (mend->broken)

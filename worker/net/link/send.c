@@ -56,8 +56,8 @@ static void look_at_queue(struct gw_host_link *link, bool beat)
     if (link != host->scheduler || slow == host->scheduler_slow || (!slow && !beat))
         return;
     host->scheduler_slow = slow;
-    gw_log_info("the scheduler %s: %.1f MiB wait for it", slow ? "reads slowly" : "reads again",
-                (double)queued_bytes / (1 << 20));
+    gw_log_info("the scheduler %s: %.1f MiB are queued for it",
+                slow ? "reads slowly" : "reads again", (double)queued_bytes / (1 << 20));
     gw_step_later(host, &(struct gw_event){.type = GW_EVENT_QUEUED, .bytes = queued_bytes});
 }
 
@@ -86,7 +86,7 @@ void gw_host_send(struct gw_host_link *link, const struct gw_message *message, c
     else
         rc = gw_link_send_copies(link->link, message, fds, count);
     if (rc < 0)
-        gw_log_error("%s is not sent: %s", gw_message_name(message->type), gw_error_text(rc));
+        gw_log_error("cannot send %s: %s", gw_message_name(message->type), gw_error_text(rc));
     if (scheduler && mend->broken) {
         if (rc < 0)
             (void)uv_timer_start(&mend->timer, mend->give_up, 0, 0);

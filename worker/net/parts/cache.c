@@ -380,7 +380,7 @@ static void on_remove_done(uv_work_t *request, int status)
     struct work *work = request->data;
     (void)status;
     if (work->rc < 0)
-        gw_log_warn("the folder of a task stays: %s", work->error.text);
+        gw_log_warn("cannot remove the folder of a task: %s", work->error.text);
     (void)ends_after_close(work->cache);
     free(work);
 }
@@ -450,16 +450,17 @@ void gw_cache_want(struct gw_cache *cache, struct gw_bin hash)
         return;
     }
     if (entry->was_there)
-        gw_log_warn("a program is gone from %s, and is put there again: something cleans that "
-                    "folder",
-                    cache->dir);
+        gw_log_warn(
+            "a program was removed from %s and is restored: another program cleans this folder",
+            cache->dir);
     progress(cache, entry);
 }
 
 void gw_cache_fold(struct gw_cache *cache, uint64_t number, struct gw_bin hash)
 {
     if (hash.size != GW_HASH_BYTES) {
-        cache->callbacks.on_folder(number, GW_EPROTO, "they have no hash", cache->callbacks.arg);
+        cache->callbacks.on_folder(number, GW_EPROTO, "the files have no hash",
+                                   cache->callbacks.arg);
         return;
     }
     struct entry *entry = entry_of(cache, hash.data);
@@ -471,7 +472,8 @@ void gw_cache_fold(struct gw_cache *cache, uint64_t number, struct gw_bin hash)
         entry->asked = entry->came = 0;
     }
     if (entry->gone && !entry->manifest.count)
-        settle(cache, entry, GW_ENOENT, "this cluster keeps them no more: submit the job again");
+        settle(cache, entry, GW_ENOENT,
+               "the cluster no longer has the files: submit the job again");
     else
         progress(cache, entry);
 }
@@ -561,7 +563,8 @@ int gw_cache_on_blob(struct gw_cache *cache, const struct gw_msg_blob *message, 
         work->to_files = work->to_files || entry->files;
         work->to_programs = work->to_programs || !entry->files;
         if (fd < 0)
-            settle(cache, entry, GW_ENOENT, "the scheduler has them no more: submit it again");
+            settle(cache, entry, GW_ENOENT,
+                   "the scheduler no longer has the content: submit the job again");
     }
     if (!here || fd < 0) { /* the content is not wanted any more */
         if (fd >= 0)

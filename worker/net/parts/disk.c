@@ -120,7 +120,7 @@ void gw_disk_execute(struct gw_disk *disk, const struct gw_effect *effect, int m
         work->memory_fd = fcntl(memory_fd, F_DUPFD_CLOEXEC, 0);
         if (work->memory_fd < 0) { /* the thread's mmap fails with the same error */
             work->rc = -errno;
-            gw_log_warn("a result is not written to disk: %s", strerror(errno));
+            gw_log_warn("cannot write a result to disk: %s", strerror(errno));
         }
     }
     disk->works++;

@@ -194,8 +194,8 @@ int gw_mpi_explain(const char *program, const char *text, struct gw_error *error
     return gw_error_set(error, GW_ESTART,
                         "%s is an MPI program (%s), and Gangway does not start ranks of MPI yet: "
                         "each would run alone, as rank 0 of 1. Start it by its own launcher, as in "
-                        "`gangway submit --slots 4 -- mpiexec -n 4 %s`; where each rank is to run "
-                        "alone, say so: --mpi none",
+                        "`gangway submit --slots 4 -- mpiexec -n 4 %s`; if each rank should run "
+                        "alone, use --mpi none",
                         program, text, program);
 }
 

@@ -19,17 +19,17 @@ int gw_left_folder_find(const struct gw_host *host, struct gw_msg_tunnel_open *o
         return 0;
     if (most < 2) /* `gangway up --keep-files 0` passes 1 */
         return gw_error_set(error, GW_ENOENT,
-                            "task %u of job %llu has ended, and its own folder with it: %s keeps "
-                            "none (`gangway worker --keep-files`)",
+                            "task %u of job %llu has ended and its working folder was removed: "
+                            "worker %s retains no folders (`gangway worker --keep-files`)",
                             open->index, (unsigned long long)open->job, host->options.name);
-    return gw_error_set(error, GW_ENOENT,
-                        "task %u of job %llu has ended, and its own folder is gone: %s keeps the "
-                        "last %d of detached jobs, %.1f %s in all and no more than are free "
-                        "(`gangway worker --keep-files`), and none of what was killed. Get files "
-                        "while it runs, or let it write elsewhere what is to stay",
-                        open->index, (unsigned long long)open->job, host->options.name,
-                        GW_NODE_KEPT_MAX, (double)most / (most >> 30 ? 1 << 30 : 1 << 20),
-                        most >> 30 ? "GiB" : "MiB");
+    return gw_error_set(
+        error, GW_ENOENT,
+        "task %u of job %llu has ended and its working folder was removed: worker %s retains the "
+        "last %d folders of detached jobs, at most %.1f %s in total and at most as much as is free "
+        "(`gangway worker --keep-files`), and none of killed tasks. Get files while the task runs, "
+        "or make it write them to another folder",
+        open->index, (unsigned long long)open->job, host->options.name, GW_NODE_KEPT_MAX,
+        (double)most / (most >> 30 ? 1 << 30 : 1 << 20), most >> 30 ? "GiB" : "MiB");
 }
 
 /* Returns 0 if a folder contains anything, GW_ENOENT if it is empty or missing, or GW_EIO. */
@@ -61,8 +61,8 @@ int gw_left_folder_checkpoint(const struct gw_host *host, struct gw_msg_tunnel_o
         return rc;
     if (rc == GW_ENOENT)
         return gw_error_set(error, GW_ENOENT,
-                            "there is no checkpoint of task %u of job %llu: nothing is in its "
-                            "GANGWAY_CHECKPOINT_DIR at %s",
+                            "task %u of job %llu has no checkpoint: its GANGWAY_CHECKPOINT_DIR on "
+                            "worker %s is empty",
                             open->index, (unsigned long long)open->job, host->options.name);
     open->cwd = folder;
     if (open->argv.size == 1 && *(const uint8_t *)open->argv.data == no_words)

@@ -65,7 +65,7 @@ static int open_once(struct gw_host *host)
         return *socket->path ? 0 : GW_EIO;
     int rc = gw_tls_secret_random(socket->secret);
     if (rc < 0)
-        (void)gw_error_set(&error, rc, "no random numbers");
+        (void)gw_error_set(&error, rc, "the system provides no random numbers");
     else if (host->options.peers)
         rc = listen_at(host, path, &error);
     else
@@ -75,7 +75,7 @@ static int open_once(struct gw_host *host)
         return 0;
     }
     socket->refused = true;
-    gw_log_warn("commands reach no cluster from inside: %s", error.text);
+    gw_log_warn("commands cannot connect to the cluster: %s", error.text);
     return GW_EIO;
 }
 
@@ -172,17 +172,17 @@ static int connect_task(struct gw_host *host, const struct gw_msg_hello *hello, 
     struct gw_node_place place;
     if (!is_proven(host, hello))
         return gw_error_set(error, GW_EPERM,
-                            "GANGWAY_IDENTITY is of no task that this worker started");
+                            "GANGWAY_IDENTITY does not belong to a task that this worker started");
     if (!gw_node_core_find(host->core, hello->attempt, hello->rank, &place))
         return gw_error_set(error, GW_EPERM,
-                            "the task has ended that this process was started in, and with it what "
-                            "it may do in the cluster");
+                            "the task that started this process has ended, so the process may no "
+                            "longer use the cluster");
     if (!host->welcomed)
         return gw_error_set(error, GW_EAGAIN, "this worker has lost its scheduler");
     if (host->relays.count >= RELAYS_MAX)
         return gw_error_set(error, GW_EAGAIN,
                             "%d processes of tasks on this worker are connected to the cluster, "
-                            "and no more can be at once",
+                            "which is the maximum",
                             RELAYS_MAX);
     return gw_host_link_connect_task(host, hello->attempt, hello->rank, fd, error);
 }

@@ -157,7 +157,7 @@ static void fail(struct tunnel *tunnel, const struct gw_error *error)
         return;
     struct gw_error why = *error;
     if (tunnel->state == TUNNEL_STARTS && why.code == 0)
-        gw_error_set(&why, GW_ECLOSED, "it ended before it stood");
+        gw_error_set(&why, GW_ECLOSED, "the connection ended before it was established");
     if (tunnel->state == TUNNEL_STARTS)
         tell_opened(tunnel->tunnels, tunnel->id, &why);
     else
@@ -247,7 +247,7 @@ static void take(struct tunnel *tunnel, struct gw_bin data)
     if (tunnel->spent)
         return; /* no credit is given for the dropped data */
     if (tunnel->ended_in || tunnel->pending + data.size > GW_TUNNEL_WINDOW_BYTES) {
-        gw_error_set(&error, GW_EPROTO, "more was sent than there was credit for");
+        gw_error_set(&error, GW_EPROTO, "the client sent more bytes than it had credit for");
         fail(tunnel, &error);
     } else if (data.size == 0) {
         tunnel->ended_in = true;
@@ -296,7 +296,7 @@ static void tunnel_on_connect(uv_connect_t *request, int status)
     if (tunnel->state != TUNNEL_STARTS)
         return;
     if (status < 0) {
-        gw_error_set(&error, GW_ECLOSED, "nothing takes connections at that port of %s: %s",
+        gw_error_set(&error, GW_ECLOSED, "no program listens on that port of worker %s: %s",
                      tunnel->tunnels->host->options.name, uv_strerror(status));
         fail(tunnel, &error);
         return;
@@ -412,16 +412,17 @@ static void open_input(struct tunnel *tunnel, uint64_t process)
     struct gw_error error = {0};
     uint64_t fd;
     if (!gw_map_get(&tunnels->inputs, process, &fd)) {
-        gw_error_set(&error, GW_EEXIST,
-                     "the standard input of task %u of job %llu is /dev/null, or another's",
-                     tunnel->index, (unsigned long long)tunnel->job);
+        gw_error_set(
+            &error, GW_EEXIST,
+            "the standard input of task %u of job %llu is /dev/null or connected to another client",
+            tunnel->index, (unsigned long long)tunnel->job);
         fail(tunnel, &error);
         return;
     }
     (void)gw_map_remove(&tunnels->inputs, process);
     if (uv_pipe_open(&tunnel->pipe, (int)fd) < 0) {
         close((int)fd);
-        gw_error_set(&error, GW_EIO, "its standard input cannot be written to");
+        gw_error_set(&error, GW_EIO, "cannot open the standard input of the task");
         fail(tunnel, &error);
         return;
     }

@@ -103,7 +103,7 @@ static void subject_progress(void)
     gw_future_release(future);
     MUST(gw_submit(client, &future, &error, wrong_progress, NULL));
     assert(gw_future_get(future, 0, &value, &error) == GW_ETASK);
-    assert(strstr(error.text, "not from 0 to 1"));
+    assert(strstr(error.text, "must be from 0 to 1"));
     gw_future_release(future);
 }
 

@@ -612,8 +612,8 @@ static void worker_exit_reason_appears_in_explain(void **state)
     must(w, WORKER, GW_MESSAGE_assign);
     say(w, WORKER,
         (struct gw_message){.type = GW_MESSAGE_refuse,
-                            .refuse = {GW_ELOST, "the worker's guardian is gone"}});
-    explained(w, 1, "a was lost: the worker's guardian is gone");
+                            .refuse = {GW_ELOST, "the worker's supervisor is gone"}});
+    explained(w, 1, "a was lost: the worker's supervisor is gone");
     free_world(w);
 }
 

@@ -325,7 +325,7 @@ static void largest_process_is_killed_above_the_terminate_threshold(void **state
     assert_int_equal(ended->attempt, 2);
     assert_int_equal(ended->outcome, GW_OUTCOME_OOM);
     assert_int_equal(ended->executing, 1);
-    assert_non_null(strstr(ended->text, "it used 0.7 MiB when its worker came to 1.0 MiB"));
+    assert_non_null(strstr(ended->text, "the task used 0.7 MiB when its worker used 1.0 MiB"));
     assert_non_null(strstr(ended->text, "--memory-limit"));
     assert_int_equal(memory_of(w).used_bytes, 310000);
     free_world(w);
@@ -350,7 +350,7 @@ static void task_above_its_memory_request_is_killed(void **state)
     const struct gw_msg_ended *ended = &must_send(w, GW_MESSAGE_ended)->ended;
     assert_int_equal(ended->outcome, GW_OUTCOME_OOM);
     assert_int_equal(ended->executing, 1);
-    assert_non_null(strstr(ended->text, "it used 0.5 MiB of the 0.2 MiB that it asked for"));
+    assert_non_null(strstr(ended->text, "the task used 0.5 MiB, but asked for 0.2 MiB"));
     assert_non_null(strstr(ended->text, "--memory"));
     free_world(w);
 }

@@ -218,8 +218,8 @@ static void task_return_codes_map_to_error_texts(void **state)
     assert_int_equal(gw_value_type(value), GW_NIL);
     gw_value_unref(value);
     assert_int_equal(call(GW_FUNCTION(return_one), gw_list(), &value, &error), GW_ETASK);
-    assert_string_equal(error.text, "return_one returned 1: a task's function returns 0 where all "
-                                    "is well, else a negative GW_E..., as gw_task_fail gives it");
+    assert_string_equal(error.text, "return_one returned 1: a task function must return 0 for "
+                                    "success or a negative GW_E... code, as gw_task_fail does");
     assert_int_equal(call(GW_FUNCTION(fail_silently), gw_list(), &value, &error), GW_EIO);
     assert_string_equal(error.text, "fail_silently returned -3 (GW_EIO: input/output error)");
     assert_int_equal(call(GW_FUNCTION(fail_aloud), gw_list(), &value, &error), GW_ENOENT);

@@ -222,7 +222,7 @@ static void hostile_transfer_parts_are_refused(void **state)
     assert_int_equal(gw_unpack_take(unpack, &through, &error), GW_EPROTO);
     gw_unpack_close(unpack);
     assert_int_equal(gw_unpack_open(beside, UINT64_C(1) << 60, &unpack, &error), GW_ELIMIT);
-    assert_non_null(strstr(error.text, "no room"));
+    assert_non_null(strstr(error.text, "not enough disk space"));
 }
 
 static void folder_stamp_changes_with_its_content(void **state)
