@@ -91,8 +91,8 @@ static void gather_inputs(struct gw_node_core *core, struct gw_attempt *run)
         if (dep->worker == GW_DEP_HERE) {
             if (gw_successor_wait(core, run, d))
                 continue;
-            dep->worker =
-                0; /* the maker has ended meanwhile, and the scheduler has received its end */
+            /* The attempt that makes the input has ended meanwhile; the scheduler knows its end */
+            dep->worker = 0;
             dep->bytes = 0;
         }
         if (dep->value_size || dep->rank == GW_DEP_AFTER || dep->rank == GW_DEP_ALL)

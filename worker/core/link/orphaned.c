@@ -164,7 +164,7 @@ void gw_orphaned_ended(struct gw_node_core *core, const struct gw_attempt *run,
     case GW_OUTCOME_OOM:
     case GW_OUTCOME_TIMEOUT:
         break;
-    default: /* this outcome is not charged: the task simply runs again */
+    default: /* this outcome is not charged to the task, which simply runs again */
         return;
     }
     struct gw_untold *untold =

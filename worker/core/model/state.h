@@ -328,7 +328,7 @@ struct gw_process {
     bool runner;
     bool burying; /* the worker ordered its end, so its later results are ignored */
     bool cut_off; /* the worker ordered the end because the link closed without an exit */
-    uint64_t led; /* attempt whose rank 0 it was when that was given up; 0: none */
+    uint64_t led; /* attempt that was given up while this process was its rank 0; 0: none */
     bool started_told;
     bool starts;    /* counted in its pool's `starting` */
     bool lent;      /* the task waits for other tasks and has yielded its slots */
@@ -347,7 +347,7 @@ struct gw_process {
     uint64_t spec_last;          /* serial of the last spec sent */
     struct gw_map specs;         /* serials of all specs sent */
     bool hello;                  /* a runner that has sent its first message */
-    /* For its first message, or for its exit after its link closed; 0: none */
+    /* Deadline for the first message, or for the exit after the link closed; 0: none */
     uint64_t deadline_ns;
     uint64_t idle_since_ns, memory_bytes; /* memory_bytes: as measured */
     uint64_t head_since_ns; /* when the first of queue began to execute; 0: it does not */

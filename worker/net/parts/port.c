@@ -120,7 +120,8 @@ static bool is_listed(const char *table, uint32_t number, bool *listens)
     bool found = false;
     FILE *file = fopen(table, "re");
     while (file && fgets(line, sizeof line, file)) {
-        const char *local = strchr(line, ':'); /* after the line's own number */
+        /* The first colon follows the line number of the table */
+        const char *local = strchr(line, ':');
         const char *port = local ? strchr(local + 1, ':') : NULL;
         unsigned at, state;
         if (!port || sscanf(port + 1, "%x %*s %x", &at, &state) != 2 || at != number)
