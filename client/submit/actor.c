@@ -133,9 +133,9 @@ static int submit(struct gw_client *client, struct gw_graph_rows *rows,
     return 0;
 }
 
-int gw_actor_new_call(struct gw_client *client, struct gw_actor **out, struct gw_error *error,
-                      const struct gw_function *function, const struct gw_actor_options *given,
-                      struct gw_value **values, size_t count)
+int gw_actor_new_call(struct gw_client *client, const struct gw_function *function,
+                      const struct gw_actor_options *given, struct gw_value **values, size_t count,
+                      struct gw_actor **out, struct gw_error *error)
 {
     struct gw_actor_options read = GW_INIT(gw_actor_options);
     const struct gw_actor_options *options = &read;
@@ -315,9 +315,9 @@ static int call_graph(struct gw_actor *actor, struct gw_actor_batch_row *row,
     return rc;
 }
 
-int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future, struct gw_error *error,
-                       const struct gw_function *method, const struct gw_task_options *given,
-                       struct gw_value **values, size_t count)
+int gw_actor_make_call(struct gw_actor *actor, const struct gw_function *method,
+                       const struct gw_task_options *given, struct gw_value **values, size_t count,
+                       struct gw_future **future, struct gw_error *error)
 {
     struct gw_actor_batch_row row = {.spec = {.function = method}};
     struct gw_task_options options;

@@ -493,8 +493,8 @@ static int next_inline(struct gw_range_run *run, struct gw_range_result *result,
     values[0] = gw_i64(result->number);
     for (size_t i = 0; i < inlined->value_count; i++)
         values[i + 1] = gw_value_ref(inlined->values[i]);
-    int rc = gw_submit_call(run->client, &future, error, inlined->function, &inlined->options,
-                            values, inlined->value_count + 1);
+    int rc = gw_submit_call(run->client, inlined->function, &inlined->options, values,
+                            inlined->value_count + 1, &future, error);
     free(values);
     if (rc < 0)
         return rc;

@@ -252,14 +252,30 @@ int gw_client_submit(struct gw_client *client, struct gw_graph *graph, gw_node n
     return gw_client_submit_many(client, graph, NULL, &node, 1, future, error);
 }
 
-int gw_submit_call(struct gw_client *client, struct gw_future **future, struct gw_error *error,
-                   const struct gw_function *function, const struct gw_task_options *options,
-                   struct gw_value **values, size_t count)
+int gw_submit_call(struct gw_client *client, const struct gw_function *function,
+                   const struct gw_task_options *options, struct gw_value **values, size_t count,
+                   struct gw_future **future, struct gw_error *error)
 {
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_graph_call(graph, function, options, values, count);
     int rc = gw_client_submit(client, graph, node, future, error);
     gw_graph_free(graph);
+    return rc;
+}
+
+int gw_dispatch_call(struct gw_client *client, uint32_t ranks, const struct gw_function *function,
+                     const struct gw_task_options *options, struct gw_value **values, size_t count,
+                     struct gw_future **future, struct gw_error *error)
+{
+    struct gw_task_options gang;
+    int rc = GW_OPTIONS_READ(&gang, options, gw_task_options, error);
+    if (rc == 0 && ranks == 0)
+        rc = gw_error_set(error, GW_EINVAL, "%s: a gang has at least one rank", function->name);
+    gang.ranks = ranks;
+    if (rc == 0)
+        return gw_submit_call(client, function, &gang, values, count, future, error);
+    for (size_t i = 0; i < count; i++)
+        gw_value_unref(values[i]);
     return rc;
 }
 

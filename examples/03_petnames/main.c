@@ -243,8 +243,8 @@ static int train(const struct arguments *arguments, struct gw_error *error)
     (void)fflush(stdout);
     int rc = gw_client_open(GW_CLIENT_OPTIONS(.slots = arguments->ranks), &client, error);
     if (rc >= 0)
-        rc = gw_dispatch(client, arguments->ranks, &future, error, pet_trainer,
-                         pet_trainer_argument(options));
+        rc = gw_dispatch(client, arguments->ranks, pet_trainer, NULL,
+                         GW_ARGS(pet_trainer_argument(options)), &future, error);
     if (rc >= 0) {
         show_log(client, future);
         rc = gw_future_get(future, 0, &value, error);

@@ -96,7 +96,7 @@ static int run(struct gw_client *client, size_t tasks, struct moments *moments,
     struct gw_future **samples = calloc(tasks, sizeof(struct gw_future *));
     if (!samples)
         return gw_error_set(error, GW_ENOMEM, "out of memory");
-    int rc = gw_actor_new(client, &actor, error, keeper, NULL);
+    int rc = gw_actor_new(client, keeper, NULL, GW_ARGS(), &actor, error);
     if (rc < 0)
         goto fail;
     rc = gw_map(client,
@@ -105,9 +105,9 @@ static int run(struct gw_client *client, size_t tasks, struct moments *moments,
                 samples, error);
     for (size_t i = 0; i < tasks && rc == 0;
          i++) /* leaves at once, runs when the sample is there */
-        rc = gw_actor_call(actor, NULL, error, keeper_add, NULL, gw_result_of(samples[i]));
+        rc = gw_actor_call(actor, keeper_add, NULL, GW_ARGS(gw_result_of(samples[i])), NULL, error);
     if (rc == 0)
-        rc = gw_actor_call(actor, &result, error, keeper_get, NULL);
+        rc = gw_actor_call(actor, keeper_get, NULL, GW_ARGS(), &result, error);
     if (rc == 0) {
         const void *data;
         size_t bytes;

@@ -8,7 +8,7 @@ static int one_gang(struct gw_bench *bench, struct gw_client *client, double *mi
 {
     struct gw_future *future;
     uint64_t begin_ns = gw_clock_now_ns();
-    int rc = gw_dispatch(client, 4, &future, &bench->error, bench_first);
+    int rc = gw_dispatch(client, 4, bench_first, NULL, GW_ARGS(), &future, &bench->error);
     if (rc < 0)
         return rc;
     for (uint32_t rank = 0; rank < 4 && rc == 0; rank++) {
@@ -53,8 +53,8 @@ int gw_bench_gang_all_reduce(struct gw_bench *bench, double *figures)
     int rc = gw_bench_open(bench, 2, 1, &client);
     if (rc < 0)
         return rc;
-    rc = gw_dispatch(client, 2, &future, &bench->error, bench_all_reduce, gw_i64(bytes),
-                     gw_i64(rounds));
+    rc = gw_dispatch(client, 2, bench_all_reduce, NULL, GW_ARGS(gw_i64(bytes), gw_i64(rounds)),
+                     &future, &bench->error);
     if (rc == 0) {
         rc = gw_bench_get_f64(bench, future, &figures[0]);
         gw_future_release(future);

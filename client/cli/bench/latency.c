@@ -20,7 +20,7 @@ static int one_task(struct gw_bench *bench, struct gw_client *client, int64_t i,
     struct gw_future *future;
     int64_t result;
     uint64_t begin_ns = gw_clock_now_ns();
-    int rc = gw_submit(client, &future, &bench->error, bench_noop, NULL, gw_i64(i));
+    int rc = gw_submit(client, bench_noop, NULL, GW_ARGS(gw_i64(i)), &future, &bench->error);
     if (rc < 0)
         return rc;
     rc = gw_bench_get_i64(bench, future, &result);

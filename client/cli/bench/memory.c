@@ -53,7 +53,7 @@ static int growth(struct gw_bench *bench, const struct gw_bench_edges *edges, bo
     if (rc < 0)
         return rc;
     pid_t pid = gw_bench_process_of_scheduler(client);
-    rc = gw_submit(client, &hold, &bench->error, bench_hold, NULL);
+    rc = gw_submit(client, bench_hold, NULL, GW_ARGS(), &hold, &bench->error);
     if (rc == 0)
         rc = settle(bench, client);
     if (rc == 0)

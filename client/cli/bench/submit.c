@@ -88,7 +88,7 @@ static int warm_up(struct gw_bench *bench, struct gw_client *client)
 {
     struct gw_future *future;
     int64_t now_ns;
-    int rc = gw_submit(client, &future, &bench->error, bench_when, NULL);
+    int rc = gw_submit(client, bench_when, NULL, GW_ARGS(), &future, &bench->error);
     if (rc < 0)
         return rc;
     rc = gw_bench_get_i64(bench, future, &now_ns);

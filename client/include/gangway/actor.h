@@ -64,31 +64,29 @@ struct gw_actor_options {
 /* GW_ACTOR(.name = "counter") builds actor options inside a call (options.h). */
 #define GW_ACTOR(...) GW_POINTER(gw_actor_options, __VA_ARGS__)
 
-/* gw_actor_new(client, &actor, &error, function, options, arguments...) submits the task that makes
- * an actor and returns a handle. The caller frees the handle with gw_actor_free. Calls to the actor
- * can be made at once, before it runs. gw_actor_new blocks until the scheduler has accepted or
- * refused the task. The first call to the actor reports whether the task succeeded. options may be
- * NULL. Arguments are those of gw_call; pass a future as gw_result_of(future).
+/* gw_actor_new(client, function, options, GW_ARGS(arguments...), &actor, &error) submits the task
+ * that makes an actor and returns a handle. The caller frees the handle with gw_actor_free. Calls
+ * to the actor can be made at once, before it runs. gw_actor_new blocks until the scheduler has
+ * accepted or refused the task. The first call to the actor reports whether the task succeeded.
+ * options may be NULL. Arguments are those of gw_call; pass a future as gw_result_of(future).
  *
  * Errors: GW_EEXIST: another actor has the name; and the errors of gw_client_submit. */
 #ifdef __cplusplus
-#define gw_actor_new(client, actor, error, function, ...)                                          \
-    gw_actor_new_list((client), (actor), (error), &gw_registered_##function,                       \
-                      GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define gw_actor_new(client, function, options, args, actor, error)                                \
+    gw_actor_new_list((client), &gw_registered_##function, (options), args, (actor), (error))
 #else
-#define gw_actor_new(client, actor, error, function, ...)                                          \
-    gw_actor_new_call((client), (actor), (error), &gw_registered_##function,                       \
-                      GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define gw_actor_new(client, function, options, args, actor, error)                                \
+    gw_actor_new_call((client), &gw_registered_##function, (options), args, (actor), (error))
 #endif
-GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
-                             struct gw_error *error, const struct gw_function *function,
+GW_API int gw_actor_new_call(struct gw_client *client, const struct gw_function *function,
                              const struct gw_actor_options *options, struct gw_value **values,
-                             size_t count);
+                             size_t count, struct gw_actor **actor, struct gw_error *error);
 
-/* gw_actor_call(actor, &future, &error, method, options, arguments...) makes one call. Several
- * calls are sent to the scheduler together, so gw_actor_call does not wait for the scheduler, with
- * two exceptions: an argument is the future of a call whose actor the scheduler does not know yet,
- * or more than a few MiB of calls wait to be sent. `future` may be NULL if nobody wants the result.
+/* gw_actor_call(actor, method, options, GW_ARGS(arguments...), &future, &error) makes one call.
+ * Several calls are sent to the scheduler together, so gw_actor_call does not wait for the
+ * scheduler, with two exceptions: an argument is the future of a call whose actor the scheduler
+ * does not know yet, or more than a few MiB of calls wait to be sent. `future` may be NULL if
+ * nobody wants the result.
  *
  * Only these options are used: retries, time_limit_ns, inactivity_timeout_ns, priority and name. A
  * call that exceeds its time_limit_ns or inactivity_timeout_ns ends the actor too, because they
@@ -98,18 +96,15 @@ GW_API int gw_actor_new_call(struct gw_client *client, struct gw_actor **actor,
  * connection has ended. If the scheduler refuses the call later, the call's future has the error
  * (for example GW_EACTOR). */
 #ifdef __cplusplus
-#define gw_actor_call(actor, future, error, method, ...)                                           \
-    gw_actor_call_list((actor), (future), (error), &gw_registered_##method,                        \
-                       GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define gw_actor_call(actor, method, options, args, future, error)                                 \
+    gw_actor_call_list((actor), &gw_registered_##method, (options), args, (future), (error))
 #else
-#define gw_actor_call(actor, future, error, method, ...)                                           \
-    gw_actor_make_call((actor), (future), (error), &gw_registered_##method,                        \
-                       GW_CALL_SPLIT(__VA_ARGS__, NULL))
+#define gw_actor_call(actor, method, options, args, future, error)                                 \
+    gw_actor_make_call((actor), &gw_registered_##method, (options), args, (future), (error))
 #endif
-GW_API int gw_actor_make_call(struct gw_actor *actor, struct gw_future **future,
-                              struct gw_error *error, const struct gw_function *method,
+GW_API int gw_actor_make_call(struct gw_actor *actor, const struct gw_function *method,
                               const struct gw_task_options *options, struct gw_value **values,
-                              size_t count);
+                              size_t count, struct gw_future **future, struct gw_error *error);
 
 /* gw_result_of makes a reference to the result of a future, as an argument of gw_actor_new or
  * gw_actor_call. The future must belong to the same client. It may be the future of a task, a
@@ -141,23 +136,23 @@ GW_API void gw_actor_free(struct gw_actor *actor);
 #ifdef __cplusplus
 }
 
-/* The functions behind gw_actor_new and gw_actor_call in C++. The macros append a NULL to the list
- * of arguments; these functions leave it out. */
-
-static inline int gw_actor_new_list(gw_client *client, gw_actor **actor, gw_error *error,
-                                    const gw_function *function, const gw_actor_options *options,
-                                    std::initializer_list<gw_value *> values)
+/* The functions behind gw_actor_new and gw_actor_call in C++. */
+static inline int gw_actor_new_list(gw_client *client, const gw_function *function,
+                                    const gw_actor_options *options,
+                                    std::initializer_list<gw_value *> values, gw_actor **actor,
+                                    gw_error *error)
 {
-    return gw_actor_new_call(client, actor, error, function, options,
-                             const_cast<gw_value **>(values.begin()), values.size() - 1);
+    return gw_actor_new_call(client, function, options, const_cast<gw_value **>(values.begin()),
+                             values.size(), actor, error);
 }
 
-static inline int gw_actor_call_list(gw_actor *actor, gw_future **future, gw_error *error,
-                                     const gw_function *method, const gw_task_options *options,
-                                     std::initializer_list<gw_value *> values)
+static inline int gw_actor_call_list(gw_actor *actor, const gw_function *method,
+                                     const gw_task_options *options,
+                                     std::initializer_list<gw_value *> values, gw_future **future,
+                                     gw_error *error)
 {
-    return gw_actor_make_call(actor, future, error, method, options,
-                              const_cast<gw_value **>(values.begin()), values.size() - 1);
+    return gw_actor_make_call(actor, method, options, const_cast<gw_value **>(values.begin()),
+                              values.size(), future, error);
 }
 #endif
 

@@ -154,33 +154,33 @@ GW_API bool gw_client_shipping(struct gw_client *client, struct gw_shipping *shi
 
 /* One task or gang without a graph:
  *
- *     gw_submit(client, &future, &error, function, options, arguments...)
- *     gw_dispatch(client, ranks, &future, &error, function, arguments...)
+ *     gw_submit(client, function, options, GW_ARGS(arguments...), &future, &error)
+ *     gw_dispatch(client, ranks, function, options, GW_ARGS(arguments...), &future, &error)
  *
- * gw_dispatch starts a gang of `ranks`. Its future has one result for each rank:
- * gw_future_get(future, rank, ...). Both block and fail like gw_client_submit. gw_submit_call is
- * the function behind both macros; it takes ownership of `count` values. */
+ * options may be NULL. gw_dispatch starts a gang of `ranks`, whatever options->ranks is. Its future
+ * has one result for each rank: gw_future_get(future, rank, ...). Both block and fail like
+ * gw_client_submit. gw_submit_call and gw_dispatch_call are the functions behind the macros. They
+ * take ownership of `count` values, also on failure. */
 #ifdef __cplusplus
-#define gw_submit(client, future, error, function, ...)                                            \
-    gw_submit_call_list((client), (future), (error), &gw_registered_##function,                    \
-                        GW_CALL_SPLIT(__VA_ARGS__, NULL))
-#define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
-    gw_submit_call_list((client), (future), (error), &gw_registered_##function,                    \
-                        GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), __VA_ARGS__))
+#define gw_submit(client, function, options, args, future, error)                                  \
+    gw_submit_list((client), &gw_registered_##function, (options), args, (future), (error))
+#define gw_dispatch(client, ranks, function, options, args, future, error)                         \
+    gw_dispatch_list((client), (ranks), &gw_registered_##function, (options), args, (future),      \
+                     (error))
 #else
-#define gw_submit(client, future, error, function, ...)                                            \
-    gw_submit_call((client), (future), (error), &gw_registered_##function,                         \
-                   GW_CALL_SPLIT(__VA_ARGS__, NULL))
-#define GW_DISPATCH_CALL(client, ranks_, future, error, function, ...)                             \
-    gw_submit_call((client), (future), (error), &gw_registered_##function,                         \
-                   GW_CALL_SPLIT(GW_GANG(.ranks = (ranks_)), __VA_ARGS__))
+#define gw_submit(client, function, options, args, future, error)                                  \
+    gw_submit_call((client), &gw_registered_##function, (options), args, (future), (error))
+#define gw_dispatch(client, ranks, function, options, args, future, error)                         \
+    gw_dispatch_call((client), (ranks), &gw_registered_##function, (options), args, (future),      \
+                     (error))
 #endif
-#define gw_dispatch(client, ranks_, future, error, ...)                                            \
-    GW_DISPATCH_CALL(client, ranks_, future, error, __VA_ARGS__, NULL)
-GW_API int gw_submit_call(struct gw_client *client, struct gw_future **future,
-                          struct gw_error *error, const struct gw_function *function,
+GW_API int gw_submit_call(struct gw_client *client, const struct gw_function *function,
                           const struct gw_task_options *options, struct gw_value **values,
-                          size_t count);
+                          size_t count, struct gw_future **future, struct gw_error *error);
+GW_API int gw_dispatch_call(struct gw_client *client, uint32_t ranks,
+                            const struct gw_function *function,
+                            const struct gw_task_options *options, struct gw_value **values,
+                            size_t count, struct gw_future **future, struct gw_error *error);
 
 /* gw_map submits `count` calls of a function at once. It calls make_args(i, args, arg) for each
  * call i, on this thread, before it returns. make_args writes
@@ -498,14 +498,23 @@ GW_API const char *gw_version(void);
 #ifdef __cplusplus
 }
 
-/* The function behind gw_submit and gw_dispatch in C++. The macros append a NULL to the list of
- * arguments; this function leaves it out. */
-static inline int gw_submit_call_list(gw_client *client, gw_future **future, gw_error *error,
-                                      const gw_function *function, const gw_task_options *options,
-                                      std::initializer_list<gw_value *> values)
+/* The functions behind gw_submit and gw_dispatch in C++. */
+static inline int gw_submit_list(gw_client *client, const gw_function *function,
+                                 const gw_task_options *options,
+                                 std::initializer_list<gw_value *> values, gw_future **future,
+                                 gw_error *error)
 {
-    return gw_submit_call(client, future, error, function, options,
-                          const_cast<gw_value **>(values.begin()), values.size() - 1);
+    return gw_submit_call(client, function, options, const_cast<gw_value **>(values.begin()),
+                          values.size(), future, error);
+}
+
+static inline int gw_dispatch_list(gw_client *client, uint32_t ranks, const gw_function *function,
+                                   const gw_task_options *options,
+                                   std::initializer_list<gw_value *> values, gw_future **future,
+                                   gw_error *error)
+{
+    return gw_dispatch_call(client, ranks, function, options,
+                            const_cast<gw_value **>(values.begin()), values.size(), future, error);
 }
 #endif
 

@@ -211,6 +211,20 @@ GW_API void gw_graph_free(struct gw_graph *graph);
         sizeof((struct gw_value *[]){__VA_ARGS__}) / sizeof(struct gw_value *) - 1
 #endif
 
+/* GW_ARGS(arguments...) is a list of arguments for gw_submit, gw_dispatch, gw_actor_new and
+ * gw_actor_call, which take ownership of the values, also on failure. GW_ARGS() is empty. */
+#ifdef __cplusplus
+#define GW_ARGS(...)                                                                               \
+    std::initializer_list<gw_value *>                                                              \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#else
+#define GW_ARGS(...)                                                                               \
+    &(struct gw_value *[]){NULL, __VA_ARGS__}[1],                                                  \
+        sizeof((struct gw_value *[]){NULL, __VA_ARGS__}) / sizeof(struct gw_value *) - 1
+#endif
+
 /* gw_graph_call does the same as gw_call, as a function. It takes over `count` values and copies
  * the options; `function` must stay valid. The arguments of a graph must have less than 4 GiB in
  * total: use gw_scatter for larger data. */

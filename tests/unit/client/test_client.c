@@ -48,7 +48,7 @@ static void get_returns_the_result_of_a_submitted_task(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(42)), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64(42)), &future, &f->error), 0);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
     assert_list_of(value, 42);
     assert_int_equal(gw_future_state(future), GW_DONE);
@@ -67,7 +67,7 @@ static void program_is_uploaded_once_for_three_submissions(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     for (int i = 0; i < 3; i++) {
-        assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL), 0);
+        assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(), &future, &f->error), 0);
         gw_future_release(future);
     }
     assert_int_equal(count_of(f, "programs"), 1);
@@ -79,7 +79,7 @@ static void failed_future_reports_error_text_and_exit_code(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, bad, NULL), 0);
+    assert_int_equal(gw_submit(f->client, bad, NULL, GW_ARGS(), &future, &f->error), 0);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ETASK);
     assert_string_equal(f->error.text, "boom");
     assert_int_equal(gw_future_exit_code(future), 7);
@@ -96,7 +96,7 @@ static void retry_runs_a_failed_task_again(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, flaky, NULL, gw_i64(5)), 0);
+    assert_int_equal(gw_submit(f->client, flaky, NULL, GW_ARGS(gw_i64(5)), &future, &f->error), 0);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_ETASK);
     assert_int_equal(gw_future_retry(future, &f->error), 0);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
@@ -109,7 +109,7 @@ static void wait_times_out_and_cancel_ends_the_future(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &future, &f->error), 0);
     assert_int_equal(gw_future_wait(future, 1000000), GW_ETIMEDOUT);
     assert_int_equal(gw_future_state(future), GW_PENDING);
     assert_int_equal(gw_future_cancel(future, true, &f->error), 0);
@@ -122,7 +122,8 @@ static void refused_submission_returns_no_future(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future = NULL;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, NULL), GW_EINFEASIBLE);
+    assert_int_equal(gw_submit(f->client, refused, NULL, GW_ARGS(), &future, &f->error),
+                     GW_EINFEASIBLE);
     assert_string_equal(f->error.text, "too large");
     assert_null(future);
 }
@@ -131,7 +132,7 @@ static void unknown_function_is_refused_without_a_request(void **state)
 {
     struct fixture *f = *state;
     struct gw_future *future = NULL;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, unknown, NULL), GW_ENOENT);
+    assert_int_equal(gw_submit(f->client, unknown, NULL, GW_ARGS(), &future, &f->error), GW_ENOENT);
     assert_non_null(strstr(f->error.text, "unknown"));
     assert_int_equal(count_of(f, "submits"), 0);
 }
@@ -143,7 +144,7 @@ static void large_result_is_mapped_once_and_outlives_its_future(void **state)
     struct gw_value *value, *again;
     const void *data;
     size_t bytes;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, large, NULL), 0);
+    assert_int_equal(gw_submit(f->client, large, NULL, GW_ARGS(), &future, &f->error), 0);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
     assert_int_equal(gw_value_get_bytes(value, &data, &bytes, &f->error), 0);
     assert_int_equal(bytes, GW_FAKE_LARGE_BYTES);
@@ -165,7 +166,7 @@ static void gather_requests_all_results_before_it_waits(void **state)
     struct gw_value *values[COUNT];
     gw_fake_scheduler_hold(f->fake, COUNT);
     for (int i = 0; i < COUNT; i++)
-        assert_int_equal(gw_submit(f->client, &futures[i], &f->error, large, NULL), 0);
+        assert_int_equal(gw_submit(f->client, large, NULL, GW_ARGS(), &futures[i], &f->error), 0);
     assert_int_equal(gw_gather(f->client, futures, COUNT, values, &f->error), 0);
     assert_false(gw_fake_scheduler_was_late(f->fake));
     for (int i = 0; i < COUNT; i++) {
@@ -183,7 +184,8 @@ static void gang_future_returns_one_value_per_rank(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     struct gw_value *value;
-    assert_int_equal(gw_dispatch(f->client, 3, &future, &f->error, echo, gw_i64(9)), 0);
+    assert_int_equal(gw_dispatch(f->client, 3, echo, NULL, GW_ARGS(gw_i64(9)), &future, &f->error),
+                     0);
     for (uint32_t rank = 0; rank < 3; rank++) {
         assert_int_equal(gw_future_get(future, rank, &value, &f->error), 0);
         assert_list_of(value, 9);
@@ -298,9 +300,9 @@ static void completions_return_each_future_once(void **state)
     struct gw_completions *completions;
     bool seen[4] = {false};
     size_t index;
-    assert_int_equal(gw_submit(f->client, &futures[0], &f->error, never, NULL), 0);
-    assert_int_equal(gw_submit(f->client, &futures[1], &f->error, echo, NULL), 0);
-    assert_int_equal(gw_submit(f->client, &futures[2], &f->error, bad, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &futures[0], &f->error), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(), &futures[1], &f->error), 0);
+    assert_int_equal(gw_submit(f->client, bad, NULL, GW_ARGS(), &futures[2], &f->error), 0);
     assert_int_equal(gw_future_wait_any(futures, 4 - 1, S(30), &index), 0);
     assert_true(index == 1 || index == 2);
     assert_int_equal(gw_future_wait_any(futures, 1, 1000, &index), GW_ETIMEDOUT);
@@ -332,11 +334,11 @@ static void completions_accept_new_futures_during_iteration(void **state)
     size_t index, place;
     assert_int_equal(gw_completions_new(NULL, 0, &completions), 0);
     assert_int_equal(gw_completions_next(completions, UINT64_MAX, &index), GW_ENOENT);
-    assert_int_equal(gw_submit(f->client, &futures[0], &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &futures[0], &f->error), 0);
     assert_int_equal(gw_completions_add(completions, futures[0], &place), 0);
     assert_int_equal(place, 0);
     for (size_t i = 1; i <= ADDED; i++) {
-        assert_int_equal(gw_submit(f->client, &futures[i], &f->error, echo, NULL), 0);
+        assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(), &futures[i], &f->error), 0);
         if (i % 2) /* some futures have ended before they are added, others have not */
             assert_int_equal(gw_future_wait(futures[i], S(30)), 0);
         assert_int_equal(gw_completions_add(completions, futures[i], &place), 0);
@@ -403,7 +405,8 @@ static void large_arguments_are_scattered_before_submission(void **state)
     gw_node node;
     gw_list_push(list, gw_i64(1));
     gw_list_push(list, gw_bytes(data, sizeof data));
-    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(3), list), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64(3), list), &future, &f->error),
+                     0);
     assert_true(count_of(f, "bytes") < 100);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), 0);
     reference = gw_value_at(value, 1); /* [3, reference]: the whole list was scattered */
@@ -454,12 +457,12 @@ static void query_cancel_wait_and_log_address_jobs_by_id(void **state)
     assert_int_equal(gw_job_cancel(f->client, 12345, false, &f->error), GW_ENOENT);
     assert_string_equal(f->error.text, "no such job");
 
-    assert_int_equal(gw_submit(f->client, &future, &f->error, bad, NULL), 0);
+    assert_int_equal(gw_submit(f->client, bad, NULL, GW_ARGS(), &future, &f->error), 0);
     uint64_t job = gw_future_job(future);
     assert_int_equal(gw_job_wait(f->client, job, S(30), &exit_code, &f->error), GW_ETASK);
     assert_int_equal(exit_code, 7);
     gw_future_release(future);
-    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &future, &f->error), 0);
     assert_int_equal(gw_job_wait(f->client, gw_future_job(future), 1000, &exit_code, &f->error),
                      GW_ETIMEDOUT);
 
@@ -483,10 +486,11 @@ static void lost_scheduler_fails_pending_futures_with_eclosed(void **state)
     struct fixture *f = *state;
     struct gw_future *pending, *done, *future = NULL;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL, gw_i64(1)), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64(1)), &done, &f->error), 0);
     assert_int_equal(gw_future_wait(done, S(30)), 0);
-    assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
-    (void)gw_submit(f->client, &future, &f->error, gone, NULL); /* accepted, or too late */
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &pending, &f->error), 0);
+    (void)gw_submit(f->client, gone, NULL, GW_ARGS(), &future,
+                    &f->error); /* accepted, or too late */
     assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);
     assert_string_equal(f->error.text, "the connection to the scheduler was lost");
     assert_int_equal(gw_future_state(pending), GW_FAILED);
@@ -494,7 +498,7 @@ static void lost_scheduler_fails_pending_futures_with_eclosed(void **state)
                      0); /* the result was received before */
     gw_value_unref(value);
     assert_int_equal(gw_future_retry(pending, &f->error), GW_ECLOSED);
-    assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL), GW_ECLOSED);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(), &done, &f->error), GW_ECLOSED);
     assert_int_equal(gw_client_query(f->client, "echo", NULL, &value, &f->error), GW_ECLOSED);
     gw_future_release(pending);
     gw_future_release(done);
@@ -506,8 +510,8 @@ static void malformed_reply_fails_pending_futures_with_eproto(void **state)
     struct fixture *f = *state;
     struct gw_future *pending, *future = NULL;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
-    (void)gw_submit(f->client, &future, &f->error, garbage, NULL);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &pending, &f->error), 0);
+    (void)gw_submit(f->client, garbage, NULL, GW_ARGS(), &future, &f->error);
     assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_EPROTO);
     gw_future_release(pending);
     gw_future_release(future);
@@ -518,9 +522,9 @@ static void closing_the_client_ends_its_futures_with_eclosed(void **state)
     struct fixture *f = *state;
     struct gw_future *pending, *done;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &done, &f->error, echo, NULL), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(), &done, &f->error), 0);
     assert_int_equal(gw_future_wait(done, S(30)), 0);
-    assert_int_equal(gw_submit(f->client, &pending, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &pending, &f->error), 0);
     gw_client_close(f->client); /* cancels the task and waits for that */
     f->client = NULL;
     assert_int_equal(gw_future_get(pending, 0, &value, &f->error), GW_ECLOSED);

@@ -94,23 +94,32 @@ static void check_client()
     struct gw_actor *actor;
     if (gw_client_open(NULL, &client, &error) < 0)
         gw_error_exit(&error);
-    expect(gw_submit(client, &future, &error, add, NULL) == 0 && number_of(future) == 0,
+    expect(gw_submit(client, add, NULL, GW_ARGS(), &future, &error) == 0 && number_of(future) == 0,
            "a task without arguments");
-    expect(gw_submit(client, &future, &error, add, GW_OPTIONS(.retries = 1), gw_f64(1),
-                     gw_f64(2)) == 0 &&
+    expect(gw_submit(client, add, GW_OPTIONS(.retries = 1), GW_ARGS(gw_f64(1), gw_f64(2)), &future,
+                     &error) == 0 &&
                number_of(future) == 3,
            "a task with two");
-    expect(gw_dispatch(client, 1, &future, &error, ranks) == 0 && number_of(future) == 1,
+    expect(gw_dispatch(client, 1, ranks, NULL, GW_ARGS(), &future, &error) == 0 &&
+               number_of(future) == 1,
            "a gang without arguments");
-    expect(gw_dispatch(client, 1, &future, &error, add, gw_f64(4)) == 0 && number_of(future) == 4,
+    expect(gw_dispatch(client, 1, add, NULL, GW_ARGS(gw_f64(4)), &future, &error) == 0 &&
+               number_of(future) == 4,
            "a gang with one");
-    expect(gw_actor_new(client, &actor, &error, counter, GW_ACTOR(.name = "counter")) == 0,
+    expect(gw_dispatch(client, 1, add, GW_OPTIONS(.retries = 1), GW_ARGS(gw_f64(4)), &future,
+                       &error) == 0 &&
+               number_of(future) == 4,
+           "a gang with options");
+    expect(gw_dispatch(client, 0, add, NULL, GW_ARGS(gw_f64(4)), &future, &error) == GW_EINVAL,
+           "a gang without ranks");
+    expect(gw_actor_new(client, counter, GW_ACTOR(.name = "counter"), GW_ARGS(), &actor, &error) ==
+               0,
            "an actor");
-    expect(gw_actor_call(actor, &future, &error, sum_up, NULL, gw_f64(5)) == 0 &&
+    expect(gw_actor_call(actor, sum_up, NULL, GW_ARGS(gw_f64(5)), &future, &error) == 0 &&
                number_of(future) == 5,
            "a call");
-    expect(gw_actor_call(actor, &future, &error, sum_up, GW_OPTIONS(.name = "more"), gw_f64(1)) ==
-                   0 &&
+    expect(gw_actor_call(actor, sum_up, GW_OPTIONS(.name = "more"), GW_ARGS(gw_f64(1)), &future,
+                         &error) == 0 &&
                number_of(future) == 6,
            "a call with options");
     gw_actor_free(actor);

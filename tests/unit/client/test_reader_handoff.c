@@ -24,10 +24,10 @@ static void submit_without_options_returns_before_the_answer(void **state)
     struct fixture *f = *state;
     struct gw_future *future, *first, *second;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(1)), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64(1)), &future, &f->error), 0);
     gw_future_release(future);
-    assert_int_equal(gw_submit(f->client, &first, &f->error, never, NULL), 0);
-    assert_int_equal(gw_submit(f->client, &second, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &first, &f->error), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &second, &f->error), 0);
     assert_int_equal(gw_future_job(second), 3);
     assert_int_equal(gw_future_job(first), 2);
     assert_int_equal(gw_future_cancel(first, false, NULL), 0);
@@ -35,14 +35,15 @@ static void submit_without_options_returns_before_the_answer(void **state)
     gw_future_release(first);
     gw_future_release(second);
 
-    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &future, &f->error), 0);
     gw_future_release(future); /* before its job is known */
-    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, NULL), 0);
+    assert_int_equal(gw_submit(f->client, refused, NULL, GW_ARGS(), &future, &f->error), 0);
     assert_int_equal(gw_future_get(future, 0, &value, &f->error), GW_EINFEASIBLE);
     assert_string_equal(f->error.text, "too large");
     gw_future_release(future);
-    assert_int_equal(gw_submit(f->client, &future, &f->error, refused, GW_OPTIONS(.retries = 1)),
-                     GW_EINFEASIBLE);   /* a call with options waits for its answer */
+    assert_int_equal(
+        gw_submit(f->client, refused, GW_OPTIONS(.retries = 1), GW_ARGS(), &future, &f->error),
+        GW_EINFEASIBLE);                /* a call with options waits for its answer */
     while (count_of(f, "releases") < 4) /* the releases follow some milliseconds later */
         continue;
 }
@@ -55,7 +56,7 @@ static void released_future_is_reported_despite_late_acceptance(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     for (int i = 0; i <= CALLS; i++) {
-        assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+        assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &future, &f->error), 0);
         gw_future_release(future);
         while (i == 0 && gw_fake_scheduler_releases(f->fake) < 1)
             sched_yield();
@@ -69,9 +70,10 @@ static void unanswered_submissions_fail_if_the_scheduler_dies(void **state)
     struct fixture *f = *state;
     struct gw_future *first, *second, *last = NULL;
     struct gw_value *value;
-    assert_int_equal(gw_submit(f->client, &first, &f->error, never, NULL), 0);
-    assert_int_equal(gw_submit(f->client, &second, &f->error, never, NULL), 0);
-    int rc = gw_submit(f->client, &last, &f->error, gone, NULL); /* reported here, or by `last` */
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &first, &f->error), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &second, &f->error), 0);
+    int rc = gw_submit(f->client, gone, NULL, GW_ARGS(), &last,
+                       &f->error); /* reported here, or by `last` */
     assert_int_equal(gw_future_get(second, 0, &value, &f->error), GW_ECLOSED);
     if (rc == 0)
         rc = gw_future_get(last, 0, &value, &f->error);
@@ -90,7 +92,7 @@ static int64_t echo_of(struct fixture *f, int64_t n)
     int64_t got = -1;
     struct gw_error error;
     pthread_mutex_lock(&submitting);
-    assert_int_equal(gw_submit(f->client, &future, &error, echo, NULL, gw_i64(n)), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64(n)), &future, &error), 0);
     pthread_mutex_unlock(&submitting);
     assert_int_equal(gw_future_get(future, 0, &list, &error), 0);
     assert_int_equal(gw_value_get_i64(gw_value_at(list, 0), &got, NULL), 0);
@@ -114,7 +116,7 @@ static void *get_never(void *arg)
     struct gw_error error;
     struct gw_future *future;
     struct gw_value *value;
-    if (gw_submit(f->client, &future, &error, never, NULL) < 0)
+    if (gw_submit(f->client, never, NULL, GW_ARGS(), &future, &error) < 0)
         return NULL;
     (void)gw_future_get(future, 0, &value, &error);
     return future;
@@ -138,11 +140,11 @@ static void waiting_thread_reads_the_connection_itself(void **state)
     struct fixture *f = *state;
     struct gw_future *future;
     be_lent(f);
-    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &future, &f->error), 0);
     assert_int_equal(gw_future_wait(future, 1000000), GW_ETIMEDOUT);
     gw_future_release(future);
     be_lent(f);
-    assert_int_equal(gw_submit(f->client, &future, &f->error, echo, NULL, gw_i64(5)), 0);
+    assert_int_equal(gw_submit(f->client, echo, NULL, GW_ARGS(gw_i64(5)), &future, &f->error), 0);
     while (gw_future_state(future) == GW_PENDING) /* polling also receives the answer */
         sched_yield();
     gw_future_release(future);
@@ -198,7 +200,7 @@ static void cancel_completes_during_a_read_by_another_thread(void **state)
     struct gw_value *value;
     pthread_t thread;
     void *other;
-    assert_int_equal(gw_submit(f->client, &future, &f->error, never, NULL), 0);
+    assert_int_equal(gw_submit(f->client, never, NULL, GW_ARGS(), &future, &f->error), 0);
     be_lent(f);
     assert_int_equal(pthread_create(&thread, NULL, get_never, f), 0);
     wait_for_reader(f);
@@ -291,7 +293,7 @@ static void handoff_works_again_after_a_reconnect(void **state)
     f->client = NULL;
     assert_int_equal(gw_client_open(&options, &f->client, &f->error), 0);
     be_lent(f);
-    assert_int_equal(gw_submit(f->client, &future, &f->error, leaves, NULL, gw_i64(7)), 0);
+    assert_int_equal(gw_submit(f->client, leaves, NULL, GW_ARGS(gw_i64(7)), &future, &f->error), 0);
     assert_int_equal(gw_future_get(future, 0, &list, &f->error), 0);
     assert_int_equal(gw_value_get_i64(gw_value_at(list, 0), &got, NULL), 0);
     assert_int_equal(got, 7);

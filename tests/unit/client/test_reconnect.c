@@ -301,7 +301,7 @@ static void job_that_kills_the_scheduler_is_resubmitted_10_times(void **state)
     struct gw_value *value;
     open_for(f, 0);
     struct gw_future *future = NULL;
-    int rc = gw_submit(f->client, &future, &f->error, gone, NULL);
+    int rc = gw_submit(f->client, gone, NULL, GW_ARGS(), &future, &f->error);
     if (rc == 0)
         rc = gw_future_get(future, 0, &value, &f->error);
     assert_int_equal(rc, GW_ECLOSED);

@@ -131,7 +131,7 @@ static int from_task(struct gw_task *task)
     int rc = inside ? gw_actor_find(inside, NULL, (uint64_t)job, &actor, own) : GW_EIO;
     if (rc < 0)
         return rc;
-    rc = gw_actor_call(actor, &future, own, tally_add, NULL, gw_i64(by));
+    rc = gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(by)), &future, own);
     if (rc == 0) {
         rc = gw_future_get(future, 0, &value, own);
         gw_future_release(future);
@@ -151,7 +151,8 @@ static int64_t get(struct gw_future *future)
 static struct gw_actor *make(const struct gw_actor_options *options, const char *path)
 {
     struct gw_actor *actor;
-    CHECK(gw_actor_new(client, &actor, &error, tally, options, gw_i64(100), gw_str(path)) == 0);
+    CHECK(gw_actor_new(client, tally, options, GW_ARGS(gw_i64(100), gw_str(path)), &actor,
+                       &error) == 0);
     return actor;
 }
 
@@ -160,23 +161,25 @@ static void state(void)
     struct gw_actor *actor = make(NULL, "");
     struct gw_future *future, *other;
     for (int64_t i = 1; i <= 3; i++) {
-        CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(i)) == 0);
+        CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(i)), &future, &error) == 0);
         CHECK(get(future) == 100 + i * (i + 1) / 2);
     }
     static char large[3 << 20];
-    CHECK(gw_actor_call(actor, &future, &error, tally_size, NULL, gw_bytes(large, sizeof large)) ==
-          0);
+    CHECK(gw_actor_call(actor, tally_size, NULL, GW_ARGS(gw_bytes(large, sizeof large)), &future,
+                        &error) == 0);
     CHECK(get(future) == sizeof large);
 
     /* arguments are futures of tasks and of calls; results are futures of calls */
-    CHECK(gw_submit(client, &other, &error, twice, NULL, gw_i64(7)) == 0);
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_result_of(other)) == 0);
+    CHECK(gw_submit(client, twice, NULL, GW_ARGS(gw_i64(7)), &other, &error) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_result_of(other)), &future, &error) ==
+          0);
     struct gw_future *after;
-    CHECK(gw_actor_call(actor, &after, &error, tally_add, NULL, gw_result_of(future)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_result_of(future)), &after, &error) ==
+          0);
     CHECK(get(future) == 120);
     CHECK(get(after) == 240);
     gw_future_release(other);
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(0)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(0)), &future, &error) == 0);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, twice, NULL, gw_result_future(graph, future));
     CHECK(gw_client_submit(client, graph, node, &other, &error) == 0);
@@ -185,7 +188,7 @@ static void state(void)
     gw_future_release(future);
 
     struct gw_value *value;
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_str("x")) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_str("x")), &future, &error) == 0);
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK && strstr(error.text, "tally_add"));
     gw_future_release(future);
     gw_actor_free(actor);
@@ -197,8 +200,8 @@ static void order(void)
     struct gw_actor *actor = make(NULL, "");
     static struct gw_future *futures[CALLS];
     for (int64_t i = 0; i < CALLS; i++)
-        CHECK(gw_actor_call(actor, i % 7 ? &futures[i] : NULL, &error, tally_next, NULL,
-                            gw_i64(i + 1)) == 0);
+        CHECK(gw_actor_call(actor, tally_next, NULL, GW_ARGS(gw_i64(i + 1)),
+                            i % 7 ? &futures[i] : NULL, &error) == 0);
     gw_actor_free(actor); /* the calls continue */
     for (int i = 0; i < CALLS; i++) {
         struct gw_value *value;
@@ -216,21 +219,21 @@ static void crash(void)
     struct gw_actor *actor = make(GW_ACTOR(.restarts = 1), "");
     struct gw_future *before, *down, *after, *late;
     struct gw_value *value;
-    CHECK(gw_actor_call(actor, &before, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &before, &error) == 0);
     CHECK(get(before) == 101);
-    CHECK(gw_actor_call(actor, &down, &error, tally_crash, NULL) == 0);
-    CHECK(gw_actor_call(actor, &after, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_actor_call(actor, tally_crash, NULL, GW_ARGS(), &down, &error) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(2)), &after, &error) == 0);
     CHECK(gw_future_get(down, 0, &value, &error) == GW_ECRASHED);
     CHECK(strstr(error.text, "signal 9") && strstr(error.text, "going down"));
     CHECK(get(after) == 102); /* restarted with the same arguments */
     gw_future_release(down);
-    CHECK(gw_actor_call(actor, &down, &error, tally_crash, NULL) == 0);
-    CHECK(gw_actor_call(actor, &late, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_actor_call(actor, tally_crash, NULL, GW_ARGS(), &down, &error) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(2)), &late, &error) == 0);
     CHECK(gw_future_get(down, 0, &value, &error) == GW_ECRASHED);
     CHECK(gw_future_get(late, 0, &value, &error) == GW_EACTOR);
     CHECK(strstr(error.text, "actor tally") && strstr(error.text, "signal 9"));
     gw_future_release(late);
-    CHECK(gw_actor_call(actor, &late, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(2)), &late, &error) == 0);
     CHECK(gw_future_get(late, 0, &value, &error) == GW_EACTOR);
     gw_future_release(late);
     gw_future_release(down);
@@ -244,12 +247,12 @@ static void killed(void)
     struct gw_actor *actor = make(GW_ACTOR(.restarts = 1), "");
     struct gw_future *futures[3];
     struct gw_value *value;
-    CHECK(gw_actor_call(actor, &futures[0], &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &futures[0], &error) == 0);
     CHECK(get(futures[0]) == 101);
-    CHECK(gw_actor_call(actor, &futures[0], &error, tally_hang, NULL) == 0);
-    CHECK(gw_actor_call(actor, &futures[1], &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_actor_call(actor, tally_hang, NULL, GW_ARGS(), &futures[0], &error) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(2)), &futures[1], &error) == 0);
     CHECK(gw_actor_kill(actor, &error) == 0);
-    CHECK(gw_actor_call(actor, &futures[2], &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(2)), &futures[2], &error) == 0);
     for (int i = 0; i < 3; i++) {
         int rc = gw_future_get(futures[i], 0, &value, &error);
         CHECK(rc == GW_EACTOR || (i == 0 && rc == GW_ECRASHED)); /* the call had begun, or not */
@@ -266,16 +269,16 @@ static void cannot(void)
     struct gw_actor *actor;
     struct gw_future *future;
     struct gw_value *value;
-    CHECK(gw_actor_new(client, &actor, &error, tally, NULL, gw_str("x"), gw_str("")) == 0);
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(2)) == 0);
+    CHECK(gw_actor_new(client, tally, NULL, GW_ARGS(gw_str("x"), gw_str("")), &actor, &error) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(2)), &future, &error) == 0);
     CHECK(gw_future_get(future, 0, &value, &error) == GW_EACTOR);
     CHECK(strstr(error.text, "argument 0"));
     gw_future_release(future);
     gw_actor_free(actor);
-    CHECK(gw_actor_new(client, &actor, &error, tally, GW_ACTOR(.restarts = 1000), gw_i64(1),
-                       gw_str("")) == GW_EINVAL);
+    CHECK(gw_actor_new(client, tally, GW_ACTOR(.restarts = 1000), GW_ARGS(gw_i64(1), gw_str("")),
+                       &actor, &error) == GW_EINVAL);
     /* a method cannot be called as a plain task */
-    CHECK(gw_submit(client, &future, &error, tally, NULL, gw_i64(1), gw_str("")) == 0);
+    CHECK(gw_submit(client, tally, NULL, GW_ARGS(gw_i64(1), gw_str("")), &future, &error) == 0);
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK &&
           strstr(error.text, "gw_actor_new"));
     gw_future_release(future);
@@ -285,12 +288,14 @@ static void inside(void)
 {
     struct gw_actor *actor = make(NULL, "");
     struct gw_future *future;
-    CHECK(gw_submit(client, &future, &error, from_task, NULL, gw_i64((int64_t)gw_actor_job(actor)),
-                    gw_i64(5)) == 0);
+    CHECK(gw_submit(client, from_task, NULL,
+                    GW_ARGS(gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)), &future,
+                    &error) == 0);
     CHECK(get(future) == 105);
     /* A call of an actor must not wait for another call of the same actor. */
-    CHECK(gw_actor_call(actor, &future, &error, from_task, NULL,
-                        gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)) == 0);
+    CHECK(gw_actor_call(actor, from_task, NULL,
+                        GW_ARGS(gw_i64((int64_t)gw_actor_job(actor)), gw_i64(5)), &future,
+                        &error) == 0);
     struct gw_value *value;
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ETASK &&
           strstr(error.text, "would never end"));
@@ -320,17 +325,18 @@ static void behind(void)
     struct gw_actor *actor = make(NULL, ""), *other = make(NULL, "");
     struct gw_future *future, *long_one, *queued;
     struct gw_value *value;
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &future, &error) == 0);
     CHECK(get(future) == 101); /* the calls are short: the next ones are in the runner together */
-    CHECK(gw_actor_call(actor, &future, &error, from_task, NULL,
-                        gw_i64((int64_t)gw_actor_job(other)), gw_i64(5)) == 0);
-    CHECK(gw_actor_call(actor, &queued, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(gw_actor_call(actor, from_task, NULL,
+                        GW_ARGS(gw_i64((int64_t)gw_actor_job(other)), gw_i64(5)), &future,
+                        &error) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &queued, &error) == 0);
     CHECK(get(future) == 105);
     CHECK(get(queued) == 102);
 
-    CHECK(gw_actor_call(actor, &long_one, &error, tally_hang, NULL) == 0);
+    CHECK(gw_actor_call(actor, tally_hang, NULL, GW_ARGS(), &long_one, &error) == 0);
     for (int hard = 0; hard < 2; hard++) {
-        CHECK(gw_actor_call(actor, &queued, &error, tally_add, NULL, gw_i64(1)) == 0);
+        CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &queued, &error) == 0);
         CHECK(gw_future_cancel(queued, hard, &error) == 0);
         CHECK(gw_future_get(queued, 0, &value, &error) == GW_ECANCELLED);
         gw_future_release(queued);
@@ -354,11 +360,11 @@ static void keep(const char *path)
 {
     struct gw_actor *actor = make(GW_ACTOR(.name = "kept"), path);
     struct gw_future *future;
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &future, &error) == 0);
     CHECK(get(future) == 101);
     struct gw_actor *again;
-    CHECK(gw_actor_new(client, &again, &error, tally, GW_ACTOR(.name = "kept"), gw_i64(1),
-                       gw_str("")) == GW_EEXIST);
+    CHECK(gw_actor_new(client, tally, GW_ACTOR(.name = "kept"), GW_ARGS(gw_i64(1), gw_str("")),
+                       &again, &error) == GW_EEXIST);
     puts("kept");
     fflush(stdout);
     for (;;)
@@ -371,13 +377,13 @@ static void find(const char *fifo)
     struct gw_actor *actor;
     struct gw_future *future;
     CHECK(gw_actor_find(client, "kept", 0, &actor, &error) == 0);
-    CHECK(gw_actor_call(actor, NULL, &error, tally_pid, NULL) == 0);
+    CHECK(gw_actor_call(actor, tally_pid, NULL, GW_ARGS(), NULL, &error) == 0);
     puts("found");
     fflush(stdout);
     FILE *file = fopen(fifo, "r");
     CHECK(file && fgetc(file) != EOF);
     fclose(file);
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(10)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(10)), &future, &error) == 0);
     CHECK(get(future) == 111);
     gw_actor_free(actor);
 }
@@ -388,7 +394,7 @@ static void names(const char *path)
 {
     struct gw_actor *actor = make(GW_ACTOR(.name = "named"), path);
     struct gw_future *future;
-    CHECK(gw_actor_call(actor, &future, &error, tally_add, NULL, gw_i64(1)) == 0);
+    CHECK(gw_actor_call(actor, tally_add, NULL, GW_ARGS(gw_i64(1)), &future, &error) == 0);
     CHECK(get(future) == 101);
     gw_actor_free(make(GW_ACTOR(.name = "freed"), ""));
     gw_client_close(client);

@@ -170,7 +170,7 @@ static void subject_large(const char *path)
 
         /* The same bytes as an argument, and scattered, twice into one task. */
         struct gw_future *again, *scattered;
-        MUST(gw_submit(client, &again, &error, sum_bytes, NULL, gw_bytes(data, bytes)));
+        MUST(gw_submit(client, sum_bytes, NULL, GW_ARGS(gw_bytes(data, bytes)), &again, &error));
         MUST(gw_scatter(client, value, &scattered, &error));
         struct gw_graph *second = gw_graph_new();
         gw_node both = gw_call(second, sum_bytes, NULL, gw_result_future(second, scattered),
@@ -194,7 +194,7 @@ static void subject_gang(const char *path)
 {
     (void)path;
     struct gw_future *future;
-    MUST(gw_dispatch(client, 3, &future, &error, rank_times, gw_i64(10)));
+    MUST(gw_dispatch(client, 3, rank_times, NULL, GW_ARGS(gw_i64(10)), &future, &error));
     for (uint32_t rank = 0; rank < 3; rank++)
         assert(subject_i64(future, rank) == rank * 10);
     struct gw_value *none;
@@ -242,7 +242,7 @@ static void subject_cancel(const char *path)
     gw_future_release(queued);
     gw_graph_free(graph);
     struct gw_future *next; /* the slot is free again */
-    MUST(gw_submit(client, &next, &error, square, NULL, gw_i64(4)));
+    MUST(gw_submit(client, square, NULL, GW_ARGS(gw_i64(4)), &next, &error));
     assert(subject_i64(next, 0) == 16);
     gw_future_release(next);
 }
@@ -252,7 +252,7 @@ static void subject_stop(const char *path)
 {
     struct gw_future *future;
     struct gw_value *value;
-    MUST(gw_dispatch(client, 2, &future, &error, march, gw_str(path)));
+    MUST(gw_dispatch(client, 2, march, NULL, GW_ARGS(gw_str(path)), &future, &error));
     subject_hear(path, NULL, 0); /* waits until the ranks run */
     MUST(gw_future_cancel(future, false, &error));
     assert(gw_future_get(future, 0, &value, &error) == GW_ECANCELLED);
@@ -276,7 +276,8 @@ static void subject_retry(const char *path)
     struct gw_value *value;
     char file[4096];
     (void)snprintf(file, sizeof file, "%s.made", path);
-    MUST(gw_submit(client, &future, &error, need_file, GW_OPTIONS(.retries = 2), gw_str(file)));
+    MUST(gw_submit(client, need_file, GW_OPTIONS(.retries = 2), GW_ARGS(gw_str(file)), &future,
+                   &error));
     assert(gw_future_get(future, 0, &value, &error) == GW_ETASK);
     assert(strstr(error.text, "is not there"));
     subject_make_file(file);

@@ -182,10 +182,10 @@ static void test_counter(const char *fifo)
     gw_value_unref(zero);
     assert(version == 1);
     for (int i = 0; i < 3; i++)
-        MUST(gw_submit(client, &futures[i], &error, raise_locked, NULL, gw_i64(20)));
+        MUST(gw_submit(client, raise_locked, NULL, GW_ARGS(gw_i64(20)), &futures[i], &error));
     MUST(gw_gather(client, futures, 3, values, &error));
     for (int i = 3; i < 6; i++)
-        MUST(gw_submit(client, &futures[i], &error, raise_compared, NULL, gw_i64(20)));
+        MUST(gw_submit(client, raise_compared, NULL, GW_ARGS(gw_i64(20)), &futures[i], &error));
     MUST(gw_gather(client, futures + 3, 3, values + 3, &error));
     for (int i = 0; i < 6; i++) {
         gw_value_unref(values[i]);
@@ -204,9 +204,9 @@ static void test_queue(const char *fifo)
     MUST(gw_queue_open(client, "work", 7, &error));
     int rc = gw_queue_open(client, "work", 8, &error);
     assert(rc == GW_EEXIST);
-    MUST(gw_submit(client, &futures[0], &error, consume, NULL));
-    MUST(gw_submit(client, &futures[1], &error, consume, NULL));
-    MUST(gw_submit(client, &futures[2], &error, produce, NULL, gw_i64(300)));
+    MUST(gw_submit(client, consume, NULL, GW_ARGS(), &futures[0], &error));
+    MUST(gw_submit(client, consume, NULL, GW_ARGS(), &futures[1], &error));
+    MUST(gw_submit(client, produce, NULL, GW_ARGS(gw_i64(300)), &futures[2], &error));
     int64_t sum = 0;
     for (int i = 0; i < 3; i++) {
         struct gw_value *value;
@@ -238,7 +238,7 @@ static void test_holders(const char *fifo)
     struct gw_value *value;
     struct gw_client *other;
     MUST(gw_semaphore_open(client, "gate", 1, &error));
-    MUST(gw_submit(client, &future, &error, hold, NULL, gw_str(fifo), gw_str("returns")));
+    MUST(gw_submit(client, hold, NULL, GW_ARGS(gw_str(fifo), gw_str("returns")), &future, &error));
     MUST(gw_future_get(future, 0, &value, &error));
     gw_value_unref(value);
     gw_future_release(future);
@@ -263,7 +263,7 @@ static void test_holders(const char *fifo)
     MUST(gw_value_get_i64(gw_value_find(gw_value_at(all, 0), "fence"), &shown, &error));
     assert((uint64_t)shown == after);
     gw_value_unref(all);
-    MUST(gw_submit(client, &future, &error, hold, &once, gw_str(fifo), gw_str("hangs")));
+    MUST(gw_submit(client, hold, &once, GW_ARGS(gw_str(fifo), gw_str("hangs")), &future, &error));
     MUST(gw_semaphore_release(client, "gate", &error));
     puts("holder"); /* the test kills it each time it starts */
     fflush(stdout);
@@ -391,7 +391,7 @@ static void test_waits(const char *fifo)
     MUST(gw_queue_put(client, "full", value, 0, &error));
     gw_value_unref(value);
     for (int i = 0; i < 6; i++)
-        MUST(gw_submit(client, &futures[i], &error, wait_for, NULL, gw_i64(i)));
+        MUST(gw_submit(client, wait_for, NULL, GW_ARGS(gw_i64(i)), &futures[i], &error));
     puts("held");
     fflush(stdout);
     (void)gw_future_get(futures[0], 0, &value, &error);

@@ -81,7 +81,7 @@ static void fail(size_t count)
         CHECK(strstr(error.text, "never"));
         gw_future_release(futures[i]);
     }
-    CHECK(gw_submit(client, &first, &error, next, NULL, gw_i64(1)) == 0);
+    CHECK(gw_submit(client, next, NULL, GW_ARGS(gw_i64(1)), &first, &error) == 0);
     CHECK(gw_future_get(first, 0, &value, &error) == 0);
     gw_value_unref(value);
     gw_future_release(first);

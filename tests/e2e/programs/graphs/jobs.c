@@ -42,11 +42,11 @@ static void subject_wait(const char *path)
 {
     struct gw_future *bad, *runs;
     assert(gw_job_wait(client, 12345, 0, &exit_code, &error) == GW_ENOENT);
-    MUST(gw_submit(client, &bad, &error, return_one, NULL));
+    MUST(gw_submit(client, return_one, NULL, GW_ARGS(), &bad, &error));
     assert(wait_for(gw_future_job(bad)) == GW_ETASK);
     assert(strstr(error.text, "return_one returned 1:"));
     assert(gw_job_wait(client, gw_future_job(bad), 0, &exit_code, &error) == GW_ETASK);
-    MUST(gw_submit(client, &runs, &error, hang, NULL, gw_str(path)));
+    MUST(gw_submit(client, hang, NULL, GW_ARGS(gw_str(path)), &runs, &error));
     subject_hear(path, NULL, 0);
     assert(gw_job_wait(client, gw_future_job(runs), 0, &exit_code, &error) == GW_ETIMEDOUT);
     MUST(gw_job_cancel_task(client, gw_future_job(runs), 0, true, &error));
@@ -62,7 +62,7 @@ static void subject_retry(const char *path)
     uint32_t tasks = 0;
     char file[4096];
     (void)snprintf(file, sizeof file, "%s.made", path);
-    MUST(gw_submit(client, &future, &error, need_file, NULL, gw_str(file)));
+    MUST(gw_submit(client, need_file, NULL, GW_ARGS(gw_str(file)), &future, &error));
     const uint64_t job = gw_future_job(future);
     assert(wait_for(job) == GW_ETASK && strstr(error.text, "is not there"));
     MUST(gw_job_retry(client, job, &tasks, &error));
@@ -82,7 +82,7 @@ static void subject_gang(const char *path)
 {
     struct gw_future *future;
     assert(gw_job_stop(client, 12345, &error) == GW_ENOENT);
-    MUST(gw_dispatch(client, 2, &future, &error, march, gw_str(path)));
+    MUST(gw_dispatch(client, 2, march, NULL, GW_ARGS(gw_str(path)), &future, &error));
     const uint64_t job = gw_future_job(future);
     subject_hear(path, NULL, 0);
     MUST(gw_job_restart(client, job, &error));
@@ -111,7 +111,7 @@ static void subject_gpu(const char *path)
 static void subject_shutdown(const char *path)
 {
     struct gw_future *runs;
-    MUST(gw_submit(client, &runs, &error, hang, NULL, gw_str(path)));
+    MUST(gw_submit(client, hang, NULL, GW_ARGS(gw_str(path)), &runs, &error));
     subject_hear(path, NULL, 0);
     MUST(gw_client_shutdown(client, &error));
     assert(gw_future_wait(runs, UINT64_MAX) == 0 && gw_future_state(runs) == GW_FAILED);

@@ -29,9 +29,9 @@ static int fib(struct gw_task *task)
     struct gw_client *client = gw_task_client(task, why);
     if (!client)
         return why->code;
-    int rc = gw_submit(client, &futures[0], why, fib, NULL, gw_i64(n - 1));
+    int rc = gw_submit(client, fib, NULL, GW_ARGS(gw_i64(n - 1)), &futures[0], why);
     if (rc == 0)
-        rc = gw_submit(client, &futures[1], why, fib, NULL, gw_i64(n - 2));
+        rc = gw_submit(client, fib, NULL, GW_ARGS(gw_i64(n - 2)), &futures[1], why);
     if (rc == 0)
         rc = gw_gather(client, futures, 2, values, why);
     gw_future_release(futures[0]);
@@ -147,7 +147,7 @@ static int parent(struct gw_task *task)
     struct gw_client *client = gw_task_client(task, why);
     if (!client)
         return why->code;
-    if (gw_submit(client, &future, why, stay, NULL, gw_str(fifo)) < 0)
+    if (gw_submit(client, stay, NULL, GW_ARGS(gw_str(fifo)), &future, why) < 0)
         return why->code;
     if (!waits)
         return gw_task_return(task, gw_i64((int64_t)gw_future_job(future)));
@@ -169,7 +169,7 @@ static int bottomless(struct gw_task *task)
         return gw_task_fail(task, GW_EINVAL, "the bottom");
     struct gw_client *client = gw_task_client(task, why);
     GW_TASK_DECLARE(bottomless);
-    if (!client || gw_submit(client, &future, why, bottomless, NULL, gw_i64(n - 1)) < 0)
+    if (!client || gw_submit(client, bottomless, NULL, GW_ARGS(gw_i64(n - 1)), &future, why) < 0)
         return why->code;
     int rc = gw_future_get(future, 0, &value, why);
     gw_future_release(future);
@@ -185,8 +185,8 @@ static int ranks(struct gw_task *task)
     struct gw_value *value;
     struct gw_client *client = gw_task_client(task, why);
     int64_t squared = 0;
-    if (!client ||
-        gw_submit(client, &future, why, square, NULL, gw_i64(10 + (int64_t)gw_task_rank(task))) < 0)
+    if (!client || gw_submit(client, square, NULL,
+                             GW_ARGS(gw_i64(10 + (int64_t)gw_task_rank(task))), &future, why) < 0)
         return why->code;
     int rc = gw_future_get(future, 0, &value, why);
     gw_future_release(future);
@@ -207,7 +207,7 @@ static const char *fifo;
 static void test_fib(void)
 {
     struct gw_future *future;
-    int rc = gw_submit(client, &future, &error, fib, NULL, gw_i64(9));
+    int rc = gw_submit(client, fib, NULL, GW_ARGS(gw_i64(9)), &future, &error);
     assert(rc == 0);
     assert(subject_i64(future, 0) == 34);
     gw_future_release(future);
@@ -217,7 +217,8 @@ static void test_many(void)
 {
     struct gw_future *futures[3];
     for (int i = 0; i < 3; i++) {
-        int rc = gw_submit(client, &futures[i], &error, sum_squares, NULL, gw_i64(1000 + i));
+        int rc =
+            gw_submit(client, sum_squares, NULL, GW_ARGS(gw_i64(1000 + i)), &futures[i], &error);
         assert(rc == 0);
     }
     int64_t sum = 332833500; /* of the squares below 1000 */
@@ -231,7 +232,7 @@ static void test_many(void)
 static void test_gang(void)
 {
     struct gw_future *future;
-    int rc = gw_dispatch(client, 2, &future, &error, ranks);
+    int rc = gw_dispatch(client, 2, ranks, NULL, GW_ARGS(), &future, &error);
     assert(rc == 0);
     assert(subject_i64(future, 0) == 100 && subject_i64(future, 1) == 121);
     gw_future_release(future);
@@ -241,8 +242,8 @@ static void test_gang(void)
 static void test_leaves(void)
 {
     struct gw_future *future;
-    int exit_code,
-        rc = gw_submit(client, &future, &error, parent, NULL, gw_str(fifo), gw_bool(false));
+    int exit_code, rc = gw_submit(client, parent, NULL, GW_ARGS(gw_str(fifo), gw_bool(false)),
+                                  &future, &error);
     assert(rc == 0);
     uint64_t child = (uint64_t)subject_i64(future, 0);
     rc = gw_job_wait(client, child, UINT64_MAX, &exit_code, &error);
@@ -255,7 +256,7 @@ static void test_killed(void)
 {
     struct gw_future *future;
     struct gw_value *value;
-    int rc = gw_submit(client, &future, &error, parent, NULL, gw_str(fifo), gw_bool(true));
+    int rc = gw_submit(client, parent, NULL, GW_ARGS(gw_str(fifo), gw_bool(true)), &future, &error);
     assert(rc == 0);
     rc = gw_future_get(future, 0, &value, &error);
     assert(rc == GW_ECRASHED);
@@ -268,7 +269,8 @@ static void test_limits(void)
         GW_INIT(gw_task_options, .time_limit_ns = UINT64_C(300000000), .grace_ns = 1000000);
     struct gw_future *future;
     struct gw_value *value;
-    int rc = gw_submit(client, &future, &error, parent, &limit, gw_str(fifo), gw_bool(true));
+    int rc =
+        gw_submit(client, parent, &limit, GW_ARGS(gw_str(fifo), gw_bool(true)), &future, &error);
     assert(rc == 0);
     rc = gw_future_get(future, 0, &value, &error);
     assert(rc == GW_ETIMEDOUT);
@@ -307,7 +309,7 @@ static void test_bottomless(void)
 {
     struct gw_future *future;
     struct gw_value *value;
-    int rc = gw_submit(client, &future, &error, bottomless, NULL, gw_i64(30));
+    int rc = gw_submit(client, bottomless, NULL, GW_ARGS(gw_i64(30)), &future, &error);
     assert(rc == 0);
     rc = gw_future_get(future, 0, &value, &error);
     assert(rc == GW_ETASK && strstr(error.text, "the bottom"));

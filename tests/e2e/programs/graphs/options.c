@@ -73,8 +73,8 @@ static void subject_silence(void)
 {
     struct gw_future *future;
     struct gw_value *value;
-    MUST(gw_submit(client, &future, &error, work, GW_OPTIONS(.inactivity_timeout_ns = 300 * MS),
-                   gw_i64(60000), gw_str("silent")));
+    MUST(gw_submit(client, work, GW_OPTIONS(.inactivity_timeout_ns = 300 * MS),
+                   GW_ARGS(gw_i64(60000), gw_str("silent")), &future, &error));
     assert(gw_future_get(future, 0, &value, &error) == GW_ETIMEDOUT);
     assert(strstr(error.text, "inactivity timeout of 0.3 s"));
     gw_future_release(future);
@@ -84,9 +84,9 @@ static void subject_progress(void)
 {
     struct gw_future *future;
     struct gw_value *value, *answer, *question = gw_dict();
-    MUST(gw_submit(client, &future, &error, work,
+    MUST(gw_submit(client, work,
                    GW_OPTIONS(.inactivity_timeout_ns = LIMIT_NS, .annotations = "team=north,run=7"),
-                   gw_i64(GOES_ON_MS), gw_str("progress")));
+                   GW_ARGS(gw_i64(GOES_ON_MS), gw_str("progress")), &future, &error));
     MUST(gw_future_get(future, 0, &value, &error));
     gw_value_unref(value);
     assert(gw_dict_set(question, "job", gw_i64((int64_t)gw_future_job(future))) == 0);
@@ -101,7 +101,7 @@ static void subject_progress(void)
     gw_value_unref(answer);
     gw_value_unref(question);
     gw_future_release(future);
-    MUST(gw_submit(client, &future, &error, wrong_progress, NULL));
+    MUST(gw_submit(client, wrong_progress, NULL, GW_ARGS(), &future, &error));
     assert(gw_future_get(future, 0, &value, &error) == GW_ETASK);
     assert(strstr(error.text, "must be from 0 to 1"));
     gw_future_release(future);
@@ -148,18 +148,18 @@ static void subject_tries(void)
     struct gw_value *value;
     int64_t tries;
     uint64_t start_ns = now_ns();
-    MUST(gw_submit(client, &future, &error, third_time,
-                   GW_OPTIONS(.retries = 2, .backoff_ns = 20 * MS)));
+    MUST(gw_submit(client, third_time, GW_OPTIONS(.retries = 2, .backoff_ns = 20 * MS), GW_ARGS(),
+                   &future, &error));
     MUST(gw_future_get(future, 0, &value, &error));
     MUST(gw_value_get_i64(value, &tries, &error));
     assert(tries == 2 && now_ns() - start_ns >= 60 * MS);
     gw_value_unref(value);
     gw_future_release(future);
-    int rc = gw_submit(client, &future, &error, third_time, GW_OPTIONS(.files = files));
+    int rc = gw_submit(client, third_time, GW_OPTIONS(.files = files), GW_ARGS(), &future, &error);
     assert(rc == GW_ENOENT);
-    assert(gw_submit(client, &future, &error, third_time, GW_OPTIONS(.resources = "a")) ==
-           GW_EINVAL);
-    rc = gw_submit(client, &future, &error, third_time, GW_OPTIONS(.workers = "nobody"));
+    assert(gw_submit(client, third_time, GW_OPTIONS(.resources = "a"), GW_ARGS(), &future,
+                     &error) == GW_EINVAL);
+    rc = gw_submit(client, third_time, GW_OPTIONS(.workers = "nobody"), GW_ARGS(), &future, &error);
     assert(rc == (getenv("GANGWAY_INLINE") ? GW_ENOTSUP : GW_ENOENT));
 }
 

@@ -71,15 +71,15 @@ int main(int argc, char **argv)
     const struct gw_client_options options =
         GW_INIT(gw_client_options, .show_output = atoi(argv[1]));
     CHECK(gw_client_open(&options, &client, &error) == 0);
-    CHECK(gw_submit(client, &future, &error, waits, NULL, gw_str(argv[2])) == 0);
+    CHECK(gw_submit(client, waits, NULL, GW_ARGS(gw_str(argv[2])), &future, &error) == 0);
     take(future);
-    CHECK(gw_submit(client, &future, &error, both, NULL) == 0);
+    CHECK(gw_submit(client, both, NULL, GW_ARGS(), &future, &error) == 0);
     take(future);
-    CHECK(gw_dispatch(client, 2, &future, &error, ranks) == 0);
+    CHECK(gw_dispatch(client, 2, ranks, NULL, GW_ARGS(), &future, &error) == 0);
     take(future);
-    CHECK(gw_submit(client, &future, &error, much, NULL) == 0);
+    CHECK(gw_submit(client, much, NULL, GW_ARGS(), &future, &error) == 0);
     take(future);
-    CHECK(gw_submit(client, &future, &error, silent, NULL) == 0);
+    CHECK(gw_submit(client, silent, NULL, GW_ARGS(), &future, &error) == 0);
     take(future);
     gw_client_close(client);
     puts("ok");

@@ -106,7 +106,7 @@ static void results(void)
     struct gw_future *input, *scattered;
     struct gw_range_run *run;
     struct gw_value *three = gw_i64(3);
-    CHECK(gw_submit(client, &input, &error, sum, NULL, gw_i64(1000)) == 0);
+    CHECK(gw_submit(client, sum, NULL, GW_ARGS(gw_i64(1000)), &input, &error) == 0);
     CHECK(gw_scatter(client, three, &scattered, &error) == 0);
     struct gw_future *const inputs[] = {input, scattered};
     const struct gw_range range =
@@ -161,7 +161,7 @@ static void failures(void)
 
     /* A failing input fails the whole range at once. */
     struct gw_future *bad;
-    CHECK(gw_submit(client, &bad, &error, picky, NULL, gw_i64(3)) == 0);
+    CHECK(gw_submit(client, picky, NULL, GW_ARGS(gw_i64(3)), &bad, &error) == 0);
     range.inputs = &bad;
     range.input_count = 1;
     range.stop_at_failure = false;
@@ -351,7 +351,7 @@ static void stream(const char *fifo)
 static void after(const char *fifo)
 {
     struct gw_future *before, *then;
-    CHECK(gw_submit(client, &before, &error, block, NULL, gw_str(fifo)) == 0);
+    CHECK(gw_submit(client, block, NULL, GW_ARGS(gw_str(fifo)), &before, &error) == 0);
     uint64_t job = gw_future_job(before);
     struct gw_graph *graph = gw_graph_new();
     gw_node node = gw_call(graph, sum, NULL, gw_i64(1));
@@ -366,7 +366,7 @@ static void after(const char *fifo)
     gw_future_release(then);
     gw_graph_free(graph);
 
-    CHECK(gw_submit(client, &before, &error, picky, NULL, gw_i64(3)) == 0);
+    CHECK(gw_submit(client, picky, NULL, GW_ARGS(gw_i64(3)), &before, &error) == 0);
     CHECK(gw_future_wait(before, UINT64_MAX) == 0);
     job = gw_future_job(before);
     graph = gw_graph_new();
@@ -392,7 +392,7 @@ static void sessions(const char *fifo)
         struct gw_value *value;
         int64_t got;
         CHECK(gw_client_open(NULL, &other, &error) == 0);
-        CHECK(gw_submit(client, &own, &error, block, NULL, gw_str(fifo)) == 0);
+        CHECK(gw_submit(client, block, NULL, GW_ARGS(gw_str(fifo)), &own, &error) == 0);
         CHECK(gw_client_task(other, gw_future_job(own), gw_future_index(own), &found, &error) == 0);
         struct gw_graph *graph = gw_graph_new();
         gw_node node = gw_call(graph, sum, NULL, gw_i64(41), gw_result_future(graph, found));
@@ -429,7 +429,7 @@ static void map_refs(void)
     struct refs refs = {.graph = gw_graph_new()};
     struct gw_future *futures[100];
     struct gw_value *seven = gw_i64(7), *value;
-    CHECK(gw_submit(client, &refs.first, &error, sum, NULL, gw_i64(1000)) == 0);
+    CHECK(gw_submit(client, sum, NULL, GW_ARGS(gw_i64(1000)), &refs.first, &error) == 0);
     CHECK(gw_scatter(client, seven, &refs.second, &error) == 0);
     struct gw_map_call call = GW_INIT(gw_map_call, .function = GW_FUNCTION(sum), .count = 100,
                                       .arg_count = 2, .make_args = make_refs, .arg = &refs);

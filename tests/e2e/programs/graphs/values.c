@@ -86,7 +86,8 @@ static void large(void)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct gw_future *made, *counted, *sent, *put;
         struct gw_value *value, *mine = pattern(sizes[i]);
-        CHECK(gw_submit(client, &made, &error, make, NULL, gw_i64((int64_t)sizes[i])) == 0);
+        CHECK(gw_submit(client, make, NULL, GW_ARGS(gw_i64((int64_t)sizes[i])), &made, &error) ==
+              0);
         CHECK(gw_future_get(made, 0, &value, &error) == 0);
         CHECK(gw_value_equal(value, mine));
         gw_value_unref(value);
@@ -222,17 +223,18 @@ static void cancel(void)
 {
     struct gw_future *future, *held;
     struct gw_value *value;
-    CHECK(gw_submit(client, &future, &error, forever, NULL) == 0);
+    CHECK(gw_submit(client, forever, NULL, GW_ARGS(), &future, &error) == 0);
     CHECK(gw_future_wait(future, 1000000) == GW_ETIMEDOUT);
     CHECK(gw_future_cancel(future, true, &error) == 0);
     CHECK(gw_future_get(future, 0, &value, &error) == GW_ECANCELLED);
     gw_future_release(future);
     /* The result is not needed any more: the task ends, and its slot is free for the next. */
     for (int i = 0; i < 8; i++) {
-        CHECK(gw_submit(client, &future, &error, forever, GW_OPTIONS(.grace_ns = 1)) == 0);
+        CHECK(gw_submit(client, forever, GW_OPTIONS(.grace_ns = 1), GW_ARGS(), &future, &error) ==
+              0);
         gw_future_release(future);
     }
-    CHECK(gw_submit(client, &held, &error, count, NULL) == 0);
+    CHECK(gw_submit(client, count, NULL, GW_ARGS(), &held, &error) == 0);
     CHECK(subject_i64(held, 0) == 0);
     gw_future_release(held);
 }
@@ -242,7 +244,7 @@ static void grow(void)
 {
     for (uint32_t ranks = 1; ranks <= 9; ranks += 4) {
         struct gw_future *future;
-        CHECK(gw_dispatch(client, ranks, &future, &error, world) == 0);
+        CHECK(gw_dispatch(client, ranks, world, NULL, GW_ARGS(), &future, &error) == 0);
         for (uint32_t rank = 0; rank < ranks; rank++)
             CHECK(subject_i64(future, rank) == ranks * 100 + rank);
         gw_future_release(future);
@@ -252,7 +254,7 @@ static void grow(void)
 static void leave(void)
 {
     struct gw_future *future;
-    CHECK(gw_submit(client, &future, &error, forever, GW_OPTIONS(.grace_ns = 1)) == 0);
+    CHECK(gw_submit(client, forever, GW_OPTIONS(.grace_ns = 1), GW_ARGS(), &future, &error) == 0);
     gw_client_close(client); /* cancels unfinished tasks */
     client = NULL;
     CHECK(gw_future_state(future) == GW_FAILED);

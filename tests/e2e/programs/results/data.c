@@ -158,7 +158,7 @@ static void subject_names(const char *path)
 static void subject_outlives(const char *path)
 {
     struct gw_future *own, *shared;
-    MUST(gw_submit(first, &own, &error, gate, GW_OPTIONS(.name = "gate"), gw_str(path)));
+    MUST(gw_submit(first, gate, GW_OPTIONS(.name = "gate"), GW_ARGS(gw_str(path)), &own, &error));
     MUST(gw_client_task(second, gw_future_job(own), gw_future_index(own), &shared, &error));
     assert(gw_future_state(shared) == GW_PENDING);
     gw_future_release(own);
@@ -175,8 +175,8 @@ static void subject_shared(const char *path)
 {
     struct gw_future *own, *shared, *theirs;
     struct gw_value *value;
-    MUST(gw_submit(first, &own, &error, gate, GW_OPTIONS(.pure = true), gw_str(path)));
-    MUST(gw_submit(second, &theirs, &error, gate, GW_OPTIONS(.pure = true), gw_str(path)));
+    MUST(gw_submit(first, gate, GW_OPTIONS(.pure = true), GW_ARGS(gw_str(path)), &own, &error));
+    MUST(gw_submit(second, gate, GW_OPTIONS(.pure = true), GW_ARGS(gw_str(path)), &theirs, &error));
     MUST(gw_future_cancel(own, false, &error));
     assert(gw_future_get(own, 0, &value, &error) == GW_ECANCELLED);
     assert(gw_future_state(theirs) == GW_PENDING);
@@ -198,9 +198,10 @@ static void subject_shared(const char *path)
     gw_future_release(own);
     gw_future_release(theirs);
 
-    MUST(gw_submit(first, &own, &error, gate, GW_OPTIONS(.pure = true), gw_str(path), gw_i64(2)));
-    MUST(gw_submit(second, &theirs, &error, gate, GW_OPTIONS(.pure = true), gw_str(path),
-                   gw_i64(2)));
+    MUST(gw_submit(first, gate, GW_OPTIONS(.pure = true), GW_ARGS(gw_str(path), gw_i64(2)), &own,
+                   &error));
+    MUST(gw_submit(second, gate, GW_OPTIONS(.pure = true), GW_ARGS(gw_str(path), gw_i64(2)),
+                   &theirs, &error));
     MUST(gw_client_task(second, gw_future_job(own), 0, &shared, &error));
     gw_client_close(first);
     first = NULL;
@@ -216,7 +217,8 @@ static void subject_publish(const char *path)
 {
     struct gw_future *own, *future;
     char name[300] = "";
-    MUST(gw_submit(first, &own, &error, fill, NULL, gw_i64(LARGE), gw_i64('p'), gw_str(path)));
+    MUST(gw_submit(first, fill, NULL, GW_ARGS(gw_i64(LARGE), gw_i64('p'), gw_str(path)), &own,
+                   &error));
     MUST(gw_publish(first, "weights", own, &error));
     assert(gw_publish(first, "weights", own, &error) == GW_EEXIST);
     memset(name, 'n', 256);
@@ -310,12 +312,14 @@ static void subject_pure(const char *path)
     char file[4096];
     struct gw_value *value;
     (void)snprintf(file, sizeof file, "%s.made", path);
-    MUST(gw_submit(second, &one, &error, need_file, GW_OPTIONS(.pure = true), gw_str(file)));
+    MUST(gw_submit(second, need_file, GW_OPTIONS(.pure = true), GW_ARGS(gw_str(file)), &one,
+                   &error));
     assert(gw_future_get(one, 0, &value, &error) == GW_ETASK);
     FILE *made = fopen(file, "w");
     assert(made);
     (void)fclose(made);
-    MUST(gw_submit(second, &two, &error, need_file, GW_OPTIONS(.pure = true), gw_str(file)));
+    MUST(gw_submit(second, need_file, GW_OPTIONS(.pure = true), GW_ARGS(gw_str(file)), &two,
+                   &error));
     check_text(two, "there");
     gw_future_release(one);
     gw_future_release(two);
@@ -348,7 +352,7 @@ static void subject_gather(const char *path)
     struct gw_future *late, *pair[2] = {futures[COUNT]};
     (void)snprintf(fifo, sizeof fifo, "%s.fifo", path);
     assert(mkfifo(fifo, 0600) == 0);
-    MUST(gw_submit(first, &late, &error, gate, NULL, gw_str(fifo)));
+    MUST(gw_submit(first, gate, NULL, GW_ARGS(gw_str(fifo)), &late, &error));
     pair[1] = late;
     assert(gw_gather(first, pair, 2, values, &error) == GW_ETASK);
     assert(gw_future_state(late) == GW_PENDING);
@@ -373,7 +377,7 @@ static void subject_retry(const char *path)
     struct gw_value *value;
     for (int i = 0; i < 2; i++) {
         (void)snprintf(files[i], sizeof files[i], "%s.%d", path, i);
-        MUST(gw_submit(first, &inputs[i], &error, need_file, NULL, gw_str(files[i])));
+        MUST(gw_submit(first, need_file, NULL, GW_ARGS(gw_str(files[i])), &inputs[i], &error));
     }
     struct gw_graph *graph = gw_graph_new();
     gw_node left = gw_call(graph, count_texts, NULL, gw_result_future(graph, inputs[0]),

@@ -66,23 +66,24 @@ static void test_runner(const char *in, const char *tree)
     struct gw_future *futures[3];
     char here[4096];
     CHECK(getcwd(here, sizeof here));
-    CHECK(gw_submit(client, &futures[0], &error, look, GW_OPTIONS(.files = files),
-                    gw_str("in.txt")) == 0);
-    CHECK(gw_submit(client, &futures[1], &error, look, GW_OPTIONS(.files = files),
-                    gw_str("in.txt")) == 0);
-    CHECK(gw_submit(client, &futures[2], &error, where, NULL) == 0);
+    CHECK(gw_submit(client, look, GW_OPTIONS(.files = files), GW_ARGS(gw_str("in.txt")),
+                    &futures[0], &error) == 0);
+    CHECK(gw_submit(client, look, GW_OPTIONS(.files = files), GW_ARGS(gw_str("in.txt")),
+                    &futures[1], &error) == 0);
+    CHECK(gw_submit(client, where, NULL, GW_ARGS(), &futures[2], &error) == 0);
     must_say(futures[2], here);
     must_say(futures[0], "one");
     must_say(futures[1], "one");
-    CHECK(gw_submit(client, &futures[0], &error, look, GW_OPTIONS(.files = files),
-                    gw_str("tree/deep/leaf")) == 0);
+    CHECK(gw_submit(client, look, GW_OPTIONS(.files = files), GW_ARGS(gw_str("tree/deep/leaf")),
+                    &futures[0], &error) == 0);
     must_say(futures[0], "leaf");
-    CHECK(gw_submit(client, &futures[0], &error, look, GW_OPTIONS(.files = files), gw_str("no")) ==
-          0);
+    CHECK(gw_submit(client, look, GW_OPTIONS(.files = files), GW_ARGS(gw_str("no")), &futures[0],
+                    &error) == 0);
     CHECK(gw_future_wait(futures[0], UINT64_MAX) == 0);
     CHECK(gw_future_get(futures[0], 0, NULL, &error) == GW_ETASK);
     gw_future_release(futures[0]);
-    CHECK(gw_submit(client, &futures[0], &error, where, NULL) == 0); /* also after a failed task */
+    CHECK(gw_submit(client, where, NULL, GW_ARGS(), &futures[0], &error) ==
+          0); /* also after a failed task */
     must_say(futures[0], here);
 }
 
@@ -102,10 +103,10 @@ static void test_actor(const char *in)
     const char *const files[] = {in, NULL};
     struct gw_actor *actor;
     struct gw_future *calls[2];
-    CHECK(gw_actor_new(client, &actor, &error, keeper,
-                       GW_ACTOR(.task = GW_OPTIONS(.files = files))) == 0);
-    CHECK(gw_actor_call(actor, &calls[0], &error, look, NULL, gw_str("in.txt")) == 0);
-    CHECK(gw_actor_call(actor, &calls[1], &error, look, NULL, gw_str("in.txt")) == 0);
+    CHECK(gw_actor_new(client, keeper, GW_ACTOR(.task = GW_OPTIONS(.files = files)), GW_ARGS(),
+                       &actor, &error) == 0);
+    CHECK(gw_actor_call(actor, look, NULL, GW_ARGS(gw_str("in.txt")), &calls[0], &error) == 0);
+    CHECK(gw_actor_call(actor, look, NULL, GW_ARGS(gw_str("in.txt")), &calls[1], &error) == 0);
     must_say(calls[0], "one");
     must_say(calls[1], "spoilt"); /* the folder belongs to the actor */
     gw_actor_free(actor);
@@ -135,14 +136,15 @@ static void test_wrong(const char *in)
                        wrong[i].other ? ":" : "", wrong[i].other ? wrong[i].other : "");
         if (!wrong[i].text && !*wrong[i].other)
             strcat(text, ":");
-        int rc = gw_submit(client, &future, &error, where, GW_OPTIONS(.files = files));
+        int rc = gw_submit(client, where, GW_OPTIONS(.files = files), GW_ARGS(), &future, &error);
         if (rc != wrong[i].code) {
             fprintf(stderr, "%s: %d %s\n", text, rc, error.text);
             exit(1);
         }
     }
     const char *const twice[] = {in, in, NULL};
-    CHECK(gw_submit(client, &future, &error, where, GW_OPTIONS(.files = twice)) == GW_EEXIST);
+    CHECK(gw_submit(client, where, GW_OPTIONS(.files = twice), GW_ARGS(), &future, &error) ==
+          GW_EEXIST);
     CHECK(strstr(error.text, "both have the name in.txt"));
 }
 
@@ -156,8 +158,8 @@ static void test_one_folder(const char *in)
     gw_node gang = gw_call(graph, look, GW_GANG(.ranks = 2, .files = files), gw_str("in.txt"));
     CHECK(gw_client_submit(client, graph, gang, &future, &error) == GW_ENOTSUP);
     gw_graph_free(graph);
-    CHECK(gw_actor_new(client, &actor, &error, keeper,
-                       GW_ACTOR(.task = GW_OPTIONS(.files = files))) == GW_ENOTSUP);
+    CHECK(gw_actor_new(client, keeper, GW_ACTOR(.task = GW_OPTIONS(.files = files)), GW_ARGS(),
+                       &actor, &error) == GW_ENOTSUP);
 }
 
 int main(int argc, char **argv)

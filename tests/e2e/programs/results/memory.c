@@ -171,9 +171,9 @@ static void hogs(int64_t large, int64_t small)
 {
     struct gw_future *first, *second;
     struct gw_value *value;
-    CHECK(gw_submit(client, &second, &error, hog, NULL, gw_i64(small)) == 0);
+    CHECK(gw_submit(client, hog, NULL, GW_ARGS(gw_i64(small)), &second, &error) == 0);
     CHECK(subject_i64(second, 0) == 1);
-    CHECK(gw_submit(client, &first, &error, hog, NULL, gw_i64(large)) == 0);
+    CHECK(gw_submit(client, hog, NULL, GW_ARGS(gw_i64(large)), &first, &error) == 0);
     int rc = gw_future_get(first, 0, &value, &error);
     printf("%s: %s\n", gw_error_name(rc), error.text);
     gw_future_release(first);
@@ -187,7 +187,8 @@ static void fill(int count, int64_t bytes)
     struct gw_future **futures = calloc((size_t)count, sizeof(void *)), *future;
     int made = 0;
     for (int i = 0; i < count; i++)
-        CHECK(gw_submit(client, &futures[i], &error, make, NULL, gw_i64(i), gw_i64(bytes)) == 0);
+        CHECK(gw_submit(client, make, NULL, GW_ARGS(gw_i64(i), gw_i64(bytes)), &futures[i],
+                        &error) == 0);
     for (int i = 0; i < count; i++)
         CHECK(gw_future_wait(futures[i], UINT64_MAX) == 0);
     struct gw_error first = {0};
@@ -209,7 +210,7 @@ static void fill(int count, int64_t bytes)
     printf("%d made, %d of them right, %d refused\n%s\n", made, right, limited, first.text);
     for (int i = 0; i < count; i++)
         gw_future_release(futures[i]);
-    CHECK(gw_submit(client, &future, &error, make, NULL, gw_i64(0), gw_i64(bytes)) == 0);
+    CHECK(gw_submit(client, make, NULL, GW_ARGS(gw_i64(0), gw_i64(bytes)), &future, &error) == 0);
     CHECK(gw_future_wait(future, UINT64_MAX) == 0);
     printf("again: %s\n", gw_future_state(future) == GW_DONE ? "made" : "refused");
     gw_future_release(future);

@@ -121,7 +121,8 @@ static void spread(const char *counts)
 
     /* pending results, and too many replicas */
     for (int i = 0; i < 2; i++)
-        CHECK(gw_submit(client, &made[i], &error, make, NULL, gw_i64(i), gw_str(counts)) == 0);
+        CHECK(gw_submit(client, make, NULL, GW_ARGS(gw_i64(i), gw_str(counts)), &made[i], &error) ==
+              0);
     CHECK(gw_replicate(client, made, 2, GW_REPLICATE_OPTIONS(.copies = 2), &error) == 0);
     CHECK(holders(made[0]) == 2 && holders(made[1]) == 2);
     CHECK(replicate(made[0], 2, NULL) == 0 && holders(made[0]) == 2);
@@ -130,7 +131,7 @@ static void spread(const char *counts)
     CHECK(replicate(made[1], 2, "worker-9") == GW_ENOENT && strstr(error.text, "worker-9"));
     CHECK(replicate(made[1], 1, "worker-1,") == GW_EINVAL);
 
-    CHECK(gw_submit(client, &bad, &error, fails, NULL) == 0);
+    CHECK(gw_submit(client, fails, NULL, GW_ARGS(), &bad, &error) == 0);
     CHECK(replicate(bad, 2, NULL) == GW_ETASK && strstr(error.text, "as it should"));
     struct gw_future *all[] = {everywhere, small, made[0], made[1], bad};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -151,7 +152,8 @@ static void loss(const char *counts, const char *go)
     fill(3);
     struct gw_value *value = gw_bytes(bytes_made, BYTES);
     CHECK(gw_scatter_to(client, value, NULL, &given, &error) == 0);
-    CHECK(gw_submit(client, &made, &error, make, &options, gw_i64(5), gw_str(counts)) == 0);
+    CHECK(gw_submit(client, make, &options, GW_ARGS(gw_i64(5), gw_str(counts)), &made, &error) ==
+          0);
     CHECK(replicate(made, 2, NULL) == 0 && holders(made) == 2);
     printf("computed\n");
     fflush(stdout);
