@@ -515,7 +515,7 @@ class Brought(e2e.Case):
     def test_checkpoint_dir_is_filled_from_a_private_cluster(self):
         done = self.gangway("submit", "--checkpoint-dir", "out", "--", "sh", "-c", SAVE)
         self.assertEqual(self.content("out", "weights"), "weights of it\n")
-        self.assertIn("its checkpoint is in out", done.stderr)
+        self.assertIn("the checkpoint is in out", done.stderr)
 
     def test_checkpoint_dir_creates_missing_parent_folders(self):
         self.gangway("submit", "--checkpoint-dir", "runs/1/out", "--", "sh", "-c", SAVE)

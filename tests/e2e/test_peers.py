@@ -38,7 +38,7 @@ class Peers(e2e.Case):
 
     def test_unusable_peer_addresses_are_refused(self):
         for address, words in (("0.0.0.0", "every address"), ("192.0.2.1", "cannot listen"),
-                               ("[::1", "wanted"), ("/tmp", "no address"), ("", "wanted")):
+                               ("[::1", "wanted"), ("/tmp", "not an address"), ("", "wanted")):
             with self.subTest(address=address):
                 done = self.gangway("up", "--peers", address, rc=2)
                 self.assertIn(words, done.stderr)

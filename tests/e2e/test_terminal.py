@@ -44,7 +44,7 @@ class Waiting(e2e.Case):
         for client, word in zip(clients, ("one", "gang", "array")):
             self.assertEqual(client.wait(), 0, client.text)
             self.assertIn(f"{word} here", client.text)
-            self.assertEqual(client.text.count("it waits"), 1, client.text)
+            self.assertEqual(client.text.count("the job waits"), 1, client.text)
 
     def test_running_client_prints_no_waiting_notice(self):
         """The task runs for longer than the delay of the notice, which a second, waiting client
@@ -54,7 +54,7 @@ class Waiting(e2e.Case):
         runs = self.start(e2e.BINARY, "submit", "--", "sh", "-c", f"echo on; read -r line <{gate}")
         runs.wait_output("on")
         waits = self.start(e2e.BINARY, "submit", "--", "true")
-        waits.wait_output("it waits")
+        waits.wait_output("the job waits")
         with open(gate, "w", encoding="utf-8") as file:
             file.write("go\n")
         self.assertEqual((runs.wait(), waits.wait()), (0, 0))
