@@ -41,17 +41,18 @@ static int args_check(const struct gw_comm *comm, enum gw_comm_verb verb,
     size_t bytes;
 
     if (!gw_dtype_is_valid(args->dtype))
-        return gw_error_set(error, GW_EINVAL, "%s: no type, or an unknown one (%d)", name,
+        return gw_error_set(error, GW_EINVAL, "%s: unknown element type %d: set .dtype", name,
                             (int)args->dtype);
     if (reduces && ((int)args->reduce < 0 || (int)args->reduce > GW_REDUCE_AVG))
         return gw_error_set(error, GW_EINVAL, "%s: unknown reduction %d", name, (int)args->reduce);
     if (args->root < 0 || args->root >= comm->size)
-        return gw_error_set(error, GW_EINVAL, "%s: rank %d of %d ranks", name, args->root,
-                            comm->size);
+        return gw_error_set(error, GW_EINVAL, "%s: there is no rank %d among %d ranks", name,
+                            args->root, comm->size);
     if (__builtin_mul_overflow(args->count, gw_dtype_size(args->dtype), &bytes) ||
         __builtin_mul_overflow(bytes, scattered ? (size_t)comm->size : 1, &bytes) ||
         bytes > PTRDIFF_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: a count of %zu", name, args->count);
+        return gw_error_set(error, GW_EINVAL, "%s: a count of %zu elements is too large", name,
+                            args->count);
     if (args->stream && !comm->backend->has_streams)
         return gw_error_set(error, GW_EINVAL, "%s: the %s backend has no streams", name,
                             comm->backend->name);
@@ -127,10 +128,12 @@ static int run_pair(struct gw_comm *comm, enum gw_comm_verb verb, const struct g
     if (rc < 0)
         return rc;
     if (full.root == comm->rank)
-        return gw_error_set(error, GW_EINVAL, "%s: rank %d with itself",
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: rank %d cannot send to itself or receive from itself",
                             gw_comm_backend_verb_name(verb), full.root);
     if (full.count > 0 && (verb == GW_COMM_SEND ? !full.send : !full.recv))
-        return gw_error_set(error, GW_EINVAL, "%s: no buffer", gw_comm_backend_verb_name(verb));
+        return gw_error_set(error, GW_EINVAL, "%s: the buffer is NULL",
+                            gw_comm_backend_verb_name(verb));
     full.reduce = GW_REDUCE_SUM;
     return run(comm, verb, &full, error);
 }
@@ -156,7 +159,7 @@ int gw_comm_barrier(struct gw_comm *comm, struct gw_error *error)
 static int refuse_in_group(const struct gw_comm *comm, enum gw_comm_verb verb,
                            struct gw_error *error)
 {
-    return comm->group ? gw_error_set(error, GW_EINVAL, "%s: not between begin and end of a group",
+    return comm->group ? gw_error_set(error, GW_EINVAL, "%s: not allowed inside a group",
                                       gw_comm_backend_verb_name(verb))
                        : 0;
 }
@@ -175,7 +178,7 @@ int gw_comm_wait(struct gw_comm *comm, void *stream, struct gw_error *error)
 int gw_comm_alloc(struct gw_comm *comm, size_t bytes, void **memory, struct gw_error *error)
 {
     if (bytes == 0 || bytes > PTRDIFF_MAX)
-        return gw_error_set(error, GW_EINVAL, "alloc: %zu bytes", bytes);
+        return gw_error_set(error, GW_EINVAL, "alloc: invalid size: %zu bytes", bytes);
     int rc = refuse_in_group(comm, GW_COMM_ALLOC, error);
     if (rc < 0)
         return rc;
@@ -206,11 +209,12 @@ int gw_comm_split(struct gw_comm *comm, const struct gw_comm_split *split, struc
 int gw_comm_register(struct gw_comm *comm, void *memory, size_t bytes, struct gw_error *error)
 {
     if (!memory || bytes == 0 || bytes > PTRDIFF_MAX)
-        return gw_error_set(error, GW_EINVAL, "register: %zu bytes at %p", bytes, memory);
+        return gw_error_set(error, GW_EINVAL, "register: invalid memory: %zu bytes at %p", bytes,
+                            memory);
     if (!comm->backend->reg)
         return gw_error_set(error, GW_ENOTSUP,
-                            "register: the %s backend reaches without a copy only what "
-                            "gw_comm_alloc returned",
+                            "register: the %s backend accesses without a copy only memory of "
+                            "gw_comm_alloc",
                             comm->backend->name);
     return comm->backend->reg(comm, memory, bytes, error);
 }

@@ -26,9 +26,9 @@ struct gw_comm_group {
 int gw_comm_group_begin(struct gw_comm *comm, struct gw_error *error)
 {
     if (comm->group)
-        return gw_error_set(error, GW_EINVAL, "group: begun already");
+        return gw_error_set(error, GW_EINVAL, "group: gw_comm_group_begin inside a group");
     comm->group = calloc(1, sizeof *comm->group);
-    return comm->group ? 0 : gw_error_set(error, GW_ENOMEM, "group");
+    return comm->group ? 0 : gw_error_set(error, GW_ENOMEM, "group: out of memory");
 }
 
 void gw_comm_group_free(struct gw_comm_group *group)
@@ -42,13 +42,14 @@ int gw_comm_group_add(struct gw_comm_group *group, const struct gw_comm_item *it
                       struct gw_error *error)
 {
     if (item->verb == GW_COMM_BARRIER)
-        return gw_error_set(error, GW_EINVAL, "barrier: not between begin and end of a group");
+        return gw_error_set(error, GW_EINVAL, "barrier: not allowed inside a group");
     if (group->count == group->room) {
         const size_t room = group->room ? group->room * 2 : 16;
         struct gw_comm_item *more = realloc(group->items, room * sizeof *more);
         if (!more) {
             group->rc = GW_ENOMEM;
-            return gw_error_set(error, GW_ENOMEM, "group of %zu operations", group->count + 1);
+            return gw_error_set(error, GW_ENOMEM, "group: out of memory for %zu operations",
+                                group->count + 1);
         }
         group->items = more;
         group->room = room;
@@ -165,12 +166,13 @@ int gw_comm_group_end(struct gw_comm *comm, struct gw_error *error)
 {
     struct gw_comm_group *group = comm->group;
     if (!group)
-        return gw_error_set(error, GW_EINVAL, "group: not begun");
+        return gw_error_set(error, GW_EINVAL,
+                            "group: gw_comm_group_end without gw_comm_group_begin");
     comm->group = NULL;
     int rc = group->rc;
     if (rc < 0) { /* the other ranks will run the group and would wait for this one */
         gw_comm_abort(comm, rc, comm->rank);
-        gw_error_set(error, rc, "group: one of its operations was not recorded");
+        gw_error_set(error, rc, "group: out of memory for an operation of the group");
     } else {
         gw_comm_backend_begin(comm, GW_COMM_GROUP);
         rc = group->count > 0 ? group_run(comm, group, error) : 0;

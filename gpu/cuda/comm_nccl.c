@@ -21,7 +21,7 @@ static void module_find(void)
     void *handle = gw_module_open(
         GW_CUDA_MODULE_FILE); /* never closed: the threads of NCCL do not allow unloading */
     if (!handle) {
-        gw_error_set(&reason, GW_ENOTSUP, "no NCCL here: %s", dlerror());
+        gw_error_set(&reason, GW_ENOTSUP, "cannot load NCCL: %s", dlerror());
         return;
     }
     void *symbol = dlsym(handle, GW_CUDA_MODULE_SYMBOL);
@@ -52,8 +52,7 @@ int gw_comm_open_nccl(const struct gw_comm_nccl_options *options, struct gw_comm
     int32_t worst = 0;
     if (!host || !host->backend->meet)
         return gw_error_set(error, GW_EINVAL,
-                            "NCCL is opened over a communicator of the host "
-                            "backend");
+                            "gw_comm_open_nccl needs a communicator of the host backend");
     const struct gw_segment_call call = {.verb = GW_COMM_JOIN,
                                          .send_at = GW_SEGMENT_NOWHERE,
                                          .recv_at = GW_SEGMENT_NOWHERE,

@@ -176,7 +176,7 @@ static int nccl_wait(struct gw_comm *comm, void *stream, struct gw_error *error)
         return rc;
     cudaError_t cuda = cudaEventRecord(self->event, stream);
     if (cuda != cudaSuccess)
-        return gw_error_set(error, GW_EINVAL, "wait: no stream of this rank's device: %s",
+        return gw_error_set(error, GW_EINVAL, "wait: not a stream of this rank's device: %s",
                             cudaGetErrorString(cuda));
     return gw_nccl_wait_event(self, self->event, error);
 }
@@ -347,7 +347,8 @@ int gw_nccl_comm_device_check(int device, struct gw_error *error)
     if (cuda != cudaSuccess)
         return gw_error_set(error, GW_ENOTSUP, "no GPU: %s", cudaGetErrorString(cuda));
     if (device < 0 || device >= devices)
-        return gw_error_set(error, GW_EINVAL, "GPU %d of %d", device, devices);
+        return gw_error_set(error, GW_EINVAL, "there is no GPU %d: this process sees %d GPUs",
+                            device, devices);
     return 0;
 }
 

@@ -48,7 +48,8 @@ int gw_comm_segment_progress(int fd, int rank, struct gw_comm_progress *progress
     const int ranks = (int)gw_segment_header(segment)->ranks;
     if (rank < 0 || rank >= ranks) {
         gw_segment_unref(segment);
-        return gw_error_set(error, GW_EINVAL, "rank %d of %d ranks", rank, ranks);
+        return gw_error_set(error, GW_EINVAL, "there is no rank %d: the segment has %d ranks", rank,
+                            ranks);
     }
     const struct gw_segment_rank *at = gw_segment_rank(segment, rank);
     uint32_t verb = atomic_load(&at->pulse.verb);

@@ -457,14 +457,15 @@ int gw_comm_open_host(const struct gw_comm_host_options *options, struct gw_comm
     if (!host)
         rc = gw_error_set(error, GW_ENOMEM, "communicator");
     else if (options->ranks != ranks)
-        rc = gw_error_set(error, GW_EMISMATCH, "a segment for %d ranks, not %d", ranks,
+        rc = gw_error_set(error, GW_EMISMATCH, "the segment is for %d ranks, not for %d", ranks,
                           options->ranks);
     else if (options->rank < 0 || options->rank >= ranks)
-        rc = gw_error_set(error, GW_EINVAL, "rank %d of %d ranks", options->rank, ranks);
+        rc = gw_error_set(error, GW_EINVAL, "there is no rank %d among %d ranks", options->rank,
+                          ranks);
     else if (!atomic_compare_exchange_strong(&gw_segment_rank(segment, options->rank)->presence,
                                              &absent, GW_COMM_OPEN))
-        rc = gw_error_set(error, GW_EEXIST, "rank %d of this segment was opened before",
-                          options->rank);
+        rc =
+            gw_error_set(error, GW_EEXIST, "rank %d has joined this segment before", options->rank);
     if (rc < 0) {
         free(host);
         gw_segment_unref(segment);

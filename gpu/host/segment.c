@@ -86,8 +86,8 @@ static size_t fixed_bytes_of(int ranks)
 int gw_segment_create(int ranks, int *fd, struct gw_error *error)
 {
     if (ranks < 1 || ranks > GW_COMM_HOST_RANKS_MAX)
-        return gw_error_set(error, GW_EINVAL, "a communicator of %d ranks (1 to %d)", ranks,
-                            GW_COMM_HOST_RANKS_MAX);
+        return gw_error_set(error, GW_EINVAL, "a communicator cannot have %d ranks (1 to %d)",
+                            ranks, GW_COMM_HOST_RANKS_MAX);
 
     int file = memfd_create("gangway-comm", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0)
@@ -119,8 +119,9 @@ static int header_read(int fd, const struct stat *status, struct gw_segment_head
         return gw_error_set(error, GW_ECORRUPT, "descriptor %d is not a communicator's segment",
                             fd);
     if (header->version != GW_SEGMENT_VERSION)
-        return gw_error_set(error, GW_EVERSION, "segment of version %u, wanted %d", header->version,
-                            GW_SEGMENT_VERSION);
+        return gw_error_set(error, GW_EVERSION,
+                            "the segment has version %u, but this library needs version %d",
+                            header->version, GW_SEGMENT_VERSION);
     if (header->ranks < 1 || header->ranks > GW_COMM_HOST_RANKS_MAX ||
         header->fixed_bytes != fixed_bytes_of((int)header->ranks) ||
         (uint64_t)status->st_size < header->fixed_bytes)

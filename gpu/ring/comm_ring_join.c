@@ -97,7 +97,7 @@ static int own_host(int fd, char host[GW_ENDPOINT_TEXT_MAX], struct gw_error *er
     if (getsockname(fd, (struct sockaddr *)&address, &size) < 0 ||
         getnameinfo((struct sockaddr *)&address, size, text, sizeof text, NULL, 0,
                     NI_NUMERICHOST) != 0)
-        return gw_error_set(error, GW_EIO, "a socket without an address");
+        return gw_error_set(error, GW_EIO, "cannot find the address of a socket");
     const bool six = address.ss_family == AF_INET6;
     if (snprintf(host, GW_ENDPOINT_TEXT_MAX, six ? "[%s]" : "%s", text) >= GW_ENDPOINT_TEXT_MAX)
         return gw_error_set(error, GW_EIO, "%s: too long for an address", text);
@@ -397,16 +397,17 @@ static int options_check(const struct gw_comm_hosts_options *options, struct gw_
 {
     const int end = options->first_rank + options->local_ranks;
     if (options->ranks < 1 || options->ranks > GW_COMM_HOST_RANKS_MAX)
-        return gw_error_set(error, GW_EINVAL, "a communicator of %d ranks (1 to %d)",
+        return gw_error_set(error, GW_EINVAL, "a communicator cannot have %d ranks (1 to %d)",
                             options->ranks, GW_COMM_HOST_RANKS_MAX);
     if (options->first_rank < 0 || options->local_ranks < 1 || end > options->ranks ||
         options->rank < options->first_rank || options->rank >= end)
-        return gw_error_set(error, GW_EINVAL, "rank %d on a host with %d ranks from %d on, of %d",
-                            options->rank, options->local_ranks, options->first_rank,
-                            options->ranks);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "rank %d is not on this host, which has %d ranks from rank %d on, of %d", options->rank,
+            options->local_ranks, options->first_rank, options->ranks);
     if (!options->endpoint || !gw_endpoint_is_tcp(options->endpoint) ||
         strlen(options->endpoint) >= GW_ENDPOINT_TEXT_MAX)
-        return gw_error_set(error, GW_EINVAL, "rank 0's endpoint: wanted HOST:PORT");
+        return gw_error_set(error, GW_EINVAL, "the endpoint of rank 0 must be HOST:PORT");
     return 0;
 }
 

@@ -173,7 +173,7 @@ static int rest(struct run *run, size_t in_total)
         return 0;
     if (now_ns - run->progress_ns > (uint64_t)STALL_S * 1000000000 &&
         atomic_load(&ring->closed) >= 0)
-        return gw_error_set(run->error, GW_ECLOSED, "a rank has closed");
+        return gw_error_set(run->error, GW_ECLOSED, "a rank has closed its communicator");
     struct pollfd fds[2];
     size_t count = 0;
     if (run->in_done < in_total)

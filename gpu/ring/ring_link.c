@@ -112,7 +112,7 @@ int gw_ring_link_pause(struct pollfd *fds, size_t count, const struct gw_ring_wa
         return GW_EABORTED;
     const uint64_t now_ns = gw_segment_now_ns();
     if (now_ns >= wait->deadline_ns)
-        return gw_error_set(error, GW_ETIMEDOUT, "not in time");
+        return gw_error_set(error, GW_ETIMEDOUT, "timed out");
     const uint64_t left_ms = (wait->deadline_ns - now_ns) / 1000000 + 1;
     (void)poll(fds, count, left_ms < TICK_MS ? (int)left_ms : TICK_MS);
     return 0;
@@ -199,7 +199,9 @@ static int await_answer(struct gw_transport *link, const struct gw_ring_call *ca
     if (rc < 0)
         return rc;
     if (answer == GW_EEXIST)
-        return gw_error_set(error, GW_EEXIST, "rank %d: another one has this number", call->from);
+        return gw_error_set(error, GW_EEXIST,
+                            "rank %d: another process has joined with this rank number",
+                            call->from);
     if (answer < 0)
         return gw_error_set(error, GW_EPERM, "rank %d was refused by rank %d (%s)", call->from,
                             call->to, gw_error_text(answer));
@@ -216,7 +218,7 @@ static int shake_hands(struct gw_transport *link, const struct gw_ring_wait *wai
         size_t got;
         int rc = link->read(link, &byte, sizeof byte, &got, error);
         if (rc == 0)
-            return gw_error_set(error, GW_EPROTO, "the other side spoke first");
+            return gw_error_set(error, GW_EPROTO, "the other side sent data before the hello");
         if (rc == GW_EAGAIN)
             rc = link->flush(link, error);
         if (rc != GW_EAGAIN)

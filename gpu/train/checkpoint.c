@@ -254,20 +254,21 @@ static int front_check(const uint8_t *image, size_t bytes, size_t *table_bytes,
     if (bytes < sizeof magic || memcmp(image, magic, sizeof magic) != 0)
         return gw_error_set(error, GW_ECORRUPT, "not a checkpoint of Gangway");
     if (bytes < HEAD_BYTES + GW_HASH_BYTES)
-        return gw_error_set(error, GW_ECORRUPT, "torn after %zu bytes", bytes);
+        return gw_error_set(error, GW_ECORRUPT, "truncated after %zu bytes", bytes);
 
     const uint64_t table = get64(image + 24);
     if (table > bytes - HEAD_BYTES - GW_HASH_BYTES)
-        return gw_error_set(error, GW_ECORRUPT, "torn or damaged in its table");
+        return gw_error_set(error, GW_ECORRUPT, "its table is truncated or damaged");
     uint8_t hash[GW_HASH_BYTES];
     gw_hash_bytes(image, HEAD_BYTES + (size_t)table, hash);
     if (memcmp(hash, image + HEAD_BYTES + table, sizeof hash) != 0)
-        return gw_error_set(error, GW_ECORRUPT, "damaged in its table");
+        return gw_error_set(error, GW_ECORRUPT, "its table is damaged");
     if (get32(image + 8) != VERSION)
-        return gw_error_set(error, GW_EVERSION, "of format %u, wanted %d", get32(image + 8),
-                            VERSION);
+        return gw_error_set(error, GW_EVERSION,
+                            "its format version is %u, but this library needs version %d",
+                            get32(image + 8), VERSION);
     if (get64(image + 16) != bytes)
-        return gw_error_set(error, GW_ECORRUPT, "torn: %zu of %llu bytes", bytes,
+        return gw_error_set(error, GW_ECORRUPT, "truncated: %zu of %llu bytes", bytes,
                             (unsigned long long)get64(image + 16));
     *table_bytes = (size_t)table;
     return 0;
@@ -284,7 +285,7 @@ static int entry_decode(struct gw_checkpoint *checkpoint, const uint8_t *entry, 
     const uint64_t bytes = get64(entry + 8);
     if (length == 0 || length > GW_CHECKPOINT_NAME_MAX || length > left[0] - ENTRY_BYTES ||
         bytes > left[1] || (kind != KIND_BYTES && (kind != KIND_I64 || bytes != 8)))
-        return gw_error_set(error, GW_ECORRUPT, "its table makes no sense");
+        return gw_error_set(error, GW_ECORRUPT, "its table is invalid");
 
     const char *name = (const char *)entry + ENTRY_BYTES;
     uint8_t hash[GW_HASH_BYTES];

@@ -26,7 +26,8 @@ struct names {
 static int names_init(struct names *names, const char *path, struct gw_error *error)
 {
     if (strlen(path) + sizeof ".previous" > PATH_MAX || !path[0])
-        return gw_error_set(error, GW_EINVAL, "checkpoint: a path of %zu characters", strlen(path));
+        return gw_error_set(error, GW_EINVAL, "checkpoint: the path is too long (%zu characters)",
+                            strlen(path));
     names->path = path;
     (void)snprintf(names->new, PATH_MAX, "%s.new", path);
     (void)snprintf(names->old, PATH_MAX, "%s.old", path);
@@ -175,7 +176,8 @@ int gw_checkpoint_file_write(const struct gw_checkpoint *checkpoint, const char 
     if (rc < 0)
         return rc;
     if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return gw_error_set(error, GW_EINVAL, "checkpoint %s: there is something else there", path);
+        return gw_error_set(error, GW_EINVAL, "checkpoint %s: the path is not a regular file",
+                            path);
     if (gw_checkpoint_front(checkpoint, &front, &front_bytes) < 0)
         return gw_error_set(error, GW_ENOMEM, "checkpoint %s: out of memory", path);
 

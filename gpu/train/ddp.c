@@ -69,11 +69,13 @@ static int param_init(struct param *param, const struct gw_ddp_param *from, size
     for (int k = 0; fits && k < from->dims; k++)
         fits = from->shape[k] > 0 && !__builtin_mul_overflow(count, from->shape[k], &count);
     if (!is_float(from->dtype))
-        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\") has type %s", i, name,
-                            gw_dtype_name(from->dtype));
+        return gw_error_set(error, GW_EINVAL,
+                            "ddp: parameter %zu (\"%s\") has type %s; only floats are possible", i,
+                            name, gw_dtype_name(from->dtype));
     if (!fits || __builtin_mul_overflow(count, gw_dtype_size(from->dtype), &bytes) ||
         bytes > PTRDIFF_MAX / 2)
-        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\"): its shape", i, name);
+        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\") has an invalid shape", i,
+                            name);
     if (!from->data)
         return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\") has no data", i, name);
     *param =
@@ -144,7 +146,7 @@ static int ddp_init(struct gw_ddp *ddp, const struct gw_ddp_options *options,
     ddp->buckets = calloc(count, sizeof *ddp->buckets);
     ddp->used = calloc(count, sizeof *ddp->used);
     if (!ddp->params || !ddp->buckets || !ddp->used)
-        return gw_error_set(error, GW_ENOMEM, "ddp: %zu parameters", count);
+        return gw_error_set(error, GW_ENOMEM, "ddp: out of memory for %zu parameters", count);
     for (size_t i = 0; i < count; i++) {
         int rc = param_init(&ddp->params[i], &options->params[i], i, error);
         if (rc < 0)
@@ -159,10 +161,10 @@ int gw_ddp_open(const struct gw_ddp_options *options, struct gw_ddp **ddp, struc
     if (options->params_count == 0)
         return gw_error_set(error, GW_EINVAL, "ddp: no parameters");
     if (options->stream && options->find_unused)
-        return gw_error_set(error, GW_ENOTSUP, "ddp: unused parameters with a stream");
+        return gw_error_set(error, GW_ENOTSUP, "ddp: find_unused is not supported with a stream");
     struct gw_ddp *self = calloc(1, sizeof *self);
     if (!self)
-        return gw_error_set(error, GW_ENOMEM, "ddp");
+        return gw_error_set(error, GW_ENOMEM, "ddp: out of memory");
 
     void *block;
     int rc = ddp_init(self, options, error);
@@ -213,7 +215,7 @@ void gw_ddp_zero(struct gw_ddp *ddp)
 int gw_ddp_begin(struct gw_ddp *ddp, bool reduce, struct gw_error *error)
 {
     if (ddp->in_pass)
-        return gw_error_set(error, GW_EINVAL, "ddp: begin within a pass");
+        return gw_error_set(error, GW_EINVAL, "ddp: gw_ddp_begin was called inside a pass");
     for (size_t i = 0; i < ddp->params_count; i++)
         ddp->params[i].ready = false;
     for (size_t i = 0; i < ddp->buckets_count; i++)
@@ -254,9 +256,11 @@ static int buckets_launch(struct gw_ddp *ddp, struct gw_error *error)
 int gw_ddp_ready(struct gw_ddp *ddp, size_t i, struct gw_error *error)
 {
     if (!ddp->in_pass)
-        return gw_error_set(error, GW_EINVAL, "ddp: ready outside a pass");
+        return gw_error_set(error, GW_EINVAL, "ddp: gw_ddp_ready was called outside a pass");
     if (i >= ddp->params_count)
-        return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu of %zu", i, ddp->params_count);
+        return gw_error_set(error, GW_EINVAL,
+                            "ddp: there is no parameter %zu: there are %zu parameters", i,
+                            ddp->params_count);
     struct param *param = &ddp->params[i];
     if (param->ready)
         return gw_error_set(error, GW_EINVAL, "ddp: parameter %zu (\"%s\") marked ready twice", i,
@@ -277,7 +281,8 @@ static int unused_save(const struct gw_ddp *ddp, char **saved, struct gw_error *
     for (size_t i = 0; i < ddp->params_count; i++)
         bytes += ddp->used[i] ? 0 : ddp->params[i].bytes;
     char *copies = malloc(bytes), *at = copies;
-    int rc = copies ? 0 : gw_error_set(error, GW_ENOMEM, "ddp: unused parameters");
+    int rc =
+        copies ? 0 : gw_error_set(error, GW_ENOMEM, "ddp: out of memory for unused parameters");
     for (size_t i = 0; rc == 0 && i < ddp->params_count; i++) {
         const struct param *param = &ddp->params[i];
         if (!ddp->used[i]) {
@@ -297,7 +302,7 @@ static int unused_restore(struct gw_ddp *ddp, const char *saved, struct gw_error
 {
     int32_t *users = malloc(ddp->params_count * sizeof *users);
     if (!users)
-        return gw_error_set(error, GW_ENOMEM, "ddp: unused parameters");
+        return gw_error_set(error, GW_ENOMEM, "ddp: out of memory for unused parameters");
     memcpy(users, ddp->used, ddp->params_count * sizeof *users);
     int rc = gw_comm_all_reduce(
         ddp->comm, GW_COMM_ARGS(.recv = users, .count = ddp->params_count, .dtype = GW_DTYPE_I32),
@@ -337,7 +342,7 @@ static int finish_reduce(struct gw_ddp *ddp, struct gw_error *error)
 int gw_ddp_finish(struct gw_ddp *ddp, struct gw_error *error)
 {
     if (!ddp->in_pass)
-        return gw_error_set(error, GW_EINVAL, "ddp: finish outside a pass");
+        return gw_error_set(error, GW_EINVAL, "ddp: gw_ddp_finish was called outside a pass");
     for (size_t i = 0; ddp->reduce && !ddp->find_unused && i < ddp->params_count; i++)
         if (!ddp->params[i].ready)
             return gw_error_set(error, GW_EINVAL,

@@ -61,16 +61,17 @@ struct gw_optimizer_options gw_optimizer_adamw(double lr)
 static int options_check(const struct gw_optimizer_options *o, struct gw_error *error)
 {
     if (!(o->lr >= 0) || !isfinite(o->lr))
-        return gw_error_set(error, GW_EINVAL, "optimizer: learning rate %g", o->lr);
+        return gw_error_set(error, GW_EINVAL, "optimizer: invalid learning rate %g", o->lr);
     if (!(o->weight_decay >= 0) || !isfinite(o->weight_decay))
-        return gw_error_set(error, GW_EINVAL, "optimizer: weight decay %g", o->weight_decay);
+        return gw_error_set(error, GW_EINVAL, "optimizer: invalid weight decay %g",
+                            o->weight_decay);
 
     switch (o->kind) {
     case GW_OPTIMIZER_SGD:
         if (!(o->momentum >= 0 && o->momentum < 1))
-            return gw_error_set(error, GW_EINVAL, "sgd: momentum %g", o->momentum);
+            return gw_error_set(error, GW_EINVAL, "sgd: invalid momentum %g", o->momentum);
         if (!isfinite(o->dampening))
-            return gw_error_set(error, GW_EINVAL, "sgd: dampening %g", o->dampening);
+            return gw_error_set(error, GW_EINVAL, "sgd: invalid dampening %g", o->dampening);
         if (o->nesterov && (o->momentum == 0 || o->dampening != 0))
             return gw_error_set(error, GW_EINVAL,
                                 "sgd: nesterov needs a momentum (%g) and no dampening (%g)",
@@ -79,12 +80,13 @@ static int options_check(const struct gw_optimizer_options *o, struct gw_error *
     case GW_OPTIMIZER_ADAM:
     case GW_OPTIMIZER_ADAMW:
         if (!(o->beta1 >= 0 && o->beta1 < 1) || !(o->beta2 >= 0 && o->beta2 < 1))
-            return gw_error_set(error, GW_EINVAL, "adam: betas %g and %g", o->beta1, o->beta2);
+            return gw_error_set(error, GW_EINVAL, "adam: invalid betas %g and %g", o->beta1,
+                                o->beta2);
         if (!(o->eps >= 0) || !isfinite(o->eps))
-            return gw_error_set(error, GW_EINVAL, "adam: eps %g", o->eps);
+            return gw_error_set(error, GW_EINVAL, "adam: invalid eps %g", o->eps);
         return 0;
     }
-    return gw_error_set(error, GW_EINVAL, "optimizer: kind %d", (int)o->kind);
+    return gw_error_set(error, GW_EINVAL, "optimizer: unknown kind %d", (int)o->kind);
 }
 
 static uint32_t moments_of(const struct gw_optimizer_options *options)
@@ -118,7 +120,8 @@ int gw_optimizer_new(const struct gw_optimizer_options *options,
     self->state_bytes = HEAD_BYTES + (size_t)elements * moments * sizeof(float);
     self->state = calloc(1, self->state_bytes);
     if (!self->tensors || !self->state) {
-        rc = gw_error_set(error, GW_ENOMEM, "optimizer: %zu bytes of state", self->state_bytes);
+        rc = gw_error_set(error, GW_ENOMEM, "optimizer: out of memory for %zu bytes of state",
+                          self->state_bytes);
         gw_optimizer_free(self);
         return rc;
     }
@@ -234,17 +237,19 @@ int gw_optimizer_set_state(struct gw_optimizer *optimizer, const void *state, si
 {
     struct state_head head;
     if (bytes < sizeof head)
-        return gw_error_set(error, GW_EMISMATCH, "optimizer: a state of %zu bytes", bytes);
+        return gw_error_set(error, GW_EMISMATCH, "optimizer: a state of %zu bytes is too short",
+                            bytes);
     memcpy(&head, state, sizeof head);
 
     const struct state_head *own = optimizer->state;
     if (head.kind != own->kind || head.moments != own->moments || head.elements != own->elements ||
         bytes != optimizer->state_bytes)
-        return gw_error_set(error, GW_EMISMATCH,
-                            "optimizer: a state of kind %u with %u moments of %llu parameters, "
-                            "wanted kind %u with %u of %llu",
-                            head.kind, head.moments, (unsigned long long)head.elements, own->kind,
-                            own->moments, (unsigned long long)own->elements);
+        return gw_error_set(
+            error, GW_EMISMATCH,
+            "optimizer: the state is of kind %u with %u moments of %llu parameters; "
+            "this optimizer is of kind %u with %u moments of %llu parameters",
+            head.kind, head.moments, (unsigned long long)head.elements, own->kind, own->moments,
+            (unsigned long long)own->elements);
     memcpy(optimizer->state, state, bytes);
     return 0;
 }

@@ -19,16 +19,19 @@ int gw_sampler_new(const struct gw_sampler_options *options, struct gw_sampler *
     int64_t samples = options->samples;
     int ranks = options->ranks;
     if (ranks < 1 || options->rank < 0 || options->rank >= ranks)
-        return gw_error_set(error, GW_EINVAL, "sampler: rank %d of %d ranks", options->rank, ranks);
+        return gw_error_set(error, GW_EINVAL, "sampler: there is no rank %d among %d ranks",
+                            options->rank, ranks);
     if (samples < 1 || (options->drop_last && samples < ranks))
-        return gw_error_set(error, GW_EINVAL, "sampler: %lld samples for %d ranks",
+        return gw_error_set(error, GW_EINVAL, "sampler: %lld samples are too few for %d ranks",
                             (long long)samples, ranks);
     if ((uint64_t)samples > (SIZE_MAX - sizeof(struct gw_sampler)) / sizeof(int64_t))
-        return gw_error_set(error, GW_ENOMEM, "sampler: %lld samples", (long long)samples);
+        return gw_error_set(error, GW_ENOMEM, "sampler: out of memory for %lld samples",
+                            (long long)samples);
 
     struct gw_sampler *self = malloc(sizeof *self + (size_t)samples * sizeof self->order[0]);
     if (!self)
-        return gw_error_set(error, GW_ENOMEM, "sampler: %lld samples", (long long)samples);
+        return gw_error_set(error, GW_ENOMEM, "sampler: out of memory for %lld samples",
+                            (long long)samples);
     self->options = *options;
     gw_sampler_set_epoch(self, 0);
     *sampler = self;

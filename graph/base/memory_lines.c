@@ -32,7 +32,7 @@ int gw_memory_lines_check(const struct gw_memory_lines *lines, struct gw_error *
             continue;
         if (below >= 0 && values[below] > values[i])
             return gw_error_set(error, GW_EINVAL,
-                                "memory %s (%.3g) lies above memory %s (%.3g): the order is "
+                                "memory %s (%.3g) is above memory %s (%.3g): the order is "
                                 "target, spill, pause, terminate",
                                 names[below], values[below] / 1000.0, names[i], values[i] / 1000.0);
         below = i;

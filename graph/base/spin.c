@@ -27,7 +27,7 @@ static uint64_t asked_us(void)
     unsigned long long us = strtoull(text, &end, 10);
     if (!*end && us <= LIMIT_US_MAX)
         return us;
-    gw_log_warn("GANGWAY_SPIN_US is \"%s\": give 0 to %d microseconds; %d are taken", text,
+    gw_log_warn("GANGWAY_SPIN_US is \"%s\": give 0 to %d microseconds; using %d", text,
                 LIMIT_US_MAX, LIMIT_US);
     return LIMIT_US;
 }

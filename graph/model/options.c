@@ -60,7 +60,7 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
                      struct gw_error *error)
 {
     if (options->gpus_per_rank < GW_GPU_IF_ANY)
-        return gw_error_set(error, GW_EINVAL, "%s: gpus_per_rank is %d", what,
+        return gw_error_set(error, GW_EINVAL, "%s: invalid gpus_per_rank %d", what,
                             options->gpus_per_rank);
     if (options->ranks > INT32_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: %u ranks", what, options->ranks);
@@ -79,30 +79,32 @@ int gw_options_check(const struct gw_task_options *options, const char *what,
             "of one)",
             what, options->gpu_fraction);
     if (options->gpu_fraction != 0 && options->gpus_per_rank != 0)
-        return gw_error_set(error, GW_EINVAL, "%s: gpu_fraction and gpus_per_rank: one of them",
+        return gw_error_set(error, GW_EINVAL, "%s: set gpu_fraction or gpus_per_rank, not both",
                             what);
     if (options->gpu_memory_bytes && options->gpus_per_rank == 0 && options->gpu_fraction == 0)
         return gw_error_set(error, GW_EINVAL,
                             "%s: gpu_memory_bytes without gpus_per_rank or gpu_fraction", what);
     if (options->ranks == 0 && (options->ranks_per_node || options->spread))
         return gw_error_set(error, GW_EINVAL,
-                            "%s: ranks_per_node and spread are of gangs: it has no ranks", what);
+                            "%s: ranks_per_node and spread are only for gangs: set ranks", what);
     if (options->ranks_per_node && options->spread)
-        return gw_error_set(error, GW_EINVAL, "%s: ranks_per_node or spread: one of them", what);
+        return gw_error_set(error, GW_EINVAL, "%s: set ranks_per_node or spread, not both", what);
     if (options->ranks_per_node && options->ranks % options->ranks_per_node)
-        return gw_error_set(error, GW_EINVAL, "%s: %u ranks are no multiple of %u a node", what,
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: %u ranks are not a multiple of ranks_per_node, which is %u", what,
                             options->ranks, options->ranks_per_node);
     if (options->min_ranks > options->ranks)
-        return gw_error_set(error, GW_EINVAL, "%s: min_ranks is %u, and it has %u ranks", what,
-                            options->min_ranks, options->ranks);
+        return gw_error_set(error, GW_EINVAL, "%s: min_ranks is %u, but the gang has %u ranks",
+                            what, options->min_ranks, options->ranks);
     if (options->ranks_per_node && options->ranks_per_node != options->ranks &&
         options->min_ranks % options->ranks_per_node)
-        return gw_error_set(error, GW_EINVAL, "%s: min_ranks %u is no multiple of %u a node", what,
-                            options->min_ranks, options->ranks_per_node);
+        return gw_error_set(error, GW_EINVAL,
+                            "%s: min_ranks %u is not a multiple of ranks_per_node, which is %u",
+                            what, options->min_ranks, options->ranks_per_node);
     if (options->full_wait_ns && options->min_ranks == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: full_wait_ns is of gangs with min_ranks", what);
+        return gw_error_set(error, GW_EINVAL, "%s: full_wait_ns needs min_ranks", what);
     if (options->isolate_gpus && options->ranks == 0)
-        return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is for gangs", what);
+        return gw_error_set(error, GW_EINVAL, "%s: isolate_gpus is only for gangs", what);
     if (options->signal > GW_SIGNAL_MAX)
         return gw_error_set(error, GW_EINVAL, "%s: there is no signal %u", what, options->signal);
     return check_texts(options, what, error);

@@ -22,7 +22,7 @@ static int check_order(const struct gw_pair *items, uint32_t count, struct gw_er
 {
     for (uint32_t i = 1; i < count; i++)
         if (strcmp(items[i - 1].name, items[i].name) == 0)
-            return gw_error_set(error, GW_EINVAL, "\"%s\" is there twice", items[i].name);
+            return gw_error_set(error, GW_EINVAL, "\"%s\" is in the list twice", items[i].name);
     return 0;
 }
 
@@ -64,7 +64,8 @@ static int parse(const char *text, bool valued, struct gw_arena *arena, struct g
     if (!text || !*text)
         return 0;
     if (strlen(text) > GW_PAIRS_BYTES_MAX)
-        return gw_error_set(error, GW_EINVAL, "a list longer than %d bytes", GW_PAIRS_BYTES_MAX);
+        return gw_error_set(error, GW_EINVAL, "the list is longer than %d bytes",
+                            GW_PAIRS_BYTES_MAX);
     char *rest = gw_arena_strdup(arena, text);
     struct gw_pair *items = gw_arena_alloc(arena, GW_PAIRS_MAX * sizeof *items);
     if (!rest || !items)

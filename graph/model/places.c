@@ -64,7 +64,8 @@ int gw_places_parse(const char *text, struct gw_arena *arena, struct gw_places *
     if (!text || !strchr(text, ':')) /* no counts, as for most tasks: nothing is copied */
         return gw_pairs_parse_names(text, arena, names, error);
     if (strlen(text) > GW_PAIRS_BYTES_MAX)
-        return gw_error_set(error, GW_EINVAL, "a list longer than %d bytes", GW_PAIRS_BYTES_MAX);
+        return gw_error_set(error, GW_EINVAL, "the list is longer than %d bytes",
+                            GW_PAIRS_BYTES_MAX);
     char *rest = gw_arena_strdup(arena, text), *list = gw_arena_strdup(arena, text);
     if (rest && !next_colon(rest))
         return gw_pairs_parse_names(text, arena, names, error);

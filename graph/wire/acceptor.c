@@ -36,7 +36,7 @@ static void acceptor_on_rested(uv_timer_t *timer)
 /* Accepts and closes the next connection, then pauses. */
 static void turn_away(struct gw_acceptor *acceptor, int errnum)
 {
-    gw_log_error("a connection is turned away: %s", strerror(errnum));
+    gw_log_error("cannot accept a connection: %s", strerror(errnum));
     if (acceptor->reserve_fd >= 0) {
         (void)close(acceptor->reserve_fd);
         int fd = accept4(acceptor->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);

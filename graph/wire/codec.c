@@ -386,7 +386,7 @@ int gw_codec_decode(const void *data, size_t bytes, struct gw_value *owner, stru
         return decoder.rc;
     if (decoder.reader.at != end) {
         gw_value_unref(decoded);
-        return gw_error_set(error, GW_EPROTO, "%zu bytes behind the object",
+        return gw_error_set(error, GW_EPROTO, "%zu extra bytes after the object",
                             (size_t)(end - decoder.reader.at));
     }
     *value = decoded;

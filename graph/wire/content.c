@@ -117,7 +117,7 @@ static int read_piece(struct gw_content *content, size_t bytes, bool hashed, str
         (void)lseek(content->fd, (off_t)(content->done + at), SEEK_SET);
     if (at < bytes && !hashed)
         return gw_error_set(error, GW_EIO, "a value on disk cannot be read: %s",
-                            got < 0 ? strerror(errno) : "its file became shorter");
+                            got < 0 ? strerror(errno) : "the file was truncated while it was read");
     memset(content->piece + at, 0, bytes - at);
     return 0;
 }
@@ -179,7 +179,7 @@ static int start_receiving(struct gw_content *content, struct gw_error *error)
     memcpy(&bytes, content->size, sizeof bytes);
     content->bytes = le64toh(bytes);
     if (content->bytes > CONTENT_BYTES_MAX)
-        return gw_error_set(error, GW_EPROTO, "a value of %llu bytes is announced",
+        return gw_error_set(error, GW_EPROTO, "a value of %llu bytes is too large",
                             (unsigned long long)content->bytes);
     content->fd = memfd_create("gangway-value", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (content->fd < 0)

@@ -55,7 +55,7 @@ static int check_folder(const char *path, uid_t owner, struct gw_error *error)
     strcpy(folder, path);
     char *slash = strrchr(folder, '/');
     if (!slash)
-        return gw_error_set(error, GW_EPERM, "%s is no full path", path);
+        return gw_error_set(error, GW_EPERM, "%s is not an absolute path", path);
     slash[slash == folder] = '\0';
     if (stat(folder, &info) == 0 && (info.st_uid != owner || (info.st_mode & 022)))
         return gw_error_set(error, GW_EPERM, "%s: others may write there", folder);
@@ -73,8 +73,7 @@ int gw_endpoint_follow(const char *path, char socket[GW_ENDPOINT_TEXT_MAX], stru
     }
     ssize_t length = readlink(path, socket, GW_ENDPOINT_TEXT_MAX);
     if (length <= 0 || length >= GW_ENDPOINT_TEXT_MAX)
-        return gw_error_set(error, GW_EINVAL, "%s: what it names is too long for a socket's path",
-                            path);
+        return gw_error_set(error, GW_EINVAL, "%s: the path of its socket is too long", path);
     socket[length] = '\0';
     return check_folder(socket, info.st_uid, error);
 }
@@ -258,7 +257,7 @@ int gw_endpoint_resolve(const char *endpoint, char numeric[GW_ENDPOINT_TEXT_MAX]
         return rc;
     rc = format(list->ai_addr, list->ai_addrlen, numeric);
     freeaddrinfo(list);
-    return rc < 0 ? gw_error_set(error, GW_EINVAL, "%s: too long an address", endpoint) : 0;
+    return rc < 0 ? gw_error_set(error, GW_EINVAL, "%s: the address is too long", endpoint) : 0;
 }
 
 void gw_endpoint_host(const char *endpoint, char host[GW_ENDPOINT_TEXT_MAX])
@@ -298,7 +297,7 @@ int gw_endpoint_route(const char *endpoint, char address[GW_ENDPOINT_TEXT_MAX],
         getsockname(fd, (struct sockaddr *)&own, &bytes) < 0 ||
         getnameinfo((struct sockaddr *)&own, bytes, address, GW_ENDPOINT_TEXT_MAX, NULL, 0,
                     NI_NUMERICHOST) != 0)
-        rc = gw_error_set(error, GW_EIO, "no way leads to %s: %s", endpoint, strerror(errno));
+        rc = gw_error_set(error, GW_EIO, "there is no route to %s: %s", endpoint, strerror(errno));
     if (fd >= 0)
         (void)close(fd);
     freeaddrinfo(list);

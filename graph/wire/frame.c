@@ -29,11 +29,11 @@ int gw_frame_header_read(const uint8_t *in, struct gw_frame_header *header, stru
         return gw_error_set(error, GW_EPROTO, "not a Gangway peer");
     uint32_t bytes = le32toh(raw.bytes);
     if (bytes > GW_FRAME_BULK_BYTES_MAX)
-        return gw_error_set(error, GW_EPROTO, "a frame of %u bytes, more than %d", bytes,
+        return gw_error_set(error, GW_EPROTO, "a frame of %u bytes is larger than %d bytes", bytes,
                             GW_FRAME_BULK_BYTES_MAX);
     if (raw.fds > GW_FRAME_FDS_MAX)
-        return gw_error_set(error, GW_EPROTO, "a frame with %d descriptors, more than %d", raw.fds,
-                            GW_FRAME_FDS_MAX);
+        return gw_error_set(error, GW_EPROTO, "a frame with %d descriptors has more than %d",
+                            raw.fds, GW_FRAME_FDS_MAX);
     if (raw.kind && (raw.fds || bytes == 0 || bytes > GW_FRAME_PIECE_BYTES_MAX))
         return gw_error_set(error, GW_EPROTO, "a piece of %u bytes with %d descriptors", bytes,
                             raw.fds);
@@ -71,7 +71,7 @@ int gw_frame_check(const void *data, size_t bytes, struct gw_error *error)
             break;
     }
     if (reader.at != reader.end)
-        return gw_error_set(error, GW_EPROTO, "%zu bytes behind the object",
+        return gw_error_set(error, GW_EPROTO, "%zu extra bytes after the object",
                             (size_t)(reader.end - reader.at));
     return 0;
 }

@@ -31,8 +31,8 @@ struct gw_greeting *gw_greetings_add(struct gw_greetings *greetings, struct gw_g
     struct gw_greeting *oldest = NULL;
     if (greetings->count == GW_GREETINGS_MAX) {
         if (!greetings->crowded)
-            gw_log_warn("%u connections have not said who they are: the oldest is closed for each "
-                        "that comes",
+            gw_log_warn("%u connections have not sent a hello: the oldest one is closed for each "
+                        "new one",
                         greetings->count);
         oldest = greetings->first;
         gw_greetings_remove(greetings, oldest);

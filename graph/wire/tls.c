@@ -249,13 +249,13 @@ static void prepare(void)
 static int fail_handshake(const struct gw_tls *tls, struct gw_error *error)
 {
     if (tls->unknown)
-        return gw_error_set(error, GW_EPERM, "nobody has the key '%s'", tls->key.identity);
+        return gw_error_set(error, GW_EPERM, "there is no key '%s'", tls->key.identity);
     if (tls->connects)
         return gw_error_set(error, GW_EPERM, "the other side refused the key '%s'",
                             tls->key.identity);
     return gw_error_set(error, GW_EPERM,
-                        *tls->key.identity ? "who connected does not have the key '%s'"
-                                           : "who connected showed no key%s",
+                        *tls->key.identity ? "the connecting side does not have the key '%s'"
+                                           : "the connecting side showed no key%s",
                         tls->key.identity);
 }
 
@@ -275,7 +275,8 @@ static int explain(struct gw_tls *tls, int returned, struct gw_error *error)
     if (!tls->established && (code == SSL_ERROR_SSL || !tls->socket_errno)) {
         (void)drain(tls, NULL); /* send the alert that reports the error */
         if (tls->connects && code != SSL_ERROR_SSL)
-            return gw_error_set(error, GW_ECLOSED, "closed before it had proven who it is");
+            return gw_error_set(error, GW_ECLOSED,
+                                "connection closed before the other side had proven its key");
         if (tls->connects && ERR_GET_REASON(why) < SSL_AD_REASON_OFFSET)
             return gw_error_set(error, GW_EPROTO, "the other side does not speak TLS as we do: %s",
                                 ERR_reason_error_string(why));

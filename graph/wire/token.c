@@ -97,10 +97,11 @@ int gw_token_parse(const char *text, struct gw_token *token, struct gw_error *er
     if (whole)
         memcpy(read.id, text + PREFIX, ID);
     if (!whole || !gw_token_is_id(read.id))
-        return gw_error_set(error, GW_EINVAL,
-                            "that is no token (%zu characters): it is the one line that `gangway "
-                            "token create` prints, " TEXT_PREFIX "...",
-                            bytes);
+        return gw_error_set(
+            error, GW_EINVAL,
+            "this is not a token (%zu characters): a token is the line that `gangway "
+            "token create` prints, " TEXT_PREFIX "...",
+            bytes);
     *token = read;
     explicit_bzero(&read, sizeof read);
     return 0;

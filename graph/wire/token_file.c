@@ -58,7 +58,7 @@ int gw_token_file_decode(const char *data, size_t bytes, struct gw_token_file *f
     bool ended = false;
     int rc = bytes >= at && memcmp(data, HEADER, at) == 0 ? 0 : GW_ECORRUPT;
     if (rc < 0)
-        return gw_error_set(error, rc, "is no token file");
+        return gw_error_set(error, rc, "is not a token file");
     for (unsigned number = 2; rc == 0 && at < bytes; number++) {
         char line[LINE_BYTES_MAX];
         const char *end = memchr(data + at, '\n', bytes - at);
@@ -304,7 +304,7 @@ static int change(const char *path, const struct gw_token *added, const char *re
                          "no token %.64s is in %s: `gangway token list` lists them", revoked, path);
     else if (twin)
         rc = gw_error_set(error, GW_EEXIST,
-                          "users %s and %s cannot be told apart: take another "
+                          "users %s and %s would get the same number: choose another "
                           "name",
                           twin->user, added->user);
     else if (added && file.tokens.count == GW_TOKENS_MAX)
@@ -399,9 +399,9 @@ int gw_token_file_own(struct gw_token *token, struct gw_error *error)
     rc = read_secret(named, &data, &bytes, error);
     if (rc == GW_ENOENT)
         return gw_error_set(error, rc,
-                            "a cluster with a TCP address wants a token, and there is none in "
-                            "GANGWAY_TOKEN or %s: whoever runs the cluster makes one by `gangway "
-                            "token create`, and `gangway token store` keeps it here",
+                            "a cluster with a TCP address needs a token, but there is none in "
+                            "GANGWAY_TOKEN or %s: an admin of the cluster makes one by `gangway "
+                            "token create`, and `gangway token store` stores it here",
                             named);
     if (rc < 0)
         return rc;

@@ -61,7 +61,7 @@ static int map_file(int fd, size_t bytes, void **data, struct gw_error *error)
         return gw_error_set(error, GW_EIO, "cannot look at a value of %zu bytes: %s", bytes,
                             strerror(errno));
     if ((uint64_t)info.st_size < bytes)
-        return gw_error_set(error, GW_EPROTO, "a value of %zu bytes came with %lld bytes only",
+        return gw_error_set(error, GW_EPROTO, "a value of %zu bytes arrived with only %lld bytes",
                             bytes, (long long)info.st_size);
     void *mapped = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (mapped == MAP_FAILED)

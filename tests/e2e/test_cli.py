@@ -264,7 +264,7 @@ class CommandLine(e2e.Case):
         self.assertEqual(self.gangway_json("down"), {"was_running": True})
         self.gangway("status", rc=3)
         done = self.gangway("status", rc=2, env={"GANGWAY_ADDRESS": "tcp://127.0.0.1:1"})
-        self.assertIn("wants a token", done.stderr)
+        self.assertIn("needs a token", done.stderr)
         self.assertIn("gangway token create", self.gangway("up", "--listen", "127.0.0.1:1",
                                                            rc=2).stderr)
 

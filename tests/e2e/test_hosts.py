@@ -339,7 +339,7 @@ class Hosts(e2e.Case):
     def test_wrong_missing_and_revoked_tokens_are_refused(self):
         """Revoking a token also closes its open connections."""
         self.up_listening("--slots", "1")
-        self.assertIn("wants a token", self.gangway("status", env=self.host(), rc=2).stderr)
+        self.assertIn("needs a token", self.gangway("status", env=self.host(), rc=2).stderr)
         alice = self.token("alice", "user")
         env = self.host(alice["token"])
         wrong = alice["token"][:-1] + ("1" if alice["token"][-1] == "0" else "0")
@@ -437,8 +437,8 @@ class Hosts(e2e.Case):
                 pass
         self.assertEqual(self.run_program(os.path.join(PROGRAMS, "peers"), env=alice).stdout,
                          "ok\n")
-        self.assertIn("have not said who they are", self.log())
-        worker.wait_output("have not said who they are")
+        self.assertIn("have not sent a hello", self.log())
+        worker.wait_output("have not sent a hello")
 
     def test_unusable_addresses_and_token_files_are_refused(self):
         self.assertIn("gangway token create",

@@ -326,7 +326,7 @@ static int rank_checkpoint(struct world_rank *self)
         RANK_CHECK(truncate(path, 1000) == 0);
     RANK_CHECK_RC(gw_checkpoint_comm_load(self->comm, path, &checkpoint, &error), 0);
     RANK_CHECK_RC(gw_checkpoint_i64(checkpoint, "step", &step), 0);
-    RANK_CHECK(step == 1 && strstr(gw_checkpoint_warning(checkpoint), "torn"));
+    RANK_CHECK(step == 1 && strstr(gw_checkpoint_warning(checkpoint), "truncated"));
     gw_checkpoint_free(checkpoint);
 
     /* If rank 0 cannot write, no rank writes. */

@@ -337,7 +337,7 @@ static void wrong_references_are_refused_with_the_cause(void **state)
 
     graph = gw_graph_new();
     gw_call(graph, add, GW_OPTIONS(.gpus_per_rank = -2));
-    assert_fails(graph, GW_EINVAL, "gpus_per_rank is -2");
+    assert_fails(graph, GW_EINVAL, "invalid gpus_per_rank -2");
 
     static const struct {
         struct gw_task_options options;
@@ -346,11 +346,11 @@ static void wrong_references_are_refused_with_the_cause(void **state)
         {GW_INIT(gw_task_options, .gpu_fraction = 1), "gpu_fraction is 1: 0.001 to 0.999 of a GPU"},
         {GW_INIT(gw_task_options, .gpu_fraction = -0.5), "gpu_fraction is -0.5"},
         {GW_INIT(gw_task_options, .gpu_fraction = 0.5, .gpus_per_rank = 1),
-         "gpu_fraction and gpus_per_rank: one of them"},
+         "set gpu_fraction or gpus_per_rank, not both"},
         {GW_INIT(gw_task_options, .gpu_memory_bytes = 1),
          "gpu_memory_bytes without gpus_per_rank or gpu_fraction"},
         {GW_INIT(gw_task_options, .gpus_per_rank = 1, .isolate_gpus = true),
-         "isolate_gpus is for gangs"},
+         "isolate_gpus is only for gangs"},
     };
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++) {
         graph = gw_graph_new();

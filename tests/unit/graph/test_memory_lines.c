@@ -14,7 +14,7 @@ static void memory_thresholds_out_of_order_are_refused(void **state)
     assert_int_equal(gw_memory_lines_check(&lines, &error), 0);
     lines.target = 900;
     assert_int_equal(gw_memory_lines_check(&lines, &error), GW_EINVAL);
-    assert_non_null(strstr(error.text, "memory target (0.9) lies above memory spill (0.7)"));
+    assert_non_null(strstr(error.text, "memory target (0.9) is above memory spill (0.7)"));
     lines.spill = lines.pause = 0; /* off: the others must be in order */
     assert_int_equal(gw_memory_lines_check(&lines, &error), 0);
     lines.terminate = 1001;

@@ -212,7 +212,7 @@ static void decode_error_names_the_message_and_field(void **state)
     assert_refused("\x96\x03\x00\x00\x00\x00\xa3"
                    "a\0b",
                    10, "message refuse: text has the wrong type or value");
-    assert_refused("\x95\x3a\x00\x00\x00\x01\x00", 7, "1 bytes behind the object");
+    assert_refused("\x95\x3a\x00\x00\x00\x01\x00", 7, "1 extra bytes after the object");
 }
 
 static void extra_fields_of_a_newer_peer_are_skipped(void **state)
