@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""compare.py BUILD [--rounds N] [--skip mpi|gloo]...: all-reduce of two ranks on this machine by
-Gangway's host backend, MPI and Gloo, in turns, so that a slow moment of the machine hits all.
-Prints the medians of the rounds and how many times faster. Wants mpicc and mpiexec (Debian: mpich,
-libmpich-dev), and torch (python3-torch); a peer that is missing is an error unless skipped."""
+"""compare.py BUILD [--rounds N] [--skip mpi|gloo]...: measures all-reduce between two ranks on this
+machine with Gangway's host backend, MPI and Gloo. The systems run alternately, so that a slow
+moment of the machine affects all of them. Prints the medians of the rounds and the ratios. Requires
+mpicc and mpiexec (Debian: mpich, libmpich-dev), and torch (python3-torch). A missing system is an
+error unless it is skipped."""
 import argparse
 import json
 import os
@@ -21,7 +22,7 @@ def lines(argv):
 
 
 def find_torch():
-    """A Python that has torch: this one, or the system's."""
+    """Returns a Python that has torch: this one, or the system's."""
     for python in (sys.executable, "/usr/bin/python3"):
         if os.path.exists(python) and subprocess.run([python, "-c", "import torch"], check=False,
                                                      capture_output=True).returncode == 0:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""gloo.py RANK FILE: what comm_bench measures, by Gloo as PyTorch uses it, as one of two ranks that
-meet at FILE: medians of float sums, in place, each begun by a barrier. Rank 0 prints a line of JSON
-a size. Run by compare.py; wants torch (Debian: python3-torch)."""
+"""gloo.py RANK FILE: the measurements of comm_bench with Gloo as PyTorch uses it, as one of two
+ranks that find each other through FILE: medians of sums of floats, in place, each after a barrier.
+Rank 0 prints one line of JSON per size. compare.py runs this program. Requires torch (Debian:
+python3-torch)."""
 import json
 import statistics
 import sys

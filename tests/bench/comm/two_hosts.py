@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""two_hosts.py BUILD [--gbit 10] [--rounds 3] [--bytes 105000000]: all-reduce of two ranks on two
-hosts (network namespaces, a veth pair, shaped by tc's tbf on both sides), by TLS and without,
-beside iperf3, in turns. Prints the medians of the rounds and the bus bandwidth over iperf3's.
-Wants root, and iproute2 and iperf3. iperf3 sends one way; an all-reduce both ways at once."""
+"""two_hosts.py BUILD [--gbit 10] [--rounds 3] [--bytes 105000000]: measures all-reduce between two
+ranks on two simulated hosts (network namespaces, a veth pair, limited by tc's tbf on both sides),
+with TLS and without, alternating with iperf3. Prints the medians of the rounds and the ratio of the
+bus bandwidth to that of iperf3. Requires root, iproute2 and iperf3. iperf3 sends in one direction,
+an all-reduce in both directions at once."""
 import argparse
 import contextlib
 import json
@@ -14,7 +15,7 @@ ADDRESSES = ("10.78.0.1", "10.78.0.2")
 
 
 class Host:
-    """A network namespace that dies with the process that holds it."""
+    """A network namespace that exists as long as the process that holds it."""
 
     def __init__(self, stack):
         self.holder = subprocess.Popen(["unshare", "-n", "sh", "-c", "echo; exec cat"],
@@ -49,7 +50,7 @@ def make(stack, gbit):
 
 
 def iperf(hosts, seconds, both):
-    """One way; or the slower one of both ways at once."""
+    """Returns the bandwidth in one direction, or of the slower one of both directions at once."""
     server = subprocess.Popen(hosts[0].on("iperf3", "-s", "-1", "--forceflush"),
                               stdout=subprocess.PIPE, text=True)
     with server:
@@ -67,7 +68,7 @@ def ring(hosts, options, plain):
     words = [os.path.join(options.build, "bin", "ring_bench"), "--bytes", str(options.bytes)]
     words += (["--plain"] if plain else []) + [ADDRESSES[0] + ":7801"]
     with subprocess.Popen(hosts[0].on(*words, "0"), stdout=subprocess.PIPE, text=True) as first:
-        first.stdout.readline()  # it listens
+        first.stdout.readline()  # wait until it listens
         hosts[1].run(*words, "1")
         return json.loads(first.stdout.read())["busbw_gbit"]
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Runs the same task graphs on Gangway and on its peers, interleaved, and prints the ratios.
+"""Runs the same task graphs on Gangway and on other systems (peers), alternately, and prints the
+ratios.
 
     tests/bench/peers/compare.py                            the simple graphs, 10,000 tasks each
     tests/bench/peers/compare.py --graphs rsds --scale .05  those of the RSDS paper, smaller
     tests/bench/peers/compare.py --graphs bag,tb:fft --tasks 100000 --skip ray
+    tests/bench/peers/compare.py --kill --graphs bag        a worker process is killed in each run
 
-Every run is a new cluster (not timed) of as many worker processes of one thread as --workers says
-(HyperQueue: one worker of so many cores), warmed up, and one graph (timed: from before it is handed
-over until the values of all sinks are here and compared). Of two workers or more two must have run
-tasks before. Runs of all systems take turns, --repeats times; the medians are shown. A peer that is
-missing is an error unless --skip names it; TaskVine takes part where vine_worker is on PATH.
-
-    tests/bench/peers/compare.py --kill --graphs bag        and somebody dies on the way"""
+Each run starts a new cluster with --workers worker processes of one thread (HyperQueue: one worker
+with this many cores) and warms it up; this is not timed. The time is from before the graph is
+submitted until the values of all sinks have arrived and were compared. With two or more workers, at
+least two must have run tasks before. The systems run alternately, --repeats times, and the medians
+are shown. A missing peer is an error unless --skip names it. TaskVine takes part if vine_worker is
+on PATH."""
 import argparse
 import json
 import os
@@ -27,7 +28,7 @@ import graphs
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-COMMANDS = "commands"  # beside the graphs: a bag of processes
+COMMANDS = "commands"  # not a graph, but a bag of processes
 GROUPS = {
     "simple": (*graphs.SIMPLE, COMMANDS),
     "rsds": tuple(f"rsds:{name}" for name in graphs.RSDS),
@@ -36,13 +37,13 @@ GROUPS = {
 
 
 class Missing(Exception):
-    """A peer that is not here, and what would bring it."""
+    """A peer that is not installed, and how to install it."""
 
 
 # -- Systems ---------------------------------------------------------------------------------------
 
 class System:
-    """Something that runs graphs: the command line of its driver, and what it can run."""
+    """A system that runs graphs: the command line of its driver, and which graphs it can run."""
 
     def __init__(self, name, argv, runs_graphs=True, runs_commands=False):
         self.name, self.argv, self.version = name, argv, "?"
@@ -53,13 +54,13 @@ class System:
 
 
 def imports(python, module):
-    """Whether that Python has the module, without what this folder holds."""
+    """Returns True if that Python has the module, not counting the files of this folder."""
     return subprocess.run([python, "-c", f"import {module}"], stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL, cwd="/").returncode == 0
 
 
 def from_pypi(package, cache):
-    """A Python of its own with the newest release of a package."""
+    """Makes a virtual environment with the newest release of a package."""
     folder = os.path.join(cache, package)
     python = os.path.join(folder, "bin", "python")
     if not os.path.exists(python):
@@ -74,7 +75,7 @@ def from_pypi(package, cache):
 
 
 def driver(name, python, file, package, **can):
-    """Its version stands here already, for a peer that can run nothing of what was asked for."""
+    """The version is known in advance, for a peer that can run none of the chosen graphs."""
     system = System(name, [python, os.path.join(HERE, file)], **can)
     shown = subprocess.run([python, "-c", "import importlib.metadata as m, sys; "
                             "print(m.version(sys.argv[1]))", package], cwd="/", text=True,
@@ -145,7 +146,7 @@ def make_systems(options):
 # -- Runs ------------------------------------------------------------------------------------------
 
 def run_once(system, arguments, options):
-    """Seconds of one run; None where it took too long; raises RuntimeError where it failed."""
+    """The seconds of one run; None if it took too long; raises RuntimeError if it failed."""
     argv = [*system.argv, *arguments, *(["--kill"] if options.kill else [])]
     if system.name != "gangway":
         argv += ["--workers", str(options.workers)]
@@ -183,7 +184,7 @@ def progress(text):
 
 
 def measure(what, systems, options, folder):
-    """A row of the result: a graph, on all that can run it."""
+    """A row of the result: a graph on all systems that can run it."""
     result = {"graph": what, "seconds": {}}
     if what == COMMANDS:
         arguments = ["--commands", str(options.commands)]

@@ -1,10 +1,10 @@
 """Task graphs that are the same for Gangway and for its peers.
 
-A graph is rows in topological order: what each row depends on, how long it computes, how many
-bytes it gives. A row's value is a number of 64 bits, made from its index and the values of the rows
-that it takes (`combine`), so that the values of the sinks are right only when everything before
-them was: who runs a graph fetches all sinks and compares. Every generator takes a size and a seed
-and gives the same graph always."""
+A graph is a list of rows in topological order. Each row has its dependencies, its duration and the
+size of its result. The value of a row is a 64-bit number that is computed from its index and the
+values of its dependencies (`combine`). So the values of the sinks are right only if all rows before
+them were right: a program that runs a graph fetches all sinks and compares them. Every generator
+has a size and a seed as parameters and always makes the same graph."""
 import array
 import math
 import random
@@ -17,7 +17,7 @@ MAGIC = b"GWGRAPH1"
 
 
 def combine(index, values):
-    """The value of row `index`; as replay.c computes it."""
+    """Returns the value of row `index`, like graph_file_combine."""
     x = (sum(values) + (index + 1) * GOLDEN) & MASK
     return x ^ (x >> 29)
 
@@ -66,7 +66,7 @@ class Graph:
         return sum(self.duration_ns) / 1e9
 
     def longest_s(self):
-        """The critical path: no number of workers is faster."""
+        """Returns the length of the critical path, which no number of workers can beat."""
         end = array.array("Q", bytes(8 * self.count))
         for row in range(self.count):
             end[row] = self.duration_ns[row] + max((end[d] for d in self.deps_of(row)), default=0)
@@ -141,7 +141,7 @@ def chain(n, rng, duration=lambda: 0, size=8):
 
 
 def random_graph(n, rng, duration=lambda: 0, size=8):
-    """One or two inputs a task (1.5 on average), from the thousand rows before it."""
+    """Each task has one or two inputs (1.5 on average) among the thousand rows before it."""
     graph = Graph("random")
     for row in range(n):
         first = max(0, row - 1000)
@@ -152,9 +152,10 @@ def random_graph(n, rng, duration=lambda: 0, size=8):
 
 # -- The graphs of the RSDS paper ------------------------------------------------------------------
 #
-# Published are, for each, the numbers of tasks and edges, the mean duration and the mean size of
-# the outputs. The shapes here follow what the Dask programs of those names do, and come out at the
-# published counts; durations are exponential around the published mean.
+# The paper gives, for each graph, the numbers of tasks and edges, the mean duration and the mean
+# size of the outputs. The shapes here follow the Dask programs with those names and have the
+# published numbers of tasks and edges. Durations have an exponential distribution with the
+# published mean.
 
 def rsds_merge(scale, rng, duration, size):
     return merge(int(100000 * scale) + 1, rng, duration, size)
@@ -250,8 +251,8 @@ RSDS = {
 
 # -- Task Bench ------------------------------------------------------------------------------------
 #
-# Points (t, i) of a grid, `width` wide; what (t, i) takes of step t - 1, by the published
-# relations.
+# The tasks are the points (t, i) of a grid that is `width` wide. A published relation says on which
+# points of step t - 1 the point (t, i) depends.
 
 def taskbench_inputs(pattern, width, t, i, rng):
     if pattern == "trivial":
@@ -298,7 +299,7 @@ NAMES = (*SIMPLE, *(f"rsds:{name}" for name in RSDS), *(f"tb:{name}" for name in
 
 
 def make(name, tasks, scale=1.0, seed=1):
-    """The graph of a name: `tasks` rows (simple ones and tb:), or a published one times `scale`."""
+    """The graph with this name: `tasks` rows (simple and tb:), or a published one times `scale`."""
     rng = random.Random(seed)
     if name in SIMPLE:
         graph = SIMPLE[name](tasks, rng)

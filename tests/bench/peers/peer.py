@@ -1,8 +1,9 @@
-"""What the drivers of the peers share. One is `peer_NAME.py GRAPH --repeats N --workers N`, run
-by the Python that has the peer. It prints a line of JSON {"version": ...}, then one {"seconds":
-..., "tasks": ...} a run: from before the graph is handed over until all sinks are here and
-right. --kill: in each run a process that runs tasks is killed once all is handed over, and named
-as "killed". Who runs graphs with two workers or more and has only one at work fails."""
+"""Code that the drivers of the peers share. A driver is `peer_NAME.py GRAPH --repeats N --workers
+N`, run by the Python that has the peer. It prints a line of JSON {"version": ...}, then one line
+{"seconds": ..., "tasks": ...} per run. The time is from before the graph is submitted until the
+right values of all sinks have arrived. --kill: in each run a process that runs tasks is killed
+after the graph was submitted, and reported as "killed". With two or more workers, a driver fails if
+only one of them runs tasks."""
 import argparse
 import functools
 import json
@@ -15,7 +16,7 @@ import graphs
 
 
 def row(index, duration_ns, size, *inputs):
-    """The task, in Python; as `row` of replay.c."""
+    """The task in Python, like `row` of replay.c."""
     begin = time.perf_counter_ns()
     values = [int.from_bytes(data[:8], "little") for data in inputs]
     value = graphs.combine(index, values).to_bytes(8, "little")
@@ -37,7 +38,7 @@ def check(graph, expected, results):
 
 
 def pid(_=None):
-    """A task: who runs tasks; it takes a while, so that others run some, too."""
+    """A task that returns its process. It takes a while, so that other processes run some, too."""
     begin = time.perf_counter_ns()
     while time.perf_counter_ns() - begin < 5000000:
         pass
@@ -49,10 +50,10 @@ def nothing():
 
 
 def run(version, open_cluster, run_graph=None, run_commands=None, find_pids=None):
-    """open_cluster(workers): a context manager, whose value goes to run_graph(cluster, graph,
-    handed_over), which gives {sink: bytes} and calls handed_over() when all is submitted; to
-    run_commands(cluster, count), which raises where one failed; and to find_pids(cluster, count),
-    which runs the task `pid` so many times."""
+    """open_cluster(workers) is a context manager. Its value is passed to three functions:
+    run_graph(cluster, graph, handed_over) returns {sink: bytes} and calls handed_over() when the
+    whole graph is submitted; run_commands(cluster, count) raises an exception if a command failed;
+    find_pids(cluster, count) runs the task `pid` `count` times."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("graph", nargs="?")
     parser.add_argument("--commands", type=int, default=0)

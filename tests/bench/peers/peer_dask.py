@@ -1,11 +1,12 @@
-"""Dask distributed: worker processes of one thread each, a graph as Dask's collections make it."""
+"""Driver for Dask distributed: worker processes with one thread each, and a graph in the form that
+Dask's collections use."""
 import contextlib
 import itertools
 
 import distributed
 from peer import pid, row, run
 
-RUNS = itertools.count()  # keys are new each run: nothing is remembered from the last
+RUNS = itertools.count()  # new keys in each run, so that no earlier result is reused
 
 
 @contextlib.contextmanager

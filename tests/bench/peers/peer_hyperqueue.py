@@ -1,4 +1,5 @@
-"""HyperQueue: commands only (its tasks are processes); a server and a worker in this process."""
+"""Driver for HyperQueue: only commands (its tasks are processes). The server and one worker run in
+this process."""
 import contextlib
 import importlib.metadata
 import os

@@ -1,4 +1,4 @@
-"""Ray: one node, as many CPUs as there are workers, a remote function a row."""
+"""Driver for Ray: one node with as many CPUs as workers, and one remote function call per row."""
 import contextlib
 import logging
 

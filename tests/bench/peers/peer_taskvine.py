@@ -1,4 +1,5 @@
-"""TaskVine: commands, by a manager in this process and vine_worker processes of one core each."""
+"""Driver for TaskVine: commands. The manager runs in this process, with vine_worker processes of
+one core each."""
 import contextlib
 import os
 import subprocess

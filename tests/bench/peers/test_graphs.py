@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The graphs are what they say, and whoever runs one wrongly is told."""
+"""Tests that the graphs are as described, and that a program that runs one wrongly is reported."""
 import importlib.metadata
 import json
 import os
@@ -72,7 +72,7 @@ class Shapes(unittest.TestCase):
                 deps = [dep - first[t - 1] for dep in graph.deps_of(first[t] + i)]
                 self.assertEqual(deps, columns, (pattern, t, i))
         taken, columns = 0, set()
-        for row in range(8, 40):  # random_nearest, the last: some of those that nearest takes
+        for row in range(8, 40):  # random_nearest, the last: some of the inputs of nearest
             deps = [dep - (row // 8 - 1) * 8 - row % 8 for dep in graph.deps_of(row)]
             self.assertTrue(deps and all(abs(dep) <= 2 for dep in deps), (row, deps))
             taken += len(deps)
@@ -110,7 +110,7 @@ class Replay(unittest.TestCase):
     def test_task_accepts_thirty_thousand_inputs(self):
         small = self.run_replay(graphs.merge(30001, None))
         self.assertEqual(small.returncode, 0, small.stderr)
-        large = self.run_replay(graphs.merge(301, None, size=10000))  # a descriptor each
+        large = self.run_replay(graphs.merge(301, None, size=10000))  # each result is a descriptor
         self.assertEqual(large.returncode, 0, large.stderr)
 
     def test_truncated_graph_file_is_refused(self):

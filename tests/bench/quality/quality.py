@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Makespans of the RSDS and random graphs, in virtual time: Gangway's scheduler against random,
-round-robin, HEFT and b-level with full knowledge, and against the best of them all.
+"""Computes makespans of the RSDS graphs and of random graphs in virtual time. Compares Gangway's
+scheduler with random, round-robin, HEFT and b-level (the last two with full knowledge), and with
+the best of them.
 
     tests/bench/quality/quality.py                              as published; minutes
     tests/bench/quality/quality.py --scale .02 --workers 4,64   quick
 
-Exits with 1 where Gangway takes on average longer than --limit times the best."""
+Exits with 1 if Gangway takes on average longer than --limit times the best."""
 import argparse
 import json
 import os
@@ -24,7 +25,7 @@ POLICIES = ("gangway", "heft", "b_level", "round_robin", "random")
 
 
 def random_timed(tasks, seed):
-    """The random graph, with durations around 2 ms and sizes around 64 KiB."""
+    """Returns the random graph, with durations around 2 ms and sizes around 64 KiB."""
     graph = graphs.make("random", tasks, seed=seed)
     rng = graphs.random.Random(seed)
     for row in range(graph.count):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""compare.py GANGWAY [--rounds N] [--ranks N]: how soon a gang of commands on this machine has
-started and reduced for the first time, from the moment at which its launcher is executed: by a
-private cluster, by one that is up already, and by `mpiexec -n`, in turns, so that a slow moment
-of the machine hits all. Then how soon a gang of which one rank is killed is dead, and when its
-slots are another's. Medians in milliseconds. Wants cc, mpicc and mpiexec (Debian: mpich,
-libmpich-dev)."""
+"""compare.py GANGWAY [--rounds N] [--ranks N]: measures how soon a gang of commands on this machine
+has started and finished its first reduction, from the execution of its launcher. The launchers are
+a private cluster, a cluster that is already running, and `mpiexec -n`, alternately, so that a slow
+moment of the machine affects all of them. Then measures, after one rank of a gang was killed, when
+all ranks are dead and when another gang has their slots. Prints medians in milliseconds. Requires
+cc, mpicc and mpiexec (Debian: mpich, libmpich-dev)."""
 import argparse
 import os
 import re
@@ -40,7 +40,7 @@ def started_ms(argv, env):
 
 
 def died_ms(gangway, options, how, env):
-    """Until all ranks are dead, and until the next gang has started and reduced in their slots."""
+    """Times until all ranks are dead, and until the next gang in their slots has reduced."""
     dispatch = [gangway, "dispatch", "-n", str(options.ranks), "--"]
     with subprocess.Popen(dispatch + [sys.executable, "-S", "-c", WAITS, how], env=env, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as gang:
@@ -95,7 +95,7 @@ def main():
                 times["mpiexec"].append(started_ms(["mpiexec", "-n", count, mpi], env))
                 times["private"].append(started_ms(dispatch, env))
                 times["up"].append(started_ms(dispatch, up))
-            for name in times:  # the first of each finds cold caches
+            for name in times:  # the first run of each has cold caches
                 del times[name][0]
             mpiexec = say(f"mpiexec -n {count}", times["mpiexec"])
             say("dispatch, private cluster", times["private"], mpiexec)
