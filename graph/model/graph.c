@@ -180,7 +180,7 @@ static int spec_of_call(struct gw_graph *graph, const struct gw_function *functi
     int rc = options ? gw_spec_set_options(&spec, options, &graph->error) : 0;
     const char *what = spec.options.name ? spec.options.name : function->name;
     if (rc == 0 && spec.options.signal)
-        rc = gw_error_set(&graph->error, GW_EINVAL, "a function gets no signal of its own");
+        rc = gw_error_set(&graph->error, GW_EINVAL, "the option signal is only for commands");
     if (rc == 0)
         rc = gw_options_check(&spec.options, what, &graph->error);
     if (rc == 0 && share_spec(graph, &spec, number) < 0)
