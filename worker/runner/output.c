@@ -95,7 +95,8 @@ void gw_output_init(struct gw_output *output, const char *log_dir)
         output->inodes[i] = status.st_ino;
         output->devices[i] = status.st_dev;
     }
-    gw_scroll_init(&output->scroll, log_dir, output->captured[0] ? STDOUT_FILENO : STDERR_FILENO);
+    gw_log_segment_init(&output->segment, log_dir,
+                        output->captured[0] ? STDOUT_FILENO : STDERR_FILENO);
     output->notify = output->captured[0] || output->captured[1] ? open_notify(output) : -1;
     output->touch_ns = output->notify >= 0 ? time_touch() : 0;
 }
@@ -223,22 +224,23 @@ static void empty(struct gw_output *output, int i)
 }
 
 /* Appends the output to a log segment. Returns false if the task must get files of its own. */
-static bool add_to_scroll(struct gw_output *output, const struct gw_output_place *place,
-                          const uint64_t bytes[2])
+static bool add_to_segment(struct gw_output *output, const struct gw_output_place *place,
+                           const uint64_t bytes[2])
 {
     const char *const said[2] = {output->said[0], output->said[1]};
-    const struct gw_scroll_record record = {.magic = GW_SCROLL_MAGIC,
-                                            .index = place->index,
-                                            .attempt = place->attempt,
-                                            .bytes = {(uint32_t)bytes[0], (uint32_t)bytes[1]}};
+    const struct gw_log_segment_record record = {.magic = GW_LOG_SEGMENT_MAGIC,
+                                                 .index = place->index,
+                                                 .attempt = place->attempt,
+                                                 .bytes = {(uint32_t)bytes[0], (uint32_t)bytes[1]}};
     if (place->head)
         return false;
     for (int i = 0; i < 2; i++)
-        if (bytes[i] > GW_SCROLL_BYTES_MAX || (place->bytes_max && bytes[i] > place->bytes_max) ||
+        if (bytes[i] > GW_LOG_SEGMENT_BYTES_MAX ||
+            (place->bytes_max && bytes[i] > place->bytes_max) ||
             (bytes[i] && pread(STDOUT_FILENO + i, output->said[i], bytes[i],
                                (off_t)output->begin[i]) != (ssize_t)bytes[i]))
             return false;
-    if (gw_scroll_add(&output->scroll, place->job, &record, said) < 0)
+    if (gw_log_segment_add(&output->segment, place->job, &record, said) < 0)
         return false;
     for (int i = 0; i < 2; i++) {
         output->begin[i] += bytes[i];
@@ -268,7 +270,7 @@ static void move_to_files(struct gw_output *output, const struct gw_output_place
 
 void gw_output_begin(struct gw_output *output, uint64_t attempt)
 {
-    gw_scroll_begin(&output->scroll, attempt);
+    gw_log_segment_begin(&output->segment, attempt);
 }
 
 void gw_output_move(struct gw_output *output, const struct gw_output_place *place, uint64_t ran_ns,
@@ -280,14 +282,14 @@ void gw_output_move(struct gw_output *output, const struct gw_output_place *plac
     const uint64_t bytes[2] = {captured_bytes(output, 0), captured_bytes(output, 1)};
     if (bytes[0] + bytes[1] == 0)
         return;
-    if (add_to_scroll(output, place, bytes)) {
+    if (add_to_segment(output, place, bytes)) {
         err->text = output->said[1];
         err->bytes = bytes[1];
     } else {
         move_to_files(output, place, bytes);
         err->filed = bytes[1] > 0;
     }
-    gw_scroll_move(&output->scroll, output->begin);
+    gw_log_segment_move(&output->segment, output->begin);
 }
 
 void gw_output_redirect(struct gw_output *output, const struct gw_output_place *place)

@@ -1,9 +1,9 @@
 /* Moves the standard output and error of tasks to files below GANGWAY_LOG_DIR: to a log segment
- * (scroll.h), or to files of the attempt. */
+ * (log_segment.h), or to files of the attempt. */
 #ifndef GW_RUNNER_OUTPUT_H
 #define GW_RUNNER_OUTPUT_H
 
-#include "worker/runner/scroll.h"
+#include "worker/runner/log_segment.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,9 +23,9 @@ struct gw_output {
     dev_t devices[2];  /* device of each capture file */
     int saved_fds[2];  /* the capture files while streams are redirected; otherwise -1 */
     uint64_t begin[2]; /* start of the task's output in the capture files */
-    struct gw_scroll scroll;
-    char said[2][GW_SCROLL_BYTES_MAX]; /* output of the last task that went to a log segment */
-    uint64_t bytes_max;                /* limit of the redirected task */
+    struct gw_log_segment segment;
+    char said[2][GW_LOG_SEGMENT_BYTES_MAX]; /* output of the last task that went to a log segment */
+    uint64_t bytes_max;                     /* limit of the redirected task */
 };
 
 /* The attempt that output belongs to. Its files are <job>/<index>.<attempt>[.<rank>].out and .err.

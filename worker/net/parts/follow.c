@@ -9,8 +9,8 @@
 #include "graph/base/array.h"
 #include "graph/base/log.h"
 #include "graph/wire/enums.h"
+#include "worker/store/log_segments.h"
 #include "worker/store/logfile.h"
-#include "worker/store/scrolls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ struct gw_follow {
     struct gw_follow_options options;
     uv_timer_t timer, idle; /* idle: runs if no request came for a long time */
     int closing;            /* number of timers that are not closed */
-    struct gw_scrolls *scrolls;
+    struct gw_log_segments *segments;
     GW_ARRAY(struct gw_msg_log_read) waiting;
     uint8_t data[DATA_BYTES_MAX];
 };
@@ -39,7 +39,7 @@ struct gw_follow *gw_follow_new(const struct gw_follow_options *options)
     struct gw_follow *follow = calloc(1, sizeof *follow);
     GW_MUST_PTR(follow);
     follow->options = *options;
-    follow->scrolls = gw_scrolls_new();
+    follow->segments = gw_log_segments_new();
     follow->timer.data = follow->idle.data = follow;
     (void)uv_timer_init(options->loop, &follow->timer);
     (void)uv_timer_init(options->loop, &follow->idle);
@@ -51,7 +51,7 @@ static void follow_on_closed(uv_handle_t *handle)
     struct gw_follow *follow = handle->data;
     if (--follow->closing)
         return;
-    gw_scrolls_free(follow->scrolls);
+    gw_log_segments_free(follow->segments);
     gw_array_deinit(&follow->waiting);
     free(follow);
 }
@@ -75,9 +75,9 @@ struct part {
  * in the capture file, 0 if there is no mark yet. */
 static bool is_marked(const char *path, const struct gw_msg_log_read *request, uint64_t *begin)
 {
-    struct gw_scroll_mark mark;
+    struct gw_log_segment_mark mark;
     *begin = 0;
-    if (!gw_scrolls_mark(path, &mark))
+    if (!gw_log_segments_mark(path, &mark))
         return true;
     *begin = mark.begin[request->stream == 2];
     return mark.attempt == request->attempt;
@@ -95,8 +95,8 @@ static bool locate_captured(const struct gw_follow *follow, const struct gw_msg_
         !gw_node_core_executing(options->core, place->process, &first) ||
         first.attempt != place->attempt || first.keeps)
         return false;
-    gw_node_capture_path(options->log_dir, options->incarnation, place->process, GW_SCROLL_MARK,
-                         part->mark);
+    gw_node_capture_path(options->log_dir, options->incarnation, place->process,
+                         GW_LOG_SEGMENT_MARK, part->mark);
     gw_node_capture_path(options->log_dir, options->incarnation, place->process,
                          request->stream == 2 ? "err" : "out", part->path);
     if (!is_marked(part->mark, request, &part->begin))
@@ -114,7 +114,7 @@ static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read 
     const struct gw_follow_options *options = &follow->options;
     const char *extension = request->stream == 2 ? "err" : "out";
     char folder[GW_NODE_PATH_MAX];
-    struct gw_scrolls_part found;
+    struct gw_log_segments_part found;
     struct gw_node_place place;
     bool lives = gw_node_core_find(options->core, request->attempt, request->rank, &place);
     *part = (struct part){.bytes = UINT64_MAX};
@@ -130,7 +130,7 @@ static bool locate(const struct gw_follow *follow, const struct gw_msg_log_read 
     if (place.rank != GW_RANK_NONE || access(part->path, F_OK) == 0)
         return lives;
     (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, options->log_dir, place.job);
-    if (gw_scrolls_find(follow->scrolls, folder, request->attempt, request->stream, &found)) {
+    if (gw_log_segments_find(follow->segments, folder, request->attempt, request->stream, &found)) {
         memcpy(part->path, found.path, sizeof part->path);
         part->begin = found.begin;
         part->bytes = found.bytes;
@@ -231,7 +231,7 @@ static void follow_on_idle(uv_timer_t *timer)
 {
     struct gw_follow *follow = timer->data;
     if (!follow->waiting.count)
-        gw_scrolls_forget(follow->scrolls);
+        gw_log_segments_forget(follow->segments);
     else
         (void)uv_timer_start(timer, follow_on_idle, FORGET_AFTER_MS, 0);
 }
@@ -243,7 +243,7 @@ void gw_follow_read(struct gw_follow *follow, const struct gw_msg_log_read *mess
         char folder[GW_NODE_PATH_MAX];
         (void)snprintf(folder, sizeof folder, "%s/%" PRIu64, follow->options.log_dir, request.job);
         request.attempt = gw_logfile_latest(folder, request.index);
-        const uint64_t other = gw_scrolls_latest(follow->scrolls, folder, request.index);
+        const uint64_t other = gw_log_segments_latest(follow->segments, folder, request.index);
         request.attempt = other > request.attempt ? other : request.attempt;
     }
     (void)uv_timer_start(&follow->idle, follow_on_idle, FORGET_AFTER_MS, 0);

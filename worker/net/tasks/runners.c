@@ -16,8 +16,8 @@
 #include "worker/net/tasks/held.h"
 #include "worker/net/tasks/task_socket.h"
 #include "worker/net/tasks/tunnels.h"
+#include "worker/store/log_segments.h"
 #include "worker/store/logfile.h"
-#include "worker/store/scrolls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -152,10 +152,10 @@ static void move_capture(const struct gw_host *host, uint64_t process)
 {
     static const char *const extensions[] = {"out", "err"};
     struct gw_node_place place;
-    struct gw_scroll_mark mark = {0};
+    struct gw_log_segment_mark mark = {0};
     char path[GW_NODE_PATH_MAX];
-    capture_paths(host, process, GW_SCROLL_MARK, path);
-    if (!(gw_scrolls_mark(path, &mark) && mark.attempt &&
+    capture_paths(host, process, GW_LOG_SEGMENT_MARK, path);
+    if (!(gw_log_segments_mark(path, &mark) && mark.attempt &&
           gw_node_core_find(host->core, mark.attempt, GW_RANK_NONE, &place)) &&
         !gw_node_core_executing(host->core, process, &place))
         return;
@@ -199,10 +199,10 @@ void gw_host_on_actor_ready(struct gw_host *host, uint64_t process, const int *f
 /* Returns the attempt that a runner of functions has noted in its mark file. 0: none. */
 static uint64_t marked(const struct gw_host *host, uint64_t process)
 {
-    struct gw_scroll_mark mark = {0};
+    struct gw_log_segment_mark mark = {0};
     char path[GW_NODE_PATH_MAX];
-    capture_paths(host, process, GW_SCROLL_MARK, path);
-    return gw_scrolls_mark(path, &mark) ? mark.attempt : 0;
+    capture_paths(host, process, GW_LOG_SEGMENT_MARK, path);
+    return gw_log_segments_mark(path, &mark) ? mark.attempt : 0;
 }
 
 const struct gw_message *gw_host_on_supervisor_message(struct gw_host *host,
@@ -249,7 +249,7 @@ void gw_runners_tidy(struct gw_host *host, uint64_t process)
     (void)unlink(path);
     capture_paths(host, process, "err", path);
     (void)unlink(path);
-    capture_paths(host, process, GW_SCROLL_MARK, path);
+    capture_paths(host, process, GW_LOG_SEGMENT_MARK, path);
     (void)unlink(path);
     gw_map_remove(&host->runners, process);
     gw_runners_free(runner);

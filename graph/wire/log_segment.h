@@ -7,22 +7,22 @@
  * where in the capture files the output of the running task begins. The output before that position
  * is in a log segment already. All these files are used on one host only, so they are in its byte
  * order. */
-#ifndef GW_WIRE_SCROLL_H
-#define GW_WIRE_SCROLL_H
+#ifndef GW_WIRE_LOG_SEGMENT_H
+#define GW_WIRE_LOG_SEGMENT_H
 
 #include <stdint.h>
 
-#define GW_SCROLL_PREFIX "runner."
-#define GW_SCROLL_MARK "mark" /* extension */
+#define GW_LOG_SEGMENT_PREFIX "runner."
+#define GW_LOG_SEGMENT_MARK "mark" /* extension */
 
 enum {
-    GW_SCROLL_MAGIC = 0x6c637267,
-    GW_SCROLL_BYTES_MAX =
+    GW_LOG_SEGMENT_MAGIC = 0x6c637267,
+    GW_LOG_SEGMENT_BYTES_MAX =
         16 * 1024 /* per stream and task; a task that prints more gets its own files */
 };
 
 /* The header of a record. The bytes of both streams follow. */
-struct gw_scroll_record {
+struct gw_log_segment_record {
     uint32_t magic, index;
     uint64_t attempt;
     uint32_t bytes[2]; /* sizes of stdout and stderr */
@@ -30,7 +30,7 @@ struct gw_scroll_record {
 
 /* attempt: the running attempt; 0: none, or an attempt with its own files. If a begin is beyond the
  * end of its file, the file was truncated and the begin counts as 0. */
-struct gw_scroll_mark {
+struct gw_log_segment_mark {
     uint64_t attempt;
     uint64_t begin[2];
 };
